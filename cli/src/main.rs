@@ -1,0 +1,3 @@
+//! `larder`: see what is in a Chromium IndexedDB store.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Values: Blink's envelope and V8's wire format.
