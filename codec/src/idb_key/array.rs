@@ -1,0 +1,203 @@
+//! The elements of an array key, with their nesting kept within the limit.
+//!
+//! Clone, order, debug output and drop would recurse along the nesting if derived. Here they recurse
+//! only through shallow arrays and take an iterative way through deep ones.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::Deref;
+
+use super::{IdbKey, LEVEL_MAX, RawKey};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Arrays up to this height are handled by plain recursion.
+const SHALLOW_MAX: usize = 16;
+
+/// The elements of an array key. Dereferences to a slice of keys.
+///
+/// ```
+/// use larder_codec::{IdbKey, KeyArray};
+/// let array = KeyArray::new(vec![IdbKey::Number(1.0), IdbKey::from("x")])?;
+/// assert_eq!(array.len(), 2);
+/// assert_eq!(array.height(), 1);
+/// # Ok::<(), larder_codec::Error>(())
+/// ```
+#[derive(Default)]
+pub struct KeyArray {
+    elements: Vec<IdbKey>,
+    /// Levels below this array: 0 if empty. At most [`LEVEL_MAX`].
+    height: u16,
+}
+
+impl KeyArray {
+    /// An array of these keys.
+    ///
+    /// # Errors
+    /// If an element would stand deeper than [`LEVEL_MAX`].
+    pub fn new(elements: Vec<IdbKey>) -> Result<Self> {
+        let height = elements
+            .iter()
+            .map(|element| element.height() + 1)
+            .max()
+            .unwrap_or(0);
+        // LEVEL_MAX fits a u16.
+        match u16::try_from(height) {
+            Ok(small) if height <= LEVEL_MAX => Ok(Self {
+                elements,
+                height: small,
+            }),
+            _ => {
+                let limit = LEVEL_MAX as u64;
+                Err(Error::new(
+                    ErrorKind::LimitExceeded { limit },
+                    0,
+                    "key nesting",
+                ))
+            }
+        }
+    }
+
+    /// Levels of keys below this array: 0 if empty, else 1 + that of its deepest element.
+    #[must_use]
+    pub fn height(&self) -> usize {
+        usize::from(self.height)
+    }
+
+    /// The elements, given away.
+    #[must_use]
+    pub fn into_elements(mut self) -> Vec<IdbKey> {
+        std::mem::take(&mut self.elements)
+    }
+
+    fn is_deep(&self) -> bool {
+        self.height() > SHALLOW_MAX
+    }
+
+    /// The array's key bytes.
+    fn encoded(&self) -> Vec<u8> {
+        // Borrowing as an IdbKey would need a copy, so this writes the head itself.
+        let mut out = vec![super::TAG_ARRAY];
+        crate::primitive::var_int::encode(self.elements.len() as i64, &mut out);
+        for element in &self.elements {
+            element.encode(&mut out);
+        }
+        out
+    }
+}
+
+impl Deref for KeyArray {
+    type Target = [IdbKey];
+
+    fn deref(&self) -> &[IdbKey] {
+        &self.elements
+    }
+}
+
+impl TryFrom<Vec<IdbKey>> for KeyArray {
+    type Error = Error;
+
+    fn try_from(elements: Vec<IdbKey>) -> Result<Self> {
+        Self::new(elements)
+    }
+}
+
+impl<'a> IntoIterator for &'a KeyArray {
+    type Item = &'a IdbKey;
+    type IntoIter = std::slice::Iter<'a, IdbKey>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.elements.iter()
+    }
+}
+
+impl Clone for KeyArray {
+    fn clone(&self) -> Self {
+        if !self.is_deep() {
+            return Self {
+                elements: self.elements.clone(),
+                height: self.height,
+            };
+        }
+        clone_deep(self)
+    }
+}
+
+/// Copies along a stack of (elements still to copy, copies).
+fn clone_deep(array: &KeyArray) -> KeyArray {
+    let mut open = vec![(array, Vec::with_capacity(array.len()))];
+    loop {
+        let Some((source, mut copies)) = open.pop() else {
+            return KeyArray::default();
+        };
+        match source.get(copies.len()) {
+            Some(IdbKey::Array(inner)) if inner.is_deep() => {
+                open.push((source, copies));
+                open.push((inner, Vec::with_capacity(inner.len())));
+            }
+            Some(element) => {
+                copies.push(element.clone());
+                open.push((source, copies));
+            }
+            None => {
+                let copy = KeyArray {
+                    elements: copies,
+                    height: source.height,
+                };
+                match open.last_mut() {
+                    Some((_, outer)) => outer.push(IdbKey::Array(copy)),
+                    None => return copy,
+                }
+            }
+        }
+    }
+}
+
+/// Takes nested arrays apart from the outside, so that each is dropped with nothing inside.
+impl Drop for KeyArray {
+    fn drop(&mut self) {
+        if !self.is_deep() {
+            return;
+        }
+        let mut left = std::mem::take(&mut self.elements);
+        while let Some(key) = left.pop() {
+            if let IdbKey::Array(mut array) = key {
+                left.append(&mut array.elements);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for KeyArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_deep() {
+            let height = self.height;
+            return write!(f, "[{} keys, {height} levels deep]", self.len());
+        }
+        f.debug_list().entries(&self.elements).finish()
+    }
+}
+
+impl PartialEq for KeyArray {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for KeyArray {}
+
+impl PartialOrd for KeyArray {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Element by element, then the shorter first.
+impl Ord for KeyArray {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Recursion ends with the shallower of the two.
+        if self.is_deep() && other.is_deep() {
+            return RawKey::compare_bytes(&self.encoded(), &other.encoded());
+        }
+        self.elements.cmp(&other.elements)
+    }
+}

@@ -1,0 +1,245 @@
+//! IDBKey: an IndexedDB key, as an owned tree (`docs/FORMAT.md`, section 2).
+//!
+//! [`IdbKey`] is the key itself, [`RawKey`] the same key still in its bytes, for scans.
+//! [`KeyBound`] adds the two sentinels that only range ends have. The order is IndexedDB's:
+//! number < date < string < binary < array; -0 equals 0.
+//!
+//! Keys nest up to [`LEVEL_MAX`] levels. Nothing here recurses along that nesting beyond
+//! a few levels, so no stack is too small.
+
+mod array;
+mod bound;
+mod part;
+mod raw;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use array::KeyArray;
+pub use bound::KeyBound;
+pub use part::{KeyPart, KeyParts};
+pub use raw::{KeyElements, RawKey};
+
+use std::cmp::Ordering;
+
+use crate::error::Result;
+use crate::js_string::JsString;
+use crate::primitive::{binary, double, string_with_length, var_int};
+use crate::reader::{Reader, decode_exact_with, decode_with};
+
+/// The deepest level at which a key may stand inside arrays; the outermost key is at level 0.
+pub const LEVEL_MAX: usize = 2000;
+
+/// Type byte of the sentinel above all keys.
+pub(crate) const TAG_MAX: u8 = 0;
+pub(crate) const TAG_STRING: u8 = 1;
+pub(crate) const TAG_DATE: u8 = 2;
+pub(crate) const TAG_NUMBER: u8 = 3;
+pub(crate) const TAG_ARRAY: u8 = 4;
+/// Type byte of the sentinel below all keys.
+pub(crate) const TAG_MIN: u8 = 5;
+pub(crate) const TAG_BINARY: u8 = 6;
+
+/// An IndexedDB key.
+///
+/// Equality and order are those of keys: `Number(-0.0) == Number(0.0)`, although their bytes
+/// differ. NaN is not a key: IndexedDB refuses it, and so does every decoder here; a NaN put in by
+/// hand is written as it is and sorts after all other numbers.
+///
+/// ```
+/// use larder_codec::IdbKey;
+/// let key = IdbKey::from("a");
+/// let mut bytes = Vec::new();
+/// key.encode(&mut bytes);
+/// assert_eq!(bytes, [1, 1, 0, 0x61]);
+/// assert_eq!(IdbKey::decode_exact(&bytes), Ok(key));
+/// assert!(IdbKey::Date(0.0) > IdbKey::Number(f64::INFINITY));
+/// ```
+#[derive(Debug, Clone)]
+pub enum IdbKey {
+    /// A number, not NaN.
+    Number(f64),
+    /// A date: milliseconds since 1970 UTC, not NaN.
+    Date(f64),
+    /// A string.
+    String(JsString),
+    /// Bytes: an ArrayBuffer or a view of one.
+    Binary(Vec<u8>),
+    /// An array of keys.
+    Array(KeyArray),
+}
+
+impl IdbKey {
+    /// An array key.
+    ///
+    /// # Errors
+    /// If an element would stand deeper than [`LEVEL_MAX`].
+    pub fn array(elements: Vec<Self>) -> Result<Self> {
+        KeyArray::new(elements).map(Self::Array)
+    }
+
+    /// Levels of keys below this one: 0, or for an array with elements 1 + that of its deepest.
+    #[must_use]
+    pub fn height(&self) -> usize {
+        match self {
+            Self::Array(array) => array.height(),
+            Self::Number(_) | Self::Date(_) | Self::String(_) | Self::Binary(_) => 0,
+        }
+    }
+
+    /// Appends the type byte and the key.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        // Iterators over the elements still to be written, one per open array.
+        let mut open: Vec<std::slice::Iter<'_, Self>> = Vec::new();
+        let mut next = Some(self);
+        loop {
+            match next {
+                Some(Self::Array(array)) => {
+                    out.push(TAG_ARRAY);
+                    var_int::encode(array.len() as i64, out);
+                    open.push(array.iter());
+                }
+                Some(scalar) => scalar.encode_scalar(out),
+                None => drop(open.pop()),
+            }
+            let Some(elements) = open.last_mut() else {
+                return;
+            };
+            next = elements.next();
+        }
+    }
+
+    fn encode_scalar(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Number(number) => {
+                out.push(TAG_NUMBER);
+                double::encode(*number, out);
+            }
+            Self::Date(milliseconds) => {
+                out.push(TAG_DATE);
+                double::encode(*milliseconds, out);
+            }
+            Self::String(string) => {
+                out.push(TAG_STRING);
+                string_with_length::encode(string, out);
+            }
+            Self::Binary(bytes) => {
+                out.push(TAG_BINARY);
+                binary::encode(bytes, out);
+            }
+            Self::Array(_) => {}
+        }
+    }
+
+    /// Takes one key.
+    ///
+    /// # Errors
+    /// On short input, an unknown type byte, a sentinel (`00` or `05`), NaN, and an element deeper
+    /// than [`LEVEL_MAX`].
+    pub fn decode(input: &[u8]) -> Result<(Self, &[u8])> {
+        decode_with(input, Self::read)
+    }
+
+    /// The key that is the whole of `input`.
+    ///
+    /// # Errors
+    /// As [`IdbKey::decode`], and on left-over bytes.
+    pub fn decode_exact(input: &[u8]) -> Result<Self> {
+        decode_exact_with(input, "key", Self::read)
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        // Elements read and number of elements missing, one entry per open array.
+        let mut open: Vec<(Vec<Self>, u64)> = Vec::new();
+        loop {
+            let mut done = match part::read(reader, open.len())? {
+                KeyPart::Number(number) => Self::Number(number),
+                KeyPart::Date(milliseconds) => Self::Date(milliseconds),
+                KeyPart::String(string) => Self::String(string.to_js_string()),
+                KeyPart::Binary(bytes) => Self::Binary(bytes.to_vec()),
+                KeyPart::Array { len: 0 } => Self::Array(KeyArray::default()),
+                KeyPart::Array { len } => {
+                    // The length is the disk's word: memory grows with what is really there.
+                    open.push((Vec::new(), len));
+                    continue;
+                }
+            };
+            // Put the key into the innermost open array; if that is now full it is a key, too.
+            loop {
+                let Some((mut elements, missing)) = open.pop() else {
+                    return Ok(done);
+                };
+                elements.push(done);
+                if missing > 1 {
+                    open.push((elements, missing - 1));
+                    break;
+                }
+                done = Self::Array(KeyArray::new(elements)?);
+            }
+        }
+    }
+}
+
+impl From<f64> for IdbKey {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&str> for IdbKey {
+    fn from(text: &str) -> Self {
+        Self::String(text.into())
+    }
+}
+
+impl From<JsString> for IdbKey {
+    fn from(string: JsString) -> Self {
+        Self::String(string)
+    }
+}
+
+impl PartialEq for IdbKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for IdbKey {}
+
+impl PartialOrd for IdbKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for IdbKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) | (Self::Date(a), Self::Date(b)) => {
+                compare_doubles(*a, *b)
+            }
+            (Self::String(a), Self::String(b)) => a.cmp(b),
+            (Self::Binary(a), Self::Binary(b)) => a.cmp(b),
+            (Self::Array(a), Self::Array(b)) => a.cmp(b),
+            _ => self.type_rank().cmp(&other.type_rank()),
+        }
+    }
+}
+
+impl IdbKey {
+    const fn type_rank(&self) -> u8 {
+        match self {
+            Self::Number(_) => 0,
+            Self::Date(_) => 1,
+            Self::String(_) => 2,
+            Self::Binary(_) => 3,
+            Self::Array(_) => 4,
+        }
+    }
+}
+
+/// By value, so that -0 equals 0; NaN, which is no key, after everything.
+fn compare_doubles(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b)
+        .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
