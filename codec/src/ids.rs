@@ -23,7 +23,7 @@ macro_rules! id {
             /// The id, or `None` if the number is out of range.
             #[must_use]
             pub const fn new(id: i64) -> Option<Self> {
-                if id >= $min && id <= $max { Some(Self(id)) } else { None }
+                if Self::MIN.0 <= id && id <= Self::MAX.0 { Some(Self(id)) } else { None }
             }
 
             /// The number.

@@ -208,7 +208,7 @@ impl fmt::Debug for Utf16Be<'_> {
 
 #[cfg(test)]
 mod tests {
-    use quickcheck::quickcheck;
+    use crate::testing::properties;
 
     use super::*;
 
@@ -234,13 +234,14 @@ mod tests {
 
     #[test]
     fn order_is_by_code_unit_not_by_code_point() {
-        // U+FF5E is one unit above the surrogates of the larger code point U+1F600.
-        assert!(JsString::from("\u{1f600}") < JsString::from("\u{ff5e}"));
-        assert!(JsString::from("a") < JsString::from("aa"));
-        assert!(JsString::from("") < JsString::from("\0"));
+        // The larger code point has the smaller first unit, a surrogate.
+        for (less, greater) in [("\u{1f600}", "\u{ff5e}"), ("a", "aa"), ("", "\0")] {
+            let (less, greater) = (JsString::from(less), JsString::from(greater));
+            assert!(less < greater, "{less:?} {greater:?}");
+        }
     }
 
-    quickcheck! {
+    properties! {
         fn text_goes_to_units_and_back(text: String) -> bool {
             let string = JsString::from(text.as_str());
             string.units() == text.encode_utf16().collect::<Vec<_>>()

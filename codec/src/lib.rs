@@ -13,6 +13,8 @@ pub mod primitive;
 pub mod range;
 mod reader;
 pub mod row_key;
+#[cfg(test)]
+mod testing;
 pub mod value;
 
 pub use compare::{COMPARATOR_NAME, compare, compare_index_keys};

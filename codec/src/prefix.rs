@@ -239,7 +239,7 @@ const fn total_len_bytes(lengths: u8) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use quickcheck::quickcheck;
+    use crate::testing::properties;
 
     use super::*;
 
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(encoded(prefix(u64::MAX, u64::MAX, u32::MAX)), [0xff; 21]);
         assert_eq!(
             encoded(prefix(1, 0x010203, 0x0405)),
-            [0b000_010_01, 1, 3, 2, 1, 5, 4]
+            [0b0000_1001, 1, 3, 2, 1, 5, 4]
         );
     }
 
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_number_longer_than_needed_is_refused_here_and_read_by_the_comparator() {
-        let padded = [0b001_000_00, 1, 0, 2, 3];
+        let padded = [0b0010_0000, 1, 0, 2, 3];
         assert!(KeyPrefix::decode(&padded).is_err());
         assert_eq!(
             KeyPrefix::parse_any_length(&padded),
@@ -296,7 +296,7 @@ mod tests {
         );
     }
 
-    quickcheck! {
+    properties! {
         fn every_prefix_round_trips_and_every_cut_fails(a: u64, b: u64, c: u32, shifts: (u8, u8, u8)) -> bool {
             let prefix = prefix(a >> (shifts.0 % 64), b >> (shifts.1 % 64), c >> (shifts.2 % 32));
             let bytes = encoded(prefix);

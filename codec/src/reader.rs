@@ -60,13 +60,6 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// Everything that is left.
-    pub(crate) fn take_rest(&mut self) -> &'a [u8] {
-        let (all, end) = self.rest.split_at(self.rest.len());
-        self.rest = end;
-        all
-    }
-
     /// Fails if anything is left.
     pub(crate) fn finish(&self, what: &'static str) -> Result<()> {
         if self.rest.is_empty() {

@@ -1,1 +1,285 @@
+//! The comparator: against its naive twin, against decoded keys, and as an order.
 
+use quickcheck::{Arbitrary, Gen};
+
+use super::naive;
+use super::*;
+use crate::idb_key::KeyBound;
+use crate::idb_key::tests::{nested, on_small_stack};
+use crate::ids::{DatabaseId, IndexId, ObjectStoreId};
+use crate::range;
+use crate::row_key::RecordTable;
+use crate::row_key::tests::{NearlyStoredKey, StoredKey};
+use crate::testing::{below, bytes_of, one_of, properties};
+
+/// Keys that are alike: variants of one, some damaged, some ends of ranges.
+#[derive(Debug, Clone)]
+struct Family(Vec<Vec<u8>>);
+
+impl Arbitrary for Family {
+    fn arbitrary(g: &mut Gen) -> Self {
+        let StoredKey(first) = StoredKey::arbitrary(g);
+        let mut keys = vec![first];
+        while keys.len() < 6 {
+            let key = match below(g, 4) {
+                0 => NearlyStoredKey::arbitrary(g).0,
+                1 => arbitrary_end(g),
+                _ => {
+                    let sibling = one_of(g, &keys);
+                    crate::testing::damage(g, sibling)
+                }
+            };
+            keys.push(key);
+        }
+        Self(keys)
+    }
+
+    fn shrink(&self) -> Box<dyn Iterator<Item = Self>> {
+        let keys = self.0.clone();
+        let removable = if keys.len() > 3 { keys.len() } else { 0 };
+        Box::new((0..removable).map(move |at| {
+            let mut fewer = keys.clone();
+            fewer.remove(at);
+            Self(fewer)
+        }))
+    }
+}
+
+fn arbitrary_end(g: &mut Gen) -> Vec<u8> {
+    let (database, store) = (DatabaseId::arbitrary(g), ObjectStoreId::arbitrary(g));
+    let index = IndexId::arbitrary(g);
+    let ends = [
+        range::database_low(database),
+        range::database_end(database),
+        range::object_store_rows_low(database, store),
+        range::object_store_rows_end(database, store),
+        range::table_low(database, store, RecordTable::Data),
+        range::table_high(database, store, RecordTable::Exists),
+        range::table_low(database, store, RecordTable::ExternalObject),
+        range::table_high(database, store, RecordTable::ExternalObject),
+        range::index_entries_low(database, store, index),
+        range::index_entries_high(database, store, index),
+        range::all_object_stores_high(database),
+        range::all_indexes_high(database, store),
+    ];
+    one_of(g, &ends)
+}
+
+/// `key` after the prefix of an index, with a tail.
+fn entry(tail: &[u8]) -> Vec<u8> {
+    [&[0, 1, 1, 31], tail].concat()
+}
+
+const MIN: u8 = crate::idb_key::TAG_MIN;
+const MAX: u8 = crate::idb_key::TAG_MAX;
+
+#[test]
+fn one_ascending_list_over_all_kinds_of_keys() {
+    let ascending: Vec<Vec<u8>> = [
+        // Global metadata.
+        &[0, 0, 0, 0, 0][..],
+        &[0, 0, 0, 0, 1],
+        &[0, 0, 0, 0, 6],
+        &[0, 0, 0, 0, 50],
+        &[0, 0, 0, 0, 50, 0],
+        &[0, 0, 0, 0, 50, 1, 0x81, 4],
+        &[
+            0, 0, 0, 0, 50, 2, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe,
+        ],
+        &[
+            0, 0, 0, 0, 50, 2, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+        ],
+        &[0, 0, 0, 0, 100, 0x7f],
+        &[0, 0, 0, 0, 100, 0x80, 1],
+        &[0, 0, 0, 0, 201, 0, 0],
+        &[0, 0, 0, 0, 201, 0, 1, 0, 0x61],
+        &[0, 0, 0, 0, 201, 1, 0, 0x61, 0],
+        &[0, 0, 0, 0, 201, 2, 0, 0x61, 0, 0, 0],
+        &[0, 0, 0, 0, 201, 1, 0, 0x62, 0],
+        // Metadata of database 1.
+        &[0, 1, 0, 0, 0],
+        &[0, 1, 0, 0, 5],
+        &[0, 1, 0, 0, 50, 1, 0],
+        &[0, 1, 0, 0, 50, 1, 7],
+        &[0, 1, 0, 0, 50, 1, 255],
+        &[0, 1, 0, 0, 50, 2, 0],
+        &[0, 1, 0, 0, 50, 0x80, 1, 0],
+        &[0, 1, 0, 0, 100, 1, 31, 0],
+        &[0, 1, 0, 0, 100, 1, 31, 3],
+        &[0, 1, 0, 0, 100, 1, 32, 0],
+        &[0, 1, 0, 0, 100, 2, 30, 0],
+        &[0, 1, 0, 0, 150, 1],
+        &[0, 1, 0, 0, 151, 1, 31],
+        &[0, 1, 0, 0, 151, 1, 32],
+        &[0, 1, 0, 0, 200, 0],
+        &[0, 1, 0, 0, 200, 1, 0, 0x61],
+        &[0, 1, 0, 0, 201, 1, 0],
+        &[0, 1, 0, 0, 201, 1, 1, 0, 0x61],
+        // Its object store 1.
+        &[0, 1, 1, 0],
+        &[0, 1, 1, 1],
+        &[0, 1, 1, 1, MIN],
+        &[0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0xf0, 0xbf],
+        &[0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f],
+        &[0, 1, 1, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0],
+        &[0, 1, 1, 1, 1, 0],
+        &[0, 1, 1, 1, 6, 0],
+        &[0, 1, 1, 1, 4, 0],
+        &[0, 1, 1, 1, 4, 1, 4, 0],
+        &[0, 1, 1, 1, MAX],
+        &[0, 1, 1, 2, MIN],
+        &[0, 1, 1, 2, 1, 0],
+        &[0, 1, 1, 2, MAX],
+        &[0, 1, 1, 3],
+        &[0, 1, 1, 3, 1, 0],
+        &[0, 1, 1, 4],
+        // Its index 31: primary key before sequence number.
+        &[0, 1, 1, 31],
+        &[0, 1, 1, 31, MIN],
+        &[0, 1, 1, 31, MIN, 0, MIN],
+        &[0, 1, 1, 31, MIN, 1, MIN],
+        &[0, 1, 1, 31, MIN, 0, 1, 0],
+        &[0, 1, 1, 31, MIN, 0, MAX],
+        &[0, 1, 1, 31, MIN, 1, MAX],
+        &[0, 1, 1, 31, 1, 1, 0, 0x61, 0, 1, 0],
+        &[0, 1, 1, 31, MAX, 0, MIN],
+        &[
+            0, 1, 1, 31, MAX, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, MAX,
+        ],
+        &[0, 1, 1, 32, MIN, 0, MIN],
+        &[1, 1, 1, 0, 1, MIN, 0, MIN],
+        // Other stores and databases; numbers of two bytes.
+        &[0, 1, 2, 0],
+        &[4, 1, 0, 1, 1, MIN],
+        &[0, 2, 0, 0, 0],
+        &[0x20, 0, 1, 0, 0, 0],
+    ]
+    .iter()
+    .map(|key| key.to_vec())
+    .collect();
+    for (i, a) in ascending.iter().enumerate() {
+        for (j, b) in ascending.iter().enumerate() {
+            assert_eq!(compare(a, b), i.cmp(&j), "{a:02x?} {b:02x?}");
+        }
+    }
+}
+
+#[test]
+fn chromiums_equal_keys_with_different_bytes_are_equal() {
+    let zero = [0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0];
+    let minus_zero = [0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0x80];
+    assert_eq!(compare(&zero, &minus_zero), Ordering::Equal);
+    // Old index rows without a primary key: the sequence number never counts.
+    for (a, b) in [
+        ([1, 0].as_slice(), [1, 0, 7].as_slice()),
+        (&[1, 0, 3], &[1, 0, 7]),
+    ] {
+        assert_eq!(compare(&entry(a), &entry(b)), Ordering::Equal);
+    }
+    // But they sort before the same index key with any primary key.
+    assert_eq!(
+        compare(&entry(&[1, 0, 7]), &entry(&[1, 0, 0, MIN])),
+        Ordering::Less
+    );
+    assert_eq!(
+        compare(&entry(&[1, 0]), &entry(&[1, 0, 0, MIN])),
+        Ordering::Less
+    );
+    // Simple keys end with their type; complete keys with their user key.
+    assert_eq!(
+        compare(&[0, 0, 0, 0, 1], &[0, 0, 0, 0, 1, 9]),
+        Ordering::Equal
+    );
+    assert_eq!(
+        compare(&[0, 1, 1, 1, 1, 0], &[0, 1, 1, 1, 1, 0, 9]),
+        Ordering::Equal
+    );
+    // Numbers in a prefix compare by value, however long they are written.
+    assert_eq!(
+        compare(&[0x20, 1, 0, 1, 1, 1, 0], &[0, 1, 1, 1, 1, 0]),
+        Ordering::Equal
+    );
+}
+
+#[test]
+fn index_keys_only_stops_after_the_index_key() {
+    let (low, high) = (entry(&[1, 0, 0, MIN]), entry(&[1, 0, 9, MAX]));
+    assert_eq!(compare_index_keys(&low, &high), Ordering::Equal);
+    assert_eq!(compare_index_keys(&low, &entry(&[1, 0])), Ordering::Equal);
+    assert_eq!(compare(&low, &high), Ordering::Less);
+    assert_eq!(compare_index_keys(&low, &entry(&[MAX])), Ordering::Less);
+    assert_eq!(compare_index_keys(&entry(&[]), &low), Ordering::Less);
+    let (one, two) = ([0, 1, 1, 1, 1, 0], [0, 1, 1, 1, 1, 1, 0, 0x61]);
+    assert_eq!(compare_index_keys(&one, &two), Ordering::Less);
+}
+
+#[test]
+fn the_deepest_keys_compare_on_a_small_stack_and_deeper_ones_by_their_bytes() {
+    on_small_stack(|| {
+        for levels in [1, 2, 15, 16, 17, 18, 1999, 2000, 2001, 2002, 2003, 100_000] {
+            let (key, deeper) = (nested(levels), nested(levels + 1));
+            assert_eq!(compare_user_keys(&key, &key), Ordering::Equal);
+            // They differ in the length of the innermost array of the shallower one.
+            assert_eq!(compare_user_keys(&key, &deeper), Ordering::Less, "{levels}");
+        }
+    });
+}
+
+#[test]
+fn a_readable_key_sorts_before_an_unreadable_one_and_those_by_bytes() {
+    let readable = [0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f];
+    let nan = [0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f];
+    let cut = [0, 1, 1, 1, 3, 0, 0];
+    let string = [0, 1, 1, 1, 1, 0];
+    let unknown = [0, 1, 1, 1, 9];
+    let max = [0, 1, 1, 1, MAX];
+    let ascending = [&readable[..], &cut, &nan, &string, &max, &unknown];
+    for (i, a) in ascending.iter().enumerate() {
+        for (j, b) in ascending.iter().enumerate() {
+            assert_eq!(compare(a, b), i.cmp(&j), "{a:02x?} {b:02x?}");
+        }
+    }
+}
+
+properties! {
+    fn the_comparator_agrees_with_its_naive_twin(family: Family) -> bool {
+        let Family(keys) = family;
+        keys.iter().all(|a| keys.iter().all(|b| {
+            compare(a, b) == naive::fields(a, false).cmp(&naive::fields(b, false))
+                && compare_index_keys(a, b) == naive::fields(a, true).cmp(&naive::fields(b, true))
+                && compare_user_keys(a, b) == naive::user_key_fields(a).cmp(&naive::user_key_fields(b))
+        }))
+    }
+
+    fn any_bytes_are_totally_preordered(family: Family) -> bool {
+        let Family(keys) = family;
+        [compare, compare_index_keys].iter().all(|order| {
+            let transitive = |a, b, c| {
+                order(a, b) == Ordering::Greater || order(b, c) == Ordering::Greater
+                    || order(a, c) == order(a, b).then(order(b, c))
+            };
+            keys.iter().all(|a| order(a, a) == Ordering::Equal && keys.iter().all(|b| {
+                order(a, b) == order(b, a).reverse() && keys.iter().all(|c| transitive(a, b, c))
+            }))
+        })
+    }
+
+    fn encoded_user_keys_order_like_the_keys(a: KeyBound, b: KeyBound) -> bool {
+        let (bytes_a, bytes_b) = (bytes_of(|out| a.encode(out)), bytes_of(|out| b.encode(out)));
+        let rows = |user: &[u8]| [&[0, 1, 1, 1], user].concat();
+        compare_user_keys(&bytes_a, &bytes_b) == a.cmp(&b)
+            && compare(&rows(&bytes_a), &rows(&bytes_b)) == a.cmp(&b)
+    }
+
+    fn index_entries_order_by_index_key_then_primary_key(a: (KeyBound, KeyBound), b: (KeyBound, KeyBound), sequences: (u8, u8)) -> bool {
+        let row = |(key, primary): &(KeyBound, KeyBound), sequence: u8| {
+            let key = bytes_of(|out| key.encode(out));
+            let primary = bytes_of(|out| primary.encode(out));
+            entry(&[&key[..], &[sequence & 0x7f], &primary].concat())
+        };
+        let (row_a, row_b) = (row(&a, sequences.0), row(&b, sequences.1));
+        let sequence_order = (sequences.0 & 0x7f).cmp(&(sequences.1 & 0x7f));
+        compare(&row_a, &row_b) == a.cmp(&b).then(sequence_order)
+            && compare_index_keys(&row_a, &row_b) == a.0.cmp(&b.0)
+    }
+}

@@ -49,7 +49,7 @@ pub(crate) fn take_u64<'a>(
 
 #[cfg(test)]
 mod tests {
-    use quickcheck::quickcheck;
+    use crate::testing::properties;
 
     use super::*;
 
@@ -65,7 +65,7 @@ mod tests {
         assert!(decode(&negative).is_err());
     }
 
-    quickcheck! {
+    properties! {
         fn every_value_round_trips_and_every_cut_fails(value: Vec<u8>) -> bool {
             let mut bytes = Vec::new();
             encode(&value, &mut bytes);

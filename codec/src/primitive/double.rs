@@ -48,7 +48,7 @@ mod tests {
             0.0,
             -0.0,
             1.0,
-            3.14,
+            2.5,
             f64::MAX,
             f64::MIN,
             f64::MIN_POSITIVE,

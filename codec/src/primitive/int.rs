@@ -63,7 +63,7 @@ pub(crate) fn decode_unsigned(input: &[u8]) -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use quickcheck::quickcheck;
+    use crate::testing::properties;
 
     use super::*;
 
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(decode_exact(&[5, 0, 0, 0, 0, 0, 0, 0]), Ok(5));
     }
 
-    quickcheck! {
+    properties! {
         fn every_number_round_trips(value: i64, shift: u8) -> bool {
             let value = value >> (shift % 64);
             decode_exact(&encoded(value)) == Ok(value)

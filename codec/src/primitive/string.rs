@@ -31,7 +31,7 @@ pub fn decode_exact(input: &[u8]) -> Result<JsString> {
 
 #[cfg(test)]
 mod tests {
-    use quickcheck::quickcheck;
+    use crate::testing::properties;
 
     use super::*;
 
@@ -46,7 +46,7 @@ mod tests {
         assert!(decode_exact(&[0x61]).is_err());
     }
 
-    quickcheck! {
+    properties! {
         fn any_units_round_trip(units: Vec<u16>) -> bool {
             let value = JsString::from_units(units);
             let mut bytes = Vec::new();

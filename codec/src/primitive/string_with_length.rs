@@ -45,7 +45,7 @@ pub(crate) fn read<'a>(reader: &mut Reader<'a>, what: &'static str) -> Result<Ut
 
 #[cfg(test)]
 mod tests {
-    use quickcheck::quickcheck;
+    use crate::testing::properties;
 
     use super::*;
 
@@ -82,7 +82,7 @@ mod tests {
         assert!(decode(&[]).is_err());
     }
 
-    quickcheck! {
+    properties! {
         fn any_units_round_trip_and_every_cut_fails(units: Vec<u16>) -> bool {
             let value = JsString::from_units(units);
             let bytes = encoded(&value);

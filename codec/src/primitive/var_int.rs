@@ -72,7 +72,7 @@ pub(crate) fn read_length(reader: &mut Reader<'_>, what: &'static str) -> Result
 
 #[cfg(test)]
 mod tests {
-    use quickcheck::quickcheck;
+    use crate::testing::properties;
 
     use super::*;
 
@@ -122,7 +122,7 @@ mod tests {
         assert!(decode(&[0xff; 40]).is_err());
     }
 
-    quickcheck! {
+    properties! {
         fn every_number_round_trips_and_every_cut_fails(value: i64, shift: u8) -> bool {
             let value = value >> (shift % 64);
             let bytes = encoded(value);
