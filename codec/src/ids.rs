@@ -1,4 +1,5 @@
-//! The numbers Chromium gives to databases, object stores, indexes and scopes, as checked newtypes.
+//! The numbers Chromium gives to databases, object stores, indexes, scopes, blobs and versions of
+//! records, as checked newtypes.
 //!
 //! Ranges: `docs/FORMAT.md`, 3.1. Id 0 is not an id: it stands for metadata in a key prefix.
 
@@ -68,6 +69,14 @@ id!(
 id!(
     /// A scope of the undo log: 0 to 2^63-1, counted anew at every opening of the store.
     ScopeId, "scope number", 0, i64::MAX
+);
+id!(
+    /// A blob of a database: 2 to 2^63-1. Names its file.
+    BlobNumber, "blob number", 2, i64::MAX
+);
+id!(
+    /// The version of a record: 0 to 2^63-1. The first record written to an object store gets 2.
+    RecordVersion, "record version", 0, i64::MAX
 );
 
 #[cfg(test)]

@@ -3,24 +3,32 @@
 //! Pure: this crate reads no file, no clock and no random number. The byte shapes are recorded in
 //! `docs/FORMAT.md`.
 
+pub mod blob_journal;
 pub mod compare;
+pub mod data_version;
 pub mod error;
+pub mod external_object;
 pub mod idb_key;
 pub mod ids;
 pub mod js_string;
+pub mod key_path;
 pub mod prefix;
 pub mod primitive;
 pub mod range;
 mod reader;
 pub mod row_key;
+pub mod scopes;
 #[cfg(test)]
 mod testing;
 pub mod value;
+pub mod versioned;
 
 pub use compare::{COMPARATOR_NAME, compare, compare_index_keys};
+pub use data_version::DataVersion;
 pub use error::{Error, ErrorKind, Result};
 pub use idb_key::{IdbKey, KeyArray, KeyBound, RawKey};
-pub use ids::{DatabaseId, IndexId, ObjectStoreId, ScopeId};
+pub use ids::{BlobNumber, DatabaseId, IndexId, ObjectStoreId, RecordVersion, ScopeId};
 pub use js_string::JsString;
+pub use key_path::IdbKeyPath;
 pub use prefix::KeyPrefix;
 pub use row_key::RowKey;

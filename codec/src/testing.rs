@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use quickcheck::{Arbitrary, Gen, QuickCheck, Testable};
 
 use crate::idb_key::{IdbKey, KeyBound};
-use crate::ids::{DatabaseId, IndexId, ObjectStoreId, ScopeId};
+use crate::ids::{BlobNumber, DatabaseId, IndexId, ObjectStoreId, RecordVersion, ScopeId};
 use crate::js_string::JsString;
 
 /// Declares properties like `quickcheck!`, but with a seed that can be set.
@@ -179,7 +179,13 @@ macro_rules! arbitrary_id {
     };
 }
 
-arbitrary_id!(DatabaseId, ObjectStoreId, ScopeId);
+arbitrary_id!(
+    DatabaseId,
+    ObjectStoreId,
+    ScopeId,
+    BlobNumber,
+    RecordVersion
+);
 
 impl Arbitrary for IndexId {
     fn arbitrary(g: &mut Gen) -> Self {
