@@ -62,7 +62,7 @@ impl<'a> ScopeMetadata<'a> {
         wire::write_number(2, i64::from(self.ignore_cleanup_tasks), out);
     }
 
-    /// The message that is the whole of `input`. Offsets in errors inside a lock are the lock's.
+    /// The message that is the whole of `input`.
     ///
     /// # Errors
     /// On bytes that are no such message.

@@ -66,7 +66,7 @@ impl<'a> UndoTask<'a> {
         write_operation(field, first, second, out);
     }
 
-    /// The task that is the whole of `input`. Offsets in errors inside an operation are exact.
+    /// The task that is the whole of `input`.
     ///
     /// # Errors
     /// On bytes that are no such message, and on a message without an operation or with two.

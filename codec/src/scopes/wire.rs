@@ -86,11 +86,14 @@ pub(super) fn set_once<T>(
     Ok(())
 }
 
+/// Fields 1 and 2 of a message that has byte fields only.
+pub(super) type TwoFields<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
 /// Reads a message made of two byte fields, 1 and 2; a missing one is `None`.
 pub(super) fn read_two_bytes_fields<'a>(
     message: &'a [u8],
     what: &'static str,
-) -> Result<(Option<&'a [u8]>, Option<&'a [u8]>)> {
+) -> Result<TwoFields<'a>> {
     let mut reader = Reader::new(message);
     let (mut first, mut second) = (None, None);
     while !reader.is_empty() {
