@@ -202,7 +202,17 @@ impl KeyPrefix {
 
     /// The prefix at the front of `input` and its length in bytes, whether or not its numbers are
     /// as short as can be; `None` if bytes are missing. What the comparator sees.
+    #[inline]
     pub(crate) fn parse_any_length(input: &[u8]) -> Option<(Self, usize)> {
+        // Nearly all prefixes: three numbers of one byte.
+        if let [0, database, object_store, index, ..] = *input {
+            let prefix = Self {
+                database: database.into(),
+                object_store: object_store.into(),
+                index: index.into(),
+            };
+            return Some((prefix, 4));
+        }
         let (&lengths, rest) = input.split_first()?;
         let (database, object_store, index) = field_lens_bytes(lengths);
         let (database, rest) = rest.split_at_checked(database)?;

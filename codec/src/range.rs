@@ -1,7 +1,7 @@
 //! Ends of ranges: keys that are looked up and never stored (`docs/FORMAT.md`, 4.8).
 //!
 //! Each function gives the bytes of one end. Rows of a class lie between its low end and its high or
-//! end key under [`crate::compare`].
+//! end key under [`crate::compare()`].
 
 use crate::idb_key::{RawKey, TAG_MAX, TAG_MIN};
 use crate::ids::{DatabaseId, IndexId, ObjectStoreId};

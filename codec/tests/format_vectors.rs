@@ -1,5 +1,11 @@
 //! Reads every test vector of `docs/FORMAT.md` and checks it in both directions.
 
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 #[path = "format_vectors/render.rs"]
 mod render;
 

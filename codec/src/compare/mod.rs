@@ -117,18 +117,15 @@ fn compare_prefixes<'a>(
     b: &'a [u8],
 ) -> ControlFlow<Ordering, (PrefixKind, &'a [u8], &'a [u8])> {
     // Nearly all keys have three one-byte numbers: their order is that of the bytes.
-    if let ([0, ids_a @ ..], [0, ids_b @ ..]) = (a, b)
-        && let (Some((ids_a, rest_a)), Some((ids_b, rest_b))) = (
-            ids_a.split_first_chunk::<3>(),
-            ids_b.split_first_chunk::<3>(),
-        )
+    if let (Some((&head_a, rest_a)), Some((&head_b, rest_b))) =
+        (a.split_first_chunk::<4>(), b.split_first_chunk::<4>())
+        && let ([0, database, object_store, index], [0, ..]) = (head_a, head_b)
     {
-        differ(ids_a.cmp(ids_b))?;
-        let [database, object_store, index] = ids_a.map(u32::from);
+        differ(u32::from_be_bytes(head_a).cmp(&u32::from_be_bytes(head_b)))?;
         let prefix = KeyPrefix {
             database: database.into(),
             object_store: object_store.into(),
-            index,
+            index: index.into(),
         };
         return ControlFlow::Continue((prefix.kind(), rest_a, rest_b));
     }

@@ -17,9 +17,15 @@ const LEVELS_USUAL: usize = 16;
 pub(super) fn compare<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
     match compare_heads(a, b)? {
         None => ControlFlow::Continue(()),
-        Some(array) => compare_arrays(array, a, b),
+        Some(array) => {
+            (*a, *b) = compare_arrays(array, a, b)?;
+            ControlFlow::Continue(())
+        }
     }
 }
+
+/// The order of two keys, or what follows them.
+type AfterBoth<'k> = ControlFlow<Ordering, (&'k [u8], &'k [u8])>;
 
 /// An array of which both keys have read the head.
 #[derive(Clone, Copy)]
@@ -36,27 +42,29 @@ fn compare_heads<'k>(
     a: &mut &'k [u8],
     b: &mut &'k [u8],
 ) -> ControlFlow<Ordering, Option<OpenArray>> {
-    let (tag_a, tag_b) = (a.first().copied(), b.first().copied());
-    let (rank_a, rank_b) = settle(rank(tag_a), rank(tag_b), a, b)?;
-    differ(rank_a.cmp(&rank_b))?;
-    // Equal ranks are equal tags, so both keys have a first byte.
-    *a = a.get(1..).unwrap_or_default();
-    *b = b.get(1..).unwrap_or_default();
-    match tag_a {
-        Some(TAG_NUMBER | TAG_DATE) => {
+    let (tag, rest_a, rest_b) = match (*a, *b) {
+        ([tag_a, rest_a @ ..], [tag_b, rest_b @ ..]) if tag_a == tag_b && *tag_a <= TAG_BINARY => {
+            (*tag_a, rest_a, rest_b)
+        }
+        _ => return ControlFlow::Break(compare_types(a, b)),
+    };
+    *a = rest_a;
+    *b = rest_b;
+    match tag {
+        TAG_NUMBER | TAG_DATE => {
             let (value_a, value_b) = field::read_double(a, b)?;
             // Neither is NaN; -0 equals 0.
             differ(value_a.partial_cmp(&value_b).unwrap_or(Ordering::Equal))?;
         }
-        Some(TAG_STRING) => {
+        TAG_STRING => {
             let (units_a, units_b) = field::read_string(a, b)?;
             differ(units_a.cmp(units_b))?;
         }
-        Some(TAG_BINARY) => {
+        TAG_BINARY => {
             let (bytes_a, bytes_b) = field::read_binary(a, b)?;
             differ(bytes_a.cmp(bytes_b))?;
         }
-        Some(TAG_ARRAY) => {
+        TAG_ARRAY => {
             let (len_a, len_b) = field::read_count(a, b)?;
             return ControlFlow::Continue(Some(OpenArray {
                 left: len_a.min(len_b),
@@ -69,8 +77,15 @@ fn compare_heads<'k>(
     ControlFlow::Continue(None)
 }
 
+/// The order of two keys of different types, or of which one has no known type.
+fn compare_types(a: &[u8], b: &[u8]) -> Ordering {
+    match settle(rank(a.first().copied()), rank(b.first().copied()), a, b) {
+        ControlFlow::Continue((rank_a, rank_b)) => rank_a.cmp(&rank_b),
+        ControlFlow::Break(order) => order,
+    }
+}
+
 /// The place of a type in the order; `None` for what is no type.
-#[inline]
 const fn rank(tag: Option<u8>) -> Option<u8> {
     match tag {
         Some(TAG_MIN) => Some(0),
@@ -84,14 +99,13 @@ const fn rank(tag: Option<u8>) -> Option<u8> {
     }
 }
 
-fn compare_arrays<'k>(array: OpenArray, a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
-    let (mut rest_a, mut rest_b) = (*a, *b);
+/// Gives what follows both arrays if they are equal. By value and not inlined, so that the two places
+/// stay in registers for all other keys.
+#[inline(never)]
+fn compare_arrays<'k>(array: OpenArray, a: &'k [u8], b: &'k [u8]) -> AfterBoth<'k> {
+    let (mut rest_a, mut rest_b) = (a, b);
     match follow::<LEVELS_USUAL>(array, &mut rest_a, &mut rest_b)? {
-        Followed::ToTheEnd => {
-            *a = rest_a;
-            *b = rest_b;
-            ControlFlow::Continue(())
-        }
+        Followed::ToTheEnd => ControlFlow::Continue((rest_a, rest_b)),
         Followed::TooDeep => compare_deep_arrays(array, a, b),
     }
 }
@@ -100,11 +114,12 @@ fn compare_arrays<'k>(array: OpenArray, a: &mut &'k [u8], b: &mut &'k [u8]) -> D
 /// that could avoid it.
 #[cold]
 #[inline(never)]
-fn compare_deep_arrays<'k>(array: OpenArray, a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
-    match follow::<LEVEL_MAX>(array, a, b)? {
-        Followed::ToTheEnd => ControlFlow::Continue(()),
+fn compare_deep_arrays<'k>(array: OpenArray, a: &'k [u8], b: &'k [u8]) -> AfterBoth<'k> {
+    let (mut rest_a, mut rest_b) = (a, b);
+    match follow::<LEVEL_MAX>(array, &mut rest_a, &mut rest_b)? {
+        Followed::ToTheEnd => ControlFlow::Continue((rest_a, rest_b)),
         // Keys at a deeper level are unreadable, on both sides.
-        Followed::TooDeep => ControlFlow::Break((*a).cmp(*b)),
+        Followed::TooDeep => ControlFlow::Break(rest_a.cmp(rest_b)),
     }
 }
 
