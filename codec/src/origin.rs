@@ -284,7 +284,16 @@ mod tests {
         assert_eq!(Origin::from_row_text(&"http_a_0".into()), None);
         assert_eq!(Origin::from_row_text(&"http_a_0@2".into()), None);
         assert_eq!(Origin::from_folder_name("http_a_0.leveldb"), None);
-        for url in ["", "a", "http://", "http://a:b", "http://a/b", "://a"] {
+        for url in [
+            "",
+            "a",
+            "http://",
+            "http://a:b",
+            "http://a/b",
+            "://a",
+            "http://a:081",
+            "http://a:+81",
+        ] {
             assert_eq!(Origin::from_url(url), None, "{url}");
         }
     }

@@ -4,8 +4,8 @@ use quickcheck::{Arbitrary, Gen};
 
 use super::naive;
 use super::*;
-use crate::idb_key::KeyBound;
 use crate::idb_key::tests::{nested, on_small_stack};
+use crate::idb_key::{IdbKey, KeyBound};
 use crate::ids::{DatabaseId, IndexId, ObjectStoreId};
 use crate::range;
 use crate::row_key::RecordTable;
@@ -90,7 +90,8 @@ fn one_ascending_list_over_all_kinds_of_keys() {
             0, 0, 0, 0, 50, 2, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
         ],
         &[0, 0, 0, 0, 100, 0x7f],
-        &[0, 0, 0, 0, 100, 0x80, 1],
+        &[0, 0, 0, 0, 100, 0x81, 1],
+        &[0, 0, 0, 0, 100, 0x80, 2],
         &[0, 0, 0, 0, 201, 0, 0],
         &[0, 0, 0, 0, 201, 0, 1, 0, 0x61],
         &[0, 0, 0, 0, 201, 1, 0, 0x61, 0],
@@ -103,12 +104,14 @@ fn one_ascending_list_over_all_kinds_of_keys() {
         &[0, 1, 0, 0, 50, 1, 7],
         &[0, 1, 0, 0, 50, 1, 255],
         &[0, 1, 0, 0, 50, 2, 0],
-        &[0, 1, 0, 0, 50, 0x80, 1, 0],
+        &[0, 1, 0, 0, 50, 0x81, 1, 0],
+        &[0, 1, 0, 0, 50, 0x80, 2, 0],
         &[0, 1, 0, 0, 100, 1, 31, 0],
         &[0, 1, 0, 0, 100, 1, 31, 3],
         &[0, 1, 0, 0, 100, 1, 32, 0],
         &[0, 1, 0, 0, 100, 2, 30, 0],
-        &[0, 1, 0, 0, 150, 1],
+        &[0, 1, 0, 0, 150, 0x81, 1],
+        &[0, 1, 0, 0, 150, 0x80, 2],
         &[0, 1, 0, 0, 151, 1, 31],
         &[0, 1, 0, 0, 151, 1, 32],
         &[0, 1, 0, 0, 200, 0],
@@ -226,6 +229,23 @@ fn the_deepest_keys_compare_on_a_small_stack_and_deeper_ones_by_their_bytes() {
 }
 
 #[test]
+fn numbers_at_level_2000_compare_by_value_and_deeper_ones_by_their_bytes() {
+    on_small_stack(|| {
+        let inside = |arrays: usize, number: f64| {
+            let mut bytes = [4, 1].repeat(arrays);
+            IdbKey::Number(number).encode(&mut bytes);
+            bytes
+        };
+        for arrays in [16, 17, 1999, 2000] {
+            let (a, b) = (inside(arrays, -1.0), inside(arrays, 1.0));
+            assert_eq!(compare_user_keys(&a, &b), Ordering::Less, "{arrays}");
+        }
+        let (a, b) = (inside(2001, -1.0), inside(2001, 1.0));
+        assert_eq!(compare_user_keys(&a, &b), Ordering::Greater);
+    });
+}
+
+#[test]
 fn a_readable_key_sorts_before_an_unreadable_one_and_those_by_bytes() {
     let readable = [0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f];
     let nan = [0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f];
@@ -269,6 +289,16 @@ properties! {
         let rows = |user: &[u8]| [&[0, 1, 1, 1], user].concat();
         compare_user_keys(&bytes_a, &bytes_b) == a.cmp(&b)
             && compare(&rows(&bytes_a), &rows(&bytes_b)) == a.cmp(&b)
+    }
+
+    fn arrays_with_a_common_beginning_order_like_the_keys(common: Vec<IdbKey>, a: Vec<IdbKey>, b: Vec<IdbKey>, after: IdbKey) -> bool {
+        let nested = |end: &[IdbKey]| {
+            let inner = IdbKey::array([&common[..3.min(common.len())], &end[..2.min(end.len())]].concat());
+            IdbKey::array(vec![inner.unwrap(), after.clone()]).unwrap()
+        };
+        let keys = [nested(&a), nested(&b), nested(&[]), after.clone()];
+        let bytes = keys.each_ref().map(|key| bytes_of(|out| key.encode(out)));
+        (0..4).all(|i| (0..4).all(|j| compare_user_keys(&bytes[i], &bytes[j]) == keys[i].cmp(&keys[j])))
     }
 
     fn index_entries_order_by_index_key_then_primary_key(a: (KeyBound, KeyBound), b: (KeyBound, KeyBound), sequences: (u8, u8)) -> bool {

@@ -19,10 +19,10 @@ pub(crate) fn nested(levels: usize) -> Vec<u8> {
     bytes
 }
 
-/// Runs `body` on a stack of 256 KiB, an eighth of what a thread usually has.
+/// Runs `body` on a stack of 64 KiB, a thirty-second of what a thread usually has.
 pub(crate) fn on_small_stack(body: impl FnOnce() + Send + 'static) {
     std::thread::Builder::new()
-        .stack_size(256 * 1024)
+        .stack_size(64 * 1024)
         .spawn(body)
         .unwrap()
         .join()
@@ -105,6 +105,10 @@ fn two_thousand_levels_are_read_and_one_more_is_refused() {
         assert_eq!(IdbKey::decode(&too_deep).unwrap_err().kind(), &refused);
         assert_eq!(RawKey::decode(&too_deep).unwrap_err().kind(), &refused);
         assert_eq!(IdbKey::array(vec![key]).unwrap_err().kind(), &refused);
+        // A string one level deeper, in no more arrays than are allowed.
+        let string = [[TAG_ARRAY, 1].repeat(LEVEL_MAX + 1), vec![TAG_STRING, 0]].concat();
+        assert_eq!(RawKey::decode(&string).unwrap_err().kind(), &refused);
+        assert_eq!(IdbKey::decode(&string).unwrap_err().kind(), &refused);
         // Many arrays side by side are not deep.
         let mut wide = vec![TAG_ARRAY, 0x90, 0x4e];
         wide.extend([TAG_ARRAY, 0].repeat(10_000));
@@ -168,6 +172,9 @@ fn the_order_of_types_is_number_date_string_binary_array() {
         IdbKey::array(vec![IdbKey::Number(1.0), IdbKey::Number(0.0)]).unwrap(),
         IdbKey::array(vec![IdbKey::from("a")]).unwrap(),
         IdbKey::array(vec![IdbKey::array(vec![]).unwrap()]).unwrap(),
+        IdbKey::array(vec![IdbKey::array(vec![]).unwrap(), IdbKey::Number(1.0)]).unwrap(),
+        IdbKey::array(vec![IdbKey::array(vec![]).unwrap(); 2]).unwrap(),
+        IdbKey::array(vec![IdbKey::array(vec![IdbKey::from("")]).unwrap()]).unwrap(),
     ];
     for (i, a) in ascending.iter().enumerate() {
         for (j, b) in ascending.iter().enumerate() {

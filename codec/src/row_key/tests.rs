@@ -151,6 +151,19 @@ fn ids() -> (DatabaseId, ObjectStoreId, IndexId) {
     )
 }
 
+/// The ids that a row has, else those of [`ids`].
+fn ids_of(row: &RowKey<'_>) -> (DatabaseId, ObjectStoreId, IndexId) {
+    let (database, store, index) = ids();
+    match row {
+        RowKey::Database(key) => (key.database_id, store, index),
+        RowKey::ObjectStoreMetadata(key) => (key.database_id, key.object_store_id, index),
+        RowKey::IndexMetadata(key) => (key.database_id, key.object_store_id, key.index_id),
+        RowKey::Record(key) => (key.database_id, key.object_store_id, index),
+        RowKey::IndexData(key) => (key.database_id, key.object_store_id, key.index_id),
+        _ => (database, store, index),
+    }
+}
+
 #[test]
 fn unknown_types_are_unknown_and_keep_their_bytes() {
     for bytes in [
@@ -307,10 +320,10 @@ properties! {
         }
     }
 
-    fn ranges_enclose_exactly_the_rows_of_their_class(key: StoredKey) -> bool {
+    fn ranges_enclose_exactly_the_rows_of_their_class(key: StoredKey, own: bool) -> bool {
         let StoredKey(bytes) = key;
-        let (db, os, index) = ids();
         let row = RowKey::decode_exact(&bytes).unwrap();
+        let (db, os, index) = if own { ids_of(&row) } else { ids() };
         let inside = |low: Vec<u8>, high: Vec<u8>| encloses(&low, &bytes, &high);
         let (in_database, in_table, in_store, in_index, in_entries) = match &row {
             RowKey::Global(_) | RowKey::Scopes(_) | RowKey::Unknown(_) => (false, None, false, false, false),
@@ -339,6 +352,32 @@ properties! {
             && inside(range::object_store_low(db, os), range::object_store_high(db, os)) == in_store
             && inside(range::index_low(db, os, index), range::index_high(db, os, index)) == in_index
             && inside(range::index_entries_low(db, os, index), range::index_entries_high(db, os, index)) == in_entries
+    }
+
+    fn ranges_over_ids_enclose_all_of_them(key: StoredKey, own: bool) -> bool {
+        let StoredKey(bytes) = key;
+        let inside = |low: Vec<u8>, high: Vec<u8>| encloses(&low, &bytes, &high);
+        let row = RowKey::decode_exact(&bytes).unwrap();
+        let (db, os, index) = if own { ids_of(&row) } else { ids() };
+        let all_stores = matches!(&row, RowKey::ObjectStoreMetadata(key) if key.database_id == db);
+        let all_indexes = matches!(&row, RowKey::IndexMetadata(key) if key.database_id == db && key.object_store_id == os);
+        let rows = match &row {
+            RowKey::Record(key) => key.database_id == db && key.object_store_id == os,
+            RowKey::IndexData(key) => key.database_id == db && key.object_store_id == os,
+            _ => false,
+        };
+        let entry = match &row {
+            RowKey::IndexData(key) if rows && key.index_id == index => Some(key),
+            _ => None,
+        };
+        inside(range::all_object_stores_low(db), range::all_object_stores_high(db)) == all_stores
+            && inside(range::all_indexes_low(db, os), range::all_indexes_high(db, os)) == all_indexes
+            && inside(range::object_store_rows_low(db, os), range::object_store_rows_end(db, os)) == rows
+            // Of the entries with one index key, those without a primary key lie below.
+            && entry.is_none_or(|key| {
+                let low = range::index_key_low(db, os, index, key.index_key);
+                (compare(&low, &bytes) == Ordering::Less) == key.primary_key().is_some()
+            })
     }
 
     fn names_of_an_origin_lie_between_their_ends(origin: JsString, other: JsString, name: JsString) -> bool {
