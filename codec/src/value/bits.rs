@@ -25,6 +25,10 @@ impl BitSet {
             .is_some_and(|word| word & 1 << (number % 64) != 0)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
     pub(super) fn clear(&mut self) {
         self.words.clear();
     }

@@ -147,6 +147,7 @@ impl Decoder {
             store: std::mem::take(&mut self.store).recast(),
             scratch: std::mem::take(&mut self.scratch).recast(),
             depth: 0,
+            reordered: false,
         };
         let root = run.value().and_then(|root| run.end().map(|()| root));
         let Run {
@@ -154,6 +155,7 @@ impl Decoder {
             scratch,
             versions,
             depth,
+            reordered,
             ..
         } = run;
         self.scratch = scratch.recast();
@@ -165,6 +167,7 @@ impl Decoder {
                 slots: store.slots,
                 shared: store.shared,
                 depth,
+                reordered,
                 versions,
             }),
             Err(error) => {
@@ -184,6 +187,7 @@ struct Run<'a> {
     store: Store<'a>,
     scratch: Scratch<'a>,
     depth: usize,
+    reordered: bool,
 }
 
 /// A container whose end has not been read yet.

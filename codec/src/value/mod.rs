@@ -19,6 +19,7 @@
 //! let Value::Object(id) = tree.root() else { unreachable!() };
 //! let Object::Plain(properties) = tree.object(id) else { unreachable!() };
 //! assert_eq!(tree.properties(*properties)[0].value, Value::Number(1.0));
+//! assert_eq!(serde_json::to_string(&tree).unwrap(), r#"{"a":1}"#);
 //! # Ok::<(), larder_codec::Error>(())
 //! ```
 
@@ -30,6 +31,7 @@ mod decode;
 mod envelope;
 mod host;
 mod js_str;
+mod json;
 mod names;
 mod node;
 mod number;
@@ -49,6 +51,7 @@ pub use host::{
     PixelFormat,
 };
 pub use js_str::{JsStr, Units};
+pub use json::DEPTH_INLINE_MAX;
 pub use node::{
     Array, ErrorObject, ErrorType, Object, ObjectId, Property, PropertyName, Slot, Span, Value,
 };

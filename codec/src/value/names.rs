@@ -12,15 +12,17 @@ use super::node::{Property, PropertyName};
 /// Up to this many names, all pairs are compared.
 const PAIRS_MAX: usize = 16;
 
-/// Puts array indices first, ascending; the others stay as they are.
-pub(super) fn sort(properties: &mut [Property<'_>]) {
+/// Puts array indices first, ascending; the others stay as they are. True if that moved any.
+pub(super) fn sort(properties: &mut [Property<'_>]) -> bool {
     let rank = |property: &Property<'_>| match property.name {
         PropertyName::Index(index) => u64::from(index),
         _ => u64::MAX,
     };
-    if !properties.is_sorted_by_key(rank) {
+    let moves = !properties.is_sorted_by_key(rank);
+    if moves {
         properties.sort_by_key(rank);
     }
+    moves
 }
 
 /// The hash table for objects with many names, kept between objects.
@@ -141,7 +143,7 @@ fn hash(name: &PropertyName<'_>) -> u64 {
     };
     let hash = match name {
         PropertyName::String(name) => of(*name),
-        other => other.with_str(|name| of(name)),
+        other => other.with_str(of),
     };
     hash ^ hash >> 32
 }
@@ -171,10 +173,11 @@ mod tests {
 
     #[test]
     fn indices_come_first_and_names_keep_their_order() {
-        let name = |text: &'static str| PropertyName::from_str(JsStr::from(text));
+        let name = |text: &'static str| PropertyName::from_js(JsStr::from(text));
         let mut own = properties(&["b", "10", "a", "2", "-1", "4294967295"].map(name));
-        sort(&mut own);
+        assert!(sort(&mut own));
         let order: Vec<_> = own.iter().map(|p| p.name).collect();
+        assert!(!sort(&mut own));
         assert_eq!(order, ["2", "10", "b", "a", "-1", "4294967295"].map(name));
     }
 
@@ -202,7 +205,7 @@ mod tests {
                     } else {
                         JsStr::Latin1(bytes)
                     };
-                    PropertyName::from_str(name)
+                    PropertyName::from_js(name)
                 })
                 .collect();
             let own = properties(&names);
@@ -222,10 +225,10 @@ mod tests {
     fn many_distinct_names_are_found_distinct_and_one_double_is_found() {
         let texts: Vec<String> = (0..5000).map(|n| format!("name{n}")).collect();
         let mut names: Vec<_> = (texts.iter())
-            .map(|text| PropertyName::from_str(JsStr::from(text.as_str())))
+            .map(|text| PropertyName::from_js(JsStr::from(text.as_str())))
             .collect();
         assert!(Names::default().unique(&properties(&names)));
-        names.push(PropertyName::from_str(JsStr::Latin1(b"name4321")));
+        names.push(PropertyName::from_js(JsStr::Latin1(b"name4321")));
         assert!(!Names::default().unique(&properties(&names)));
     }
 }

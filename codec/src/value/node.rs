@@ -90,7 +90,7 @@ impl<'a> PropertyName<'a> {
     /// The name that a string spells.
     #[inline]
     #[must_use]
-    pub fn from_str(name: JsStr<'a>) -> Self {
+    pub fn from_js(name: JsStr<'a>) -> Self {
         let first = match name {
             JsStr::Latin1(bytes) | JsStr::Utf8(bytes) | JsStr::Utf16Le(bytes) => bytes.first(),
         };
@@ -285,21 +285,18 @@ mod tests {
     #[test]
     fn a_number_used_as_a_name_is_its_text() {
         let one_point_five = PropertyName::from_number(1.5);
-        assert_eq!(
-            one_point_five,
-            PropertyName::from_str(JsStr::Latin1(b"1.5"))
-        );
+        assert_eq!(one_point_five, PropertyName::from_js(JsStr::Latin1(b"1.5")));
         assert_eq!(
             PropertyName::from_number(-0.0),
-            PropertyName::from_str(JsStr::Latin1(b"0"))
+            PropertyName::from_js(JsStr::Latin1(b"0"))
         );
         assert_eq!(PropertyName::from_number(7.0), PropertyName::Index(7));
         let top = PropertyName::from_number(4_294_967_295.0);
         assert!(matches!(top, PropertyName::Number(_)));
-        assert_eq!(top, PropertyName::from_str(JsStr::Latin1(b"4294967295")));
+        assert_eq!(top, PropertyName::from_js(JsStr::Latin1(b"4294967295")));
         assert_ne!(
             PropertyName::from_number(-1.0),
-            PropertyName::from_str(JsStr::Latin1(b"1"))
+            PropertyName::from_js(JsStr::Latin1(b"1"))
         );
     }
 }

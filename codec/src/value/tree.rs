@@ -21,6 +21,9 @@ pub struct Tree<'a> {
     /// Objects that are referred to from more than one place.
     pub(super) shared: BitSet,
     pub(super) depth: usize,
+    /// Whether the objects, visited in order, come up in another order than they were written in.
+    /// Then first visits may be nested deeper than `depth`.
+    pub(super) reordered: bool,
     pub(super) versions: Versions,
 }
 
@@ -52,7 +55,8 @@ impl<'a> Tree<'a> {
         self.objects.len()
     }
 
-    /// The greatest number of objects inside one another when decoded: 0 for a primitive.
+    /// The greatest number of containers (objects, arrays, maps, sets, errors) inside one another
+    /// as written: 0 if there is none. Injected objects may make it one too great.
     #[must_use]
     pub const fn depth(&self) -> usize {
         self.depth
@@ -164,7 +168,7 @@ impl<'a> Tree<'a> {
         let mut way = way.iter();
         let mut missing = None;
         for part in way.by_ref() {
-            match self.get(at, &PropertyName::from_str(*part)) {
+            match self.get(at, &PropertyName::from_js(*part)) {
                 Some(Value::Object(next)) => at = next,
                 Some(_) => return false,
                 None => {
@@ -173,32 +177,28 @@ impl<'a> Tree<'a> {
                 }
             }
         }
-        if !self.takes_names(at) {
+        if !matches!(self.object(at), Object::Plain(_)) {
             return false;
         }
         let Some(first_missing) = missing else {
-            self.set(at, PropertyName::from_str(*last), value);
+            self.set(at, PropertyName::from_js(*last), value);
             return true;
         };
         // Build what is missing from the inside out, then hang it in with one step.
+        self.depth += path.len();
         let inner = [last];
         let names = way.chain(inner).rev();
         let built = names.fold(value, |value, name| {
             let start = self.properties.len();
             self.properties.push(Property {
-                name: PropertyName::from_str(*name),
+                name: PropertyName::from_js(*name),
                 value,
             });
             let span = span_from(start, self.properties.len());
             self.push_object(Object::Plain(span))
         });
-        self.set(at, PropertyName::from_str(*first_missing), built);
+        self.set(at, PropertyName::from_js(*first_missing), built);
         true
-    }
-
-    /// Whether a property can be set on this object without changing what it is.
-    fn takes_names(&self, id: ObjectId) -> bool {
-        matches!(self.object(id), Object::Plain(_))
     }
 
     /// Sets an own property of a plain object: in place, or in its rank at the end.
@@ -208,13 +208,14 @@ impl<'a> Tree<'a> {
         };
         let own = &mut self.properties[span.range()];
         if let Some(property) = own.iter_mut().find(|property| property.name == name) {
-            property.value = value;
+            let old = std::mem::replace(&mut property.value, value);
+            self.reordered |= matches!(old, Value::Object(_));
             return;
         }
         let start = self.properties.len();
         self.properties.extend_from_within(span.range());
         self.properties.push(Property { name, value });
-        names::sort(&mut self.properties[start..]);
+        self.reordered |= names::sort(&mut self.properties[start..]);
         self.objects[id.index()] = Object::Plain(span_from(start, self.properties.len()));
     }
 }

@@ -74,7 +74,7 @@ impl<'a> Run<'a> {
     fn name(&mut self, tag: u8, at: usize) -> Result<PropertyName<'a>> {
         match tag {
             tag::ONE_BYTE_STRING | tag::TWO_BYTE_STRING | tag::UTF8_STRING => {
-                Ok(PropertyName::from_str(self.string(tag, at)?))
+                Ok(PropertyName::from_js(self.string(tag, at)?))
             }
             tag::INT32 | tag::UINT32 | tag::DOUBLE => {
                 Ok(PropertyName::from_number(self.number(tag)?))
@@ -94,7 +94,7 @@ impl<'a> Run<'a> {
         if said as usize != own.len() {
             return invalid(u64::from(said), at, "number of properties");
         }
-        names::sort(own);
+        self.reordered |= names::sort(own);
         if !self.scratch.names.unique(own) {
             return invalid(own.len() as u64, at, "object with a property name twice");
         }
@@ -146,7 +146,10 @@ impl<'a> Run<'a> {
             array.length = array.length.max(index.saturating_add(1));
             let slot = self.store.slots[array.elements.range()].get_mut(index as usize);
             match slot {
-                Some(slot @ None) => *slot = Some(property.value),
+                Some(slot @ None) => {
+                    *slot = Some(property.value);
+                    self.reordered = true;
+                }
                 Some(Some(_)) => return invalid(u64::from(index), at, "array element twice"),
                 None if array.elements.is_empty() && index as usize == moved => {}
                 None => break,
