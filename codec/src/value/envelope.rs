@@ -225,3 +225,125 @@ fn swap_pairs(bytes: &[u8], buffer: &mut Vec<u8>) -> Result<()> {
     buffer.extend(pairs.iter().flat_map(|&[a, b]| [b, a]));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peel(bytes: &[u8]) -> Result<(Vec<u8>, Versions)> {
+        let mut buffer = Vec::new();
+        match Envelope::peel(bytes, &mut buffer)? {
+            Envelope::Inline(payload) => {
+                let (wire, start) = payload.wire();
+                Ok((wire[start..].to_vec(), payload.versions()))
+            }
+            Envelope::InBlob { .. } => panic!("in a blob"),
+        }
+    }
+
+    #[test]
+    fn every_age_of_header_is_read() {
+        let headers: [(&[u8], u32, u32); 6] = [
+            (b"\x09\xff\x00\x30", 9, 9),           // swapped, one header
+            (b"\x10\xff\x0d\xff\x00\x30", 16, 13), // swapped, two headers
+            (b"\xff\x11\xff\x0d\x30\x00", 17, 13), // third byte ff: a true 17
+            (b"\xff\x14\xff\x0d\x30", 20, 13),
+            (b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0f\x30", 21, 15),
+            (
+                b"\xff\x15\xfe\0\0\0\0\0\0\0\x12\0\0\0\x03\xff\x10\x30\xa0\0\x67",
+                21,
+                16,
+            ),
+        ];
+        for (bytes, blink, v8) in headers {
+            let (wire, versions) = peel(bytes).unwrap();
+            assert_eq!(versions, Versions { blink, v8 });
+            assert_eq!(wire[0], b'0');
+            assert!(wire[1..].iter().all(|&b| b == 0), "{wire:x?}");
+        }
+    }
+
+    #[test]
+    fn the_trailer_is_cut_off_and_kept() {
+        let bytes = b"\xff\x15\xfe\0\0\0\0\0\0\0\x12\0\0\0\x06\xff\x10\x30\xa0\0\0\0\x01\x67";
+        let mut buffer = Vec::new();
+        let Ok(Envelope::Inline(payload)) = Envelope::peel(bytes, &mut buffer) else {
+            panic!()
+        };
+        assert_eq!(payload.trailer(), b"\xa0\0\0\0\x01\x67");
+        assert_eq!(payload.bytes(), bytes);
+        // An offset into the header, and a size beyond the end.
+        for (at, byte) in [(10, 0x0e), (14, 0x07)] {
+            let mut bytes = bytes.to_vec();
+            bytes[at] = byte;
+            assert_eq!(peel(&bytes).unwrap_err().what(), "trailer offset");
+        }
+    }
+
+    #[test]
+    fn versions_from_the_future_and_version_0_are_refused() {
+        for (bytes, what) in [
+            (
+                &b"\xff\x16\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x10\x30"[..],
+                "Blink wire format version",
+            ),
+            (
+                b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x11\x30",
+                "V8 wire format version",
+            ),
+            (b"\xff\x14\x30\x00", "V8 wire format version"),
+            (b"\x00\xff\x00\x30", "Blink wire format version"),
+            (b"\x05\x53", "Blink wire format version"),
+            (b"\x30", "Blink wire format version"),
+            (b"", "value"),
+        ] {
+            assert_eq!(peel(bytes).unwrap_err().what(), what, "{bytes:x?}");
+        }
+    }
+
+    #[test]
+    fn a_snappy_block_is_unpacked_within_its_bounds() {
+        let inner = b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x10\x30";
+        let mut bytes = b"\xff\x11\x02".to_vec();
+        bytes.extend(snap::raw::Encoder::new().compress_vec(inner).unwrap());
+        assert_eq!(peel(&bytes).unwrap().0, b"0");
+        for cut in 3..bytes.len() {
+            assert!(peel(&bytes[..cut]).is_err(), "cut at {cut}");
+        }
+        // Four gigabytes promised by five bytes: refused before they are reserved.
+        let error = peel(b"\xff\x11\x02\xff\xff\xff\xff\x0f").unwrap_err();
+        assert_eq!((error.what(), error.offset()), ("Snappy block", 3));
+    }
+
+    #[test]
+    fn the_greatest_growth_of_snappy_is_allowed() {
+        // A copy of three bytes makes 64 (format description, "Copy with 2-byte offset").
+        let zeros = vec![0; 1 << 20];
+        let block = snap::raw::Encoder::new().compress_vec(&zeros).unwrap();
+        let mut buffer = Vec::new();
+        decompress(&block, &mut buffer).unwrap();
+        assert_eq!(buffer, zeros);
+    }
+
+    #[test]
+    fn a_wrapper_points_to_a_blob_that_is_no_wrapper() {
+        let mut buffer = Vec::new();
+        let wrapper = b"\xff\x11\x01\x80\x80\x04\x02";
+        let peeled = Envelope::peel(wrapper, &mut buffer).unwrap();
+        assert_eq!(
+            peeled,
+            Envelope::InBlob {
+                size: 65_536,
+                index: 2
+            }
+        );
+        let mut buffer = Vec::new();
+        assert!(Envelope::peel_blob(wrapper, &mut buffer).is_err());
+        let mut buffer = Vec::new();
+        let extra = Envelope::peel(b"\xff\x11\x01\x01\x00\x00", &mut buffer).unwrap_err();
+        assert_eq!(
+            (extra.kind(), extra.offset()),
+            (&ErrorKind::Trailing { extra: 1 }, 5)
+        );
+    }
+}

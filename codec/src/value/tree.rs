@@ -228,3 +228,75 @@ pub(super) fn span_from(start: usize, end: usize) -> Span {
         len: u32::try_from(end - start).unwrap_or(0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::{Decoder, Envelope};
+
+    /// JSON of a value after `injected` was put at the key path, and whether it could be.
+    fn inject(wire: &[u8], path: &[&'static str]) -> (bool, String) {
+        let mut bytes = b"\xff\x14\xff\x0d".to_vec();
+        bytes.extend(wire);
+        let mut buffer = Vec::new();
+        let Ok(Envelope::Inline(payload)) = Envelope::peel(&bytes, &mut buffer) else {
+            panic!()
+        };
+        let mut tree = Decoder::new().decode(&payload).unwrap();
+        let path: Vec<_> = path.iter().map(|part| JsStr::from(*part)).collect();
+        let done = tree.inject(&path, Value::Number(5.0));
+        (done, serde_json::to_string(&tree).unwrap())
+    }
+
+    #[test]
+    fn a_generated_key_goes_where_the_key_path_points() {
+        // Expectations: stores `auto_kp` and `auto_nested` of the fixtures.
+        let told = |wire: &[u8], path: &[&'static str]| match inject(wire, path) {
+            (true, json) => json,
+            (false, json) => panic!("refused: {json}"),
+        };
+        assert_eq!(told(b"o\"\x01tT{\x01", &["id"]), r#"{"t":true,"id":5}"#);
+        assert_eq!(
+            told(b"o\"\x02idF\"\x01tT{\x02", &["id"]),
+            r#"{"id":5,"t":true}"#
+        );
+        assert_eq!(told(b"o{\0", &["p", "q", "r"]), r#"{"p":{"q":{"r":5}}}"#);
+        assert_eq!(
+            told(b"o\"\x01po\"\x01rT{\x01\"\x01vF{\x02", &["p", "q"]),
+            r#"{"p":{"r":true,"q":5},"v":false}"#
+        );
+        assert_eq!(
+            told(b"o\"\x01bTI\x06F{\x02", &["1"]),
+            r#"{"1":5,"3":false,"b":true}"#
+        );
+    }
+
+    #[test]
+    fn a_key_path_through_something_else_changes_nothing() {
+        for (wire, path) in [
+            (&b"T"[..], &["id"][..]),
+            (b"o{\0", &[]),
+            (b"o\"\x01pT{\x01", &["p", "q"]),
+            (b"o\"\x01pD\0\0\0\0\0\0\0\0{\x01", &["p", "q"]),
+        ] {
+            let (done, after) = inject(wire, path);
+            assert!(!done, "{path:?}");
+            assert_eq!(after, inject(wire, &[]).1);
+        }
+    }
+
+    #[test]
+    fn injecting_below_many_containers_keeps_the_json_shallow() {
+        let mut wire = b"o\"\x01a".repeat(crate::value::DEPTH_INLINE_MAX - 1);
+        wire.extend(b"o{\0");
+        wire.extend(b"{\x01".repeat(crate::value::DEPTH_INLINE_MAX - 1));
+        let way = vec!["a"; crate::value::DEPTH_INLINE_MAX - 1];
+        let (done, json) = inject(&wire, &[way, vec!["b", "c"]].concat());
+        assert!(done);
+        assert!(json.starts_with("{\"$root\":"), "{json}");
+        assert!(
+            json.contains("{\"c\":5}") || json.contains("\"c\":5}]}"),
+            "{json}"
+        );
+    }
+}

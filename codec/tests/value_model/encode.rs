@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::model::{Ids, Model, Told};
 
 /// The bytes of a model, and which of its objects has which number on the wire.
-pub fn encode(model: &Model) -> (Vec<u8>, Ids<'_>) {
+pub(crate) fn encode(model: &Model) -> (Vec<u8>, Ids<'_>) {
     let mut out = b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x10".to_vec();
     let mut ids = Ids {
         by_number: Vec::new(),

@@ -5,6 +5,14 @@
 //! order, holes and signs must agree. The encoder here is written from V8's format alone and knows
 //! nothing of the decoder.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "helpers of tests"
+)]
+
 mod encode;
 mod model;
 mod tell_json;

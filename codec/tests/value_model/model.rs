@@ -7,7 +7,7 @@ use quickcheck::{Arbitrary, Gen};
 
 /// A JavaScript value.
 #[derive(Debug, Clone)]
-pub enum Model {
+pub(crate) enum Model {
     Undefined,
     Null,
     Bool(bool),
@@ -139,28 +139,28 @@ fn named(g: &mut Gen, inner: &mut Gen) -> Vec<(Vec<u16>, Model)> {
 }
 
 /// The array index that a name spells, found the slow way.
-pub fn index_of(name: &[u16]) -> Option<u32> {
+pub(crate) fn index_of(name: &[u16]) -> Option<u32> {
     let text = String::from_utf16(name).ok()?;
     let index: u32 = text.parse().ok()?;
     (index != u32::MAX && index.to_string() == text).then_some(index)
 }
 
 /// The objects of a model by their number on the wire, and back.
-pub struct Ids<'m> {
-    pub by_number: Vec<Told<'m>>,
-    pub number_of: HashMap<*const Model, usize>,
+pub(crate) struct Ids<'m> {
+    pub(crate) by_number: Vec<Told<'m>>,
+    pub(crate) number_of: HashMap<*const Model, usize>,
 }
 
 /// What a number on the wire stands for.
 #[derive(Clone, Copy)]
-pub enum Told<'m> {
+pub(crate) enum Told<'m> {
     Object(&'m Model),
     /// The buffer of a view.
     BufferOf(&'m [u8]),
 }
 
 /// Text of a string: its units, hexadecimal.
-pub fn hex(units: impl IntoIterator<Item = u16>) -> String {
+pub(crate) fn hex(units: impl IntoIterator<Item = u16>) -> String {
     units.into_iter().fold(String::new(), |mut out, unit| {
         let _ = write!(out, "{unit:04x}");
         out
@@ -168,7 +168,7 @@ pub fn hex(units: impl IntoIterator<Item = u16>) -> String {
 }
 
 /// Text of a number: its bits, with one NaN.
-pub fn number(number: f64) -> String {
+pub(crate) fn number(number: f64) -> String {
     let bits = if number.is_nan() {
         f64::NAN.to_bits()
     } else {
@@ -178,7 +178,7 @@ pub fn number(number: f64) -> String {
 }
 
 /// Text of an object whose parts have been told.
-pub fn named_parts(kind: &str, parts: &[(String, String)]) -> String {
+pub(crate) fn named_parts(kind: &str, parts: &[(String, String)]) -> String {
     let parts: Vec<String> = parts
         .iter()
         .map(|(name, told)| format!("{name}={told}"))
@@ -188,14 +188,14 @@ pub fn named_parts(kind: &str, parts: &[(String, String)]) -> String {
 
 /// Numbers objects by first visit.
 #[derive(Default)]
-pub struct Visits {
+pub(crate) struct Visits {
     seen: HashMap<usize, usize>,
     next: usize,
 }
 
 impl Visits {
     /// The text for a second visit, or `None` and a number from now on.
-    pub fn again(&mut self, wire: usize) -> Option<String> {
+    pub(crate) fn again(&mut self, wire: usize) -> Option<String> {
         if let Some(known) = self.seen.get(&wire) {
             return Some(format!("^{known}"));
         }
@@ -205,14 +205,14 @@ impl Visits {
     }
 
     /// A number for an object that cannot be visited again.
-    pub fn skip(&mut self) {
+    pub(crate) fn skip(&mut self) {
         self.next += 1;
     }
 }
 
 impl Model {
     /// What this value holds.
-    pub fn tell(&self, ids: &Ids<'_>) -> String {
+    pub(crate) fn tell(&self, ids: &Ids<'_>) -> String {
         tell(self, ids, &mut Visits::default())
     }
 }

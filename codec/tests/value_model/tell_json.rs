@@ -13,7 +13,7 @@ struct Reader<'j> {
 }
 
 /// What this JSON holds.
-pub fn tell(json: &str) -> String {
+pub(crate) fn tell(json: &str) -> String {
     let json: Value = serde_json::from_str(json).expect("JSON that common parsers read");
     let mut reader = Reader {
         by_id: HashMap::new(),
@@ -71,7 +71,7 @@ fn bytes_of(json: &Value) -> Vec<u8> {
     let mut bits = 0_u32;
     let mut out = Vec::new();
     for (at, c) in text.chars().enumerate() {
-        bits = bits << 6 | DIGITS.find(c).expect("a digit of base64") as u32;
+        bits = (bits << 6) | DIGITS.find(c).expect("a digit of base64") as u32;
         if at % 4 != 0 {
             out.push((bits >> (6 - at % 4 * 2)) as u8);
         }

@@ -5,7 +5,7 @@ use larder_codec::value::{Object, PropertyName, Tree, Value};
 use super::model::{Visits, hex, named_parts, number};
 
 /// What this tree holds.
-pub fn tell(tree: &Tree<'_>) -> String {
+pub(crate) fn tell(tree: &Tree<'_>) -> String {
     value(tree, tree.root(), &mut Visits::default())
 }
 
