@@ -122,7 +122,7 @@ fn string(g: &mut Gen) -> Vec<u16> {
             0 => u16::from(b'$'),
             1 => u16::from(u8::arbitrary(g)),
             2 => u16::arbitrary(g),
-            3 => 0xd800 | u16::arbitrary(g) % 0x800,
+            3 => 0xd800 | (u16::arbitrary(g) % 0x800),
             4 => u16::from(b'0' + u8::arbitrary(g) % 10),
             _ => u16::from(b'a' + u8::arbitrary(g) % 26),
         })

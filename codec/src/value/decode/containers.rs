@@ -194,6 +194,8 @@ impl<'a> Run<'a> {
                 tag::HOLE => None,
                 // Versions before 11 wrote holes as undefined.
                 tag::UNDEFINED if self.versions.v8 < HOLES_VERSION_MIN => None,
+                // Long arrays are mostly of numbers: no need to ask about containers.
+                tag::INT32 | tag::UINT32 | tag::DOUBLE => Some(Value::Number(self.number(tag)?)),
                 _ => match self.tagged(tag, at)? {
                     Read::Value(value) => Some(value),
                     open @ Read::Open(_) => return Ok(open),
