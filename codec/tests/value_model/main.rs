@@ -16,6 +16,7 @@
 mod encode;
 mod model;
 mod tell_json;
+mod tell_oracle;
 mod tell_tree;
 
 use encode::encode;
@@ -52,6 +53,40 @@ fn trees_hold_what_the_model_holds() {
     checker(40)
         .tests(2000)
         .quickcheck(holds as fn(Model) -> bool);
+}
+
+#[test]
+fn denos_decoder_holds_the_same() {
+    fn holds(model: Model) -> bool {
+        let (bytes, ids) = encode(&model);
+        // Blink's envelope is 15 bytes.
+        let told = tell_oracle::tell(&bytes[15..]).expect("the model's bytes decode");
+        assert_eq!(told, model.tell(&ids));
+        true
+    }
+    checker(40)
+        .tests(2000)
+        .quickcheck(holds as fn(Model) -> bool);
+}
+
+#[test]
+fn what_deno_takes_of_damaged_bytes_we_take_as_the_same() {
+    fn holds(model: Model, flips: Vec<(u16, u8)>) -> bool {
+        let (mut bytes, _) = encode(&model);
+        for (at, mask) in flips.into_iter().take(2) {
+            let at = 17 + usize::from(at) % (bytes.len() - 17);
+            bytes[at] ^= mask;
+        }
+        if let Some(theirs) = tell_oracle::tell(&bytes[15..])
+            && let Ok(ours) = with_tree(&bytes, tell_tree::tell)
+        {
+            assert_eq!(ours, theirs, "{bytes:02x?}");
+        }
+        true
+    }
+    checker(30)
+        .tests(5000)
+        .quickcheck(holds as fn(Model, Vec<(u16, u8)>) -> bool);
 }
 
 #[test]

@@ -87,6 +87,7 @@ fn tell_leaf(object: &Object<'_>) -> String {
     match object {
         Object::Date(time_ms) => format!("Date({})", number(*time_ms)),
         Object::BooleanObject(bool) => format!("Boolean({bool})"),
+        Object::BigIntObject(bigint) => format!("BigInt({bigint})"),
         Object::NumberObject(inner) => format!("Number({})", number(*inner)),
         Object::StringObject(string) => format!("String({})", hex(string.units())),
         Object::RegExp { source, flags } => {
