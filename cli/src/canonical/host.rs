@@ -76,7 +76,7 @@ fn without_content(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) {
             push(out, format_args!(",\"kind\":\"{kind}\""));
         }
         HostObject::ImageData(image) => image_data(out, image, version),
-        HostObject::ImageBitmap(image) => image_bitmap(out, image),
+        HostObject::ImageBitmap(image) => image_bitmap(out, image, version),
         HostObject::DomPoint(p) | HostObject::DomPointReadOnly(p) => json(out, |out| point(out, p)),
         HostObject::DomRect(r) | HostObject::DomRectReadOnly(r) => json(out, |out| rect(out, r)),
         HostObject::DomQuad(points) => json(out, |out| quad(out, points)),
@@ -151,10 +151,14 @@ fn image_data(out: &mut Vec<u8>, image: &ImageData<'_>, version: u32) {
     push_bytes(out, image.pixels);
 }
 
-fn image_bitmap(out: &mut Vec<u8>, image: &ImageBitmap<'_>) {
+fn image_bitmap(out: &mut Vec<u8>, image: &ImageBitmap<'_>, version: u32) {
+    // Chromium 64 (version 18) called its pixels RGBA whatever they were.
+    const RGBA_VERSION_MIN: u32 = 20;
     let (width, height) = image.size();
     push(out, format_args!(",\"width\":{width},\"height\":{height}"));
-    if let Some(rgba) = rgba(image) {
+    if version >= RGBA_VERSION_MIN
+        && let Some(rgba) = rgba(image)
+    {
         push_member(out, "rgba");
         push_bytes(out, &rgba);
     }
@@ -301,7 +305,7 @@ fn algorithm(out: &mut Vec<u8>, algorithm: &CryptoKeyAlgorithm<'_>) {
             out,
             format_args!("{{\"name\":\"{name}\",\"namedCurve\":\"{named_curve}\"}}"),
         ),
-        CryptoKeyAlgorithm::Curve25519 { name } | CryptoKeyAlgorithm::NoParams { name } => {
+        CryptoKeyAlgorithm::Named { name } => {
             push(out, format_args!("{{\"name\":\"{name}\"}}"));
         }
     }

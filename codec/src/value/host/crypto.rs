@@ -59,13 +59,9 @@ pub enum CryptoKeyAlgorithm<'a> {
         /// The curve.
         named_curve: &'static str,
     },
-    /// `Ed25519` or `X25519`.
-    Curve25519 {
-        /// Which.
-        name: &'static str,
-    },
-    /// `HKDF` or `PBKDF2`.
-    NoParams {
+    /// An algorithm whose keys have no parameters: HKDF, PBKDF2, Ed25519, X25519,
+    /// ChaCha20-Poly1305, ML-DSA and ML-KEM.
+    Named {
         /// Which.
         name: &'static str,
     },
@@ -99,10 +95,14 @@ impl CryptoKeyType {
 pub struct CryptoKeyUsages(u16);
 
 /// Bit and name of each usage, by name.
-const USAGES: [(u16, &str); 8] = [
+const USAGES: [(u16, &str); 12] = [
+    (1 << 12, "decapsulateBits"),
+    (1 << 11, "decapsulateKey"),
     (1 << 2, "decrypt"),
     (1 << 8, "deriveBits"),
     (1 << 5, "deriveKey"),
+    (1 << 10, "encapsulateBits"),
+    (1 << 9, "encapsulateKey"),
     (1 << 1, "encrypt"),
     (1 << 3, "sign"),
     (1 << 7, "unwrapKey"),
@@ -126,8 +126,9 @@ enum Family {
     Hash,
     Rsa,
     Ec,
+    Derivation,
     Curve25519,
-    NoParams,
+    Modern,
 }
 
 /// The algorithm with this number: its family and name.
@@ -147,10 +148,17 @@ const fn algorithm(id: u32) -> Option<(Family, &'static str)> {
         13 => (Family::Rsa, "RSA-PSS"),
         14 => (Family::Ec, "ECDSA"),
         15 => (Family::Ec, "ECDH"),
-        16 => (Family::NoParams, "HKDF"),
-        17 => (Family::NoParams, "PBKDF2"),
+        16 => (Family::Derivation, "HKDF"),
+        17 => (Family::Derivation, "PBKDF2"),
         18 => (Family::Curve25519, "Ed25519"),
         19 => (Family::Curve25519, "X25519"),
+        // 20 to 25, sub-tag 9 and usage bits 9 to 12: as Chromium 156 writes them.
+        20 => (Family::Modern, "ChaCha20-Poly1305"),
+        21 => (Family::Modern, "ML-DSA-44"),
+        22 => (Family::Modern, "ML-DSA-65"),
+        23 => (Family::Modern, "ML-DSA-87"),
+        24 => (Family::Modern, "ML-KEM-768"),
+        25 => (Family::Modern, "ML-KEM-1024"),
         _ => return None,
     })
 }
@@ -164,11 +172,12 @@ fn read_name(reader: &mut Reader<'_>, family: Family, what: &'static str) -> Res
     }
 }
 
-fn read_key_type(reader: &mut Reader<'_>) -> Result<CryptoKeyType> {
+fn read_key_type(reader: &mut Reader<'_>, may_be_secret: bool) -> Result<CryptoKeyType> {
     let start = reader.offset();
     match reader.varint_u32("key type")? {
         1 => Ok(CryptoKeyType::Public),
         2 => Ok(CryptoKeyType::Private),
+        3 if may_be_secret => Ok(CryptoKeyType::Secret),
         other => invalid(u64::from(other), start, "key type"),
     }
 }
@@ -195,14 +204,27 @@ impl<'a> CryptoKey<'a> {
             Ok(usages) if bits & !known == 0 => CryptoKeyUsages(usages),
             _ => return invalid(u64::from(bits), start, "key usages"),
         };
+        let at = reader.offset();
         let len = reader.varint_u32("key data length")?;
-        Ok(Self {
-            algorithm,
-            key_type,
-            extractable: bits & EXTRACTABLE != 0,
-            usages,
-            key_data: reader.bytes(len as usize, "key data")?,
-        })
+        let key_data = reader.bytes(len as usize, "key data")?;
+        // Chromium cannot read back HMAC keys whose bits do not fill their bytes.
+        match algorithm {
+            CryptoKeyAlgorithm::Aes { length_bits, .. }
+                if u64::from(length_bits) != u64::from(len) * 8 =>
+            {
+                invalid(u64::from(len), at, "key data length")
+            }
+            CryptoKeyAlgorithm::Hmac { length_bits, .. } if length_bits != u64::from(len) * 8 => {
+                invalid(u64::from(len), at, "key data length")
+            }
+            _ => Ok(Self {
+                algorithm,
+                key_type,
+                extractable: bits & EXTRACTABLE != 0,
+                usages,
+                key_data,
+            }),
+        }
     }
 }
 
@@ -231,7 +253,7 @@ fn read_algorithm<'a>(reader: &mut Reader<'a>) -> Result<(CryptoKeyAlgorithm<'a>
         }
         4 => {
             let name = read_name(reader, Family::Rsa, WHAT)?;
-            let key_type = read_key_type(reader)?;
+            let key_type = read_key_type(reader, false)?;
             let modulus_length_bits = reader.varint_u32("modulus length")?;
             let exponent_len = reader.varint_u32("public exponent length")?;
             let public_exponent = reader.bytes(exponent_len as usize, "public exponent")?;
@@ -245,17 +267,21 @@ fn read_algorithm<'a>(reader: &mut Reader<'a>) -> Result<(CryptoKeyAlgorithm<'a>
         }
         5 => {
             let name = read_name(reader, Family::Ec, WHAT)?;
-            let key_type = read_key_type(reader)?;
+            let key_type = read_key_type(reader, false)?;
             let named_curve = read_curve(reader)?;
             (Algorithm::Ec { name, named_curve }, key_type)
         }
         6 => {
-            let name = read_name(reader, Family::NoParams, WHAT)?;
-            (Algorithm::NoParams { name }, secret)
+            let name = read_name(reader, Family::Derivation, WHAT)?;
+            (Algorithm::Named { name }, secret)
         }
         7 | 8 => {
             let name = read_name(reader, Family::Curve25519, WHAT)?;
-            (Algorithm::Curve25519 { name }, read_key_type(reader)?)
+            (Algorithm::Named { name }, read_key_type(reader, false)?)
+        }
+        9 => {
+            let name = read_name(reader, Family::Modern, WHAT)?;
+            (Algorithm::Named { name }, read_key_type(reader, true)?)
         }
         tag => return error(ErrorKind::UnknownTag { tag }, start, "CryptoKey sub-tag"),
     })
@@ -270,6 +296,59 @@ mod tests {
         assert!(USAGES.is_sorted_by_key(|(_, name)| *name));
         let names: Vec<_> = CryptoKeyUsages(1 << 2 | 1 << 1).names().collect();
         assert_eq!(names, ["decrypt", "encrypt"]);
+    }
+
+    #[test]
+    fn keys_of_chromium_156_have_their_algorithms_and_usages() {
+        // Made with `generateKey` and read from its store; long key data cut to four bytes.
+        for (bytes, name, key_type, usages) in [
+            (
+                &b"\x09\x14\x03\x03\x04abcd"[..],
+                "ChaCha20-Poly1305",
+                "secret",
+                "encrypt",
+            ),
+            (b"\x09\x15\x01\x11\x04abcd", "ML-DSA-44", "public", "verify"),
+            (b"\x09\x16\x02\x08\x04abcd", "ML-DSA-65", "private", "sign"),
+            (
+                b"\x09\x18\x01\x81\x04\x04abcd",
+                "ML-KEM-768",
+                "public",
+                "encapsulateKey",
+            ),
+            (
+                b"\x09\x18\x02\x81\x10\x04abcd",
+                "ML-KEM-768",
+                "private",
+                "decapsulateKey",
+            ),
+            (
+                b"\x09\x19\x01\x81\x08\x04abcd",
+                "ML-KEM-1024",
+                "public",
+                "encapsulateBits",
+            ),
+            (
+                b"\x09\x19\x02\x81\x20\x04abcd",
+                "ML-KEM-1024",
+                "private",
+                "decapsulateBits",
+            ),
+        ] {
+            let key = CryptoKey::read(&mut Reader::new(bytes)).unwrap();
+            assert_eq!(key.algorithm, CryptoKeyAlgorithm::Named { name });
+            assert_eq!(key.key_type.name(), key_type, "{name}");
+            assert_eq!(key.usages.names().collect::<Vec<_>>(), [usages], "{name}");
+            assert_eq!(key.key_data, b"abcd");
+        }
+    }
+
+    #[test]
+    fn a_key_whose_bits_do_not_fill_its_bytes_is_refused_as_chromium_refuses_it() {
+        // HMAC of 20 bits: two whole bytes are written as its length, three bytes as its data.
+        let error = CryptoKey::read(&mut Reader::new(b"\x02\x02\x06\x09\x03\x98\xc8\x40"));
+        let error = error.unwrap_err();
+        assert_eq!((error.offset(), error.what()), (4, "key data length"));
     }
 
     #[test]

@@ -69,8 +69,6 @@ pub enum PixelFormat {
     Rgbx8,
     /// A half-precision float each.
     RgbaF16,
-    /// Sixteen bits each.
-    RgbaU16,
     /// A float each.
     RgbaF32,
 }
@@ -81,7 +79,7 @@ impl PixelFormat {
     pub const fn pixel_len_bytes(self) -> u64 {
         match self {
             Self::Rgba8 | Self::Bgra8 | Self::Rgbx8 => 4,
-            Self::RgbaF16 | Self::RgbaU16 => 8,
+            Self::RgbaF16 => 8,
             Self::RgbaF32 => 16,
         }
     }
@@ -94,7 +92,6 @@ impl PixelFormat {
             Self::Bgra8 => "bgra8",
             Self::Rgbx8 => "rgbx8",
             Self::RgbaF16 => "rgba-float16",
-            Self::RgbaU16 => "rgba16",
             Self::RgbaF32 => "rgba-float32",
         }
     }
@@ -167,8 +164,8 @@ pub struct ImageData<'a> {
     pub height: u32,
     /// Colour space.
     pub color_space: ColorSpace,
-    /// Storage of a component: [`PixelFormat::Rgba8`], [`PixelFormat::RgbaF16`],
-    /// [`PixelFormat::RgbaU16`] or [`PixelFormat::RgbaF32`].
+    /// Storage of a component: [`PixelFormat::Rgba8`], [`PixelFormat::RgbaF16`] or
+    /// [`PixelFormat::RgbaF32`].
     pub format: PixelFormat,
     /// The pixels, row by row from the top, not premultiplied.
     pub pixels: &'a [u8],
@@ -184,9 +181,9 @@ impl<'a> ImageData<'a> {
         };
         let format = match settings.data_format {
             0 => PixelFormat::Rgba8,
-            1 => PixelFormat::RgbaU16,
+            // Chromium 156. It meant 16-bit integers once, in an experiment that never shipped.
+            1 => PixelFormat::RgbaF16,
             2 => PixelFormat::RgbaF32,
-            3 => PixelFormat::RgbaF16,
             other => return invalid(u64::from(other), start, "ImageData format"),
         };
         let width = reader.varint_u32("ImageData width")?;
@@ -205,7 +202,6 @@ impl<'a> ImageData<'a> {
     pub const fn array_name(&self) -> &'static str {
         match self.format {
             PixelFormat::RgbaF16 => "Float16Array",
-            PixelFormat::RgbaU16 => "Uint16Array",
             PixelFormat::RgbaF32 => "Float32Array",
             _ => "Uint8ClampedArray",
         }

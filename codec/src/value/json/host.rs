@@ -242,7 +242,7 @@ impl Serialize for Algorithm<'_, '_, '_> {
                 map.serialize_entry("name", name)?;
                 map.serialize_entry("namedCurve", named_curve)?;
             }
-            CryptoKeyAlgorithm::Curve25519 { name } | CryptoKeyAlgorithm::NoParams { name } => {
+            CryptoKeyAlgorithm::Named { name } => {
                 map.serialize_entry("name", name)?;
             }
         }
