@@ -39,6 +39,8 @@ mod reader;
 mod regexp;
 mod tag;
 mod tree;
+#[cfg(test)]
+mod vectors;
 
 pub use bigint::{BigInt, DECIMAL_LEN_BYTES_MAX};
 pub use buffer::{ArrayBuffer, BufferKind, View, ViewKind};
