@@ -24,8 +24,8 @@ impl<'a> BigInt<'a> {
     pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self> {
         let start = reader.offset();
         let field = reader.varint_u32("BigInt length")?;
-        let digits = reader.bytes((field >> 1) as usize, "BigInt digits")?;
-        if field == 1 || (field & 1 == 1 && digits.is_empty()) {
+        reader.bytes((field >> 1) as usize, "BigInt digits")?;
+        if field == 1 {
             return Err(Error::new(
                 ErrorKind::Invalid { found: 1 },
                 start,

@@ -313,6 +313,9 @@ mod tests {
         // Four gigabytes promised by five bytes: refused before they are reserved.
         let error = peel(b"\xff\x11\x02\xff\xff\xff\xff\x0f").unwrap_err();
         assert_eq!((error.what(), error.offset()), ("Snappy block", 3));
+        let mut buffer = Vec::new();
+        assert!(decompress(b"\xff\xff\xff\xff\x0f", &mut buffer).is_err());
+        assert_eq!(buffer.capacity(), 0);
     }
 
     #[test]

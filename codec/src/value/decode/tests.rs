@@ -354,6 +354,27 @@ fn a_decoder_gives_the_same_again_after_errors_and_recycling() {
 }
 
 #[test]
+fn references_of_one_value_leave_nothing_to_the_next() {
+    let mut decoder = Decoder::new();
+    let mut told = Vec::new();
+    for wire in [&b"A\x02y^\x01$\0\x02"[..], b"A\x02yy$\0\x02"] {
+        let bytes = wrap(21, 16, wire);
+        let mut buffer = Vec::new();
+        let Ok(Envelope::Inline(payload)) = Envelope::peel(&bytes, &mut buffer) else {
+            panic!()
+        };
+        let tree = decoder.decode(&payload).unwrap();
+        told.push(serde_json::to_string(&tree).unwrap());
+        decoder.recycle(tree);
+    }
+    assert_eq!(told[0], r#"[{"$id":1,"$booleanobject":true},{"$ref":1}]"#);
+    assert_eq!(
+        told[1],
+        r#"[{"$booleanobject":true},{"$booleanobject":true}]"#
+    );
+}
+
+#[test]
 fn recycled_memory_is_used_again() {
     let mut decoder = Decoder::new();
     let bytes = wrap(21, 16, b"o\"\x01aA\x02TF$\0\x02{\x01");

@@ -285,3 +285,41 @@ impl<'a> ImageBitmap<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pixels_that_do_not_fill_the_picture_are_refused() {
+        // sRGB, 1 by 1, four bytes: Chromium 75 and later.
+        let whole = b"\x01\x01\x03\x00\x00\x01\x01\x04abcd";
+        assert!(ImageData::read(&mut Reader::new(whole), 20).is_ok());
+        let widths: [&[u8]; 2] = [b"\x02", b"\xff\xff\xff\xff\x0f"];
+        for width in widths {
+            let mut bytes = b"\x01\x01\x03\x00\x00".to_vec();
+            bytes.extend(width);
+            bytes.extend(b"\xff\xff\xff\xff\x0f\x04abcd");
+            let error = ImageData::read(&mut Reader::new(&bytes), 20).unwrap_err();
+            assert_eq!(error.what(), "ImageData pixels", "{width:x?}");
+        }
+        let short = b"\x01\x01\x03\x00\x00\x01\x02\x04abcd";
+        assert!(ImageData::read(&mut Reader::new(short), 20).is_err());
+    }
+
+    #[test]
+    fn settings_of_the_other_class_are_refused() {
+        let premultiplied = b"\x05\x01\x00\x01\x01\x04abcd";
+        let error = ImageData::read(&mut Reader::new(premultiplied), 20).unwrap_err();
+        assert_eq!((error.offset(), error.what()), (0, "image setting"));
+        assert!(ImageBitmap::read(&mut Reader::new(premultiplied), 20).is_ok());
+    }
+
+    #[test]
+    fn a_bitmap_on_its_side_exchanges_width_and_height() {
+        let on_its_side = b"\x08\x05\x00\x02\x01\x08abcdefgh";
+        let image = ImageBitmap::read(&mut Reader::new(on_its_side), 21).unwrap();
+        assert_eq!(image.size(), (1, 2));
+        assert!(ImageBitmap::read(&mut Reader::new(b"\x08\x08\x00\x01\x01\x04abcd"), 21).is_err());
+    }
+}
