@@ -1,1 +1,62 @@
-//! Values: Blink's envelope and V8's wire format.
+//! Values: what a page stored, as Blink and V8 write it.
+//!
+//! A record's value is Blink's envelope around V8's wire format. [`Envelope`] takes the envelope
+//! off: outermost possibly a blob in place of the bytes, then possibly Snappy, then version
+//! headers. [`Decoder`] turns what is left into a [`Tree`], and a `Tree` serialises as JSON
+//! (`docs/format/jsonl-values.md`). Byte shapes: `docs/format/values.md`. Fetching blobs and
+//! writing values are not done here.
+//!
+//! ```
+//! use larder_codec::value::{Decoder, Envelope, Object, Value};
+//!
+//! // `{a: 1}` as Chromium 156 stores it.
+//! let bytes = b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x10o\"\x01aI\x02{\x01";
+//! let mut buffer = Vec::new();
+//! let Envelope::Inline(payload) = Envelope::peel(bytes, &mut buffer)? else {
+//!     unreachable!("this one is not in a blob")
+//! };
+//! let tree = Decoder::new().decode(&payload)?;
+//! let Value::Object(id) = tree.root() else { unreachable!() };
+//! let Object::Plain(properties) = tree.object(id) else { unreachable!() };
+//! assert_eq!(tree.properties(*properties)[0].value, Value::Number(1.0));
+//! assert_eq!(serde_json::to_string(&tree).unwrap(), r#"{"a":1}"#);
+//! # Ok::<(), larder_codec::Error>(())
+//! ```
+
+mod bigint;
+mod bits;
+mod buffer;
+mod date;
+mod decode;
+mod envelope;
+mod host;
+mod js_str;
+mod json;
+mod names;
+mod node;
+mod number;
+mod reader;
+mod regexp;
+mod tag;
+mod tree;
+#[cfg(test)]
+mod vectors;
+
+pub use bigint::{BigInt, DECIMAL_LEN_BYTES_MAX};
+pub use buffer::{ArrayBuffer, BufferKind, View, ViewKind};
+pub use date::{IsoDate, time_clip};
+pub use decode::{DEPTH_MAX, Decoder};
+pub use envelope::{Envelope, Payload};
+pub use host::{
+    ColorSpace, CryptoKey, CryptoKeyAlgorithm, CryptoKeyType, CryptoKeyUsages, DomMatrix, DomPoint,
+    DomRect, FileSystemHandle, HandleKind, HostObject, ImageBitmap, ImageData, LegacyFile,
+    PixelFormat,
+};
+pub use js_str::{JsStr, Units};
+pub use json::DEPTH_INLINE_MAX;
+pub use node::{
+    Array, ErrorObject, ErrorType, Object, ObjectId, Property, PropertyName, Slot, Span, Value,
+};
+pub use number::JsNumber;
+pub use regexp::RegExpFlags;
+pub use tree::{Tree, Versions};

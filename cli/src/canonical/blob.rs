@@ -1,0 +1,111 @@
+//! Where the content of blobs and files comes from.
+
+use std::fmt;
+use std::io::{self, Read};
+
+/// An external object of a record, opened for reading.
+pub struct ExternalBlob<'s> {
+    /// MIME type, in UTF-16 units.
+    pub mime_type: Vec<u16>,
+    /// Size in bytes, as the store says; `None` if it does not say (schema 3).
+    pub size: Option<u64>,
+    /// What a file has in addition; `None` if the store calls it a blob.
+    pub file: Option<FileInfo>,
+    /// The content.
+    pub content: Box<dyn Read + 's>,
+}
+
+impl fmt::Debug for ExternalBlob<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExternalBlob")
+            .field("mime_type", &String::from_utf16_lossy(&self.mime_type))
+            .field("size", &self.size)
+            .field("file", &self.file)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a file has that a blob has not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileInfo {
+    /// Name, in UTF-16 units.
+    pub name: Vec<u16>,
+    /// Last modification, in milliseconds since 1970.
+    pub last_modified_ms: f64,
+}
+
+/// Resolves the external objects of one record. Implemented over a blob directory, and in memory
+/// by tests.
+pub trait BlobSource {
+    /// Opens the external object at this position of the record's list; `None` if there is none.
+    ///
+    /// # Errors
+    /// If its content cannot be opened.
+    fn open(&mut self, index: u32) -> io::Result<Option<ExternalBlob<'_>>>;
+}
+
+/// The external objects of a record that has none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoBlobs;
+
+impl BlobSource for NoBlobs {
+    fn open(&mut self, _index: u32) -> io::Result<Option<ExternalBlob<'_>>> {
+        Ok(None)
+    }
+}
+
+/// Why a value could not be written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The value names an external object that its record does not have.
+    MissingBlob {
+        /// The position it names.
+        index: u32,
+    },
+    /// A blob's content has another length than the store says.
+    BlobSize {
+        /// The blob's position.
+        index: u32,
+        /// The length in bytes that the store says.
+        expected: u64,
+        /// The length in bytes that it has.
+        found: u64,
+    },
+    /// A blob's content could not be read.
+    Io(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MissingBlob { index } => {
+                write!(f, "the record has no external object {index}")
+            }
+            Self::BlobSize {
+                index,
+                expected,
+                found,
+            } => write!(
+                f,
+                "external object {index} should have {expected} bytes and has {found}"
+            ),
+            Self::Io(error) => write!(f, "blob: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

@@ -1,0 +1,352 @@
+//! Objects of the web platform in canonical JSON.
+
+use larder_codec::value::{
+    CryptoKey, CryptoKeyAlgorithm, DomMatrix, DomPoint, DomRect, HandleKind, HostObject,
+    ImageBitmap, ImageData, JsStr, PixelFormat,
+};
+
+use super::blob::Error;
+use super::text::{push, push_bytes, push_hex, push_member, push_name, push_number, push_stream};
+use super::value::Writer;
+
+/// The `t` of a host object.
+pub(super) fn name_of(host: &HostObject<'_>) -> &'static str {
+    match host {
+        HostObject::Blob(_) | HostObject::LegacyBlob { .. } => "Blob",
+        HostObject::File(_) | HostObject::LegacyFile(_) => "File",
+        HostObject::FileList(_) | HostObject::LegacyFileList(_) => "FileList",
+        HostObject::FileSystemHandle(handle) => match handle.kind {
+            HandleKind::File => "FileSystemFileHandle",
+            HandleKind::Directory => "FileSystemDirectoryHandle",
+        },
+        HostObject::DomFileSystem { .. } => "DOMFileSystem",
+        HostObject::ImageData(_) => "ImageData",
+        HostObject::ImageBitmap(_) => "ImageBitmap",
+        HostObject::DomPoint(_) => "DOMPoint",
+        HostObject::DomPointReadOnly(_) => "DOMPointReadOnly",
+        HostObject::DomRect(_) => "DOMRect",
+        HostObject::DomRectReadOnly(_) => "DOMRectReadOnly",
+        HostObject::DomQuad(_) => "DOMQuad",
+        HostObject::DomMatrix(_) => "DOMMatrix",
+        HostObject::DomMatrixReadOnly(_) => "DOMMatrixReadOnly",
+        HostObject::CryptoKey(_) => "CryptoKey",
+        HostObject::RtcCertificate { .. } => "RTCCertificate",
+        // A QuotaExceededError is a DOMException of that name.
+        HostObject::DomException { .. } | HostObject::QuotaExceededError { .. } => "DOMException",
+        _ => "unknown",
+    }
+}
+
+/// Writes the members behind `{"t":…,"id":…` and the closing brace.
+pub(super) fn write(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) -> Result<(), Error> {
+    match host {
+        HostObject::Blob(index) => external(writer, *index, false)?,
+        HostObject::File(index) => external(writer, *index, true)?,
+        HostObject::FileList(indices) => {
+            push_member(writer.out, "files");
+            for (at, index) in indices.iter().enumerate() {
+                writer.out.push(if at == 0 { b'[' } else { b',' });
+                let id = writer.take_id();
+                push(writer.out, format_args!("{{\"t\":\"File\",\"id\":{id}"));
+                external(writer, *index, true)?;
+                writer.out.push(b'}');
+            }
+            writer
+                .out
+                .extend_from_slice(if indices.is_empty() { b"[]" } else { b"]" });
+        }
+        other => without_content(writer, other),
+    }
+    writer.out.push(b'}');
+    Ok(())
+}
+
+/// Host objects whose bytes are all in the value.
+fn without_content(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) {
+    let version = writer.tree.versions().blink;
+    let out = &mut *writer.out;
+    match host {
+        HostObject::FileSystemHandle(handle) => {
+            let kind = match handle.kind {
+                HandleKind::File => "file",
+                HandleKind::Directory => "directory",
+            };
+            push_member(out, "name");
+            push_name(out, handle.name);
+            push(out, format_args!(",\"kind\":\"{kind}\""));
+        }
+        HostObject::ImageData(image) => image_data(out, image, version),
+        HostObject::ImageBitmap(image) => image_bitmap(out, image, version),
+        HostObject::DomPoint(p) | HostObject::DomPointReadOnly(p) => json(out, |out| point(out, p)),
+        HostObject::DomRect(r) | HostObject::DomRectReadOnly(r) => json(out, |out| rect(out, r)),
+        HostObject::DomQuad(points) => json(out, |out| quad(out, points)),
+        HostObject::DomMatrix(m) | HostObject::DomMatrixReadOnly(m) => {
+            json(out, |out| matrix(out, m));
+        }
+        HostObject::CryptoKey(key) => crypto_key(out, key),
+        HostObject::DomException { name, message, .. } => exception(out, *name, *message),
+        HostObject::QuotaExceededError { message, .. } => {
+            exception(out, JsStr::from("QuotaExceededError"), *message);
+        }
+        _ => {}
+    }
+}
+
+/// A blob or file: what the record's list says, and its content.
+fn external(writer: &mut Writer<'_, '_, '_>, index: u32, is_file: bool) -> Result<(), Error> {
+    let blob = writer.blobs.open(index)?;
+    let Some(mut blob) = blob else {
+        return Err(Error::MissingBlob { index });
+    };
+    let out = &mut *writer.out;
+    if is_file {
+        let (name, modified) = match &blob.file {
+            Some(file) => (file.name.as_slice(), file.last_modified_ms),
+            None => (&[][..], 0.0),
+        };
+        push_member(out, "name");
+        push_units_name(out, name);
+        push(out, format_args!(",\"lastModified\":{modified}"));
+    }
+    push_member(out, "type");
+    push_units_name(out, &blob.mime_type);
+    // The size stands in front of the bytes, and may only be known from them.
+    let mut bytes = Vec::new();
+    let found = push_stream(&mut bytes, &mut blob.content)?;
+    if let Some(expected) = blob.size.filter(|&expected| expected != found) {
+        return Err(Error::BlobSize {
+            index,
+            expected,
+            found,
+        });
+    }
+    push(out, format_args!(",\"size\":{found},\"bytes\":"));
+    out.extend_from_slice(&bytes);
+    Ok(())
+}
+
+fn push_units_name(out: &mut Vec<u8>, units: &[u16]) {
+    let bytes: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+    push_name(out, JsStr::Utf16Le(&bytes));
+}
+
+fn image_data(out: &mut Vec<u8>, image: &ImageData<'_>, version: u32) {
+    // Scripts see a colour space since Chromium 94. The version number that came closest, 21, is
+    // of Chromium 110.
+    const COLOR_SPACE_VERSION_MIN: u32 = 21;
+    push(
+        out,
+        format_args!(",\"width\":{},\"height\":{}", image.width, image.height),
+    );
+    if version >= COLOR_SPACE_VERSION_MIN {
+        push(
+            out,
+            format_args!(",\"colorSpace\":\"{}\"", image.color_space.name()),
+        );
+    }
+    push(
+        out,
+        format_args!(",\"pixel\":\"{}\",\"bytes\":", image.array_name()),
+    );
+    push_bytes(out, image.pixels);
+}
+
+fn image_bitmap(out: &mut Vec<u8>, image: &ImageBitmap<'_>, version: u32) {
+    // Chromium 64 (version 18) called its pixels RGBA whatever they were.
+    const RGBA_VERSION_MIN: u32 = 20;
+    let (width, height) = image.size();
+    push(out, format_args!(",\"width\":{width},\"height\":{height}"));
+    if version >= RGBA_VERSION_MIN
+        && let Some(rgba) = rgba(image)
+    {
+        push_member(out, "rgba");
+        push_bytes(out, &rgba);
+    }
+}
+
+/// The picture as bytes of red, green, blue and alpha, not premultiplied; for the formats where
+/// that takes no knowledge of colours.
+fn rgba(image: &ImageBitmap<'_>) -> Option<Vec<u8>> {
+    if image.orientation != 0 {
+        return None;
+    }
+    let (pixels, _) = image.pixels.as_chunks::<4>();
+    let order = |&[a, b, c, d]: &[u8; 4]| match image.format {
+        PixelFormat::Rgba8 => Some([a, b, c, d]),
+        PixelFormat::Bgra8 => Some([c, b, a, d]),
+        PixelFormat::Rgbx8 => Some([a, b, c, 255]),
+        _ => None,
+    };
+    let unmultiply = |[r, g, b, a]: [u8; 4]| {
+        if !image.premultiplied || image.opaque || a == 255 {
+            return [r, g, b, a];
+        }
+        let scale = |component: u8| {
+            let scaled = u32::from(component) * 255 + u32::from(a) / 2;
+            scaled
+                .checked_div(u32::from(a))
+                .map_or(0, |full| u8::try_from(full).unwrap_or(u8::MAX))
+        };
+        [scale(r), scale(g), scale(b), a]
+    };
+    let pixels: Option<Vec<[u8; 4]>> = pixels
+        .iter()
+        .map(|pixel| order(pixel).map(unmultiply))
+        .collect();
+    pixels.map(|pixels| pixels.into_flattened())
+}
+
+fn json(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    push_member(out, "json");
+    write(out);
+}
+
+/// `{"name":"number",…`, without the closing brace.
+fn numbers(out: &mut Vec<u8>, members: &[(&str, f64)]) {
+    for (at, (name, number)) in members.iter().enumerate() {
+        let before = if at == 0 { "{" } else { "," };
+        push(out, format_args!("{before}\"{name}\":"));
+        push_number(out, *number);
+    }
+}
+
+fn point(out: &mut Vec<u8>, p: &DomPoint) {
+    numbers(out, &[("x", p.x), ("y", p.y), ("z", p.z), ("w", p.w)]);
+    out.push(b'}');
+}
+
+fn rect(out: &mut Vec<u8>, r: &DomRect) {
+    let [top, right, bottom, left] = r.edges();
+    numbers(
+        out,
+        &[
+            ("x", r.x),
+            ("y", r.y),
+            ("width", r.width),
+            ("height", r.height),
+            ("top", top),
+            ("right", right),
+            ("bottom", bottom),
+            ("left", left),
+        ],
+    );
+    out.push(b'}');
+}
+
+fn quad(out: &mut Vec<u8>, points: &[DomPoint; 4]) {
+    for (at, p) in points.iter().enumerate() {
+        let before = if at == 0 { "{" } else { "," };
+        push(out, format_args!("{before}\"p{}\":", at + 1));
+        point(out, p);
+    }
+    out.push(b'}');
+}
+
+fn matrix(out: &mut Vec<u8>, m: &DomMatrix) {
+    let letters = ["a", "b", "c", "d", "e", "f"];
+    let short: Vec<_> = letters.into_iter().zip(m.a_to_f()).collect();
+    numbers(out, &short);
+    for (at, number) in m.members.iter().enumerate() {
+        push(out, format_args!(",\"m{}{}\":", at / 4 + 1, at % 4 + 1));
+        push_number(out, *number);
+    }
+    let (is_2d, is_identity) = (m.is_2d, m.is_identity());
+    push(
+        out,
+        format_args!(",\"is2D\":{is_2d},\"isIdentity\":{is_identity}}}"),
+    );
+}
+
+fn crypto_key(out: &mut Vec<u8>, key: &CryptoKey<'_>) {
+    let (key_type, extractable) = (key.key_type.name(), key.extractable);
+    push(
+        out,
+        format_args!(",\"type\":\"{key_type}\",\"extractable\":{extractable},\"usages\":["),
+    );
+    for (at, usage) in key.usages.names().enumerate() {
+        let before = if at == 0 { "" } else { "," };
+        push(out, format_args!("{before}\"{usage}\""));
+    }
+    out.extend_from_slice(b"],\"algorithm\":");
+    algorithm(out, &key.algorithm);
+}
+
+fn algorithm(out: &mut Vec<u8>, algorithm: &CryptoKeyAlgorithm<'_>) {
+    match algorithm {
+        CryptoKeyAlgorithm::Aes { name, length_bits } => {
+            push(
+                out,
+                format_args!("{{\"name\":\"{name}\",\"length\":{length_bits}}}"),
+            );
+        }
+        CryptoKeyAlgorithm::Hmac { hash, length_bits } => push(
+            out,
+            format_args!(
+                "{{\"name\":\"HMAC\",\"hash\":{{\"name\":\"{hash}\"}},\"length\":{length_bits}}}"
+            ),
+        ),
+        CryptoKeyAlgorithm::RsaHashed {
+            name,
+            modulus_length_bits,
+            public_exponent,
+            hash,
+        } => {
+            push(
+                out,
+                format_args!(
+                    "{{\"name\":\"{name}\",\"hash\":{{\"name\":\"{hash}\"}},\
+                     \"modulusLength\":{modulus_length_bits},\"publicExponent\":{{\"hex\":"
+                ),
+            );
+            push_hex(out, public_exponent);
+            out.extend_from_slice(b"}}");
+        }
+        CryptoKeyAlgorithm::Ec { name, named_curve } => push(
+            out,
+            format_args!("{{\"name\":\"{name}\",\"namedCurve\":\"{named_curve}\"}}"),
+        ),
+        CryptoKeyAlgorithm::Named { name } => {
+            push(out, format_args!("{{\"name\":\"{name}\"}}"));
+        }
+    }
+}
+
+fn exception(out: &mut Vec<u8>, name: JsStr<'_>, message: JsStr<'_>) {
+    push_member(out, "name");
+    push_name(out, name);
+    push_member(out, "message");
+    push_name(out, message);
+    push(out, format_args!(",\"code\":{}", legacy_code(name)));
+}
+
+/// The legacy `code` of a `DOMException` name (Web IDL, "DOMException names table").
+fn legacy_code(name: JsStr<'_>) -> u8 {
+    const CODES: [(&str, u8); 22] = [
+        ("IndexSizeError", 1),
+        ("HierarchyRequestError", 3),
+        ("WrongDocumentError", 4),
+        ("InvalidCharacterError", 5),
+        ("NoModificationAllowedError", 7),
+        ("NotFoundError", 8),
+        ("NotSupportedError", 9),
+        ("InUseAttributeError", 10),
+        ("InvalidStateError", 11),
+        ("SyntaxError", 12),
+        ("InvalidModificationError", 13),
+        ("NamespaceError", 14),
+        ("InvalidAccessError", 15),
+        ("TypeMismatchError", 17),
+        ("SecurityError", 18),
+        ("NetworkError", 19),
+        ("AbortError", 20),
+        ("URLMismatchError", 21),
+        ("QuotaExceededError", 22),
+        ("TimeoutError", 23),
+        ("InvalidNodeTypeError", 24),
+        ("DataCloneError", 25),
+    ];
+    CODES
+        .iter()
+        .find(|(known, _)| name == **known)
+        .map_or(0, |(_, code)| *code)
+}

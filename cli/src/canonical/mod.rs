@@ -1,0 +1,15 @@
+//! Canonical JSON: one text form for a store's content, so that a browser's own answer and ours can
+//! be compared after parsing.
+//!
+//! Everything that JSON cannot say has an object with a member `t`; every object has an `id` in the
+//! order of first visit. Long strings and bytes are given as SHA-256. The form is meant for
+//! comparison, not for reading back; `docs/format/jsonl-values.md` describes the lossless one.
+//! This module writes values; which records there are is its caller's business.
+
+mod blob;
+mod host;
+mod text;
+mod value;
+
+pub use blob::{BlobSource, Error, ExternalBlob, FileInfo, NoBlobs};
+pub use value::write_value;

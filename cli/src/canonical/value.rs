@@ -1,0 +1,352 @@
+//! Values in canonical JSON.
+//!
+//! Nesting is kept on a stack of our own, so a value of any depth can be written. Host objects are
+//! in [`host`](super::host).
+
+use larder_codec::value::{
+    ArrayBuffer, BufferKind, ErrorObject, Object, ObjectId, Property, Slot, Tree, Value, View,
+    ViewKind,
+};
+
+use super::blob::{BlobSource, Error};
+use super::host;
+use super::text::{
+    push, push_bytes, push_json_str, push_member, push_name, push_number, push_string_members,
+};
+
+/// Appends the canonical form of a value to `out`.
+///
+/// ```
+/// use larder::canonical::{NoBlobs, write_value};
+/// use larder_codec::value::{Decoder, Envelope};
+///
+/// let mut buffer = Vec::new();
+/// let envelope = Envelope::peel(b"\xff\x12\xff\x0dI\x02", &mut buffer)?;
+/// let Envelope::Inline(payload) = envelope else { unreachable!() };
+/// let tree = Decoder::new().decode(&payload)?;
+/// let mut out = Vec::new();
+/// write_value(&mut out, &tree, &mut NoBlobs).unwrap();
+/// assert_eq!(out, br#"{"t":"number","v":"1"}"#);
+/// # Ok::<(), larder_codec::Error>(())
+/// ```
+///
+/// # Errors
+/// If a blob is missing or cannot be read; `out` is then as it was.
+pub fn write_value(
+    out: &mut Vec<u8>,
+    tree: &Tree<'_>,
+    blobs: &mut dyn BlobSource,
+) -> Result<(), Error> {
+    let before = out.len();
+    let mut writer = Writer {
+        out,
+        tree,
+        blobs,
+        ids: vec![None; tree.object_count()],
+        next_id: 0,
+        open: Vec::new(),
+    };
+    let result = writer.run();
+    if result.is_err() {
+        out.truncate(before);
+    }
+    result
+}
+
+/// What is still to be written, innermost last.
+enum Open<'t, 'a> {
+    /// Properties of an object or array: elements first.
+    Properties {
+        elements: std::iter::Enumerate<std::slice::Iter<'t, Slot<'a>>>,
+        properties: std::slice::Iter<'t, Property<'a>>,
+        first: bool,
+    },
+    /// Entries of a map, or of a set.
+    Entries {
+        slots: std::slice::Iter<'t, Slot<'a>>,
+        first: bool,
+        is_map: bool,
+    },
+    /// The value of a map entry whose key has just been written.
+    EntryValue(Value<'a>),
+    /// Just these bytes.
+    Text(&'static str),
+}
+
+pub(super) struct Writer<'w, 't, 'a> {
+    pub(super) out: &'w mut Vec<u8>,
+    pub(super) tree: &'t Tree<'a>,
+    pub(super) blobs: &'w mut dyn BlobSource,
+    /// The canonical id of each object that has been visited.
+    ids: Vec<Option<u32>>,
+    next_id: u32,
+    open: Vec<Open<'t, 'a>>,
+}
+
+impl<'t, 'a> Writer<'_, 't, 'a> {
+    fn run(&mut self) -> Result<(), Error> {
+        self.value(self.tree.root())?;
+        while let Some(open) = self.open.pop() {
+            match open {
+                Open::Text(text) => self.out.extend_from_slice(text.as_bytes()),
+                Open::EntryValue(value) => {
+                    self.out.push(b',');
+                    self.open.push(Open::Text("]"));
+                    self.value(value)?;
+                }
+                Open::Properties {
+                    elements,
+                    properties,
+                    first,
+                } => self.next_property(elements, properties, first)?,
+                Open::Entries {
+                    slots,
+                    first,
+                    is_map,
+                } => self.next_entry(slots, first, is_map)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn next_property(
+        &mut self,
+        mut elements: std::iter::Enumerate<std::slice::Iter<'t, Slot<'a>>>,
+        mut properties: std::slice::Iter<'t, Property<'a>>,
+        first: bool,
+    ) -> Result<(), Error> {
+        let element = elements.find_map(|(at, slot)| slot.map(|value| (at, value)));
+        let comma = if first { "" } else { "," };
+        let value = if let Some((at, value)) = element {
+            push(self.out, format_args!("{comma}[\"{at}\","));
+            value
+        } else if let Some(property) = properties.next() {
+            push(self.out, format_args!("{comma}["));
+            property.name.with_str(|name| push_name(self.out, name));
+            self.out.push(b',');
+            property.value
+        } else {
+            self.out.extend_from_slice(b"]}");
+            return Ok(());
+        };
+        self.open.push(Open::Properties {
+            elements,
+            properties,
+            first: false,
+        });
+        self.open.push(Open::Text("]"));
+        self.value(value)
+    }
+
+    fn next_entry(
+        &mut self,
+        mut slots: std::slice::Iter<'t, Slot<'a>>,
+        first: bool,
+        is_map: bool,
+    ) -> Result<(), Error> {
+        let Some(key) = slots.next().copied().flatten() else {
+            self.out.extend_from_slice(b"]}");
+            return Ok(());
+        };
+        let value = if is_map {
+            slots.next().copied().flatten()
+        } else {
+            None
+        };
+        if !first {
+            self.out.push(b',');
+        }
+        self.open.push(Open::Entries {
+            slots,
+            first: false,
+            is_map,
+        });
+        if let Some(value) = value {
+            self.out.push(b'[');
+            self.open.push(Open::EntryValue(value));
+        }
+        self.value(key)
+    }
+
+    fn value(&mut self, value: Value<'a>) -> Result<(), Error> {
+        match value {
+            Value::Undefined => self.out.extend_from_slice(b"{\"t\":\"undefined\"}"),
+            Value::Null => self.out.extend_from_slice(b"{\"t\":\"null\"}"),
+            Value::Bool(bool) => push(self.out, format_args!("{{\"t\":\"bool\",\"v\":{bool}}}")),
+            Value::Number(number) => {
+                self.out.extend_from_slice(b"{\"t\":\"number\",\"v\":");
+                push_number(self.out, number);
+                self.out.push(b'}');
+            }
+            Value::BigInt(bigint) => {
+                push(
+                    self.out,
+                    format_args!("{{\"t\":\"bigint\",\"v\":\"{bigint}\"}}"),
+                );
+            }
+            Value::String(string) => {
+                self.out.extend_from_slice(b"{\"t\":\"string\"");
+                push_string_members(self.out, string);
+                self.out.push(b'}');
+            }
+            Value::Object(id) => return self.object(id),
+        }
+        Ok(())
+    }
+
+    /// A new canonical id.
+    pub(super) fn take_id(&mut self) -> u32 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+
+    /// Writes a reference and returns true if the object was visited before; otherwise gives it
+    /// its id and writes `{"t":…,"id":…`.
+    fn visited(&mut self, id: ObjectId, name: &str) -> bool {
+        if let Some(known) = self.ids[id.get() as usize] {
+            push(self.out, format_args!("{{\"t\":\"ref\",\"id\":{known}}}"));
+            return true;
+        }
+        let new = self.take_id();
+        self.ids[id.get() as usize] = Some(new);
+        push(self.out, format_args!("{{\"t\":\"{name}\",\"id\":{new}"));
+        false
+    }
+
+    fn object(&mut self, id: ObjectId) -> Result<(), Error> {
+        let tree = self.tree;
+        let object = tree.object(id);
+        if self.visited(id, name_of(object)) {
+            return Ok(());
+        }
+        match object {
+            Object::Plain(span) => self.open_properties(&[], tree.properties(*span)),
+            Object::Array(array) => {
+                push(self.out, format_args!(",\"length\":{}", array.length));
+                let elements = tree.slots(array.elements);
+                self.open_properties(elements, tree.properties(array.properties));
+            }
+            Object::Map(span) => self.open_entries(tree.slots(*span), true),
+            Object::Set(span) => self.open_entries(tree.slots(*span), false),
+            Object::Error(error) => return self.error(error),
+            Object::Host(host) => return host::write(self, host),
+            Object::View(view) => self.view(view),
+            leaf => {
+                self.leaf(leaf);
+                self.out.push(b'}');
+            }
+        }
+        Ok(())
+    }
+
+    fn open_properties(&mut self, elements: &'t [Slot<'a>], properties: &'t [Property<'a>]) {
+        self.out.extend_from_slice(b",\"props\":[");
+        self.open.push(Open::Properties {
+            elements: elements.iter().enumerate(),
+            properties: properties.iter(),
+            first: true,
+        });
+    }
+
+    fn open_entries(&mut self, slots: &'t [Slot<'a>], is_map: bool) {
+        self.out.extend_from_slice(b",\"entries\":[");
+        self.open.push(Open::Entries {
+            slots: slots.iter(),
+            first: true,
+            is_map,
+        });
+    }
+
+    /// The members of an object without objects inside.
+    fn leaf(&mut self, object: &Object<'_>) {
+        match object {
+            Object::Date(number) | Object::NumberObject(number) => {
+                push_member(self.out, "v");
+                push_number(self.out, *number);
+            }
+            Object::BooleanObject(bool) => push(self.out, format_args!(",\"v\":{bool}")),
+            Object::BigIntObject(bigint) => push(self.out, format_args!(",\"v\":\"{bigint}\"")),
+            Object::StringObject(string) => push_string_members(self.out, *string),
+            Object::RegExp { source, flags } => {
+                push_member(self.out, "source");
+                push_name(self.out, *source);
+                push(self.out, format_args!(",\"flags\":\"{flags}\""));
+            }
+            Object::ArrayBuffer(buffer) => self.array_buffer(buffer),
+            _ => {}
+        }
+    }
+
+    fn array_buffer(&mut self, buffer: &ArrayBuffer<'_>) {
+        push_member(self.out, "bytes");
+        push_bytes(self.out, buffer.bytes);
+        if let BufferKind::Resizable(max_len) = buffer.kind {
+            push(self.out, format_args!(",\"maxByteLength\":{max_len}"));
+        }
+    }
+
+    fn view(&mut self, view: &View) {
+        let View {
+            byte_offset,
+            byte_length,
+            ..
+        } = view;
+        push(
+            self.out,
+            format_args!(",\"byteOffset\":{byte_offset},\"byteLength\":{byte_length}"),
+        );
+        if view.kind != ViewKind::DataView {
+            push(self.out, format_args!(",\"length\":{}", view.length()));
+        }
+        push_member(self.out, "buffer");
+        if !self.visited(view.buffer, "ArrayBuffer") {
+            if let Some(buffer) = self.tree.array_buffer(view.buffer) {
+                self.array_buffer(&buffer);
+            }
+            self.out.push(b'}');
+        }
+        self.out.push(b'}');
+    }
+
+    fn error(&mut self, error: &ErrorObject<'a>) -> Result<(), Error> {
+        let name = error.error_type.name();
+        push(self.out, format_args!(",\"name\":\"{name}\",\"message\":"));
+        match error.message {
+            Some(message) => push_name(self.out, message),
+            None => push_json_str(self.out, ""),
+        }
+        let has_stack = error.stack.is_some();
+        push(
+            self.out,
+            format_args!(",\"proto\":\"{name}\",\"has_stack\":{has_stack}"),
+        );
+        self.open.push(Open::Text("}"));
+        if let Some(cause) = error.cause {
+            push_member(self.out, "cause");
+            return self.value(cause);
+        }
+        Ok(())
+    }
+}
+
+/// The `t` of an object.
+fn name_of(object: &Object<'_>) -> &'static str {
+    match object {
+        Object::Plain(_) => "Object",
+        Object::Array(_) => "Array",
+        Object::Date(_) => "Date",
+        Object::BooleanObject(_) => "BooleanObject",
+        Object::NumberObject(_) => "NumberObject",
+        Object::BigIntObject(_) => "BigIntObject",
+        Object::StringObject(_) => "StringObject",
+        Object::RegExp { .. } => "RegExp",
+        Object::Map(_) => "Map",
+        Object::Set(_) => "Set",
+        Object::ArrayBuffer(_) => "ArrayBuffer",
+        Object::View(view) => view.kind.name(),
+        Object::Error(_) => "Error",
+        Object::Host(host) => host::name_of(host),
+        _ => "unknown",
+    }
+}

@@ -1,0 +1,3 @@
+//! What the `larder` command is made of.
+
+pub mod canonical;
