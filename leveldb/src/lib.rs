@@ -1,1 +1,1 @@
-//! See ARCHITECTURE.md.
+//! x
