@@ -1,0 +1,6 @@
+//! Whole stores, read through the public interface.
+
+#[cfg(test)]
+mod cpp_leveldb;
+#[cfg(test)]
+mod support;
