@@ -96,7 +96,14 @@ impl Opening<'_> {
         self.check_comparator(&manifest)?;
         // After the MANIFEST was read: a log that it names was there by then.
         let names = self.names()?;
-        let is_complete = manifest.is_complete();
+        let is_old = manifest.is_complete() && is_older_than(&manifest, &names);
+        if is_old && !self.is_last_attempt {
+            return Ok(None);
+        }
+        if is_old {
+            self.report_old(&manifest)?;
+        }
+        let is_complete = manifest.is_complete() && !is_old;
         let files = if is_complete {
             self.listed_tables(&manifest)?
         } else {
@@ -256,6 +263,17 @@ impl Opening<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    fn report_old(&self, manifest: &Manifest) -> Result<()> {
+        let what = "is older than the tables beside it: its end is missing";
+        if self.is_strict() {
+            return Err(Error::corruption(&*manifest.name, None, what));
+        }
+        let mut damage = Damage::new(&*manifest.name, None, DamageKind::Truncated, what);
+        damage.outdated_possible = true;
+        self.core.damage.report(damage);
+        Ok(())
     }
 
     fn report_manifest(&self, manifest: &Manifest) {
@@ -442,4 +460,19 @@ impl Opening<'_> {
         }
         Ok(Some(logs))
     }
+}
+
+/// Whether there are tables that no edit knows, and what held their rows before is not there: then edits are missing at
+/// the end. (A crash leaves unknown tables, too, but then the log is still there that they were made from.)
+fn is_older_than(manifest: &Manifest, names: &Names) -> bool {
+    let listed: BTreeSet<u64> = manifest.files.values().map(|file| file.number).collect();
+    let is_unknown = |number: &u64| !listed.contains(number) && !manifest.deleted.contains(number);
+    let log = manifest.log_number.unwrap_or(0);
+    // Log number zero: a store that was just made, and has no table yet.
+    let log_is_gone = if log > 0 {
+        !names.logs.contains(&log)
+    } else {
+        listed.is_empty()
+    };
+    log_is_gone && names.tables.iter().any(is_unknown)
 }

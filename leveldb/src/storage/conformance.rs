@@ -71,7 +71,7 @@ fn write(fs: &dyn FileSystem, path: &Path, bytes: &[u8]) -> Check {
 
 fn read(fs: &dyn FileSystem, path: &Path) -> Result<Vec<u8>, Violation> {
     let mut file = fs.open_sequential(path)?;
-    let (mut bytes, mut buffer) = (Vec::new(), [0; 7]);
+    let (mut bytes, mut buffer) = (Vec::new(), [0; 4099]);
     loop {
         match file.read(&mut buffer)? {
             0 => return Ok(bytes),

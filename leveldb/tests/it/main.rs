@@ -3,4 +3,10 @@
 #[cfg(test)]
 mod cpp_leveldb;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod store;
+#[cfg(test)]
 mod support;
