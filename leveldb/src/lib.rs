@@ -1,1 +1,50 @@
-//! See ARCHITECTURE.md.
+//! LevelDB's file format in safe Rust, over a file-system seam.
+//!
+//! [`Db`] opens a store for reading, beside a process that may have it open for writing; [`Snapshot`], [`Iter`] and [`Entries`] read it. Every checksum
+//! is verified. Damage is an error or, with [`OnDamage::Skip`], a list ([`Damage`]) beside everything that is whole.
+//!
+//! Below that, one module for each structure of the format, reader and writer side by side. The crate knows nothing of
+//! what keys and values mean.
+
+mod cache;
+mod comparator;
+mod core;
+mod damage;
+mod db;
+mod doubt;
+mod entries;
+mod error;
+mod iter;
+mod manifest;
+mod memtable;
+mod merge;
+mod open;
+mod options;
+mod snapshot;
+mod source;
+mod version;
+
+pub mod block;
+pub mod compression;
+pub mod crc;
+pub mod file_name;
+pub mod filter;
+pub mod internal_key;
+pub mod log;
+pub mod storage;
+pub mod table;
+pub mod varint;
+pub mod version_edit;
+pub mod write_batch;
+
+pub use comparator::{BytewiseComparator, Comparator};
+pub use core::OnDamage;
+pub use damage::{Damage, DamageKind, KeyRange};
+pub use db::{Db, LiveFile};
+pub use entries::Entries;
+pub use error::{Error, ErrorKind, Result};
+pub use internal_key::EntryKind;
+pub use iter::Iter;
+pub use memtable::TornTail;
+pub use options::Options;
+pub use snapshot::Snapshot;

@@ -1,0 +1,17 @@
+//! Blocks: sorted keys and values with shared prefixes, the unit that tables are read in.
+//!
+//! Bytes: entries, each `shared` `added` `value length` (varints), the added key bytes, the value; then the restart array
+//! (4 bytes little-endian each: offsets of entries with `shared` = 0), then its length (4). LevelDB's
+//! `doc/table_format.md`, `table/block.cc`. Knows nothing of files, checksums or what keys mean.
+
+mod builder;
+mod cursor;
+
+pub use builder::BlockBuilder;
+pub(crate) use cursor::{BlockBytes, BlockCursor, BlockFault};
+
+/// Restart interval of data blocks (LevelDB's default, also Chromium's).
+pub const RESTART_INTERVAL: usize = 16;
+
+#[cfg(test)]
+mod tests;

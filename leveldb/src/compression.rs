@@ -1,0 +1,193 @@
+//! Block compression: none, snappy, zstd.
+//!
+//! The byte after a block names it: 0 none, 1 snappy (raw format, no frame), 2 zstd (one frame). LevelDB's
+//! `include/leveldb/options.h`. What comes out is bounded by what went in, before anything is allocated: a snappy element of
+//! three bytes yields at most 64; zstd grows as real content appears, up to [`ZSTD_LEN_MAX`]. zstd blocks are read only.
+
+use ruzstd::decoding::StreamingDecoder;
+use std::io::Read;
+
+/// The most bytes that one zstd block may unpack to.
+pub const ZSTD_LEN_MAX: usize = 256 << 20;
+
+/// How a block is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Type byte 0.
+    None,
+    /// Type byte 1.
+    Snappy,
+    /// Type byte 2.
+    Zstd,
+}
+
+impl Compression {
+    /// The type byte.
+    pub fn to_byte(self) -> u8 {
+        match self {
+            Compression::None => 0,
+            Compression::Snappy => 1,
+            Compression::Zstd => 2,
+        }
+    }
+
+    /// The compression that a type byte names.
+    pub fn from_byte(byte: u8) -> Option<Compression> {
+        match byte {
+            0 => Some(Compression::None),
+            1 => Some(Compression::Snappy),
+            2 => Some(Compression::Zstd),
+            _ => None,
+        }
+    }
+}
+
+/// Unpacks `packed` into `out`, in place of what was there. Fails with what is wrong.
+pub fn decompress(
+    compression: Compression,
+    packed: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), &'static str> {
+    match compression {
+        Compression::None => {
+            out.clear();
+            out.extend_from_slice(packed);
+            Ok(())
+        }
+        Compression::Snappy => decompress_snappy(packed, out),
+        Compression::Zstd => decompress_zstd(packed, out, ZSTD_LEN_MAX),
+    }
+}
+
+fn decompress_snappy(packed: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+    let len = snap::raw::decompress_len(packed).map_err(|_| "snappy block has a bad length")?;
+    if len > packed.len().saturating_mul(22) {
+        return Err("snappy block promises more than it can hold");
+    }
+    // Grows without clearing what will be overwritten anyway.
+    if out.len() < len {
+        out.resize(len, 0);
+    }
+    out.truncate(len);
+    let written = snap::raw::Decoder::new()
+        .decompress(packed, out)
+        .map_err(|_| "snappy block does not unpack")?;
+    if written == len {
+        Ok(())
+    } else {
+        Err("snappy block is shorter than it says")
+    }
+}
+
+fn decompress_zstd(
+    mut packed: &[u8],
+    out: &mut Vec<u8>,
+    len_max: usize,
+) -> Result<(), &'static str> {
+    const WRONG: &str = "zstd block does not unpack";
+    out.clear();
+    let mut decoder = StreamingDecoder::new(&mut packed).map_err(|_| WRONG)?;
+    let limit = len_max as u64 + 1;
+    decoder
+        .by_ref()
+        .take(limit)
+        .read_to_end(out)
+        .map_err(|_| WRONG)?;
+    drop(decoder);
+    if out.len() > len_max {
+        return Err("zstd block unpacks to more than a block may hold");
+    }
+    if packed.is_empty() {
+        Ok(())
+    } else {
+        Err("zstd block has bytes after its frame")
+    }
+}
+
+/// Packs `block` with snappy into `out`, in place of what was there.
+pub fn compress_snappy(block: &[u8], out: &mut Vec<u8>) {
+    out.resize(snap::raw::max_compress_len(block.len()), 0);
+    // Fails only when `out` is too short or the block is over 4 GiB; then it is stored as it is.
+    let len = snap::raw::Encoder::new()
+        .compress(block, out)
+        .unwrap_or(out.len());
+    out.truncate(len);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quickcheck::quickcheck;
+
+    quickcheck! {
+        fn snappy_reads_back(block: Vec<u8>, repeat: u8) -> bool {
+            let block = block.repeat(usize::from(repeat));
+            let (mut packed, mut out) = (Vec::new(), vec![9; 5]);
+            compress_snappy(&block, &mut packed);
+            decompress(Compression::Snappy, &packed, &mut out).is_ok() && out == block
+        }
+
+        fn any_bytes_unpack_or_are_refused(bytes: Vec<u8>) -> bool {
+            let mut out = Vec::new();
+            for compression in [Compression::Snappy, Compression::Zstd] {
+                let unpacked = decompress(compression, &bytes, &mut out);
+                if unpacked.is_ok() && compression == Compression::Snappy && out.len() > bytes.len() * 22 {
+                    return false;
+                }
+            }
+            true
+        }
+    }
+
+    #[test]
+    fn a_snappy_length_that_cannot_be_is_refused_before_allocating() {
+        let mut out = Vec::new();
+        assert!(
+            decompress(
+                Compression::Snappy,
+                &[0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0],
+                &mut out
+            )
+            .is_err()
+        );
+        assert_eq!(out.capacity(), 0);
+    }
+
+    #[test]
+    fn the_most_that_snappy_packs_is_within_the_bound() {
+        let (mut packed, mut out) = (Vec::new(), Vec::new());
+        let block = vec![7; 1 << 20];
+        compress_snappy(&block, &mut packed);
+        decompress(Compression::Snappy, &packed, &mut out).unwrap();
+        assert_eq!(out, block);
+    }
+
+    /// Written by hand from RFC 8878: magic, single segment with a one-byte size, one raw block (last, five bytes).
+    const ZSTD: &[u8] = &[
+        0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x05, 0x29, 0x00, 0x00, b'h', b'e', b'l', b'l', b'o',
+    ];
+
+    #[test]
+    fn a_zstd_frame_unpacks_and_trailing_bytes_are_refused() {
+        let mut out = Vec::new();
+        decompress(Compression::Zstd, ZSTD, &mut out).unwrap();
+        assert_eq!(out, b"hello");
+        let mut longer = ZSTD.to_vec();
+        longer.push(0);
+        assert!(decompress(Compression::Zstd, &longer, &mut out).is_err());
+    }
+
+    #[test]
+    fn a_zstd_bomb_is_refused() {
+        // A frame without a content size, a window of 2 MiB, then RLE blocks of 128 KiB: 4 bytes each.
+        let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58];
+        for _ in 0..3 {
+            bomb.extend_from_slice(&[0x02, 0x00, 0x10, 0x00]);
+        }
+        bomb.extend_from_slice(&[0x03, 0x00, 0x10, 0x00]);
+        let mut out = Vec::new();
+        decompress_zstd(&bomb, &mut out, 4 * (128 << 10)).unwrap();
+        assert_eq!(out, [0; 4 * (128 << 10)]);
+        assert!(decompress_zstd(&bomb, &mut out, 4 * (128 << 10) - 1).is_err());
+    }
+}

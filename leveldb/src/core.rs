@@ -1,0 +1,205 @@
+//! What all readers of one store share: files, order, caches, damage.
+
+use crate::cache::BlockCache;
+use crate::damage::{Damage, DamageKind, DamageLog};
+use crate::error::{Error, Result};
+use crate::file_name::FileName;
+use crate::internal_key::InternalOrder;
+use crate::storage::FileSystem;
+use crate::table::Table;
+use crate::version::TableFile;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What happens when damaged bytes are met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDamage {
+    /// The call fails with [`ErrorKind::Corruption`](crate::ErrorKind::Corruption).
+    Fail,
+    /// It is written down ([`Db::damage`](crate::Db::damage)), and what is whole is read. A row that may be outdated
+    /// because something newer was lost is not shown.
+    Skip,
+}
+
+/// Shared by a database handle, its snapshots and their iterators.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) fs: Arc<dyn FileSystem>,
+    pub(crate) dir: PathBuf,
+    pub(crate) order: InternalOrder,
+    pub(crate) on_damage: OnDamage,
+    pub(crate) cache: BlockCache,
+    pub(crate) damage: DamageLog,
+    pub(crate) tables: OpenTables,
+}
+
+/// Open tables, bounded in number: every one holds a file descriptor.
+///
+/// Tables are opened when the store is, as far as the bound allows, and stay open: a store in use may remove a table at any
+/// moment, and an open file can still be read then.
+#[derive(Debug)]
+pub(crate) struct OpenTables {
+    open_max: usize,
+    state: Mutex<OpenState>,
+}
+
+#[derive(Debug, Default)]
+struct OpenState {
+    tables: HashMap<u64, (Arc<Table>, u64)>,
+    /// By time of last use.
+    used: BTreeMap<u64, u64>,
+    clock: u64,
+}
+
+impl OpenTables {
+    pub(crate) fn new(open_max: usize) -> OpenTables {
+        OpenTables {
+            open_max: open_max.max(1),
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, OpenState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, number: u64) -> Option<Arc<Table>> {
+        let state = &mut *self.state();
+        let (table, used) = state.tables.get_mut(&number)?;
+        state.used.remove(used);
+        state.clock += 1;
+        *used = state.clock;
+        state.used.insert(state.clock, number);
+        Some(table.clone())
+    }
+
+    fn insert(&self, table: Arc<Table>) {
+        let state = &mut *self.state();
+        while state.tables.len() >= self.open_max {
+            let Some((_, oldest)) = state.used.pop_first() else {
+                break;
+            };
+            state.tables.remove(&oldest);
+        }
+        state.clock += 1;
+        state.used.insert(state.clock, table.number);
+        if let Some((_, used)) = state.tables.insert(table.number, (table, state.clock)) {
+            state.used.remove(&used);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.state().tables.len() >= self.open_max
+    }
+}
+
+impl Core {
+    /// Opens a table's file, under its new or its old name.
+    fn open_file(&self, meta: &TableFile) -> io::Result<Table> {
+        let mut missing = None;
+        for name in [
+            FileName::Table(meta.number),
+            FileName::OldTable(meta.number),
+        ] {
+            let name = name.to_string();
+            match self.fs.open_random(&self.dir.join(&name)) {
+                Ok(file) => {
+                    let len = file.len()?;
+                    // A file longer than recorded is read as far as recorded, as C++ LevelDB does.
+                    let len = meta.len_bytes.map_or(len, |recorded| recorded.min(len));
+                    return Ok(Table::new(meta.number, name, file, len));
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    missing = missing.or(Some(error))
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(missing.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    }
+
+    /// Opens a table before it is needed. `false` if there is no room for more open files.
+    pub(crate) fn open_early(&self, meta: &TableFile) -> io::Result<bool> {
+        if self.tables.is_full() {
+            return Ok(false);
+        }
+        self.tables.insert(Arc::new(self.open_file(meta)?));
+        Ok(true)
+    }
+
+    /// Fails if a table's file is not there.
+    pub(crate) fn require_file(&self, meta: &TableFile) -> Result<()> {
+        if self.tables.get(meta.number).is_some() {
+            return Ok(());
+        }
+        let names = [
+            FileName::Table(meta.number),
+            FileName::OldTable(meta.number),
+        ];
+        if names
+            .iter()
+            .any(|name| self.fs.metadata(&self.dir.join(name.to_string())).is_ok())
+        {
+            return Ok(());
+        }
+        Err(Error::corruption(
+            names[0].to_string(),
+            None,
+            "table is missing",
+        ))
+    }
+
+    /// The name that a table's file has, or should have.
+    pub(crate) fn file_name(&self, meta: &TableFile) -> String {
+        if let Some(table) = self.tables.get(meta.number) {
+            return table.name.clone();
+        }
+        let old = FileName::OldTable(meta.number).to_string();
+        match self.fs.metadata(&self.dir.join(&old)) {
+            Ok(_) => old,
+            Err(_) => FileName::Table(meta.number).to_string(),
+        }
+    }
+
+    /// The open table. With [`OnDamage::Skip`] a missing or damaged one is written down and shows what is left of it.
+    pub(crate) fn table(&self, meta: &TableFile) -> Result<Arc<Table>> {
+        if let Some(table) = self.tables.get(meta.number) {
+            table.prepare(self, meta)?;
+            return Ok(table);
+        }
+        let table = match self.open_file(meta) {
+            Ok(table) => table,
+            Err(error) => self.missing_table(meta, error)?,
+        };
+        let table = Arc::new(table);
+        table.prepare(self, meta)?;
+        self.tables.insert(table.clone());
+        Ok(table)
+    }
+
+    fn missing_table(&self, meta: &TableFile, error: io::Error) -> Result<Table> {
+        let name = FileName::Table(meta.number).to_string();
+        let is_missing = error.kind() == io::ErrorKind::NotFound;
+        if self.on_damage == OnDamage::Fail {
+            return Err(match is_missing {
+                true => Error::corruption(name, None, "table is missing"),
+                false => Error::io(name, "cannot open table", error),
+            });
+        }
+        let mut damage = match is_missing {
+            true => Damage::new(&*name, None, DamageKind::Missing, "table is missing"),
+            false => Damage::new(
+                &*name,
+                None,
+                DamageKind::Unreadable,
+                format!("table cannot be opened: {error}"),
+            ),
+        };
+        damage.len_bytes = meta.len_bytes.unwrap_or(0);
+        let range = (meta.smallest.clone(), meta.largest.clone());
+        self.damage.report_region(meta.number, 0, damage, range);
+        Ok(Table::missing(meta.number, name))
+    }
+}

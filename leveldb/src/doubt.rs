@@ -1,0 +1,81 @@
+//! Which rows damage makes doubtful, for one reader.
+//!
+//! A copy of the damaged regions, in the order of their sources' age, renewed when there are more: regions are found while
+//! reading. Readers ask after they have moved all their cursors past a key, so whatever could hide an entry of that key has
+//! been found by then.
+
+use crate::core::Core;
+use crate::damage::{Regions, Withheld};
+use crate::version::Version;
+use std::sync::atomic::Ordering;
+
+/// Damaged regions as far as they are known to a reader.
+#[derive(Debug, Default)]
+pub(crate) struct Doubt {
+    known: usize,
+    /// Rank of the table, and its regions.
+    regions: Vec<(usize, Regions)>,
+}
+
+impl Doubt {
+    /// What makes an entry from a source of a rank doubtful, if anything does.
+    #[inline]
+    pub(crate) fn about(
+        &mut self,
+        core: &Core,
+        version: &Version,
+        rank: usize,
+        key: &[u8],
+    ) -> Option<&Withheld> {
+        if core.damage.region_count() == 0 {
+            return None;
+        }
+        self.look_up(core, version, rank, key)
+    }
+
+    #[cold]
+    fn look_up(
+        &mut self,
+        core: &Core,
+        version: &Version,
+        rank: usize,
+        key: &[u8],
+    ) -> Option<&Withheld> {
+        let count = core.damage.region_count();
+        if count != self.known {
+            self.known = count;
+            let ranked =
+                |(table, regions): (u64, Regions)| Some((version.rank_of(table)?, regions));
+            self.regions = core
+                .damage
+                .regions()
+                .into_iter()
+                .filter_map(ranked)
+                .collect();
+            self.regions.sort_by_key(|(rank, _)| *rank);
+        }
+        let newer_or_same = self.regions.iter().take_while(|(of, _)| *of <= rank);
+        let hiding = newer_or_same
+            .filter_map(|(_, regions)| regions.hiding(&core.order, key))
+            .next();
+        hiding.map(|region| &region.withheld)
+    }
+
+    /// As [`about`](Self::about), and counts the row as withheld.
+    #[inline]
+    pub(crate) fn withholds(
+        &mut self,
+        core: &Core,
+        version: &Version,
+        rank: usize,
+        key: &[u8],
+    ) -> bool {
+        match self.about(core, version, rank, key) {
+            Some(withheld) => {
+                withheld.fetch_add(1, Ordering::Relaxed);
+                true
+            }
+            None => false,
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Filters: which blocks of a table cannot hold a key.
+//!
+//! [`bloom`] is one filter; [`FilterBlock`] and [`FilterBlockBuilder`] are a table's block of them.
+
+pub mod bloom;
+mod filter_block;
+
+pub use filter_block::{FilterBlock, FilterBlockBuilder};

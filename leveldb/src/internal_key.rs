@@ -1,0 +1,219 @@
+//! Internal keys: a user key, a sequence number and a kind.
+//!
+//! Bytes: the user key, then eight bytes little-endian of `sequence << 8 | kind`. Order: user keys by the comparator, then
+//! the newest first, so descending by those eight bytes as a number. LevelDB's `db/dbformat.h`.
+
+use crate::Comparator;
+use crate::varint::fixed64;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// The greatest sequence number: 56 bits.
+pub const SEQUENCE_MAX: u64 = (1 << 56) - 1;
+
+/// Bytes that follow the user key.
+pub const TAG_LEN: usize = 8;
+
+/// What an entry says about its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EntryKind {
+    /// A tombstone (byte 0): the key has no value from this sequence number on.
+    Deletion,
+    /// A value (byte 1).
+    Value,
+    /// Never on disk: damage took what was written here, and only the key could be made out. Hides what is older, because
+    /// that would be outdated.
+    Lost,
+}
+
+impl EntryKind {
+    /// The kind's byte.
+    pub fn to_byte(self) -> u8 {
+        match self {
+            EntryKind::Deletion => 0,
+            EntryKind::Value => 1,
+            EntryKind::Lost => 2,
+        }
+    }
+
+    /// The kind of a byte read from disk: only 0 and 1 are ever written.
+    pub fn from_disk(byte: u8) -> Option<EntryKind> {
+        match byte {
+            0 => Some(EntryKind::Deletion),
+            1 => Some(EntryKind::Value),
+            _ => None,
+        }
+    }
+}
+
+/// The tag that sorts before every entry of a key that a snapshot at `sequence` may see.
+pub fn seek_tag(sequence: u64) -> u64 {
+    // Above every kind: greater tags sort first.
+    (sequence.min(SEQUENCE_MAX) << 8) | 0xff
+}
+
+/// Appends an internal key. Bits of `sequence` above [`SEQUENCE_MAX`] are cut off.
+pub fn encode(out: &mut Vec<u8>, user_key: &[u8], sequence: u64, kind: EntryKind) {
+    encode_tagged(out, user_key, (sequence << 8) | u64::from(kind.to_byte()));
+}
+
+/// Appends an internal key with the tag as given.
+pub fn encode_tagged(out: &mut Vec<u8>, user_key: &[u8], tag: u64) {
+    out.extend_from_slice(user_key);
+    out.extend_from_slice(&tag.to_le_bytes());
+}
+
+/// The user key and the tag of an internal key: `None` below eight bytes.
+///
+/// ```
+/// use larder_leveldb::internal_key::{encode, split, EntryKind};
+/// let mut key = Vec::new();
+/// encode(&mut key, b"k", 5, EntryKind::Value);
+/// assert_eq!(split(&key), Some((&b"k"[..], 5 << 8 | 1)));
+/// ```
+#[inline]
+pub fn split(internal: &[u8]) -> Option<(&[u8], u64)> {
+    let at = internal.len().checked_sub(TAG_LEN)?;
+    Some((internal.get(..at)?, fixed64(internal, at)?))
+}
+
+/// The user key of an internal key; empty if it is too short to be one.
+#[inline]
+pub fn user_key(internal: &[u8]) -> &[u8] {
+    let at = internal.len().saturating_sub(TAG_LEN);
+    internal.get(..at).unwrap_or_default()
+}
+
+/// The tag of an internal key; zero if it is too short to be one.
+#[inline]
+pub fn tag(internal: &[u8]) -> u64 {
+    internal
+        .len()
+        .checked_sub(TAG_LEN)
+        .and_then(|at| fixed64(internal, at))
+        .unwrap_or(0)
+}
+
+/// Whether `internal` is one that a writer makes: long enough, and of a kind that exists on disk.
+#[inline]
+pub fn is_valid(internal: &[u8]) -> bool {
+    internal.len() >= TAG_LEN && tag(internal) as u8 <= 1
+}
+
+/// The order of internal keys under a comparator of user keys.
+#[derive(Clone, Debug)]
+pub struct InternalOrder {
+    user: Arc<dyn Comparator>,
+}
+
+impl InternalOrder {
+    /// Over the order of user keys.
+    pub fn new(user: Arc<dyn Comparator>) -> InternalOrder {
+        InternalOrder { user }
+    }
+
+    /// The order of user keys.
+    pub fn user(&self) -> &dyn Comparator {
+        &*self.user
+    }
+
+    /// The order of two internal keys.
+    #[inline]
+    pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.user
+            .compare(user_key(a), user_key(b))
+            .then_with(|| tag(b).cmp(&tag(a)))
+    }
+
+    /// Shortens an index key: `start <= result < limit`.
+    pub fn shorten_separator(&self, start: &mut Vec<u8>, limit: &[u8]) {
+        let mut short = user_key(start).to_vec();
+        self.user.shorten_separator(&mut short, user_key(limit));
+        self.take_shorter(start, &short);
+    }
+
+    /// Shortens the last index key of a table: `key <= result`.
+    pub fn shorten_successor(&self, key: &mut Vec<u8>) {
+        let mut short = user_key(key).to_vec();
+        self.user.shorten_successor(&mut short);
+        self.take_shorter(key, &short);
+    }
+
+    /// A shorter user key that is physically greater goes before all entries of that key: tag of the greatest sequence.
+    fn take_shorter(&self, key: &mut Vec<u8>, short: &[u8]) {
+        let old = user_key(key);
+        if short.len() < old.len() && self.user.compare(old, short) == Ordering::Less {
+            key.clear();
+            encode_tagged(key, short, (SEQUENCE_MAX << 8) | 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BytewiseComparator;
+    use quickcheck::quickcheck;
+
+    fn key(user: &[u8], sequence: u64, kind: EntryKind) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode(&mut out, user, sequence, kind);
+        out
+    }
+
+    fn order() -> InternalOrder {
+        InternalOrder::new(Arc::new(BytewiseComparator))
+    }
+
+    quickcheck! {
+        fn an_internal_key_splits_into_its_parts(user: Vec<u8>, sequence: u64) -> bool {
+            let sequence = sequence & SEQUENCE_MAX;
+            split(&key(&user, sequence, EntryKind::Value)) == Some((&user[..], (sequence << 8) | 1))
+        }
+
+        fn user_keys_go_up_and_sequences_down(a: (Vec<u8>, u32), b: (Vec<u8>, u32)) -> bool {
+            let of = |x: &(Vec<u8>, u32)| key(&x.0, u64::from(x.1), EntryKind::Value);
+            order().compare(&of(&a), &of(&b)) == a.0.cmp(&b.0).then(b.1.cmp(&a.1))
+        }
+
+        fn a_separator_of_internal_keys_lies_between(a: Vec<u8>, b: Vec<u8>) -> bool {
+            let (a, b) = if a < b { (a, b) } else { (b, a) };
+            if a == b {
+                return true;
+            }
+            let (low, high) = (key(&a, 9, EntryKind::Value), key(&b, 3, EntryKind::Value));
+            let mut separator = low.clone();
+            order().shorten_separator(&mut separator, &high);
+            order().compare(&low, &separator).is_le() && order().compare(&separator, &high).is_lt()
+        }
+    }
+
+    #[test]
+    fn a_seek_tag_sorts_before_every_kind_of_its_sequence_and_after_the_next() {
+        let mut target = Vec::new();
+        encode_tagged(&mut target, b"k", seek_tag(7));
+        assert!(
+            order()
+                .compare(&target, &key(b"k", 7, EntryKind::Value))
+                .is_lt()
+        );
+        assert!(
+            order()
+                .compare(&target, &key(b"k", 7, EntryKind::Lost))
+                .is_lt()
+        );
+        assert!(
+            order()
+                .compare(&target, &key(b"k", 8, EntryKind::Deletion))
+                .is_gt()
+        );
+    }
+
+    #[test]
+    fn too_short_keys_are_not_valid() {
+        assert_eq!(split(&[1; 7]), None);
+        assert!(!is_valid(&[0; 7]));
+        assert!(!is_valid(&[2, 0, 0, 0, 0, 0, 0, 0]));
+        assert!(is_valid(&[1, 0, 0, 0, 0, 0, 0, 0]));
+    }
+}

@@ -1,0 +1,384 @@
+//! Rows of a snapshot, in both directions.
+//!
+//! Of each user key's entries the newest that the snapshot may see counts: a value is a row, a tombstone hides what is older.
+//! Going forward, the merge cursor stands on the row's entry and key and value are borrowed from its block. Going backward,
+//! entries of a key come oldest first, so the cursor is already before all of them when the row is known, and the row is
+//! kept here.
+
+use crate::block::BlockBytes;
+use crate::core::OnDamage;
+use crate::damage::{Damage, DamageKind};
+use crate::doubt::Doubt;
+use crate::error::{Error, Result};
+use crate::internal_key::{self, EntryKind, SEQUENCE_MAX, seek_tag};
+use crate::memtable::{MemCursor, MemValue};
+use crate::merge::MergeCursor;
+use crate::snapshot::ReadState;
+use crate::source::Source;
+use std::cell::OnceCell;
+use std::cmp::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::Ordering as Count;
+
+/// Values up to this length are copied when going backward; longer ones keep their block alive.
+const COPIED_LEN_MAX: usize = 4 << 10;
+
+/// A position on a row of a snapshot, or on none. Made by [`Snapshot::iter`](crate::Snapshot::iter), on none.
+///
+/// It owns what it reads from: it may outlive the snapshot and the database handle, and move to another thread. Errors
+/// leave it on no row.
+///
+/// ```
+/// # use larder_leveldb::{Db, Options, storage::*, write_batch::BatchWriter, log::LogWriter, version_edit::VersionEdit};
+/// # use std::{path::Path, sync::Arc};
+/// # let fs = MemoryFileSystem::new();
+/// # fs.create_dir(Path::new("db")).unwrap();
+/// # let mut current = fs.create(Path::new("db/CURRENT")).unwrap();
+/// # current.append(b"MANIFEST-000001\n").unwrap();
+/// # let mut edit = Vec::new();
+/// # VersionEdit { log_number: Some(2), next_file_number: Some(3), last_sequence: Some(0), ..Default::default() }.encode(&mut edit);
+/// # LogWriter::new(fs.create(Path::new("db/MANIFEST-000001")).unwrap(), 0).add(&edit).unwrap();
+/// # let mut batch = BatchWriter::new();
+/// # for key in ["apple", "pear", "plum"] { batch.put(key.as_bytes(), b"fruit"); }
+/// # LogWriter::new(fs.create(Path::new("db/000002.log")).unwrap(), 0).add(batch.finish(1)).unwrap();
+/// let db = Db::open_read_only(Arc::new(fs), Path::new("db"), Options::default())?;
+/// let mut iter = db.snapshot().iter();
+/// iter.seek(b"b")?;
+/// while iter.valid() {
+///     println!("{:?} {:?}", iter.key(), iter.value()?);
+///     iter.next()?;
+/// }
+/// iter.seek_for_prev(b"pea")?;
+/// assert_eq!(iter.key(), b"apple");
+/// # Ok::<(), larder_leveldb::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Iter {
+    state: Arc<ReadState>,
+    sequence: u64,
+    merge: MergeCursor,
+    doubt: Doubt,
+    at: At,
+    /// Internal key: of the row before, going forward; of this row, going backward.
+    saved: Vec<u8>,
+    saved_value: SavedValue,
+    /// A value read from a log.
+    read_value: OnceCell<Vec<u8>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    Nothing,
+    /// On the merge cursor's entry.
+    Front,
+    /// On the saved row; the merge cursor is before all entries of its key.
+    Saved,
+}
+
+#[derive(Debug, Default)]
+enum SavedValue {
+    #[default]
+    None,
+    Copied(Vec<u8>),
+    InBlock(BlockBytes),
+}
+
+impl Iter {
+    pub(crate) fn new(state: Arc<ReadState>, sequence: u64) -> Iter {
+        let merge = MergeCursor::new(state.core.order.clone(), state.sources());
+        Iter {
+            state,
+            sequence,
+            merge,
+            doubt: Doubt::default(),
+            at: At::Nothing,
+            saved: Vec::new(),
+            saved_value: SavedValue::None,
+            read_value: OnceCell::new(),
+        }
+    }
+
+    /// Whether it stands on a row.
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.at != At::Nothing
+    }
+
+    /// The row's user key; empty on no row.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        match self.at {
+            At::Nothing => &[],
+            At::Front => internal_key::user_key(self.merge.current().map_or(&[], Source::key)),
+            At::Saved => internal_key::user_key(&self.saved),
+        }
+    }
+
+    /// The row's sequence number; zero on no row.
+    pub fn sequence(&self) -> u64 {
+        match self.at {
+            At::Nothing => 0,
+            At::Front => internal_key::tag(self.merge.current().map_or(&[], Source::key)) >> 8,
+            At::Saved => internal_key::tag(&self.saved) >> 8,
+        }
+    }
+
+    /// The row's value; empty on no row. Borrowed from where it lies; fails only for a large value that is read from its log
+    /// now.
+    #[inline]
+    pub fn value(&self) -> Result<&[u8]> {
+        match self.at {
+            At::Nothing => Ok(&[]),
+            At::Front => match self.merge.current().map(Source::value) {
+                Some(MemValue::Bytes(bytes)) => Ok(bytes),
+                Some(MemValue::InLog(value)) => match self.read_value.get() {
+                    Some(bytes) => Ok(bytes),
+                    None => {
+                        let bytes = value.read()?;
+                        Ok(self.read_value.get_or_init(|| bytes))
+                    }
+                },
+                None => Ok(&[]),
+            },
+            At::Saved => match &self.saved_value {
+                SavedValue::None => Ok(&[]),
+                SavedValue::Copied(bytes) => Ok(bytes),
+                SavedValue::InBlock(bytes) => Ok(bytes),
+            },
+        }
+    }
+
+    /// To the first row.
+    pub fn seek_to_first(&mut self) -> Result<()> {
+        self.leave();
+        self.merge.seek_to_first()?;
+        self.find_forward(false)
+    }
+
+    /// To the last row.
+    pub fn seek_to_last(&mut self) -> Result<()> {
+        self.leave();
+        self.merge.seek_to_last()?;
+        self.find_backward()
+    }
+
+    /// To the first row whose key is not less than `key`.
+    pub fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.leave();
+        let mut target = Vec::with_capacity(key.len() + internal_key::TAG_LEN);
+        internal_key::encode_tagged(&mut target, key, seek_tag(self.sequence));
+        self.merge.seek(&target)?;
+        self.find_forward(false)
+    }
+
+    /// To the last row whose key is not greater than `key`.
+    pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+        self.leave();
+        let mut target = Vec::with_capacity(key.len() + internal_key::TAG_LEN);
+        // After every entry of the key but one that cannot be: tag zero.
+        internal_key::encode_tagged(&mut target, key, 0);
+        self.merge.seek_before(&target)?;
+        self.find_backward()
+    }
+
+    /// To the next row; off the last one to none. Does nothing on no row.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a cursor that lends its row is no Iterator"
+    )]
+    #[inline]
+    pub fn next(&mut self) -> Result<()> {
+        match self.at {
+            At::Nothing => return Ok(()),
+            At::Front => {
+                self.saved.clear();
+                self.saved
+                    .extend_from_slice(self.merge.current().map_or(&[], Source::key));
+                self.read_value.take();
+                self.at = At::Nothing;
+                self.merge.step()?;
+            }
+            At::Saved => self.turn_forward()?,
+        }
+        self.find_forward(true)
+    }
+
+    /// To the row before; off the first one to none. Does nothing on no row.
+    #[inline]
+    pub fn prev(&mut self) -> Result<()> {
+        match self.at {
+            At::Nothing => return Ok(()),
+            At::Front => self.turn_backward()?,
+            At::Saved => self.at = At::Nothing,
+        }
+        self.find_backward()
+    }
+
+    fn leave(&mut self) {
+        self.at = At::Nothing;
+        self.read_value.take();
+        self.saved_value = SavedValue::None;
+    }
+
+    fn turn_forward(&mut self) -> Result<()> {
+        self.leave();
+        let mut target = internal_key::user_key(&self.saved).to_vec();
+        target.extend_from_slice(&[0; internal_key::TAG_LEN]);
+        self.merge.seek(&target)
+    }
+
+    fn turn_backward(&mut self) -> Result<()> {
+        let mut target = Vec::new();
+        internal_key::encode_tagged(&mut target, self.key(), seek_tag(SEQUENCE_MAX));
+        self.leave();
+        self.merge.seek_before(&target)
+    }
+
+    /// From the merge cursor's entry forward to a row. `has_saved`: entries of the saved key are older versions of it.
+    #[inline]
+    fn find_forward(&mut self, mut has_saved: bool) -> Result<()> {
+        while let Some(source) = self.merge.current() {
+            let (key, tag) = internal_key::split(source.key()).unwrap_or_default();
+            if tag >> 8 <= self.sequence {
+                let against = match has_saved {
+                    true => self
+                        .state
+                        .core
+                        .order
+                        .user()
+                        .compare(key, internal_key::user_key(&self.saved)),
+                    false => Ordering::Greater,
+                };
+                if against == Ordering::Greater {
+                    if tag as u8 == 1 && !self.withholds_front() {
+                        self.at = At::Front;
+                        return Ok(());
+                    }
+                    self.hide_front(tag as u8);
+                    has_saved = true;
+                } else if against == Ordering::Less {
+                    self.disorder()?;
+                }
+            }
+            self.merge.step()?;
+        }
+        self.at = At::Nothing;
+        Ok(())
+    }
+
+    #[inline]
+    fn withholds_front(&mut self) -> bool {
+        let Some(source) = self.merge.current() else {
+            return false;
+        };
+        let state = &self.state;
+        self.doubt
+            .withholds(&state.core, &state.version, source.rank(), source.key())
+    }
+
+    /// The front entry is no row, and hides older entries of its key.
+    fn hide_front(&mut self, kind: u8) {
+        let Some(source) = self.merge.current() else {
+            return;
+        };
+        self.saved.clear();
+        self.saved.extend_from_slice(source.key());
+        if kind == EntryKind::Lost.to_byte()
+            && let Some(withheld) = source.as_mem().and_then(MemCursor::lost)
+        {
+            withheld.fetch_add(1, Count::Relaxed);
+        }
+    }
+
+    /// A key that is less than the one before it: some source is not sorted.
+    #[cold]
+    fn disorder(&self) -> Result<()> {
+        let file = self.merge.current().map_or("", Source::file_name);
+        let what = "keys are not in ascending order";
+        if self.state.core.on_damage == OnDamage::Fail {
+            return Err(Error::corruption(file, None, what));
+        }
+        let mut damage = Damage::new(file, None, DamageKind::Structure, what);
+        damage.outdated_possible = true;
+        self.state.core.damage.report(damage);
+        Ok(())
+    }
+
+    /// From the merge cursor's entry backward to a row.
+    fn find_backward(&mut self) -> Result<()> {
+        self.at = At::Nothing;
+        while self.merge.current().is_some() {
+            let Some((rank, kind)) = self.newest_of_key()? else {
+                continue;
+            };
+            let state = &self.state;
+            if kind == 1
+                && !self
+                    .doubt
+                    .withholds(&state.core, &state.version, rank, &self.saved)
+            {
+                self.at = At::Saved;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves backward over all entries of a user key, and saves the newest that the snapshot may see: its source's rank and
+    /// kind. `None` if it may see none.
+    fn newest_of_key(&mut self) -> Result<Option<(usize, u8)>> {
+        let mut newest = None;
+        let mut lost = None;
+        let mut key_of_first = std::mem::take(&mut self.saved);
+        key_of_first.clear();
+        key_of_first.extend_from_slice(self.merge.current().map_or(&[], Source::key));
+        while let Some(source) = self.merge.current() {
+            let (key, tag) = internal_key::split(source.key()).unwrap_or_default();
+            let first = internal_key::user_key(&key_of_first);
+            if key != first && self.state.core.order.user().compare(key, first) != Ordering::Equal {
+                break;
+            }
+            if tag >> 8 <= self.sequence {
+                let kind = tag as u8;
+                key_of_first.clear();
+                key_of_first.extend_from_slice(source.key());
+                save_value(source, kind, &mut self.saved_value)?;
+                newest = Some((source.rank(), kind));
+                lost = source.as_mem().and_then(MemCursor::lost).cloned();
+            }
+            self.merge.step()?;
+        }
+        self.saved = key_of_first;
+        if let Some(withheld) = lost {
+            withheld.fetch_add(1, Count::Relaxed);
+        }
+        Ok(newest)
+    }
+}
+
+fn save_value(source: &Source, kind: u8, saved: &mut SavedValue) -> Result<()> {
+    if kind != EntryKind::Value.to_byte() {
+        return Ok(());
+    }
+    let bytes = match source.value() {
+        MemValue::Bytes(bytes) => bytes,
+        MemValue::InLog(value) => {
+            *saved = SavedValue::Copied(value.read()?);
+            return Ok(());
+        }
+    };
+    if bytes.len() > COPIED_LEN_MAX
+        && let Some(block) = source.value_bytes()
+    {
+        *saved = SavedValue::InBlock(block);
+        return Ok(());
+    }
+    match saved {
+        SavedValue::Copied(copy) => {
+            copy.clear();
+            copy.extend_from_slice(bytes);
+        }
+        other => *other = SavedValue::Copied(bytes.to_vec()),
+    }
+    Ok(())
+}

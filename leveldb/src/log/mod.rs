@@ -1,0 +1,24 @@
+//! Logs: records in 32 KiB blocks. Write-ahead logs hold write batches, MANIFESTs version edits.
+//!
+//! A record is cut into fragments that do not cross block boundaries. Each has a header of seven bytes: masked CRC-32C of
+//! type and payload (4, little-endian), payload length (2, little-endian), type (1: whole record, 2: first, 3: middle, 4:
+//! last fragment). Fewer than seven bytes at a block's end are left zero. LevelDB's `doc/log_format.md`.
+//!
+//! A file that ends within a record is what a crash leaves: a *torn tail*, not damage. Damage before the end is told apart
+//! from it, and described by [`Lost`], as far as it can be without knowing what records mean.
+
+mod fragment;
+mod reader;
+mod writer;
+
+pub(crate) use reader::{Fragment, read_span};
+pub use reader::{LogEvent, LogReader, Lost};
+pub use writer::LogWriter;
+
+/// Bytes of a block.
+pub const BLOCK_LEN: usize = 32 << 10;
+/// Bytes of a fragment's header.
+pub const HEADER_LEN: usize = 7;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,478 @@
+//! Opens a store for reading: nothing is written, no lock is taken.
+//!
+//! CURRENT names the MANIFEST, the MANIFEST the tables and the oldest log that matters. Files are opened before anything
+//! is read from them, so that a store in use can remove them meanwhile; if one is gone before that, all is read anew.
+//!
+//! With [`OnDamage::Skip`] a store without a usable CURRENT is read by its newest complete MANIFEST; one whose MANIFEST
+//! lost edits by what is there: every table that is not known to be obsolete, and sequence numbers decide.
+
+use crate::core::{Core, OnDamage};
+use crate::damage::{Damage, DamageKind};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_name::FileName;
+use crate::internal_key::{SEQUENCE_MAX, is_valid};
+use crate::manifest::Manifest;
+use crate::memtable::{MemTable, Replay, TornTail};
+use crate::storage::{RandomFile, read_small_file};
+use crate::table::TableCursor;
+use crate::version::{TableFile, Version};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Arc;
+
+/// How often a store that changes while it is opened is tried again.
+const ATTEMPTS: usize = 10;
+
+/// What opening found.
+pub(crate) struct Opened {
+    pub(crate) version: Version,
+    pub(crate) mem: MemTable,
+    pub(crate) last_sequence: u64,
+    pub(crate) torn: Vec<TornTail>,
+}
+
+/// Opens the store of `core`. `new_core` makes another one, without what an attempt left in it.
+pub(crate) fn open(
+    new_core: impl Fn() -> Core,
+    log_value_bytes: usize,
+) -> Result<(Arc<Core>, Opened)> {
+    for attempt in 1.. {
+        let core = Arc::new(new_core());
+        let opening = Opening {
+            core: &core,
+            is_last_attempt: attempt == ATTEMPTS,
+            log_value_bytes,
+        };
+        match opening.run()? {
+            Some(opened) => return Ok((core, opened)),
+            None => continue,
+        }
+    }
+    Err(Error::new(
+        ErrorKind::Conflict,
+        "store changes all the time",
+    ))
+}
+
+struct Opening<'a> {
+    core: &'a Arc<Core>,
+    is_last_attempt: bool,
+    log_value_bytes: usize,
+}
+
+/// The names in the store's directory.
+#[derive(Debug, Default)]
+struct Names {
+    has_current: bool,
+    manifests: BTreeSet<u64>,
+    logs: BTreeSet<u64>,
+    tables: BTreeSet<u64>,
+}
+
+impl Opening<'_> {
+    fn is_strict(&self) -> bool {
+        self.core.on_damage == OnDamage::Fail
+    }
+
+    /// `None` if a file vanished that must be there: the store has changed.
+    fn run(&self) -> Result<Option<Opened>> {
+        let names = self.names()?;
+        if !names.has_current
+            && names.manifests.is_empty()
+            && names.logs.is_empty()
+            && names.tables.is_empty()
+        {
+            return Err(Error::new(
+                ErrorKind::NotAStore,
+                format!("{} is no LevelDB store", self.core.dir.display()),
+            ));
+        }
+        let manifest = match self.manifest(&names)? {
+            Some(manifest) => manifest,
+            None if self.is_last_attempt => Manifest::default(),
+            None => return Ok(None),
+        };
+        self.check_comparator(&manifest)?;
+        // After the MANIFEST was read: a log that it names was there by then.
+        let names = self.names()?;
+        let is_old = manifest.is_complete() && is_older_than(&manifest, &names);
+        if is_old && !self.is_last_attempt {
+            return Ok(None);
+        }
+        if is_old {
+            self.report_old(&manifest)?;
+        }
+        let is_complete = manifest.is_complete() && !is_old;
+        let files = if is_complete {
+            self.listed_tables(&manifest)?
+        } else {
+            self.tables_there(&manifest, &names)
+        };
+        if !self.open_tables(&files)? {
+            return Ok(None);
+        }
+        let Some(logs) = self.open_logs(&manifest, &names)? else {
+            return Ok(None);
+        };
+        self.report_manifest(&manifest);
+        let version = if is_complete {
+            self.ordered(files)?
+        } else {
+            self.unordered(files)
+        };
+        let mut replay = Replay::new(
+            &self.core.order,
+            self.core.on_damage,
+            &self.core.damage,
+            self.log_value_bytes,
+        );
+        for (name, file) in logs {
+            replay.log(&name, file)?;
+        }
+        let (mem, last_in_logs, mut torn) = replay.finish();
+        torn.extend(manifest.torn);
+        let last_sequence = match manifest.last_sequence {
+            Some(last) if is_complete => last.max(last_in_logs).min(SEQUENCE_MAX),
+            _ => SEQUENCE_MAX,
+        };
+        Ok(Some(Opened {
+            version,
+            mem,
+            last_sequence,
+            torn,
+        }))
+    }
+
+    fn names(&self) -> Result<Names> {
+        let list = self
+            .core
+            .fs
+            .list(&self.core.dir)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::new(
+                    ErrorKind::NotAStore,
+                    format!("{}: {error}", self.core.dir.display()),
+                ),
+                _ => Error::io(&*self.core.dir, "cannot list the directory", error),
+            })?;
+        let mut names = Names::default();
+        for name in list.iter().filter_map(|name| FileName::parse(name)) {
+            match name {
+                FileName::Current => names.has_current = true,
+                FileName::Manifest(n) => drop(names.manifests.insert(n)),
+                FileName::Log(n) => drop(names.logs.insert(n)),
+                FileName::Table(n) | FileName::OldTable(n) => drop(names.tables.insert(n)),
+                _ => {}
+            }
+        }
+        Ok(names)
+    }
+
+    /// The MANIFEST that CURRENT names; or, if that cannot be used and damage is skipped, the newest complete one, or the
+    /// newest that says anything, or an empty one.
+    fn manifest(&self, names: &Names) -> Result<Option<Manifest>> {
+        let error = match self.manifest_of_current() {
+            Ok(Some(manifest)) if manifest.is_complete() || names.manifests.len() < 2 => {
+                return Ok(Some(manifest));
+            }
+            Ok(Some(_)) => {
+                Error::corruption("CURRENT", None, "the MANIFEST it names is not complete")
+            }
+            Ok(None) => return Ok(None),
+            Err(error) => error,
+        };
+        if self.is_strict() || error.kind() == ErrorKind::Usage {
+            return Err(error);
+        }
+        let mut fallback = None;
+        for &number in names.manifests.iter().rev() {
+            let name = FileName::Manifest(number).to_string();
+            let Ok(file) = self.core.fs.open_random(&self.core.dir.join(&name)) else {
+                continue;
+            };
+            let Ok(manifest) = Manifest::read(name, file, OnDamage::Skip) else {
+                continue;
+            };
+            if manifest.is_complete() {
+                fallback = Some(manifest);
+                break;
+            }
+            if manifest.edits > 0 && fallback.is_none() {
+                fallback = Some(manifest);
+            }
+        }
+        let manifest = fallback.unwrap_or_default();
+        let kind = if error.file().is_some() {
+            DamageKind::Structure
+        } else {
+            DamageKind::Missing
+        };
+        let instead = if manifest.name.is_empty() {
+            "no MANIFEST is readable"
+        } else {
+            &manifest.name
+        };
+        let what = format!("{}; used instead: {instead}", error.context());
+        self.core
+            .damage
+            .report(Damage::new("CURRENT", None, kind, what));
+        Ok(Some(manifest))
+    }
+
+    fn manifest_of_current(&self) -> Result<Option<Manifest>> {
+        let current = read_small_file(&*self.core.fs, &self.core.dir.join("CURRENT"), 4096);
+        let bytes = current.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Error::corruption("CURRENT", None, "file is missing"),
+            io::ErrorKind::InvalidData => Error::corruption("CURRENT", None, error.to_string()),
+            _ => Error::io("CURRENT", "cannot be read", error),
+        })?;
+        let line = bytes
+            .strip_suffix(b"\n")
+            .and_then(|line| std::str::from_utf8(line).ok());
+        let name = line
+            .filter(|line| matches!(FileName::parse(line.as_ref()), Some(FileName::Manifest(_))));
+        let Some(name) = name else {
+            return Err(Error::corruption(
+                "CURRENT",
+                Some(0),
+                "does not name a MANIFEST",
+            ));
+        };
+        match self.core.fs.open_random(&self.core.dir.join(name)) {
+            Ok(file) => Manifest::read(name.to_owned(), file, self.core.on_damage).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.is_last_attempt => {
+                Ok(None)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Error::corruption(
+                "CURRENT",
+                Some(0),
+                format!("names {name}, which is missing"),
+            )),
+            Err(error) => Err(Error::io(name, "cannot be opened", error)),
+        }
+    }
+
+    fn check_comparator(&self, manifest: &Manifest) -> Result<()> {
+        let ours = self.core.order.user().name();
+        match &manifest.comparator {
+            Some(theirs) if theirs != ours.as_bytes() => {
+                let theirs = String::from_utf8_lossy(theirs);
+                let what = format!("store is ordered by {theirs:?}, and was opened with {ours:?}");
+                Err(Error::new(ErrorKind::Usage, what))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn report_old(&self, manifest: &Manifest) -> Result<()> {
+        let what = "is older than the tables beside it: its end is missing";
+        if self.is_strict() {
+            return Err(Error::corruption(&*manifest.name, None, what));
+        }
+        let mut damage = Damage::new(&*manifest.name, None, DamageKind::Truncated, what);
+        damage.outdated_possible = true;
+        self.core.damage.report(damage);
+        Ok(())
+    }
+
+    fn report_manifest(&self, manifest: &Manifest) {
+        for damage in &manifest.noted {
+            self.core.damage.report(damage.clone());
+        }
+        for damage in &manifest.lost {
+            self.core.damage.report(Damage {
+                outdated_possible: true,
+                ..damage.clone()
+            });
+        }
+        if manifest.is_complete() || !manifest.lost.is_empty() {
+            return;
+        }
+        let (name, what) = match manifest.name.as_str() {
+            "" => (
+                "MANIFEST",
+                "no MANIFEST is readable: all tables and logs that are there are shown",
+            ),
+            name => (
+                name,
+                "lacks log, file or sequence number: all tables and logs that are there are shown",
+            ),
+        };
+        let mut damage = Damage::new(name, None, DamageKind::Structure, what);
+        damage.outdated_possible = true;
+        self.core.damage.report(damage);
+    }
+
+    /// The tables that a complete MANIFEST lists.
+    fn listed_tables(&self, manifest: &Manifest) -> Result<Vec<TableFile>> {
+        let mut files = Vec::new();
+        for new in manifest.files.values() {
+            let mut file = TableFile {
+                number: new.number,
+                level: new.level,
+                len_bytes: Some(new.len_bytes),
+                smallest: Some(new.smallest.clone()),
+                largest: Some(new.largest.clone()),
+            };
+            let is_range = is_valid(&new.smallest)
+                && is_valid(&new.largest)
+                && self.core.order.compare(&new.smallest, &new.largest) != Ordering::Greater;
+            if !is_range {
+                let what = format!("key range of table {} is no range", new.number);
+                if self.is_strict() {
+                    return Err(Error::corruption(&*manifest.name, None, what));
+                }
+                let offset = Some(new.number);
+                self.core.damage.report(Damage {
+                    offset: None,
+                    ..Damage::new(&*manifest.name, offset, DamageKind::Structure, what)
+                });
+                (file.smallest, file.largest) = (None, None);
+            }
+            files.push(file);
+        }
+        Ok(files)
+    }
+
+    /// Every table in the directory that no edit says to be obsolete.
+    fn tables_there(&self, manifest: &Manifest, names: &Names) -> Vec<TableFile> {
+        let listed: BTreeMap<u64, &crate::version_edit::NewFile> = manifest
+            .files
+            .values()
+            .map(|file| (file.number, file))
+            .collect();
+        let numbers = names
+            .tables
+            .iter()
+            .chain(listed.keys())
+            .copied()
+            .collect::<BTreeSet<u64>>();
+        let live = numbers
+            .into_iter()
+            .filter(|number| !manifest.deleted.contains(number));
+        live.map(|number| TableFile {
+            number,
+            level: 0,
+            len_bytes: listed.get(&number).map(|file| file.len_bytes),
+            smallest: listed.get(&number).map(|file| file.smallest.clone()),
+            largest: listed.get(&number).map(|file| file.largest.clone()),
+        })
+        .collect()
+    }
+
+    /// Opens as many tables as may be open. `false` if one is missing and it may be for a change of the store.
+    fn open_tables(&self, files: &[TableFile]) -> Result<bool> {
+        for file in files {
+            match self.core.open_early(file) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !self.is_last_attempt => {
+                    return Ok(false);
+                }
+                // Met again, and then dealt with, when the table is read.
+                Err(_) => {}
+            }
+        }
+        if self.is_strict() {
+            for file in files {
+                // A missing table must not wait for someone to come upon it.
+                self.core.require_file(file)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn ordered(&self, files: Vec<TableFile>) -> Result<Version> {
+        let version = Version::new(&self.core.order, files);
+        if version.has_overlap() {
+            let what = "tables of one level overlap";
+            if self.is_strict() {
+                return Err(Error::new(ErrorKind::Corruption, what));
+            }
+            self.core
+                .damage
+                .report(Damage::new("MANIFEST", None, DamageKind::Structure, what));
+        }
+        Ok(version)
+    }
+
+    /// Finds out the ranges of tables that no MANIFEST lists.
+    fn unordered(&self, mut files: Vec<TableFile>) -> Version {
+        for file in files.iter_mut().filter(|file| file.smallest.is_none()) {
+            if let Some((smallest, largest)) = self.range_of(file) {
+                (file.smallest, file.largest) = (Some(smallest), Some(largest));
+            }
+        }
+        Version::unordered(&self.core.order, files)
+    }
+
+    fn range_of(&self, file: &TableFile) -> Option<(Vec<u8>, Vec<u8>)> {
+        let regions_before = self.core.damage.region_count();
+        let mut cursor = TableCursor::new(self.core.clone(), Arc::new(file.clone())).ok()?;
+        cursor.seek_to_first().ok()?;
+        let smallest = cursor.valid().then(|| cursor.key().to_vec())?;
+        cursor.seek_to_last().ok()?;
+        let largest = cursor.valid().then(|| cursor.key().to_vec())?;
+        // With damage at an end of it, the range is not known.
+        (self.core.damage.region_count() == regions_before).then_some((smallest, largest))
+    }
+
+    /// The live logs, open, in the order of their numbers. `None` if the store has changed.
+    #[expect(clippy::type_complexity, reason = "a name and a file each")]
+    fn open_logs(
+        &self,
+        manifest: &Manifest,
+        names: &Names,
+    ) -> Result<Option<Vec<(String, Arc<dyn RandomFile>)>>> {
+        let first = manifest.log_number.unwrap_or(0);
+        let is_live = |number: &u64| *number >= first || manifest.prev_log_number == Some(*number);
+        let mut logs = Vec::new();
+        if first > 0 && manifest.is_complete() && !names.logs.contains(&first) {
+            if !self.is_last_attempt {
+                return Ok(None);
+            }
+            let name = FileName::Log(first).to_string();
+            if self.is_strict() {
+                return Err(Error::corruption(name, None, "log is missing"));
+            }
+            let mut damage = Damage::new(name, None, DamageKind::Missing, "log is missing");
+            damage.outdated_possible = true;
+            self.core.damage.report(damage);
+        }
+        for number in names.logs.iter().filter(|number| is_live(number)) {
+            let name = FileName::Log(*number).to_string();
+            match self.core.fs.open_random(&self.core.dir.join(&name)) {
+                Ok(file) => logs.push((name, file)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !self.is_last_attempt => {
+                    return Ok(None);
+                }
+                Err(error) if self.is_strict() => {
+                    return Err(Error::io(name, "cannot be opened", error));
+                }
+                Err(error) => {
+                    let what = format!("log cannot be opened: {error}");
+                    let mut damage = Damage::new(name, None, DamageKind::Unreadable, what);
+                    damage.outdated_possible = true;
+                    self.core.damage.report(damage);
+                }
+            }
+        }
+        Ok(Some(logs))
+    }
+}
+
+/// Whether there are tables that no edit knows, and what held their rows before is not there: then edits are missing at
+/// the end. (A crash leaves unknown tables, too, but then the log is still there that they were made from.)
+fn is_older_than(manifest: &Manifest, names: &Names) -> bool {
+    let listed: BTreeSet<u64> = manifest.files.values().map(|file| file.number).collect();
+    let is_unknown = |number: &u64| !listed.contains(number) && !manifest.deleted.contains(number);
+    let log = manifest.log_number.unwrap_or(0);
+    // Log number zero: a store that was just made, and has no table yet.
+    let log_is_gone = if log > 0 {
+        !names.logs.contains(&log)
+    } else {
+        listed.is_empty()
+    };
+    log_is_gone && names.tables.iter().any(is_unknown)
+}

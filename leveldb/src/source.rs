@@ -1,0 +1,298 @@
+//! One sorted source of entries: a memtable, or a run of tables.
+
+use crate::block::BlockBytes;
+use crate::core::Core;
+use crate::error::Result;
+use crate::internal_key;
+use crate::memtable::{MemCursor, MemValue};
+use crate::table::TableCursor;
+use crate::version::{Run, TableFile, Version};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// A position in a run of tables: on an entry, or on none.
+#[derive(Debug)]
+pub(crate) struct RunCursor {
+    core: Arc<Core>,
+    version: Arc<Version>,
+    run: usize,
+    file: usize,
+    /// Made at first use.
+    table: Option<TableCursor>,
+    valid: bool,
+}
+
+impl RunCursor {
+    pub(crate) fn new(core: Arc<Core>, version: Arc<Version>, run: usize) -> RunCursor {
+        RunCursor {
+            core,
+            version,
+            run,
+            file: 0,
+            table: None,
+            valid: false,
+        }
+    }
+
+    fn run(&self) -> &Run {
+        &self.version.runs[self.run]
+    }
+
+    /// Goes to a table of the run, if there is one at that place, and moves in it.
+    fn enter(
+        &mut self,
+        file: usize,
+        go: impl FnOnce(&mut TableCursor) -> Result<()>,
+    ) -> Result<()> {
+        self.valid = false;
+        let Some(meta) = self.version.runs[self.run].files.get(file) else {
+            return Ok(());
+        };
+        self.file = file;
+        let cursor = match &mut self.table {
+            Some(cursor) if cursor.table_number() == meta.number => cursor,
+            Some(cursor) => {
+                cursor.set_table(meta.clone())?;
+                cursor
+            }
+            none => none.insert(TableCursor::new(self.core.clone(), meta.clone())?),
+        };
+        go(cursor)?;
+        self.valid = cursor.valid();
+        Ok(())
+    }
+
+    /// Goes on to the tables after this one, as long as it has no entry.
+    fn skip_forward(&mut self) -> Result<()> {
+        while !self.valid && self.file + 1 < self.run().files.len() {
+            self.enter(self.file + 1, TableCursor::seek_to_first)?;
+        }
+        Ok(())
+    }
+
+    fn skip_backward(&mut self) -> Result<()> {
+        while !self.valid && self.file > 0 {
+            self.enter(self.file - 1, TableCursor::seek_to_last)?;
+        }
+        Ok(())
+    }
+
+    fn seek_to_first(&mut self) -> Result<()> {
+        self.enter(0, TableCursor::seek_to_first)?;
+        self.skip_forward()
+    }
+
+    fn seek_to_last(&mut self) -> Result<()> {
+        self.enter(
+            self.run().files.len().saturating_sub(1),
+            TableCursor::seek_to_last,
+        )?;
+        self.skip_backward()
+    }
+
+    fn seek(&mut self, target: &[u8]) -> Result<()> {
+        let file = self.run().first_at_least(&self.core.order, target);
+        self.valid = false;
+        if file == self.run().files.len() {
+            return Ok(());
+        }
+        self.enter(file, |cursor| cursor.seek(target))?;
+        self.skip_forward()
+    }
+
+    fn seek_before(&mut self, target: &[u8]) -> Result<()> {
+        let last = self.run().files.len().saturating_sub(1);
+        let file = self
+            .run()
+            .first_at_least(&self.core.order, target)
+            .min(last);
+        self.enter(file, |cursor| cursor.seek_before(target))?;
+        self.skip_backward()
+    }
+
+    /// To the newest entry of the user key of `target` that is not less than `target`: whether there is one. Filters are
+    /// asked first.
+    pub(crate) fn seek_to_key(&mut self, target: &[u8]) -> Result<bool> {
+        let file = self.run().first_at_least(&self.core.order, target);
+        let order = self.core.order.clone();
+        let user_key = internal_key::user_key(target);
+        let starts_after = |smallest: &Vec<u8>| {
+            order
+                .user()
+                .compare(user_key, internal_key::user_key(smallest))
+                == Ordering::Less
+        };
+        let is_outside = |file: &Arc<TableFile>| file.smallest.as_ref().is_some_and(starts_after);
+        if self.run().files.get(file).is_none_or(is_outside) {
+            return Ok(false);
+        }
+        self.enter(file, |cursor| cursor.seek_to_key(target))?;
+        Ok(self.valid
+            && order
+                .user()
+                .compare(internal_key::user_key(self.key()), user_key)
+                == Ordering::Equal)
+    }
+
+    pub(crate) fn key(&self) -> &[u8] {
+        self.table.as_ref().map_or(&[], TableCursor::key)
+    }
+
+    pub(crate) fn value(&self) -> &[u8] {
+        self.table.as_ref().map_or(&[], TableCursor::value)
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<()> {
+        let Some(cursor) = &mut self.table else {
+            return Ok(());
+        };
+        cursor.next()?;
+        self.valid = cursor.valid();
+        if self.valid {
+            Ok(())
+        } else {
+            self.skip_forward()
+        }
+    }
+
+    #[inline]
+    fn prev(&mut self) -> Result<()> {
+        let Some(cursor) = &mut self.table else {
+            return Ok(());
+        };
+        cursor.prev()?;
+        self.valid = cursor.valid();
+        if self.valid {
+            Ok(())
+        } else {
+            self.skip_backward()
+        }
+    }
+}
+
+/// A position in a source: on an entry, or on none.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "few sources, and one memtable among them: no indirection for each step"
+)]
+pub(crate) enum Source {
+    Mem(MemCursor),
+    Run(RunCursor),
+}
+
+impl Source {
+    /// How new it is; the smaller the newer.
+    pub(crate) fn rank(&self) -> usize {
+        match self {
+            Source::Mem(_) => 0,
+            Source::Run(run) => run.run().rank,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn valid(&self) -> bool {
+        match self {
+            Source::Mem(mem) => mem.valid(),
+            Source::Run(run) => run.valid,
+        }
+    }
+
+    pub(crate) fn seek_to_first(&mut self) -> Result<()> {
+        match self {
+            Source::Mem(mem) => mem.seek_to_first(),
+            Source::Run(run) => run.seek_to_first()?,
+        }
+        Ok(())
+    }
+
+    pub(crate) fn seek_to_last(&mut self) -> Result<()> {
+        match self {
+            Source::Mem(mem) => mem.seek_to_last(),
+            Source::Run(run) => run.seek_to_last()?,
+        }
+        Ok(())
+    }
+
+    /// To the first entry that is not less than an internal key.
+    pub(crate) fn seek(&mut self, target: &[u8]) -> Result<()> {
+        match self {
+            Source::Mem(mem) => mem.seek(target),
+            Source::Run(run) => run.seek(target)?,
+        }
+        Ok(())
+    }
+
+    /// To the last entry that is less than an internal key.
+    pub(crate) fn seek_before(&mut self, target: &[u8]) -> Result<()> {
+        match self {
+            Source::Mem(mem) => mem.seek_before(target),
+            Source::Run(run) => run.seek_before(target)?,
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<()> {
+        match self {
+            Source::Mem(mem) => {
+                mem.next();
+                Ok(())
+            }
+            Source::Run(run) => run.next(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn prev(&mut self) -> Result<()> {
+        match self {
+            Source::Mem(mem) => {
+                mem.prev();
+                Ok(())
+            }
+            Source::Run(run) => run.prev(),
+        }
+    }
+
+    /// The internal key; empty off every entry.
+    #[inline]
+    pub(crate) fn key(&self) -> &[u8] {
+        match self {
+            Source::Mem(mem) => mem.key(),
+            Source::Run(run) => run.key(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn value(&self) -> MemValue<'_> {
+        match self {
+            Source::Mem(mem) => mem.value(),
+            Source::Run(run) => MemValue::Bytes(run.value()),
+        }
+    }
+
+    /// The value as a part of its block, where there is a block.
+    pub(crate) fn value_bytes(&self) -> Option<BlockBytes> {
+        match self {
+            Source::Mem(_) => None,
+            Source::Run(run) => run.table.as_ref().map(TableCursor::value_bytes),
+        }
+    }
+
+    /// The memtable's cursor.
+    pub(crate) fn as_mem(&self) -> Option<&MemCursor> {
+        match self {
+            Source::Mem(mem) => Some(mem),
+            Source::Run(_) => None,
+        }
+    }
+
+    /// The name of the file that the entry comes from.
+    pub(crate) fn file_name(&self) -> &str {
+        match self {
+            Source::Mem(mem) => mem.log_name(),
+            Source::Run(run) => run.table.as_ref().map_or("", TableCursor::table_name),
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Files in memory, and the images that a crash would leave of them.
+//!
+//! The model: every name points at an inode. An inode remembers how much of it was synced; the file system remembers which
+//! names were durable when their directory was last synced. Bytes that were overwritten after a sync count as unsynced
+//! (there is only appending and truncating).
+
+use super::{FileLock, FileSystem, LockHolder, Metadata, RandomFile, SequentialFile, WritableFile};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A file system in memory. Clones share their files. Directories are made as on disk; the root of a relative path and `/`
+/// are there from the start.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryFileSystem {
+    state: Arc<Mutex<State>>,
+}
+
+/// What a crash leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrashImage {
+    /// Everything that was written: the process died, the machine did not.
+    KeepWritten,
+    /// Only what was synced: the unkindest power cut.
+    LoseUnsynced,
+    /// What was synced and some prefix of the rest, different for each file and seed; unsynced names are there or not.
+    Tear {
+        /// Chooses what stays.
+        seed: u64,
+    },
+}
+
+#[derive(Debug, Default)]
+struct State {
+    live: BTreeMap<PathBuf, Arc<Inode>>,
+    durable: BTreeMap<PathBuf, Arc<Inode>>,
+    dirs: BTreeSet<PathBuf>,
+    locked: BTreeSet<PathBuf>,
+}
+
+#[derive(Debug, Default)]
+struct Inode {
+    content: Mutex<Content>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Content {
+    bytes: Vec<u8>,
+    synced_len: usize,
+}
+
+impl Inode {
+    fn content(&self) -> MutexGuard<'_, Content> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> usize {
+        let content = self.content();
+        let start = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(content.bytes.len());
+        let n = buffer.len().min(content.bytes.len() - start);
+        buffer[..n].copy_from_slice(&content.bytes[start..start + n]);
+        n
+    }
+}
+
+impl MemoryFileSystem {
+    /// Without a file.
+    pub fn new() -> MemoryFileSystem {
+        MemoryFileSystem::default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn inode(&self, path: &Path) -> io::Result<Arc<Inode>> {
+        self.state()
+            .live
+            .get(path)
+            .cloned()
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// A new file system with what a crash at this moment would leave. Locks are free in it; this one goes on.
+    pub fn crash_image(&self, image: CrashImage) -> MemoryFileSystem {
+        let state = self.state();
+        let mut after = State {
+            dirs: state.dirs.clone(),
+            ..State::default()
+        };
+        let names: BTreeSet<&PathBuf> = state.live.keys().chain(state.durable.keys()).collect();
+        for (i, path) in names.into_iter().enumerate() {
+            let (live, durable) = (state.live.get(path), state.durable.get(path));
+            let mut random = Mix(i as u64);
+            let chosen = match image {
+                CrashImage::KeepWritten => live,
+                CrashImage::LoseUnsynced => durable,
+                CrashImage::Tear { seed } => {
+                    random = Mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i as u64);
+                    if random.next().is_multiple_of(2) {
+                        live
+                    } else {
+                        durable
+                    }
+                }
+            };
+            let Some(inode) = chosen else { continue };
+            let mut content = inode.content().clone();
+            let unsynced = content.bytes.len() - content.synced_len;
+            let kept = match image {
+                CrashImage::KeepWritten => unsynced,
+                CrashImage::LoseUnsynced => 0,
+                CrashImage::Tear { .. } => (random.next() % (unsynced as u64 + 1)) as usize,
+            };
+            content.bytes.truncate(content.synced_len + kept);
+            content.synced_len = content.bytes.len();
+            let inode = Arc::new(Inode {
+                content: Mutex::new(content),
+            });
+            after.live.insert(path.clone(), inode.clone());
+            after.durable.insert(path.clone(), inode);
+        }
+        MemoryFileSystem {
+            state: Arc::new(Mutex::new(after)),
+        }
+    }
+}
+
+/// SplitMix64: reproducible numbers from a seed.
+struct Mix(u64);
+
+impl Mix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+impl State {
+    fn require_parent(&self, path: &Path) -> io::Result<()> {
+        match path.parent() {
+            None => Ok(()),
+            Some(parent) if self.is_dir(parent) => Ok(()),
+            Some(_) => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn is_dir(&self, path: &Path) -> bool {
+        path.as_os_str().is_empty() || path.parent().is_none() || self.dirs.contains(path)
+    }
+}
+
+impl FileSystem for MemoryFileSystem {
+    fn open_random(&self, path: &Path) -> io::Result<Arc<dyn RandomFile>> {
+        Ok(Arc::new(MemoryFile {
+            inode: self.inode(path)?,
+            at: 0,
+        }))
+    }
+
+    fn open_sequential(&self, path: &Path) -> io::Result<Box<dyn SequentialFile>> {
+        Ok(Box::new(MemoryFile {
+            inode: self.inode(path)?,
+            at: 0,
+        }))
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
+        let mut state = self.state();
+        state.require_parent(path)?;
+        if state.is_dir(path) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let inode = state.live.entry(path.to_owned()).or_default().clone();
+        *inode.content() = Content::default();
+        Ok(Box::new(MemoryFile { inode, at: 0 }))
+    }
+
+    fn append(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
+        let mut state = self.state();
+        state.require_parent(path)?;
+        if state.is_dir(path) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let inode = state.live.entry(path.to_owned()).or_default().clone();
+        Ok(Box::new(MemoryFile { inode, at: 0 }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.require_parent(to)?;
+        let inode = state.live.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        state.live.insert(to.to_owned(), inode);
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.state()
+            .live
+            .remove(path)
+            .map(drop)
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<OsString>> {
+        let state = self.state();
+        if !state.is_dir(dir) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let inside = |path: &&PathBuf| path.parent() == Some(dir);
+        let files = state.live.keys().filter(inside);
+        let dirs = state.dirs.iter().filter(inside);
+        Ok(files
+            .chain(dirs)
+            .filter_map(|path| Some(path.file_name()?.to_owned()))
+            .collect())
+    }
+
+    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        if self.state().is_dir(path) {
+            return Ok(Metadata {
+                len_bytes: 0,
+                modified: None,
+                is_dir: true,
+            });
+        }
+        let len_bytes = self.inode(path)?.content().bytes.len() as u64;
+        Ok(Metadata {
+            len_bytes,
+            modified: None,
+            is_dir: false,
+        })
+    }
+
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.require_parent(dir)?;
+        if state.is_dir(dir) || state.live.contains_key(dir) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        state.dirs.insert(dir.to_owned());
+        Ok(())
+    }
+
+    fn remove_dir(&self, dir: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        if state
+            .live
+            .keys()
+            .chain(&state.dirs)
+            .any(|path| path.parent() == Some(dir))
+        {
+            return Err(io::ErrorKind::DirectoryNotEmpty.into());
+        }
+        if state.dirs.remove(dir) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::NotFound.into())
+        }
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn FileLock>> {
+        let mut state = self.state();
+        state.require_parent(path)?;
+        state.live.entry(path.to_owned()).or_default();
+        if !state.locked.insert(path.to_owned()) {
+            return Err(io::Error::new(
+                io::ErrorKind::WouldBlock,
+                "this process holds the lock",
+            ));
+        }
+        Ok(Box::new(MemoryLock {
+            state: self.state.clone(),
+            path: path.to_owned(),
+        }))
+    }
+
+    fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>> {
+        Ok(self.state().locked.contains(path).then(|| LockHolder {
+            pid: Some(std::process::id()),
+        }))
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        if !state.is_dir(dir) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        state.durable.retain(|path, _| path.parent() != Some(dir));
+        let now: Vec<_> = state
+            .live
+            .iter()
+            .filter(|(path, _)| path.parent() == Some(dir))
+            .collect();
+        let now: Vec<_> = now
+            .into_iter()
+            .map(|(path, inode)| (path.clone(), inode.clone()))
+            .collect();
+        state.durable.extend(now);
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct MemoryLock {
+    state: Arc<Mutex<State>>,
+    path: PathBuf,
+}
+
+impl FileLock for MemoryLock {}
+
+impl Drop for MemoryLock {
+    fn drop(&mut self) {
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .locked
+            .remove(&self.path);
+    }
+}
+
+#[derive(Debug)]
+struct MemoryFile {
+    inode: Arc<Inode>,
+    at: u64,
+}
+
+impl RandomFile for MemoryFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(self.inode.read_at(offset, buffer))
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.inode.content().bytes.len() as u64)
+    }
+
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.inode.content().bytes.is_empty())
+    }
+}
+
+impl SequentialFile for MemoryFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inode.read_at(self.at, buffer);
+        self.at += n as u64;
+        Ok(n)
+    }
+}
+
+impl WritableFile for MemoryFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.inode.content().bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut content = self.inode.content();
+        content.synced_len = content.bytes.len();
+        Ok(())
+    }
+}

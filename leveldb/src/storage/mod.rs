@@ -1,0 +1,147 @@
+//! The seam: everything the engine asks of the outside.
+//!
+//! Contract, checked by [`conformance`]: paths are taken as given; names that are missing give
+//! [`NotFound`](io::ErrorKind::NotFound); a read at or past the end gives zero bytes; a handle stays readable after its file
+//! was removed or replaced; [`FileSystem::create`] truncates; [`FileSystem::rename`] replaces; bytes are durable after
+//! [`WritableFile::sync`], names (made, renamed, removed) after [`FileSystem::sync_dir`] of their directory.
+//!
+//! Three implementations: [`DiskFileSystem`]; [`MemoryFileSystem`], which can show what a crash would leave; and
+//! [`FaultFileSystem`], which fails an operation by number.
+
+pub mod conformance;
+mod disk;
+mod fault;
+mod memory;
+
+pub use disk::DiskFileSystem;
+pub use fault::{Fault, FaultFileSystem};
+pub use memory::{CrashImage, MemoryFileSystem};
+
+use std::ffi::OsString;
+use std::fmt::Debug;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// What is known of a file or directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// Length in bytes (of directories: whatever the system says).
+    pub len_bytes: u64,
+    /// When it was last written, if the system keeps that.
+    pub modified: Option<SystemTime>,
+    /// Whether it is a directory.
+    pub is_dir: bool,
+}
+
+/// Who holds a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockHolder {
+    /// The process, where the system says.
+    pub pid: Option<u32>,
+}
+
+/// Files, for the engine.
+pub trait FileSystem: Send + Sync + Debug {
+    /// Opens a file for reading anywhere.
+    fn open_random(&self, path: &Path) -> io::Result<Arc<dyn RandomFile>>;
+    /// Opens a file for reading from its start.
+    fn open_sequential(&self, path: &Path) -> io::Result<Box<dyn SequentialFile>>;
+    /// Makes an empty file, or empties the one that is there.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>>;
+    /// Opens a file for writing at its end; makes it if it is missing.
+    fn append(&self, path: &Path) -> io::Result<Box<dyn WritableFile>>;
+    /// Gives a file another name, in place of a file that has it.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// The names in a directory, in no particular order.
+    fn list(&self, dir: &Path) -> io::Result<Vec<OsString>>;
+    /// What is known of a file or directory.
+    fn metadata(&self, path: &Path) -> io::Result<Metadata>;
+    /// Makes a directory whose parent is there.
+    fn create_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Removes an empty directory.
+    fn remove_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Takes the lock that a file stands for, and makes the file if it is missing. Fails with
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if someone, this process included, holds it.
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn FileLock>>;
+    /// Who holds the lock; takes nothing and makes nothing. `None` if nobody does or the file is missing.
+    fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>>;
+    /// Makes the names in a directory durable.
+    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+}
+
+/// A file read anywhere.
+pub trait RandomFile: Send + Sync + Debug {
+    /// Reads into `buffer` from `offset`: how many bytes, fewer than asked for also in the middle of a file, none only at
+    /// its end (or for an empty buffer).
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+    /// The file's length in bytes, now.
+    fn len(&self) -> io::Result<u64>;
+    /// Whether the file is empty, now.
+    fn is_empty(&self) -> io::Result<bool>;
+}
+
+/// A file read from its start.
+pub trait SequentialFile: Send + Debug {
+    /// Reads on into `buffer`: how many bytes, none at the end.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
+}
+
+/// A file written at its end.
+pub trait WritableFile: Send + Debug {
+    /// Adds all of `bytes`; they may wait in this process.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Hands over what waits to the operating system: it survives the death of this process.
+    fn flush(&mut self) -> io::Result<()>;
+    /// Flushes and waits until the bytes are on the medium: they survive the death of the machine.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// A lock that is held until dropped.
+pub trait FileLock: Send + Sync + Debug {}
+
+/// Reads exactly `buffer.len()` bytes from `offset`; fails with [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if there
+/// are fewer.
+pub(crate) fn read_exact_at(
+    file: &dyn RandomFile,
+    mut offset: u64,
+    mut buffer: &mut [u8],
+) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match file.read_at(offset, buffer) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => {
+                offset += n as u64;
+                buffer = &mut buffer[n..];
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads a whole file of at most `len_max` bytes; a longer one is an error.
+pub(crate) fn read_small_file(
+    fs: &dyn FileSystem,
+    path: &Path,
+    len_max: u64,
+) -> io::Result<Vec<u8>> {
+    let file = fs.open_random(path)?;
+    let len = file.len()?;
+    if len > len_max {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("{len} bytes are more than such a file has"),
+        ));
+    }
+    let mut bytes = vec![0; len as usize];
+    read_exact_at(&*file, 0, &mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! Each implementation passes the conformance suite, and does what only it does.
+
+use super::*;
+use std::path::PathBuf;
+
+#[test]
+fn the_disk_keeps_the_contract() {
+    let dir = tempfile::tempdir().unwrap();
+    conformance::check(&DiskFileSystem::new(), dir.path()).unwrap();
+}
+
+#[test]
+fn memory_keeps_the_contract() {
+    let fs = MemoryFileSystem::new();
+    fs.create_dir(Path::new("/root")).unwrap();
+    conformance::check(&fs, Path::new("/root")).unwrap();
+}
+
+#[test]
+fn a_fault_free_wrapper_keeps_the_contract() {
+    let fs = FaultFileSystem::new(Arc::new(MemoryFileSystem::new()));
+    fs.create_dir(Path::new("root")).unwrap();
+    conformance::check(&fs, Path::new("root")).unwrap();
+}
+
+#[test]
+fn the_suite_notices_every_single_failing_operation() {
+    let total = {
+        let fs = FaultFileSystem::new(Arc::new(MemoryFileSystem::new()));
+        fs.create_dir(Path::new("root")).unwrap();
+        conformance::check(&fs, Path::new("root")).unwrap();
+        fs.operations()
+    };
+    assert!(total > 50, "{total} operations");
+    // The first made the directory.
+    for n in 2..=total {
+        let fs = FaultFileSystem::new(Arc::new(MemoryFileSystem::new()));
+        fs.create_dir(Path::new("root")).unwrap();
+        fs.fail_at(Fault {
+            operation: n,
+            kind: io::ErrorKind::Other,
+            every_later_too: false,
+        });
+        assert!(
+            conformance::check(&fs, Path::new("root")).is_err(),
+            "operation {n} failed unnoticed"
+        );
+    }
+}
+
+fn write(fs: &MemoryFileSystem, path: &str, bytes: &[u8], sync: bool) {
+    let mut file = fs.append(Path::new(path)).unwrap();
+    file.append(bytes).unwrap();
+    if sync {
+        file.sync().unwrap();
+    }
+}
+
+fn read(fs: &MemoryFileSystem, path: &str) -> Option<Vec<u8>> {
+    read_small_file(fs, Path::new(path), 1 << 20).ok()
+}
+
+#[test]
+fn a_crash_loses_bytes_that_were_not_synced_and_names_whose_directory_was_not() {
+    let fs = MemoryFileSystem::new();
+    fs.create_dir(Path::new("d")).unwrap();
+    write(&fs, "d/kept", b"durable", true);
+    fs.sync_dir(Path::new("d")).unwrap();
+    write(&fs, "d/kept", b" lost", false);
+    write(&fs, "d/nameless", b"bytes", true);
+    fs.rename(Path::new("d/kept"), Path::new("d/renamed"))
+        .unwrap();
+    let crashed = fs.crash_image(CrashImage::LoseUnsynced);
+    assert_eq!(read(&crashed, "d/kept").as_deref(), Some(&b"durable"[..]));
+    assert_eq!(read(&crashed, "d/renamed"), None);
+    assert_eq!(read(&crashed, "d/nameless"), None);
+    let killed = fs.crash_image(CrashImage::KeepWritten);
+    assert_eq!(
+        read(&killed, "d/renamed").as_deref(),
+        Some(&b"durable lost"[..])
+    );
+}
+
+#[test]
+fn a_torn_crash_keeps_a_prefix_of_what_was_not_synced() {
+    let fs = MemoryFileSystem::new();
+    fs.create_dir(Path::new("d")).unwrap();
+    write(&fs, "d/f", b"durable", true);
+    fs.sync_dir(Path::new("d")).unwrap();
+    write(&fs, "d/f", &[b'x'; 100], false);
+    let mut lengths = std::collections::BTreeSet::new();
+    for seed in 0..50 {
+        let bytes = read(&fs.crash_image(CrashImage::Tear { seed }), "d/f").unwrap();
+        assert!(
+            bytes.starts_with(b"durable") && bytes[7..].iter().all(|&b| b == b'x'),
+            "seed {seed}"
+        );
+        lengths.insert(bytes.len());
+    }
+    assert!(lengths.len() > 10, "{lengths:?}");
+}
+
+#[test]
+fn a_fault_is_met_at_its_number_and_names_no_other() {
+    let fs = FaultFileSystem::new(Arc::new(MemoryFileSystem::new()));
+    fs.fail_at(Fault {
+        operation: 2,
+        kind: io::ErrorKind::StorageFull,
+        every_later_too: false,
+    });
+    let dir = PathBuf::from("d");
+    fs.create_dir(&dir).unwrap();
+    assert_eq!(
+        fs.list(&dir).unwrap_err().kind(),
+        io::ErrorKind::StorageFull
+    );
+    fs.list(&dir).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn the_disk_tells_who_holds_a_lock_without_giving_it_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("LOCK");
+    let fs = DiskFileSystem::new();
+    assert_eq!(fs.lock_holder(&path).unwrap(), None);
+    assert!(fs.metadata(&path).is_err(), "asking made the file");
+    let lock = fs.lock(&path).unwrap();
+    // A record lock goes when any handle of the file is closed: asking must not open it.
+    assert_eq!(
+        fs.lock_holder(&path).unwrap(),
+        Some(LockHolder {
+            pid: Some(std::process::id())
+        })
+    );
+    assert!(DiskFileSystem::new().lock(&path).is_err());
+    let seen = std::process::Command::new("python3")
+        .args(["-c", ASK])
+        .arg(&path)
+        .output();
+    if let Ok(output) = seen {
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout).trim(),
+            "held",
+            "{output:?}"
+        );
+    }
+    drop(lock);
+    assert_eq!(fs.lock_holder(&path).unwrap(), None);
+    fs.lock(&path).unwrap();
+}
+
+#[cfg(unix)]
+const ASK: &str = "
+import fcntl, sys
+try:
+    fcntl.lockf(open(sys.argv[1], 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    print('free')
+except OSError:
+    print('held')
+";

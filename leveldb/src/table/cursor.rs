@@ -1,0 +1,395 @@
+//! Moves over a table in both directions.
+//!
+//! Blocks reached by seeking go through the block cache. Blocks reached by stepping are read ahead, several with one read,
+//! and unpacked into a buffer that is used again, so that a scan neither allocates for each block nor empties the cache.
+//! Damaged blocks are left out (with [`OnDamage::Skip`]) after their key range was written down.
+
+use super::BlockHandle;
+use super::reader::{Fault, Table, verify};
+use crate::block::{BlockBytes, BlockCursor, BlockFault};
+use crate::compression::{Compression, decompress};
+use crate::core::{Core, OnDamage};
+use crate::damage::{Damage, DamageKind};
+use crate::error::Result;
+use crate::filter::bloom;
+use crate::internal_key;
+use crate::version::TableFile;
+use std::sync::Arc;
+
+const READ_AHEAD_MIN: usize = 16 << 10;
+const READ_AHEAD_MAX: usize = 128 << 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+/// Bytes of the file that were read in one go.
+#[derive(Debug, Default)]
+struct ReadAhead {
+    bytes: Arc<Vec<u8>>,
+    start: u64,
+    /// How much is read next time; zero until a second block in a row is wanted.
+    window: usize,
+}
+
+/// A position in a table: on an entry, or on none.
+#[derive(Debug)]
+pub(crate) struct TableCursor {
+    core: Arc<Core>,
+    meta: Arc<TableFile>,
+    table: Arc<Table>,
+    index: BlockCursor,
+    data: BlockCursor,
+    ahead: ReadAhead,
+    /// An unpacking buffer that waits while blocks are used as they were read.
+    spare: Arc<Vec<u8>>,
+}
+
+fn structure(fault: BlockFault) -> Fault {
+    Fault::new(DamageKind::Structure, fault.what)
+}
+
+impl TableCursor {
+    pub(crate) fn new(core: Arc<Core>, meta: Arc<TableFile>) -> Result<TableCursor> {
+        let table = core.table(&meta)?;
+        let mut cursor = TableCursor {
+            core,
+            meta,
+            table,
+            index: BlockCursor::default(),
+            data: BlockCursor::default(),
+            ahead: ReadAhead::default(),
+            spare: Arc::default(),
+        };
+        cursor.load_index()?;
+        Ok(cursor)
+    }
+
+    /// Goes over to another table and keeps the buffers.
+    pub(crate) fn set_table(&mut self, meta: Arc<TableFile>) -> Result<()> {
+        self.data.take_block();
+        self.table = self.core.table(&meta)?;
+        self.meta = meta;
+        self.ahead.start = 0;
+        if let Some(bytes) = Arc::get_mut(&mut self.ahead.bytes) {
+            bytes.clear();
+        } else {
+            self.ahead.bytes = Arc::default();
+        }
+        self.load_index()
+    }
+
+    pub(crate) fn table_number(&self) -> u64 {
+        self.meta.number
+    }
+
+    pub(crate) fn table_name(&self) -> &str {
+        &self.table.name
+    }
+
+    fn load_index(&mut self) -> Result<()> {
+        let loaded = self.table.index(&self.core).and_then(|index| {
+            self.index
+                .set_block(BlockBytes::whole(index))
+                .map(drop)
+                .map_err(|fault| (None, structure(fault)))
+        });
+        // Only if the file changed or the disk failed after the index was read and found good.
+        let Err((offset, fault)) = loaded else {
+            return Ok(());
+        };
+        self.index.take_block();
+        let range = (self.meta.smallest.clone(), self.meta.largest.clone());
+        self.damaged(offset, self.table.len(), fault, range)
+    }
+
+    #[inline]
+    pub(crate) fn valid(&self) -> bool {
+        self.data.valid()
+    }
+
+    #[inline]
+    pub(crate) fn key(&self) -> &[u8] {
+        self.data.key()
+    }
+
+    #[inline]
+    pub(crate) fn value(&self) -> &[u8] {
+        self.data.value()
+    }
+
+    pub(crate) fn value_bytes(&self) -> BlockBytes {
+        self.data.value_bytes()
+    }
+
+    pub(crate) fn seek_to_first(&mut self) -> Result<()> {
+        self.data.take_block();
+        let moved = self.index.seek_to_first();
+        self.index_moved(moved)?;
+        self.enter(Direction::Forward, None)
+    }
+
+    pub(crate) fn seek_to_last(&mut self) -> Result<()> {
+        self.data.take_block();
+        let moved = self.index.seek_to_last();
+        self.index_moved(moved)?;
+        self.enter(Direction::Backward, None)
+    }
+
+    /// To the first entry that is not less than `target`.
+    pub(crate) fn seek(&mut self, target: &[u8]) -> Result<()> {
+        self.data.take_block();
+        let order = &self.core.order;
+        let moved = self.index.seek(|key| order.compare(key, target));
+        self.index_moved(moved)?;
+        self.enter(Direction::Forward, Some(target))
+    }
+
+    /// As [`seek`](Self::seek), unless the filter says that the block which would hold the user key does not: then on none.
+    pub(crate) fn seek_to_key(&mut self, target: &[u8]) -> Result<()> {
+        self.data.take_block();
+        let order = &self.core.order;
+        let moved = self.index.seek(|key| order.compare(key, target));
+        self.index_moved(moved)?;
+        if self.index.valid() {
+            let hash = bloom::key_hash(internal_key::user_key(target));
+            let handle = BlockHandle::decode_exact(self.index.value());
+            if handle.is_some_and(|handle| !self.table.may_contain(&self.core, handle.offset, hash))
+            {
+                return Ok(());
+            }
+        }
+        self.enter(Direction::Forward, Some(target))
+    }
+
+    /// To the last entry that is less than `target`.
+    pub(crate) fn seek_before(&mut self, target: &[u8]) -> Result<()> {
+        self.data.take_block();
+        let order = &self.core.order;
+        let moved = self.index.seek(|key| order.compare(key, target));
+        self.index_moved(moved)?;
+        if !self.index.valid() {
+            let moved = self.index.seek_to_last();
+            self.index_moved(moved)?;
+        }
+        self.enter(Direction::Backward, Some(target))
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<()> {
+        match self.data.next() {
+            Ok(()) if self.data.valid() && internal_key::is_valid(self.data.key()) => Ok(()),
+            other => self.leave_block(Direction::Forward, other),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn prev(&mut self) -> Result<()> {
+        match self.data.prev() {
+            Ok(()) if self.data.valid() && internal_key::is_valid(self.data.key()) => Ok(()),
+            other => self.leave_block(Direction::Backward, other),
+        }
+    }
+
+    /// A step ended off the block, or met damage in it: goes on with the next block.
+    #[cold]
+    fn leave_block(&mut self, direction: Direction, step: Result<(), BlockFault>) -> Result<()> {
+        if let Err(fault) = self.check_entry(step) {
+            self.block_damaged(fault)?;
+        }
+        self.grow_window();
+        self.step_index(direction)?;
+        self.enter(direction, None)
+    }
+
+    fn grow_window(&mut self) {
+        self.ahead.window = (self.ahead.window * 2).clamp(READ_AHEAD_MIN, READ_AHEAD_MAX);
+    }
+
+    fn step_index(&mut self, direction: Direction) -> Result<()> {
+        let moved = match direction {
+            Direction::Forward => self.index.next(),
+            Direction::Backward => self.index.prev(),
+        };
+        self.index_moved(moved)
+    }
+
+    fn check_entry(&self, step: Result<(), BlockFault>) -> Result<(), Fault> {
+        step.map_err(structure)?;
+        if self.data.valid() && !internal_key::is_valid(self.data.key()) {
+            return Err(Fault::new(
+                DamageKind::Structure,
+                "entry has a bad sequence number or kind",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The index was checked when the table was opened; what fails now is like a lost table.
+    fn index_moved(&mut self, moved: Result<(), BlockFault>) -> Result<()> {
+        let Err(fault) = moved else { return Ok(()) };
+        self.index.take_block();
+        let range = (self.meta.smallest.clone(), self.meta.largest.clone());
+        self.damaged(None, self.table.len(), structure(fault), range)
+    }
+
+    /// Stands on the first (last) entry of the index's block, or on where `target` is, or of the nearest block after
+    /// (before) it that has one.
+    fn enter(&mut self, direction: Direction, mut target: Option<&[u8]>) -> Result<()> {
+        if target.is_some() {
+            self.ahead.window = 0;
+        }
+        while self.index.valid() {
+            match self.enter_block(direction, target) {
+                Ok(()) if self.data.valid() => return Ok(()),
+                Ok(()) => {}
+                Err(fault) => self.block_damaged(fault)?,
+            }
+            self.step_index(direction)?;
+            target = None;
+        }
+        self.data.take_block();
+        Ok(())
+    }
+
+    fn enter_block(&mut self, direction: Direction, target: Option<&[u8]>) -> Result<(), Fault> {
+        let Some(handle) = BlockHandle::decode_exact(self.index.value()) else {
+            return Err(Fault::new(
+                DamageKind::Structure,
+                "index entry is not a block handle",
+            ));
+        };
+        let block = self.block(handle, direction)?;
+        let old = self.data.set_block(block).map_err(structure)?;
+        self.keep_spare(old);
+        let order = &self.core.order;
+        let step = match (direction, target) {
+            (Direction::Forward, None) => self.data.seek_to_first(),
+            (Direction::Backward, None) => self.data.seek_to_last(),
+            (Direction::Forward, Some(target)) => self.data.seek(|key| order.compare(key, target)),
+            (Direction::Backward, Some(target)) => {
+                self.data.seek_before(|key| order.compare(key, target))
+            }
+        };
+        self.check_entry(step)
+    }
+
+    fn keep_spare(&mut self, block: BlockBytes) {
+        let mut buffer = block.into_buffer();
+        if Arc::get_mut(&mut buffer).is_some_and(|buffer| buffer.capacity() > self.spare.capacity())
+        {
+            self.spare = buffer;
+        }
+    }
+
+    /// The block's bytes: from the cache; after a seek read and put there; on a scan read ahead.
+    fn block(&mut self, handle: BlockHandle, direction: Direction) -> Result<BlockBytes, Fault> {
+        if self.ahead.window == 0 {
+            return self
+                .table
+                .cached_block(&self.core, handle)
+                .map(BlockBytes::whole);
+        }
+        if let Some(block) = self.core.cache.get((self.table.number, handle.offset)) {
+            return Ok(BlockBytes::whole(block));
+        }
+        let old = self.data.take_block();
+        self.keep_spare(old);
+        let end = self.table.end_of(handle)?;
+        self.read_ahead(handle.offset, end, direction)?;
+        let from = (handle.offset - self.ahead.start) as usize;
+        let to = (end - self.ahead.start) as usize;
+        let (compression, block) = verify(self.ahead.bytes.get(from..to).unwrap_or_default())?;
+        if compression == Compression::None {
+            return Ok(BlockBytes::part(
+                self.ahead.bytes.clone(),
+                from,
+                from + block.len(),
+            ));
+        }
+        let mut buffer = std::mem::take(&mut self.spare);
+        if Arc::get_mut(&mut buffer).is_none() {
+            buffer = Arc::default();
+        }
+        if let Some(unpacked) = Arc::get_mut(&mut buffer) {
+            decompress(compression, block, unpacked)
+                .map_err(|what| Fault::new(DamageKind::Structure, what))?;
+        }
+        Ok(BlockBytes::whole(buffer))
+    }
+
+    /// Sees to it that `start..end` of the file is in the buffer.
+    fn read_ahead(&mut self, start: u64, end: u64, direction: Direction) -> Result<(), Fault> {
+        let ahead = &mut self.ahead;
+        if start >= ahead.start && end <= ahead.start + ahead.bytes.len() as u64 {
+            return Ok(());
+        }
+        let wanted = (start, end);
+        let (start, end) = match direction {
+            Direction::Forward => (
+                start,
+                end.max((start + ahead.window as u64).min(self.table.len())),
+            ),
+            Direction::Backward => (start.min(end.saturating_sub(ahead.window as u64)), end),
+        };
+        if Arc::get_mut(&mut ahead.bytes).is_none() {
+            ahead.bytes = Arc::default();
+        }
+        ahead.start = start;
+        let Some(bytes) = Arc::get_mut(&mut ahead.bytes) else {
+            return Ok(());
+        };
+        let len = (end - start) as usize;
+        // A huge block before must not be held for ever.
+        if bytes.capacity() > 2 * len.max(READ_AHEAD_MAX) {
+            *bytes = Vec::new();
+        }
+        bytes.resize(len, 0);
+        if self.table.read_exact(start, bytes).is_ok() {
+            return Ok(());
+        }
+        // Something near it cannot be read; that need not be this block's misfortune.
+        ahead.start = wanted.0;
+        bytes.resize((wanted.1 - wanted.0) as usize, 0);
+        let read = self.table.read_exact(wanted.0, bytes);
+        if read.is_err() {
+            bytes.clear();
+        }
+        read
+    }
+
+    /// The index's block is damaged: its keys lie after the index key before it, up to its own.
+    #[cold]
+    fn block_damaged(&mut self, fault: Fault) -> Result<()> {
+        self.data.take_block();
+        let high = Some(self.index.key().to_vec());
+        let handle = BlockHandle::decode_exact(self.index.value());
+        let mut before = self.index.clone();
+        let low = match before.prev() {
+            Ok(()) if before.valid() => Some(before.key().to_vec()),
+            _ => self.meta.smallest.clone(),
+        };
+        let (offset, len) = handle.map_or((None, 0), |handle| (Some(handle.offset), handle.len));
+        self.damaged(offset, len, fault, (low, high))
+    }
+
+    fn damaged(
+        &self,
+        offset: Option<u64>,
+        len_bytes: u64,
+        fault: Fault,
+        range: (Option<Vec<u8>>, Option<Vec<u8>>),
+    ) -> Result<()> {
+        if self.core.on_damage == OnDamage::Fail {
+            return Err(fault.into_error(&self.table.name, offset));
+        }
+        let mut damage = Damage::new(&*self.table.name, offset, fault.kind, fault.what);
+        damage.len_bytes = len_bytes;
+        self.core
+            .damage
+            .report_region(self.table.number, offset.unwrap_or(0), damage, range);
+        Ok(())
+    }
+}

@@ -1,0 +1,373 @@
+//! Opens a table and reads its blocks.
+//!
+//! An open table holds a file handle and where its index and filter lie, nothing else: index and filter blocks live in the
+//! block cache, so memory does not grow with the store. A damaged table's index is rebuilt from its blocks and kept.
+
+use super::salvage;
+use super::{BlockHandle, FOOTER_LEN, Footer, TRAILER_LEN};
+use crate::block::{BlockBytes, BlockCursor};
+use crate::compression::{Compression, decompress};
+use crate::core::{Core, OnDamage};
+use crate::crc;
+use crate::damage::{Damage, DamageKind};
+use crate::error::{Error, Result};
+use crate::filter::{FilterBlock, bloom};
+use crate::internal_key;
+use crate::storage::{RandomFile, read_exact_at};
+use crate::varint::fixed32;
+use crate::version::TableFile;
+use std::cmp::Ordering;
+use std::sync::{Arc, OnceLock};
+use std::{fmt, io};
+
+/// Why a block cannot be used.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) kind: DamageKind,
+    pub(crate) what: String,
+    pub(crate) source: Option<io::Error>,
+}
+
+impl Fault {
+    pub(crate) fn new(kind: DamageKind, what: impl Into<String>) -> Fault {
+        Fault {
+            kind,
+            what: what.into(),
+            source: None,
+        }
+    }
+
+    pub(crate) fn unreadable(error: io::Error) -> Fault {
+        if error.kind() == io::ErrorKind::UnexpectedEof {
+            return Fault::new(DamageKind::Truncated, "file ends before the block does");
+        }
+        Fault {
+            kind: DamageKind::Unreadable,
+            what: format!("cannot be read: {error}"),
+            source: Some(error),
+        }
+    }
+
+    pub(crate) fn into_error(self, file: &str, offset: Option<u64>) -> Error {
+        match self.source {
+            Some(source) => Error::io(file, "cannot be read", source),
+            None => Error::corruption(file, offset, self.what),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+/// An open table.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) number: u64,
+    pub(crate) name: String,
+    /// `None` if it could not be opened.
+    file: Option<Arc<dyn RandomFile>>,
+    /// As far as the MANIFEST and the file agree.
+    len: u64,
+    /// What the index says is found out at first use.
+    layout: OnceLock<Layout>,
+}
+
+#[derive(Debug)]
+struct Layout {
+    index: Index,
+    filter: Option<BlockHandle>,
+}
+
+#[derive(Debug)]
+enum Index {
+    Stored(BlockHandle),
+    /// Rebuilt, in the form of an index block.
+    Rebuilt(Arc<Vec<u8>>),
+}
+
+/// Verifies a block with its trailer: its compression and its bytes as stored.
+pub(crate) fn verify(stored: &[u8]) -> Result<(Compression, &[u8]), Fault> {
+    let Some((block, trailer)) = stored
+        .len()
+        .checked_sub(TRAILER_LEN)
+        .map(|at| stored.split_at(at))
+    else {
+        return Err(Fault::new(
+            DamageKind::Truncated,
+            "block is shorter than its trailer",
+        ));
+    };
+    let sum = crc::unmask(fixed32(trailer, 1).unwrap_or(0));
+    if crc::value(&stored[..block.len() + 1]) != sum {
+        return Err(Fault::new(
+            DamageKind::Checksum,
+            "block does not have its checksum",
+        ));
+    }
+    match Compression::from_byte(trailer[0]) {
+        Some(compression) => Ok((compression, block)),
+        None => Err(Fault::new(
+            DamageKind::Structure,
+            format!("unknown block compression {}", trailer[0]),
+        )),
+    }
+}
+
+impl Table {
+    pub(crate) fn new(number: u64, name: String, file: Arc<dyn RandomFile>, len: u64) -> Table {
+        Table {
+            number,
+            name,
+            file: Some(file),
+            len,
+            layout: OnceLock::new(),
+        }
+    }
+
+    /// A table without content, in place of one that is missing.
+    pub(crate) fn missing(number: u64, name: String) -> Table {
+        let layout = Layout {
+            index: Index::Rebuilt(salvage::empty_index()),
+            filter: None,
+        };
+        Table {
+            number,
+            name,
+            file: None,
+            len: 0,
+            layout: OnceLock::from(layout),
+        }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Finds out where index and filter are. With [`OnDamage::Skip`] it succeeds for any file.
+    pub(crate) fn prepare(&self, core: &Core, meta: &TableFile) -> Result<()> {
+        if self.layout.get().is_some() {
+            return Ok(());
+        }
+        let layout = match self.read_layout(core) {
+            Ok(layout) => layout,
+            Err((offset, fault)) => {
+                if core.on_damage == OnDamage::Fail {
+                    return Err(fault.into_error(&self.name, offset));
+                }
+                let index = salvage::rebuild_index(core, self, meta, offset, fault);
+                Layout {
+                    index: Index::Rebuilt(index),
+                    filter: None,
+                }
+            }
+        };
+        let _ = self.layout.set(layout);
+        Ok(())
+    }
+
+    fn read_layout(&self, core: &Core) -> Result<Layout, (Option<u64>, Fault)> {
+        let truncated = || {
+            (
+                None,
+                Fault::new(DamageKind::Truncated, "table is shorter than its footer"),
+            )
+        };
+        let footer_at = self
+            .len
+            .checked_sub(FOOTER_LEN as u64)
+            .ok_or_else(truncated)?;
+        let mut bytes = [0; FOOTER_LEN];
+        self.read_exact(footer_at, &mut bytes)
+            .map_err(|fault| (Some(footer_at), fault))?;
+        let bad_footer = || {
+            (
+                Some(footer_at),
+                Fault::new(DamageKind::Structure, "table has a bad footer"),
+            )
+        };
+        let footer = Footer::decode(&bytes).ok_or_else(bad_footer)?;
+        let index = Arc::new(
+            self.read_unpacked(footer.index)
+                .map_err(|fault| (Some(footer.index.offset), fault))?,
+        );
+        self.check_index(core, &index, footer.index)
+            .map_err(|fault| (Some(footer.index.offset), fault))?;
+        core.cache.insert((self.number, footer.index.offset), index);
+        let filter = match self.find_filter(footer.metaindex) {
+            Ok(filter) => filter,
+            Err((at, fault)) => {
+                let what = format!("filter is of no use: {fault}");
+                if core.on_damage == OnDamage::Fail {
+                    return Err((Some(at), Fault { what, ..fault }));
+                }
+                core.damage
+                    .report(Damage::new(&*self.name, Some(at), DamageKind::Filter, what));
+                None
+            }
+        };
+        Ok(Layout {
+            index: Index::Stored(footer.index),
+            filter,
+        })
+    }
+
+    /// Looks at every index entry once, so that later steps may rely on it: keys ascend, handles ascend and lie before the
+    /// index.
+    fn check_index(
+        &self,
+        core: &Core,
+        index: &Arc<Vec<u8>>,
+        own: BlockHandle,
+    ) -> Result<(), Fault> {
+        let wrong = |what: &str| Err(Fault::new(DamageKind::Structure, what));
+        let structure =
+            |fault: crate::block::BlockFault| Fault::new(DamageKind::Structure, fault.what);
+        let mut cursor = BlockCursor::default();
+        cursor
+            .set_block(BlockBytes::whole(index.clone()))
+            .map_err(structure)?;
+        cursor.seek_to_first().map_err(structure)?;
+        let (mut end, mut last) = (0, Vec::new());
+        while cursor.valid() {
+            let key = cursor.key();
+            if !internal_key::is_valid(key) {
+                return wrong("index key is not an internal key");
+            }
+            if !last.is_empty() && core.order.compare(&last, key) != Ordering::Less {
+                return wrong("index keys do not ascend");
+            }
+            let Some(handle) = BlockHandle::decode_exact(cursor.value()) else {
+                return wrong("index entry is not a block handle");
+            };
+            match handle.end() {
+                Some(block_end) if handle.offset >= end && block_end <= own.offset => {
+                    end = block_end
+                }
+                _ => return wrong("index entry points outside of the data blocks"),
+            }
+            last.clear();
+            last.extend_from_slice(key);
+            cursor.next().map_err(structure)?;
+        }
+        // An index block's seeks rely on its restart points: one for each key.
+        cursor.seek_to_last().map_err(structure)
+    }
+
+    /// The filter's handle, after its checksum was verified.
+    fn find_filter(&self, metaindex: BlockHandle) -> Result<Option<BlockHandle>, (u64, Fault)> {
+        let at = |offset: u64| move |fault: Fault| (offset, fault);
+        let structure = |fault: crate::block::BlockFault| {
+            (
+                metaindex.offset,
+                Fault::new(DamageKind::Structure, fault.what),
+            )
+        };
+        let block = self
+            .read_unpacked(metaindex)
+            .map_err(at(metaindex.offset))?;
+        let name = format!("filter.{}", bloom::NAME);
+        let mut cursor = BlockCursor::default();
+        cursor
+            .set_block(BlockBytes::whole(Arc::new(block)))
+            .map_err(structure)?;
+        cursor
+            .seek(|key| key.cmp(name.as_bytes()))
+            .map_err(structure)?;
+        if !cursor.valid() || cursor.key() != name.as_bytes() {
+            return Ok(None);
+        }
+        // C++ LevelDB also takes a handle with bytes after it.
+        let Some((handle, _)) = BlockHandle::decode(cursor.value()) else {
+            let fault = Fault::new(
+                DamageKind::Structure,
+                "metaindex entry is not a block handle",
+            );
+            return Err((metaindex.offset, fault));
+        };
+        let filter = self.read_unpacked(handle).map_err(at(handle.offset))?;
+        if FilterBlock::decode(&filter).is_none() {
+            return Err((
+                handle.offset,
+                Fault::new(DamageKind::Structure, "filter block does not fit together"),
+            ));
+        }
+        Ok(Some(handle))
+    }
+
+    /// Reads exactly, within the table's length.
+    pub(crate) fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Fault> {
+        let Some(file) = &self.file else {
+            return Err(Fault::new(DamageKind::Missing, "file is missing"));
+        };
+        read_exact_at(&**file, offset, buffer).map_err(Fault::unreadable)
+    }
+
+    /// Checks that a handle lies in the file: where its trailer ends.
+    pub(crate) fn end_of(&self, handle: BlockHandle) -> Result<u64, Fault> {
+        match handle.end() {
+            Some(end) if end <= self.len => Ok(end),
+            _ => Err(Fault::new(
+                DamageKind::Truncated,
+                "block lies outside of its file",
+            )),
+        }
+    }
+
+    /// Reads, verifies and unpacks a block.
+    fn read_unpacked(&self, handle: BlockHandle) -> Result<Vec<u8>, Fault> {
+        let end = self.end_of(handle)?;
+        let mut stored = vec![0; (end - handle.offset) as usize];
+        self.read_exact(handle.offset, &mut stored)?;
+        let (compression, block) = verify(&stored)?;
+        if compression == Compression::None {
+            let len = block.len();
+            stored.truncate(len);
+            return Ok(stored);
+        }
+        let mut unpacked = Vec::new();
+        decompress(compression, block, &mut unpacked)
+            .map_err(|what| Fault::new(DamageKind::Structure, what))?;
+        Ok(unpacked)
+    }
+
+    /// A block through the cache.
+    pub(crate) fn cached_block(
+        &self,
+        core: &Core,
+        handle: BlockHandle,
+    ) -> Result<Arc<Vec<u8>>, Fault> {
+        let id = (self.number, handle.offset);
+        if let Some(block) = core.cache.get(id) {
+            return Ok(block);
+        }
+        let block = Arc::new(self.read_unpacked(handle)?);
+        core.cache.insert(id, block.clone());
+        Ok(block)
+    }
+
+    /// The index block; [`prepare`](Self::prepare) came first.
+    pub(crate) fn index(&self, core: &Core) -> Result<Arc<Vec<u8>>, (Option<u64>, Fault)> {
+        match self.layout.get().map(|layout| &layout.index) {
+            None => Ok(salvage::empty_index()),
+            Some(Index::Rebuilt(index)) => Ok(index.clone()),
+            Some(Index::Stored(handle)) => self
+                .cached_block(core, *handle)
+                .map_err(|fault| (Some(handle.offset), fault)),
+        }
+    }
+
+    /// Whether the block at `offset` may hold a user key. Without a usable filter, it may.
+    pub(crate) fn may_contain(&self, core: &Core, offset: u64, key_hash: u32) -> bool {
+        let Some(handle) = self.layout.get().and_then(|layout| layout.filter) else {
+            return true;
+        };
+        match self.cached_block(core, handle) {
+            Ok(bytes) => FilterBlock::decode(&bytes)
+                .is_none_or(|filter| filter.may_contain(offset, key_hash)),
+            Err(_) => true,
+        }
+    }
+}

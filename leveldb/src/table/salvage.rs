@@ -1,0 +1,290 @@
+//! Rebuilds the index of a table whose own cannot be used.
+//!
+//! Data blocks follow each other from offset 0, each with its checksum after it, so their ends can be found without an
+//! index: feed the checksum byte by byte and see after which byte the stored one matches. After a damaged block the next
+//! one's start is unknown as well; then all pairs of start and end in a stretch are tried at once
+//! ([`crc::find_checksummed`]). What is found must unpack, hold valid internal keys that ascend from block to block, and lie
+//! within the range that the MANIFEST names. An intact index block is recognised by its handles and used as it is.
+
+use super::reader::{Fault, Table, verify};
+use super::{BlockHandle, TRAILER_LEN};
+use crate::block::{BlockBuilder, BlockBytes, BlockCursor};
+use crate::compression::decompress;
+use crate::core::Core;
+use crate::crc;
+use crate::damage::{Damage, DamageKind};
+use crate::internal_key;
+use crate::varint::fixed32;
+use crate::version::TableFile;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// Tables are salvaged up to here; their files are 2 MiB as a rule.
+const SALVAGE_LEN_MAX: u64 = 64 << 20;
+
+/// An index block without entries.
+pub(crate) fn empty_index() -> Arc<Vec<u8>> {
+    Arc::new(BlockBuilder::new(1).finish().to_vec())
+}
+
+/// A block that was found by its checksum.
+struct Found {
+    start: usize,
+    end: usize,
+    first: Vec<u8>,
+    last: Vec<u8>,
+}
+
+/// What a stretch of bytes with a right checksum turned out to be.
+enum Block {
+    Data(Found),
+    Index(Vec<u8>),
+    Other,
+}
+
+struct Salvage<'a> {
+    core: &'a Core,
+    meta: &'a TableFile,
+    bytes: &'a [u8],
+    found: Vec<Found>,
+}
+
+/// An index made from what blocks there are, in the form of an index block. Writes down the damage, and every range of keys
+/// whose blocks are lost.
+pub(crate) fn rebuild_index(
+    core: &Core,
+    table: &Table,
+    meta: &TableFile,
+    offset: Option<u64>,
+    fault: Fault,
+) -> Arc<Vec<u8>> {
+    let bytes = read_what_can_be_read(table);
+    let mut salvage = Salvage {
+        core,
+        meta,
+        bytes: &bytes,
+        found: Vec::new(),
+    };
+    let index = salvage.walk();
+    let what = match &index {
+        Some(_) => format!("{fault}; its index was found by its checksum"),
+        None => format!(
+            "{fault}; index rebuilt from {} intact blocks",
+            salvage.found.len()
+        ),
+    };
+    let mut damage = Damage::new(&*table.name, offset, fault.kind, what);
+    if index.is_none() && offset.is_none() {
+        damage.len_bytes = meta.len_bytes.unwrap_or(0).saturating_sub(table.len());
+    }
+    core.damage.report(damage);
+    if let Some(index) = index {
+        return Arc::new(index);
+    }
+    salvage.report_gaps(table);
+    salvage.index()
+}
+
+/// As much of the file as there is, up to the first failing read.
+fn read_what_can_be_read(table: &Table) -> Vec<u8> {
+    const PIECE: usize = 64 << 10;
+    let len = table.len().min(SALVAGE_LEN_MAX) as usize;
+    let mut bytes = Vec::with_capacity(len);
+    while bytes.len() < len {
+        let start = bytes.len();
+        let n = PIECE.min(len - start);
+        bytes.resize(start + n, 0);
+        if table.read_exact(start as u64, &mut bytes[start..]).is_err() {
+            // Zeros have no block's checksum; what follows may still be readable.
+            bytes[start..].fill(0);
+        }
+    }
+    bytes
+}
+
+impl Salvage<'_> {
+    /// Finds the data blocks. Gives the index block, unpacked, if it comes upon it.
+    fn walk(&mut self) -> Option<Vec<u8>> {
+        let mut at = 0;
+        while at + TRAILER_LEN < self.bytes.len() {
+            let mut block = None;
+            let mut end = self.end_of_block(at, &mut block);
+            if end.is_none() {
+                let bytes = self.bytes;
+                let found = crc::find_checksummed(bytes, at + 1, |start, end| {
+                    block = self.classify(start, end);
+                    block.is_some()
+                });
+                end = found.map(|(_, end)| end);
+            }
+            match block {
+                Some(Block::Index(index)) => return Some(index),
+                Some(Block::Data(found)) => self.found.push(found),
+                Some(Block::Other) | None => {}
+            }
+            at = end?;
+        }
+        None
+    }
+
+    /// The end (with trailer) of the block that starts at `at`, by trying every length.
+    fn end_of_block(&self, at: usize, block: &mut Option<Block>) -> Option<usize> {
+        let mut running = crc::Running::new();
+        let last = self.bytes.len() - 4;
+        for (i, &byte) in self.bytes[at..last].iter().enumerate() {
+            running.push(byte);
+            let stored_at = at + i + 1;
+            let Some(stored) = fixed32(self.bytes, stored_at) else {
+                break;
+            };
+            if crc::mask(running.value()) == stored {
+                *block = self.classify(at, stored_at + 4);
+                if block.is_some() {
+                    return Some(stored_at + 4);
+                }
+            }
+        }
+        None
+    }
+
+    /// What `start..end` is, given that its checksum matches; `None` if it is no block at all.
+    fn classify(&self, start: usize, end: usize) -> Option<Block> {
+        let stored = self.bytes.get(start..end)?;
+        let (compression, packed) = verify(stored).ok()?;
+        let mut unpacked = Vec::new();
+        decompress(compression, packed, &mut unpacked).ok()?;
+        let unpacked = Arc::new(unpacked);
+        let mut cursor = BlockCursor::default();
+        // A filter block is one, too, and not in the form of a block.
+        if cursor
+            .set_block(BlockBytes::whole(unpacked.clone()))
+            .is_err()
+            || cursor.seek_to_first().is_err()
+        {
+            return Some(Block::Other);
+        }
+        if !cursor.valid() {
+            return Some(Block::Other);
+        }
+        let mut first = cursor.key().to_vec();
+        let mut last = Vec::new();
+        let (mut is_data, mut is_index, mut next_offset, mut confirmed) = (true, true, 0, false);
+        while cursor.valid() {
+            let key = cursor.key();
+            is_data &= internal_key::is_valid(key);
+            is_data &= last.is_empty() || self.core.order.compare(&last, key) == Ordering::Less;
+            match BlockHandle::decode_exact(cursor.value()) {
+                Some(handle)
+                    if handle.offset == next_offset && handle.end() <= Some(start as u64) =>
+                {
+                    next_offset = handle.end().unwrap_or(0);
+                    confirmed |= self.starts_and_ends(handle);
+                }
+                _ => is_index = false,
+            }
+            last.clear();
+            last.extend_from_slice(key);
+            if cursor.next().is_err() {
+                return Some(Block::Other);
+            }
+        }
+        if is_data && is_index {
+            // Not certainly an index and nothing else: then its handles must not be shown as values.
+            return Some(if confirmed {
+                Block::Index(unpacked.to_vec())
+            } else {
+                Block::Other
+            });
+        }
+        if !is_data || !self.fits(&first, &last) {
+            return Some(Block::Other);
+        }
+        first.shrink_to_fit();
+        Some(Block::Data(Found {
+            start,
+            end,
+            first,
+            last,
+        }))
+    }
+
+    fn starts_and_ends(&self, handle: BlockHandle) -> bool {
+        let matches = |found: &Found| {
+            found.start as u64 == handle.offset && handle.end() == Some(found.end as u64)
+        };
+        self.found
+            .binary_search_by(|found| (found.start as u64).cmp(&handle.offset))
+            .is_ok_and(|i| matches(&self.found[i]))
+    }
+
+    /// Whether a block with these keys can follow what was found, in this table.
+    fn fits(&self, first: &[u8], last: &[u8]) -> bool {
+        let order = &self.core.order;
+        let after = |bound: Option<&Vec<u8>>, key: &[u8], and_equal: bool| {
+            bound.is_none_or(|bound| match order.compare(bound, key) {
+                Ordering::Less => true,
+                Ordering::Equal => and_equal,
+                Ordering::Greater => false,
+            })
+        };
+        after(self.found.last().map(|found| &found.last), first, false)
+            && after(self.meta.smallest.as_ref(), first, true)
+            && self
+                .meta
+                .largest
+                .as_ref()
+                .is_none_or(|largest| order.compare(last, largest) != Ordering::Greater)
+    }
+
+    /// Writes down the ranges of keys between blocks that do not follow each other.
+    fn report_gaps(&self, table: &Table) {
+        let (mut end, mut low) = (0, self.meta.smallest.clone());
+        for found in &self.found {
+            if found.start != end {
+                self.report_gap(table, (end, found.start), low, Some(found.first.clone()));
+            }
+            end = found.end;
+            low = Some(found.last.clone());
+        }
+        let complete =
+            self.meta.largest.is_some() && low == self.meta.largest && !self.found.is_empty();
+        if !complete {
+            self.report_gap(
+                table,
+                (end, table.len() as usize),
+                low,
+                self.meta.largest.clone(),
+            );
+        }
+    }
+
+    fn report_gap(
+        &self,
+        table: &Table,
+        at: (usize, usize),
+        low: Option<Vec<u8>>,
+        high: Option<Vec<u8>>,
+    ) {
+        let what = "data blocks are damaged or missing";
+        let mut damage = Damage::new(&*table.name, Some(at.0 as u64), DamageKind::Checksum, what);
+        damage.len_bytes = (at.1 as u64).saturating_sub(at.0 as u64);
+        self.core
+            .damage
+            .report_region(table.number, at.0 as u64, damage, (low, high));
+    }
+
+    fn index(&self) -> Arc<Vec<u8>> {
+        let mut builder = BlockBuilder::new(1);
+        for found in &self.found {
+            let mut value = Vec::new();
+            let len = (found.end - found.start - TRAILER_LEN) as u64;
+            BlockHandle {
+                offset: found.start as u64,
+                len,
+            }
+            .encode(&mut value);
+            builder.add(&found.last, &value);
+        }
+        Arc::new(builder.finish().to_vec())
+    }
+}

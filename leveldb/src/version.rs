@@ -1,0 +1,149 @@
+//! The tables of a store at one moment, and which of them are newer.
+//!
+//! Sources of entries have an age: the memtable is the newest (rank 0), then each level-0 table, the greatest number first,
+//! then level after level. For one user key, every entry of a source is newer than every entry of an older one; that is what
+//! tells which rows damage makes doubtful. Tables of one rank form [`Run`]s: sorted and without overlap.
+
+use crate::internal_key::InternalOrder;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A table, as the MANIFEST lists it.
+#[derive(Clone, Debug)]
+pub(crate) struct TableFile {
+    pub(crate) number: u64,
+    pub(crate) level: usize,
+    /// `None` if no MANIFEST lists it.
+    pub(crate) len_bytes: Option<u64>,
+    /// The first internal key; `None` if unknown.
+    pub(crate) smallest: Option<Vec<u8>>,
+    /// The last internal key; `None` if unknown.
+    pub(crate) largest: Option<Vec<u8>>,
+}
+
+/// Tables in ascending order without overlap.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) rank: usize,
+    pub(crate) files: Vec<Arc<TableFile>>,
+}
+
+impl Run {
+    /// The first table that may hold an entry not less than `target`.
+    pub(crate) fn first_at_least(&self, order: &InternalOrder, target: &[u8]) -> usize {
+        let is_before = |file: &Arc<TableFile>| {
+            file.largest
+                .as_ref()
+                .is_some_and(|largest| order.compare(largest, target) == Ordering::Less)
+        };
+        self.files.partition_point(is_before)
+    }
+}
+
+/// An immutable set of tables.
+#[derive(Debug, Default)]
+pub(crate) struct Version {
+    /// In the order of their ranks.
+    pub(crate) runs: Vec<Run>,
+    /// By table number.
+    ranks: HashMap<u64, usize>,
+}
+
+impl Version {
+    /// From tables whose levels are known: `levels` may be given in any order.
+    pub(crate) fn new(order: &InternalOrder, files: Vec<TableFile>) -> Version {
+        let mut version = Version::default();
+        let (mut first, deeper): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|file| file.level == 0);
+        first.sort_by_key(|file| std::cmp::Reverse(file.number));
+        let mut rank = 1;
+        for file in first {
+            version.add_runs(order, rank, vec![file]);
+            rank += 1;
+        }
+        let mut levels: Vec<Vec<TableFile>> = Vec::new();
+        for file in deeper {
+            if levels.len() < file.level {
+                levels.resize_with(file.level, Vec::new);
+            }
+            let at = file.level - 1;
+            levels[at].push(file);
+        }
+        for files in levels {
+            version.add_runs(order, rank, files);
+            rank += 1;
+        }
+        version
+    }
+
+    /// From tables of which nothing tells which is newer than which.
+    pub(crate) fn unordered(order: &InternalOrder, files: Vec<TableFile>) -> Version {
+        let mut version = Version::default();
+        version.add_runs(order, 1, files);
+        version
+    }
+
+    /// Whether the tables of some level above 0 overlap.
+    pub(crate) fn has_overlap(&self) -> bool {
+        let is_deep = |run: &&Run| run.files.first().is_some_and(|file| file.level > 0);
+        let ranks: Vec<usize> = self
+            .runs
+            .iter()
+            .filter(is_deep)
+            .map(|run| run.rank)
+            .collect();
+        ranks.windows(2).any(|pair| pair[0] == pair[1])
+    }
+
+    fn add_runs(&mut self, order: &InternalOrder, rank: usize, files: Vec<TableFile>) {
+        let mut sorted: Vec<(u64, TableFile)> = Vec::new();
+        for file in files {
+            let newest = self.ranks.entry(file.number).or_insert(rank);
+            *newest = rank.min(*newest);
+            let at = sorted.partition_point(|(_, other)| smaller(order, other, &file));
+            sorted.insert(at, (file.number, file));
+        }
+        let start = self.runs.len();
+        for (_, file) in sorted {
+            let file = Arc::new(file);
+            let fits = |run: &&mut Run| {
+                run.files
+                    .last()
+                    .is_none_or(|last| is_before(order, last, &file))
+            };
+            match self.runs[start..].iter_mut().find(fits) {
+                Some(run) => run.files.push(file),
+                None => self.runs.push(Run {
+                    rank,
+                    files: vec![file],
+                }),
+            }
+        }
+    }
+
+    /// How new a table's entries are; the smaller the newer.
+    pub(crate) fn rank_of(&self, table: u64) -> Option<usize> {
+        self.ranks.get(&table).copied()
+    }
+
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Arc<TableFile>> {
+        self.runs.iter().flat_map(|run| &run.files)
+    }
+}
+
+/// By smallest key, unknown ones first.
+fn smaller(order: &InternalOrder, a: &TableFile, b: &TableFile) -> bool {
+    match (&a.smallest, &b.smallest) {
+        (Some(a), Some(b)) => order.compare(a, b) == Ordering::Less,
+        (None, Some(_)) => true,
+        _ => false,
+    }
+}
+
+fn is_before(order: &InternalOrder, a: &TableFile, b: &TableFile) -> bool {
+    match (&a.largest, &b.smallest, &b.largest) {
+        (Some(a), Some(b), Some(_)) => order.compare(a, b) == Ordering::Less,
+        _ => false,
+    }
+}

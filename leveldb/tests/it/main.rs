@@ -1,0 +1,12 @@
+//! Whole stores, read through the public interface.
+
+#[cfg(test)]
+mod cpp_leveldb;
+#[cfg(test)]
+mod damage;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod store;
+#[cfg(test)]
+mod support;

@@ -1,0 +1,147 @@
+//! Shared by the integration tests: C++ LevelDB as an oracle, a comparator, stores made by hand.
+
+use larder_leveldb::{Comparator, Db, OnDamage, Options, storage::DiskFileSystem};
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
+
+pub(crate) type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// The order of IndexedDB's data rows: the same as in `oracle/idb_comparator.h`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IdbLike;
+
+impl Comparator for IdbLike {
+    fn name(&self) -> &str {
+        "idb_cmp1"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        if a.len() < 5 || b.len() < 5 || a[..4] != b[..4] {
+            return a.cmp(b);
+        }
+        if a[4] != b[4] {
+            return b[4].cmp(&a[4]);
+        }
+        match a[4] {
+            3 if a.len() == 13 && b.len() == 13 => {
+                let number = |key: &[u8]| f64::from_le_bytes(key[5..13].try_into().unwrap());
+                number(a).partial_cmp(&number(b)).unwrap_or(Ordering::Equal)
+            }
+            1 if a.len() > 6 && b.len() > 6 => a[6..].cmp(&b[6..]),
+            _ => a.cmp(b),
+        }
+    }
+
+    fn shorten_separator(&self, _start: &mut Vec<u8>, _limit: &[u8]) {}
+
+    fn shorten_successor(&self, _key: &mut Vec<u8>) {}
+}
+
+pub(crate) fn options(comparator: &str, on_damage: OnDamage) -> Options {
+    let mut options = match comparator {
+        "idb" => Options::new(Arc::new(IdbLike)),
+        _ => Options::default(),
+    };
+    options.on_damage = on_damage;
+    options
+}
+
+pub(crate) fn open_disk(dir: &Path, options: Options) -> larder_leveldb::Result<Db> {
+    Db::open_read_only(Arc::new(DiskFileSystem::new()), dir, options)
+}
+
+pub(crate) fn forward(db: &Db) -> larder_leveldb::Result<Rows> {
+    let mut iter = db.snapshot().iter();
+    let mut rows = Rows::new();
+    iter.seek_to_first()?;
+    while iter.valid() {
+        rows.push((iter.key().to_vec(), iter.value()?.to_vec()));
+        iter.next()?;
+    }
+    Ok(rows)
+}
+
+pub(crate) fn backward(db: &Db) -> larder_leveldb::Result<Rows> {
+    let mut iter = db.snapshot().iter();
+    let mut rows = Rows::new();
+    iter.seek_to_last()?;
+    while iter.valid() {
+        rows.push((iter.key().to_vec(), iter.value()?.to_vec()));
+        iter.prev()?;
+    }
+    Ok(rows)
+}
+
+/// The oracle's program, built once; `None`, with a word about it, where it cannot be.
+pub(crate) fn oracle() -> Option<&'static Path> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    BUILT.get_or_init(build_oracle).as_deref()
+}
+
+fn build_oracle() -> Option<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/oracle.cc");
+    let program =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("oracle-{}", std::process::id()));
+    let built = Command::new("g++")
+        .args(["-O2", "-std=c++17", "-o"])
+        .arg(&program)
+        .arg(&source)
+        .args(["-lleveldb", "-lpthread"])
+        .output();
+    let why = match built {
+        Ok(output) if output.status.success() => return Some(program),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+        Err(error) => error.to_string(),
+    };
+    let message = format!(
+        "SKIPPED: no C++ LevelDB to compare with (install g++, libleveldb-dev, libsnappy-dev): {why}"
+    );
+    assert!(
+        std::env::var_os("LARDER_REQUIRE_PEERS").is_none_or(|value| value != "1"),
+        "{message}"
+    );
+    println!("{message}");
+    None
+}
+
+pub(crate) fn run_oracle(args: &[&str]) -> Option<String> {
+    let output = Command::new(oracle()?).args(args).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    text.as_bytes()
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
+}
+
+/// Rows forward and backward, as C++ LevelDB sees them. It changes the store: give it a copy.
+pub(crate) fn oracle_dump(dir: &Path, comparator: &str) -> Option<(Rows, Rows)> {
+    let text = run_oracle(&["dump", dir.to_str().unwrap(), comparator])?;
+    let (forward, backward) = text.split_once("--\n").unwrap();
+    let rows = |text: &str| {
+        let row = |line: &str| {
+            let (key, value) = line.split_once(' ').unwrap();
+            (unhex(key), unhex(value))
+        };
+        text.lines().map(row).collect()
+    };
+    Some((rows(forward), rows(backward)))
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests copy stores")]
+pub(crate) fn copy_dir(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
