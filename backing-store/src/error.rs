@@ -1,0 +1,137 @@
+//! The one error of this crate: a kind to act by, the row it is about, and what lies beneath.
+
+use std::fmt;
+
+/// A result of the backing store.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What the caller can do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Bytes on disk are not what they must be. Everything that does not depend on them is still readable.
+    Corruption,
+    /// The operating system refused.
+    Io,
+    /// The call itself was wrong.
+    Usage,
+    /// The store is of an age that this version does not read.
+    Unsupported,
+    /// There is no store here.
+    NotAStore,
+}
+
+/// An error with its context.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    what: String,
+    key: Option<Vec<u8>>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
+        Self {
+            kind,
+            what: what.into(),
+            key: None,
+            source: None,
+        }
+    }
+
+    /// A row whose bytes could not be decoded.
+    pub(crate) fn row(key: &[u8], what: &str, source: larder_codec::Error) -> Self {
+        Self {
+            kind: ErrorKind::Corruption,
+            what: what.to_owned(),
+            key: Some(key.to_vec()),
+            source: Some(Box::new(source)),
+        }
+    }
+
+    /// A row that contradicts the others or lacks something.
+    pub(crate) fn inconsistent(key: &[u8], what: impl Into<String>) -> Self {
+        Self {
+            kind: ErrorKind::Corruption,
+            what: what.into(),
+            key: Some(key.to_vec()),
+            source: None,
+        }
+    }
+
+    pub(crate) fn with_key(mut self, key: &[u8]) -> Self {
+        self.key.get_or_insert_with(|| key.to_vec());
+        self
+    }
+
+    /// The kind, for callers that decide by it.
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The LevelDB key of the row concerned, if one row is.
+    #[must_use]
+    pub fn key(&self) -> Option<&[u8]> {
+        self.key.as_deref()
+    }
+}
+
+impl From<larder_leveldb::Error> for Error {
+    /// An error of the engine beneath.
+    fn from(source: larder_leveldb::Error) -> Self {
+        use larder_leveldb::ErrorKind as Engine;
+        let kind = match source.kind() {
+            Engine::Corruption => ErrorKind::Corruption,
+            Engine::Usage => ErrorKind::Usage,
+            Engine::Unsupported => ErrorKind::Unsupported,
+            Engine::NotAStore => ErrorKind::NotAStore,
+            _ => ErrorKind::Io,
+        };
+        Self {
+            kind,
+            what: source.to_string(),
+            key: None,
+            source: Some(Box::new(source)),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        if let Some(source) = &self.source
+            && source.downcast_ref::<larder_leveldb::Error>().is_none()
+        {
+            write!(f, ": {source}")?;
+        }
+        if let Some(key) = &self.key {
+            f.write_str(" (row ")?;
+            write_key(f, key)?;
+            f.write_str(")")?;
+        }
+        Ok(())
+    }
+}
+
+/// Longest key that messages show whole, in bytes.
+const KEY_SHOWN_MAX: usize = 64;
+
+pub(crate) fn write_key(f: &mut fmt::Formatter<'_>, key: &[u8]) -> fmt::Result {
+    for byte in key.iter().take(KEY_SHOWN_MAX) {
+        write!(f, "{byte:02x}")?;
+    }
+    if key.len() > KEY_SHOWN_MAX {
+        write!(f, "… {} bytes", key.len())?;
+    }
+    Ok(())
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}

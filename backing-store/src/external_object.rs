@@ -1,0 +1,220 @@
+//! External objects of a record: what its external object row lists, and the files that hold the contents.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use larder_codec::external_object::schema_3::{Schema3Kind, Schema3Object};
+use larder_codec::external_object::{BlobInfo, ExternalObject, decode_all, schema_3};
+use larder_codec::row_key::{RecordKey, RecordTable};
+use larder_codec::{DatabaseId, ObjectStoreId, RawKey};
+use larder_leveldb::storage::RandomFile;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::Store;
+
+/// Microseconds from 1601, where Chromium's clock begins, to 1970.
+const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
+
+/// In stores up to this schema, file entries have neither size nor time of last modification: those are the blob
+/// file's.
+const SCHEMA_WITHOUT_FILE_INFO: i64 = 3;
+
+impl Store {
+    /// The external objects of a record, in the order in which its value refers to them; none if there is no row.
+    ///
+    /// In a store of schema 3, size and time of files are read from the disk as a migration would do; a file that is
+    /// missing counts as empty here, and opening it fails.
+    ///
+    /// # Errors
+    /// If the row cannot be read.
+    pub fn external_objects(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        primary_key: RawKey<'_>,
+    ) -> Result<Vec<ExternalObject>> {
+        let mut key = Vec::new();
+        RecordKey {
+            database_id,
+            object_store_id,
+            table: RecordTable::ExternalObject,
+            key: primary_key,
+        }
+        .encode(&mut key);
+        let Some(row) = self.view().get(&key)? else {
+            return Ok(Vec::new());
+        };
+        let bad = |error| Error::row(&key, "external objects", error);
+        if self
+            .schema_version()
+            .is_some_and(|version| version <= SCHEMA_WITHOUT_FILE_INFO)
+        {
+            let objects = schema_3::decode_all(&row).map_err(bad)?;
+            return Ok(objects
+                .into_iter()
+                .map(|object| self.migrated(database_id, object))
+                .collect());
+        }
+        decode_all(&row).map_err(bad)
+    }
+
+    fn migrated(&self, database_id: DatabaseId, object: Schema3Object) -> ExternalObject {
+        let Schema3Object {
+            number,
+            mime_type,
+            kind,
+        } = object;
+        let blob = |size_bytes| BlobInfo {
+            number,
+            mime_type,
+            size_bytes,
+        };
+        match kind {
+            Schema3Kind::Blob { size_bytes } => ExternalObject::Blob(blob(size_bytes)),
+            Schema3Kind::File { name } => {
+                let path = self.paths().blob_file(database_id, number);
+                let metadata = self.fs().metadata(&path).ok();
+                let modified = metadata.as_ref().and_then(|metadata| metadata.modified);
+                let size = metadata.and_then(|metadata| i64::try_from(metadata.len_bytes).ok());
+                ExternalObject::File {
+                    blob: blob(size.unwrap_or(0)),
+                    name,
+                    last_modified_micros: modified.map_or(0, micros_since_1601),
+                }
+            }
+        }
+    }
+
+    /// Opens the content of a blob or file. One of size 0 has no file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Corruption`] if the file is missing or has another size than the row says, [`ErrorKind::Io`] if it
+    /// cannot be opened.
+    pub fn open_blob(&self, database_id: DatabaseId, blob: &BlobInfo) -> Result<BlobReader> {
+        if blob.size_bytes == 0 {
+            return Ok(BlobReader { file: None, at: 0 });
+        }
+        let path = self.paths().blob_file(database_id, blob.number);
+        let file = self.fs().open_random(&path).map_err(|error| {
+            let kind = match error.kind() {
+                io::ErrorKind::NotFound => ErrorKind::Corruption,
+                _ => ErrorKind::Io,
+            };
+            Error::new(kind, format!("{}: {error}", path.display()))
+        })?;
+        let found = file
+            .len()
+            .map_err(|error| Error::new(ErrorKind::Io, format!("{}: {error}", path.display())))?;
+        if u64::try_from(blob.size_bytes) != Ok(found) {
+            let what = format!(
+                "{}: the file has {found} bytes, its record says {}",
+                path.display(),
+                blob.size_bytes
+            );
+            return Err(Error::new(ErrorKind::Corruption, what));
+        }
+        Ok(BlobReader {
+            file: Some(file),
+            at: 0,
+        })
+    }
+
+    /// The bytes of a value that lies in a blob: what a value says that begins `ff 11 01`. `index` must be that of the
+    /// record's last external object, and `size_bytes` the blob's size, as Chromium checks them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Corruption`] if it is not so, or the blob's file is missing or of another size.
+    pub fn wrapped_value(
+        &self,
+        database_id: DatabaseId,
+        objects: &[ExternalObject],
+        index: u32,
+        size_bytes: u64,
+    ) -> Result<Vec<u8>> {
+        let bad = |what: &str| Err(Error::new(ErrorKind::Corruption, what));
+        let Some((last, before)) = objects.split_last() else {
+            return bad("the value lies in a blob and the record has no external objects");
+        };
+        let (ExternalObject::Blob(blob) | ExternalObject::File { blob, .. }) = last else {
+            return bad("the value lies in an external object that is no blob");
+        };
+        if usize::try_from(index) != Ok(before.len()) {
+            return bad("the value lies in an external object that is not the record's last");
+        }
+        if u64::try_from(blob.size_bytes) != Ok(size_bytes) {
+            return bad("the value lies in a blob of another size than it says");
+        }
+        let mut bytes = Vec::new();
+        self.open_blob(database_id, blob)?
+            .read_to_end(&mut bytes)
+            .map_err(|error| Error::new(ErrorKind::Io, format!("blob {}: {error}", blob.number)))?;
+        Ok(bytes)
+    }
+}
+
+/// A time as Chromium counts it. Times before 1970 are rounded down, as it does.
+fn micros_since_1601(time: SystemTime) -> i64 {
+    let whole = |since: Duration| i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
+    let since_1970 = match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => whole(after),
+        Err(before) => {
+            let before = before.duration();
+            let rest = i64::from(before.subsec_nanos() % 1000 != 0);
+            whole(before).saturating_add(rest).saturating_neg()
+        }
+    };
+    UNIX_EPOCH_MICROS.saturating_add(since_1970)
+}
+
+/// The content of a blob or file, from the front.
+#[derive(Debug)]
+pub struct BlobReader {
+    file: Option<Arc<dyn RandomFile>>,
+    at: u64,
+}
+
+impl Read for BlobReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(file) = &self.file else {
+            return Ok(0);
+        };
+        let read = file.read_at(self.at, buffer)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// Milliseconds since 1970 of a time of last modification, as `File.lastModified` shows it.
+///
+/// ```
+/// assert_eq!(larder_backing_store::last_modified_ms(11_644_473_600_000_000 + 1_500_000), 1500);
+/// ```
+#[must_use]
+pub fn last_modified_ms(last_modified_micros: i64) -> i64 {
+    last_modified_micros
+        .saturating_sub(UNIX_EPOCH_MICROS)
+        .div_euclid(1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_before_1970_count_down_and_round_down() {
+        let at = |nanos: i64| {
+            let since = Duration::from_nanos(nanos.unsigned_abs());
+            micros_since_1601(if nanos < 0 {
+                UNIX_EPOCH - since
+            } else {
+                UNIX_EPOCH + since
+            }) - UNIX_EPOCH_MICROS
+        };
+        assert_eq!(at(0), 0);
+        assert_eq!(at(1_999), 1);
+        assert_eq!(at(-1_000), -1);
+        assert_eq!(at(-1_001), -2);
+        assert_eq!(last_modified_ms(UNIX_EPOCH_MICROS - 1), -1);
+    }
+}

@@ -1,0 +1,118 @@
+//! An index: four metadata rows, the last optional.
+
+use larder_codec::primitive::{boolean, string};
+use larder_codec::row_key::{IndexField, IndexMetadataKey, RowKey};
+use larder_codec::{DatabaseId, IdbKeyPath, IndexId, JsString, ObjectStoreId, range};
+
+use super::rows::scan;
+use crate::error::{Error, Result};
+use crate::view::View;
+
+/// One index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexMetadata {
+    /// Its id.
+    pub id: IndexId,
+    /// Its name.
+    pub name: JsString,
+    /// Its key path.
+    pub key_path: IdbKeyPath,
+    /// Whether no two records may have the same key.
+    pub unique: bool,
+    /// Whether an array gives one entry for each of its members.
+    pub multi_entry: bool,
+}
+
+#[derive(Debug, Default)]
+struct Rows {
+    name: Option<JsString>,
+    key_path: Option<IdbKeyPath>,
+    unique: Option<bool>,
+    multi_entry: Option<bool>,
+}
+
+pub(super) fn read_indexes(
+    view: &View,
+    database_id: DatabaseId,
+    object_store_id: ObjectStoreId,
+    problems: &mut Vec<Error>,
+) -> Result<Vec<IndexMetadata>> {
+    let mut indexes: Vec<(IndexId, Rows)> = Vec::new();
+    let low = range::all_indexes_low(database_id, object_store_id);
+    let high = range::all_indexes_high(database_id, object_store_id);
+    scan(view, &low, &high, problems, |row, value| {
+        let RowKey::IndexMetadata(key) = row else {
+            return Ok(());
+        };
+        if indexes.last().is_none_or(|(id, _)| *id != key.index_id) {
+            indexes.push((key.index_id, Rows::default()));
+        }
+        match indexes.last_mut() {
+            Some((_, rows)) => rows.take(key.field, value),
+            None => Ok(()),
+        }
+    })?;
+    Ok(indexes
+        .into_iter()
+        .filter_map(|(index_id, rows)| {
+            let key = |field| IndexMetadataKey {
+                database_id,
+                object_store_id,
+                index_id,
+                field,
+            };
+            rows.conclude(key, problems)
+        })
+        .collect())
+}
+
+impl Rows {
+    fn take(&mut self, field: IndexField, value: &[u8]) -> larder_codec::Result<()> {
+        match field {
+            IndexField::Name => self.name = Some(string::decode_exact(value)?),
+            IndexField::Unique => self.unique = Some(boolean::decode_exact(value)?),
+            IndexField::KeyPath => self.key_path = Some(IdbKeyPath::decode_exact(value)?),
+            IndexField::MultiEntry => self.multi_entry = Some(boolean::decode_exact(value)?),
+        }
+        Ok(())
+    }
+
+    fn conclude(
+        self,
+        key: impl Fn(IndexField) -> IndexMetadataKey,
+        problems: &mut Vec<Error>,
+    ) -> Option<IndexMetadata> {
+        let mut missing = |field: IndexField, what: &str| {
+            let mut bytes = Vec::new();
+            key(field).encode(&mut bytes);
+            problems.push(Error::inconsistent(&bytes, what));
+        };
+        let Some(name) = self.name else {
+            missing(
+                IndexField::Name,
+                "the index has no name row; it is left out",
+            );
+            return None;
+        };
+        if self.unique.is_none() {
+            missing(
+                IndexField::Unique,
+                "the index has no unique row; not unique is assumed",
+            );
+        }
+        if self.key_path.is_none() {
+            missing(
+                IndexField::KeyPath,
+                "the index has no key path row; null is assumed",
+            );
+        }
+        Some(IndexMetadata {
+            id: key(IndexField::Name).index_id,
+            name,
+            key_path: self.key_path.unwrap_or(IdbKeyPath::Null),
+            unique: self.unique.unwrap_or(false),
+            // Absent in stores from before there were such indexes.
+            multi_entry: self.multi_entry.unwrap_or(false),
+        })
+    }
+}

@@ -1,0 +1,15 @@
+//! The metadata tree: databases, their object stores, their indexes.
+//!
+//! Read as Chromium reads it (`docs/FORMAT.md`, metadata), except that a damaged or missing row is reported and the
+//! rest still loaded, where Chromium stops in silence.
+
+mod database;
+mod index;
+mod object_store;
+mod rows;
+
+pub use database::DatabaseMetadata;
+pub use index::IndexMetadata;
+pub use object_store::ObjectStoreMetadata;
+
+pub(crate) use database::read_databases;

@@ -1,0 +1,158 @@
+//! An object store: eight metadata rows, the last two optional.
+
+use larder_codec::primitive::{boolean, int, string};
+use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RowKey};
+use larder_codec::{DatabaseId, IdbKeyPath, JsString, ObjectStoreId, range};
+
+use super::index::{IndexMetadata, read_indexes};
+use super::rows::scan;
+use crate::error::{Error, Result};
+use crate::view::View;
+
+/// One object store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObjectStoreMetadata {
+    /// Its id.
+    pub id: ObjectStoreId,
+    /// Its name.
+    pub name: JsString,
+    /// Its key path.
+    pub key_path: IdbKeyPath,
+    /// Whether it has a key generator.
+    pub auto_increment: bool,
+    /// Its indexes, in order of id.
+    pub indexes: Vec<IndexMetadata>,
+}
+
+/// What the rows of one store say, before anything is concluded from it.
+#[derive(Debug, Default)]
+struct Rows {
+    name: Option<JsString>,
+    key_path: Option<IdbKeyPath>,
+    auto_increment: Option<bool>,
+    has_key_path: Option<bool>,
+    /// The other two mandatory rows, whose values only writers need.
+    last_version: bool,
+    max_index_id: bool,
+}
+
+pub(super) fn read_object_stores(
+    view: &View,
+    database_id: DatabaseId,
+    problems: &mut Vec<Error>,
+) -> Result<Vec<ObjectStoreMetadata>> {
+    let mut stores: Vec<(ObjectStoreId, Rows)> = Vec::new();
+    let low = range::all_object_stores_low(database_id);
+    let high = range::all_object_stores_high(database_id);
+    scan(view, &low, &high, problems, |row, value| {
+        let RowKey::ObjectStoreMetadata(key) = row else {
+            return Ok(());
+        };
+        if stores
+            .last()
+            .is_none_or(|(id, _)| *id != key.object_store_id)
+        {
+            stores.push((key.object_store_id, Rows::default()));
+        }
+        match stores.last_mut() {
+            Some((_, rows)) => rows.take(key.field, value),
+            None => Ok(()),
+        }
+    })?;
+    let mut read = Vec::new();
+    for (id, rows) in stores {
+        if let Some(store) = rows.conclude(view, database_id, id, problems)? {
+            read.push(store);
+        }
+    }
+    Ok(read)
+}
+
+impl Rows {
+    fn take(&mut self, field: ObjectStoreField, value: &[u8]) -> larder_codec::Result<()> {
+        match field {
+            ObjectStoreField::Name => self.name = Some(string::decode_exact(value)?),
+            ObjectStoreField::KeyPath => self.key_path = Some(IdbKeyPath::decode_exact(value)?),
+            ObjectStoreField::AutoIncrement => {
+                self.auto_increment = Some(boolean::decode_exact(value)?);
+            }
+            ObjectStoreField::HasKeyPath => self.has_key_path = Some(boolean::decode_exact(value)?),
+            ObjectStoreField::LastVersion => {
+                int::decode_exact(value)?;
+                self.last_version = true;
+            }
+            ObjectStoreField::MaxIndexId => {
+                int::decode_exact(value)?;
+                self.max_index_id = true;
+            }
+            ObjectStoreField::Evictable | ObjectStoreField::KeyGenerator => {}
+        }
+        Ok(())
+    }
+
+    fn conclude(
+        self,
+        view: &View,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        problems: &mut Vec<Error>,
+    ) -> Result<Option<ObjectStoreMetadata>> {
+        let mut missing = |field: ObjectStoreField, what: &str| {
+            let mut key = Vec::new();
+            ObjectStoreMetadataKey {
+                database_id,
+                object_store_id,
+                field,
+            }
+            .encode(&mut key);
+            problems.push(Error::inconsistent(&key, what));
+        };
+        let Some(name) = self.name else {
+            missing(
+                ObjectStoreField::Name,
+                "the object store has no name row; it is left out",
+            );
+            return Ok(None);
+        };
+        if self.key_path.is_none() {
+            missing(
+                ObjectStoreField::KeyPath,
+                "the object store has no key path row; null is assumed",
+            );
+        }
+        if self.auto_increment.is_none() {
+            let what = "the object store has no auto-increment row; no key generator is assumed";
+            missing(ObjectStoreField::AutoIncrement, what);
+        }
+        if !self.last_version {
+            missing(
+                ObjectStoreField::LastVersion,
+                "the object store has no last version row",
+            );
+        }
+        if !self.max_index_id {
+            missing(
+                ObjectStoreField::MaxIndexId,
+                "the object store has no greatest index id row",
+            );
+        }
+        let key_path = match (self.key_path, self.has_key_path) {
+            // Before key paths were typed, an empty text with this flag off meant "none".
+            (Some(IdbKeyPath::String(path)), Some(false)) => {
+                if !path.is_empty() {
+                    let what = "the object store has a key path and a row that says it has none";
+                    missing(ObjectStoreField::HasKeyPath, what);
+                }
+                IdbKeyPath::Null
+            }
+            (path, _) => path.unwrap_or(IdbKeyPath::Null),
+        };
+        Ok(Some(ObjectStoreMetadata {
+            id: object_store_id,
+            name,
+            key_path,
+            auto_increment: self.auto_increment.unwrap_or(false),
+            indexes: read_indexes(view, database_id, object_store_id, problems)?,
+        }))
+    }
+}

@@ -1,0 +1,227 @@
+//! What opening would do about transactions that a crash left behind, done in memory.
+//!
+//! Chromium keeps an undo log ("scopes", `docs/FORMAT.md`): a scope whose metadata row still has locks is a transaction
+//! that never committed, and its undo rows say how to take it back; a scope without locks is committed, and its clean-up
+//! rows say what is still to be deleted. Source: `components/services/storage/indexed_db/scopes`.
+
+use std::cmp::Ordering;
+
+use larder_codec::ScopeId;
+use larder_codec::compare;
+use larder_codec::row_key::{RowKey, ScopeTask, ScopesKey};
+use larder_codec::scopes::{CleanupTask, SCOPES_VERSION, ScopeMetadata, ScopesMetadata, UndoTask};
+use larder_leveldb::{Iter, Snapshot};
+
+use crate::error::{Error, Result};
+use crate::overlay::{INLINE_VALUE_MAX, Overlay, OverlayBuilder, OverlayValue};
+
+/// What was found in the undo log.
+#[derive(Debug, Default)]
+pub struct Recovery {
+    /// Transactions that never committed; their changes are undone.
+    pub undone: Vec<ScopeId>,
+    /// Transactions that committed without having been cleaned up; their deferred deletions are done.
+    pub finished: Vec<ScopeId>,
+    /// Rows that could not be made sense of. Chromium would give up the whole store.
+    pub problems: Vec<Error>,
+}
+
+/// Reads the undo log and works out what it changes.
+pub(crate) fn recover(snapshot: &Snapshot) -> Result<(Overlay, Recovery)> {
+    let mut recovery = Recovery::default();
+    let mut scopes = Vec::new();
+    let mut iter = snapshot.iter();
+    seek(&mut iter, &ScopesKey::GlobalMetadata)?;
+    while let Some(row) = scopes_row(&iter, &mut recovery.problems) {
+        match row {
+            Some(ScopesKey::GlobalMetadata) => check_global(&iter, &mut recovery.problems)?,
+            Some(ScopesKey::ScopeMetadata(scope)) => {
+                match ScopeMetadata::decode_exact(iter.value()?) {
+                    Ok(metadata) => {
+                        scopes.push((
+                            scope,
+                            metadata.is_committed(),
+                            metadata.ignore_cleanup_tasks,
+                        ));
+                    }
+                    Err(error) => {
+                        let what =
+                            "scope metadata; it is not known whether the transaction committed";
+                        recovery.problems.push(Error::row(iter.key(), what, error));
+                    }
+                }
+            }
+            // Tasks sort behind all metadata.
+            Some(ScopesKey::Task { .. }) => break,
+            None => {}
+        }
+        iter.next()?;
+    }
+    let mut builder = OverlayBuilder::default();
+    for (scope, committed, ignore_cleanup_tasks) in scopes {
+        if committed {
+            recovery.finished.push(scope);
+            if !ignore_cleanup_tasks {
+                run_tasks(
+                    snapshot,
+                    scope,
+                    ScopeTask::Cleanup,
+                    &mut builder,
+                    &mut recovery.problems,
+                )?;
+            }
+        } else {
+            recovery.undone.push(scope);
+            run_tasks(
+                snapshot,
+                scope,
+                ScopeTask::Undo,
+                &mut builder,
+                &mut recovery.problems,
+            )?;
+        }
+    }
+    Ok((builder.build(), recovery))
+}
+
+fn seek(iter: &mut Iter, key: &ScopesKey) -> Result<()> {
+    let mut bytes = Vec::new();
+    key.encode(&mut bytes);
+    Ok(iter.seek(&bytes)?)
+}
+
+/// The scopes row that `iter` stands on; `None` behind the area, `Some(None)` for a row that cannot be read.
+fn scopes_row(iter: &Iter, problems: &mut Vec<Error>) -> Option<Option<ScopesKey>> {
+    if !iter.valid() || !iter.key().starts_with(&crate::view::SCOPES_PREFIX) {
+        return None;
+    }
+    Some(match RowKey::decode_exact(iter.key()) {
+        Ok(RowKey::Scopes(key)) => Some(key),
+        Ok(_) => {
+            problems.push(Error::inconsistent(
+                iter.key(),
+                "undo log row of an unknown kind",
+            ));
+            None
+        }
+        Err(error) => {
+            problems.push(Error::row(
+                iter.key(),
+                "undo log row with an undecodable key",
+                error,
+            ));
+            None
+        }
+    })
+}
+
+fn check_global(iter: &Iter, problems: &mut Vec<Error>) -> Result<()> {
+    match ScopesMetadata::decode_exact(iter.value()?) {
+        Ok(metadata) if metadata.version == SCOPES_VERSION => {}
+        Ok(metadata) => {
+            let what = format!(
+                "undo log of version {}; it is read as version {}",
+                metadata.version, SCOPES_VERSION
+            );
+            problems.push(Error::inconsistent(iter.key(), what));
+        }
+        Err(error) => problems.push(Error::row(iter.key(), "undo log version", error)),
+    }
+    Ok(())
+}
+
+fn run_tasks(
+    snapshot: &Snapshot,
+    scope: ScopeId,
+    task: ScopeTask,
+    builder: &mut OverlayBuilder,
+    problems: &mut Vec<Error>,
+) -> Result<()> {
+    let (low, high) = task_range(scope, task);
+    let mut iter = snapshot.iter();
+    iter.seek(&low)?;
+    while iter.valid() && compare(iter.key(), &high) != Ordering::Greater {
+        let result = match task {
+            ScopeTask::Undo => add_undo(iter.key(), iter.value()?, builder),
+            ScopeTask::Cleanup => add_cleanup(iter.value()?, builder),
+        };
+        if let Err(error) = result {
+            problems.push(Error::row(
+                iter.key(),
+                "undo log row with an undecodable value",
+                error,
+            ));
+        }
+        iter.next()?;
+    }
+    Ok(())
+}
+
+fn task_range(scope: ScopeId, task: ScopeTask) -> (Vec<u8>, Vec<u8>) {
+    let key = |sequence| {
+        let mut bytes = Vec::new();
+        ScopesKey::Task {
+            scope,
+            task,
+            sequence,
+        }
+        .encode(&mut bytes);
+        bytes
+    };
+    (key(0), key(u64::MAX))
+}
+
+fn add_undo(
+    row_key: &[u8],
+    value: &[u8],
+    builder: &mut OverlayBuilder,
+) -> larder_codec::Result<()> {
+    match UndoTask::decode_exact(value)? {
+        UndoTask::Put { key, value } if value.len() <= INLINE_VALUE_MAX => {
+            builder.put(key, OverlayValue::Inline(value.to_vec()));
+        }
+        UndoTask::Put { key, .. } => builder.put(key, OverlayValue::InUndoRow(row_key.to_vec())),
+        UndoTask::Delete { key } => builder.delete(key),
+        UndoTask::DeleteRange { begin, end } => builder.delete_range(begin, end),
+    }
+    Ok(())
+}
+
+fn add_cleanup(value: &[u8], builder: &mut OverlayBuilder) -> larder_codec::Result<()> {
+    match CleanupTask::decode_exact(value)? {
+        CleanupTask::DeleteRange { begin, end }
+        | CleanupTask::DeleteRangeAndCompact { begin, end } => {
+            builder.delete_range(begin, end);
+        }
+    }
+    Ok(())
+}
+
+/// Appends the value that the undo row `row_key` puts back.
+pub(crate) fn undo_row_value(snapshot: &Snapshot, row_key: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let gone = || Error::inconsistent(row_key, "undo log row is gone");
+    let row = snapshot
+        .get(row_key)
+        .map_err(|error| Error::from(error).with_key(row_key))?
+        .ok_or_else(gone)?;
+    match UndoTask::decode_exact(&row) {
+        Ok(UndoTask::Put { value, .. }) => {
+            out.extend_from_slice(value);
+            Ok(())
+        }
+        Ok(_) => Err(gone()),
+        Err(error) => Err(Error::row(
+            row_key,
+            "undo log row with an undecodable value",
+            error,
+        )),
+    }
+}
+
+impl Recovery {
+    /// Whether the store was closed cleanly.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.undone.is_empty() && self.finished.is_empty() && self.problems.is_empty()
+    }
+}
