@@ -1,3 +1,19 @@
 //! What the `larder` command is made of.
 
+pub mod args;
 pub mod canonical;
+mod command;
+pub mod display;
+mod dump;
+mod key_text;
+pub mod locate;
+mod ls;
+pub mod output;
+pub mod progress;
+pub mod record;
+pub mod report;
+mod rows;
+pub mod scan;
+mod style;
+
+pub use command::run;

@@ -1,3 +1,10 @@
-//! `larder`: see what is in a Chromium IndexedDB store.
+//! `larder`: see what is in a Chromium IndexedDB store. Everything it is made of is in the library beside it.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use larder::args::Cli;
+
+fn main() -> ExitCode {
+    larder::run(Cli::parse())
+}

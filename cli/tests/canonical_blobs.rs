@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use larder::canonical::{BlobSource, Error, ExternalBlob, FileInfo, write_value};
+use larder::canonical::{BlobSource, Browser, Error, ExternalBlob, FileInfo, write_value};
 use larder_codec::value::{Decoder, Envelope};
 
 /// A list of external objects in memory; reading the last one fails.
@@ -46,7 +46,8 @@ fn canonical(wire: &[u8]) -> Result<String, (Error, Vec<u8>)> {
     if let Ok(Envelope::Inline(payload)) = Envelope::peel(&bytes, &mut buffer)
         && let Ok(tree) = Decoder::new().decode(&payload)
     {
-        write_value(&mut out, &tree, &mut List).map_err(|error| (error, out.clone()))?;
+        write_value(&mut out, &tree, &mut List, Browser::default())
+            .map_err(|error| (error, out.clone()))?;
     }
     Ok(String::from_utf8_lossy(&out[6..]).into_owned())
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use larder::canonical::{NoBlobs, write_value};
+use larder::canonical::{Browser, NoBlobs, write_value};
 use larder_codec::value::{Decoder, Envelope};
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -51,8 +51,11 @@ fn canonical_json_equals_what_chromium_read_back() {
             panic!("{producer} {name}")
         };
         let tree = decoder.decode(&payload).unwrap();
+        // None of the vectors with an ImageData is of a version in between.
+        let schema = if tree.versions().blink >= 21 { 5 } else { 4 };
+        let browser = Browser::of_schema(schema);
         let mut out = Vec::new();
-        write_value(&mut out, &tree, &mut NoBlobs).unwrap();
+        write_value(&mut out, &tree, &mut NoBlobs, browser).unwrap();
         decoder.recycle(tree);
         let mut ours = parse(&out);
         let mut theirs = parse(expected.as_bytes());

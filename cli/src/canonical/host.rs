@@ -64,6 +64,7 @@ pub(super) fn write(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) -> R
 /// Host objects whose bytes are all in the value.
 fn without_content(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) {
     let version = writer.tree.versions().blink;
+    let shows_color_space = writer.browser.shows_color_space;
     let out = &mut *writer.out;
     match host {
         HostObject::FileSystemHandle(handle) => {
@@ -75,7 +76,7 @@ fn without_content(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) {
             push_name(out, handle.name);
             push(out, format_args!(",\"kind\":\"{kind}\""));
         }
-        HostObject::ImageData(image) => image_data(out, image, version),
+        HostObject::ImageData(image) => image_data(out, image, shows_color_space),
         HostObject::ImageBitmap(image) => image_bitmap(out, image, version),
         HostObject::DomPoint(p) | HostObject::DomPointReadOnly(p) => json(out, |out| point(out, p)),
         HostObject::DomRect(r) | HostObject::DomRectReadOnly(r) => json(out, |out| rect(out, r)),
@@ -130,15 +131,12 @@ fn push_units_name(out: &mut Vec<u8>, units: &[u16]) {
     push_name(out, JsStr::Utf16Le(&bytes));
 }
 
-fn image_data(out: &mut Vec<u8>, image: &ImageData<'_>, version: u32) {
-    // Scripts see a colour space since Chromium 94. The version number that came closest, 21, is
-    // of Chromium 110.
-    const COLOR_SPACE_VERSION_MIN: u32 = 21;
+fn image_data(out: &mut Vec<u8>, image: &ImageData<'_>, shows_color_space: bool) {
     push(
         out,
         format_args!(",\"width\":{},\"height\":{}", image.width, image.height),
     );
-    if version >= COLOR_SPACE_VERSION_MIN {
+    if shows_color_space {
         push(
             out,
             format_args!(",\"colorSpace\":\"{}\"", image.color_space.name()),

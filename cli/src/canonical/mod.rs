@@ -4,12 +4,15 @@
 //! Everything that JSON cannot say has an object with a member `t`; every object has an `id` in the
 //! order of first visit. Long strings and bytes are given as SHA-256. The form is meant for
 //! comparison, not for reading back; `docs/format/jsonl-values.md` describes the lossless one.
-//! This module writes values; which records there are is its caller's business.
 
 mod blob;
+mod document;
 mod host;
+mod key;
 mod text;
 mod value;
 
 pub use blob::{BlobSource, Error, ExternalBlob, FileInfo, NoBlobs};
-pub use value::write_value;
+pub use document::write_document;
+pub use key::write_key;
+pub use value::{Browser, write_value};

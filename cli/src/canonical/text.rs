@@ -71,7 +71,7 @@ pub(super) fn push_string_members(out: &mut Vec<u8>, string: JsStr<'_>) {
 }
 
 /// Appends a JSON string of four hexadecimal digits per unit.
-fn push_units(out: &mut Vec<u8>, string: JsStr<'_>) {
+pub(super) fn push_units(out: &mut Vec<u8>, string: JsStr<'_>) {
     out.push(b'"');
     for unit in string.units() {
         push(out, format_args!("{unit:04x}"));

@@ -14,10 +14,38 @@ use super::text::{
     push, push_bytes, push_json_str, push_member, push_name, push_number, push_string_members,
 };
 
+/// What a page sees of a value that depends on the browser it runs in, not on the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Browser {
+    /// Whether an `ImageData` has a `colorSpace`. Chromium 83 has none, 92 has; both write version 20 of Blink's wire
+    /// format, but leave stores of schema 4 and 5.
+    pub shows_color_space: bool,
+}
+
+impl Browser {
+    /// The first schema of browsers that show colour spaces.
+    const COLOR_SPACE_SCHEMA_MIN: i64 = 5;
+
+    /// The browser that leaves stores of this schema.
+    #[must_use]
+    pub const fn of_schema(schema_version: i64) -> Self {
+        Self {
+            shows_color_space: schema_version >= Self::COLOR_SPACE_SCHEMA_MIN,
+        }
+    }
+}
+
+impl Default for Browser {
+    /// The newest.
+    fn default() -> Self {
+        Self::of_schema(i64::MAX)
+    }
+}
+
 /// Appends the canonical form of a value to `out`.
 ///
 /// ```
-/// use larder::canonical::{NoBlobs, write_value};
+/// use larder::canonical::{Browser, NoBlobs, write_value};
 /// use larder_codec::value::{Decoder, Envelope};
 ///
 /// let mut buffer = Vec::new();
@@ -25,7 +53,7 @@ use super::text::{
 /// let Envelope::Inline(payload) = envelope else { unreachable!() };
 /// let tree = Decoder::new().decode(&payload)?;
 /// let mut out = Vec::new();
-/// write_value(&mut out, &tree, &mut NoBlobs).unwrap();
+/// write_value(&mut out, &tree, &mut NoBlobs, Browser::default()).unwrap();
 /// assert_eq!(out, br#"{"t":"number","v":"1"}"#);
 /// # Ok::<(), larder_codec::Error>(())
 /// ```
@@ -36,12 +64,14 @@ pub fn write_value(
     out: &mut Vec<u8>,
     tree: &Tree<'_>,
     blobs: &mut dyn BlobSource,
+    browser: Browser,
 ) -> Result<(), Error> {
     let before = out.len();
     let mut writer = Writer {
         out,
         tree,
         blobs,
+        browser,
         ids: vec![None; tree.object_count()],
         next_id: 0,
         open: Vec::new(),
@@ -77,6 +107,7 @@ pub(super) struct Writer<'w, 't, 'a> {
     pub(super) out: &'w mut Vec<u8>,
     pub(super) tree: &'t Tree<'a>,
     pub(super) blobs: &'w mut dyn BlobSource,
+    pub(super) browser: Browser,
     /// The canonical id of each object that has been visited.
     ids: Vec<Option<u32>>,
     next_id: u32,

@@ -71,6 +71,11 @@ impl<'a> Tree<'a> {
         &self.objects[id.index()]
     }
 
+    /// All objects, in order of their ids.
+    pub fn objects(&self) -> impl Iterator<Item = &Object<'a>> {
+        self.objects.iter()
+    }
+
     /// The properties of a span of this tree. A span of another tree gives something without
     /// meaning, but never a panic.
     #[must_use]

@@ -1,0 +1,176 @@
+//! The command line: what `larder` takes. What the words mean is said here, in the help texts, and nowhere else.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Exit codes, as the help text promises them.
+pub const EXIT_HELP: &str = "Exit status:
+  0  all well
+  1  something in a store was damaged or unreadable: named on standard error with file, offset and key; the rest came out
+  2  the command line was wrong, or the output could not be written
+  3  no IndexedDB store at PATH";
+
+/// Look into Chromium's IndexedDB stores and get the data out.
+#[derive(Debug, Parser)]
+#[command(name = "larder", version, about, long_about = LONG_ABOUT, after_help = EXIT_HELP, after_long_help = MAIN_EXAMPLES, max_term_width = 100)]
+pub struct Cli {
+    /// When to colour output.
+    #[arg(long, global = true, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN")]
+    pub color: ColorWhen,
+
+    /// Show no progress, even on a terminal.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const LONG_ABOUT: &str = "\
+Look into Chromium's IndexedDB stores and get the data out.
+
+PATH may be an origin's folder (*.indexeddb.leveldb), a folder of origins (IndexedDB), a browser profile \
+(Default), a whole user-data folder, or the data folder of an Electron, WebView2 or CEF app: every store \
+below it is found. Nothing is ever written there and no lock is taken, so a store in use can be looked at.";
+
+const MAIN_EXAMPLES: &str = "\
+Examples:
+  larder ls ~/.config/chromium/Default
+  larder dump ~/.config/chromium/Default --origin https://example.com --format jsonl
+  larder dump ./https_app.example_0.indexeddb.leveldb --format canonical --output app.json
+  larder rows ./https_app.example_0.indexeddb.leveldb --hex
+
+Exit status:
+  0  all well
+  1  something in a store was damaged or unreadable: named on standard error with file, offset and key;
+     the rest came out
+  2  the command line was wrong, or the output could not be written
+  3  no IndexedDB store at PATH";
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List origins, databases, object stores and indexes with counts and sizes.
+    #[command(after_help = EXIT_HELP, after_long_help = LS_EXAMPLES)]
+    Ls(LsArgs),
+    /// Print every record.
+    #[command(after_help = EXIT_HELP, after_long_help = DUMP_EXAMPLES)]
+    Dump(DumpArgs),
+    /// Print every raw row, decoded and annotated.
+    #[command(after_help = EXIT_HELP, after_long_help = ROWS_EXAMPLES)]
+    Rows(RowsArgs),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff).
+    Man,
+}
+
+const LS_EXAMPLES: &str = "\
+Examples:
+  larder ls ~/.config/chromium/Default            every origin of a profile
+  larder ls ~/.config/Signal --json | jq .         for programs
+  larder ls --no-counts PATH                       structure only: opens nothing but metadata";
+
+const DUMP_EXAMPLES: &str = "\
+Examples:
+  larder dump PATH                                            for eyes
+  larder dump PATH --format jsonl > records.jsonl             one record a line, streaming
+  larder dump PATH --database mail --store messages --format jsonl
+  larder dump PATH --format jsonl --blobs ./blobs             also copies the blobs' contents
+  larder dump PATH --format canonical --output store.json     exactly what Chromium itself would show";
+
+const ROWS_EXAMPLES: &str = "\
+Examples:
+  larder rows PATH                    the rows that are visible
+  larder rows PATH --history          also overwritten and deleted ones
+  larder rows PATH --hex              with the bytes of key and value";
+
+/// `larder ls`.
+#[derive(Debug, Args)]
+pub struct LsArgs {
+    /// Where to look.
+    pub path: PathBuf,
+    /// Print one JSON document a line instead of text, one line a store folder.
+    #[arg(long)]
+    pub json: bool,
+    /// Do not count records and index entries (counting walks the whole store).
+    #[arg(long)]
+    pub no_counts: bool,
+    /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
+    #[arg(long, value_name = "ORIGIN")]
+    pub origin: Option<String>,
+}
+
+/// How `dump` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DumpFormat {
+    /// Canonical JSON, one document an origin: what Chromium itself would show.
+    Canonical,
+    /// One JSON object a record and line, streaming (docs/format/jsonl.md).
+    Jsonl,
+    /// For eyes.
+    Text,
+}
+
+/// `larder dump`.
+#[derive(Debug, Args)]
+pub struct DumpArgs {
+    /// Where to look.
+    pub path: PathBuf,
+    /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
+    #[arg(long, value_name = "ORIGIN")]
+    pub origin: Option<String>,
+    /// Only databases of this name.
+    #[arg(long, value_name = "NAME")]
+    pub database: Option<String>,
+    /// Only object stores of this name.
+    #[arg(long, value_name = "NAME")]
+    pub store: Option<String>,
+    /// The form of the output.
+    #[arg(long, value_enum, default_value_t = DumpFormat::Text)]
+    pub format: DumpFormat,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Copy the contents of blobs and files into this folder, which is made if it is missing.
+    #[arg(long, value_name = "DIR")]
+    pub blobs: Option<PathBuf>,
+}
+
+/// `larder rows`.
+#[derive(Debug, Args)]
+pub struct RowsArgs {
+    /// Where to look.
+    pub path: PathBuf,
+    /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
+    #[arg(long, value_name = "ORIGIN")]
+    pub origin: Option<String>,
+    /// Show the bytes of key and value too.
+    #[arg(long)]
+    pub hex: bool,
+    /// Show overwritten and deleted rows too, every version that is still in the files.
+    #[arg(long)]
+    pub history: bool,
+    /// Print one JSON object a row and line instead of text.
+    #[arg(long)]
+    pub json: bool,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}

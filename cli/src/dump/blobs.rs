@@ -1,0 +1,203 @@
+//! Copying the contents of blobs and files out of a store.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use larder_backing_store::{Store, last_modified_ms};
+use larder_codec::external_object::{BlobInfo, ExternalObject};
+use larder_codec::{DatabaseId, JsString};
+use serde::Serialize;
+
+/// Longest part of a file's own name that goes into the name of its copy, in characters.
+const NAME_SHOWN_MAX: usize = 80;
+
+/// Bytes copied at a time.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// The folder that copies go into: `DIR/<store>/<database id>/<blob number>[-<file name>]`, numbers in hex as in the
+/// store's own file names.
+#[derive(Debug)]
+pub(super) struct BlobFolder {
+    root: PathBuf,
+}
+
+/// An external object as a record's line tells of it. Field names are part of the command's contract.
+#[derive(Debug, Serialize)]
+pub(super) struct SavedObject {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<JsString>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    mime_type: Option<JsString>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<i64>,
+    #[serde(rename = "lastModified", skip_serializing_if = "Option::is_none")]
+    last_modified_ms: Option<i64>,
+    /// Where its content lies, relative to the store's blob folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blob: Option<String>,
+    /// Where its content was copied, relative to the folder given with `--blobs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl SavedObject {
+    /// Describes an external object and copies its content if there is a folder for it. What is wrong with the content
+    /// comes back as text; an error means that the copy could not be written.
+    pub(super) fn save(
+        store: &Store,
+        database_id: DatabaseId,
+        object: &ExternalObject,
+        folder: Option<&mut BlobFolder>,
+    ) -> io::Result<(Self, Option<String>)> {
+        let (kind, blob, name, modified) = match object {
+            ExternalObject::Blob(blob) => ("blob", Some(blob), None, None),
+            ExternalObject::File {
+                blob,
+                name,
+                last_modified_micros,
+            } => (
+                "file",
+                Some(blob),
+                Some(name.clone()),
+                Some(last_modified_ms(*last_modified_micros)),
+            ),
+            ExternalObject::FileSystemAccessHandle { .. } => {
+                ("fileSystemAccessHandle", None, None, None)
+            }
+        };
+        let mut saved = Self {
+            kind,
+            mime_type: blob.map(|blob| blob.mime_type.clone()),
+            size: blob.map(|blob| blob.size_bytes),
+            last_modified_ms: modified,
+            blob: None,
+            file: None,
+            error: None,
+            name,
+        };
+        let Some(blob) = blob else {
+            return Ok((saved, None));
+        };
+        let paths = store.paths();
+        let file = paths.blob_file(database_id, blob.number);
+        if blob.size_bytes > 0 {
+            saved.blob = file
+                .strip_prefix(&paths.blob)
+                .ok()
+                .map(|path| path.display().to_string());
+        }
+        let mut content = match store.open_blob(database_id, blob) {
+            Ok(content) => content,
+            Err(error) => {
+                saved.error = Some(error.to_string());
+                return Ok((saved, Some(error.to_string())));
+            }
+        };
+        if let Some(folder) = folder {
+            let name = saved.name.as_ref();
+            match folder.copy(store, database_id, blob, name, &mut content)? {
+                Ok(copied) => saved.file = Some(copied),
+                Err(problem) => {
+                    let problem = format!("{}: {problem}", file.display());
+                    saved.error = Some(problem.clone());
+                    return Ok((saved, Some(problem)));
+                }
+            }
+        }
+        Ok((saved, None))
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the person's own output folder, not part of a store; a root may write there"
+)]
+impl BlobFolder {
+    pub(super) fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+        }
+    }
+
+    /// Copies one content; the path of the copy below the root, or what is wrong with the source.
+    pub(super) fn copy(
+        &mut self,
+        store: &Store,
+        database_id: DatabaseId,
+        blob: &BlobInfo,
+        name: Option<&JsString>,
+        content: &mut dyn Read,
+    ) -> io::Result<Result<String, io::Error>> {
+        let leveldb = store
+            .paths()
+            .leveldb
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let store_name = leveldb
+            .strip_suffix(".indexeddb.leveldb")
+            .unwrap_or(&leveldb);
+        let mut file_name = format!("{:x}", blob.number.get());
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            file_name.push('-');
+            file_name.push_str(&harmless(name));
+        }
+        let relative = format!(
+            "{}/{:x}/{file_name}",
+            harmless(&store_name.into()),
+            database_id.get()
+        );
+        let target = self.root.join(&relative);
+        if let Some(dir) = target.parent() {
+            fs::create_dir_all(dir)?;
+        }
+        let mut file = fs::File::create(&target)?;
+        let mut chunk = vec![0; CHUNK_BYTES];
+        loop {
+            match content.read(&mut chunk) {
+                Ok(0) => return Ok(Ok(relative)),
+                Ok(read) => file.write_all(chunk.get(..read).unwrap_or_default())?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+    }
+}
+
+/// A name that is one plain component of a path on every system: stored names may hold separators, dots that lead
+/// upwards, and control characters.
+fn harmless(name: &JsString) -> String {
+    name.to_string_lossy()
+        .chars()
+        .take(NAME_SHOWN_MAX)
+        .map(|c| match c {
+            '.' | '-' | '_' | ' ' => c,
+            c if c.is_alphanumeric() => c,
+            _ => '_',
+        })
+        .collect::<String>()
+        .trim_matches([' ', '.'])
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_name_cannot_lead_out_of_the_folder() {
+        let cases = [
+            ("../../etc/passwd", "_.._etc_passwd"),
+            ("..", ""),
+            ("a\\b:c\u{0}.txt", "a_b_c_.txt"),
+            ("naïve 😀.txt", "naïve _.txt"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(harmless(&name.into()), expected);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `--format jsonl`: one record a line (docs/format/jsonl.md).
+
+use std::convert::Infallible;
+use std::io::{self, Write};
+
+use larder_backing_store::{DatabaseMetadata, ObjectStoreMetadata};
+use larder_codec::idb_key::KeyPart;
+use larder_codec::value::{IsoDate, JsNumber};
+use larder_codec::{JsString, RawKey};
+
+use super::blobs::BlobFolder;
+use super::records::{Record, RecordWriter, write_records};
+use crate::command::{PerStore, StoreOrigin};
+use crate::display::Hex;
+use crate::key_text::{Piece, walk};
+use crate::output::Output;
+use crate::scan::{Scan, Stop};
+
+/// The form.
+pub(super) struct Jsonl {
+    output: Output,
+    blobs: Option<BlobFolder>,
+}
+
+impl Jsonl {
+    pub(super) fn new(output: Output, blobs: Option<BlobFolder>) -> Self {
+        Self { output, blobs }
+    }
+}
+
+impl PerStore for Jsonl {
+    fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
+        let mut lines = Lines {
+            output: &mut self.output,
+            origin: &origin.shown,
+            head: Vec::new(),
+            line: Vec::new(),
+        };
+        write_records(scan, self.blobs.as_mut(), &mut lines)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.output.finish()
+    }
+}
+
+struct Lines<'o> {
+    output: &'o mut Output,
+    origin: &'o str,
+    /// What all lines of an object store begin with.
+    head: Vec<u8>,
+    line: Vec<u8>,
+}
+
+impl RecordWriter for Lines<'_> {
+    fn object_store(
+        &mut self,
+        database: &DatabaseMetadata,
+        object_store: &ObjectStoreMetadata,
+    ) -> io::Result<()> {
+        self.head.clear();
+        self.head.extend_from_slice(b"{\"origin\":");
+        serde_json::to_writer(&mut self.head, self.origin)?;
+        self.head.extend_from_slice(b",\"database\":");
+        serde_json::to_writer(&mut self.head, &database.name)?;
+        self.head.extend_from_slice(b",\"store\":");
+        serde_json::to_writer(&mut self.head, &object_store.name)?;
+        self.head.extend_from_slice(b",\"key\":");
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Record<'_>) -> io::Result<()> {
+        let line = &mut self.line;
+        line.clear();
+        line.extend_from_slice(&self.head);
+        push_key(line, record.key);
+        match &record.value {
+            Ok(value) => {
+                line.extend_from_slice(b",\"value\":");
+                serde_json::to_writer(&mut *line, value.tree)?;
+                if !value.objects.is_empty() {
+                    line.extend_from_slice(b",\"external\":");
+                    serde_json::to_writer(&mut *line, value.objects)?;
+                }
+            }
+            Err(problem) => {
+                line.extend_from_slice(b",\"error\":");
+                serde_json::to_writer(&mut *line, problem)?;
+                write!(line, ",\"raw\":\"{}\"", Hex(record.bytes))?;
+            }
+        }
+        line.extend_from_slice(b"}\n");
+        self.output.write_all(line)
+    }
+}
+
+/// Appends a key in the conventions of values.
+fn push_key(line: &mut Vec<u8>, key: RawKey<'_>) {
+    let Ok(()) = walk(key, |piece| {
+        match piece {
+            Piece::ArrayStart => line.push(b'['),
+            Piece::Separator => line.push(b','),
+            Piece::ArrayEnd => line.push(b']'),
+            Piece::Scalar(scalar) => push_scalar(line, scalar),
+        }
+        Ok::<(), Infallible>(())
+    });
+}
+
+fn push_scalar(line: &mut Vec<u8>, scalar: KeyPart<'_>) {
+    // Writing into a vector cannot fail, here and below.
+    let _ = match scalar {
+        KeyPart::Number(number)
+            if number.is_finite() && number.to_bits() != (-0.0_f64).to_bits() =>
+        {
+            write!(line, "{}", JsNumber(number))
+        }
+        KeyPart::Number(number) if number == 0.0 => write!(line, "{{\"$number\":\"-0\"}}"),
+        KeyPart::Number(number) => write!(line, "{{\"$number\":\"{}\"}}", JsNumber(number)),
+        KeyPart::Date(milliseconds) => match IsoDate::new(milliseconds) {
+            // A date key is whole milliseconds; one that is not was made by no script.
+            Some(date) if milliseconds.fract() == 0.0 => write!(line, "{{\"$date\":\"{date}\"}}"),
+            _ => write!(
+                line,
+                "{{\"$date\":{{\"$number\":\"{}\"}}}}",
+                JsNumber(milliseconds)
+            ),
+        },
+        KeyPart::String(string) => {
+            push_string(line, &string.to_js_string());
+            Ok(())
+        }
+        KeyPart::Binary(bytes) => write!(line, "{{\"$binary\":\"{}\"}}", Hex(bytes)),
+        KeyPart::Array { .. } => Ok(()),
+    };
+}
+
+fn push_string(line: &mut Vec<u8>, string: &JsString) {
+    match string.to_utf8() {
+        Some(text) => drop(serde_json::to_writer(line, &text)),
+        None => drop(write!(line, "{{\"$utf16\":\"{}\"}}", string.to_hex())),
+    }
+}

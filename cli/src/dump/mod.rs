@@ -1,0 +1,21 @@
+//! `larder dump`: every record, in one of three forms.
+
+mod blobs;
+mod canonical;
+mod jsonl;
+mod records;
+mod text;
+
+use crate::args::{DumpArgs, DumpFormat};
+use crate::command::PerStore;
+use crate::output::Output;
+
+/// The command for the form that is asked for.
+pub(crate) fn command(args: &DumpArgs, output: Output, color: bool) -> Box<dyn PerStore> {
+    let blobs = args.blobs.as_deref().map(blobs::BlobFolder::new);
+    match args.format {
+        DumpFormat::Canonical => Box::new(canonical::Canonical::new(output, blobs)),
+        DumpFormat::Jsonl => Box::new(jsonl::Jsonl::new(output, blobs)),
+        DumpFormat::Text => Box::new(text::Text::new(output, blobs, color)),
+    }
+}

@@ -1,0 +1,110 @@
+//! `--format text`: for eyes. Values are shown as in JSON Lines, shortened.
+
+use std::io::{self, Write};
+
+use larder_backing_store::{DatabaseMetadata, ObjectStoreMetadata};
+
+use super::blobs::BlobFolder;
+use super::records::{Record, RecordWriter, write_records};
+use crate::command::{PerStore, StoreOrigin};
+use crate::display::{Quoted, ShownKey};
+use crate::output::Output;
+use crate::scan::{Scan, Stop};
+use crate::style::Style;
+
+/// Longest value shown on a line, in characters.
+const VALUE_SHOWN_MAX: usize = 1000;
+
+/// The form.
+pub(super) struct Text {
+    output: Output,
+    blobs: Option<BlobFolder>,
+    style: Style,
+}
+
+impl Text {
+    pub(super) fn new(output: Output, blobs: Option<BlobFolder>, color: bool) -> Self {
+        Self {
+            output,
+            blobs,
+            style: Style::new(color),
+        }
+    }
+}
+
+impl PerStore for Text {
+    fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
+        writeln!(self.output, "{}", self.style.heading(&origin.shown))?;
+        let mut lines = Lines {
+            output: &mut self.output,
+            style: self.style,
+            value: Vec::new(),
+        };
+        write_records(scan, self.blobs.as_mut(), &mut lines)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.output.finish()
+    }
+}
+
+struct Lines<'o> {
+    output: &'o mut Output,
+    style: Style,
+    value: Vec<u8>,
+}
+
+impl RecordWriter for Lines<'_> {
+    fn object_store(
+        &mut self,
+        database: &DatabaseMetadata,
+        object_store: &ObjectStoreMetadata,
+    ) -> io::Result<()> {
+        let style = self.style;
+        let (database, object_store) = (Quoted(&database.name), Quoted(&object_store.name));
+        writeln!(
+            self.output,
+            "{} / {}",
+            style.name(database),
+            style.name(object_store)
+        )
+    }
+
+    fn record(&mut self, record: &Record<'_>) -> io::Result<()> {
+        let style = self.style;
+        write!(self.output, "  {}  ", style.key(ShownKey(record.key)))?;
+        match &record.value {
+            Ok(value) => {
+                self.value.clear();
+                serde_json::to_writer(&mut self.value, value.tree)?;
+                write_shortened(self.output, &String::from_utf8_lossy(&self.value))?;
+                writeln!(self.output)
+            }
+            Err(problem) => writeln!(
+                self.output,
+                "{} ({} bytes)",
+                style.faint(problem),
+                record.bytes.len()
+            ),
+        }
+    }
+}
+
+/// JSON escapes the C0 controls; the other characters that could drive a terminal are escaped here.
+fn write_shortened(output: &mut Output, text: &str) -> io::Result<()> {
+    let shown = text
+        .char_indices()
+        .nth(VALUE_SHOWN_MAX)
+        .map_or(text, |(end, _)| text.split_at(end).0);
+    for c in shown.chars() {
+        if crate::display::is_harmless(c) {
+            write!(output, "{c}")?;
+        } else {
+            write!(output, "\\u{{{:x}}}", u32::from(c))?;
+        }
+    }
+    if shown.len() < text.len() {
+        write!(output, "… {} bytes in all", text.len())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,369 @@
+//! `larder ls`: what is there, how much of it, how large.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use larder_backing_store::{
+    DatabaseMetadata, Direction, IndexMetadata, KEY_GENERATOR_MAX, ObjectStoreMetadata,
+};
+use larder_codec::IdbKeyPath;
+use larder_codec::JsString;
+use larder_leveldb::storage::FileSystem;
+use serde::Serialize;
+
+use crate::args::LsArgs;
+use crate::command::{PerStore, StoreOrigin};
+use crate::display::{Quoted, ShownKeyPath, Size};
+use crate::output::Output;
+use crate::scan::{Scan, Stop};
+use crate::style::Style;
+
+/// Folders below the blob folder: databases, then two hex digits.
+const BLOB_DEPTH_MAX: usize = 4;
+
+/// The command.
+pub(crate) struct Ls {
+    json: bool,
+    counts: bool,
+    output: Output,
+    style: Style,
+}
+
+/// One store as `--json` prints it. Field names are part of the command's contract.
+#[derive(Debug, Serialize)]
+struct StoreListing {
+    origin: String,
+    path: String,
+    schema_version: Option<i64>,
+    blink_version: Option<u32>,
+    v8_version: Option<u32>,
+    leveldb_bytes: u64,
+    blob_bytes: u64,
+    blob_files: u64,
+    databases: Vec<DatabaseListing>,
+}
+
+#[derive(Debug, Serialize)]
+struct DatabaseListing {
+    name: JsString,
+    version: Option<i64>,
+    object_stores: Vec<ObjectStoreListing>,
+}
+
+#[derive(Debug, Serialize)]
+struct ObjectStoreListing {
+    name: JsString,
+    key_path: KeyPathListing,
+    auto_increment: bool,
+    /// The number the key generator would give next; absent without a generator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_key: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records: Option<u64>,
+    /// Bytes of the records' keys and values as rows, before compression.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record_bytes: Option<u64>,
+    indexes: Vec<IndexListing>,
+}
+
+#[derive(Debug, Serialize)]
+struct IndexListing {
+    name: JsString,
+    key_path: KeyPathListing,
+    unique: bool,
+    multi_entry: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entries: Option<u64>,
+}
+
+/// A key path as JSON: null, a text, or a list of texts.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum KeyPathListing {
+    Null,
+    String(JsString),
+    Array(Vec<JsString>),
+}
+
+impl From<&IdbKeyPath> for KeyPathListing {
+    fn from(key_path: &IdbKeyPath) -> Self {
+        match key_path {
+            IdbKeyPath::Null => Self::Null,
+            IdbKeyPath::String(path) => Self::String(path.clone()),
+            IdbKeyPath::Array(paths) => Self::Array(paths.clone()),
+        }
+    }
+}
+
+impl Ls {
+    pub(crate) fn new(args: &LsArgs, output: Output, color: bool) -> Self {
+        Self {
+            json: args.json,
+            counts: !args.no_counts,
+            output,
+            style: Style::new(color),
+        }
+    }
+
+    fn listing(
+        &self,
+        scan: &mut Scan<'_>,
+        origin: &StoreOrigin,
+        databases: &[DatabaseMetadata],
+    ) -> Result<StoreListing, Stop> {
+        let store = scan.store;
+        let paths = store.paths();
+        let data_version = store.data_version();
+        let (leveldb_bytes, _) = scan.sizes_below(&paths.leveldb, 0);
+        let (blob_bytes, blob_files) = scan.sizes_below(&paths.blob, BLOB_DEPTH_MAX);
+        Ok(StoreListing {
+            origin: origin.shown.clone(),
+            path: paths.leveldb.display().to_string(),
+            schema_version: store.schema_version(),
+            blink_version: data_version.map(|version| version.blink),
+            v8_version: data_version.map(|version| version.v8),
+            leveldb_bytes,
+            blob_bytes,
+            blob_files,
+            databases: databases
+                .iter()
+                .map(|database| self.database(scan, database))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn database(
+        &self,
+        scan: &mut Scan<'_>,
+        database: &DatabaseMetadata,
+    ) -> Result<DatabaseListing, Stop> {
+        let object_stores = database.object_stores.iter();
+        Ok(DatabaseListing {
+            name: database.name.clone(),
+            version: database.version,
+            object_stores: object_stores
+                .map(|object_store| self.object_store(scan, database, object_store))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn object_store(
+        &self,
+        scan: &mut Scan<'_>,
+        database: &DatabaseMetadata,
+        object_store: &ObjectStoreMetadata,
+    ) -> Result<ObjectStoreListing, Stop> {
+        let mut next_key = None;
+        if object_store.auto_increment {
+            match scan.store.key_generator(database.id, object_store.id) {
+                Ok(next) => next_key = Some(next),
+                Err(error) => scan.damage(&error),
+            }
+        }
+        let mut counted = None;
+        if self.counts {
+            let (mut records, mut bytes) = (0, 0);
+            let mut cursor = scan
+                .store
+                .records(database.id, object_store.id, Direction::Next);
+            while scan.advance(|| cursor.next())? {
+                records += 1;
+                bytes += (cursor.row_key().len() + cursor.value()?.len()) as u64;
+            }
+            counted = Some((records, bytes));
+        }
+        let indexes = object_store.indexes.iter();
+        Ok(ObjectStoreListing {
+            name: object_store.name.clone(),
+            key_path: (&object_store.key_path).into(),
+            auto_increment: object_store.auto_increment,
+            next_key,
+            records: counted.map(|(records, _)| records),
+            record_bytes: counted.map(|(_, bytes)| bytes),
+            indexes: indexes
+                .map(|index| self.index(scan, database, object_store, index))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn index(
+        &self,
+        scan: &mut Scan<'_>,
+        database: &DatabaseMetadata,
+        object_store: &ObjectStoreMetadata,
+        index: &IndexMetadata,
+    ) -> Result<IndexListing, Stop> {
+        let mut entries = None;
+        if self.counts {
+            let mut cursor =
+                scan.store
+                    .index_entries(database.id, object_store.id, index.id, Direction::Next);
+            let mut count = 0;
+            while scan.advance(|| cursor.next())? {
+                count += 1;
+            }
+            entries = Some(count);
+        }
+        Ok(IndexListing {
+            name: index.name.clone(),
+            key_path: (&index.key_path).into(),
+            unique: index.unique,
+            multi_entry: index.multi_entry,
+            entries,
+        })
+    }
+
+    fn write_text(
+        &mut self,
+        listing: &StoreListing,
+        databases: &[DatabaseMetadata],
+    ) -> io::Result<()> {
+        let Self { output, style, .. } = self;
+        writeln!(output, "{}", style.heading(&listing.origin))?;
+        writeln!(output, "  path    {}", listing.path)?;
+        let (leveldb, blobs) = (Size(listing.leveldb_bytes), Size(listing.blob_bytes));
+        writeln!(
+            output,
+            "  size    {leveldb} in LevelDB, {blobs} in {}",
+            count(listing.blob_files, "blob file", "blob files")
+        )?;
+        match (
+            listing.schema_version,
+            listing.blink_version,
+            listing.v8_version,
+        ) {
+            (Some(schema), Some(blink), Some(v8)) => {
+                writeln!(
+                    output,
+                    "  format  schema {schema}, values of Blink {blink} and V8 {v8}"
+                )?;
+            }
+            (Some(schema), _, _) => writeln!(output, "  format  schema {schema}")?,
+            _ => writeln!(output, "  format  an empty store")?,
+        }
+        for (database, listed) in databases.iter().zip(&listing.databases) {
+            write!(output, "  database {}", style.name(Quoted(&database.name)))?;
+            match database.version {
+                Some(version) => writeln!(output, ", version {version}")?,
+                None => writeln!(output, ", without a version: Chromium does not show it")?,
+            }
+            for (object_store, listed) in database.object_stores.iter().zip(&listed.object_stores) {
+                write_object_store(output, *style, object_store, listed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_object_store(
+    output: &mut Output,
+    style: Style,
+    object_store: &ObjectStoreMetadata,
+    listed: &ObjectStoreListing,
+) -> io::Result<()> {
+    write!(
+        output,
+        "    object store {}",
+        style.name(Quoted(&object_store.name))
+    )?;
+    if object_store.key_path != IdbKeyPath::Null {
+        write!(
+            output,
+            ", key path {}",
+            ShownKeyPath(&object_store.key_path)
+        )?;
+    }
+    match listed.next_key {
+        Some(next) if next > KEY_GENERATOR_MAX => write!(output, ", key generator used up")?,
+        Some(next) => write!(output, ", next key {next}")?,
+        None => {}
+    }
+    if let (Some(records), Some(bytes)) = (listed.records, listed.record_bytes) {
+        write!(
+            output,
+            ": {}, {}",
+            count(records, "record", "records"),
+            Size(bytes)
+        )?;
+    }
+    writeln!(output)?;
+    for (index, listed) in object_store.indexes.iter().zip(&listed.indexes) {
+        write!(
+            output,
+            "      index {} on {}",
+            style.name(Quoted(&index.name)),
+            ShownKeyPath(&index.key_path)
+        )?;
+        write!(output, "{}", if index.unique { ", unique" } else { "" })?;
+        write!(
+            output,
+            "{}",
+            if index.multi_entry {
+                ", multi-entry"
+            } else {
+                ""
+            }
+        )?;
+        if let Some(entries) = listed.entries {
+            write!(output, ": {}", count(entries, "entry", "entries"))?;
+        }
+        writeln!(output)?;
+    }
+    Ok(())
+}
+
+fn count(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+impl PerStore for Ls {
+    fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
+        let databases = scan.databases()?;
+        let listing = self.listing(scan, origin, &databases)?;
+        if self.json {
+            serde_json::to_writer(&mut self.output, &listing).map_err(io::Error::from)?;
+            writeln!(self.output)?;
+        } else {
+            self.write_text(&listing, &databases)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.output.finish()
+    }
+}
+
+impl Scan<'_> {
+    /// Bytes in files, and number of files, down to `depth_max` folders below `dir`. Unreadable folders are reported,
+    /// a missing `dir` counts as empty.
+    fn sizes_below(&mut self, dir: &Path, depth_max: usize) -> (u64, u64) {
+        let fs: &dyn FileSystem = &**self.store.fs();
+        let (mut bytes, mut files) = (0_u64, 0);
+        let mut pending = vec![(dir.to_owned(), 0)];
+        while let Some((dir, depth)) = pending.pop() {
+            let names = match fs.list(&dir) {
+                Ok(names) => names,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => {
+                    self.report.damage(dir.display(), &error);
+                    continue;
+                }
+            };
+            for name in names {
+                let path = dir.join(name);
+                match fs.metadata(&path) {
+                    Ok(metadata) if metadata.is_dir && depth < depth_max => {
+                        pending.push((path, depth + 1))
+                    }
+                    Ok(metadata) if !metadata.is_dir => {
+                        bytes = bytes.saturating_add(metadata.len_bytes);
+                        files += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        (bytes, files)
+    }
+}

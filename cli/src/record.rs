@@ -1,0 +1,217 @@
+//! From a record's stored bytes to the value a page would see.
+
+use std::fmt;
+use std::io::{self, Read};
+
+use larder_backing_store::{ObjectStoreMetadata, Store, last_modified_ms};
+use larder_codec::external_object::{BlobInfo, ExternalObject};
+use larder_codec::value::{Decoder, Envelope, HostObject, JsStr, Object, Tree, Value};
+use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, RawKey};
+
+use crate::canonical::{BlobSource, ExternalBlob, FileInfo};
+
+/// Why a value could not be shown. The record's bytes are still there.
+#[derive(Debug)]
+pub enum ValueError {
+    /// The bytes are not a value of a known form.
+    Codec(larder_codec::Error),
+    /// What the value refers to could not be read.
+    Store(larder_backing_store::Error),
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Codec(error) => write!(f, "the value cannot be decoded: {error}"),
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ValueError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(match self {
+            Self::Codec(error) => error,
+            Self::Store(error) => error,
+        })
+    }
+}
+
+impl From<larder_codec::Error> for ValueError {
+    fn from(error: larder_codec::Error) -> Self {
+        Self::Codec(error)
+    }
+}
+
+impl From<larder_backing_store::Error> for ValueError {
+    fn from(error: larder_backing_store::Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Decodes the values of one object store; keeps its memory from record to record.
+#[derive(Debug)]
+pub struct ValueReader<'s> {
+    store: &'s Store,
+    database_id: DatabaseId,
+    object_store: &'s ObjectStoreMetadata,
+    /// The parts of the key path, little-endian, if keys must be put into values.
+    inject: Option<Vec<Vec<u8>>>,
+    decoder: Decoder,
+    buffer: Vec<u8>,
+    inner_buffer: Vec<u8>,
+}
+
+impl<'s> ValueReader<'s> {
+    /// For the values of `object_store`.
+    #[must_use]
+    pub fn new(
+        store: &'s Store,
+        database_id: DatabaseId,
+        object_store: &'s ObjectStoreMetadata,
+    ) -> Self {
+        // Generated keys are not stored inside values; whoever reads such a store puts them in.
+        let inject = match &object_store.key_path {
+            IdbKeyPath::String(path) if object_store.auto_increment && !path.is_empty() => {
+                let parts = path.units().split(|unit| *unit == u16::from(b'.'));
+                Some(
+                    parts
+                        .map(|part| part.iter().flat_map(|unit| unit.to_le_bytes()).collect())
+                        .collect(),
+                )
+            }
+            _ => None,
+        };
+        Self {
+            store,
+            database_id,
+            object_store,
+            inject,
+            decoder: Decoder::new(),
+            buffer: Vec::new(),
+            inner_buffer: Vec::new(),
+        }
+    }
+
+    /// Decodes one value and calls `use_tree` with it and the external objects that it refers to.
+    ///
+    /// # Errors
+    /// If the value, or what it refers to, cannot be read. Contents of blobs are not touched here, except of the one
+    /// that holds the value itself.
+    pub fn read<R>(
+        &mut self,
+        primary_key: RawKey<'_>,
+        bytes: &[u8],
+        use_tree: impl FnOnce(&Tree<'_>, &[ExternalObject]) -> R,
+    ) -> Result<R, ValueError> {
+        let mut objects = None;
+        let content;
+        let payload = match Envelope::peel(bytes, &mut self.buffer)? {
+            Envelope::Inline(payload) => payload,
+            Envelope::InBlob { size, index } => {
+                let mut list =
+                    external_objects(self.store, self.database_id, self.object_store, primary_key)?;
+                content = self
+                    .store
+                    .wrapped_value(self.database_id, &list, index, size)?;
+                // The blob with the value is none of the value's own.
+                list.pop();
+                objects = Some(list);
+                Envelope::peel_blob(&content, &mut self.inner_buffer)?
+            }
+        };
+        let mut tree = self.decoder.decode(&payload)?;
+        if let Some(parts) = &self.inject
+            && let IdbKey::Number(number) = primary_key.to_key()
+        {
+            let path: Vec<JsStr<'_>> = parts.iter().map(|part| JsStr::Utf16Le(part)).collect();
+            tree.inject(&path, Value::Number(number));
+        }
+        let objects = match objects {
+            Some(objects) => objects,
+            None if refers_to_external_objects(&tree) => {
+                external_objects(self.store, self.database_id, self.object_store, primary_key)?
+            }
+            None => Vec::new(),
+        };
+        let result = use_tree(&tree, &objects);
+        self.decoder.recycle(tree);
+        Ok(result)
+    }
+}
+
+fn external_objects(
+    store: &Store,
+    database_id: DatabaseId,
+    object_store: &ObjectStoreMetadata,
+    primary_key: RawKey<'_>,
+) -> Result<Vec<ExternalObject>, ValueError> {
+    Ok(store.external_objects(database_id, object_store.id, primary_key)?)
+}
+
+fn refers_to_external_objects(tree: &Tree<'_>) -> bool {
+    tree.objects().any(|object| match object {
+        Object::Host(host) => matches!(
+            **host,
+            HostObject::Blob(_)
+                | HostObject::File(_)
+                | HostObject::FileList(_)
+                | HostObject::FileSystemHandle(_)
+        ),
+        _ => false,
+    })
+}
+
+/// The external objects of one record, opened in the store's blob folder.
+#[derive(Debug)]
+pub struct StoreBlobs<'s> {
+    /// The store.
+    pub store: &'s Store,
+    /// The record's database.
+    pub database_id: DatabaseId,
+    /// The record's external objects.
+    pub objects: &'s [ExternalObject],
+}
+
+impl BlobSource for StoreBlobs<'_> {
+    fn open(&mut self, index: u32) -> io::Result<Option<ExternalBlob<'_>>> {
+        let object = usize::try_from(index)
+            .ok()
+            .and_then(|index| self.objects.get(index));
+        let (blob, file) = match object {
+            None | Some(ExternalObject::FileSystemAccessHandle { .. }) => return Ok(None),
+            Some(ExternalObject::Blob(blob)) => (blob, None),
+            Some(ExternalObject::File {
+                blob,
+                name,
+                last_modified_micros,
+            }) => {
+                let milliseconds = last_modified_ms(*last_modified_micros);
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "JavaScript has no other kind of number"
+                )]
+                let file = FileInfo {
+                    name: name.units().to_vec(),
+                    last_modified_ms: milliseconds as f64,
+                };
+                (blob, Some(file))
+            }
+        };
+        let content: Box<dyn Read> = Box::new(self.open_content(blob)?);
+        Ok(Some(ExternalBlob {
+            mime_type: blob.mime_type.units().to_vec(),
+            size: u64::try_from(blob.size_bytes).ok(),
+            file,
+            content,
+        }))
+    }
+}
+
+impl StoreBlobs<'_> {
+    fn open_content(&self, blob: &BlobInfo) -> io::Result<impl Read + 'static> {
+        self.store
+            .open_blob(self.database_id, blob)
+            .map_err(|error| io::Error::other(error.to_string()))
+    }
+}

@@ -1,0 +1,137 @@
+//! What went wrong, told on standard error, and the exit status that follows from it.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// All well.
+pub const EXIT_OK: u8 = 0;
+/// Something in a store was damaged; the rest came out.
+pub const EXIT_DAMAGE: u8 = 1;
+/// The command line was wrong, or output could not be written.
+pub const EXIT_USAGE: u8 = 2;
+/// No store there.
+pub const EXIT_NOT_A_STORE: u8 = 3;
+
+/// Problems of the same text are said once; beyond this many different ones only the number is kept, so that memory
+/// stays bounded however damaged a store is.
+const SAID_MAX: usize = 10_000;
+
+/// Collects problems and tells them as they come.
+pub struct Report {
+    sink: Box<dyn Write>,
+    said: HashSet<String>,
+    unsaid: u64,
+    damaged: bool,
+}
+
+impl Report {
+    /// A report on standard error.
+    #[must_use]
+    pub fn on_stderr() -> Self {
+        Self::new(Box::new(io::stderr()))
+    }
+
+    /// A report on any sink.
+    #[must_use]
+    pub fn new(sink: Box<dyn Write>) -> Self {
+        Self {
+            sink,
+            said: HashSet::new(),
+            unsaid: 0,
+            damaged: false,
+        }
+    }
+
+    /// Something is damaged or unreadable: exit status 1.
+    pub fn damage(&mut self, place: impl Display, problem: impl Display) {
+        self.damaged = true;
+        self.say("damaged", format!("{place}: {problem}"));
+    }
+
+    /// Worth knowing, but nothing is wrong.
+    pub fn note(&mut self, place: impl Display, note: impl Display) {
+        self.say("note", format!("{place}: {note}"));
+    }
+
+    fn say(&mut self, kind: &str, text: String) {
+        if self.said.len() >= SAID_MAX {
+            self.unsaid += 1;
+            return;
+        }
+        if !self.said.contains(&text) {
+            // Nothing better can be done if standard error is gone.
+            let _ = writeln!(self.sink, "larder: {kind}: {text}");
+            self.said.insert(text);
+        }
+    }
+
+    /// Whether damage was reported.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged
+    }
+
+    /// The exit status that follows from what was reported.
+    pub fn exit_status(&mut self) -> ExitCode {
+        if self.unsaid > 0 {
+            let _ = writeln!(self.sink, "larder: and {} more problems", self.unsaid);
+        }
+        ExitCode::from(if self.damaged { EXIT_DAMAGE } else { EXIT_OK })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Sink(Rc<RefCell<Vec<u8>>>);
+
+    impl Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Sink {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.borrow().clone()).unwrap()
+        }
+    }
+
+    #[test]
+    fn the_same_problem_is_told_once_and_makes_the_status_one() {
+        let sink = Sink::default();
+        let mut report = Report::new(Box::new(sink.clone()));
+        report.note("a", "torn tail");
+        assert!(!report.is_damaged());
+        report.damage("b", "bad checksum");
+        report.damage("b", "bad checksum");
+        assert!(report.is_damaged());
+        assert_eq!(
+            sink.text(),
+            "larder: note: a: torn tail\nlarder: damaged: b: bad checksum\n"
+        );
+    }
+
+    #[test]
+    fn beyond_the_limit_problems_are_only_counted() {
+        let sink = Sink::default();
+        let mut report = Report::new(Box::new(sink.clone()));
+        for n in 0..SAID_MAX + 7 {
+            report.damage("row", n);
+        }
+        let _ = report.exit_status();
+        let text = sink.text();
+        assert!(text.ends_with("larder: and 7 more problems\n"));
+        assert_eq!(text.lines().count(), SAID_MAX + 1);
+    }
+}

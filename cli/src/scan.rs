@@ -1,0 +1,130 @@
+//! One store on its way through a command: what is asked of it, and where problems go.
+
+use std::fmt;
+use std::io;
+
+use larder_backing_store::{DatabaseMetadata, Error, ErrorKind, ObjectStoreMetadata, Store};
+use larder_codec::{JsString, RawKey};
+
+use crate::display::{Quoted, ShownKey};
+use crate::progress::Progress;
+use crate::report::Report;
+
+/// Why a command cannot go on with a store.
+#[derive(Debug)]
+pub enum Stop {
+    /// The output is gone: the whole command ends.
+    Output(io::Error),
+    /// The store cannot be read on.
+    Store(Error),
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Output(error) => write!(f, "output: {error}"),
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Stop {}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Which databases and object stores are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Only databases of this name.
+    pub database: Option<JsString>,
+    /// Only object stores of this name.
+    pub object_store: Option<JsString>,
+}
+
+/// A store being read by a command.
+pub struct Scan<'a> {
+    /// The store.
+    pub store: &'a Store,
+    /// What is wanted of it.
+    pub selection: &'a Selection,
+    /// Where problems go.
+    pub report: &'a mut Report,
+    /// What has been read.
+    pub progress: &'a mut Progress,
+    /// The name under which problems are told.
+    pub place: String,
+}
+
+impl Scan<'_> {
+    /// The databases that are wanted. Metadata rows that could not be read are reported.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn databases(&mut self) -> Result<Vec<DatabaseMetadata>, Stop> {
+        let mut problems = Vec::new();
+        let mut databases = self.store.databases(&mut problems)?;
+        for problem in &problems {
+            self.damage(problem);
+        }
+        if let Some(name) = &self.selection.database {
+            databases.retain(|database| database.name == *name);
+        }
+        Ok(databases)
+    }
+
+    /// The object stores of a database that are wanted.
+    pub fn object_stores<'d>(
+        &self,
+        database: &'d DatabaseMetadata,
+    ) -> impl Iterator<Item = &'d ObjectStoreMetadata> + use<'d> {
+        let wanted = self.selection.object_store.clone();
+        database
+            .object_stores
+            .iter()
+            .filter(move |store| wanted.as_ref().is_none_or(|name| store.name == *name))
+    }
+
+    /// Moves a cursor on. Rows that cannot be read are reported and passed over.
+    ///
+    /// # Errors
+    /// If the store cannot be read on.
+    pub fn advance(&mut self, mut next: impl FnMut() -> Result<bool, Error>) -> Result<bool, Stop> {
+        loop {
+            match next() {
+                Ok(more) => {
+                    self.progress.tick();
+                    return Ok(more);
+                }
+                Err(error) if error.kind() == ErrorKind::Corruption => self.damage(&error),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Reports a damaged row.
+    pub fn damage(&mut self, error: &Error) {
+        self.report.damage(&self.place, error);
+    }
+
+    /// Reports a value that cannot be read.
+    pub fn value_damage(
+        &mut self,
+        database: &DatabaseMetadata,
+        object_store: &ObjectStoreMetadata,
+        key: RawKey<'_>,
+        problem: &str,
+    ) {
+        let place = format!(
+            "{}: database {}, object store {}, key {}",
+            self.place,
+            Quoted(&database.name),
+            Quoted(&object_store.name),
+            ShownKey(key)
+        );
+        self.report.damage(place, problem);
+    }
+}
