@@ -1,0 +1,27 @@
+//! Laws of values.
+
+use larder_codec::value::{Decoder, Envelope};
+
+/// Any bytes decode or err, twice the same, and whatever decodes is written as JSON that parsers take.
+pub fn value_decoding(data: &[u8]) {
+    let (mut buffer, mut buffer_again) = (Vec::new(), Vec::new());
+    let peeled = Envelope::peel(data, &mut buffer);
+    assert_eq!(peeled, Envelope::peel(data, &mut buffer_again), "peeling twice");
+    let Ok(Envelope::Inline(payload)) = peeled else { return };
+    let mut decoder = Decoder::new();
+    match decoder.decode(&payload) {
+        Err(error) => {
+            assert!(error.offset() <= payload.bytes().len(), "{error}");
+            assert_eq!(Decoder::new().decode(&payload).err(), Some(error), "a used decoder errs alike");
+        }
+        Ok(tree) => {
+            let json = serde_json::to_string(&tree).expect("every value is JSON");
+            // The default limit of 128 levels is what many parsers have.
+            let parsed: Result<serde_json::Value, _> = serde_json::from_str(&json);
+            assert!(parsed.is_ok(), "{:?} in {json}", parsed.err());
+            decoder.recycle(tree);
+            let again = decoder.decode(&payload).expect("it decoded before");
+            assert_eq!(serde_json::to_string(&again).ok(), Some(json), "decoding twice");
+        }
+    }
+}
