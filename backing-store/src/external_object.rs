@@ -20,6 +20,9 @@ const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
 /// file's.
 const SCHEMA_WITHOUT_FILE_INFO: i64 = 3;
 
+/// The newest version of Blink's wire format in such stores.
+const BLINK_WITHOUT_FILE_INFO: u32 = 19;
+
 impl Store {
     /// The external objects of a record, in the order in which its value refers to them; none if there is no row.
     ///
@@ -45,18 +48,34 @@ impl Store {
         let Some(row) = self.view().get(&key)? else {
             return Ok(Vec::new());
         };
-        let bad = |error| Error::row(&key, "external objects", error);
-        if self
-            .schema_version()
-            .is_some_and(|version| version <= SCHEMA_WITHOUT_FILE_INFO)
-        {
-            let objects = schema_3::decode_all(&row).map_err(bad)?;
-            return Ok(objects
-                .into_iter()
-                .map(|object| self.migrated(database_id, object))
-                .collect());
+        let today = decode_all(&row);
+        let schema_3 = schema_3::decode_all(&row).map(|objects| {
+            let migrate = |object| self.migrated(database_id, object);
+            objects.into_iter().map(migrate).collect::<Vec<_>>()
+        });
+        let objects = match (self.lacks_file_info(), today, schema_3) {
+            (Some(true), _, schema_3) => schema_3,
+            (Some(false), today, _) | (None, today, Err(_)) => today,
+            (None, Err(_), schema_3) => schema_3,
+            (None, Ok(today), Ok(schema_3)) if today == schema_3 => Ok(today),
+            (None, Ok(_), Ok(_)) => {
+                let what =
+                    "external objects of unknown form: the rows that tell the store's age are lost";
+                return Err(Error::inconsistent(&key, what));
+            }
+        };
+        objects.map_err(|error| Error::row(&key, "external objects", error))
+    }
+
+    /// Whether file entries have the form of schema 3; `None` if that cannot be known. Where the schema row is lost, the
+    /// data version tells the age: Chromium 65 writes schema 3 and version 18 of Blink's wire format, Chromium 75 schema
+    /// 3 and version 19, Chromium 83 schema 4 and version 20.
+    fn lacks_file_info(&self) -> Option<bool> {
+        match (self.schema_version(), self.data_version()) {
+            (Some(schema), _) => Some(schema <= SCHEMA_WITHOUT_FILE_INFO),
+            (None, Some(version)) => Some(version.blink <= BLINK_WITHOUT_FILE_INFO),
+            (None, None) => None,
         }
-        decode_all(&row).map_err(bad)
     }
 
     fn migrated(&self, database_id: DatabaseId, object: Schema3Object) -> ExternalObject {

@@ -440,6 +440,19 @@ impl Opening<'_> {
             damage.outdated_possible = true;
             self.core.damage.report(damage);
         }
+        // Whoever opens a store for writing leaves at least one log, and a MANIFEST need not name it.
+        if first == 0 && manifest.is_complete() && names.logs.is_empty() {
+            if !self.is_last_attempt {
+                return Ok(None);
+            }
+            let what = "there is no log beside the MANIFEST: what was written last is lost";
+            if self.is_strict() {
+                return Err(Error::corruption(&*manifest.name, None, what));
+            }
+            let mut damage = Damage::new(&*manifest.name, None, DamageKind::Missing, what);
+            damage.outdated_possible = true;
+            self.core.damage.report(damage);
+        }
         for number in names.logs.iter().filter(|number| is_live(number)) {
             let name = FileName::Log(*number).to_string();
             match self.core.fs.open_random(&self.core.dir.join(&name)) {

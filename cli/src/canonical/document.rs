@@ -153,9 +153,7 @@ fn write_records(
 ) -> Result<Vec<Vec<u8>>, Stop> {
     let store = scan.store;
     let mut reader = ValueReader::new(store, database.id, object_store);
-    let browser = store
-        .schema_version()
-        .map_or_else(Browser::default, Browser::of_schema);
+    let browser = Browser::of_schema(store.schema_version());
     let mut keys = Vec::new();
     let mut text = Vec::new();
     let mut records = store.records(database.id, object_store.id, Direction::Next);

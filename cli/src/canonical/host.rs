@@ -64,7 +64,7 @@ pub(super) fn write(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) -> R
 /// Host objects whose bytes are all in the value.
 fn without_content(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) {
     let version = writer.tree.versions().blink;
-    let shows_color_space = writer.browser.shows_color_space;
+    let shows_color_space = writer.browser.shows_color_space(writer.tree.versions());
     let out = &mut *writer.out;
     match host {
         HostObject::FileSystemHandle(handle) => {

@@ -4,8 +4,8 @@
 //! in [`host`](super::host).
 
 use larder_codec::value::{
-    ArrayBuffer, BufferKind, ErrorObject, Object, ObjectId, Property, Slot, Tree, Value, View,
-    ViewKind,
+    ArrayBuffer, BufferKind, ErrorObject, Object, ObjectId, Property, Slot, Tree, Value, Versions,
+    View, ViewKind,
 };
 
 use super::blob::{BlobSource, Error};
@@ -15,30 +15,31 @@ use super::text::{
 };
 
 /// What a page sees of a value that depends on the browser it runs in, not on the value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Browser {
-    /// Whether an `ImageData` has a `colorSpace`. Chromium 83 has none, 92 has; both write version 20 of Blink's wire
-    /// format, but leave stores of schema 4 and 5.
-    pub shows_color_space: bool,
+    /// Whether an `ImageData` has a `colorSpace`; `None` if all that is known of the browser is what it wrote.
+    pub shows_color_space: Option<bool>,
 }
 
 impl Browser {
-    /// The first schema of browsers that show colour spaces.
+    /// The first schema of browsers that show colour spaces: Chromium 83 (schema 4) shows none, 92 (schema 5) does. Both
+    /// write version 20 of Blink's wire format.
     const COLOR_SPACE_SCHEMA_MIN: i64 = 5;
+    /// The first version of Blink's wire format that only such browsers write.
+    const COLOR_SPACE_BLINK_MIN: u32 = 21;
 
     /// The browser that leaves stores of this schema.
     #[must_use]
-    pub const fn of_schema(schema_version: i64) -> Self {
+    pub fn of_schema(schema_version: Option<i64>) -> Self {
         Self {
-            shows_color_space: schema_version >= Self::COLOR_SPACE_SCHEMA_MIN,
+            shows_color_space: schema_version
+                .map(|version| version >= Self::COLOR_SPACE_SCHEMA_MIN),
         }
     }
-}
 
-impl Default for Browser {
-    /// The newest.
-    fn default() -> Self {
-        Self::of_schema(i64::MAX)
+    pub(super) fn shows_color_space(self, versions: Versions) -> bool {
+        self.shows_color_space
+            .unwrap_or(versions.blink >= Self::COLOR_SPACE_BLINK_MIN)
     }
 }
 
