@@ -183,11 +183,12 @@ impl ViewIter {
     }
 
     fn step_base(&mut self, forward: bool) -> Result<()> {
-        Ok(if forward {
-            self.base.next()?
+        if forward {
+            self.base.next()?;
         } else {
-            self.base.prev()?
-        })
+            self.base.prev()?;
+        }
+        Ok(())
     }
 
     /// Moves both sides on to rows that show and makes the nearer one current.

@@ -25,6 +25,7 @@ mod measure;
 
 use std::path::{Path, PathBuf};
 
+use larder_backing_store::StorePaths;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 use measure::Measured;
 
@@ -46,6 +47,9 @@ fn main() {
                 .path()
                 .join("http_127.0.0.1_8000.indexeddb.leveldb");
             let records = generate::generate(&fs, &store, megabytes << 20).expect("the store");
+            // dfindexeddb insists on it.
+            fs.create_dir(&StorePaths::of_leveldb(&store).blob)
+                .expect("the blob folder");
             println!("generated {records} records");
             store
         },

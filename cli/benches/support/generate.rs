@@ -27,7 +27,7 @@ const LEVEL: usize = 3;
 const FIRST_TABLE: u64 = 10;
 
 /// Writes a store of about `bytes` bytes into `leveldb`, whose parent is there. Returns the number of records.
-pub fn generate(fs: &dyn FileSystem, leveldb: &Path, bytes: u64) -> io::Result<u64> {
+pub(crate) fn generate(fs: &dyn FileSystem, leveldb: &Path, bytes: u64) -> io::Result<u64> {
     fs.create_dir(leveldb)?;
     let mut tables = Tables::new(fs, leveldb);
     metadata(&mut tables)?;
@@ -222,7 +222,7 @@ fn contact(n: u64, out: &mut Vec<u8>) {
     out.push(b'D');
     out.extend_from_slice(&(1.6e12 + n as f64 * 1000.0).to_le_bytes());
     string("read", out);
-    out.push(if n % 3 == 0 { b'T' } else { b'F' });
+    out.push(if n.is_multiple_of(3) { b'T' } else { b'F' });
     string("tags", out);
     out.extend_from_slice(b"A\x03");
     for tag in 0..3 {

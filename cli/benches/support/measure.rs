@@ -10,23 +10,23 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
 /// The argument that makes this benchmark measure one command and print three numbers.
-pub const MEASURE: &str = "--measure-one";
+pub(crate) const MEASURE: &str = "--measure-one";
 
 /// What a command took.
 #[derive(Debug, Clone, Copy)]
-pub struct Measured {
+pub(crate) struct Measured {
     /// Wall clock.
-    pub wall: Duration,
+    pub(crate) wall: Duration,
     /// User and system time.
-    pub cpu: Duration,
+    pub(crate) cpu: Duration,
     /// The most memory that was resident at once, in bytes.
-    pub peak_bytes: u64,
+    pub(crate) peak_bytes: u64,
     /// Whether it exited with status 0.
-    pub ok: bool,
+    pub(crate) ok: bool,
 }
 
 /// Runs a command; its output is thrown away.
-pub fn run(command: &[String]) -> Measured {
+pub(crate) fn run(command: &[String]) -> Measured {
     let this = std::env::current_exe().expect("the benchmark itself");
     let output = Command::new(this)
         .arg(MEASURE)
@@ -52,7 +52,7 @@ pub fn run(command: &[String]) -> Measured {
 
 /// The other end of [`run`].
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
-pub fn measure_one(command: &[String]) {
+pub(crate) fn measure_one(command: &[String]) {
     let start = Instant::now();
     let status = Command::new(&command[0])
         .args(&command[1..])

@@ -115,7 +115,7 @@ fn push_scalar(line: &mut Vec<u8>, scalar: KeyPart<'_>) {
         {
             write!(line, "{}", JsNumber(number))
         }
-        KeyPart::Number(number) if number == 0.0 => write!(line, "{{\"$number\":\"-0\"}}"),
+        KeyPart::Number(-0.0) => write!(line, "{{\"$number\":\"-0\"}}"),
         KeyPart::Number(number) => write!(line, "{{\"$number\":\"{}\"}}", JsNumber(number)),
         KeyPart::Date(milliseconds) => match IsoDate::new(milliseconds) {
             // A date key is whole milliseconds; one that is not was made by no script.

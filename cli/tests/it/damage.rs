@@ -1,16 +1,14 @@
 //! Damaged stores: whatever byte is flipped and wherever a file is cut, the command never panics, never shows wrong data
 //! as if they were right, names the damage, and shows the rest.
 
-mod support;
-
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use crate::support::{comparable, dump_canonical, stderr, with_large_stack};
 use larder_fixtures::OpenFixture;
 use serde_json::Value;
-use support::{comparable, dump_canonical, stderr, with_large_stack};
 
 /// Places tried in each file, spread evenly, besides the first and last bytes.
 const PLACES: usize = 24;

@@ -1,7 +1,5 @@
 //! Values that Chromium 64 to 156 wrote, in canonical JSON, equal what the same Chromium said.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use larder::canonical::{Browser, NoBlobs, write_value};
 use larder_codec::value::{Decoder, Envelope};
 use serde::Deserialize as _;
@@ -37,7 +35,7 @@ fn strip(json: &mut Value) {
 fn canonical_json_equals_what_chromium_read_back() {
     let mut decoder = Decoder::new();
     let mut count = 0;
-    let vectors = include_str!("../../codec/tests/data/chromium-values.tsv");
+    let vectors = include_str!("../../../codec/tests/data/chromium-values.tsv");
     for line in vectors.lines().filter(|line| !line.starts_with('#')) {
         let fields: Vec<_> = line.split('\t').collect();
         let [producer, name, hex, expected] = fields[..] else {

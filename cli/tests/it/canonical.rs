@@ -1,9 +1,7 @@
 //! The golden stores, dumped, are what the browsers that wrote them said.
 
-mod support;
-
+use crate::support::{comparable, dump_canonical, first_difference, stderr, with_large_stack};
 use larder_fixtures::Fixture;
-use support::{comparable, dump_canonical, first_difference, stderr, with_large_stack};
 
 fn check(fixture: &Fixture) -> Result<(), String> {
     let store = fixture.copy();

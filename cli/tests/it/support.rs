@@ -1,5 +1,4 @@
 //! Running the command in tests, and comparing canonical documents.
-#![expect(dead_code, reason = "each test file uses a part of it")]
 
 use std::path::Path;
 use std::process::{Command, Output};
