@@ -146,7 +146,7 @@ fn metadata(tables: &mut Tables<'_>) -> io::Result<()> {
         bytes
     };
     let mut data_version = Vec::new();
-    DataVersion { v8: 16, blink: 21 }.encode(&mut data_version);
+    DataVersion { v8: 15, blink: 21 }.encode(&mut data_version);
     let origin = "http_127.0.0.1_8000@1".into();
     let name_row = GlobalKey::DatabaseName {
         origin,
@@ -184,7 +184,7 @@ const WORDS: [&str; 32] = [
     "music", "concert", "family", "friend", "morning",
 ];
 
-/// A value of about one kilobyte, as Chromium 156 serialises it.
+/// A value of about one kilobyte, as Chromium 110 to 143 serialise it (dfindexeddb does not know the version after it).
 fn contact(n: u64, out: &mut Vec<u8>) {
     let mut state = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut random = |below: u64| {
@@ -201,7 +201,7 @@ fn contact(n: u64, out: &mut Vec<u8>) {
         }
         text
     };
-    out.extend_from_slice(b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x10o");
+    out.extend_from_slice(b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0fo");
     let fields = [
         ("name", text(3)),
         ("subject", text(8)),

@@ -1,8 +1,6 @@
 //! Tests of the command as a whole: one program, so that helpers are shared and linked once.
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "tests stop on trouble, say what they tried, and prepare real files"
 )]

@@ -28,11 +28,6 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Standard output as text.
-pub(crate) fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
 /// Runs a test on a thread whose stack is deep enough to walk values that nest hundreds of levels.
 pub(crate) fn with_large_stack<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static) -> R {
     let thread = std::thread::Builder::new()
