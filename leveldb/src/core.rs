@@ -8,7 +8,7 @@ use crate::internal_key::InternalOrder;
 use crate::storage::FileSystem;
 use crate::table::Table;
 use crate::version::TableFile;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,9 +47,8 @@ pub(crate) struct OpenTables {
 
 #[derive(Debug, Default)]
 struct OpenState {
+    /// By number, with the time of last use.
     tables: HashMap<u64, (Arc<Table>, u64)>,
-    /// By time of last use.
-    used: BTreeMap<u64, u64>,
     clock: u64,
 }
 
@@ -67,27 +66,27 @@ impl OpenTables {
 
     fn get(&self, number: u64) -> Option<Arc<Table>> {
         let state = &mut *self.state();
-        let (table, used) = state.tables.get_mut(&number)?;
-        state.used.remove(used);
         state.clock += 1;
+        let (table, used) = state.tables.get_mut(&number)?;
         *used = state.clock;
-        state.used.insert(state.clock, number);
         Some(table.clone())
     }
 
     fn insert(&self, table: Arc<Table>) {
         let state = &mut *self.state();
-        while state.tables.len() >= self.open_max {
-            let Some((_, oldest)) = state.used.pop_first() else {
-                break;
-            };
-            state.tables.remove(&oldest);
+        if state.tables.len() >= self.open_max {
+            // A walk over some hundred entries is little beside opening a file.
+            let oldest = state
+                .tables
+                .iter()
+                .min_by_key(|(_, (_, used))| *used)
+                .map(|(&number, _)| number);
+            if let Some(oldest) = oldest {
+                state.tables.remove(&oldest);
+            }
         }
         state.clock += 1;
-        state.used.insert(state.clock, table.number);
-        if let Some((_, used)) = state.tables.insert(table.number, (table, state.clock)) {
-            state.used.remove(&used);
-        }
+        state.tables.insert(table.number, (table, state.clock));
     }
 
     fn is_full(&self) -> bool {

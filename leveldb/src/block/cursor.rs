@@ -11,7 +11,8 @@ use std::sync::Arc;
 /// The unpacked bytes of a block: a part of a shared buffer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BlockBytes {
-    buffer: Arc<Vec<u8>>,
+    /// `None` is empty, and takes no memory.
+    buffer: Option<Arc<Vec<u8>>>,
     start: usize,
     end: usize,
 }
@@ -20,7 +21,7 @@ impl BlockBytes {
     pub(crate) fn whole(buffer: Arc<Vec<u8>>) -> BlockBytes {
         let end = buffer.len();
         BlockBytes {
-            buffer,
+            buffer: Some(buffer),
             start: 0,
             end,
         }
@@ -30,14 +31,14 @@ impl BlockBytes {
     pub(crate) fn part(buffer: Arc<Vec<u8>>, start: usize, end: usize) -> BlockBytes {
         let end = end.min(buffer.len());
         BlockBytes {
-            buffer,
+            buffer: Some(buffer),
             start: start.min(end),
             end,
         }
     }
 
     /// Gives back the buffer.
-    pub(crate) fn into_buffer(self) -> Arc<Vec<u8>> {
+    pub(crate) fn into_buffer(self) -> Option<Arc<Vec<u8>>> {
         self.buffer
     }
 }
@@ -47,7 +48,10 @@ impl Deref for BlockBytes {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        &self.buffer[self.start..self.end]
+        match &self.buffer {
+            Some(buffer) => &buffer[self.start..self.end],
+            None => &[],
+        }
     }
 }
 
@@ -190,7 +194,10 @@ impl BlockCursor {
             Some(i) => self.interval.entries[i].0.value,
         };
         let base = self.block.start;
-        BlockBytes::part(self.block.buffer.clone(), base + start, base + end)
+        match &self.block.buffer {
+            Some(buffer) => BlockBytes::part(buffer.clone(), base + start, base + end),
+            None => BlockBytes::default(),
+        }
     }
 
     fn restart(&self, i: usize) -> Step<usize> {

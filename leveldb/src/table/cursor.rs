@@ -1,6 +1,6 @@
 //! Moves over a table in both directions.
 //!
-//! Blocks reached by seeking go through the block cache. Blocks reached by stepping are read ahead, several with one read,
+//! Blocks reached by seeking, and a few after that, go through the block cache. In a scan they are read ahead, several with one read,
 //! and unpacked into a buffer that is used again, so that a scan neither allocates for each block nor empties the cache.
 //! Damaged blocks are left out (with [`OnDamage::Skip`]) after their key range was written down.
 
@@ -16,8 +16,21 @@ use crate::internal_key;
 use crate::version::TableFile;
 use std::sync::Arc;
 
+/// After so many steps from block to block it is a scan.
+const SCAN_STEPS: u32 = 4;
+/// How much is read ahead at first, and at most.
 const READ_AHEAD_MIN: usize = 16 << 10;
 const READ_AHEAD_MAX: usize = 128 << 10;
+
+impl ReadAhead {
+    /// How much to read; zero for one block only.
+    fn window(&self) -> usize {
+        match self.steps.checked_sub(SCAN_STEPS) {
+            None => 0,
+            Some(beyond) => (READ_AHEAD_MIN << beyond.min(8)).min(READ_AHEAD_MAX),
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
@@ -28,10 +41,10 @@ enum Direction {
 /// Bytes of the file that were read in one go.
 #[derive(Debug, Default)]
 struct ReadAhead {
-    bytes: Arc<Vec<u8>>,
+    bytes: Option<Arc<Vec<u8>>>,
     start: u64,
-    /// How much is read next time; zero until a second block in a row is wanted.
-    window: usize,
+    /// How many blocks were reached by stepping, since the last seek.
+    steps: u32,
 }
 
 /// A position in a table: on an entry, or on none.
@@ -44,7 +57,7 @@ pub(crate) struct TableCursor {
     data: BlockCursor,
     ahead: ReadAhead,
     /// An unpacking buffer that waits while blocks are used as they were read.
-    spare: Arc<Vec<u8>>,
+    spare: Option<Arc<Vec<u8>>>,
 }
 
 fn structure(fault: BlockFault) -> Fault {
@@ -61,7 +74,7 @@ impl TableCursor {
             index: BlockCursor::default(),
             data: BlockCursor::default(),
             ahead: ReadAhead::default(),
-            spare: Arc::default(),
+            spare: None,
         };
         cursor.load_index()?;
         Ok(cursor)
@@ -73,10 +86,9 @@ impl TableCursor {
         self.table = self.core.table(&meta)?;
         self.meta = meta;
         self.ahead.start = 0;
-        if let Some(bytes) = Arc::get_mut(&mut self.ahead.bytes) {
-            bytes.clear();
-        } else {
-            self.ahead.bytes = Arc::default();
+        match self.ahead.bytes.as_mut().and_then(Arc::get_mut) {
+            Some(bytes) => bytes.clear(),
+            None => self.ahead.bytes = None,
         }
         self.load_index()
     }
@@ -199,13 +211,9 @@ impl TableCursor {
         if let Err(fault) = self.check_entry(step) {
             self.block_damaged(fault)?;
         }
-        self.grow_window();
+        self.ahead.steps = self.ahead.steps.saturating_add(1);
         self.step_index(direction)?;
         self.enter(direction, None)
-    }
-
-    fn grow_window(&mut self) {
-        self.ahead.window = (self.ahead.window * 2).clamp(READ_AHEAD_MIN, READ_AHEAD_MAX);
     }
 
     fn step_index(&mut self, direction: Direction) -> Result<()> {
@@ -239,7 +247,7 @@ impl TableCursor {
     /// (before) it that has one.
     fn enter(&mut self, direction: Direction, mut target: Option<&[u8]>) -> Result<()> {
         if target.is_some() {
-            self.ahead.window = 0;
+            self.ahead.steps = 0;
         }
         while self.index.valid() {
             match self.enter_block(direction, target) {
@@ -277,16 +285,18 @@ impl TableCursor {
     }
 
     fn keep_spare(&mut self, block: BlockBytes) {
-        let mut buffer = block.into_buffer();
-        if Arc::get_mut(&mut buffer).is_some_and(|buffer| buffer.capacity() > self.spare.capacity())
-        {
-            self.spare = buffer;
+        let Some(mut buffer) = block.into_buffer() else {
+            return;
+        };
+        let capacity = self.spare.as_ref().map_or(0, |spare| spare.capacity());
+        if Arc::get_mut(&mut buffer).is_some_and(|buffer| buffer.capacity() > capacity) {
+            self.spare = Some(buffer);
         }
     }
 
     /// The block's bytes: from the cache; after a seek read and put there; on a scan read ahead.
     fn block(&mut self, handle: BlockHandle, direction: Direction) -> Result<BlockBytes, Fault> {
-        if self.ahead.window == 0 {
+        if self.ahead.window() == 0 {
             return self
                 .table
                 .cached_block(&self.core, handle)
@@ -301,15 +311,14 @@ impl TableCursor {
         self.read_ahead(handle.offset, end, direction)?;
         let from = (handle.offset - self.ahead.start) as usize;
         let to = (end - self.ahead.start) as usize;
-        let (compression, block) = verify(self.ahead.bytes.get(from..to).unwrap_or_default())?;
+        let Some(ahead) = &self.ahead.bytes else {
+            return Ok(BlockBytes::default());
+        };
+        let (compression, block) = verify(ahead.get(from..to).unwrap_or_default())?;
         if compression == Compression::None {
-            return Ok(BlockBytes::part(
-                self.ahead.bytes.clone(),
-                from,
-                from + block.len(),
-            ));
+            return Ok(BlockBytes::part(ahead.clone(), from, from + block.len()));
         }
-        let mut buffer = std::mem::take(&mut self.spare);
+        let mut buffer = self.spare.take().unwrap_or_default();
         if Arc::get_mut(&mut buffer).is_none() {
             buffer = Arc::default();
         }
@@ -322,42 +331,38 @@ impl TableCursor {
 
     /// Sees to it that `start..end` of the file is in the buffer.
     fn read_ahead(&mut self, start: u64, end: u64, direction: Direction) -> Result<(), Fault> {
+        let window = self.ahead.window() as u64;
         let ahead = &mut self.ahead;
-        if start >= ahead.start && end <= ahead.start + ahead.bytes.len() as u64 {
+        let len = ahead.bytes.as_ref().map_or(0, |bytes| bytes.len());
+        if start >= ahead.start && end <= ahead.start + len as u64 {
             return Ok(());
         }
-        let wanted = (start, end);
-        let (start, end) = match direction {
-            Direction::Forward => (
-                start,
-                end.max((start + ahead.window as u64).min(self.table.len())),
-            ),
-            Direction::Backward => (start.min(end.saturating_sub(ahead.window as u64)), end),
+        let (from, to) = match direction {
+            Direction::Forward => (start, end.max((start + window).min(self.table.len()))),
+            Direction::Backward => (start.min(end.saturating_sub(window)), end),
         };
-        if Arc::get_mut(&mut ahead.bytes).is_none() {
-            ahead.bytes = Arc::default();
+        let mut buffer = ahead.bytes.take().unwrap_or_default();
+        if Arc::get_mut(&mut buffer).is_none() {
+            buffer = Arc::default();
         }
-        ahead.start = start;
-        let Some(bytes) = Arc::get_mut(&mut ahead.bytes) else {
+        let Some(bytes) = Arc::get_mut(&mut buffer) else {
             return Ok(());
         };
-        let len = (end - start) as usize;
+        let len = (to - from) as usize;
         // A huge block before must not be held for ever.
         if bytes.capacity() > 2 * len.max(READ_AHEAD_MAX) {
             *bytes = Vec::new();
         }
         bytes.resize(len, 0);
-        if self.table.read_exact(start, bytes).is_ok() {
-            return Ok(());
+        ahead.start = from;
+        if self.table.read_exact(from, bytes).is_err() {
+            // Something near it cannot be read; that need not be this block's misfortune.
+            ahead.start = start;
+            bytes.resize((end - start) as usize, 0);
+            self.table.read_exact(start, bytes)?;
         }
-        // Something near it cannot be read; that need not be this block's misfortune.
-        ahead.start = wanted.0;
-        bytes.resize((wanted.1 - wanted.0) as usize, 0);
-        let read = self.table.read_exact(wanted.0, bytes);
-        if read.is_err() {
-            bytes.clear();
-        }
-        read
+        ahead.bytes = Some(buffer);
+        Ok(())
     }
 
     /// The index's block is damaged: its keys lie after the index key before it, up to its own.
