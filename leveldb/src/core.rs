@@ -198,7 +198,8 @@ impl Core {
         };
         damage.len_bytes = meta.len_bytes.unwrap_or(0);
         let range = (meta.smallest.clone(), meta.largest.clone());
-        self.damage.report_region(meta.number, 0, damage, range);
+        self.damage
+            .report_region(meta.number, 0, None, damage, range);
         Ok(Table::missing(meta.number, name))
     }
 }

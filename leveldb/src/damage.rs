@@ -5,7 +5,10 @@
 //! a [`Region`] of internal keys, and a row from the same or an older source that sorts after a region's start and has a user
 //! key up to its end is withheld.
 
+use crate::core::Core;
+use crate::filter::bloom;
 use crate::internal_key::{InternalOrder, user_key};
+use crate::table::Table;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -147,11 +150,22 @@ pub(crate) struct Region {
     pub(crate) low: Option<Vec<u8>>,
     pub(crate) high: Option<Vec<u8>>,
     pub(crate) withheld: Withheld,
+    /// The table and the offset of its damaged block, if its filter may be asked.
+    block: Option<(Arc<Table>, u64)>,
 }
 
 impl Region {
-    /// Whether an entry newer than `key` and of the same user key may have been in here.
-    fn may_hide(&self, order: &InternalOrder, key: &[u8]) -> bool {
+    /// Whether an entry newer than `key` and of the same user key may have been in here. A block's filter tells of most keys
+    /// that they were not: a small table may span all keys, and its loss must not take all rows along. (Of keys that are
+    /// equal to the comparator and differ in bytes a filter knows one only; point reads rely on there being none.)
+    fn may_hide(&self, core: &Core, key: &[u8]) -> bool {
+        self.is_around(&core.order, key)
+            && self.block.as_ref().is_none_or(|(table, offset)| {
+                table.may_contain(core, *offset, bloom::key_hash(user_key(key)))
+            })
+    }
+
+    fn is_around(&self, order: &InternalOrder, key: &[u8]) -> bool {
         self.low
             .as_ref()
             .is_none_or(|low| order.compare(low, key) == Ordering::Less)
@@ -174,13 +188,16 @@ pub(crate) struct Regions {
 
 impl Regions {
     /// The region that makes a row doubtful, if any does.
-    pub(crate) fn hiding(&self, order: &InternalOrder, key: &[u8]) -> Option<&Region> {
+    pub(crate) fn hiding(&self, core: &Core, key: &[u8]) -> Option<&Region> {
+        let order = &core.order;
         let first = self
             .list
             .partition_point(|region| !region.reaches(order, key));
-        self.list
-            .get(first)
-            .filter(|region| region.may_hide(order, key))
+        // A key's entries may be in more than one block.
+        let mut around = self.list[first..]
+            .iter()
+            .take_while(|region| region.is_around(order, key));
+        around.find(|region| region.may_hide(core, key))
     }
 }
 
@@ -219,11 +236,12 @@ impl DamageLog {
         withheld
     }
 
-    /// Writes down a damaged part of a table, beginning at `offset`.
+    /// Writes down a damaged part of a table, beginning at `offset`. `block`: the table, if that is a block with a filter.
     pub(crate) fn report_region(
         &self,
         table: u64,
         offset: u64,
+        block: Option<Arc<Table>>,
         mut damage: Damage,
         (low, high): (Option<Vec<u8>>, Option<Vec<u8>>),
     ) {
@@ -242,6 +260,7 @@ impl DamageLog {
                     low,
                     high,
                     withheld,
+                    block: block.map(|table| (table, offset)),
                 },
             )
             .is_none()

@@ -56,7 +56,7 @@ impl Doubt {
         }
         let newer_or_same = self.regions.iter().take_while(|(of, _)| *of <= rank);
         let hiding = newer_or_same
-            .filter_map(|(_, regions)| regions.hiding(&core.order, key))
+            .filter_map(|(_, regions)| regions.hiding(core, key))
             .next();
         hiding.map(|region| &region.withheld)
     }

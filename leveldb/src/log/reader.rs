@@ -168,7 +168,7 @@ impl LogReader {
             return Some(self.end_of_file());
         }
         match read_exact_at(&*self.file, self.block_start, &mut self.block) {
-            Ok(()) => self.zeros.take().map(|offset| LogEvent::Zeros { offset }),
+            Ok(()) => None,
             // Cut while it was read: as if it had always been so long.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 let now = self.file.len().unwrap_or(self.block_start);
@@ -232,6 +232,11 @@ impl LogReader {
         };
         let found = block.look(at);
         self.work_left = block.work_left;
+        if !matches!(found, Found::Zeros | Found::End)
+            && let Some(offset) = self.zeros.take()
+        {
+            return Some(LogEvent::Zeros { offset });
+        }
         match found {
             Found::Whole { kind, payload } => self.take(kind, offset, payload, |_, _| {}),
             Found::WrongLength { kind, payload } => {

@@ -298,6 +298,3 @@ pub(crate) fn find(cursor: &mut MemCursor, target: &[u8]) -> bool {
             internal_key::user_key(target),
         ) == Ordering::Equal
 }
-
-#[cfg(test)]
-mod tests;

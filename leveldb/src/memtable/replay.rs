@@ -124,6 +124,20 @@ impl<'a> Replay<'a> {
             Ok(batch)
         });
         match whole {
+            // What lies within a damaged record may itself be a log: then it counts from elsewhere.
+            Ok(batch) if !self.waiting.is_empty() && Some(batch.sequence()) < self.expected => {
+                let what = "record after a damaged one has an older sequence number";
+                let offset = reader.record_offset();
+                self.lose(
+                    name,
+                    Lost {
+                        offset,
+                        end: offset,
+                        what,
+                        ..Lost::default()
+                    },
+                )
+            }
             Ok(batch) => {
                 self.check_gap(name, zeros, batch.sequence())?;
                 self.resolve(Some(batch.sequence()));

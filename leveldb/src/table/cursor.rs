@@ -114,7 +114,7 @@ impl TableCursor {
         };
         self.index.take_block();
         let range = (self.meta.smallest.clone(), self.meta.largest.clone());
-        self.damaged(offset, self.table.len(), fault, range)
+        self.damaged(offset, self.table.len(), fault, range, false)
     }
 
     #[inline]
@@ -240,7 +240,7 @@ impl TableCursor {
         let Err(fault) = moved else { return Ok(()) };
         self.index.take_block();
         let range = (self.meta.smallest.clone(), self.meta.largest.clone());
-        self.damaged(None, self.table.len(), structure(fault), range)
+        self.damaged(None, self.table.len(), structure(fault), range, false)
     }
 
     /// Stands on the first (last) entry of the index's block, or on where `target` is, or of the nearest block after
@@ -377,7 +377,7 @@ impl TableCursor {
             _ => self.meta.smallest.clone(),
         };
         let (offset, len) = handle.map_or((None, 0), |handle| (Some(handle.offset), handle.len));
-        self.damaged(offset, len, fault, (low, high))
+        self.damaged(offset, len, fault, (low, high), handle.is_some())
     }
 
     fn damaged(
@@ -386,15 +386,20 @@ impl TableCursor {
         len_bytes: u64,
         fault: Fault,
         range: (Option<Vec<u8>>, Option<Vec<u8>>),
+        is_block: bool,
     ) -> Result<()> {
         if self.core.on_damage == OnDamage::Fail {
             return Err(fault.into_error(&self.table.name, offset));
         }
         let mut damage = Damage::new(&*self.table.name, offset, fault.kind, fault.what);
         damage.len_bytes = len_bytes;
-        self.core
-            .damage
-            .report_region(self.table.number, offset.unwrap_or(0), damage, range);
+        self.core.damage.report_region(
+            self.table.number,
+            offset.unwrap_or(0),
+            is_block.then(|| self.table.clone()),
+            damage,
+            range,
+        );
         Ok(())
     }
 }

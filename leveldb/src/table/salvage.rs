@@ -270,7 +270,7 @@ impl Salvage<'_> {
         damage.len_bytes = (at.1 as u64).saturating_sub(at.0 as u64);
         self.core
             .damage
-            .report_region(table.number, at.0 as u64, damage, (low, high));
+            .report_region(table.number, at.0 as u64, None, damage, (low, high));
     }
 
     fn index(&self) -> Arc<Vec<u8>> {

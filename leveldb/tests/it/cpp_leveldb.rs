@@ -1,7 +1,8 @@
 //! Stores that C++ LevelDB made are read as C++ LevelDB reads them.
 
+use crate::store::{Operation, StoreBuilder};
 use crate::support::*;
-use larder_leveldb::{EntryKind, OnDamage};
+use larder_leveldb::{EntryKind, ErrorKind, OnDamage};
 use std::collections::BTreeMap;
 
 /// Random operations in C++, left as a kill leaves them; then both read.
@@ -93,4 +94,74 @@ fn bytewise_unpacked_stores_agree() {
 #[test]
 fn stores_with_a_comparator_that_shortens_nothing_agree() {
     agrees_with_cpp("idb", "snappy");
+}
+
+#[test]
+fn cpp_leveldb_reads_what_our_encoders_write() {
+    let operations: Vec<Operation> = (0..3000u32)
+        .map(|i| {
+            let key = format!("key{:04}", i.wrapping_mul(7919) % 1000).into_bytes();
+            (
+                key,
+                (i % 5 > 0).then(|| {
+                    format!("value {i}")
+                        .repeat(1 + i as usize % 40)
+                        .into_bytes()
+                }),
+            )
+        })
+        .collect();
+    let store = StoreBuilder::spread(&operations);
+    let expected = forward(&store.open(options("bytewise", OnDamage::Fail)).unwrap()).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    store.write_to(dir.path());
+    let Some((cpp_forward, cpp_backward)) = oracle_dump(dir.path(), "bytewise") else {
+        return;
+    };
+    assert!(cpp_forward == expected);
+    assert!(cpp_backward.into_iter().rev().eq(expected));
+}
+
+#[test]
+fn a_store_that_cpp_leveldb_is_writing_to_is_read_as_of_one_moment() {
+    let Some(oracle) = oracle() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("store");
+    let mut writer = std::process::Command::new(oracle)
+        .arg("churn")
+        .arg(&store)
+        .arg("3000")
+        .spawn()
+        .unwrap();
+    let (mut opened, mut held, mut last) = (0, 0, 0u32);
+    while writer.try_wait().unwrap().is_none() {
+        let db = match open_disk(&store, options("bytewise", OnDamage::Fail)) {
+            Ok(db) => db,
+            // Before its first file.
+            Err(error) if error.kind() == ErrorKind::NotAStore && opened == 0 => continue,
+            Err(error) if opened == 0 && error.kind() == ErrorKind::Corruption => continue,
+            Err(error) => panic!("{error}"),
+        };
+        held += u32::from(db.lock_holder().and_then(|holder| holder.pid) == Some(writer.id()));
+        let rows = forward(&db).unwrap();
+        if rows.is_empty() {
+            continue;
+        }
+        opened += 1;
+        assert_eq!(rows.len(), 100, "a batch is seen whole or not at all");
+        let number = |value: &[u8]| {
+            let text = String::from_utf8_lossy(value).into_owned();
+            text.split_once('.').unwrap().0.parse::<u32>().unwrap()
+        };
+        let first = number(&rows[0].1);
+        assert!(
+            rows.iter().all(|(_, value)| number(value) == first),
+            "two moments in one"
+        );
+        assert!(first >= last, "{first} after {last}");
+        last = first;
+    }
+    assert!(writer.wait().unwrap().success());
+    println!("opened {opened} times while it was written, {held} times with the lock held");
+    assert!(opened == 0 || held > 0);
 }

@@ -9,6 +9,8 @@ mod idb_like;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod regressions;
+#[cfg(test)]
 mod store;
 #[cfg(test)]
 mod support;

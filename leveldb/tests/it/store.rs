@@ -194,6 +194,14 @@ impl StoreBuilder {
         store
     }
 
+    /// Copies the store to a directory of the disk.
+    #[expect(clippy::disallowed_methods, reason = "tests write stores")]
+    pub(crate) fn write_to(&self, dir: &Path) {
+        for name in self.fs.list(&self.dir).unwrap() {
+            std::fs::write(dir.join(&name), get_file(&self.fs, &self.dir.join(&name))).unwrap();
+        }
+    }
+
     pub(crate) fn open(&self, options: Options) -> larder_leveldb::Result<Db> {
         open(&self.fs, options)
     }

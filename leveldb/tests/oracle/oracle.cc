@@ -1,6 +1,7 @@
 // What C++ LevelDB makes of a store: the oracle of the tests.
 //
 //   oracle make DIR SEED OPERATIONS COMPARATOR COMPRESSION   random operations; leaves the store as a kill would
+//   oracle churn DIR COUNT                                   COUNT batches that set all of 100 keys to the same number
 //   oracle dump DIR COMPARATOR                                rows forward, "--", rows backward; hex, one row a line
 //
 // COMPARATOR is bytewise or idb; COMPRESSION none or snappy.
@@ -123,6 +124,20 @@ void make(const std::string& dir, uint64_t seed, int operations, const std::stri
   std::_Exit(0);
 }
 
+void churn(const std::string& dir, int count) {
+  leveldb::Options opts = options("bytewise");
+  opts.write_buffer_size = 64 << 10;
+  leveldb::DB* db = nullptr;
+  check(leveldb::DB::Open(opts, dir, &db));
+  for (int i = 0; i < count; i++) {
+    leveldb::WriteBatch batch;
+    for (int key = 100; key < 200; key++) batch.Put(std::to_string(key), std::to_string(i) + std::string(50, '.'));
+    check(db->Write(leveldb::WriteOptions(), &batch));
+    if (i % 50 == 0) db->CompactRange(nullptr, nullptr);
+  }
+  delete db;
+}
+
 void dump(const std::string& dir, const std::string& comparator) {
   leveldb::Options opts = options(comparator);
   opts.create_if_missing = false;
@@ -144,6 +159,8 @@ int main(int argc, char** argv) {
   std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "make" && argc == 7) {
     make(argv[2], std::strtoull(argv[3], nullptr, 10), std::atoi(argv[4]), argv[5], argv[6]);
+  } else if (mode == "churn" && argc == 4) {
+    churn(argv[2], std::atoi(argv[3]));
   } else if (mode == "dump" && argc == 4) {
     dump(argv[2], argv[3]);
   } else {
