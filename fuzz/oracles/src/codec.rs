@@ -20,14 +20,26 @@ pub fn codec_round_trip(data: &[u8]) {
     };
     if let Ok((key, rest)) = IdbKey::decode(data) {
         let consumed = data.len() - rest.len();
-        same("key", &encoded(&|out| key.encode(out)), data.get(..consumed).unwrap_or_default());
+        same(
+            "key",
+            &encoded(&|out| key.encode(out)),
+            data.get(..consumed).unwrap_or_default(),
+        );
         let (raw, raw_rest) = RawKey::decode(data).expect("whatever is a key is a raw key");
         assert_eq!((raw.as_bytes().len(), raw_rest), (consumed, rest));
         let memcmp = encoded(&|out| sortable::encode(&key, out));
-        assert_eq!(sortable::decode_exact(&memcmp).as_ref(), Ok(&key), "sortable form");
+        assert_eq!(
+            sortable::decode_exact(&memcmp).as_ref(),
+            Ok(&key),
+            "sortable form"
+        );
     }
     if let Ok(key) = sortable::decode_exact(data) {
-        same("sortable key", &encoded(&|out| sortable::encode(&key, out)), data);
+        same(
+            "sortable key",
+            &encoded(&|out| sortable::encode(&key, out)),
+            data,
+        );
     }
     if let Ok(row) = RowKey::decode_exact(data) {
         same("row key", &encoded(&|out| row.encode(out)), data);
@@ -36,7 +48,11 @@ pub fn codec_round_trip(data: &[u8]) {
         same("blob journal", &encoded(&|out| journal.encode(out)), data);
     }
     if let Ok(objects) = decode_all(data) {
-        same("external objects", &encoded(&|out| encode_all(&objects, out)), data);
+        same(
+            "external objects",
+            &encoded(&|out| encode_all(&objects, out)),
+            data,
+        );
     }
     if let Ok(row) = DataRow::decode_exact(data) {
         same("data row", &encoded(&|out| row.encode(out)), data);
@@ -60,20 +76,31 @@ pub fn codec_round_trip(data: &[u8]) {
 
 /// The comparator is a total preorder, and on decodable keys of one table it is the order of the decoded keys.
 pub fn comparator_laws(data: &[u8]) {
-    let Some((a, rest)) = halves(data) else { return };
+    let Some((a, rest)) = halves(data) else {
+        return;
+    };
     let Some((b, c)) = halves(rest) else { return };
     for order in [compare, compare_index_keys] {
         for (x, y) in [(a, b), (b, c), (a, c)] {
             assert_eq!(order(x, y), order(y, x).reverse(), "antisymmetry");
             assert_eq!(order(x, x), Ordering::Equal, "reflexivity");
         }
-        for (x, y, z) in [(a, b, c), (a, c, b), (b, a, c), (b, c, a), (c, a, b), (c, b, a)] {
+        for (x, y, z) in [
+            (a, b, c),
+            (a, c, b),
+            (b, a, c),
+            (b, c, a),
+            (c, a, b),
+            (c, b, a),
+        ] {
             if order(x, y) != Ordering::Greater && order(y, z) != Ordering::Greater {
                 assert_ne!(order(x, z), Ordering::Greater, "transitivity");
             }
         }
     }
-    if let (Ok(RowKey::Record(x)), Ok(RowKey::Record(y))) = (RowKey::decode_exact(a), RowKey::decode_exact(b)) {
+    if let (Ok(RowKey::Record(x)), Ok(RowKey::Record(y))) =
+        (RowKey::decode_exact(a), RowKey::decode_exact(b))
+    {
         let place = |table: RecordTable| table as u8;
         let naive = x
             .database_id
