@@ -94,6 +94,81 @@ fn both_of_two_live_logs_are_replayed() {
 }
 
 #[test]
+fn the_previous_log_of_the_manifest_is_replayed_and_older_ones_are_not() {
+    let mut store = StoreBuilder::new();
+    for (sequence, key) in [(1, "flushed long ago"), (2, "previous"), (3, "live")] {
+        store.add_log(sequence, &[put(key, "")], 1);
+    }
+    (store.prev_log, store.first_log) = (4, Some(5));
+    store.finish();
+    assert_eq!(
+        shown(&store.open(Options::default()).unwrap()),
+        pairs(&[("live", ""), ("previous", "")])
+    );
+}
+
+#[test]
+fn blocks_on_both_sides_of_a_damaged_one_are_found_without_an_index() {
+    let mut store = StoreBuilder::new();
+    store.add_tables(2, 1, &numbered(900), 1);
+    let newer: Vec<_> = numbered(900)
+        .into_iter()
+        .map(|(key, _)| (key, Some(b"new".to_vec())))
+        .collect();
+    store.add_tables(1, 901, &newer, 1);
+    store.add_log(2000, &[put("z", "log")], 1);
+    store.finish();
+    let path = store.path(FileName::Table(4));
+    let whole = get_file(&store.fs, &path);
+    let mut bytes = whole.clone();
+    bytes[whole.len() / 2] ^= 1;
+    let footer = whole.len() - 48;
+    bytes[footer..].fill(0);
+    put_file(&store.fs, &path, &bytes);
+    // The index is whole, and found; without that, too.
+    let mut least = usize::MAX;
+    for damage_index in [false, true] {
+        if damage_index {
+            bytes[footer - 20] ^= 1;
+            put_file(&store.fs, &path, &bytes);
+        }
+        let db = store.open(skip()).unwrap();
+        let rows = shown(&db);
+        assert!(
+            rows.iter().all(|(key, value)| value == "new" || key == "z"),
+            "outdated rows"
+        );
+        assert!(rows.len() > 800 && rows.len() < 901, "{} rows", rows.len());
+        assert!(rows.len() <= least, "an index tells more");
+        least = rows.len();
+        assert!(
+            db.damage().iter().any(|damage| damage.withheld > 0),
+            "{:#?}",
+            db.damage()
+        );
+    }
+}
+
+#[test]
+fn an_index_block_is_never_taken_for_rows() {
+    let mut store = StoreBuilder::new();
+    store.add_tables(1, 1, &[(vec![0xff; 3], Some(b"value".to_vec()))], 1);
+    store.add_log(2, &[put("z", "log")], 1);
+    store.finish();
+    let path = store.path(FileName::OldTable(3));
+    let whole = get_file(&store.fs, &path);
+    // Only the index of one entry is left, whose key is the row's own: it cannot be shortened.
+    let mut bytes = whole.clone();
+    bytes[2] ^= 1;
+    let footer = whole.len() - 48;
+    bytes[footer..].fill(0);
+    put_file(&store.fs, &path, &bytes);
+    let db = store.open(skip()).unwrap();
+    assert_eq!(shown(&db), pairs(&[("z", "log")]));
+    assert!(!db.damage().is_empty());
+}
+
+#[test]
 fn a_live_key_beside_a_tombstone_and_the_last_key_of_a_table_are_got() {
     let mut store = StoreBuilder::new();
     store.add_tables(2, 1, &numbered(500), 3);

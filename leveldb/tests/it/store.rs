@@ -20,7 +20,8 @@ pub(crate) struct StoreBuilder {
     pub(crate) tables: TableOptions,
     order: InternalOrder,
     next_number: u64,
-    first_log: Option<u64>,
+    pub(crate) first_log: Option<u64>,
+    pub(crate) prev_log: u64,
     new_files: Vec<NewFile>,
     last_sequence: u64,
 }
@@ -42,6 +43,7 @@ impl StoreBuilder {
             order,
             next_number: 2,
             first_log: None,
+            prev_log: 0,
             new_files: vec![],
             last_sequence: 0,
         }
@@ -143,7 +145,7 @@ impl StoreBuilder {
         };
         let second = VersionEdit {
             log_number: self.first_log,
-            prev_log_number: Some(0),
+            prev_log_number: Some(self.prev_log),
             next_file_number: Some(self.next_number + 1),
             last_sequence: Some(self.last_sequence),
             new_files: std::mem::take(&mut self.new_files),
