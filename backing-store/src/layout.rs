@@ -81,6 +81,25 @@ impl StorePaths {
         file_name(&self.leveldb).strip_suffix(LEVELDB_SUFFIX)
     }
 
+    /// The bucket's number as the folders tell it, for any bucket but an origin's default one in its own site.
+    ///
+    /// ```
+    /// use larder_backing_store::layout::StorePaths;
+    /// use std::path::Path;
+    ///
+    /// let paths = StorePaths::of_leveldb(Path::new("WebStorage/7/IndexedDB/indexeddb.leveldb"));
+    /// assert_eq!(paths.bucket(), Some("7"));
+    /// let paths = StorePaths::of_leveldb(Path::new("IndexedDB/https_a.example_0.indexeddb.leveldb"));
+    /// assert_eq!(paths.bucket(), None);
+    /// ```
+    #[must_use]
+    pub fn bucket(&self) -> Option<&str> {
+        let folder = self.leveldb.parent()?;
+        (file_name(&self.leveldb) == BUCKET_LEVELDB && file_name(folder) == "IndexedDB")
+            .then(|| folder.parent()?.file_name()?.to_str())
+            .flatten()
+    }
+
     /// The folder with all blobs of a database.
     #[must_use]
     pub fn blob_database_dir(&self, database_id: DatabaseId) -> PathBuf {

@@ -5,11 +5,14 @@
 //! rows say what is still to be deleted. Source: `components/services/storage/indexed_db/scopes`.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use larder_codec::ScopeId;
 use larder_codec::compare;
 use larder_codec::row_key::{RowKey, ScopeTask, ScopesKey};
-use larder_codec::scopes::{CleanupTask, SCOPES_VERSION, ScopeMetadata, ScopesMetadata, UndoTask};
+use larder_codec::scopes::{
+    CleanupTask, LockKey, SCOPES_VERSION, ScopeMetadata, ScopesMetadata, UndoTask,
+};
 use larder_leveldb::{Iter, Snapshot};
 
 use crate::error::{Error, Result};
@@ -22,6 +25,11 @@ pub struct Recovery {
     pub undone: Vec<ScopeId>,
     /// Transactions that committed without having been cleaned up; their deferred deletions are done.
     pub finished: Vec<ScopeId>,
+    /// Two of the transactions in `undone` held the same lock, as two that change different object stores of one
+    /// database do. Chromium takes each lock for itself alone when it starts to undo, fails at the second, calls that
+    /// corruption and throws the store away (seen with 110 and 156; `ScopesContext`'s start-up). The transactions do not
+    /// touch each other's rows, so undoing both is as sound as undoing one.
+    pub contested: Option<(ScopeId, ScopeId)>,
     /// Rows that could not be made sense of. Chromium would give up the whole store.
     pub problems: Vec<Error>,
 }
@@ -30,6 +38,7 @@ pub struct Recovery {
 pub(crate) fn recover(snapshot: &Snapshot) -> Result<(Overlay, Recovery)> {
     let mut recovery = Recovery::default();
     let mut scopes = Vec::new();
+    let mut holders = LockHolders::default();
     let mut iter = snapshot.iter();
     seek(&mut iter, &ScopesKey::GlobalMetadata)?;
     while let Some(row) = scopes_row(&iter, &mut recovery.problems) {
@@ -38,6 +47,7 @@ pub(crate) fn recover(snapshot: &Snapshot) -> Result<(Overlay, Recovery)> {
             Some(ScopesKey::ScopeMetadata(scope)) => {
                 match ScopeMetadata::decode_exact(iter.value()?) {
                     Ok(metadata) => {
+                        holders.take(scope, &metadata, &mut recovery);
                         scopes.push((
                             scope,
                             metadata.is_committed(),
@@ -82,6 +92,26 @@ pub(crate) fn recover(snapshot: &Snapshot) -> Result<(Overlay, Recovery)> {
         }
     }
     Ok((builder.build(), recovery))
+}
+
+/// Which scope holds which lock: its partition and the two ends of what it covers.
+#[derive(Default)]
+struct LockHolders(HashMap<(i64, Vec<u8>, Vec<u8>), ScopeId>);
+
+impl LockHolders {
+    fn take(&mut self, scope: ScopeId, metadata: &ScopeMetadata<'_>, recovery: &mut Recovery) {
+        for lock in &metadata.locks {
+            let (begin, end) = match lock.key {
+                LockKey::Key(key) => (key, key),
+                LockKey::Range { begin, end } => (begin, end),
+            };
+            let covered = (lock.partition, begin.to_vec(), end.to_vec());
+            let holder = *self.0.entry(covered).or_insert(scope);
+            if holder != scope {
+                recovery.contested.get_or_insert((holder, scope));
+            }
+        }
+    }
 }
 
 fn seek(iter: &mut Iter, key: &ScopesKey) -> Result<()> {
@@ -223,5 +253,49 @@ impl Recovery {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.undone.is_empty() && self.finished.is_empty() && self.problems.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contested(scopes: &[(i64, &[u8])]) -> Option<(i64, i64)> {
+        let mut recovery = Recovery::default();
+        let mut holders = LockHolders::default();
+        for (scope, row) in scopes {
+            let metadata = ScopeMetadata::decode_exact(row).unwrap();
+            holders.take(ScopeId::new(*scope).unwrap(), &metadata, &mut recovery);
+        }
+        let (one, other) = recovery.contested?;
+        Some((one.get(), other.get()))
+    }
+
+    /// A scope's metadata as a killed Chromium 110 left it: locks on database 7 and on one of its object stores.
+    fn chromium_110(object_store: u8) -> Vec<u8> {
+        let mut row = b"\x0a\x0c\x12\x0a\x0a\x08\0\0\0\0\0\0\0\x07".to_vec();
+        row.extend_from_slice(b"\x0a\x16\x08\x01\x12\x12\x0a\x10\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0");
+        row.push(object_store);
+        row
+    }
+
+    #[test]
+    fn unfinished_transactions_that_chromium_110_discarded_a_store_for_are_contested() {
+        let rows = [2, 3, 1].map(chromium_110);
+        assert_eq!(
+            contested(&[(77, &rows[0]), (79, &rows[1]), (81, &rows[2])]),
+            Some((77, 79))
+        );
+        assert_eq!(contested(&[(77, &rows[0])]), None);
+    }
+
+    #[test]
+    fn version_changes_of_two_databases_that_chromium_156_recovered_are_not_contested() {
+        let fixture = larder_fixtures::get("c156-killed-upgrade").open();
+        let fs = std::sync::Arc::new(larder_leveldb::storage::DiskFileSystem::new());
+        let paths = crate::StorePaths::of_leveldb(&fixture.leveldb());
+        let store = crate::Store::open_read_only(fs, paths, crate::OpenOptions::default()).unwrap();
+        assert_eq!(store.recovery().undone.len(), 2);
+        assert_eq!(store.recovery().contested, None);
     }
 }

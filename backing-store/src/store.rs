@@ -350,7 +350,9 @@ pub(crate) struct IndexRow<'a> {
     pub(crate) version: RecordVersion,
 }
 
-/// Decodes an index row. The primary key is taken from the key, in the oldest rows from the value.
+/// Decodes an index row. The primary key is the value's, as Chromium's cursors take it: every row has it there, the
+/// oldest have it nowhere else, and where the two differ in bytes, -0 beside 0, the key's are those of whichever write
+/// came last: an undone one, if recovery put the old value back under the key of the write that it undoes.
 pub(crate) fn index_row<'a>(key: &'a [u8], value: &'a [u8]) -> Result<IndexRow<'a>> {
     let bad_key = |error| Error::row(key, "index row with an undecodable key", error);
     let bad_value = |error| Error::row(key, "index row with an undecodable value", error);
@@ -366,7 +368,7 @@ pub(crate) fn index_row<'a>(key: &'a [u8], value: &'a [u8]) -> Result<IndexRow<'
     } = versioned::IndexRow::decode_exact(value).map_err(bad_value)?;
     Ok(IndexRow {
         index_key: row.index_key,
-        primary_key: row.primary_key().unwrap_or(primary_key),
+        primary_key,
         version,
     })
 }

@@ -9,7 +9,7 @@ pub const EXIT_HELP: &str = "Exit status:
   0  all well
   1  something in a store was damaged or unreadable: named on standard error with file, offset and key; the rest came out
   2  the command line was wrong, or the output could not be written
-  3  no IndexedDB store at PATH";
+  3  no IndexedDB store at PATH, or nothing of the origin, database or object store asked for";
 
 /// Look into Chromium's IndexedDB stores and get the data out.
 #[derive(Debug, Parser)]
@@ -47,7 +47,7 @@ Exit status:
   1  something in a store was damaged or unreadable: named on standard error with file, offset and key;
      the rest came out
   2  the command line was wrong, or the output could not be written
-  3  no IndexedDB store at PATH";
+  3  no IndexedDB store at PATH, or nothing of the origin, database or object store asked for";
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -83,7 +83,7 @@ pub enum Command {
 
 const LS_EXAMPLES: &str = "\
 Examples:
-  larder ls ~/.config/chromium/Default            every origin of a profile
+  larder ls ~/.config/chromium/Default             every origin of a profile
   larder ls ~/.config/Signal --json | jq .         for programs
   larder ls --no-counts PATH                       structure only: opens nothing but metadata";
 

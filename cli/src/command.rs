@@ -1,11 +1,12 @@
 //! From the command line to the stores: opens each, hands it to the command, tells what was damaged.
 
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::CommandFactory;
 use larder_backing_store::{ErrorKind, OpenOptions, Store, StorePaths};
 use larder_codec::{JsString, Origin};
 use larder_leveldb::OnDamage;
@@ -17,7 +18,10 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::{EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report};
 use crate::scan::{Scan, Selection, Stop};
-use crate::{dump, ls, rows};
+use crate::{dump, ls, manual, rows};
+
+/// So many origins are named when the one that is wanted is not there.
+const ORIGINS_TOLD_MAX: usize = 10;
 
 /// What a command does with each store and at the end.
 pub(crate) trait PerStore {
@@ -33,6 +37,8 @@ pub(crate) trait PerStore {
 pub(crate) struct StoreOrigin {
     /// The origin as a URL shows it, or the identifier if it is no such thing, or the folder's name.
     pub(crate) shown: String,
+    /// The bucket's number, unless it is the origin's default bucket in its own site.
+    pub(crate) bucket: Option<String>,
     identifier: Option<String>,
 }
 
@@ -58,7 +64,19 @@ impl StoreOrigin {
                 name.to_string_lossy().into_owned()
             }
         };
-        Self { shown, identifier }
+        Self {
+            shown,
+            bucket: store.paths().bucket().map(str::to_owned),
+            identifier,
+        }
+    }
+
+    /// The origin and, if it has a number, the bucket, for eyes.
+    pub(crate) fn heading(&self) -> String {
+        match &self.bucket {
+            Some(bucket) => format!("{} (bucket {bucket})", self.shown),
+            None => self.shown.clone(),
+        }
     }
 
     fn is(&self, wanted: &str) -> bool {
@@ -78,11 +96,17 @@ pub fn run(cli: Cli) -> ExitCode {
         ColorWhen::Auto => {
             io::stdout().is_terminal()
                 && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                && std::env::var_os("TERM").is_none_or(|value| value != "dumb")
         }
     };
     let (path, origin, selection, output) = match &cli.command {
-        Command::Completions { shell } => return completions(*shell),
-        Command::Man => return manual(),
+        Command::Completions { shell } => return print(&manual::completions(*shell)),
+        Command::Man => {
+            return match manual::page() {
+                Ok(page) => print(&page),
+                Err(error) => output_failed(&error),
+            };
+        }
         Command::Ls(args) => (&args.path, &args.origin, Selection::default(), None),
         Command::Dump(args) => {
             let name = |name: &Option<String>| name.as_deref().map(JsString::from);
@@ -106,14 +130,21 @@ pub fn run(cli: Cli) -> ExitCode {
         Err(code) => return code,
     };
     let output = match Output::open(output) {
-        Ok(output) => output,
-        Err(error) => return output_failed(&error),
+        Ok(opened) => opened,
+        Err(error) => {
+            let path = output.unwrap_or(Path::new("standard output"));
+            complain(&format!("{}: {}", path.display(), error));
+            return ExitCode::from(EXIT_USAGE);
+        }
     };
     // Colours are for text on standard output only.
     let color = color && (cli.color == ColorWhen::Always || output.is_stdout());
     let mut command: Box<dyn PerStore> = match &cli.command {
         Command::Ls(args) => Box::new(ls::Ls::new(args, output, color)),
-        Command::Dump(args) => dump::command(args, output, color),
+        Command::Dump(args) => match dump::command(args, output, color) {
+            Ok(command) => command,
+            Err(error) => return output_failed(&error),
+        },
         Command::Rows(args) => Box::new(rows::Rows::new(args, output, color)),
         Command::Completions { .. } | Command::Man => return ExitCode::from(EXIT_OK),
     };
@@ -124,6 +155,9 @@ pub fn run(cli: Cli) -> ExitCode {
         report,
         progress: Progress::new(cli.quiet),
         opened: 0,
+        other_origins: BTreeSet::new(),
+        origin_found: false,
+        selection_found: false,
         not_stores: Vec::new(),
     };
     for paths in paths {
@@ -145,6 +179,11 @@ struct Session<'a> {
     report: Report,
     progress: Progress,
     opened: usize,
+    /// Of stores that were passed over.
+    other_origins: BTreeSet<String>,
+    origin_found: bool,
+    /// Something had the names that are wanted.
+    selection_found: bool,
     not_stores: Vec<(PathBuf, String)>,
 }
 
@@ -166,16 +205,28 @@ impl Session<'_> {
             }
             Err(error) => {
                 self.opened += 1;
-                self.report.damage(&place, &error);
+                if error.kind() == ErrorKind::Io {
+                    self.report.unreadable(&place, &error);
+                } else {
+                    self.report.damage(&place, &error);
+                }
                 return Ok(());
             }
         };
         self.opened += 1;
         let origin = StoreOrigin::of(&store);
         if self.wanted_origin.is_some_and(|wanted| !origin.is(wanted)) {
+            self.other_origins.insert(origin.shown);
             return Ok(());
         }
+        self.origin_found = true;
         self.notes(&store, &place);
+        if self.selection.is_in(&store) {
+            self.selection_found = true;
+        } else if store.db().damage().is_empty() && store.recovery().problems.is_empty() {
+            // Nothing of it is wanted, and nothing that is wanted can have been lost in it.
+            return Ok(());
+        }
         let mut scan = Scan {
             store: &store,
             selection: &self.selection,
@@ -211,21 +262,33 @@ impl Session<'_> {
             );
         }
         for tail in store.db().torn_tails() {
+            // A store in use is written to while it is read.
+            let why = match store.db().lock_holder() {
+                Some(_) => "which was not complete when it was read",
+                None => "as a crash leaves it",
+            };
             let note = format_args!(
-                "{} ends in the middle of a write at byte {}, as a crash leaves it",
+                "{} ends in the middle of a write at byte {}, {why}",
                 tail.file, tail.offset
             );
             self.report.note(place, note);
         }
         let recovery = store.recovery();
-        if !recovery.undone.is_empty() {
-            self.report.note(
+        match recovery.undone.len() {
+            0 => {}
+            1 => self
+                .report
+                .note(place, "1 unfinished transaction is shown undone"),
+            more => self.report.note(
                 place,
-                format_args!(
-                    "{} unfinished transactions are shown undone",
-                    recovery.undone.len()
-                ),
+                format_args!("{more} unfinished transactions are shown undone"),
+            ),
+        }
+        if let Some((one, other)) = recovery.contested {
+            let note = format_args!(
+                "unfinished transactions {one} and {other} held the same lock; Chromium would take that for corruption and discard the store"
             );
+            self.report.note(place, note);
         }
         for problem in &recovery.problems {
             self.report.damage(place, problem);
@@ -244,10 +307,46 @@ impl Session<'_> {
         for (path, error) in &self.not_stores {
             self.report.damage(path.display(), error);
         }
+        if let Some(nothing) = self.nothing_found() {
+            complain(&nothing);
+            if !self.report.is_damaged() {
+                return ExitCode::from(EXIT_NOT_A_STORE);
+            }
+        }
         if let Err(error) = command.finish() {
             return output_failed(&error);
         }
         self.report.exit_status()
+    }
+}
+
+impl Session<'_> {
+    /// What to say if there was nothing of what the person asked for: a misspelt name must not look like an empty store.
+    fn nothing_found(&self) -> Option<String> {
+        match self.wanted_origin {
+            Some(wanted) if !self.origin_found => {
+                let mut text = format!("no store of origin {wanted} here");
+                for (n, origin) in self.other_origins.iter().enumerate() {
+                    if n == ORIGINS_TOLD_MAX {
+                        let more = self.other_origins.len() - n;
+                        // Writing to a String cannot fail, here and below.
+                        let _ = write!(text, " and {more} more");
+                        break;
+                    }
+                    let _ = write!(
+                        text,
+                        "{}{origin}",
+                        if n == 0 { "; there is " } else { ", " }
+                    );
+                }
+                Some(text)
+            }
+            _ if !self.selection_found => self
+                .selection
+                .describe()
+                .map(|what| format!("no {what} here")),
+            _ => None,
+        }
     }
 }
 
@@ -256,7 +355,13 @@ fn locate(
     path: &Path,
     report: &mut Report,
 ) -> Result<Vec<StorePaths>, ExitCode> {
-    let found = match find_stores(fs, path) {
+    let resolve = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    // The name of a store's folder says whose it is and where its blobs are: `.` has none.
+    let named = match path.file_name() {
+        Some(_) => path.to_owned(),
+        None => resolve(path),
+    };
+    let found = match find_stores(fs, &resolve, &named) {
         Ok(found) => found,
         Err(error) => {
             complain(&format!("{}: {error}", path.display()));
@@ -264,7 +369,7 @@ fn locate(
         }
     };
     for (dir, error) in &found.unreadable {
-        report.damage(dir.display(), error);
+        report.unreadable(dir.display(), error);
     }
     if found.stores.is_empty() {
         complain(&format!("{}: no IndexedDB store here", path.display()));
@@ -285,32 +390,6 @@ fn output_failed(error: &io::Error) -> ExitCode {
 fn complain(what: &str) {
     // Nothing better can be done if standard error is gone.
     let _ = writeln!(io::stderr(), "larder: {what}");
-}
-
-fn completions(shell: clap_complete::Shell) -> ExitCode {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "larder", &mut script);
-    print(&script)
-}
-
-fn manual() -> ExitCode {
-    let mut page = Vec::new();
-    let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
-    let subcommands: io::Result<()> = Cli::command()
-        .get_subcommands()
-        .filter(|command| !matches!(command.get_name(), "help" | "completions" | "man"))
-        .try_for_each(|command| {
-            clap_mangen::Man::new(
-                command
-                    .clone()
-                    .display_name(format!("larder-{}", command.get_name())),
-            )
-            .render(&mut page)
-        });
-    match rendered.and(subcommands) {
-        Ok(()) => print(&page),
-        Err(error) => output_failed(&error),
-    }
 }
 
 fn print(bytes: &[u8]) -> ExitCode {

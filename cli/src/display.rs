@@ -65,10 +65,21 @@ impl fmt::Display for ShownKey<'_> {
     }
 }
 
-/// A number as JavaScript prints it.
+/// A number as JavaScript's consoles show it: its own conversion to text has no -0, which is another value.
 #[must_use]
 pub fn js_number(number: f64) -> impl fmt::Display {
-    larder_codec::value::JsNumber(number)
+    struct Shown(f64);
+    impl fmt::Display for Shown {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(if self.0 == 0.0 && self.0.is_sign_negative() {
+                "-"
+            } else {
+                ""
+            })?;
+            larder_codec::value::JsNumber(self.0).fmt(f)
+        }
+    }
+    Shown(number)
 }
 
 /// A key path: `null`, `"a.b"` or `["a", "b"]`.
@@ -143,12 +154,13 @@ mod tests {
         let key = IdbKey::array(vec![
             IdbKey::Number(1.5),
             IdbKey::array(vec!["a\"".into(), inner]).unwrap(),
-            IdbKey::Date(-0.0),
+            IdbKey::Number(-0.0),
+            IdbKey::Date(0.0),
             IdbKey::Binary(vec![0, 255]),
         ]);
         assert_eq!(
             shown(&key.unwrap()),
-            r#"[1.5, ["a\"", []], Date(0), 0x00ff]"#
+            r#"[1.5, ["a\"", []], -0, Date(0), 0x00ff]"#
         );
     }
 

@@ -8,6 +8,7 @@ mod dump;
 mod key_text;
 pub mod locate;
 mod ls;
+mod manual;
 pub mod output;
 pub mod progress;
 pub mod record;

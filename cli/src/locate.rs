@@ -2,9 +2,11 @@
 //!
 //! Chromium keeps the first-party bucket of an origin in `IndexedDB/<identifier>.indexeddb.{leveldb,blob}` of a
 //! profile and every other bucket in `WebStorage/<bucket>/IndexedDB/indexeddb.{leveldb,blob}`; Electron adds
-//! `Partitions/<name>/`, extensions and web apps `Storage/ext/<id>/def/`. One bounded walk finds all of them. It
-//! follows no symbolic link that leads back up, because it stops at [`DEPTH_MAX`].
+//! `Partitions/<name>/`, extensions and web apps `Storage/ext/<id>/def/`. One bounded walk finds all of them, each under
+//! its shortest path. Symbolic links are followed, but no folder is visited twice, nor one that PATH itself lies in: an
+//! app's folder may hold links to a whole disk (Wine's `dosdevices/z:`).
 
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -23,11 +25,14 @@ pub struct Found {
     pub unreadable: Vec<(PathBuf, io::Error)>,
 }
 
-/// Finds every store at or below `path`.
+/// What tells whether two paths lead to the same folder: the path without symbolic links.
+pub type Resolve<'a> = &'a dyn Fn(&Path) -> PathBuf;
+
+/// Finds every store at or below `path`. `resolve` takes symbolic links out of a path.
 ///
 /// # Errors
 /// Only if `path` itself cannot be looked at; trouble below it is reported in [`Found::unreadable`].
-pub fn find_stores(fs: &dyn FileSystem, path: &Path) -> io::Result<Found> {
+pub fn find_stores(fs: &dyn FileSystem, resolve: Resolve<'_>, path: &Path) -> io::Result<Found> {
     let mut found = Found::default();
     if !fs.metadata(path)?.is_dir {
         // A file inside a store: the person means the store.
@@ -49,32 +54,47 @@ pub fn find_stores(fs: &dyn FileSystem, path: &Path) -> io::Result<Found> {
         found.stores.push(StorePaths::of_leveldb(path));
         return Ok(found);
     }
-    walk(fs, path, &mut found);
+    walk(fs, resolve, path, &mut found);
     found.stores.sort();
     Ok(found)
 }
 
-fn walk(fs: &dyn FileSystem, root: &Path, found: &mut Found) {
-    let mut pending = vec![(root.to_owned(), 0)];
-    while let Some((dir, depth)) = pending.pop() {
-        let names = match fs.list(&dir) {
+/// Breadth first, so that of several paths to a folder the shortest is the one that is shown.
+fn walk(fs: &dyn FileSystem, resolve: Resolve<'_>, root: &Path, found: &mut Found) {
+    let resolved_root = resolve(root);
+    let mut visited = HashSet::from([resolved_root.clone()]);
+    let mut pending = VecDeque::from([(root.to_owned(), 0)]);
+    while let Some((dir, depth)) = pending.pop_front() {
+        let mut names = match fs.list(&dir) {
             Ok(names) => names,
             Err(error) => {
                 found.unreadable.push((dir, error));
                 continue;
             }
         };
+        names.sort();
         for name in names {
             let child = dir.join(name);
-            if StorePaths::of_blob(&child).is_some()
-                || !fs.metadata(&child).is_ok_and(|meta| meta.is_dir)
-            {
+            if StorePaths::of_blob(&child).is_some() {
+                continue;
+            }
+            match fs.metadata(&child) {
+                Ok(meta) if meta.is_dir => {}
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    found.unreadable.push((child, error));
+                    continue;
+                }
+                // A file, or a link that leads nowhere.
+                _ => continue,
+            }
+            let resolved = resolve(&child);
+            if resolved_root.starts_with(&resolved) || !visited.insert(resolved) {
                 continue;
             }
             if StorePaths::is_leveldb_name(&child) {
                 found.stores.push(StorePaths::of_leveldb(&child));
             } else if depth < DEPTH_MAX {
-                pending.push((child, depth + 1));
+                pending.push_back((child, depth + 1));
             }
         }
     }
@@ -107,12 +127,50 @@ mod tests {
     }
 
     fn found(fs: &MemoryFileSystem, path: &str) -> Vec<String> {
-        find_stores(fs, Path::new(path))
+        found_with_links(fs, path, &[])
+    }
+
+    /// `links`: what the named folders really are.
+    fn found_with_links(fs: &MemoryFileSystem, path: &str, links: &[(&str, &str)]) -> Vec<String> {
+        let resolve = |path: &Path| {
+            let mut resolved = path.to_owned();
+            while let Some((rest, target)) = links
+                .iter()
+                .find_map(|(link, target)| Some((resolved.strip_prefix(link).ok()?, target)))
+            {
+                resolved = Path::new(target).join(rest);
+            }
+            resolved
+        };
+        find_stores(fs, &resolve, Path::new(path))
             .unwrap()
             .stores
             .into_iter()
             .map(|store| store.leveldb.to_str().unwrap().to_owned())
             .collect()
+    }
+
+    #[test]
+    fn links_show_no_store_twice_and_lead_not_out_by_the_way_that_path_came_in() {
+        // The memory file system has no links: the same folders stand there twice.
+        let fs = with_dirs(&[
+            "/home/app/a/a.indexeddb.leveldb",
+            "/home/app/a/up/a/a.indexeddb.leveldb",
+            "/home/app/z/home/other/o.indexeddb.leveldb",
+            "/home/app/elsewhere/e.indexeddb.leveldb",
+        ]);
+        let links = [
+            ("/home/app/a/up", "/home/app"),
+            ("/home/app/z", "/"),
+            ("/home/app/elsewhere", "/mnt/data"),
+        ];
+        assert_eq!(
+            found_with_links(&fs, "/home/app", &links),
+            [
+                "/home/app/a/a.indexeddb.leveldb",
+                "/home/app/elsewhere/e.indexeddb.leveldb",
+            ]
+        );
     }
 
     #[test]

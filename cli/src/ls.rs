@@ -33,6 +33,9 @@ pub(crate) struct Ls {
 #[derive(Debug, Serialize)]
 struct StoreListing {
     origin: String,
+    /// The bucket's number; absent for an origin's default bucket in its own site.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bucket: Option<String>,
     path: String,
     schema_version: Option<i64>,
     blink_version: Option<u32>,
@@ -118,6 +121,7 @@ impl Ls {
         let (blob_bytes, blob_files) = scan.sizes_below(&paths.blob, BLOB_DEPTH_MAX);
         Ok(StoreListing {
             origin: origin.shown.clone(),
+            bucket: origin.bucket.clone(),
             path: paths.leveldb.display().to_string(),
             schema_version: store.schema_version(),
             blink_version: data_version.map(|version| version.blink),
@@ -215,11 +219,12 @@ impl Ls {
 
     fn write_text(
         &mut self,
+        origin: &StoreOrigin,
         listing: &StoreListing,
         databases: &[DatabaseMetadata],
     ) -> io::Result<()> {
         let Self { output, style, .. } = self;
-        writeln!(output, "{}", style.heading(&listing.origin))?;
+        writeln!(output, "{}", style.heading(origin.heading()))?;
         writeln!(output, "  path    {}", listing.path)?;
         let (leveldb, blobs) = (Size(listing.leveldb_bytes), Size(listing.blob_bytes));
         writeln!(
@@ -324,7 +329,7 @@ impl PerStore for Ls {
             serde_json::to_writer(&mut self.output, &listing).map_err(io::Error::from)?;
             writeln!(self.output)?;
         } else {
-            self.write_text(&listing, &databases)?;
+            self.write_text(origin, &listing, &databases)?;
         }
         Ok(())
     }

@@ -39,6 +39,8 @@ impl Output {
     }
 
     fn open_file(path: &Path) -> io::Result<Target> {
+        // A link stays a link: what it leads to is replaced.
+        let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if path.metadata().is_ok_and(|meta| !meta.is_file()) {
             let file = File::options().write(true).open(path)?;
             return Ok(Target::Special(BufWriter::with_capacity(
@@ -53,7 +55,12 @@ impl Output {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".larder-");
         as_new_files_are(&mut builder);
-        let temporary = builder.tempfile_in(dir)?;
+        let temporary = builder.tempfile_in(dir).map_err(|error| {
+            // The name of the temporary file would puzzle whoever named another one.
+            let text = error.to_string();
+            let cause = text.split(" at path ").next().unwrap_or_default();
+            io::Error::new(error.kind(), cause)
+        })?;
         Ok(Target::File {
             writer: BufWriter::with_capacity(BUFFER_BYTES, temporary),
             path: path.to_owned(),

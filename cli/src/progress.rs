@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanFloatCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// A running count of what has been read.
 #[derive(Debug)]
@@ -13,6 +13,12 @@ pub struct Progress {
 
 /// The bar is told of this many records at a time.
 const BATCH: u64 = 256;
+
+/// indicatif's own rate comes with four decimals.
+fn rate(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+    // Nothing better can be done about a line that cannot be drawn.
+    let _ = write!(out, "{}/s", HumanFloatCount(state.per_sec().round()));
+}
 
 impl Progress {
     /// Shows nothing unless standard error is a terminal and `quiet` is false.
@@ -25,9 +31,9 @@ impl Progress {
         };
         let bar = ProgressBar::with_draw_target(None, target);
         if let Ok(style) =
-            ProgressStyle::with_template("{spinner} {human_pos} rows, {per_sec}  {msg}")
+            ProgressStyle::with_template("{spinner} {human_pos} rows, {rate}  {wide_msg}")
         {
-            bar.set_style(style);
+            bar.set_style(style.with_key("rate", rate));
         }
         if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(120));
@@ -52,7 +58,7 @@ impl Progress {
     }
 
     /// Takes the bar off the terminal.
-    pub fn finish(self) {
+    pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }

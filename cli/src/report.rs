@@ -47,12 +47,28 @@ impl Report {
     /// Something is damaged or unreadable: exit status 1.
     pub fn damage(&mut self, place: impl Display, problem: impl Display) {
         self.damaged = true;
-        self.say("damaged", format!("{place}: {problem}"));
+        self.say("damaged", Self::text(place, problem));
+    }
+
+    /// Something may not or cannot be looked at: exit status 1.
+    pub fn unreadable(&mut self, place: impl Display, problem: impl Display) {
+        self.damaged = true;
+        self.say("unreadable", Self::text(place, problem));
+    }
+
+    /// `place: problem`; a problem that names the place itself says it once.
+    fn text(place: impl Display, problem: impl Display) -> String {
+        let (place, problem) = (place.to_string(), problem.to_string());
+        if problem.starts_with(&place) {
+            problem
+        } else {
+            format!("{place}: {problem}")
+        }
     }
 
     /// Worth knowing, but nothing is wrong.
     pub fn note(&mut self, place: impl Display, note: impl Display) {
-        self.say("note", format!("{place}: {note}"));
+        self.say("note", Self::text(place, note));
     }
 
     fn say(&mut self, kind: &str, text: String) {
@@ -116,9 +132,10 @@ mod tests {
         report.damage("b", "bad checksum");
         report.damage("b", "bad checksum");
         assert!(report.is_damaged());
+        report.unreadable("c", "c: permission denied");
         assert_eq!(
             sink.text(),
-            "larder: note: a: torn tail\nlarder: damaged: b: bad checksum\n"
+            "larder: note: a: torn tail\nlarder: damaged: b: bad checksum\nlarder: unreadable: c: permission denied\n"
         );
     }
 

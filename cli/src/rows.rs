@@ -59,6 +59,8 @@ impl State {
 #[derive(Debug, Serialize)]
 struct RowListing<'a> {
     origin: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bucket: Option<&'a str>,
     sequence: u64,
     state: State,
     class: &'static str,
@@ -117,7 +119,7 @@ impl PerStore for Rows {
             .schema_version()
             .unwrap_or(larder_backing_store::SCHEMA_VERSION_MAX);
         if !self.json {
-            writeln!(self.output, "{}", self.style.heading(&origin.shown))?;
+            writeln!(self.output, "{}", self.style.heading(origin.heading()))?;
         }
         let mut entries = store.snapshot().entries();
         // Entries of one key come newest first.
@@ -170,6 +172,7 @@ impl PerStore for Rows {
             };
             let row = RowListing {
                 origin: &origin.shown,
+                bucket: origin.bucket.as_deref(),
                 sequence: entries.sequence(),
                 state,
                 class: decoded.as_ref().map_or("undecodable", class),
@@ -203,7 +206,6 @@ fn state(store: &Store, row: &RowKey<'_>, value: &[u8]) -> State {
     else {
         return State::Unknown;
     };
-    let primary_key = key.primary_key().unwrap_or(primary_key);
     match store.is_live(key.database_id, key.object_store_id, primary_key, version) {
         Ok(true) => State::Live,
         Ok(false) => State::Stale,

@@ -45,6 +45,48 @@ pub struct Selection {
     pub object_store: Option<JsString>,
 }
 
+impl Selection {
+    /// Whether a store has something of these names that Chromium would show.
+    pub(crate) fn is_in(&self, store: &Store) -> bool {
+        if self.database.is_none() && self.object_store.is_none() {
+            return true;
+        }
+        // What cannot be read is told when it is read for good.
+        let databases = store.databases(&mut Vec::new()).unwrap_or_default();
+        databases
+            .iter()
+            .filter(|database| database.version.is_some())
+            .filter(|database| {
+                self.database
+                    .as_ref()
+                    .is_none_or(|name| database.name == *name)
+            })
+            .any(|database| match &self.object_store {
+                Some(name) => database
+                    .object_stores
+                    .iter()
+                    .any(|store| store.name == *name),
+                None => true,
+            })
+    }
+
+    /// What is wanted, for people; `None` if that is everything.
+    pub(crate) fn describe(&self) -> Option<String> {
+        let database = self
+            .database
+            .as_ref()
+            .map(|name| format!("database {}", Quoted(name)));
+        let store = self
+            .object_store
+            .as_ref()
+            .map(|name| format!("object store {}", Quoted(name)));
+        match (store, database) {
+            (Some(store), Some(database)) => Some(format!("{store} in a {database}")),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
 /// A store being read by a command.
 pub struct Scan<'a> {
     /// The store.

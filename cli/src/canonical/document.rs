@@ -21,13 +21,22 @@ use crate::scan::{Scan, Stop};
 ///
 /// # Errors
 /// If the output or the store cannot be used any more.
-pub fn write_document(out: &mut dyn Write, scan: &mut Scan<'_>, origin: &str) -> Result<(), Stop> {
+pub fn write_document(
+    out: &mut dyn Write,
+    scan: &mut Scan<'_>,
+    origin: &str,
+    bucket: Option<&str>,
+) -> Result<(), Stop> {
     let mut databases = scan.databases()?;
     databases.retain(|database| database.version.is_some());
     databases.sort_by(|a, b| a.name.cmp(&b.name));
     let mut head = Vec::new();
     head.extend_from_slice(b"{\"origin\":");
     push_json_str(&mut head, origin);
+    if let Some(bucket) = bucket {
+        head.extend_from_slice(b",\"bucket\":");
+        push_json_str(&mut head, bucket);
+    }
     head.extend_from_slice(b",\"databases\":[");
     out.write_all(&head)?;
     for (n, database) in databases.iter().enumerate() {

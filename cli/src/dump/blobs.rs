@@ -1,5 +1,6 @@
 //! Copying the contents of blobs and files out of a store.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -16,10 +17,13 @@ const NAME_SHOWN_MAX: usize = 80;
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// The folder that copies go into: `DIR/<store>/<database id>/<blob number>[-<file name>]`, numbers in hex as in the
-/// store's own file names.
+/// store's own file names. `<store>` is the name of the store's folder; of several with one name (profiles, buckets)
+/// the second gets `-2` behind it, and so on.
 #[derive(Debug)]
 pub(super) struct BlobFolder {
     root: PathBuf,
+    /// Which store's blobs lie in which folder.
+    of_stores: HashMap<String, PathBuf>,
 }
 
 /// An external object as a record's line tells of it. Field names are part of the command's contract.
@@ -117,10 +121,39 @@ impl SavedObject {
     reason = "the person's own output folder, not part of a store; a root may write there"
 )]
 impl BlobFolder {
-    pub(super) fn new(root: &Path) -> Self {
-        Self {
+    /// Makes the folder if it is missing, so that a place where nothing can be written is told before anything else.
+    pub(super) fn make(root: &Path) -> io::Result<Self> {
+        fs::create_dir_all(root).map_err(|error| naming(root, &error))?;
+        Ok(Self {
             root: root.to_owned(),
+            of_stores: HashMap::new(),
+        })
+    }
+
+    /// The folder for a store's blobs, relative to the root.
+    fn of_store(&mut self, store: &Store) -> String {
+        let paths = store.paths();
+        let name = match (paths.identifier(), paths.bucket()) {
+            (Some(identifier), _) => identifier.to_owned(),
+            (None, Some(bucket)) => format!("bucket-{bucket}"),
+            (None, None) => {
+                let name = paths.leveldb.file_name().unwrap_or_default();
+                name.to_string_lossy().into_owned()
+            }
+        };
+        let name = harmless(&name.into());
+        let mut folder = name.clone();
+        for n in 2.. {
+            let owner = self
+                .of_stores
+                .entry(folder.clone())
+                .or_insert_with(|| paths.leveldb.clone());
+            if *owner == paths.leveldb {
+                break;
+            }
+            folder = format!("{name}-{n}");
         }
+        folder
     }
 
     /// Copies one content; the path of the copy below the root, or what is wrong with the source.
@@ -132,15 +165,6 @@ impl BlobFolder {
         name: Option<&JsString>,
         content: &mut dyn Read,
     ) -> io::Result<Result<String, io::Error>> {
-        let leveldb = store
-            .paths()
-            .leveldb
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
-        let store_name = leveldb
-            .strip_suffix(".indexeddb.leveldb")
-            .unwrap_or(&leveldb);
         let mut file_name = format!("{:x}", blob.number.get());
         if let Some(name) = name.filter(|name| !name.is_empty()) {
             file_name.push('-');
@@ -148,24 +172,32 @@ impl BlobFolder {
         }
         let relative = format!(
             "{}/{:x}/{file_name}",
-            harmless(&store_name.into()),
+            self.of_store(store),
             database_id.get()
         );
         let target = self.root.join(&relative);
+        let failed = |error: io::Error| naming(&target, &error);
         if let Some(dir) = target.parent() {
-            fs::create_dir_all(dir)?;
+            fs::create_dir_all(dir).map_err(failed)?;
         }
-        let mut file = fs::File::create(&target)?;
+        let mut file = fs::File::create(&target).map_err(failed)?;
         let mut chunk = vec![0; CHUNK_BYTES];
         loop {
             match content.read(&mut chunk) {
                 Ok(0) => return Ok(Ok(relative)),
-                Ok(read) => file.write_all(chunk.get(..read).unwrap_or_default())?,
+                Ok(read) => file
+                    .write_all(chunk.get(..read).unwrap_or_default())
+                    .map_err(failed)?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Ok(Err(error)),
             }
         }
     }
+}
+
+/// The error with the path that it is about.
+fn naming(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// A name that is one plain component of a path on every system: stored names may hold separators, dots that lead

@@ -40,7 +40,12 @@ impl Canonical {
 
 impl PerStore for Canonical {
     fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
-        write_document(&mut self.output, scan, &origin.shown)?;
+        write_document(
+            &mut self.output,
+            scan,
+            &origin.shown,
+            origin.bucket.as_deref(),
+        )?;
         if let Some(blobs) = &mut self.blobs {
             write_records(scan, Some(blobs), &mut NoOutput)?;
         }

@@ -32,7 +32,7 @@ impl PerStore for Jsonl {
     fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
         let mut lines = Lines {
             output: &mut self.output,
-            origin: &origin.shown,
+            origin,
             head: Vec::new(),
             line: Vec::new(),
         };
@@ -46,7 +46,7 @@ impl PerStore for Jsonl {
 
 struct Lines<'o> {
     output: &'o mut Output,
-    origin: &'o str,
+    origin: &'o StoreOrigin,
     /// What all lines of an object store begin with.
     head: Vec<u8>,
     line: Vec<u8>,
@@ -60,7 +60,11 @@ impl RecordWriter for Lines<'_> {
     ) -> io::Result<()> {
         self.head.clear();
         self.head.extend_from_slice(b"{\"origin\":");
-        serde_json::to_writer(&mut self.head, self.origin)?;
+        serde_json::to_writer(&mut self.head, &self.origin.shown)?;
+        if let Some(bucket) = &self.origin.bucket {
+            self.head.extend_from_slice(b",\"bucket\":");
+            serde_json::to_writer(&mut self.head, bucket)?;
+        }
         self.head.extend_from_slice(b",\"database\":");
         serde_json::to_writer(&mut self.head, &database.name)?;
         self.head.extend_from_slice(b",\"store\":");

@@ -6,16 +6,29 @@ mod jsonl;
 mod records;
 mod text;
 
+use std::io;
+
 use crate::args::{DumpArgs, DumpFormat};
 use crate::command::PerStore;
 use crate::output::Output;
 
 /// The command for the form that is asked for.
-pub(crate) fn command(args: &DumpArgs, output: Output, color: bool) -> Box<dyn PerStore> {
-    let blobs = args.blobs.as_deref().map(blobs::BlobFolder::new);
-    match args.format {
+///
+/// # Errors
+/// If the folder for blobs cannot be made.
+pub(crate) fn command(
+    args: &DumpArgs,
+    output: Output,
+    color: bool,
+) -> io::Result<Box<dyn PerStore>> {
+    let blobs = args
+        .blobs
+        .as_deref()
+        .map(blobs::BlobFolder::make)
+        .transpose()?;
+    Ok(match args.format {
         DumpFormat::Canonical => Box::new(canonical::Canonical::new(output, blobs)),
         DumpFormat::Jsonl => Box::new(jsonl::Jsonl::new(output, blobs)),
         DumpFormat::Text => Box::new(text::Text::new(output, blobs, color)),
-    }
+    })
 }

@@ -34,7 +34,7 @@ impl Text {
 
 impl PerStore for Text {
     fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
-        writeln!(self.output, "{}", self.style.heading(&origin.shown))?;
+        writeln!(self.output, "{}", self.style.heading(origin.heading()))?;
         let mut lines = Lines {
             output: &mut self.output,
             style: self.style,

@@ -8,5 +8,6 @@
 mod canonical;
 mod canonical_blobs;
 mod canonical_values;
+mod command;
 mod damage;
 mod support;

@@ -180,7 +180,9 @@ fn read_all(files: &Files, truth: Option<Truth<'_>>) {
                         "any store reads on: {error}"
                     );
                 }
-                document(&store);
+                if on_damage == OnDamage::Skip {
+                    document(&store);
+                }
             }
         }
     }
@@ -348,7 +350,7 @@ fn document(store: &Store) {
         place: String::from("store"),
     };
     let mut out = Vec::new();
-    if write_document(&mut out, &mut scan, "origin").is_err() {
+    if write_document(&mut out, &mut scan, "origin", None).is_err() {
         return;
     }
     let parsed: std::result::Result<serde_json::Value, _> = serde_json::from_slice(&out);

@@ -46,7 +46,14 @@ pub fn value_decoding(data: &[u8]) {
 fn canonical(tree: &Tree<'_>) {
     for schema in [4, 5] {
         let mut out = b"before".to_vec();
-        if write_value(&mut out, tree, &mut NoBlobs, Browser::of_schema(Some(schema))).is_err() {
+        if write_value(
+            &mut out,
+            tree,
+            &mut NoBlobs,
+            Browser::of_schema(Some(schema)),
+        )
+        .is_err()
+        {
             assert_eq!(
                 out, b"before",
                 "a value that cannot be written leaves nothing"
