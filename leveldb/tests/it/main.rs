@@ -5,6 +5,8 @@ mod cpp_leveldb;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod idb_like;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod store;

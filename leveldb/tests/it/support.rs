@@ -1,43 +1,12 @@
 //! Shared by the integration tests: C++ LevelDB as an oracle, a comparator, stores made by hand.
 
-use larder_leveldb::{Comparator, Db, OnDamage, Options, storage::DiskFileSystem};
-use std::cmp::Ordering;
+use crate::idb_like::IdbLike;
+use larder_leveldb::{Db, OnDamage, Options, storage::DiskFileSystem};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
 pub(crate) type Rows = Vec<(Vec<u8>, Vec<u8>)>;
-
-/// The order of IndexedDB's data rows: the same as in `oracle/idb_comparator.h`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct IdbLike;
-
-impl Comparator for IdbLike {
-    fn name(&self) -> &str {
-        "idb_cmp1"
-    }
-
-    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        if a.len() < 5 || b.len() < 5 || a[..4] != b[..4] {
-            return a.cmp(b);
-        }
-        if a[4] != b[4] {
-            return b[4].cmp(&a[4]);
-        }
-        match a[4] {
-            3 if a.len() == 13 && b.len() == 13 => {
-                let number = |key: &[u8]| f64::from_le_bytes(key[5..13].try_into().unwrap());
-                number(a).partial_cmp(&number(b)).unwrap_or(Ordering::Equal)
-            }
-            1 if a.len() > 6 && b.len() > 6 => a[6..].cmp(&b[6..]),
-            _ => a.cmp(b),
-        }
-    }
-
-    fn shorten_separator(&self, _start: &mut Vec<u8>, _limit: &[u8]) {}
-
-    fn shorten_successor(&self, _key: &mut Vec<u8>) {}
-}
 
 pub(crate) fn options(comparator: &str, on_damage: OnDamage) -> Options {
     let mut options = match comparator {

@@ -1,11 +1,9 @@
 // What C++ LevelDB makes of a store: the oracle of the tests.
 //
 //   oracle make DIR SEED OPERATIONS COMPARATOR COMPRESSION   random operations; leaves the store as a kill would
-//   oracle fill DIR COUNT VALUE_LEN KIND                      a store to read, compacted; KIND is flat or idb
 //   oracle dump DIR COMPARATOR                                rows forward, "--", rows backward; hex, one row a line
 //
 // COMPARATOR is bytewise or idb; COMPRESSION none or snappy.
-#include <leveldb/cache.h>
 #include <leveldb/comparator.h>
 #include <leveldb/db.h>
 #include <leveldb/filter_policy.h>
@@ -125,36 +123,6 @@ void make(const std::string& dir, uint64_t seed, int operations, const std::stri
   std::_Exit(0);
 }
 
-void fill(const std::string& dir, uint64_t count, size_t value_len, const std::string& kind) {
-  std::mt19937_64 random(1);
-  leveldb::Options opts = options(kind == "idb" ? "idb" : "bytewise");
-  leveldb::DB* db = nullptr;
-  check(leveldb::DB::Open(opts, dir, &db));
-  for (uint64_t i = 0; i < count; i++) {
-    char digits[32];
-    std::string key;
-    if (kind == "idb") {
-      double number = static_cast<double>(i);
-      key.assign("\0\1\1\1\3", 5);
-      key.append(reinterpret_cast<const char*>(&number), 8);
-    } else {
-      std::snprintf(digits, sizeof digits, "%016llu", static_cast<unsigned long long>(i));
-      key = digits;
-    }
-    // Half random, half not: packs to about one half, as LevelDB's own benchmark does.
-    std::string value;
-    while (value.size() < value_len) {
-      std::string piece(16, '\0');
-      for (char& c : piece) c = static_cast<char>(' ' + random() % 95);
-      value += piece + piece;
-    }
-    value.resize(value_len);
-    check(db->Put(leveldb::WriteOptions(), key, value));
-  }
-  db->CompactRange(nullptr, nullptr);
-  delete db;
-}
-
 void dump(const std::string& dir, const std::string& comparator) {
   leveldb::Options opts = options(comparator);
   opts.create_if_missing = false;
@@ -176,8 +144,6 @@ int main(int argc, char** argv) {
   std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "make" && argc == 7) {
     make(argv[2], std::strtoull(argv[3], nullptr, 10), std::atoi(argv[4]), argv[5], argv[6]);
-  } else if (mode == "fill" && argc == 6) {
-    fill(argv[2], std::strtoull(argv[3], nullptr, 10), std::strtoull(argv[4], nullptr, 10), argv[5]);
   } else if (mode == "dump" && argc == 4) {
     dump(argv[2], argv[3]);
   } else {
