@@ -11,6 +11,7 @@ use crate::version::TableFile;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What happens when damaged bytes are met.
@@ -41,7 +42,7 @@ pub(crate) struct Core {
 /// moment, and an open file can still be read then.
 #[derive(Debug)]
 pub(crate) struct OpenTables {
-    open_max: usize,
+    open_max: AtomicUsize,
     state: Mutex<OpenState>,
 }
 
@@ -56,7 +57,7 @@ struct OpenState {
 impl OpenTables {
     pub(crate) fn new(open_max: usize) -> OpenTables {
         OpenTables {
-            open_max: open_max.max(1),
+            open_max: AtomicUsize::new(open_max.max(1)),
             state: Mutex::default(),
         }
     }
@@ -77,7 +78,7 @@ impl OpenTables {
 
     fn insert(&self, table: Arc<Table>) {
         let state = &mut *self.state();
-        while state.tables.len() >= self.open_max {
+        while state.tables.len() >= self.open_max() {
             let Some((_, oldest)) = state.used.pop_first() else {
                 break;
             };
@@ -90,8 +91,29 @@ impl OpenTables {
         }
     }
 
+    /// Closes a table that is no longer part of the store.
+    pub(crate) fn remove(&self, number: u64) {
+        let state = &mut *self.state();
+        if let Some((_, used)) = state.tables.remove(&number) {
+            state.used.remove(&used);
+        }
+    }
+
+    fn open_max(&self) -> usize {
+        self.open_max.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_open(&self, number: u64) -> bool {
+        self.state().tables.contains_key(&number)
+    }
+
+    /// No table is closed any more, however many are open.
+    pub(crate) fn keep_all(&self) {
+        self.open_max.store(usize::MAX, Ordering::Relaxed);
+    }
+
     fn is_full(&self) -> bool {
-        self.state().tables.len() >= self.open_max
+        self.state().tables.len() >= self.open_max()
     }
 }
 
