@@ -11,6 +11,7 @@ use crate::iter::Iter;
 use crate::memtable::TornTail;
 use crate::open;
 use crate::options::{Background, Options};
+use crate::size;
 use crate::snapshot::{ReadState, Snapshot};
 use crate::storage::{FileSystem, LockHolder};
 use crate::write_batch::BatchWriter;
@@ -234,6 +235,13 @@ impl Db {
     /// [`Background::Caller`]; does no harm beside a thread.
     pub fn do_background_work(&self) -> Result<bool> {
         self.engine()?.work_once()
+    }
+
+    /// About how many bytes of tables the keys from `from` up to and without `to` take: packed, and without what is only in
+    /// memory and logs. Reads the tables' indexes, no rows.
+    pub fn approximate_size(&self, from: &[u8], to: &[u8]) -> Result<u64> {
+        let state = self.state();
+        size::between(&state.core, &state.version, from, to)
     }
 
     /// What the engine has done since the store was opened, and what it is made of. All zero for one opened for reading.

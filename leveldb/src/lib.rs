@@ -22,6 +22,7 @@ mod memtable;
 mod merge;
 mod open;
 mod options;
+mod size;
 mod skip_list;
 mod snapshot;
 mod source;

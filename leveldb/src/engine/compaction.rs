@@ -294,3 +294,64 @@ pub(super) fn in_place(
         inputs: [inputs, Vec::new()],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BytewiseComparator;
+    use crate::internal_key::{EntryKind, encode};
+
+    fn file(number: u64, level: usize, first: (&str, u64), last: (&str, u64)) -> TableFile {
+        let internal = |(key, sequence): (&str, u64)| {
+            let mut out = Vec::new();
+            encode(&mut out, key.as_bytes(), sequence, EntryKind::Value);
+            Some(out)
+        };
+        TableFile {
+            number,
+            level,
+            len_bytes: Some(1 << 20),
+            smallest: internal(first),
+            largest: internal(last),
+        }
+    }
+
+    fn taken(files: Vec<TableFile>, level: usize, number: u64) -> [Vec<u64>; 2] {
+        let order = InternalOrder::new(Arc::new(BytewiseComparator));
+        let version = Version::new(&order, files);
+        let first = version.files().find(|file| file.number == number).cloned();
+        let limits = Limits {
+            table_bytes: 2 << 20,
+        };
+        let compaction = of_files(&order, &version, level, vec![first.unwrap()], limits);
+        compaction.inputs.map(|files| {
+            let mut numbers: Vec<u64> = files.iter().map(|file| file.number).collect();
+            numbers.sort_unstable();
+            numbers
+        })
+    }
+
+    #[test]
+    fn older_versions_of_the_last_key_in_the_next_tables_come_along() {
+        let files = vec![
+            file(1, 1, ("a", 9), ("m", 8)),
+            file(2, 1, ("m", 5), ("m", 4)),
+            file(3, 1, ("m", 2), ("p", 1)),
+            file(4, 1, ("q", 1), ("z", 1)),
+        ];
+        assert_eq!(taken(files, 1, 1), [vec![1, 2, 3], vec![]]);
+    }
+
+    #[test]
+    fn of_level_0_all_that_overlap_by_way_of_others_come_along() {
+        let files = vec![
+            file(7, 0, ("a", 9), ("c", 9)),
+            file(6, 0, ("b", 8), ("f", 8)),
+            file(5, 0, ("e", 7), ("h", 7)),
+            file(4, 0, ("x", 7), ("z", 7)),
+            file(3, 1, ("g", 1), ("k", 1)),
+            file(2, 1, ("l", 1), ("m", 1)),
+        ];
+        assert_eq!(taken(files, 0, 7), [vec![5, 6, 7], vec![3]]);
+    }
+}

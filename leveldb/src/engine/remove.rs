@@ -14,17 +14,14 @@ impl Engine {
         for number in std::mem::take(&mut work.old_logs) {
             let _ = self.core.fs.remove(&self.path(FileName::Log(number)));
         }
+        let mut read = BTreeSet::new();
+        work.versions.retain(|version| version.strong_count() > 0);
         if work.old_tables.is_empty() {
             return;
         }
-        let mut read = BTreeSet::new();
-        work.versions.retain(|version| match version.upgrade() {
-            None => false,
-            Some(version) => {
-                read.extend(version.files().map(|file| file.number));
-                true
-            }
-        });
+        for version in work.versions.iter().filter_map(Weak::upgrade) {
+            read.extend(version.files().map(|file| file.number));
+        }
         work.old_tables.retain(|&number| {
             if read.contains(&number) {
                 return true;

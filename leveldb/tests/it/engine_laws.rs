@@ -371,3 +371,23 @@ fn an_empty_strict_batch_makes_what_was_written_before_durable() {
     lost(10);
     assert_eq!(db.latest_sequence(), 10);
 }
+
+#[test]
+fn approximate_sizes_add_up_and_follow_the_rows() {
+    let fs = Arc::new(MemoryFileSystem::new());
+    let table = TableOptions {
+        compression: larder_leveldb::compression::Compression::None,
+        ..TableOptions::default()
+    };
+    let db = open(&fs, Options { table, ..small() });
+    fill(&db, 0..5000, 1);
+    db.compact_range(None, None).unwrap();
+    let size = |from, to| db.approximate_size(&key(from), &key(to)).unwrap();
+    let (all, half, tenth) = (size(0, 5000), size(0, 2500), size(1000, 1500));
+    assert!((500_000..700_000).contains(&all), "{all}");
+    assert!(half.abs_diff(all / 2) < 10_000 && tenth.abs_diff(all / 10) < 10_000);
+    assert_eq!(
+        (size(100, 100), size(9000, 9999), half + size(2500, 5000)),
+        (0, 0, all)
+    );
+}
