@@ -11,6 +11,7 @@ use crate::version::TableFile;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What happens when damaged bytes are met.
@@ -41,7 +42,7 @@ pub(crate) struct Core {
 /// moment, and an open file can still be read then.
 #[derive(Debug)]
 pub(crate) struct OpenTables {
-    open_max: usize,
+    open_max: AtomicUsize,
     state: Mutex<OpenState>,
 }
 
@@ -55,7 +56,7 @@ struct OpenState {
 impl OpenTables {
     pub(crate) fn new(open_max: usize) -> OpenTables {
         OpenTables {
-            open_max: open_max.max(1),
+            open_max: AtomicUsize::new(open_max.max(1)),
             state: Mutex::default(),
         }
     }
@@ -74,23 +75,40 @@ impl OpenTables {
 
     fn insert(&self, table: Arc<Table>) {
         let state = &mut *self.state();
-        if state.tables.len() >= self.open_max {
+        while state.tables.len() >= self.open_max() {
             // A walk over some hundred entries is little beside opening a file.
             let oldest = state
                 .tables
                 .iter()
                 .min_by_key(|(_, (_, used))| *used)
                 .map(|(&number, _)| number);
-            if let Some(oldest) = oldest {
-                state.tables.remove(&oldest);
-            }
+            let Some(oldest) = oldest else { break };
+            state.tables.remove(&oldest);
         }
         state.clock += 1;
         state.tables.insert(table.number, (table, state.clock));
     }
 
+    /// Closes a table that is no longer part of the store.
+    pub(crate) fn remove(&self, number: u64) {
+        self.state().tables.remove(&number);
+    }
+
+    fn open_max(&self) -> usize {
+        self.open_max.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_open(&self, number: u64) -> bool {
+        self.state().tables.contains_key(&number)
+    }
+
+    /// No table is closed any more, however many are open.
+    pub(crate) fn keep_all(&self) {
+        self.open_max.store(usize::MAX, Ordering::Relaxed);
+    }
+
     fn is_full(&self) -> bool {
-        self.state().tables.len() >= self.open_max
+        self.state().tables.len() >= self.open_max()
     }
 }
 

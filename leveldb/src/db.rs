@@ -3,24 +3,61 @@
 use crate::cache::BlockCache;
 use crate::core::{Core, OpenTables};
 use crate::damage::{Damage, DamageLog};
-use crate::error::Result;
+use crate::engine::{Durability, Engine, Recovered, Statistics};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::{InternalOrder, user_key};
+use crate::iter::Iter;
 use crate::memtable::TornTail;
 use crate::open;
-use crate::options::Options;
+use crate::options::{Background, Options};
+use crate::size;
 use crate::snapshot::{ReadState, Snapshot};
 use crate::storage::{FileSystem, LockHolder};
+use crate::write_batch::BatchWriter;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
-/// A LevelDB store, open for reading.
+/// Operations and bytes of a batch that [`Db::delete_range`] writes at a time.
+const DELETE_BATCH_LEN: usize = 64 << 10;
+
+/// A LevelDB store, open for reading or for reading and writing. Any number of threads may use it at once.
+///
+/// Dropping it stops and joins its thread; [`close`](Self::close) tells whether all went well.
+///
+/// ```
+/// use larder_leveldb::{Db, Durability, Options, storage::MemoryFileSystem, write_batch::BatchWriter};
+/// use std::{path::Path, sync::Arc};
+///
+/// let options = Options { create_if_missing: true, ..Options::default() };
+/// let db = Db::open(Arc::new(MemoryFileSystem::new()), Path::new("fruit"), options)?;
+/// db.put(b"apple", b"red", Durability::Relaxed)?;
+/// let before = db.snapshot();
+/// let mut batch = BatchWriter::new();
+/// batch.delete(b"apple");
+/// batch.put(b"pear", b"green");
+/// db.write(&mut batch, Durability::Strict)?;
+/// assert_eq!(db.get(b"apple")?, None);
+/// assert_eq!(before.get(b"apple")?.as_deref(), Some(&b"red"[..]));
+/// db.close()?;
+/// # Ok::<(), larder_leveldb::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Db {
-    state: Arc<ReadState>,
-    last_sequence: u64,
+    store: Store,
     lock_holder: Option<LockHolder>,
     torn: Vec<TornTail>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+enum Store {
+    Reading {
+        state: Arc<ReadState>,
+        last_sequence: u64,
+    },
+    Writing(Arc<Engine>),
 }
 
 /// A table that is part of the store.
@@ -68,31 +105,210 @@ impl Db {
             core,
             version: Arc::new(opened.version),
             mem: Arc::new(opened.mem),
+            live: Vec::new(),
         };
         Ok(Db {
-            state: Arc::new(state),
-            last_sequence: opened.last_sequence,
+            store: Store::Reading {
+                state: Arc::new(state),
+                last_sequence: opened.last_sequence,
+            },
             lock_holder,
             torn: opened.torn,
+            thread: None,
         })
+    }
+
+    /// Opens the store in a directory for reading and writing, or makes one
+    /// ([`Options::create_if_missing`]; the directory above must be there). Takes the store's lock, makes tables of what was
+    /// in the logs, and removes what an earlier process has left of no use. Damage is always an error here.
+    ///
+    /// # Errors
+    /// `NotAStore` if there is none and none shall be made; `Conflict` if it is open for writing elsewhere; `Usage` if it
+    /// is there and must not be ([`Options::error_if_exists`]), or has another comparator; `Corruption`; `Io`.
+    pub fn open(fs: Arc<dyn FileSystem>, dir: &Path, options: Options) -> Result<Db> {
+        let has_thread = options.background == Background::Thread;
+        let Recovered { engine, torn } = Engine::open(fs, dir, options)?;
+        let thread = has_thread.then(|| engine.start());
+        Ok(Db {
+            store: Store::Writing(engine),
+            lock_holder: None,
+            torn,
+            thread,
+        })
+    }
+
+    fn engine(&self) -> Result<&Arc<Engine>> {
+        match &self.store {
+            Store::Writing(engine) => Ok(engine),
+            Store::Reading { .. } => Err(Error::new(
+                ErrorKind::Usage,
+                "store is open for reading only",
+            )),
+        }
+    }
+
+    fn state(&self) -> Arc<ReadState> {
+        match &self.store {
+            Store::Reading { state, .. } => state.clone(),
+            Store::Writing(engine) => engine.state(),
+        }
+    }
+
+    /// The value of a key, now. Fails as [`Snapshot::get`] does.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.snapshot().get(key)
+    }
+
+    /// As [`get`](Self::get), into `value`, in place of what was there: whether there is one.
+    pub fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        self.snapshot().get_into(key, value)
+    }
+
+    /// The rows of this moment, in both directions.
+    pub fn iter(&self) -> Iter {
+        self.snapshot().iter()
+    }
+
+    /// Gives a key a value. Fails as [`write`](Self::write) does.
+    pub fn put(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<()> {
+        let mut batch = BatchWriter::new();
+        batch.put(key, value);
+        self.write(&mut batch, durability)
+    }
+
+    /// Takes a key's value away, if it has one. Fails as [`write`](Self::write) does.
+    pub fn delete(&self, key: &[u8], durability: Durability) -> Result<()> {
+        let mut batch = BatchWriter::new();
+        batch.delete(key);
+        self.write(&mut batch, durability)
+    }
+
+    /// Writes all of a batch or nothing, and empties the batch, also when this fails. Batches of several threads share a sync.
+    /// After a crash, what is there of all that was written is a prefix: no write is without those before it. An empty
+    /// batch with [`Durability::Strict`] makes everything before it durable.
+    ///
+    /// # Errors
+    /// `Usage` for a store opened for reading, and for a batch above 3 GiB or 2^27 entries. `Io` if the log cannot be
+    /// written: then it is not known whether the batch will be there after opening the store again, and all further writes
+    /// are refused (`Closed`) while reads go on. `Closed` also after a flush or compaction has failed.
+    pub fn write(&self, batch: &mut BatchWriter, durability: Durability) -> Result<()> {
+        self.engine()?.write(batch, durability)
+    }
+
+    /// Deletes all keys from `from` up to and without `to`, in batches: not all at once, and never holding the range in
+    /// memory. Keys written meanwhile may stay. How many were deleted.
+    pub fn delete_range(&self, from: &[u8], to: &[u8], durability: Durability) -> Result<u64> {
+        let engine = self.engine()?;
+        let snapshot = self.snapshot();
+        let mut iter = snapshot.iter();
+        let mut batch = BatchWriter::new();
+        let mut deleted = 0;
+        let comparator = &engine.options.comparator;
+        iter.seek(from)?;
+        while iter.valid() && comparator.compare(iter.key(), to).is_lt() {
+            batch.delete(iter.key());
+            deleted += 1;
+            if batch.len_bytes() >= DELETE_BATCH_LEN {
+                self.write(&mut batch, Durability::Relaxed)?;
+            }
+            iter.next()?;
+        }
+        self.write(&mut batch, durability)?;
+        Ok(deleted)
+    }
+
+    /// Makes tables of everything in memory: afterwards it is in tables, durable, and the logs are empty. Fails as
+    /// [`write`](Self::write) does.
+    pub fn flush(&self) -> Result<()> {
+        self.engine()?.flush()
+    }
+
+    /// Merges all tables with keys from `from` to `to`, both included (`None`: from the first, to the last). Afterwards no
+    /// file holds the bytes of a value in that range that was deleted or replaced before the call, unless a snapshot or an
+    /// iterator from before still reads it: then it goes with the first background work after those. Fails as
+    /// [`write`](Self::write) does.
+    pub fn compact_range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<()> {
+        self.engine()?.compact_range(from, to)
+    }
+
+    /// Makes a table of a full memtable or does one compaction, if either is due: whether one was. For
+    /// [`Background::Caller`]; does no harm beside a thread.
+    pub fn do_background_work(&self) -> Result<bool> {
+        self.engine()?.work_once()
+    }
+
+    /// About how many bytes of tables the keys from `from` up to and without `to` take: packed, and without what is only in
+    /// memory and logs. Reads the tables' indexes, no rows.
+    pub fn approximate_size(&self, from: &[u8], to: &[u8]) -> Result<u64> {
+        let state = self.state();
+        size::between(&state.core, &state.version, from, to)
+    }
+
+    /// What the engine has done since the store was opened, and what it is made of. All zero for one opened for reading.
+    pub fn statistics(&self) -> Statistics {
+        match &self.store {
+            Store::Writing(engine) => engine.statistics(),
+            Store::Reading { .. } => Statistics::default(),
+        }
+    }
+
+    /// Stops background work, makes everything written durable and gives up the lock. Snapshots and iterators can be read on.
+    ///
+    /// # Errors
+    /// Why writes were refused, if they were; `Io`.
+    pub fn close(mut self) -> Result<()> {
+        self.shut_down()
+    }
+
+    fn shut_down(&mut self) -> Result<()> {
+        let Store::Writing(engine) = &self.store else {
+            return Ok(());
+        };
+        let closed = engine.close_log();
+        engine.stop();
+        let joined = self
+            .thread
+            .take()
+            .is_none_or(|thread| thread.join().is_ok());
+        engine.clean_up();
+        if !joined {
+            return Err(Error::new(
+                ErrorKind::Closed,
+                "background thread has panicked",
+            ));
+        }
+        closed
     }
 
     /// The store's content.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.state.clone(), self.last_sequence)
+        match &self.store {
+            Store::Reading {
+                state,
+                last_sequence,
+            } => Snapshot::new(state.clone(), *last_sequence),
+            Store::Writing(engine) => engine.snapshot(),
+        }
     }
 
-    /// The store's content as of a sequence number, as far as compactions have left it.
+    /// The store's content as of a sequence number, as far as flushes and compactions have left it: they keep the newest entry of
+    /// each key.
     pub fn snapshot_at(&self, sequence: u64) -> Snapshot {
-        Snapshot::new(self.state.clone(), sequence)
+        match &self.store {
+            Store::Reading { state, .. } => Snapshot::new(state.clone(), sequence),
+            Store::Writing(engine) => engine.snapshot_at(sequence),
+        }
     }
 
     /// The greatest sequence number. If no MANIFEST tells, the greatest there can be.
     pub fn latest_sequence(&self) -> u64 {
-        self.last_sequence
+        match &self.store {
+            Store::Reading { last_sequence, .. } => *last_sequence,
+            Store::Writing(engine) => engine.last_sequence(),
+        }
     }
 
-    /// Who had the store locked when it was opened: a process that may be writing to it.
+    /// Who had the store locked when it was opened for reading: a process that may be writing to it.
     pub fn lock_holder(&self) -> Option<LockHolder> {
         self.lock_holder
     }
@@ -110,16 +326,25 @@ impl Db {
     /// The tables that are part of the store.
     pub fn files(&self) -> Vec<LiveFile> {
         let user = |key: &Option<Vec<u8>>| key.as_ref().map(|key| user_key(key).to_vec());
-        let files = self.state.version.files();
-        files
+        let state = self.state();
+        state
+            .version
+            .files()
             .map(|file| LiveFile {
                 number: file.number,
-                name: self.state.core.file_name(file),
+                name: state.core.file_name(file),
                 level: file.level,
                 len_bytes: file.len_bytes,
                 smallest: user(&file.smallest),
                 largest: user(&file.largest),
             })
             .collect()
+    }
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        // Whoever cares about the result calls `close`.
+        let _ = self.shut_down();
     }
 }

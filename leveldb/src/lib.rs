@@ -1,7 +1,7 @@
 //! LevelDB's file format in safe Rust, over a file-system seam.
 //!
-//! [`Db`] opens a store for reading, beside a process that may have it open for writing; [`Snapshot`], [`Iter`] and [`Entries`] read it. Every checksum
-//! is verified. Damage is an error or, with [`OnDamage::Skip`], a list ([`Damage`]) beside everything that is whole.
+//! [`Db`] opens a store for reading and writing, or for reading alone, beside a process that may have it open for writing;
+//! [`Snapshot`], [`Iter`] and [`Entries`] read it. Every checksum is verified. Reading alone, damage is an error or, with [`OnDamage::Skip`], a list ([`Damage`]) beside everything that is whole.
 //!
 //! Below that, one module for each structure of the format, reader and writer side by side. The crate knows nothing of
 //! what keys and values mean.
@@ -11,7 +11,9 @@ mod comparator;
 mod core;
 mod damage;
 mod db;
+mod destroy;
 mod doubt;
+mod engine;
 mod entries;
 mod error;
 mod iter;
@@ -20,6 +22,8 @@ mod memtable;
 mod merge;
 mod open;
 mod options;
+mod size;
+mod skip_list;
 mod snapshot;
 mod source;
 mod version;
@@ -41,10 +45,12 @@ pub use comparator::{BytewiseComparator, Comparator};
 pub use core::OnDamage;
 pub use damage::{Damage, DamageKind, KeyRange};
 pub use db::{Db, LiveFile};
+pub use destroy::destroy;
+pub use engine::{Durability, LevelStatistics, Statistics};
 pub use entries::Entries;
 pub use error::{Error, ErrorKind, Result};
 pub use internal_key::EntryKind;
 pub use iter::Iter;
 pub use memtable::TornTail;
-pub use options::Options;
+pub use options::{Background, Options};
 pub use snapshot::Snapshot;

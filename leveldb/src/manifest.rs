@@ -19,6 +19,8 @@ pub(crate) struct Manifest {
     pub(crate) prev_log_number: Option<u64>,
     pub(crate) next_file_number: Option<u64>,
     pub(crate) last_sequence: Option<u64>,
+    /// By level.
+    pub(crate) compact_pointers: BTreeMap<usize, Vec<u8>>,
     /// Live tables, by level and number.
     pub(crate) files: BTreeMap<(usize, u64), NewFile>,
     /// Numbers of tables that were live once.
@@ -132,6 +134,7 @@ impl Manifest {
         self.prev_log_number = edit.prev_log_number.or(self.prev_log_number);
         self.next_file_number = edit.next_file_number.or(self.next_file_number);
         self.last_sequence = edit.last_sequence.or(self.last_sequence);
+        self.compact_pointers.extend(edit.compact_pointers);
         for (level, number) in edit.deleted_files {
             self.files.remove(&(level, number));
             self.deleted.insert(number);

@@ -30,6 +30,9 @@ pub(crate) struct Opened {
     pub(crate) mem: MemTable,
     pub(crate) last_sequence: u64,
     pub(crate) torn: Vec<TornTail>,
+    /// What the MANIFEST says of the next file, and of where compactions go on; zero and none without a MANIFEST.
+    pub(crate) next_file_number: u64,
+    pub(crate) compact_pointers: BTreeMap<usize, Vec<u8>>,
 }
 
 /// Opens the store of `core`. `new_core` makes another one, without what an attempt left in it.
@@ -141,6 +144,8 @@ impl Opening<'_> {
             mem,
             last_sequence,
             torn,
+            next_file_number: manifest.next_file_number.unwrap_or(0),
+            compact_pointers: manifest.compact_pointers,
         }))
     }
 

@@ -1,8 +1,19 @@
 //! How a store is opened.
 
 use crate::core::OnDamage;
+use crate::table::TableOptions;
 use crate::{BytewiseComparator, Comparator};
 use std::sync::Arc;
+
+/// Who makes tables of memtables, and compacts tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Background {
+    /// A thread of the [`Db`](crate::Db)'s own, which it stops and joins when it is closed or dropped.
+    Thread,
+    /// No thread: whoever calls [`Db::do_background_work`](crate::Db::do_background_work), and writers that have to wait for
+    /// it. What happens then depends on the calls alone.
+    Caller,
+}
 
 /// How a store is opened. Checksums are always verified; there is no option for that.
 #[derive(Clone, Debug)]
@@ -18,6 +29,18 @@ pub struct Options {
     pub open_tables_max: usize,
     /// How many bytes of values of the logs are kept in memory (8 MiB); large ones beyond that are read when needed.
     pub log_value_bytes: usize,
+    /// Whether [`Db::open`](crate::Db::open) makes a store where there is none (`false`).
+    pub create_if_missing: bool,
+    /// Whether [`Db::open`](crate::Db::open) refuses a store that is there (`false`).
+    pub error_if_exists: bool,
+    /// A memtable of so many bytes becomes a table (4 MiB). There are up to two at a time, and a log for each.
+    pub write_buffer_bytes: usize,
+    /// A compaction begins another table after so many bytes (2 MiB).
+    pub table_file_bytes: u64,
+    /// How tables are written.
+    pub table: TableOptions,
+    /// Who compacts ([`Background::Thread`]).
+    pub background: Background,
 }
 
 impl Options {
@@ -29,6 +52,12 @@ impl Options {
             on_damage: OnDamage::Fail,
             open_tables_max: 500,
             log_value_bytes: 8 << 20,
+            create_if_missing: false,
+            error_if_exists: false,
+            write_buffer_bytes: 4 << 20,
+            table_file_bytes: 2 << 20,
+            table: TableOptions::default(),
+            background: Background::Thread,
         }
     }
 }

@@ -8,30 +8,41 @@ use crate::error::{Error, Result};
 use crate::internal_key::{self, EntryKind, SEQUENCE_MAX, seek_tag};
 use crate::iter::Iter;
 use crate::memtable::{self, MemCursor, MemTable, MemValue};
+use crate::skip_list::{SkipCursor, SkipList};
 use crate::source::{RunCursor, Source};
 use crate::version::Version;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// What a snapshot reads from. Immutable.
+/// What a snapshot reads from. Immutable, but for newer entries that are put into the first memtable.
 #[derive(Debug)]
 pub(crate) struct ReadState {
     pub(crate) core: Arc<Core>,
     pub(crate) version: Arc<Version>,
+    /// Of the logs, when opened for reading only.
     pub(crate) mem: Arc<MemTable>,
+    /// Being written, the newest first: the one that is filled and the one that becomes a table.
+    pub(crate) live: Vec<Arc<SkipList>>,
 }
 
 impl ReadState {
     /// A cursor for each source, the newest first.
     pub(crate) fn sources(&self) -> Vec<Source> {
-        let mem = MemCursor::new(self.mem.clone(), self.core.order.clone());
+        let live = self
+            .live
+            .iter()
+            .map(|list| Source::Live(SkipCursor::new(list.clone())));
+        let mem = (!self.mem.is_empty())
+            .then(|| Source::Mem(MemCursor::new(self.mem.clone(), self.core.order.clone())));
         let run = |i| Source::Run(RunCursor::new(self.core.clone(), self.version.clone(), i));
-        std::iter::once(Source::Mem(mem))
+        live.chain(mem)
             .chain((0..self.version.runs.len()).map(run))
             .collect()
     }
 }
 
-/// The content of a store as of a sequence number. Cheap to clone; keeps what it reads from alive.
+/// The content of a store as of a sequence number. Cheap to clone; keeps what it reads from alive: memtables, and tables that
+/// compactions have replaced since.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     state: Arc<ReadState>,
@@ -42,6 +53,11 @@ pub struct Snapshot {
 struct Found {
     internal_key: Vec<u8>,
     rank: usize,
+}
+
+fn is_of_key(core: &Core, key: &[u8], target: &[u8]) -> bool {
+    let (key, target) = (internal_key::user_key(key), internal_key::user_key(target));
+    core.order.user().compare(key, target) == Ordering::Equal
 }
 
 impl Snapshot {
@@ -95,6 +111,17 @@ impl Snapshot {
 
     fn find(&self, target: &[u8], value: &mut Vec<u8>) -> Result<Option<Found>> {
         let state = &self.state;
+        for list in &state.live {
+            let mut live = SkipCursor::new(list.clone());
+            live.seek(target);
+            if live.valid() && is_of_key(&state.core, live.key(), target) {
+                value.extend_from_slice(live.value());
+                return Ok(Some(Found {
+                    internal_key: live.key().to_vec(),
+                    rank: 0,
+                }));
+            }
+        }
         let mut mem = MemCursor::new(state.mem.clone(), state.core.order.clone());
         if memtable::find(&mut mem, target) {
             match mem.value() {

@@ -1,10 +1,11 @@
-//! One sorted source of entries: a memtable, or a run of tables.
+//! One sorted source of entries: a memtable, read from logs or being written, or a run of tables.
 
 use crate::block::BlockBytes;
 use crate::core::Core;
 use crate::error::Result;
 use crate::internal_key;
 use crate::memtable::{MemCursor, MemValue};
+use crate::skip_list::SkipCursor;
 use crate::table::TableCursor;
 use crate::version::{Run, TableFile, Version};
 use std::cmp::Ordering;
@@ -178,6 +179,7 @@ impl RunCursor {
     reason = "few sources, and one memtable among them: no indirection for each step"
 )]
 pub(crate) enum Source {
+    Live(SkipCursor),
     Mem(MemCursor),
     Run(RunCursor),
 }
@@ -186,7 +188,7 @@ impl Source {
     /// How new it is; the smaller the newer.
     pub(crate) fn rank(&self) -> usize {
         match self {
-            Source::Mem(_) => 0,
+            Source::Live(_) | Source::Mem(_) => 0,
             Source::Run(run) => run.run().rank,
         }
     }
@@ -194,6 +196,7 @@ impl Source {
     #[inline]
     pub(crate) fn valid(&self) -> bool {
         match self {
+            Source::Live(live) => live.valid(),
             Source::Mem(mem) => mem.valid(),
             Source::Run(run) => run.valid,
         }
@@ -201,6 +204,7 @@ impl Source {
 
     pub(crate) fn seek_to_first(&mut self) -> Result<()> {
         match self {
+            Source::Live(live) => live.seek_to_first(),
             Source::Mem(mem) => mem.seek_to_first(),
             Source::Run(run) => run.seek_to_first()?,
         }
@@ -209,6 +213,7 @@ impl Source {
 
     pub(crate) fn seek_to_last(&mut self) -> Result<()> {
         match self {
+            Source::Live(live) => live.seek_to_last(),
             Source::Mem(mem) => mem.seek_to_last(),
             Source::Run(run) => run.seek_to_last()?,
         }
@@ -218,6 +223,7 @@ impl Source {
     /// To the first entry that is not less than an internal key.
     pub(crate) fn seek(&mut self, target: &[u8]) -> Result<()> {
         match self {
+            Source::Live(live) => live.seek(target),
             Source::Mem(mem) => mem.seek(target),
             Source::Run(run) => run.seek(target)?,
         }
@@ -227,6 +233,7 @@ impl Source {
     /// To the last entry that is less than an internal key.
     pub(crate) fn seek_before(&mut self, target: &[u8]) -> Result<()> {
         match self {
+            Source::Live(live) => live.seek_before(target),
             Source::Mem(mem) => mem.seek_before(target),
             Source::Run(run) => run.seek_before(target)?,
         }
@@ -236,6 +243,10 @@ impl Source {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
         match self {
+            Source::Live(live) => {
+                live.next();
+                Ok(())
+            }
             Source::Mem(mem) => {
                 mem.next();
                 Ok(())
@@ -247,6 +258,10 @@ impl Source {
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<()> {
         match self {
+            Source::Live(live) => {
+                live.prev();
+                Ok(())
+            }
             Source::Mem(mem) => {
                 mem.prev();
                 Ok(())
@@ -259,6 +274,7 @@ impl Source {
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
         match self {
+            Source::Live(live) => live.key(),
             Source::Mem(mem) => mem.key(),
             Source::Run(run) => run.key(),
         }
@@ -267,6 +283,7 @@ impl Source {
     #[inline]
     pub(crate) fn value(&self) -> MemValue<'_> {
         match self {
+            Source::Live(live) => MemValue::Bytes(live.value()),
             Source::Mem(mem) => mem.value(),
             Source::Run(run) => MemValue::Bytes(run.value()),
         }
@@ -275,22 +292,23 @@ impl Source {
     /// The value as a part of its block, where there is a block.
     pub(crate) fn value_bytes(&self) -> Option<BlockBytes> {
         match self {
-            Source::Mem(_) => None,
+            Source::Live(_) | Source::Mem(_) => None,
             Source::Run(run) => run.table.as_ref().map(TableCursor::value_bytes),
         }
     }
 
-    /// The memtable's cursor.
+    /// The cursor of a memtable that was read from logs.
     pub(crate) fn as_mem(&self) -> Option<&MemCursor> {
         match self {
             Source::Mem(mem) => Some(mem),
-            Source::Run(_) => None,
+            Source::Live(_) | Source::Run(_) => None,
         }
     }
 
     /// The name of the file that the entry comes from.
     pub(crate) fn file_name(&self) -> &str {
         match self {
+            Source::Live(live) => live.log_name(),
             Source::Mem(mem) => mem.log_name(),
             Source::Run(run) => run.table.as_ref().map_or("", TableCursor::table_name),
         }

@@ -59,6 +59,17 @@ impl BatchWriter {
         self.count += 1;
     }
 
+    /// Adds all entries of another batch.
+    pub fn append(&mut self, other: &BatchWriter) {
+        self.bytes.extend_from_slice(&other.bytes[HEADER_LEN..]);
+        self.count += other.count;
+    }
+
+    /// How many bytes the batch has.
+    pub fn len_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// How many entries there are.
     pub fn entry_count(&self) -> u32 {
         self.count

@@ -68,6 +68,10 @@ pub(crate) struct MemTable {
 }
 
 impl MemTable {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     fn slice(&self, slice: Slice) -> &[u8] {
         let chunk = self
             .chunks

@@ -5,6 +5,16 @@ mod cpp_leveldb;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod engine_crash;
+#[cfg(test)]
+mod engine_laws;
+#[cfg(test)]
+mod engine_model;
+#[cfg(test)]
+mod engine_oracle;
+#[cfg(test)]
+mod engine_process;
+#[cfg(test)]
 mod idb_like;
 #[cfg(test)]
 mod model;

@@ -3,6 +3,7 @@
 //   oracle make DIR SEED OPERATIONS COMPARATOR COMPRESSION   random operations; leaves the store as a kill would
 //   oracle churn DIR COUNT                                   COUNT batches that set all of 100 keys to the same number
 //   oracle dump DIR COMPARATOR                                rows forward, "--", rows backward; hex, one row a line
+//   oracle hold DIR                                           opens it, says "held", and waits for the end of its input
 //
 // COMPARATOR is bytewise or idb; COMPRESSION none or snappy.
 #include <leveldb/comparator.h>
@@ -153,6 +154,16 @@ void dump(const std::string& dir, const std::string& comparator) {
   delete db;
 }
 
+void hold(const std::string& dir) {
+  leveldb::DB* db = nullptr;
+  check(leveldb::DB::Open(options("bytewise"), dir, &db));
+  std::puts("held");
+  std::fflush(stdout);
+  while (std::getchar() != EOF) {
+  }
+  delete db;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -163,6 +174,8 @@ int main(int argc, char** argv) {
     churn(argv[2], std::atoi(argv[3]));
   } else if (mode == "dump" && argc == 4) {
     dump(argv[2], argv[3]);
+  } else if (mode == "hold" && argc == 3) {
+    hold(argv[2]);
   } else {
     die("see the head of oracle.cc");
   }

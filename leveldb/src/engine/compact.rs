@@ -1,0 +1,327 @@
+//! Does the work: memtables become tables, tables are merged into deeper ones.
+
+use super::compaction::{self, Compaction, Limits, largest, level_files, overlapping};
+use super::feed::Feed;
+use super::install::Work;
+use super::output::Output;
+use super::{Engine, locked};
+use crate::cache::BlockCache;
+use crate::core::{Core, OnDamage, OpenTables};
+use crate::damage::DamageLog;
+use crate::error::{Error, ErrorKind, Result};
+use crate::internal_key::{InternalOrder, user_key};
+use crate::skip_list::SkipCursor;
+use crate::source::{RunCursor, Source};
+use crate::version::{TableFile, Version};
+use crate::version_edit::{LEVELS, NewFile, VersionEdit};
+use std::cmp::Ordering as Order;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A memtable becomes a table of at most this level, if nothing above overlaps.
+const FLUSH_LEVEL_MAX: usize = 2;
+/// Tables that a compaction has open at a time.
+const OPEN_TABLES_MAX: usize = 32;
+
+impl Engine {
+    pub(super) fn limits(&self) -> Limits {
+        Limits {
+            table_bytes: self.options.table_file_bytes.max(1),
+        }
+    }
+
+    fn output<'a>(
+        &'a self,
+        level: usize,
+        table_bytes: u64,
+        number: &'a dyn Fn() -> u64,
+    ) -> Output<'a> {
+        Output {
+            core: &self.core,
+            options: &self.options,
+            level,
+            table_bytes,
+            new_number: number,
+        }
+    }
+
+    /// Makes a table of the full memtable, if there is one. `may_sink`: it may become part of a deeper level than 0; not
+    /// while a compaction is under way, whose output is not part of the version yet.
+    pub(super) fn flush_full(&self, work: &mut Work, may_sink: bool) -> Result<bool> {
+        let state = self.state();
+        let (Some(full), Some(filling)) = (state.live.get(1), state.live.first()) else {
+            return Ok(false);
+        };
+        let sources = vec![Source::Live(SkipCursor::new(full.clone()))];
+        let mut feed = Feed::new(self.core.order.clone(), sources, |_| false)?;
+        let number = || self.new_file_number();
+        let output = self.output(0, u64::MAX, &number);
+        let mut tables = output.write(&mut feed, |_| false, || Ok(()))?;
+        for table in &mut tables {
+            self.counters.flushed(table.len_bytes);
+            if may_sink {
+                table.level = self.flush_level(&state.version, table);
+            }
+        }
+        let edit = VersionEdit {
+            log_number: Some(filling.log_number),
+            new_files: tables,
+            ..VersionEdit::default()
+        };
+        self.install(work, edit, true)?;
+        work.old_logs.push(full.log_number);
+        self.remove_obsolete(work);
+        Ok(true)
+    }
+
+    /// The deepest level that keeps newer above older, and later compactions small.
+    fn flush_level(&self, version: &Version, table: &NewFile) -> usize {
+        let order = &self.core.order;
+        let (from, to) = (user_key(&table.smallest), user_key(&table.largest));
+        let at = |level| overlapping(order, version, level, Some(from), Some(to));
+        if !at(0).is_empty() {
+            return 0;
+        }
+        let is_free = |level: &usize| {
+            let below = compaction::total_bytes(&at(level + 1));
+            at(*level).is_empty() && below <= self.limits().grandparent_bytes()
+        };
+        (1..=FLUSH_LEVEL_MAX)
+            .take_while(is_free)
+            .last()
+            .unwrap_or(0)
+    }
+
+    /// Does a compaction.
+    pub(super) fn compact(&self, work: &mut Work, compaction: Compaction) -> Result<()> {
+        let mut edit = VersionEdit::default();
+        for file in compaction.files() {
+            edit.deleted_files.push((file.level, file.number));
+        }
+        if let Some(pointer) = &compaction.pointer {
+            edit.compact_pointers
+                .push((compaction.level, pointer.clone()));
+        }
+        match &compaction.inputs[0][..] {
+            [file] if compaction.is_move(self.limits()) && !work.must_rewrite => {
+                edit.new_files.push(NewFile {
+                    level: compaction.output_level,
+                    number: file.number,
+                    len_bytes: file.len_bytes.unwrap_or(0),
+                    smallest: compaction::smallest(file).to_vec(),
+                    largest: largest(file).to_vec(),
+                })
+            }
+            _ => edit.new_files = self.merge(work, &compaction)?,
+        }
+        self.install(work, edit, false)?;
+        self.remove_obsolete(work);
+        Ok(())
+    }
+
+    /// Writes the compaction's output. A memtable that fills up meanwhile is not kept waiting.
+    fn merge(&self, work: &mut Work, compaction: &Compaction) -> Result<Vec<NewFile>> {
+        let version = self.version();
+        let core = self.compaction_core();
+        let order = &self.core.order;
+        let inputs: Vec<TableFile> = compaction
+            .files()
+            .map(|file| TableFile::clone(file))
+            .collect();
+        let inputs = Arc::new(Version::new(order, inputs));
+        let run = |i| Source::Run(RunCursor::new(core.clone(), inputs.clone(), i));
+        let sources = (0..inputs.runs.len()).map(run).collect();
+        let mut deeper = Deeper::new(order, &version, compaction.output_level);
+        let mut feed = Feed::new(order.clone(), sources, |key| deeper.is_free(key))?;
+        let limits = self.limits();
+        let number = || self.new_file_number();
+        let output = self.output(compaction.output_level, limits.table_bytes, &number);
+        let mut ahead = Ahead::new(order, compaction, limits);
+        let between = || {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Error::new(ErrorKind::Closed, "store is being closed"));
+            }
+            if self.has_full.load(Ordering::Relaxed) {
+                self.flush_full(work, false)?;
+                self.tell_done();
+            }
+            Ok(())
+        };
+        let tables = output.write(&mut feed, |key| ahead.ends_before(key), between)?;
+        let read = compaction
+            .inputs
+            .iter()
+            .map(|files| compaction::total_bytes(files))
+            .sum();
+        let written = tables.iter().map(|table| table.len_bytes).sum();
+        self.counters.compacted(read, written);
+        Ok(tables)
+    }
+
+    /// The same files with caches of its own: a compaction must not push out what readers use.
+    fn compaction_core(&self) -> Arc<Core> {
+        Arc::new(Core {
+            fs: self.core.fs.clone(),
+            dir: self.core.dir.clone(),
+            order: self.core.order.clone(),
+            on_damage: OnDamage::Fail,
+            cache: BlockCache::new(0),
+            damage: DamageLog::default(),
+            tables: OpenTables::new(OPEN_TABLES_MAX),
+        })
+    }
+
+    /// Merges all tables in a range of user keys, both ends included, and rewrites the deepest level in it.
+    pub(crate) fn compact_range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<()> {
+        self.flush()?;
+        let work = &mut *locked(&self.work);
+        work.must_rewrite = true;
+        let done = self.compact_levels(work, from, to);
+        work.must_rewrite = false;
+        if let Err(error) = &done
+            && error.kind() != ErrorKind::Closed
+        {
+            self.health.fail(error);
+        }
+        self.tell_done();
+        self.wake();
+        done
+    }
+
+    fn compact_levels(
+        &self,
+        work: &mut Work,
+        from: Option<&[u8]>,
+        to: Option<&[u8]>,
+    ) -> Result<()> {
+        self.health.check()?;
+        let order = &self.core.order;
+        let has_any =
+            |level: &usize| !overlapping(order, &self.version(), *level, from, to).is_empty();
+        let deepest = (0..LEVELS).filter(has_any).last().unwrap_or(0);
+        let deepest = deepest.max(1);
+        let first_new = self.next_file.load(Ordering::Relaxed);
+        for level in 0..deepest {
+            // Of level 0, not what writers add meanwhile.
+            let below = if level == 0 { first_new } else { u64::MAX };
+            self.compact_level(work, level, (from, to), below, false)?;
+        }
+        // What was merged into the deepest level is as it should be.
+        self.compact_level(work, deepest, (from, to), first_new, true)
+    }
+
+    /// Compacts the tables of a level in a range with numbers below a limit, a few at a time and each once.
+    fn compact_level(
+        &self,
+        work: &mut Work,
+        level: usize,
+        (from, to): (Option<&[u8]>, Option<&[u8]>),
+        number_below: u64,
+        in_place: bool,
+    ) -> Result<()> {
+        let order = &self.core.order;
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let version = self.version();
+            let files = overlapping(order, &version, level, from, to);
+            let is_left = |file: &&Arc<TableFile>| {
+                let is_done = |done: &Vec<u8>| {
+                    level > 0 && order.compare(largest(file), done) != Order::Greater
+                };
+                file.number < number_below && !after.as_ref().is_some_and(is_done)
+            };
+            let Some(file) = files.iter().find(is_left) else {
+                return Ok(());
+            };
+            let some = vec![file.clone()];
+            let compaction = match in_place {
+                true => compaction::in_place(order, &version, level, some),
+                false => compaction::of_files(order, &version, level, some, self.limits()),
+            };
+            after = compaction::range(order, compaction.inputs[0].iter())
+                .map(|(_, high)| high.to_vec());
+            self.compact(work, compaction)?;
+        }
+    }
+}
+
+/// Whether a user key can be in a level below the output. Asked in ascending order.
+struct Deeper<'a> {
+    order: &'a InternalOrder,
+    levels: Vec<Vec<Arc<TableFile>>>,
+    at: Vec<usize>,
+}
+
+impl<'a> Deeper<'a> {
+    fn new(order: &'a InternalOrder, version: &Version, output_level: usize) -> Deeper<'a> {
+        let levels: Vec<_> = (output_level + 1..LEVELS)
+            .map(|level| level_files(version, level))
+            .collect();
+        Deeper {
+            order,
+            at: vec![0; levels.len()],
+            levels,
+        }
+    }
+
+    fn is_free(&mut self, key: &[u8]) -> bool {
+        for (files, at) in self.levels.iter().zip(&mut self.at) {
+            while let Some(file) = files.get(*at) {
+                if self.order.user().compare(key, user_key(largest(file))) != Order::Greater {
+                    if self
+                        .order
+                        .user()
+                        .compare(key, user_key(compaction::smallest(file)))
+                        != Order::Less
+                    {
+                        return false;
+                    }
+                    break;
+                }
+                *at += 1;
+            }
+        }
+        true
+    }
+}
+
+/// Ends a table before it overlaps too much of the level below the output.
+struct Ahead<'a> {
+    order: &'a InternalOrder,
+    grandparents: &'a [Arc<TableFile>],
+    limit: u64,
+    at: usize,
+    overlapped: u64,
+    has_begun: bool,
+}
+
+impl<'a> Ahead<'a> {
+    fn new(order: &'a InternalOrder, compaction: &'a Compaction, limits: Limits) -> Ahead<'a> {
+        Ahead {
+            order,
+            grandparents: &compaction.grandparents,
+            limit: limits.grandparent_bytes(),
+            at: 0,
+            overlapped: 0,
+            has_begun: false,
+        }
+    }
+
+    fn ends_before(&mut self, key: &[u8]) -> bool {
+        while let Some(file) = self.grandparents.get(self.at) {
+            if self.order.compare(key, largest(file)) != Order::Greater {
+                break;
+            }
+            if self.has_begun {
+                self.overlapped = self.overlapped.saturating_add(file.len_bytes.unwrap_or(0));
+            }
+            self.at += 1;
+        }
+        self.has_begun = true;
+        let must_end = self.overlapped > self.limit;
+        if must_end {
+            self.overlapped = 0;
+        }
+        must_end
+    }
+}

@@ -1,0 +1,357 @@
+//! Which tables a compaction takes: LevelDB's `db/version_set.cc`.
+//!
+//! Level 0 is due at four tables, each deeper level when it has more bytes than its limit (10 MiB, ten times as much on each
+//! further level). Nothing that readers do makes a compaction due.
+
+use super::L0_COMPACT;
+use crate::internal_key::{InternalOrder, user_key};
+use crate::version::{TableFile, Version};
+use crate::version_edit::LEVELS;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(super) type Files = Vec<Arc<TableFile>>;
+
+const LEVEL_1_BYTES: u64 = 10 << 20;
+
+/// Sizes that follow from that of a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Bytes of a table.
+    pub(super) table_bytes: u64,
+}
+
+impl Limits {
+    /// A table that overlaps more bytes of the level below the output would make a later compaction too large.
+    pub(super) fn grandparent_bytes(self) -> u64 {
+        self.table_bytes.saturating_mul(10)
+    }
+
+    /// More tables of the upper level are taken along only up to so many bytes in all.
+    fn expanded_bytes(self) -> u64 {
+        self.table_bytes.saturating_mul(25)
+    }
+}
+
+/// Tables that are merged into others.
+#[derive(Debug)]
+pub(super) struct Compaction {
+    pub(super) level: usize,
+    /// The level below, or the same one for rewriting it in place.
+    pub(super) output_level: usize,
+    /// Of `level`, and of `output_level`.
+    pub(super) inputs: [Files; 2],
+    /// Of the level below the output that overlap.
+    pub(super) grandparents: Files,
+    /// Where the next compaction of this level begins.
+    pub(super) pointer: Option<Vec<u8>>,
+}
+
+impl Compaction {
+    /// Whether the one table can be made part of the next level as it is.
+    pub(super) fn is_move(&self, limits: Limits) -> bool {
+        self.output_level != self.level
+            && self.inputs[0].len() == 1
+            && self.inputs[1].is_empty()
+            && total_bytes(&self.grandparents) <= limits.grandparent_bytes()
+    }
+
+    pub(super) fn files(&self) -> impl Iterator<Item = &Arc<TableFile>> {
+        self.inputs.iter().flatten()
+    }
+}
+
+pub(super) fn smallest(file: &TableFile) -> &[u8] {
+    file.smallest.as_deref().unwrap_or_default()
+}
+
+pub(super) fn largest(file: &TableFile) -> &[u8] {
+    file.largest.as_deref().unwrap_or_default()
+}
+
+pub(super) fn total_bytes(files: &[Arc<TableFile>]) -> u64 {
+    files.iter().fold(0, |sum, file| {
+        sum.saturating_add(file.len_bytes.unwrap_or(0))
+    })
+}
+
+/// A level's tables: ascending, those of level 0 the newest first.
+pub(super) fn level_files(version: &Version, level: usize) -> Files {
+    let files = version.files();
+    files.filter(|file| file.level == level).cloned().collect()
+}
+
+/// The level that needs a compaction most, if one does.
+pub(super) fn most_urgent(version: &Version) -> Option<usize> {
+    let mut bytes = [0u64; LEVELS];
+    let mut l0_tables = 0;
+    for file in version.files() {
+        l0_tables += usize::from(file.level == 0);
+        if let Some(bytes) = bytes.get_mut(file.level) {
+            *bytes = bytes.saturating_add(file.len_bytes.unwrap_or(0));
+        }
+    }
+    let mut best = (l0_tables as f64 / L0_COMPACT as f64, 0);
+    let mut limit = LEVEL_1_BYTES;
+    // There is no level below the last.
+    for (level, bytes) in bytes.iter().enumerate().take(LEVELS - 1).skip(1) {
+        let score = *bytes as f64 / limit as f64;
+        if score > best.0 {
+            best = (score, level);
+        }
+        limit = limit.saturating_mul(10);
+    }
+    (best.0 >= 1.0).then_some(best.1)
+}
+
+/// The compaction that is due.
+pub(super) fn due(
+    order: &InternalOrder,
+    version: &Version,
+    pointers: &BTreeMap<usize, Vec<u8>>,
+    limits: Limits,
+) -> Option<Compaction> {
+    let level = most_urgent(version)?;
+    let files = level_files(version, level);
+    let is_after = |file: &&Arc<TableFile>| {
+        let pointer = pointers.get(&level);
+        pointer.is_none_or(|pointer| order.compare(largest(file), pointer) == Ordering::Greater)
+    };
+    // Round and round through the level's keys.
+    let first = match level {
+        0 => files.last(),
+        _ => files.iter().find(is_after).or(files.first()),
+    }?;
+    Some(of_files(order, version, level, vec![first.clone()], limits))
+}
+
+/// The tables of a level in a range of user keys, both ends included. Of level 0, also all that overlap those.
+pub(super) fn overlapping(
+    order: &InternalOrder,
+    version: &Version,
+    level: usize,
+    from: Option<&[u8]>,
+    to: Option<&[u8]>,
+) -> Files {
+    let user = order.user();
+    let files = level_files(version, level);
+    let (mut from, mut to) = (from.map(<[u8]>::to_vec), to.map(<[u8]>::to_vec));
+    loop {
+        let is_in = |file: &&Arc<TableFile>| {
+            let is_before =
+                |from: &Vec<u8>| user.compare(user_key(largest(file)), from) == Ordering::Less;
+            let is_after =
+                |to: &Vec<u8>| user.compare(user_key(smallest(file)), to) == Ordering::Greater;
+            !from.as_ref().is_some_and(is_before) && !to.as_ref().is_some_and(is_after)
+        };
+        let found: Files = files.iter().filter(is_in).cloned().collect();
+        if level > 0 {
+            return found;
+        }
+        let Some((low, high)) = range(order, found.iter()) else {
+            return found;
+        };
+        let wider_from = from
+            .as_ref()
+            .filter(|from| user.compare(user_key(low), from) == Ordering::Less);
+        let wider_to = to
+            .as_ref()
+            .filter(|to| user.compare(user_key(high), to) == Ordering::Greater);
+        if wider_from.is_none() && wider_to.is_none() {
+            return found;
+        }
+        if wider_from.is_some() {
+            from = Some(user_key(low).to_vec());
+        }
+        if wider_to.is_some() {
+            to = Some(user_key(high).to_vec());
+        }
+    }
+}
+
+/// The first and the last internal key.
+pub(super) fn range<'a>(
+    order: &InternalOrder,
+    files: impl Iterator<Item = &'a Arc<TableFile>>,
+) -> Option<(&'a [u8], &'a [u8])> {
+    let mut range: Option<(&[u8], &[u8])> = None;
+    for file in files {
+        let (low, high) = (smallest(file), largest(file));
+        range = Some(match range {
+            None => (low, high),
+            Some((a, b)) => (
+                if order.compare(low, a) == Ordering::Less {
+                    low
+                } else {
+                    a
+                },
+                if order.compare(high, b) == Ordering::Greater {
+                    high
+                } else {
+                    b
+                },
+            ),
+        });
+    }
+    range
+}
+
+/// Adds the tables of the level that go on with the user key with which the inputs end. Without them the newer entries of
+/// that key would move below the older ones.
+fn add_boundary(order: &InternalOrder, level: &[Arc<TableFile>], inputs: &mut Files) {
+    loop {
+        let Some((_, high)) = range(order, inputs.iter()) else {
+            return;
+        };
+        let is_next = |file: &&Arc<TableFile>| {
+            let low = smallest(file);
+            order.compare(low, high) == Ordering::Greater
+                && order.user().compare(user_key(low), user_key(high)) == Ordering::Equal
+        };
+        let next = level
+            .iter()
+            .filter(is_next)
+            .min_by(|a, b| order.compare(smallest(a), smallest(b)));
+        match next {
+            Some(next) => inputs.push(next.clone()),
+            None => return,
+        }
+    }
+}
+
+fn overlapping_files(
+    order: &InternalOrder,
+    version: &Version,
+    level: usize,
+    of: &[&Files],
+) -> Files {
+    match range(order, of.iter().copied().flatten()) {
+        Some((low, high)) if level < LEVELS => overlapping(
+            order,
+            version,
+            level,
+            Some(user_key(low)),
+            Some(user_key(high)),
+        ),
+        _ => Vec::new(),
+    }
+}
+
+/// The compaction of some tables of a level into the next one, with everything that has to come along.
+pub(super) fn of_files(
+    order: &InternalOrder,
+    version: &Version,
+    level: usize,
+    files: Files,
+    limits: Limits,
+) -> Compaction {
+    let all = level_files(version, level);
+    let mut upper = files;
+    if level == 0 {
+        upper = overlapping_files(order, version, 0, &[&upper]);
+    }
+    add_boundary(order, &all, &mut upper);
+    let below = level_files(version, level + 1);
+    let mut lower = overlapping_files(order, version, level + 1, &[&upper]);
+    add_boundary(order, &below, &mut lower);
+    if !lower.is_empty() {
+        // More of the upper level, if that takes no more of the lower.
+        let mut more = overlapping_files(order, version, level, &[&upper, &lower]);
+        add_boundary(order, &all, &mut more);
+        let bytes = total_bytes(&more).saturating_add(total_bytes(&lower));
+        if more.len() > upper.len() && bytes < limits.expanded_bytes() {
+            let mut lower_of_more = overlapping_files(order, version, level + 1, &[&more]);
+            add_boundary(order, &below, &mut lower_of_more);
+            if lower_of_more.len() == lower.len() {
+                (upper, lower) = (more, lower_of_more);
+            }
+        }
+    }
+    Compaction {
+        level,
+        output_level: level + 1,
+        grandparents: overlapping_files(order, version, level + 2, &[&upper, &lower]),
+        pointer: range(order, upper.iter()).map(|(_, high)| high.to_vec()),
+        inputs: [upper, lower],
+    }
+}
+
+/// Rewrites tables in their level.
+pub(super) fn in_place(
+    order: &InternalOrder,
+    version: &Version,
+    level: usize,
+    files: Files,
+) -> Compaction {
+    let mut inputs = files;
+    add_boundary(order, &level_files(version, level), &mut inputs);
+    Compaction {
+        level,
+        output_level: level,
+        grandparents: overlapping_files(order, version, level + 1, &[&inputs]),
+        pointer: None,
+        inputs: [inputs, Vec::new()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BytewiseComparator;
+    use crate::internal_key::{EntryKind, encode};
+
+    fn file(number: u64, level: usize, first: (&str, u64), last: (&str, u64)) -> TableFile {
+        let internal = |(key, sequence): (&str, u64)| {
+            let mut out = Vec::new();
+            encode(&mut out, key.as_bytes(), sequence, EntryKind::Value);
+            Some(out)
+        };
+        TableFile {
+            number,
+            level,
+            len_bytes: Some(1 << 20),
+            smallest: internal(first),
+            largest: internal(last),
+        }
+    }
+
+    fn taken(files: Vec<TableFile>, level: usize, number: u64) -> [Vec<u64>; 2] {
+        let order = InternalOrder::new(Arc::new(BytewiseComparator));
+        let version = Version::new(&order, files);
+        let first = version.files().find(|file| file.number == number).cloned();
+        let limits = Limits {
+            table_bytes: 2 << 20,
+        };
+        let compaction = of_files(&order, &version, level, vec![first.unwrap()], limits);
+        compaction.inputs.map(|files| {
+            let mut numbers: Vec<u64> = files.iter().map(|file| file.number).collect();
+            numbers.sort_unstable();
+            numbers
+        })
+    }
+
+    #[test]
+    fn older_versions_of_the_last_key_in_the_next_tables_come_along() {
+        let files = vec![
+            file(1, 1, ("a", 9), ("m", 8)),
+            file(2, 1, ("m", 5), ("m", 4)),
+            file(3, 1, ("m", 2), ("p", 1)),
+            file(4, 1, ("q", 1), ("z", 1)),
+        ];
+        assert_eq!(taken(files, 1, 1), [vec![1, 2, 3], vec![]]);
+    }
+
+    #[test]
+    fn of_level_0_all_that_overlap_by_way_of_others_come_along() {
+        let files = vec![
+            file(7, 0, ("a", 9), ("c", 9)),
+            file(6, 0, ("b", 8), ("f", 8)),
+            file(5, 0, ("e", 7), ("h", 7)),
+            file(4, 0, ("x", 7), ("z", 7)),
+            file(3, 1, ("g", 1), ("k", 1)),
+            file(2, 1, ("l", 1), ("m", 1)),
+        ];
+        assert_eq!(taken(files, 0, 7), [vec![5, 6, 7], vec![3]]);
+    }
+}

@@ -1,0 +1,98 @@
+//! What tables are made from: sources as one, of each user key only the newest entry.
+
+use crate::error::{Error, Result};
+use crate::internal_key::{self, EntryKind, InternalOrder, user_key};
+use crate::memtable::MemValue;
+use crate::merge::MergeCursor;
+use crate::source::Source;
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+/// Internal key and value.
+pub(super) type Entry<'a> = (&'a [u8], Cow<'a, [u8]>);
+
+/// Says of a user key whether nothing older of it is anywhere else.
+type IsOldest<'a> = Box<dyn FnMut(&[u8]) -> bool + 'a>;
+
+/// Entries in ascending order; it stands on one, or is at its end.
+pub(super) struct Feed<'a> {
+    order: InternalOrder,
+    merge: MergeCursor,
+    /// The user key before, and whether there is one.
+    last: Vec<u8>,
+    has_last: bool,
+    /// A tombstone hides nothing then.
+    is_oldest: IsOldest<'a>,
+}
+
+impl<'a> Feed<'a> {
+    /// From sources, the newest first.
+    pub(super) fn new(
+        order: InternalOrder,
+        sources: Vec<Source>,
+        is_oldest: impl FnMut(&[u8]) -> bool + 'a,
+    ) -> Result<Feed<'a>> {
+        let mut feed = Feed {
+            merge: MergeCursor::new(order.clone(), sources),
+            order,
+            last: Vec::new(),
+            has_last: false,
+            is_oldest: Box::new(is_oldest),
+        };
+        feed.merge.seek_to_first()?;
+        feed.settle()?;
+        Ok(feed)
+    }
+
+    /// The entry it stands on.
+    pub(super) fn entry(&self) -> Result<Option<Entry<'_>>> {
+        let Some(source) = self.merge.current() else {
+            return Ok(None);
+        };
+        let value = match source.value() {
+            MemValue::Bytes(bytes) => Cow::Borrowed(bytes),
+            MemValue::InLog(value) => Cow::Owned(value.read()?),
+        };
+        Ok(Some((source.key(), value)))
+    }
+
+    pub(super) fn advance(&mut self) -> Result<()> {
+        self.pass()?;
+        self.settle()
+    }
+
+    /// Past the entry; those of the same user key count as older from now on.
+    fn pass(&mut self) -> Result<()> {
+        if let Some(source) = self.merge.current() {
+            self.last.clear();
+            self.last.extend_from_slice(user_key(source.key()));
+            self.has_last = true;
+        }
+        self.merge.step()
+    }
+
+    /// On to an entry that is kept.
+    fn settle(&mut self) -> Result<()> {
+        while let Some(source) = self.merge.current() {
+            let (key, tag) = internal_key::split(source.key()).unwrap_or_default();
+            let against = match self.has_last {
+                true => self.order.user().compare(key, &self.last),
+                false => Ordering::Greater,
+            };
+            match against {
+                Ordering::Equal => self.merge.step()?,
+                Ordering::Less => {
+                    let what = "keys are not in ascending order";
+                    return Err(Error::corruption(source.file_name(), None, what));
+                }
+                Ordering::Greater
+                    if tag as u8 == EntryKind::Deletion.to_byte() && (self.is_oldest)(key) =>
+                {
+                    self.pass()?;
+                }
+                Ordering::Greater => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,140 @@
+//! Group commit: writers that come while another one writes are written together, with one sync for all.
+//!
+//! Whoever finds nobody writing writes its own batch. Others add theirs to the last waiting group; the first of a group
+//! writes it when its turn comes, and the rest only wait for the result.
+
+use super::{Engine, locked};
+use crate::error::{Error, ErrorKind, Result};
+use crate::write_batch::BatchWriter;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Batches are added to a group until it has so many bytes.
+const GROUP_LEN_MAX: usize = 1 << 20;
+/// Lengths and offsets of 32 bits must do, with eight bytes more for each entry.
+const BATCH_LEN_MAX: usize = 3 << 30;
+const BATCH_ENTRIES_MAX: u32 = 1 << 27;
+
+/// What has to happen before a write is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The operating system has it: it survives the death of this process.
+    Relaxed,
+    /// The medium has it, and everything written before: it survives the death of the machine.
+    Strict,
+}
+
+/// Groups that wait.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    is_busy: bool,
+    waiting: VecDeque<Group>,
+}
+
+#[derive(Debug)]
+struct Group {
+    batch: BatchWriter,
+    durability: Durability,
+    turn: Arc<Turn>,
+}
+
+/// What the writers of a group wait for.
+#[derive(Debug, Default)]
+struct Turn {
+    state: Mutex<TurnState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct TurnState {
+    is_up: bool,
+    result: Option<Result<(), (ErrorKind, String)>>,
+}
+
+impl Turn {
+    fn set(&self, change: impl FnOnce(&mut TurnState)) {
+        change(&mut locked(&self.state));
+        self.changed.notify_all();
+    }
+
+    /// Waits until the group has been written, or, for its first writer, until it may be.
+    fn wait(&self, is_first: bool) -> Option<Result<()>> {
+        let state = locked(&self.state);
+        let is_waiting =
+            |state: &mut TurnState| state.result.is_none() && !(is_first && state.is_up);
+        let waited = self.changed.wait_while(state, is_waiting);
+        let state = waited.unwrap_or_else(PoisonError::into_inner);
+        let result = state.result.as_ref()?;
+        Some(
+            result
+                .clone()
+                .map_err(|(kind, what)| Error::new(kind, what)),
+        )
+    }
+}
+
+impl Engine {
+    /// Writes a batch, and empties it.
+    pub(crate) fn write(&self, batch: &mut BatchWriter, durability: Durability) -> Result<()> {
+        if batch.len_bytes() > BATCH_LEN_MAX || batch.entry_count() > BATCH_ENTRIES_MAX {
+            return Err(Error::new(ErrorKind::Usage, "write batch is too large"));
+        }
+        let joined = self.join(batch, durability);
+        let Some((turn, is_first)) = joined else {
+            let written = self.commit(batch, durability);
+            self.next_turn();
+            batch.clear();
+            return written;
+        };
+        batch.clear();
+        if let Some(result) = turn.wait(is_first) {
+            return result;
+        }
+        let group = locked(&self.queue).waiting.pop_front();
+        let Some(mut group) = group else {
+            return Ok(());
+        };
+        let written = self.commit(&mut group.batch, group.durability);
+        let shared = match &written {
+            Ok(()) => Ok(()),
+            Err(error) => Err((error.kind(), error.to_string())),
+        };
+        self.next_turn();
+        turn.set(|state| state.result = Some(shared));
+        written
+    }
+
+    /// Joins a waiting group: its turn, and whether as its first. `None` if nobody is writing.
+    fn join(&self, batch: &BatchWriter, durability: Durability) -> Option<(Arc<Turn>, bool)> {
+        let mut queue = locked(&self.queue);
+        if !queue.is_busy {
+            queue.is_busy = true;
+            return None;
+        }
+        // A group whose turn is up may still grow until it is taken out.
+        if let Some(last) = queue.waiting.back_mut()
+            && last.batch.len_bytes() + batch.len_bytes() <= GROUP_LEN_MAX
+        {
+            last.batch.append(batch);
+            if durability == Durability::Strict {
+                last.durability = durability;
+            }
+            return Some((last.turn.clone(), false));
+        }
+        let turn = Arc::new(Turn::default());
+        queue.waiting.push_back(Group {
+            batch: batch.clone(),
+            durability,
+            turn: turn.clone(),
+        });
+        Some((turn, true))
+    }
+
+    fn next_turn(&self) {
+        let mut queue = locked(&self.queue);
+        match queue.waiting.front() {
+            Some(group) => group.turn.set(|state| state.is_up = true),
+            None => queue.is_busy = false,
+        }
+    }
+}

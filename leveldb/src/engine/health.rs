@@ -1,0 +1,36 @@
+//! Why a store refuses writes, if it does.
+
+use crate::error::{Error, ErrorKind, Result};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The first failure after which it is not known what is on the medium. It stays until the store is opened again.
+#[derive(Debug, Default)]
+pub(super) struct Health {
+    failed: AtomicBool,
+    why: Mutex<Option<String>>,
+}
+
+impl Health {
+    /// Writes are refused from now on.
+    pub(super) fn fail(&self, error: &Error) {
+        let mut why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        why.get_or_insert_with(|| error.to_string());
+        self.failed.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// Fails, with the reason, once something has failed.
+    pub(super) fn check(&self) -> Result<()> {
+        if !self.is_failed() {
+            return Ok(());
+        }
+        let why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        let why = why.as_deref().unwrap_or("");
+        let what = format!("writes are refused until the store is opened again, after: {why}");
+        Err(Error::new(ErrorKind::Closed, what))
+    }
+}

@@ -1,0 +1,181 @@
+//! Changes the set of tables: the edit goes to the MANIFEST and is synced, then readers start from the new version.
+
+use super::{Engine, locked};
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::file_name::FileName;
+use crate::internal_key::InternalOrder;
+use crate::log::LogWriter;
+use crate::options::Options;
+use crate::version::{TableFile, Version};
+use crate::version_edit::{NewFile, VersionEdit};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+/// What whoever makes tables holds.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) manifest: LogWriter,
+    pub(super) manifest_number: u64,
+    pub(super) compact_pointers: BTreeMap<usize, Vec<u8>>,
+    /// Versions that someone may read.
+    pub(super) versions: Vec<Weak<Version>>,
+    /// Tables that are in no newer version, and logs that are tables by now: to be removed.
+    pub(super) old_tables: BTreeSet<u64>,
+    pub(super) old_logs: Vec<u64>,
+    /// Compactions write everything anew.
+    pub(super) must_rewrite: bool,
+}
+
+pub(super) fn table_file(new: NewFile) -> TableFile {
+    TableFile {
+        number: new.number,
+        level: new.level,
+        len_bytes: Some(new.len_bytes),
+        smallest: Some(new.smallest),
+        largest: Some(new.largest),
+    }
+}
+
+impl Engine {
+    /// Makes an edit part of the store. `is_flush`: the full memtable is in it. When this fails it is not known whether the
+    /// edit will be there after a crash, so neither what it adds nor what it drops may be removed.
+    pub(super) fn install(
+        &self,
+        work: &mut Work,
+        mut edit: VersionEdit,
+        is_flush: bool,
+    ) -> Result<()> {
+        let (state, sequence) = {
+            let current = locked(&self.current);
+            (current.state.clone(), current.sequence)
+        };
+        edit.next_file_number = Some(self.next_file.load(Ordering::Relaxed));
+        edit.last_sequence = Some(sequence);
+        edit.prev_log_number = edit.log_number.map(|_| 0);
+        if !edit.new_files.is_empty() {
+            // The tables' names before the edit that needs them.
+            self.sync_dir()?;
+        }
+        let mut record = Vec::new();
+        edit.encode(&mut record);
+        let written = append(&mut work.manifest, &record);
+        written.map_err(|error| {
+            let name = FileName::Manifest(work.manifest_number).to_string();
+            Error::io(name, "cannot write the edit", error)
+        })?;
+        for &(_, number) in &edit.deleted_files {
+            work.old_tables.insert(number);
+        }
+        for file in &edit.new_files {
+            work.old_tables.remove(&file.number);
+        }
+        work.compact_pointers
+            .extend(edit.compact_pointers.drain(..));
+        let dropped: BTreeSet<(usize, u64)> = edit.deleted_files.into_iter().collect();
+        let kept = state.version.files();
+        let kept = kept.filter(|file| !dropped.contains(&(file.level, file.number)));
+        let files = kept.map(|file| TableFile::clone(file));
+        let files = files
+            .chain(edit.new_files.into_iter().map(table_file))
+            .collect();
+        let version = Arc::new(Version::new(&self.core.order, files));
+        work.versions.push(Arc::downgrade(&version));
+        drop(state);
+        self.publish(|state| {
+            let live = state
+                .live
+                .iter()
+                .take(if is_flush { 1 } else { usize::MAX });
+            (version, live.cloned().collect())
+        });
+        Ok(())
+    }
+}
+
+fn append(manifest: &mut LogWriter, record: &[u8]) -> std::io::Result<()> {
+    manifest.add(record)?;
+    manifest.file().sync()
+}
+
+/// What a new MANIFEST says first: everything.
+pub(super) struct FirstEdit<'a> {
+    pub(super) order: &'a InternalOrder,
+    pub(super) files: &'a [TableFile],
+    pub(super) compact_pointers: &'a BTreeMap<usize, Vec<u8>>,
+    pub(super) log_number: u64,
+    pub(super) next_file_number: u64,
+    pub(super) last_sequence: u64,
+}
+
+impl FirstEdit<'_> {
+    fn edit(&self) -> VersionEdit {
+        let new_file = |file: &TableFile| NewFile {
+            level: file.level,
+            number: file.number,
+            len_bytes: file.len_bytes.unwrap_or(0),
+            smallest: file.smallest.clone().unwrap_or_default(),
+            largest: file.largest.clone().unwrap_or_default(),
+        };
+        let pointers = self.compact_pointers.iter();
+        VersionEdit {
+            comparator: Some(self.order.user().name().as_bytes().to_vec()),
+            log_number: Some(self.log_number),
+            prev_log_number: Some(0),
+            next_file_number: Some(self.next_file_number),
+            last_sequence: Some(self.last_sequence),
+            compact_pointers: pointers.map(|(level, key)| (*level, key.clone())).collect(),
+            new_files: self.files.iter().map(new_file).collect(),
+            ..VersionEdit::default()
+        }
+    }
+
+    /// Writes a MANIFEST and makes it the store's: CURRENT is replaced when all that it leads to is durable.
+    pub(super) fn write(&self, core: &Core, number: u64) -> Result<LogWriter> {
+        let name = FileName::Manifest(number).to_string();
+        let failed = |error| Error::io(&*name, "cannot be written", error);
+        let file = core.fs.create(&core.dir.join(&name)).map_err(failed)?;
+        let mut manifest = LogWriter::new(file, 0);
+        let mut record = Vec::new();
+        self.edit().encode(&mut record);
+        append(&mut manifest, &record).map_err(failed)?;
+        let unsynced = |error| Error::io(&*core.dir, "cannot sync the directory", error);
+        core.fs.sync_dir(&core.dir).map_err(unsynced)?;
+        set_current(core, number)?;
+        core.fs.sync_dir(&core.dir).map_err(unsynced)?;
+        Ok(manifest)
+    }
+}
+
+fn set_current(core: &Core, manifest: u64) -> Result<()> {
+    let temp = FileName::Temp(manifest).to_string();
+    let failed = |error| Error::io("CURRENT", "cannot be replaced", error);
+    let path = core.dir.join(&temp);
+    let mut file = core.fs.create(&path).map_err(failed)?;
+    let line = format!("{}\n", FileName::Manifest(manifest));
+    file.append(line.as_bytes()).map_err(failed)?;
+    file.sync().map_err(failed)?;
+    drop(file);
+    let current = core.dir.join(FileName::Current.to_string());
+    core.fs.rename(&path, &current).map_err(failed)
+}
+
+/// How many file numbers there are; far more than can be used up.
+pub(super) const FILE_NUMBER_MAX: u64 = 1 << 60;
+
+/// Numbers for files of a store that is being opened.
+pub(super) struct Numbers(pub(super) std::cell::Cell<u64>);
+
+impl Numbers {
+    pub(super) fn take(&self) -> u64 {
+        let number = self.0.get();
+        self.0.set(number + 1);
+        number
+    }
+}
+
+/// Sizes of tables made while opening follow the memtable's.
+pub(super) fn recovery_table_bytes(options: &Options) -> u64 {
+    (options.write_buffer_bytes as u64).max(options.table_file_bytes)
+}

@@ -1,0 +1,146 @@
+//! The writing engine: what a store that is open for writing is made of, and who may touch what.
+//!
+//! Three locks, taken in this order and never the other way round. [`Engine::writer`]: the log and the memtable being filled;
+//! held for one group of writes. [`Engine::work`]: the MANIFEST and the set of tables; held while tables are made.
+//! [`Engine::current`]: what readers start from; held for as long as it takes to copy a pointer. So readers wait for nobody.
+//!
+//! A snapshot keeps the memtables and tables that it reads from, so neither a flush nor a compaction has to keep an entry
+//! for it: of each user key only the newest entry is written. Tables that are replaced are removed when nobody reads them.
+
+mod background;
+mod compact;
+mod compaction;
+mod feed;
+mod group;
+mod health;
+mod install;
+mod output;
+mod recover;
+mod remove;
+mod statistics;
+mod write;
+
+pub use group::Durability;
+pub(crate) use recover::{Recovered, lock};
+pub use statistics::{LevelStatistics, Statistics};
+
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::skip_list::SkipList;
+use crate::snapshot::{ReadState, Snapshot};
+use crate::storage::FileLock;
+use crate::version::Version;
+use background::Signal;
+use group::Queue;
+use health::Health;
+use install::Work;
+use statistics::Counters;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use write::Writer;
+
+/// Level-0 tables that make a compaction due, that slow writers down, and that stop them: as in LevelDB.
+const L0_COMPACT: usize = 4;
+const L0_SLOW_DOWN: usize = 8;
+const L0_STOP: usize = 12;
+
+/// A store open for writing.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) core: Arc<Core>,
+    pub(crate) options: Options,
+    queue: Mutex<Queue>,
+    writer: Mutex<Writer>,
+    work: Mutex<Work>,
+    current: Mutex<Current>,
+    health: Health,
+    signal: Mutex<Signal>,
+    /// There is background work, or it shall end.
+    work_ready: Condvar,
+    /// Some background work was done.
+    work_done: Condvar,
+    stop: AtomicBool,
+    /// A full memtable waits to become a table.
+    has_full: AtomicBool,
+    l0_tables: AtomicUsize,
+    next_file: AtomicU64,
+    counters: Counters,
+    /// Released when all else is gone.
+    _lock: Box<dyn FileLock>,
+}
+
+/// What readers start from.
+#[derive(Debug)]
+struct Current {
+    state: Arc<ReadState>,
+    /// The last sequence number that is whole.
+    sequence: u64,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code that holds a lock here panics; if a comparator does, what it left is as whole as after an error.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Engine {
+    /// What is acknowledged now.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let current = locked(&self.current);
+        Snapshot::new(current.state.clone(), current.sequence)
+    }
+
+    pub(crate) fn snapshot_at(&self, sequence: u64) -> Snapshot {
+        let current = locked(&self.current);
+        Snapshot::new(current.state.clone(), sequence.min(current.sequence))
+    }
+
+    pub(crate) fn last_sequence(&self) -> u64 {
+        locked(&self.current).sequence
+    }
+
+    pub(crate) fn state(&self) -> Arc<ReadState> {
+        locked(&self.current).state.clone()
+    }
+
+    fn version(&self) -> Arc<Version> {
+        self.state().version.clone()
+    }
+
+    /// Replaces what readers start from.
+    fn publish(&self, change: impl FnOnce(&ReadState) -> (Arc<Version>, Vec<Arc<SkipList>>)) {
+        let old;
+        {
+            let mut current = locked(&self.current);
+            let (version, live) = change(&current.state);
+            self.has_full.store(live.len() > 1, Ordering::Release);
+            let l0 = version.files().filter(|file| file.level == 0).count();
+            self.l0_tables.store(l0, Ordering::Release);
+            let state = ReadState {
+                core: self.core.clone(),
+                version,
+                mem: current.state.mem.clone(),
+                live,
+            };
+            old = std::mem::replace(&mut current.state, Arc::new(state));
+        }
+        // May free a memtable: not while readers wait.
+        drop(old);
+    }
+
+    fn new_file_number(&self) -> u64 {
+        self.next_file.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn path(&self, name: impl ToString) -> PathBuf {
+        self.core.dir.join(name.to_string())
+    }
+
+    /// Makes names in the store's directory durable.
+    fn sync_dir(&self) -> Result<()> {
+        let dir = &self.core.dir;
+        let synced = self.core.fs.sync_dir(dir);
+        synced.map_err(|error| Error::io(&**dir, "cannot sync the directory", error))
+    }
+}

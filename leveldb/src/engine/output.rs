@@ -1,0 +1,97 @@
+//! Writes new tables.
+
+use super::feed::Feed;
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::file_name::FileName;
+use crate::options::Options;
+use crate::table::TableBuilder;
+use crate::version_edit::NewFile;
+use std::io;
+
+/// Where and how tables are written.
+pub(super) struct Output<'a> {
+    pub(super) core: &'a Core,
+    pub(super) options: &'a Options,
+    pub(super) level: usize,
+    /// A table ends when it has so many bytes.
+    pub(super) table_bytes: u64,
+    pub(super) new_number: &'a dyn Fn() -> u64,
+}
+
+impl Output<'_> {
+    /// Makes tables of everything that a feed has; all are synced. `ends_before`: whether a table must end before an internal
+    /// key. `between` is called before each entry. After an error no table is left.
+    pub(super) fn write(
+        &self,
+        feed: &mut Feed<'_>,
+        mut ends_before: impl FnMut(&[u8]) -> bool,
+        mut between: impl FnMut() -> Result<()>,
+    ) -> Result<Vec<NewFile>> {
+        let mut tables = Vec::new();
+        let mut failed = None;
+        while failed.is_none() && feed.entry()?.is_some() {
+            let number = (self.new_number)();
+            match self.table(number, feed, &mut ends_before, &mut between) {
+                Ok(table) => tables.push(table),
+                Err(error) => {
+                    self.remove(number);
+                    failed = Some(error);
+                }
+            }
+        }
+        match failed {
+            None => Ok(tables),
+            Some(error) => {
+                tables.iter().for_each(|table| self.remove(table.number));
+                Err(error)
+            }
+        }
+    }
+
+    fn remove(&self, number: u64) {
+        let name = FileName::Table(number).to_string();
+        // What stays is removed when the store is opened next.
+        let _ = self.core.fs.remove(&self.core.dir.join(name));
+    }
+
+    fn table(
+        &self,
+        number: u64,
+        feed: &mut Feed<'_>,
+        ends_before: &mut impl FnMut(&[u8]) -> bool,
+        between: &mut impl FnMut() -> Result<()>,
+    ) -> Result<NewFile> {
+        let name = FileName::Table(number).to_string();
+        let failed = |error: io::Error| Error::io(&*name, "cannot write the table", error);
+        let created = self.core.fs.create(&self.core.dir.join(&name));
+        let mut file = created.map_err(failed)?;
+        let mut builder =
+            TableBuilder::new(&mut *file, self.core.order.clone(), self.options.table);
+        let mut is_empty = true;
+        loop {
+            between()?;
+            let Some((key, value)) = feed.entry()? else {
+                break;
+            };
+            // Asked for every key: the answer depends on those before.
+            let must_end = ends_before(key);
+            if !is_empty && (must_end || builder.len_bytes() >= self.table_bytes) {
+                break;
+            }
+            builder.add(key, &value).map_err(failed)?;
+            drop(value);
+            is_empty = false;
+            feed.advance()?;
+        }
+        let summary = builder.finish().map_err(failed)?;
+        file.sync().map_err(failed)?;
+        Ok(NewFile {
+            level: self.level,
+            number,
+            len_bytes: summary.len_bytes,
+            smallest: summary.smallest,
+            largest: summary.largest,
+        })
+    }
+}

@@ -1,0 +1,93 @@
+//! Removes files that nobody needs any more. What cannot be removed stays until the store is opened next.
+
+use super::install::Work;
+use super::{Engine, locked};
+use crate::file_name::FileName;
+use crate::snapshot::ReadState;
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Arc, Weak};
+
+impl Engine {
+    /// Removes tables that are in no version that anyone reads, and logs that are tables by now.
+    pub(super) fn remove_obsolete(&self, work: &mut Work) {
+        for number in std::mem::take(&mut work.old_logs) {
+            let _ = self.core.fs.remove(&self.path(FileName::Log(number)));
+        }
+        let mut read = BTreeSet::new();
+        work.versions.retain(|version| version.strong_count() > 0);
+        if work.old_tables.is_empty() {
+            return;
+        }
+        for version in work.versions.iter().filter_map(Weak::upgrade) {
+            read.extend(version.files().map(|file| file.number));
+        }
+        work.old_tables.retain(|&number| {
+            if read.contains(&number) {
+                return true;
+            }
+            self.core.tables.remove(number);
+            self.remove_table(number);
+            false
+        });
+    }
+
+    fn remove_table(&self, number: u64) {
+        let removed = self.core.fs.remove(&self.path(FileName::Table(number)));
+        if removed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            let _ = self.core.fs.remove(&self.path(FileName::OldTable(number)));
+        }
+    }
+
+    /// Removes what can be, for the last time, and opens every table that is still read: whoever opens the store next may
+    /// remove it, and an open file can be read nevertheless.
+    pub(crate) fn clean_up(&self) {
+        let work = &mut *locked(&self.work);
+        {
+            // Readers that start from here are those of this handle, which ends.
+            let mut current = locked(&self.current);
+            let old = &current.state;
+            let state = ReadState {
+                core: old.core.clone(),
+                version: Arc::default(),
+                mem: old.mem.clone(),
+                live: Vec::new(),
+            };
+            current.state = Arc::new(state);
+        }
+        self.remove_obsolete(work);
+        self.core.tables.keep_all();
+        for version in work.versions.iter().filter_map(Weak::upgrade) {
+            for file in version.files() {
+                if !self.core.tables.is_open(file.number) {
+                    let _ = self.core.open_early(file);
+                }
+            }
+        }
+    }
+
+    /// Removes what a crash, or an earlier process, has left: files of a store that are not part of this one.
+    pub(super) fn remove_strangers(&self) {
+        let work = locked(&self.work);
+        let state = self.state();
+        let tables: BTreeSet<u64> = state.version.files().map(|file| file.number).collect();
+        let logs: BTreeSet<u64> = state.live.iter().map(|list| list.log_number).collect();
+        let Ok(names) = self.core.fs.list(&self.core.dir) else {
+            return;
+        };
+        for name in &names {
+            let is_ours = match FileName::parse(name) {
+                Some(FileName::Table(number) | FileName::OldTable(number)) => {
+                    tables.contains(&number)
+                }
+                Some(FileName::Log(number)) => logs.contains(&number),
+                Some(FileName::Manifest(number)) => number == work.manifest_number,
+                Some(FileName::Temp(_)) => false,
+                _ => true,
+            };
+            if !is_ours {
+                let _ = self.core.fs.remove(&self.core.dir.join(name));
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! One group of writes: room in the memtable, the log, the memtable, readers.
+
+use super::{Durability, Engine, L0_SLOW_DOWN, L0_STOP, locked};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_name::FileName;
+use crate::internal_key::SEQUENCE_MAX;
+use crate::log::LogWriter;
+use crate::options::Background;
+use crate::skip_list::SkipList;
+use crate::write_batch::{BatchReader, BatchWriter};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+/// How long each group of writes waits while compactions are behind.
+const SLOW_DOWN: Duration = Duration::from_millis(1);
+
+/// The log being written and the memtable being filled.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) log: LogWriter,
+    pub(super) mem: Arc<SkipList>,
+    /// Whether the log holds what no sync has covered.
+    pub(super) is_unsynced: bool,
+    pub(super) last_sequence: u64,
+    pub(super) is_closed: bool,
+}
+
+impl Engine {
+    /// Writes a batch; the caller is the only one who writes.
+    pub(super) fn commit(&self, batch: &mut BatchWriter, durability: Durability) -> Result<()> {
+        let writer = &mut *locked(&self.writer);
+        if writer.is_closed {
+            return Err(Error::new(ErrorKind::Closed, "store is closed"));
+        }
+        self.health.check()?;
+        if batch.entry_count() > 0 {
+            self.make_room(writer)?;
+        }
+        let first = writer.last_sequence + 1;
+        let last = writer.last_sequence + u64::from(batch.entry_count());
+        if last > SEQUENCE_MAX {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "store has no sequence numbers left",
+            ));
+        }
+        let logged = self.log(writer, batch.finish(first), durability);
+        logged.inspect_err(|error| self.health.fail(error))?;
+        if batch.entry_count() == 0 {
+            return Ok(());
+        }
+        let bytes = batch.finish(first);
+        // A batch that was written here reads back.
+        if let Ok(reader) = BatchReader::new(bytes) {
+            writer.mem.insert(reader, bytes.len());
+        }
+        writer.last_sequence = last;
+        locked(&self.current).sequence = last;
+        self.counters.wrote(bytes.len());
+        Ok(())
+    }
+
+    fn log(&self, writer: &mut Writer, record: &[u8], durability: Durability) -> Result<()> {
+        let number = writer.mem.log_number;
+        let failed = |what: &'static str| {
+            move |error| Error::io(FileName::Log(number).to_string(), what, error)
+        };
+        if record.len() > crate::write_batch::HEADER_LEN {
+            writer.is_unsynced = true;
+            let added = writer.log.add(record);
+            added.map_err(failed("cannot write to the log"))?;
+        }
+        match durability {
+            Durability::Relaxed => writer.log.file().flush(),
+            Durability::Strict => {
+                self.counters.synced();
+                let synced = writer.log.file().sync();
+                writer.is_unsynced = writer.is_unsynced && synced.is_err();
+                synced
+            }
+        }
+        .map_err(failed("cannot write to the log"))
+    }
+
+    /// Sees to it that the memtable can take a batch: waits while compactions are behind, and begins a new memtable and log
+    /// when this one is full.
+    fn make_room(&self, writer: &mut Writer) -> Result<()> {
+        let mut may_delay = true;
+        loop {
+            self.health.check()?;
+            let l0_tables = self.l0_tables.load(Ordering::Acquire);
+            if may_delay && l0_tables >= L0_SLOW_DOWN {
+                // A little of everyone's time now rather than all of someone's later.
+                self.counters.slowed_down();
+                self.wait_a_little()?;
+                may_delay = false;
+            } else if writer.mem.len_bytes() < self.options.write_buffer_bytes
+                || writer.mem.is_empty()
+            {
+                return Ok(());
+            } else if self.has_full.load(Ordering::Acquire) {
+                self.counters.stopped();
+                self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;
+            } else if l0_tables >= L0_STOP {
+                self.counters.stopped();
+                self.wait_until(|| self.l0_tables.load(Ordering::Acquire) < L0_STOP)?;
+            } else {
+                self.switch(writer)
+                    .inspect_err(|error| self.health.fail(error))?;
+            }
+        }
+    }
+
+    fn wait_a_little(&self) -> Result<()> {
+        if self.options.background == Background::Caller {
+            return self.work_once().map(drop);
+        }
+        let signal = locked(&self.signal);
+        drop(self.work_done.wait_timeout(signal, SLOW_DOWN));
+        Ok(())
+    }
+
+    /// Waits for background work, or does it.
+    pub(super) fn wait_until(&self, is_done: impl Fn() -> bool) -> Result<()> {
+        if self.options.background == Background::Caller {
+            while !is_done() && self.work_once()? {}
+            return Ok(());
+        }
+        let mut signal = locked(&self.signal);
+        while !is_done() {
+            self.health.check()?;
+            if signal.is_stopped {
+                return Err(Error::new(ErrorKind::Closed, "store is being closed"));
+            }
+            let woken = self.work_done.wait(signal);
+            signal = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(())
+    }
+
+    /// Begins a new memtable with a new log. There is no full one waiting.
+    pub(super) fn switch(&self, writer: &mut Writer) -> Result<()> {
+        if writer.is_unsynced {
+            // Whatever a crash leaves of the new log, nothing of the old one is missing then: writes stay a prefix.
+            let name = writer.mem.log_name();
+            self.counters.synced();
+            let synced = writer.log.file().sync();
+            synced.map_err(|error| Error::io(name, "cannot sync the log", error))?;
+        }
+        let number = self.new_file_number();
+        let name = FileName::Log(number);
+        let created = self.core.fs.create(&self.path(name));
+        let file =
+            created.map_err(|error| Error::io(name.to_string(), "cannot create the log", error))?;
+        self.sync_dir()?;
+        writer.log = LogWriter::new(file, 0);
+        writer.is_unsynced = false;
+        writer.mem = Arc::new(SkipList::new(self.core.order.clone(), number));
+        self.publish(|state| {
+            let live = std::iter::once(writer.mem.clone()).chain(state.live.iter().cloned());
+            (state.version.clone(), live.collect())
+        });
+        self.wake();
+        Ok(())
+    }
+
+    /// Makes tables of everything in memory, and waits until they are part of the store.
+    pub(crate) fn flush(&self) -> Result<()> {
+        {
+            let writer = &mut *locked(&self.writer);
+            if writer.is_closed {
+                return Err(Error::new(ErrorKind::Closed, "store is closed"));
+            }
+            self.health.check()?;
+            self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;
+            if !writer.mem.is_empty() {
+                self.switch(writer)
+                    .inspect_err(|error| self.health.fail(error))?;
+            }
+        }
+        self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;
+        self.health.check()
+    }
+
+    /// Refuses writes from now on, and makes all that were acknowledged durable.
+    pub(crate) fn close_log(&self) -> Result<()> {
+        let writer = &mut *locked(&self.writer);
+        if writer.is_closed {
+            return Ok(());
+        }
+        writer.is_closed = true;
+        self.health.check()?;
+        self.log(writer, &[], Durability::Strict)
+    }
+}

@@ -1,0 +1,103 @@
+//! An array that grows and never moves: segments, each twice as long as the one before.
+
+use std::sync::OnceLock;
+
+/// Items of the first segment, as a power of two.
+const FIRST_LG: u32 = 10;
+/// Enough for indexes of 32 bits.
+const SEGMENTS: usize = 32 - FIRST_LG as usize;
+
+/// Items by index. Whoever reaches an index by what its writer published finds the segment there.
+#[derive(Debug)]
+pub(super) struct Segments<T> {
+    segments: [OnceLock<Box<[T]>>; SEGMENTS],
+}
+
+impl<T> Default for Segments<T> {
+    fn default() -> Segments<T> {
+        Segments {
+            segments: [const { OnceLock::new() }; SEGMENTS],
+        }
+    }
+}
+
+/// Segment, and place in it.
+#[inline]
+fn split(index: usize) -> (usize, usize) {
+    let shifted = index + (1 << FIRST_LG);
+    let lg = usize::BITS - 1 - shifted.leading_zeros();
+    ((lg - FIRST_LG) as usize, shifted - (1 << lg))
+}
+
+impl<T: Default> Segments<T> {
+    /// Makes all items below `end`.
+    pub(super) fn grow(&self, end: usize) {
+        let (last, _) = split(end.saturating_sub(1));
+        for (i, segment) in self.segments.iter().enumerate().take(last + 1).rev() {
+            if segment.get().is_some() {
+                return;
+            }
+            segment.get_or_init(|| {
+                (0..1usize << (FIRST_LG as usize + i))
+                    .map(|_| T::default())
+                    .collect()
+            });
+        }
+    }
+}
+
+impl<T> Segments<T> {
+    /// The first index not below `from` where `len` items fit in one segment. `len` is at most the first segment's.
+    pub(super) fn room(&self, from: usize, len: usize) -> usize {
+        let (segment, at) = split(from);
+        let left = (1usize << (FIRST_LG as usize + segment)) - at;
+        if len <= left { from } else { from + left }
+    }
+
+    /// The item at an index.
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> Option<&T> {
+        self.from(index).first()
+    }
+
+    /// The items from an index to the end of its segment.
+    #[inline]
+    pub(super) fn from(&self, index: usize) -> &[T] {
+        let (segment, at) = split(index);
+        let segment = self.segments.get(segment).and_then(OnceLock::get);
+        segment
+            .and_then(|items| items.get(at..))
+            .unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn every_index_is_an_item_of_its_own() {
+        let items: Segments<AtomicU32> = Segments::default();
+        for i in 0..10_000 {
+            items.grow(i + 1);
+            items.get(i).unwrap().store(i as u32, Ordering::Relaxed);
+        }
+        for i in 0..10_000 {
+            assert_eq!(items.get(i).unwrap().load(Ordering::Relaxed), i as u32);
+        }
+    }
+
+    #[test]
+    fn room_is_within_one_segment() {
+        let items: Segments<AtomicU32> = Segments::default();
+        items.grow(10_000);
+        for from in 0..9_000 {
+            let at = items.room(from, 16);
+            assert!(
+                at >= from && at < from + 16 && items.from(at).len() >= 16,
+                "{from}"
+            );
+        }
+    }
+}

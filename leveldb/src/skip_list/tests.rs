@@ -1,0 +1,154 @@
+use super::*;
+use crate::BytewiseComparator;
+use crate::write_batch::BatchWriter;
+use quickcheck::quickcheck;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+fn list() -> SkipList {
+    SkipList::new(InternalOrder::new(Arc::new(BytewiseComparator)), 7)
+}
+
+type Operations = Vec<(Vec<u8>, Option<Vec<u8>>)>;
+
+fn insert(list: &SkipList, sequence: u64, operations: &[(Vec<u8>, Option<Vec<u8>>)]) {
+    let mut batch = BatchWriter::new();
+    for (key, value) in operations {
+        match value {
+            Some(value) => batch.put(key, value),
+            None => batch.delete(key),
+        }
+    }
+    let bytes = batch.finish(sequence);
+    list.insert(BatchReader::new(bytes).unwrap(), bytes.len());
+}
+
+/// User key, inverted tag: the order of internal keys.
+type Model = BTreeMap<(Vec<u8>, u64), Vec<u8>>;
+
+fn model_key(internal: &[u8]) -> (Vec<u8>, u64) {
+    let (user, tag) = internal_key::split(internal).unwrap();
+    (user.to_vec(), !tag)
+}
+
+fn agrees(list: &Arc<SkipList>, model: &Model, targets: &[Vec<u8>]) {
+    let mut cursor = SkipCursor::new(list.clone());
+    cursor.seek_to_first();
+    for (key, value) in model {
+        assert_eq!(
+            (model_key(cursor.key()), cursor.value()),
+            (key.clone(), &value[..])
+        );
+        cursor.next();
+    }
+    assert!(!cursor.valid());
+    cursor.seek_to_last();
+    for key in model.keys().rev() {
+        assert_eq!(model_key(cursor.key()), *key);
+        cursor.prev();
+    }
+    assert!(!cursor.valid());
+    for target in targets {
+        for tag in [0, 5 << 8, u64::MAX] {
+            let mut internal = Vec::new();
+            internal_key::encode_tagged(&mut internal, target, tag);
+            let key = (target.clone(), !tag);
+            cursor.seek(&internal);
+            let first = model.range(key.clone()..).next();
+            assert_eq!(
+                cursor.valid().then(|| model_key(cursor.key())).as_ref(),
+                first.map(|(key, _)| key)
+            );
+            cursor.seek_before(&internal);
+            let last = model.range(..key).next_back();
+            assert_eq!(
+                cursor.valid().then(|| model_key(cursor.key())).as_ref(),
+                last.map(|(key, _)| key)
+            );
+        }
+    }
+}
+
+quickcheck! {
+    fn it_is_a_sorted_map(batches: Vec<Operations>, ascending: bool) -> bool {
+        let list = Arc::new(list());
+        let mut model = Model::new();
+        let (mut sequence, mut targets) = (1, Vec::new());
+        for mut batch in batches {
+            if ascending {
+                batch.sort();
+            }
+            insert(&list, sequence, &batch);
+            for (key, value) in batch {
+                let tag = (sequence << 8) | u64::from(value.is_some());
+                model.insert((key.clone(), !tag), value.unwrap_or_default());
+                targets.push(key);
+                sequence += 1;
+            }
+        }
+        agrees(&list, &model, &targets);
+        list.is_empty() == model.is_empty()
+    }
+}
+
+#[test]
+fn a_batch_of_many_chunks_is_kept_whole() {
+    let list = Arc::new(list());
+    let batch: Vec<_> = (0..5000u32)
+        .map(|i| {
+            (
+                i.wrapping_mul(0x9e37_79b9).to_be_bytes().to_vec(),
+                Some(vec![i as u8; 700]),
+            )
+        })
+        .collect();
+    insert(&list, 1, &batch);
+    let mut model = Model::new();
+    for (i, (key, value)) in batch.iter().enumerate() {
+        model.insert(
+            (key.clone(), !(((i as u64 + 1) << 8) | 1)),
+            value.clone().unwrap(),
+        );
+    }
+    agrees(&list, &model, &[]);
+    assert!(
+        list.len_bytes() > 5000 * 700 && list.len_bytes() < 5000 * 800,
+        "{}",
+        list.len_bytes()
+    );
+}
+
+#[test]
+fn readers_see_an_ascending_list_and_every_finished_batch_while_it_is_written() {
+    let list = Arc::new(list());
+    let done = std::sync::atomic::AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                loop {
+                    let before = done.load(Memory::Acquire);
+                    let mut cursor = SkipCursor::new(list.clone());
+                    cursor.seek_to_first();
+                    let (mut last, mut count) = (Vec::new(), 0);
+                    while cursor.valid() {
+                        assert!(last.is_empty() || list.order.compare(&last, cursor.key()).is_lt());
+                        assert_eq!(cursor.value(), &internal_key::user_key(cursor.key())[..2]);
+                        last = cursor.key().to_vec();
+                        count += 1;
+                        cursor.next();
+                    }
+                    assert!(count >= before, "{count} of {before}");
+                    if before == 20_000 {
+                        break;
+                    }
+                }
+            });
+        }
+        for i in 0..20_000u32 {
+            let key = i.wrapping_mul(0x9e37_79b9).to_be_bytes().to_vec();
+            let value = key[..2].to_vec();
+            insert(&list, u64::from(i) + 1, &[(key, Some(value))]);
+            done.store(u64::from(i) + 1, Memory::Release);
+        }
+    });
+}
