@@ -27,7 +27,7 @@ pub struct Recovery {
     pub finished: Vec<ScopeId>,
     /// Two of the transactions in `undone` held the same lock, as two that change different object stores of one
     /// database do. Chromium takes each lock for itself alone when it starts to undo, fails at the second, calls that
-    /// corruption and throws the store away (seen with 110 and 156; `ScopesContext`'s start-up). The transactions do not
+    /// corruption and throws the store away (seen with 110 and 131). The transactions do not
     /// touch each other's rows, so undoing both is as sound as undoing one.
     pub contested: Option<(ScopeId, ScopeId)>,
     /// Rows that could not be made sense of. Chromium would give up the whole store.
@@ -94,19 +94,21 @@ pub(crate) fn recover(snapshot: &Snapshot) -> Result<(Overlay, Recovery)> {
     Ok((builder.build(), recovery))
 }
 
-/// Which scope holds which lock: its partition and the two ends of what it covers.
+/// Which scope holds which lock: its partition and its key.
 #[derive(Default)]
-struct LockHolders(HashMap<(i64, Vec<u8>, Vec<u8>), ScopeId>);
+struct LockHolders(HashMap<(i64, Vec<u8>), ScopeId>);
 
 impl LockHolders {
     fn take(&mut self, scope: ScopeId, metadata: &ScopeMetadata<'_>, recovery: &mut Recovery) {
         for lock in &metadata.locks {
-            let (begin, end) = match lock.key {
-                LockKey::Key(key) => (key, key),
-                LockKey::Range { begin, end } => (begin, end),
+            // Ranges are from before 109: Chromium 83 recovers such stores.
+            let LockKey::Key(key) = lock.key else {
+                continue;
             };
-            let covered = (lock.partition, begin.to_vec(), end.to_vec());
-            let holder = *self.0.entry(covered).or_insert(scope);
+            let holder = *self
+                .0
+                .entry((lock.partition, key.to_vec()))
+                .or_insert(scope);
             if holder != scope {
                 recovery.contested.get_or_insert((holder, scope));
             }

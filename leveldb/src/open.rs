@@ -486,11 +486,13 @@ fn is_older_than(manifest: &Manifest, names: &Names) -> bool {
     let listed: BTreeSet<u64> = manifest.files.values().map(|file| file.number).collect();
     let is_unknown = |number: &u64| !listed.contains(number) && !manifest.deleted.contains(number);
     let log = manifest.log_number.unwrap_or(0);
-    // Log number zero: a store that was just made, and has no table yet.
     let log_is_gone = if log > 0 {
         !names.logs.contains(&log)
     } else {
-        listed.is_empty()
+        // A store that was just made, and has no table yet. LevelDB sets one number aside for a MANIFEST that it does
+        // not need, and gives its first log the next.
+        let first_log = manifest.next_file_number.unwrap_or(0).saturating_add(1);
+        listed.is_empty() && !names.logs.iter().any(|number| *number <= first_log)
     };
     log_is_gone && names.tables.iter().any(is_unknown)
 }

@@ -93,6 +93,32 @@ fn both_of_two_live_logs_are_replayed() {
     );
 }
 
+/// Chromium 143, killed between writing its first table and telling the MANIFEST of it.
+#[test]
+fn a_first_table_that_the_manifest_does_not_know_yet_is_no_damage_while_its_log_is_there() {
+    let mut store = StoreBuilder::new();
+    let flushed = [put("a", "1"), put("b", "1")];
+    store.add_log(1, &flushed, 1);
+    store.add_log(3, &[put("b", "2")], 1);
+    store.add_tables(0, 1, &flushed, 1);
+    store.finish();
+    let manifest = store.path(FileName::Manifest(1));
+    let bytes = get_file(&store.fs, &manifest);
+    let first_edit = 7 + usize::from(u16::from_le_bytes([bytes[4], bytes[5]]));
+    assert!(first_edit < bytes.len());
+    put_file(&store.fs, &manifest, &bytes[..first_edit]);
+    let db = store.open(Options::default()).unwrap();
+    assert_eq!(shown(&db), pairs(&[("a", "1"), ("b", "2")]));
+    assert_eq!(db.damage(), []);
+
+    // With the log gone, what is missing is the end of the MANIFEST.
+    store.fs.remove(&store.path(FileName::Log(3))).unwrap();
+    assert!(store.open(Options::default()).is_err());
+    let db = store.open(skip()).unwrap();
+    assert_eq!(db.damage().len(), 1, "{:?}", db.damage());
+    assert_eq!(shown(&db), pairs(&[("a", "1"), ("b", "2")]));
+}
+
 #[test]
 fn the_previous_log_of_the_manifest_is_replayed_and_older_ones_are_not() {
     let mut store = StoreBuilder::new();
