@@ -292,6 +292,25 @@ mod tests {
     }
 
     #[test]
+    fn ranges_of_locks_as_chromium_83_wrote_and_recovered_them_are_not_contested() {
+        let range = LockKey::Range {
+            begin: b"7",
+            end: b"8",
+        };
+        let lock = larder_codec::scopes::ScopeLock {
+            partition: 0,
+            key: range,
+        };
+        let mut row = Vec::new();
+        ScopeMetadata {
+            locks: vec![lock],
+            ignore_cleanup_tasks: false,
+        }
+        .encode(&mut row);
+        assert_eq!(contested(&[(1, &row), (2, &row)]), None);
+    }
+
+    #[test]
     fn version_changes_of_two_databases_that_chromium_156_recovered_are_not_contested() {
         let fixture = larder_fixtures::get("c156-killed-upgrade").open();
         let fs = std::sync::Arc::new(larder_leveldb::storage::DiskFileSystem::new());

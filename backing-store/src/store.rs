@@ -60,9 +60,9 @@ impl Default for OpenOptions {
 ///
 /// let mut problems = Vec::new();
 /// let databases = store.databases(&mut problems)?;
-/// let keys = databases.iter().find(|database| database.name == "keys".into()).unwrap();
+/// let keys = databases.iter().find(|database| database.name == "keys").unwrap();
 /// assert_eq!(keys.version, Some(1));
-/// let all_keys = keys.object_stores.iter().find(|store| store.name == "all_keys".into()).unwrap();
+/// let all_keys = keys.object_stores.iter().find(|store| store.name == "all_keys").unwrap();
 /// let mut records = store.records(keys.id, all_keys.id, Direction::Next);
 /// let mut count = 0;
 /// while records.next()? {
