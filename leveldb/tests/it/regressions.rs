@@ -405,6 +405,51 @@ fn every_failing_operation_is_an_error_or_listed_and_nothing_wrong_is_shown() {
     }
 }
 
+/// Ten rows, zeros to the end of the block, and ten rows more, the first with this sequence number.
+fn with_zeros(sequence: u64) -> StoreBuilder {
+    let rows = |from: u32| -> Vec<Operation> {
+        (from..from + 10)
+            .map(|i| put(&format!("key{i:03}"), &"v".repeat(1000)))
+            .collect()
+    };
+    let mut store = StoreBuilder::new();
+    store.add_log(1, &rows(0), 1);
+    let path = store.path(FileName::Log(3));
+    let mut bytes = get_file(&store.fs, &path);
+    bytes.resize(32 << 10, 0);
+    let mut rest = StoreBuilder::new();
+    rest.add_log(sequence, &rows(10), 1);
+    bytes.extend(get_file(&rest.fs, &path));
+    put_file(&store.fs, &path, &bytes);
+    store.finish();
+    store
+}
+
+#[test]
+fn zeros_in_a_log_are_damage_when_sequence_numbers_are_missing_after_them() {
+    let store = with_zeros(15);
+    assert_eq!(
+        store.open(Options::default()).unwrap_err().kind(),
+        ErrorKind::Corruption
+    );
+    let db = store.open(skip()).unwrap();
+    assert_eq!(shown(&db).len(), 20);
+    let damage = db.damage();
+    assert_eq!(damage.len(), 1, "{damage:#?}");
+    assert_eq!(
+        (damage[0].kind, damage[0].lost_sequences.clone()),
+        (DamageKind::SequenceGap, Some(11..=14))
+    );
+    assert!(damage[0].outdated_possible);
+}
+
+#[test]
+fn zeros_in_a_log_are_space_laid_out_in_advance_when_sequence_numbers_go_on() {
+    let store = with_zeros(11);
+    assert_eq!(shown(&store.open(Options::default()).unwrap()).len(), 20);
+    assert_eq!(store.open(skip()).unwrap().damage(), []);
+}
+
 #[test]
 fn a_log_stored_in_a_value_is_not_taken_for_the_log() {
     let mut inner = StoreBuilder::new();
