@@ -177,6 +177,25 @@ mod tests {
         assert!(decompress(Compression::Zstd, &longer, &mut out).is_err());
     }
 
+    /// What the zstd command (1.5, level 19) makes of "larder " twenty times.
+    const ZSTD_PACKED: &[u8] = &[
+        0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x68, 0x75, 0x00, 0x00, 0x38, 0x6c, 0x61, 0x72, 0x64, 0x65,
+        0x72, 0x20, 0x01, 0x00, 0x02, 0x51, 0xc5, 0x08,
+    ];
+
+    #[test]
+    fn a_frame_of_the_zstd_command_unpacks_and_a_cut_one_is_refused() {
+        let mut out = Vec::new();
+        decompress(Compression::Zstd, ZSTD_PACKED, &mut out).unwrap();
+        assert_eq!(out, b"larder ".repeat(20));
+        for len in 0..ZSTD_PACKED.len() {
+            assert!(
+                decompress(Compression::Zstd, &ZSTD_PACKED[..len], &mut out).is_err(),
+                "cut to {len}"
+            );
+        }
+    }
+
     #[test]
     fn a_zstd_bomb_is_refused() {
         // A frame without a content size, a window of 2 MiB, then RLE blocks of 128 KiB: 4 bytes each.
