@@ -59,7 +59,10 @@ impl Report {
     /// `place: problem`; a problem that names the place itself says it once.
     fn text(place: impl Display, problem: impl Display) -> String {
         let (place, problem) = (place.to_string(), problem.to_string());
-        if problem.starts_with(&place) {
+        let names_place = problem
+            .strip_prefix(&*place)
+            .is_some_and(|rest| rest.starts_with([':', '/', '\\']));
+        if names_place {
             problem
         } else {
             format!("{place}: {problem}")
