@@ -177,8 +177,9 @@ impl SkipList {
         self.search(key, |level, node| writer.before[level] = node);
     }
 
-    /// The last node before `key`; tells each level's.
-    fn search(&self, key: &[u8], mut found: impl FnMut(usize, u32)) -> u32 {
+    /// The last node before `key`, and the one after it that was found not to be: by now a newer one may stand between
+    /// them. Tells each level's last node before `key`.
+    fn search(&self, key: &[u8], mut found: impl FnMut(usize, u32)) -> (u32, u32) {
         let mut node = HEAD;
         // A node that was compared on the level above need not be again.
         let mut not_before = HEAD;
@@ -193,7 +194,7 @@ impl SkipList {
             }
             found(level, node);
         }
-        node
+        (node, not_before)
     }
 
     fn is_before(&self, node: u32, key: &[u8]) -> bool {
@@ -202,12 +203,12 @@ impl SkipList {
 
     /// The first node that is not before `key`, or [`HEAD`].
     fn first_at_least(&self, key: &[u8]) -> u32 {
-        self.next(self.search(key, |_, _| ()), 0)
+        self.search(key, |_, _| ()).1
     }
 
     /// The last node before `key`, or [`HEAD`].
     fn last_before(&self, key: &[u8]) -> u32 {
-        self.search(key, |_, _| ())
+        self.search(key, |_, _| ()).0
     }
 
     fn last(&self) -> u32 {

@@ -1,9 +1,10 @@
 use super::*;
-use crate::BytewiseComparator;
 use crate::write_batch::BatchWriter;
+use crate::{BytewiseComparator, Comparator};
 use quickcheck::quickcheck;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Weak};
 
 fn list() -> SkipList {
     SkipList::new(InternalOrder::new(Arc::new(BytewiseComparator)), 7)
@@ -151,4 +152,47 @@ fn readers_see_an_ascending_list_and_every_finished_batch_while_it_is_written() 
             done.store(u64::from(i) + 1, Memory::Release);
         }
     });
+}
+
+/// Bytewise; the first comparison after it was armed puts a newer version of "k" into the list before it answers.
+#[derive(Debug, Default)]
+struct Meddler {
+    list: OnceLock<Weak<SkipList>>,
+    newer: AtomicU64,
+}
+
+impl Comparator for Meddler {
+    fn name(&self) -> &str {
+        "meddler"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let sequence = self.newer.swap(0, Memory::Relaxed);
+        if sequence != 0 {
+            let list = self.list.get().unwrap().upgrade().unwrap();
+            insert(&list, sequence, &[(b"k".to_vec(), Some(b"new".to_vec()))]);
+        }
+        a.cmp(b)
+    }
+
+    fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}
+
+    fn shorten_successor(&self, _: &mut Vec<u8>) {}
+}
+
+#[test]
+fn a_seek_does_not_stop_at_what_is_put_in_before_its_target_meanwhile() {
+    let meddler = Arc::new(Meddler::default());
+    let list = SkipList::new(InternalOrder::new(meddler.clone()), 7);
+    let list = Arc::new(list);
+    meddler.list.set(Arc::downgrade(&list)).unwrap();
+    insert(&list, 1, &[(b"k".to_vec(), Some(b"old".to_vec()))]);
+    let mut target = Vec::new();
+    internal_key::encode_tagged(&mut target, b"k", internal_key::seek_tag(1));
+    for sequence in 2..100 {
+        meddler.newer.store(sequence, Memory::Relaxed);
+        let mut cursor = SkipCursor::new(list.clone());
+        cursor.seek(&target);
+        assert_eq!(cursor.value(), b"old", "{sequence}");
+    }
 }
