@@ -125,7 +125,7 @@ fn lite() -> Files {
         let is_metadata = prefix.object_store == 0 && !is_undo_log;
         let table = row.key[..row.key.len() - rest.len()].to_vec();
         let table = tables.entry(table).or_default();
-        let is_kept = is_metadata || table.len() < 8 || table.contains(&row.key);
+        let is_kept = is_metadata || table.len() < 5 || table.contains(&row.key);
         if is_kept && !is_metadata {
             table.insert(row.key.clone());
         }

@@ -180,7 +180,9 @@ fn read_all(files: &Files, truth: Option<Truth<'_>>) {
                         "any store reads on: {error}"
                     );
                 }
-                document(&store);
+                if on_damage == OnDamage::Skip {
+                    document(&store);
+                }
             }
         }
     }
