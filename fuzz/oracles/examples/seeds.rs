@@ -353,26 +353,24 @@ fn engine(corpus: &Corpus) {
         0,
         &read("c156-killed-spill-small", "000003.log")[..3000],
     );
-    corpus.add_as(
-        "log",
-        "records",
-        1,
-        &[7, 3, 10, 0, 0, 130, 5, 0, 0, 1, 20, 0, 0, 4],
-    );
-    corpus.add_as(
-        "log",
-        "many-records",
-        1,
-        &[
-            0, 11, 0, 0, 1, 0, 255, 127, 9, 9, 0, 128, 77, 7, 0, 0, 2, 249, 127, 0,
-        ],
-    );
-    corpus.add_as(
-        "log",
-        "batches",
-        2,
-        b"\x01\x06\x02a\xffb\xf0a\x10\x01c\x50b\x00\x03a\xffa\xfea\x01d\x30\x01\x40\x00\x00\x08",
-    );
+    for at in [4, 30, 60] {
+        // Three records: of 10, 33280 and 5 bytes. No cut, one changed byte.
+        let records = [7, 3, 10, 0, 0, 130, 5, 0, 0, 1, at, 0, 0, 4];
+        corpus.add_as("log", &format!("records-{at}"), 1, &records);
+        // Five batches of three writes: a value, a deletion, a long value. One changed byte.
+        let batch = [2, 1, 200, 2, 10, 3, 255];
+        let batches = [&[1, 5][..], &batch.repeat(5), &[1, at, 30, 0, 64]].concat();
+        corpus.add_as("log", &format!("batches-{at}"), 2, &batches);
+        // Blocks of 33 bytes, not packed; twelve writes of two keys, values and deletions. One changed byte.
+        let writes = [&[2, b'a', b'b', 200][..], &[1, b'z', 10], &[1, b'z', 100]].concat();
+        let entries = [
+            &[8, 4, 1, 10, 3, 12][..],
+            &writes.repeat(4),
+            &[1, at, 0, 0, 64],
+        ]
+        .concat();
+        corpus.add_as("table", &format!("entries-{at}"), 2, &entries);
+    }
     for (fixture, name) in [
         ("c64-lite", "000009.ldb"),
         ("c156-lite", "000007.ldb"),
@@ -382,7 +380,6 @@ fn engine(corpus: &Corpus) {
         corpus.add_as("table", fixture, 0, &bytes);
         corpus.add_as("table", &format!("{fixture}-blocks"), 1, &blocks(&bytes));
     }
-    corpus.add_as("table", "entries", 2, b"\x08\x04\x00\x0a\x01\x14\x01a\xff\x02ab\xf0\x01a\x10\x03abc\x50\x00\x80\x02ab\x00\x01z\xff\x01\x40\x00\x00\x08");
     for fixture in ["c156", "c64-lite", "c156-lite"] {
         let bytes = read(fixture, "MANIFEST-000001");
         corpus.add_as("manifest", fixture, 0, &bytes);
