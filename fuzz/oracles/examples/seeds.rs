@@ -251,61 +251,70 @@ fn killed() -> Files {
     files
 }
 
-/// Keys and rows, one of each shape.
+/// Keys and rows, one of each shape; three keys of each shape to compare.
 fn keys(corpus: &Corpus) {
-    let mut shapes = BTreeSet::new();
-    let mut recent: Vec<Vec<u8>> = Vec::new();
-    for name in ["c156-lite", "c64-lite", "c156-killed-spill-small"] {
-        for row in history(&larder_fixtures::get(name).open().leveldb()) {
+    for fixture in ["c156-lite", "c64-lite", "c156-killed-spill-small"] {
+        let mut shapes = BTreeMap::<_, Vec<Vec<u8>>>::new();
+        for row in history(&larder_fixtures::get(fixture).open().leveldb()) {
             let value = row.value.unwrap_or_default();
             let Ok(key) = RowKey::decode_exact(&row.key) else {
                 continue;
             };
-            if row.key.len() > 120
-                || value.len() > 200
-                || !shapes.insert((shape(&row.key), name == "c64-lite"))
-            {
+            if row.key.len() > 120 || value.len() > 200 {
                 continue;
             }
-            let name = format!("{name}-{}", shapes.len());
-            let pair = [&[row.key.len() as u8], &*row.key, &value].concat();
-            corpus.add("codec_round_trip", &name, &pair);
-            if let RowKey::Record(record) = &key {
-                corpus.add(
-                    "codec_round_trip",
-                    &format!("{name}-key"),
-                    record.key.as_bytes(),
-                );
-                let mut memcmp = Vec::new();
-                sortable::encode(&record.key.to_key(), &mut memcmp);
-                corpus.add("codec_round_trip", &format!("{name}-sortable"), &memcmp);
-                corpus.add("codec_round_trip", &format!("{name}-value"), &value);
+            let number = shapes.len();
+            let alike = shapes.entry(shape(&row.key, &value)).or_default();
+            if alike.len() > 2 || alike.contains(&row.key) {
+                continue;
             }
-            recent.push(row.key);
-            if let [.., a, b, c] = &recent[..] {
-                let three = [&[a.len() as u8], &**a, &[b.len() as u8], b, c].concat();
-                corpus.add("comparator_laws", &name, &three);
-                let alike = [&[c.len() as u8], &**c, &[c.len() as u8], c, c].concat();
-                corpus.add("comparator_laws", &format!("{name}-alike"), &alike);
+            alike.push(row.key.clone());
+            let name = format!("{fixture}-{number}");
+            match &alike[..] {
+                [_] => {
+                    let pair = [&[row.key.len() as u8], &*row.key, &value].concat();
+                    corpus.add("codec_round_trip", &name, &pair);
+                    if let RowKey::Record(record) = &key {
+                        let mut memcmp = Vec::new();
+                        sortable::encode(&record.key.to_key(), &mut memcmp);
+                        corpus.add(
+                            "codec_round_trip",
+                            &format!("{name}-key"),
+                            record.key.as_bytes(),
+                        );
+                        corpus.add("codec_round_trip", &format!("{name}-sortable"), &memcmp);
+                        corpus.add("codec_round_trip", &format!("{name}-value"), &value);
+                    }
+                }
+                [a, b, c] => {
+                    let three = [&[a.len() as u8], &**a, &[b.len() as u8], b, c].concat();
+                    corpus.add(
+                        "comparator_laws",
+                        &format!("{fixture}-{}-{}", a.len(), hex(&a[..a.len().min(6)])),
+                        &three,
+                    );
+                }
+                _ => {}
             }
         }
     }
 }
 
-/// What kind of row it is, and of what kind the key in it: database ids and contents left out.
-fn shape(key: &[u8]) -> Option<(u32, Option<u8>)> {
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What kind of row it is, and of what kind the key in it, or the external object in its value.
+fn shape(key: &[u8], value: &[u8]) -> Option<(u32, Option<u8>, Option<u8>)> {
     let (prefix, rest) = KeyPrefix::decode(key).ok()?;
-    let of_record = u64::from(prefix.index).min(30) as u32;
-    let of_metadata = u32::from(prefix.database > 0);
     let is_metadata = prefix.database == 0 || prefix.object_store == 0;
-    Some((
-        if is_metadata {
-            100 + of_metadata
-        } else {
-            of_record
-        },
-        rest.first().copied(),
-    ))
+    let row = if is_metadata {
+        100 + u32::from(prefix.database > 0)
+    } else {
+        prefix.index.min(30)
+    };
+    let external = value.first().filter(|_| row == 3).copied();
+    Some((row, rest.first().copied(), external))
 }
 
 /// Values that browsers wrote, the newest and the oldest of each name.
