@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::Store;
 
 /// Microseconds from 1601, where Chromium's clock begins, to 1970.
-const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
+pub(crate) const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
 
 /// In stores up to this schema, file entries have neither size nor time of last modification: those are the blob
 /// file's.
@@ -173,7 +173,7 @@ impl Store {
 }
 
 /// A time as Chromium counts it. Times before 1970 are rounded down, as it does.
-fn micros_since_1601(time: SystemTime) -> i64 {
+pub(crate) fn micros_since_1601(time: SystemTime) -> i64 {
     let whole = |since: Duration| i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
     let since_1970 = match time.duration_since(UNIX_EPOCH) {
         Ok(after) => whole(after),

@@ -4,6 +4,7 @@
 //! [`Store`] opens one origin's store for reading. It writes nothing and takes no lock; transactions that a crash left
 //! unfinished are undone, and committed ones finished, in memory. The rows are described in `docs/FORMAT.md`.
 
+pub mod blob;
 mod comparator;
 pub mod cursor;
 pub mod error;
