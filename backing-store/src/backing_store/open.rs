@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use larder_codec::primitive::int;
-use larder_codec::row_key::{GlobalKey, ScopesKey};
-use larder_codec::scopes::{SCOPES_VERSION, ScopesMetadata};
+use larder_codec::row_key::GlobalKey;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Db, Durability, Options};
@@ -15,6 +14,7 @@ use crate::comparator::IdbComparator;
 use crate::error::Result;
 use crate::layout::StorePaths;
 use crate::store::SCHEMA_VERSION_MAX;
+use crate::undo_log::{check, recover_on_disk};
 
 pub(super) fn open(
     fs: Arc<dyn FileSystem>,
@@ -27,24 +27,12 @@ pub(super) fn open(
     engine.write_buffer_bytes = options.write_buffer_bytes;
     engine.background = options.background;
     let db = Db::open(Arc::clone(&fs), &paths.leveldb, engine)?;
-    start_undo_log(&db)?;
+    check(&db.snapshot())?;
+    let next_scope = recover_on_disk(&db)?;
     if db.get(&global_key(&GlobalKey::SchemaVersion))?.is_none() {
         write_first_rows(&db, &options)?;
     }
-    Ok(Core::new(db, fs, paths, options, 0))
-}
-
-/// The undo log's version: the first row of a new store, not synced.
-fn start_undo_log(db: &Db) -> Result<()> {
-    let mut key = Vec::new();
-    ScopesKey::GlobalMetadata.encode(&mut key);
-    if db.get(&key)?.is_none() {
-        let mut value = Vec::new();
-        let version = SCOPES_VERSION;
-        ScopesMetadata { version }.encode(&mut value);
-        db.put(&key, &value, Durability::Relaxed)?;
-    }
-    Ok(())
+    Ok(Core::new(db, fs, paths, options, next_scope))
 }
 
 fn write_first_rows(db: &Db, options: &WriteOptions) -> Result<()> {
