@@ -1,6 +1,9 @@
 //! One origin's store, open for writing.
 
 mod core;
+mod files;
+mod journal;
+mod migration;
 mod open;
 mod options;
 
@@ -93,3 +96,6 @@ impl BackingStore {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
