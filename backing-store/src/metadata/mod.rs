@@ -12,4 +12,4 @@ pub use database::DatabaseMetadata;
 pub use index::IndexMetadata;
 pub use object_store::ObjectStoreMetadata;
 
-pub(crate) use database::read_databases;
+pub(crate) use database::{read_database, read_databases};
