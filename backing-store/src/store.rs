@@ -66,6 +66,7 @@ impl Default for OpenOptions {
 #[derive(Debug)]
 pub struct Store {
     db: Db,
+    snapshot: Snapshot,
     reads: Reads,
     recovery: Recovery,
 }
@@ -87,7 +88,7 @@ impl Store {
         let db = Db::open_read_only(Arc::clone(&fs), &paths.leveldb, engine)?;
         let snapshot = db.snapshot();
         let (overlay, mut recovery) = recover(&snapshot)?;
-        let view = View::new(snapshot, overlay);
+        let view = View::recovered(snapshot.clone(), overlay);
         let surroundings = Surroundings {
             schema_version: read_schema_version(&view, &mut recovery.problems)?,
             data_version: read_data_version(&view, &mut recovery.problems)?,
@@ -97,6 +98,7 @@ impl Store {
         };
         Ok(Self {
             db,
+            snapshot,
             reads: Reads::new(view, Arc::new(surroundings)),
             recovery,
         })
@@ -111,7 +113,7 @@ impl Store {
     /// The rows themselves, the undo log included, without recovery.
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
-        self.reads.view().snapshot()
+        &self.snapshot
     }
 
     /// What recovery did in memory, and what it stumbled over.

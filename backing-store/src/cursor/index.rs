@@ -2,7 +2,7 @@
 //!
 //! Overwritten and deleted records leave their index rows behind. A row is live if the data row of its primary key has
 //! the row's version; the others are stale and skipped. A transaction that writes removes those it meets
-//! (`WriteTransaction::go`).
+//! ([`crate::WriteTransaction::go`]).
 
 use std::cmp::Ordering;
 

@@ -97,7 +97,11 @@ fn database_id(value: &[u8]) -> larder_codec::Result<DatabaseId> {
 }
 
 /// 0 is what creation writes before the first version change commits, and what an aborted one leaves.
-fn read_version(view: &View, id: DatabaseId, problems: &mut Vec<Error>) -> Result<Option<i64>> {
+pub(crate) fn read_version(
+    view: &View,
+    id: DatabaseId,
+    problems: &mut Vec<Error>,
+) -> Result<Option<i64>> {
     let mut key = Vec::new();
     let field = DatabaseField::UserVersion;
     DatabaseKey {

@@ -23,7 +23,10 @@ use crate::cursor::{Direction, IndexCursor, RecordCursor};
 use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::layout::StorePaths;
-use crate::metadata::{DatabaseMetadata, read_database, read_databases};
+use crate::metadata::{
+    DatabaseMetadata, ObjectStoreMetadata, read_database, read_databases, read_object_stores,
+    read_version,
+};
 use crate::view::View;
 
 pub(crate) use exists::ExistsCheck;
@@ -106,6 +109,32 @@ impl Reads {
         problems: &mut Vec<Error>,
     ) -> Result<Option<DatabaseMetadata>> {
         read_database(&self.view, origin, name, problems)
+    }
+
+    /// The object stores of a database with their indexes, in the order of their ids. Rows that could not be read go to
+    /// `problems`.
+    ///
+    /// # Errors
+    /// As [`Reads::databases`].
+    pub fn object_stores(
+        &self,
+        database_id: DatabaseId,
+        problems: &mut Vec<Error>,
+    ) -> Result<Vec<ObjectStoreMetadata>> {
+        read_object_stores(&self.view, database_id, problems)
+    }
+
+    /// The version of a database; `None` while no version change has ever been committed. If it cannot be read, that goes
+    /// to `problems`.
+    ///
+    /// # Errors
+    /// As [`Reads::databases`].
+    pub fn version(
+        &self,
+        database_id: DatabaseId,
+        problems: &mut Vec<Error>,
+    ) -> Result<Option<i64>> {
+        read_version(&self.view, database_id, problems)
     }
 
     /// A cursor over all of an object store's records.
