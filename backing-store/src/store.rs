@@ -13,7 +13,7 @@ use crate::comparator::IdbComparator;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::reads::{Reads, Surroundings};
-use crate::recovery::{Recovery, recover};
+use crate::undo_log::{Recovery, recover};
 use crate::view::View;
 
 /// The newest schema that Chromium writes, and the oldest that it still opens.
