@@ -145,15 +145,17 @@ impl Core {
         locked(&self.cleanups).push_back(cleanup);
     }
 
-    /// Takes some of those rows away: whether any may be left.
-    pub(crate) fn clean_some(&self) -> Result<bool> {
+    /// Takes some of those rows away, or compacts tables if it may: whether anything was done.
+    pub(crate) fn clean_some(&self, may_compact: bool) -> Result<bool> {
         let mut cleanups = locked(&self.cleanups);
-        if let Some(first) = cleanups.front_mut()
-            && first.step(&self.db, CLEANUP_ROWS)?
-        {
-            cleanups.pop_front();
+        let ready = |cleanup: &Cleanup| may_compact || !cleanup.will_compact();
+        let Some(at) = cleanups.iter().position(ready) else {
+            return Ok(false);
+        };
+        if cleanups[at].step(&self.db, CLEANUP_ROWS)? {
+            cleanups.remove(at);
         }
-        Ok(!cleanups.is_empty())
+        Ok(true)
     }
 
     /// A number for a scope of the undo log, not on disk and not in use.

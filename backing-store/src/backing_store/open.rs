@@ -59,7 +59,7 @@ pub(super) fn open(
         None => write_first_rows(&db, &*fs, &paths, &options)?,
         Some(versions) => migrate(&db, &*fs, &paths, &options, versions)?,
     }
-    journal::clean(&db, &*fs, &paths, &GlobalKey::ActiveBlobJournal)?;
+    journal::clean(&db, &*fs, &paths, &GlobalKey::ActiveBlobJournal, |_| true)?;
     Ok(Core::new(db, fs, paths, options, next_scope))
 }
 
