@@ -69,6 +69,12 @@ impl Error {
         self
     }
 
+    /// Says first what was being done.
+    pub(crate) fn in_context(mut self, context: &str) -> Self {
+        self.what = format!("{context}: {}", self.what);
+        self
+    }
+
     /// The kind, for callers that decide by it.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {

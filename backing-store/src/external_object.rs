@@ -173,7 +173,7 @@ impl Store {
 }
 
 /// A time as Chromium counts it. Times before 1970 are rounded down, as it does.
-fn micros_since_1601(time: SystemTime) -> i64 {
+pub(crate) fn micros_since_1601(time: SystemTime) -> i64 {
     let whole = |since: Duration| i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
     let since_1970 = match time.duration_since(UNIX_EPOCH) {
         Ok(after) => whole(after),

@@ -18,7 +18,7 @@ use crate::cursor::{Direction, IndexCursor, RecordCursor};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::metadata::{DatabaseMetadata, read_databases};
-use crate::recovery::{Recovery, recover};
+use crate::undo_log::{Recovery, recover};
 use crate::view::View;
 
 /// The newest schema that Chromium writes, and the oldest that it still opens.

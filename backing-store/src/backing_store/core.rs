@@ -1,8 +1,10 @@
 //! What a store that is open for writing and its transactions share.
 //!
-//! Three locks, none held while the engine writes but [`Core::direct`]: which scopes are being written, which rows readers
-//! must take from older snapshots, and whose turn it is to change rows of the whole store.
+//! Two locks that are held for moments: which scopes are being written, and which rows readers must take from older
+//! snapshots. Two that are held while the engine writes, which no reader takes: whose turn it is to change rows of the
+//! whole store, and whose to clean up.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +16,11 @@ use super::options::WriteOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::transaction::Scope;
+use crate::undo_log::Cleanup;
 use crate::view::{Base, Window};
+
+/// Rows that a call takes away of scopes that have ended.
+const CLEANUP_ROWS: usize = 1000;
 
 /// The shared part.
 #[derive(Debug)]
@@ -27,6 +33,7 @@ pub(crate) struct Core {
     /// Of each transaction that has written to the engine and not committed: its number, and its rows as they were.
     windows: Mutex<Vec<(u64, Vec<Window>)>>,
     direct: Mutex<()>,
+    cleanups: Mutex<VecDeque<Cleanup>>,
     next_scope: AtomicI64,
 }
 
@@ -58,6 +65,7 @@ impl Core {
             active: Mutex::default(),
             windows: Mutex::default(),
             direct: Mutex::default(),
+            cleanups: Mutex::default(),
             next_scope: AtomicI64::new(next_scope),
         }
     }
@@ -119,6 +127,22 @@ impl Core {
     /// For those who change rows of the whole store: one at a time.
     pub(crate) fn direct(&self) -> MutexGuard<'_, ()> {
         locked(&self.direct)
+    }
+
+    /// Notes a scope whose rows are of no more use.
+    pub(crate) fn clean_later(&self, cleanup: Cleanup) {
+        locked(&self.cleanups).push_back(cleanup);
+    }
+
+    /// Takes some of those rows away: whether any may be left.
+    pub(crate) fn clean_some(&self) -> Result<bool> {
+        let mut cleanups = locked(&self.cleanups);
+        if let Some(first) = cleanups.front_mut()
+            && first.step(&self.db, CLEANUP_ROWS)?
+        {
+            cleanups.pop_front();
+        }
+        Ok(!cleanups.is_empty())
     }
 
     /// A number for a scope of the undo log, not on disk and not in use.

@@ -1,6 +1,9 @@
 //! One origin's store, open for writing.
 
 mod core;
+mod files;
+mod journal;
+mod migration;
 mod open;
 mod options;
 
@@ -42,7 +45,7 @@ use crate::transaction::{ReadTransaction, Scope, WriteTransaction};
 /// ```
 #[derive(Debug)]
 pub struct BackingStore {
-    core: Arc<Core>,
+    pub(crate) core: Arc<Core>,
 }
 
 impl BackingStore {
@@ -82,7 +85,10 @@ impl BackingStore {
     /// closed with the last of them.
     pub fn close(self) -> Result<()> {
         match Arc::try_unwrap(self.core) {
-            Ok(core) => Ok(core.db.close()?),
+            Ok(core) => {
+                while core.clean_some()? {}
+                Ok(core.db.close()?)
+            }
             Err(_) => Err(crate::Error::new(
                 crate::ErrorKind::Usage,
                 "transactions that write are still under way",
@@ -90,3 +96,6 @@ impl BackingStore {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
