@@ -19,6 +19,10 @@ pub enum ErrorKind {
     Unsupported,
     /// There is no store here.
     NotAStore,
+    /// Someone else holds it: the store another program, or the object store another transaction.
+    Conflict,
+    /// It takes no writes any more: an earlier one failed. Opening the store again shows what is there.
+    Closed,
 }
 
 /// An error with its context.
@@ -87,6 +91,8 @@ impl From<larder_leveldb::Error> for Error {
             Engine::Usage => ErrorKind::Usage,
             Engine::Unsupported => ErrorKind::Unsupported,
             Engine::NotAStore => ErrorKind::NotAStore,
+            Engine::Conflict => ErrorKind::Conflict,
+            Engine::Closed => ErrorKind::Closed,
             _ => ErrorKind::Io,
         };
         Self {

@@ -76,6 +76,7 @@ pub struct Store {
     fs: Arc<dyn FileSystem>,
     paths: StorePaths,
     db: Db,
+    snapshot: Snapshot,
     view: View,
     recovery: Recovery,
     schema_version: Option<i64>,
@@ -101,11 +102,12 @@ impl Store {
         let snapshot = db.snapshot();
         let (overlay, recovery) = recover(&snapshot)?;
         let lost_writes = !db.damage().is_empty();
-        let view = View::new(snapshot, overlay);
+        let view = View::recovered(snapshot.clone(), overlay);
         let mut store = Self {
             fs,
             paths,
             db,
+            snapshot,
             view,
             recovery,
             schema_version: None,
@@ -175,7 +177,7 @@ impl Store {
     /// The rows themselves, the undo log included, without recovery.
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
-        self.view.snapshot()
+        &self.snapshot
     }
 
     /// What recovery did in memory, and what it stumbled over.

@@ -181,7 +181,7 @@ impl Engine {
         if let Err(error) = &done
             && error.kind() != ErrorKind::Closed
         {
-            self.health.fail(error);
+            self.fail(error);
         }
         self.tell_done();
         self.wake();

@@ -46,7 +46,7 @@ impl Engine {
             ));
         }
         let logged = self.log(writer, batch.finish(first), durability);
-        logged.inspect_err(|error| self.health.fail(error))?;
+        logged.inspect_err(|error| self.fail(error))?;
         if batch.entry_count() == 0 {
             return Ok(());
         }
@@ -106,8 +106,7 @@ impl Engine {
                 self.counters.stopped();
                 self.wait_until(|| self.l0_tables.load(Ordering::Acquire) < L0_STOP)?;
             } else {
-                self.switch(writer)
-                    .inspect_err(|error| self.health.fail(error))?;
+                self.switch(writer).inspect_err(|error| self.fail(error))?;
             }
         }
     }
@@ -175,8 +174,7 @@ impl Engine {
             self.health.check()?;
             self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;
             if !writer.mem.is_empty() {
-                self.switch(writer)
-                    .inspect_err(|error| self.health.fail(error))?;
+                self.switch(writer).inspect_err(|error| self.fail(error))?;
             }
         }
         self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;

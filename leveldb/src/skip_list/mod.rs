@@ -12,11 +12,12 @@ mod segments;
 pub(crate) use cursor::SkipCursor;
 
 use crate::internal_key::{self, EntryKind, InternalOrder};
+use crate::sync::{AtomicU32, AtomicUsize, Mutex};
 use crate::write_batch::{BatchEntry, BatchReader, Operation};
 use segments::Segments;
 use std::cmp::Ordering;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering as Memory};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::Ordering as Memory;
+use std::sync::{OnceLock, PoisonError};
 
 const LEVELS_MAX: usize = 12;
 /// Before a node's links: chunk, offset in the chunk, key length, value length.
@@ -296,5 +297,7 @@ impl Writer {
     }
 }
 
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// What fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,5 +210,10 @@ impl WritableFile for Faulty<Box<dyn WritableFile>> {
     fn sync(&mut self) -> io::Result<()> {
         self.state.step()?;
         self.inner.sync()
+    }
+
+    fn set_modified(&mut self, time: SystemTime) -> io::Result<()> {
+        self.state.step()?;
+        self.inner.set_modified(time)
     }
 }

@@ -1,0 +1,92 @@
+//! One origin's store, open for writing.
+
+mod core;
+mod open;
+mod options;
+
+pub(crate) use self::core::Core;
+pub use options::{Background, Clock, DATA_VERSION, WriteOptions};
+
+use std::sync::Arc;
+
+use larder_leveldb::Durability;
+use larder_leveldb::storage::FileSystem;
+
+use crate::error::Result;
+use crate::layout::StorePaths;
+use crate::transaction::{ReadTransaction, Scope, WriteTransaction};
+
+/// A store open for writing. Any number of threads may use it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use larder_backing_store::{BackingStore, Clock, StorePaths, WriteOptions};
+/// use larder_codec::Origin;
+/// use larder_leveldb::storage::MemoryFileSystem;
+///
+/// #[derive(Debug)]
+/// struct Stopped;
+/// impl Clock for Stopped {
+///     fn now_us(&self) -> i64 {
+///         13_400_000_000_000_000
+///     }
+/// }
+///
+/// let origin = Origin::from_url("https://a.example").unwrap();
+/// let paths = StorePaths::of_leveldb(origin.leveldb_folder_name().as_ref());
+/// let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+/// options.create_if_missing = true;
+/// let store = BackingStore::open(Arc::new(MemoryFileSystem::new()), paths, options)?;
+/// store.close()?;
+/// # Ok::<(), larder_backing_store::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct BackingStore {
+    core: Arc<Core>,
+}
+
+impl BackingStore {
+    /// Opens a store for writing, or makes one ([`WriteOptions::create_if_missing`]).
+    ///
+    /// # Errors
+    /// `NotAStore` if there is none; `Conflict` if it is open for writing elsewhere; `Unsupported` if it is newer than
+    /// what is known here, or too old: nothing has been touched then; `Corruption`; `Io`.
+    pub fn open(fs: Arc<dyn FileSystem>, paths: StorePaths, options: WriteOptions) -> Result<Self> {
+        let core = open::open(fs, paths, options)?;
+        Ok(Self {
+            core: Arc::new(core),
+        })
+    }
+
+    /// Begins a transaction that reads what is committed now.
+    ///
+    /// # Errors
+    /// None yet.
+    pub fn read(&self, _scope: &Scope) -> Result<ReadTransaction> {
+        Ok(ReadTransaction::new(self.core.base(None)))
+    }
+
+    /// Begins a transaction that writes. A version change is always committed with [`Durability::Strict`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if a transaction that is under way has an object store of
+    /// `scope`: there is no waiting here.
+    pub fn begin(&self, scope: Scope, durability: Durability) -> Result<WriteTransaction> {
+        WriteTransaction::begin(Arc::clone(&self.core), scope, durability)
+    }
+
+    /// Makes everything that was committed durable and gives up the lock.
+    ///
+    /// # Errors
+    /// Why writes were refused, if they were; `Io`; `Usage` if transactions that write are still there: the store is
+    /// closed with the last of them.
+    pub fn close(self) -> Result<()> {
+        match Arc::try_unwrap(self.core) {
+            Ok(core) => Ok(core.db.close()?),
+            Err(_) => Err(crate::Error::new(
+                crate::ErrorKind::Usage,
+                "transactions that write are still under way",
+            )),
+        }
+    }
+}
