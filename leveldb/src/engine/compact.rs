@@ -92,7 +92,7 @@ impl Engine {
             .unwrap_or(0)
     }
 
-    /// Does a compaction.
+    /// Does a compaction, and removes the tables it has replaced: the caller holds no version that has them.
     pub(super) fn compact(&self, work: &mut Work, compaction: Compaction) -> Result<()> {
         let mut edit = VersionEdit::default();
         for file in compaction.files() {
@@ -240,6 +240,7 @@ impl Engine {
             };
             after = compaction::range(order, compaction.inputs[0].iter())
                 .map(|(_, high)| high.to_vec());
+            drop(version);
             self.compact(work, compaction)?;
         }
     }
