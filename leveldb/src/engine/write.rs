@@ -6,7 +6,7 @@ use crate::file_name::FileName;
 use crate::internal_key::SEQUENCE_MAX;
 use crate::log::LogWriter;
 use crate::options::Background;
-use crate::skip_list::SkipList;
+use crate::skip_list::{LEN_BYTES_MAX, SkipList};
 use crate::write_batch::{BatchReader, BatchWriter};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -53,7 +53,7 @@ impl Engine {
         let bytes = batch.finish(first);
         // A batch that was written here reads back.
         if let Ok(reader) = BatchReader::new(bytes) {
-            writer.mem.insert(reader, bytes.len());
+            writer.mem.insert(reader);
         }
         writer.last_sequence = last;
         locked(&self.current).sequence = last;
@@ -95,7 +95,7 @@ impl Engine {
                 self.counters.slowed_down();
                 self.wait_a_little()?;
                 may_delay = false;
-            } else if writer.mem.len_bytes() < self.options.write_buffer_bytes
+            } else if writer.mem.len_bytes() < self.options.write_buffer_bytes.min(LEN_BYTES_MAX)
                 || writer.mem.is_empty()
             {
                 return Ok(());
