@@ -19,6 +19,9 @@ pub enum ErrorKind {
     Unsupported,
     /// There is no store here.
     NotAStore,
+    /// What was asked for would break a rule of the database: a key that is there already, a unique index, a key generator
+    /// that is used up. Nothing was written; the transaction goes on.
+    Constraint,
     /// Someone else holds it: the store another program, or the object store another transaction.
     Conflict,
     /// It takes no writes any more: an earlier one failed. Opening the store again shows what is there.

@@ -16,6 +16,8 @@ use super::maintenance::UnderWay;
 use super::options::WriteOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
+use crate::reads::Surroundings;
+use crate::store::SCHEMA_VERSION_MAX;
 use crate::transaction::Scope;
 use crate::undo_log::Cleanup;
 use crate::view::{Base, Window};
@@ -29,6 +31,7 @@ pub(crate) struct Core {
     pub(crate) db: Db,
     pub(crate) fs: Arc<dyn FileSystem>,
     pub(crate) paths: StorePaths,
+    pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) options: WriteOptions,
     active: Mutex<Active>,
     /// Of each transaction that has written to the engine and not committed: its number, and its rows as they were.
@@ -60,8 +63,16 @@ impl Core {
         options: WriteOptions,
         next_scope: i64,
     ) -> Self {
+        let surroundings = Surroundings {
+            fs: Arc::clone(&fs),
+            paths: paths.clone(),
+            schema_version: Some(SCHEMA_VERSION_MAX),
+            data_version: Some(options.data_version),
+            lost_writes: false,
+        };
         Self {
             db,
+            surroundings: Arc::new(surroundings),
             fs,
             paths,
             active: Mutex::default(),

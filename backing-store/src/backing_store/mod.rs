@@ -71,7 +71,7 @@ impl BackingStore {
     /// # Errors
     /// None yet.
     pub fn read(&self, _scope: &Scope) -> Result<ReadTransaction> {
-        Ok(ReadTransaction::new(self.core.base(None)))
+        Ok(ReadTransaction::new(&self.core))
     }
 
     /// Begins a transaction that writes. A version change is always committed with [`Durability::Strict`].

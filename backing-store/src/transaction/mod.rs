@@ -10,6 +10,7 @@ pub use read::ReadTransaction;
 pub use scope::Scope;
 
 use std::cmp::Ordering;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
 use larder_codec::compare::compare;
@@ -17,6 +18,8 @@ use larder_leveldb::Durability;
 
 use crate::backing_store::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::operation::OpenStores;
+use crate::reads::Reads;
 use crate::staging::ROW_LEN_MAX;
 use crate::undo_log::{Cleanup, metadata_key, revert};
 use crate::view::{Pending, View, locked};
@@ -33,6 +36,8 @@ pub struct WriteTransaction {
     durability: Durability,
     pending: Arc<Mutex<Pending>>,
     view: View,
+    reads: Reads,
+    open_stores: OpenStores,
     /// Once rows have been spilled.
     log: Option<UndoLog>,
     state: State,
@@ -56,12 +61,15 @@ impl WriteTransaction {
             Scope::VersionChange(_) => Durability::Strict,
             Scope::Stores(..) => durability,
         };
+        let view = View::transaction(Arc::clone(&pending));
         Ok(Self {
+            reads: Reads::new(view.clone(), Arc::clone(&core.surroundings)),
+            open_stores: OpenStores::default(),
             core,
             number,
             scope,
             durability,
-            view: View::transaction(Arc::clone(&pending)),
+            view,
             pending,
             log: None,
             state: State::Open,
@@ -72,6 +80,11 @@ impl WriteTransaction {
     #[must_use]
     pub fn scope(&self) -> &Scope {
         &self.scope
+    }
+
+    /// What it has learnt of the object stores that it writes to.
+    pub(crate) fn open_stores(&mut self) -> &mut OpenStores {
+        &mut self.open_stores
     }
 
     /// What it sees: its own writes, too.
@@ -193,6 +206,14 @@ impl WriteTransaction {
             self.core.clean_later(Cleanup::of_undone(log.scope));
         }
         Ok(())
+    }
+}
+
+impl Deref for WriteTransaction {
+    type Target = Reads;
+
+    fn deref(&self) -> &Reads {
+        &self.reads
     }
 }
 
