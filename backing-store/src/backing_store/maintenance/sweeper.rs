@@ -13,9 +13,9 @@ use larder_leveldb::Snapshot;
 use larder_leveldb::write_batch::BatchWriter;
 
 use crate::backing_store::Core;
+use crate::cursor::decode_value;
 use crate::error::{Error, Result};
 use crate::metadata::{DatabaseMetadata, read_databases};
-use crate::store::index_row;
 use crate::view::View;
 
 /// Rows that a round looks at, and a sweep, as in Chromium.
@@ -149,7 +149,7 @@ fn pick<'a, T>(core: &Core, items: &'a [T]) -> Option<&'a T> {
 
 /// Rows that cannot be read are none of ours.
 fn is_stale(snapshot: &Snapshot, place: Place, key: &[u8], value: &[u8]) -> Result<bool> {
-    let Ok(row) = index_row(key, value) else {
+    let Ok(row) = decode_value(key, value) else {
         return Ok(false);
     };
     let mut exists_key = Vec::new();
