@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::layout::StorePaths;
 
 /// A journal; a missing row is an empty one.
-pub(super) fn read(snapshot: &Snapshot, journal: &GlobalKey) -> Result<BlobJournal> {
+pub(crate) fn read(snapshot: &Snapshot, journal: &GlobalKey) -> Result<BlobJournal> {
     let key = global_key(journal);
     match snapshot.get(&key)? {
         Some(row) => {
@@ -26,7 +26,7 @@ pub(super) fn read(snapshot: &Snapshot, journal: &GlobalKey) -> Result<BlobJourn
 
 /// Removes the files of those entries of a journal that `is_due` names, and then the entries; an empty journal has no row.
 /// The caller is the only one who changes journals.
-pub(super) fn clean(
+pub(crate) fn clean(
     db: &Db,
     fs: &dyn FileSystem,
     paths: &StorePaths,

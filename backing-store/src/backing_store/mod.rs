@@ -2,11 +2,11 @@
 
 mod core;
 mod databases;
-mod files;
-mod journal;
+pub(crate) mod files;
+pub(crate) mod journal;
 mod maintenance;
 mod migration;
-mod open;
+pub(crate) mod open;
 mod options;
 
 pub(crate) use self::core::Core;
@@ -129,6 +129,7 @@ impl BackingStore {
         match Arc::try_unwrap(self.core) {
             Ok(core) => {
                 while core.clean_some(true)? {}
+                core.remove_released_blobs()?;
                 Ok(core.db.close()?)
             }
             Err(_) => Err(crate::Error::new(

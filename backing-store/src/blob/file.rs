@@ -1,8 +1,7 @@
-//! Blob files: written whole and synced, removed, never changed.
+//! Blob files: written whole and synced, never changed.
 
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::io;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use larder_codec::{BlobNumber, DatabaseId};
@@ -16,145 +15,71 @@ use crate::layout::StorePaths;
 /// Bytes copied at a time.
 const PIECE_LEN: usize = 256 << 10;
 
-/// The folder of a store's blobs.
-#[derive(Debug, Clone)]
-pub(crate) struct BlobFiles {
-    fs: Arc<dyn FileSystem>,
-    paths: StorePaths,
+/// Writes a blob's file; it and its name are durable then.
+pub(crate) fn write(
+    fs: &dyn FileSystem,
+    paths: &StorePaths,
+    (database_id, number): (DatabaseId, BlobNumber),
+    content: &dyn BlobSource,
+    last_modified_micros: Option<i64>,
+) -> Result<()> {
+    let path = paths.blob_file(database_id, number);
+    let database_dir = paths.blob_database_dir(database_id);
+    let dir = path.parent().unwrap_or(&database_dir);
+    for dir in [&*paths.blob, &*database_dir, dir] {
+        make_dir(fs, dir)?;
+    }
+    let mut file = (fs.create(&path)).map_err(|error| io_error(&path, "cannot be made", error))?;
+    let failed = |error| io_error(&path, "cannot be written", error);
+    copy(&path, content, |piece| file.append(piece).map_err(failed))?;
+    if let Some(time) = last_modified_micros.and_then(system_time) {
+        file.set_modified(time).map_err(failed)?;
+    }
+    file.sync().map_err(failed)?;
+    sync_dir(fs, dir)
 }
 
-impl BlobFiles {
-    pub(crate) fn new(fs: Arc<dyn FileSystem>, paths: StorePaths) -> Self {
-        Self { fs, paths }
+fn copy(
+    path: &Path,
+    content: &dyn BlobSource,
+    mut append: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let unreadable = |error| io_error(path, "its content cannot be read", error);
+    let mut source = content.open().map_err(unreadable)?;
+    let mut left = content.size_bytes();
+    let mut piece = vec![0; PIECE_LEN];
+    loop {
+        let read = match source.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(unreadable(error)),
+        };
+        let taken = piece.get(..read).unwrap_or_default();
+        left = (left.checked_sub(taken.len() as u64)).ok_or_else(|| wrong_size(path))?;
+        append(taken)?;
     }
-
-    /// Whether there is a file for this number.
-    pub(crate) fn exists(&self, database_id: DatabaseId, number: BlobNumber) -> Result<bool> {
-        let path = self.paths.blob_file(database_id, number);
-        match self.fs.metadata(&path) {
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(io_error(&path, "cannot be looked up", error)),
-        }
-    }
-
-    /// Writes a blob's file; it and its name are durable then.
-    pub(crate) fn write(
-        &self,
-        database_id: DatabaseId,
-        number: BlobNumber,
-        content: &dyn BlobSource,
-        last_modified_micros: Option<i64>,
-    ) -> Result<()> {
-        let path = self.paths.blob_file(database_id, number);
-        let database_dir = self.paths.blob_database_dir(database_id);
-        let dir = path.parent().unwrap_or(&database_dir);
-        for dir in [&*self.paths.blob, &*database_dir, dir] {
-            self.make_dir(dir)?;
-        }
-        let mut file =
-            (self.fs.create(&path)).map_err(|error| io_error(&path, "cannot be made", error))?;
-        let failed = |error| io_error(&path, "cannot be written", error);
-        let unreadable = |error| io_error(&path, "its content cannot be read", error);
-        let mut source = content.open().map_err(unreadable)?;
-        let mut left = content.size_bytes();
-        let mut piece = vec![
-            0;
-            PIECE_LEN
-                .min(usize::try_from(left).unwrap_or(PIECE_LEN))
-                .max(1)
-        ];
-        loop {
-            let read = match source.read(&mut piece) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(unreadable(error)),
-            };
-            let taken = piece.get(..read).unwrap_or_default();
-            left = (left.checked_sub(taken.len() as u64)).ok_or_else(|| wrong_size(&path))?;
-            file.append(taken).map_err(failed)?;
-        }
-        if left != 0 {
-            return Err(wrong_size(&path));
-        }
-        if let Some(time) = last_modified_micros.and_then(system_time) {
-            file.set_modified(time).map_err(failed)?;
-        }
-        file.sync().map_err(failed)?;
-        self.sync_dir(dir)
-    }
-
-    fn make_dir(&self, dir: &Path) -> Result<()> {
-        match self.fs.create_dir(dir) {
-            Ok(()) => match dir.parent() {
-                Some(parent) => self.sync_dir(parent),
-                None => Ok(()),
-            },
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(io_error(dir, "cannot be made", error)),
-        }
-    }
-
-    fn sync_dir(&self, dir: &Path) -> Result<()> {
-        let synced = self.fs.sync_dir(dir);
-        synced.map_err(|error| io_error(dir, "cannot be synced", error))
-    }
-
-    /// Removes a blob's file, if there is one.
-    pub(crate) fn remove(&self, database_id: DatabaseId, number: BlobNumber) -> Result<()> {
-        self.remove_file(&self.paths.blob_file(database_id, number))
-    }
-
-    fn remove_file(&self, path: &Path) -> Result<()> {
-        match self.fs.remove(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(io_error(path, "cannot be removed", error))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Removes all blobs of a database.
-    pub(crate) fn remove_all(&self, database_id: DatabaseId) -> Result<()> {
-        let database_dir = self.paths.blob_database_dir(database_id);
-        for dir in self.children(&database_dir)? {
-            for file in self.children(&dir)? {
-                self.remove_file(&file)?;
-            }
-            self.remove_dir(&dir)?;
-        }
-        self.remove_dir(&database_dir)
-    }
-
-    /// Removes all blobs of all databases: what is left over where a store is made anew.
-    pub(crate) fn remove_everything(&self) -> Result<()> {
-        for dir in self.children(&self.paths.blob)? {
-            let name = dir.file_name().and_then(|name| name.to_str());
-            let id = name.and_then(|name| i64::from_str_radix(name, 16).ok());
-            if let Some(id) = id.and_then(DatabaseId::new) {
-                self.remove_all(id)?;
-            }
-        }
+    if left == 0 {
         Ok(())
+    } else {
+        Err(wrong_size(path))
     }
+}
 
-    fn children(&self, dir: &Path) -> Result<Vec<PathBuf>> {
-        match self.fs.list(dir) {
-            Ok(names) => Ok(names.into_iter().map(|name| dir.join(name)).collect()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(io_error(dir, "cannot be listed", error)),
-        }
+fn make_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+    match fs.create_dir(dir) {
+        Ok(()) => match dir.parent() {
+            Some(parent) => sync_dir(fs, parent),
+            None => Ok(()),
+        },
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(io_error(dir, "cannot be made", error)),
     }
+}
 
-    fn remove_dir(&self, dir: &Path) -> Result<()> {
-        match self.fs.remove_dir(dir) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(io_error(dir, "cannot be removed", error))
-            }
-            _ => Ok(()),
-        }
-    }
+fn sync_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+    let synced = fs.sync_dir(dir);
+    synced.map_err(|error| io_error(dir, "cannot be synced", error))
 }
 
 fn io_error(path: &Path, what: &str, error: io::Error) -> Error {
@@ -187,6 +112,7 @@ fn system_time(micros_since_1601: i64) -> Option<SystemTime> {
 mod tests {
     use super::*;
     use larder_leveldb::storage::{CrashImage, MemoryFileSystem};
+    use std::io::Read;
 
     /// Says another size than it has.
     #[derive(Debug)]
@@ -202,34 +128,26 @@ mod tests {
         }
     }
 
-    fn files() -> (MemoryFileSystem, BlobFiles) {
-        let fs = MemoryFileSystem::new();
-        let paths = StorePaths::of_leveldb(Path::new("file__0.indexeddb.leveldb"));
-        (fs.clone(), BlobFiles::new(Arc::new(fs), paths))
+    fn paths() -> StorePaths {
+        StorePaths::of_leveldb(Path::new("file__0.indexeddb.leveldb"))
     }
 
-    const ONE: DatabaseId = DatabaseId::new(1).unwrap();
-
-    fn number(number: i64) -> BlobNumber {
-        BlobNumber::new(number).unwrap()
+    fn place(number: i64) -> (DatabaseId, BlobNumber) {
+        (DatabaseId::MIN, BlobNumber::new(number).unwrap())
     }
 
     #[test]
     fn a_written_file_survives_a_crash_with_its_time() {
-        let (fs, files) = files();
+        let fs = MemoryFileSystem::new();
         let content: Vec<u8> = (0..700_000u32).map(|i| i as u8).collect();
         let time = UNIX_EPOCH_MICROS + 5_000_001;
-        files
-            .write(ONE, number(0x1234), &content, Some(time))
-            .unwrap();
+        write(&fs, &paths(), place(0x1234), &content, Some(time)).unwrap();
         let after = fs.crash_image(CrashImage::LoseUnsynced);
         let path = Path::new("file__0.indexeddb.blob/1/12/1234");
         let metadata = after.metadata(path).unwrap();
         assert_eq!(metadata.len_bytes, 700_000);
-        assert_eq!(
-            metadata.modified,
-            Some(UNIX_EPOCH + Duration::from_micros(5_000_001))
-        );
+        let modified = UNIX_EPOCH + Duration::from_micros(5_000_001);
+        assert_eq!(metadata.modified, Some(modified));
         let mut read = vec![0; 700_000];
         let file = after.open_random(path).unwrap();
         assert_eq!(file.read_at(0, &mut read).unwrap(), 700_000);
@@ -238,33 +156,12 @@ mod tests {
 
     #[test]
     fn a_content_of_another_size_than_it_says_is_refused() {
-        let (_, files) = files();
+        let fs = MemoryFileSystem::new();
         for size in [0, 3, 5, u64::MAX] {
-            let error = files.write(ONE, number(2), &Liar(size), None).unwrap_err();
+            let error = write(&fs, &paths(), place(2), &Liar(size), None).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Usage, "{size}");
         }
-        files.write(ONE, number(2), &Liar(4), None).unwrap();
-    }
-
-    #[test]
-    fn all_blobs_of_a_database_go_and_those_of_others_stay() {
-        let (_, files) = files();
-        let two = DatabaseId::new(2).unwrap();
-        for n in [2, 3, 0x100, 0x1_0000] {
-            files.write(ONE, number(n), &vec![1], None).unwrap();
-            files.write(two, number(n), &vec![1], None).unwrap();
-        }
-        files.remove(ONE, number(3)).unwrap();
-        files.remove(ONE, number(3)).unwrap();
-        assert!(!files.exists(ONE, number(3)).unwrap());
-        files.remove_all(ONE).unwrap();
-        files.remove_all(ONE).unwrap();
-        for n in [2, 3, 0x100, 0x1_0000] {
-            assert!(!files.exists(ONE, number(n)).unwrap());
-            assert!(files.exists(two, number(n)).unwrap());
-        }
-        files.remove_everything().unwrap();
-        assert!(!files.exists(two, number(2)).unwrap());
+        write(&fs, &paths(), place(2), &Liar(4), None).unwrap();
     }
 
     #[test]

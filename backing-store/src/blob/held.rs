@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use larder_codec::blob_journal::{BlobJournalEntry, JournalBlobs};
 use larder_codec::{BlobNumber, DatabaseId};
 
-use super::journal::entry;
+use super::entry;
 
 /// Keeps account.
 #[derive(Debug, Clone, Default)]

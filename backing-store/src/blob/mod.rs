@@ -13,11 +13,20 @@
 
 mod file;
 mod held;
-mod journal;
 mod source;
 
-pub(crate) use file::BlobFiles;
+pub(crate) use file::write;
 pub use held::BlobHandle;
 pub(crate) use held::{HeldBlobs, ReaderGuard};
-pub(crate) use journal::{JournalRow, Journals};
 pub use source::{BlobSource, NewExternalObject};
+
+use larder_codec::blob_journal::{BlobJournalEntry, JournalBlobs};
+use larder_codec::{BlobNumber, DatabaseId};
+
+/// One blob, as a journal's entry.
+pub(crate) const fn entry(database_id: DatabaseId, number: BlobNumber) -> BlobJournalEntry {
+    BlobJournalEntry {
+        database_id,
+        blobs: JournalBlobs::One(number),
+    }
+}
