@@ -26,6 +26,7 @@ mod size;
 mod skip_list;
 mod snapshot;
 mod source;
+mod sync;
 mod version;
 
 pub mod block;

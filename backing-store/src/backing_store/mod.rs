@@ -4,11 +4,13 @@ mod core;
 mod databases;
 mod files;
 mod journal;
+mod maintenance;
 mod migration;
 mod open;
 mod options;
 
 pub(crate) use self::core::Core;
+pub use maintenance::{Maintenance, MaintenanceSchedule};
 pub use options::{Background, Clock, DATA_VERSION, WriteOptions};
 
 use std::sync::Arc;
@@ -105,6 +107,17 @@ impl BackingStore {
     /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if a transaction that writes to it is under way; as writing.
     pub fn delete_database(&self, name: &JsString) -> Result<bool> {
         databases::delete(&self.core, name)
+    }
+
+    /// Does one step of what is to be done in quiet times: takes away what ended transactions and deleted databases have
+    /// left; and if they are due, which is every few days, deletes stale index rows and compacts tables. A step looks at a
+    /// thousand rows or compacts some tables. Chromium begins two seconds after the last connection has closed, and stops
+    /// after a minute. A transaction that begins to write waits for a step that sweeps.
+    ///
+    /// # Errors
+    /// As reading and writing.
+    pub fn maintain(&self) -> Result<Maintenance> {
+        maintenance::step(&self.core)
     }
 
     /// Makes everything that was committed durable and gives up the lock.

@@ -30,6 +30,7 @@ use crate::options::Options;
 use crate::skip_list::SkipList;
 use crate::snapshot::{ReadState, Snapshot};
 use crate::storage::FileLock;
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard};
 use crate::version::Version;
 use background::Signal;
 use group::Queue;
@@ -37,8 +38,8 @@ use health::Health;
 use install::Work;
 use statistics::Counters;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use write::Writer;
 
 /// Level-0 tables that make a compaction due, that slow writers down, and that stop them: as in LevelDB.
@@ -144,3 +145,6 @@ impl Engine {
         synced.map_err(|error| Error::io(&**dir, "cannot sync the directory", error))
     }
 }
+
+#[cfg(test)]
+mod model;
