@@ -201,7 +201,7 @@ impl Core {
         let _turn = self.direct();
         for kind in [GlobalKey::ActiveBlobJournal, GlobalKey::RecoveryBlobJournal] {
             let is_due = |entry: &BlobJournalEntry| released.contains(entry);
-            journal::clean(&self.db, &*self.fs, &self.paths, &kind, is_due)?;
+            journal::settle(&self.db, &*self.fs, &self.paths, &kind, is_due)?;
         }
         Ok(())
     }

@@ -51,6 +51,28 @@ pub(crate) fn clean(
     Ok(())
 }
 
+/// Removes the files of those entries of a journal that `is_due` names, if it names any, and then the entries; an empty
+/// journal stays as an empty row. That is how Chromium ends a commit. The caller is the only one who changes journals.
+pub(crate) fn settle(
+    db: &Db,
+    fs: &dyn FileSystem,
+    paths: &StorePaths,
+    journal: &GlobalKey,
+    is_due: impl Fn(&BlobJournalEntry) -> bool,
+) -> Result<()> {
+    let (due, entries) = read(&db.snapshot(), journal)?
+        .entries
+        .into_iter()
+        .partition::<Vec<_>, _>(is_due);
+    if due.is_empty() {
+        return Ok(());
+    }
+    remove_files(fs, paths, &due)?;
+    let mut row = Vec::new();
+    BlobJournal { entries }.encode(&mut row);
+    Ok(db.put(&global_key(journal), &row, Durability::Strict)?)
+}
+
 fn remove_files(
     fs: &dyn FileSystem,
     paths: &StorePaths,

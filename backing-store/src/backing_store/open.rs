@@ -61,9 +61,8 @@ pub(super) fn open(
         Some(versions) => migrate(&db, &*fs, &paths, &options, versions)?,
     }
     // Nobody holds a blob yet, and nobody is committing one. Chromium leaves the recovery journal for later.
-    for kind in [GlobalKey::ActiveBlobJournal, GlobalKey::RecoveryBlobJournal] {
-        journal::clean(&db, &*fs, &paths, &kind, |_| true)?;
-    }
+    journal::clean(&db, &*fs, &paths, &GlobalKey::ActiveBlobJournal, |_| true)?;
+    journal::settle(&db, &*fs, &paths, &GlobalKey::RecoveryBlobJournal, |_| true)?;
     Ok(Core::new(db, fs, paths, options, next_scope))
 }
 

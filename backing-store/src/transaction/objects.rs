@@ -157,13 +157,17 @@ impl WriteTransaction {
         let removed = std::mem::take(&mut self.objects.removed);
         let core = Arc::clone(&self.core);
         let _turn = core.direct();
+        if !removed.is_empty() {
+            // Files must not go before the rows that refer to them, whatever a power cut leaves.
+            self.durability = Durability::Strict;
+        }
         let rows = self.journals_after(&numbered.entries, &removed)?;
         self.write_commit(&rows)?;
         let held = core.held_blobs.remove(&removed);
         let is_due = |entry: &BlobJournalEntry| removed.contains(entry) && !held.contains(entry);
         // The transaction is committed, whatever happens to the files: they stay in the journal.
         let recovery = GlobalKey::RecoveryBlobJournal;
-        let _ = journal::clean(&core.db, &*core.fs, &core.paths, &recovery, is_due);
+        let _ = journal::settle(&core.db, &*core.fs, &core.paths, &recovery, is_due);
         Ok(())
     }
 
@@ -224,7 +228,7 @@ impl WriteTransaction {
         let _turn = core.direct();
         let is_due = |entry: &BlobJournalEntry| entries.contains(entry);
         let recovery = GlobalKey::RecoveryBlobJournal;
-        journal::clean(&core.db, &*core.fs, &core.paths, &recovery, is_due)
+        journal::settle(&core.db, &*core.fs, &core.paths, &recovery, is_due)
     }
 
     /// Both journals as they are when the transaction is committed. Chromium writes both, empty ones, too.
