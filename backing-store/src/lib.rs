@@ -5,11 +5,6 @@
 //! unfinished are undone, and committed ones finished, in memory. [`BackingStore`] opens it for writing. The rows are
 //! described in `docs/FORMAT.md`.
 
-#![cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the operations on this row level come next")
-)]
-
 mod backing_store;
 mod comparator;
 pub mod cursor;
