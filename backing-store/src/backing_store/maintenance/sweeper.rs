@@ -6,13 +6,14 @@
 use std::cmp::Ordering;
 
 use larder_codec::row_key::{RecordKey, RecordTable};
-use larder_codec::versioned::{ExistsRow, IndexRow};
+use larder_codec::versioned::ExistsRow;
 use larder_codec::{DatabaseId, IndexId, ObjectStoreId, compare, range};
 use larder_leveldb::Durability;
 use larder_leveldb::Snapshot;
 use larder_leveldb::write_batch::BatchWriter;
 
 use crate::backing_store::Core;
+use crate::cursor::decode_value;
 use crate::error::{Error, Result};
 use crate::metadata::{DatabaseMetadata, read_databases};
 use crate::view::View;
@@ -110,7 +111,7 @@ impl Sweep {
                 return Ok(rows);
             }
             rows += 1;
-            if is_stale(snapshot, place, iter.value()?)? {
+            if is_stale(snapshot, place, iter.key(), iter.value()?)? {
                 batch.delete(iter.key());
             }
             iter.next()?;
@@ -147,8 +148,8 @@ fn pick<'a, T>(core: &Core, items: &'a [T]) -> Option<&'a T> {
 }
 
 /// Rows that cannot be read are none of ours.
-fn is_stale(snapshot: &Snapshot, place: Place, value: &[u8]) -> Result<bool> {
-    let Ok(row) = IndexRow::decode_exact(value) else {
+fn is_stale(snapshot: &Snapshot, place: Place, key: &[u8], value: &[u8]) -> Result<bool> {
+    let Ok(row) = decode_value(key, value) else {
         return Ok(false);
     };
     let mut exists_key = Vec::new();
