@@ -21,6 +21,8 @@ mod model;
 #[cfg(test)]
 mod regressions;
 #[cfg(test)]
+mod repair;
+#[cfg(test)]
 mod store;
 #[cfg(test)]
 mod support;

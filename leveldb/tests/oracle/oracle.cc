@@ -3,6 +3,7 @@
 //   oracle make DIR SEED OPERATIONS COMPARATOR COMPRESSION   random operations; leaves the store as a kill would
 //   oracle churn DIR COUNT                                   COUNT batches that set all of 100 keys to the same number
 //   oracle dump DIR COMPARATOR                                rows forward, "--", rows backward; hex, one row a line
+//   oracle repair DIR COMPARATOR                              RepairDB
 //   oracle hold DIR                                           opens it, says "held", and waits for the end of its input
 //
 // COMPARATOR is bytewise or idb; COMPRESSION none or snappy.
@@ -154,6 +155,13 @@ void dump(const std::string& dir, const std::string& comparator) {
   delete db;
 }
 
+void repair(const std::string& dir, const std::string& comparator) {
+  leveldb::Options opts = options(comparator);
+  // Or it takes blocks of tables without looking at their checksums, as it does records of logs.
+  opts.paranoid_checks = true;
+  check(leveldb::RepairDB(dir, opts));
+}
+
 void hold(const std::string& dir) {
   leveldb::DB* db = nullptr;
   check(leveldb::DB::Open(options("bytewise"), dir, &db));
@@ -168,7 +176,9 @@ void hold(const std::string& dir) {
 
 int main(int argc, char** argv) {
   std::string mode = argc > 1 ? argv[1] : "";
-  if (mode == "make" && argc == 7) {
+  if (mode == "repair" && argc == 4) {
+    repair(argv[2], argv[3]);
+  } else if (mode == "make" && argc == 7) {
     make(argv[2], std::strtoull(argv[3], nullptr, 10), std::atoi(argv[4]), argv[5], argv[6]);
   } else if (mode == "churn" && argc == 4) {
     churn(argv[2], std::atoi(argv[3]));
