@@ -19,6 +19,9 @@ pub enum ErrorKind {
     Unsupported,
     /// There is no store here.
     NotAStore,
+    /// What was asked for would break a rule of the database: a key that is there already, a unique index, a key generator
+    /// that is used up. Nothing was written; the transaction goes on.
+    Constraint,
     /// Someone else holds it: the store another program, or the object store another transaction.
     Conflict,
     /// It takes no writes any more: an earlier one failed. Opening the store again shows what is there.
@@ -66,6 +69,12 @@ impl Error {
 
     pub(crate) fn with_key(mut self, key: &[u8]) -> Self {
         self.key.get_or_insert_with(|| key.to_vec());
+        self
+    }
+
+    /// Says first what was being done.
+    pub(crate) fn in_context(mut self, context: &str) -> Self {
+        self.what = format!("{context}: {}", self.what);
         self
     }
 

@@ -5,33 +5,38 @@
 //! unfinished are undone, and committed ones finished, in memory. [`BackingStore`] opens it for writing. The rows are
 //! described in `docs/FORMAT.md`.
 
-#![expect(
-    dead_code,
-    reason = "the operations and the undo log on this row level come next"
-)]
-
 mod backing_store;
 mod comparator;
 pub mod cursor;
 pub mod error;
 mod external_object;
+mod key_range;
 pub mod layout;
 pub mod metadata;
+mod operation;
 mod overlay;
-mod recovery;
+mod reads;
+mod record;
 mod staging;
 mod store;
 mod transaction;
+mod undo_log;
 mod view;
 
-pub use backing_store::{Background, BackingStore, Clock, DATA_VERSION, WriteOptions};
+pub use backing_store::{
+    Background, BackingStore, Clock, DATA_VERSION, Maintenance, MaintenanceSchedule, WriteOptions,
+};
 pub use comparator::IdbComparator;
-pub use cursor::{Direction, IndexCursor, RecordCursor};
+pub use cursor::{Direction, IndexCursor, Movement, Page, PageEntry, PageLimits, RecordCursor};
 pub use error::{Error, ErrorKind, Result};
 pub use external_object::{BlobReader, last_modified_ms};
+pub use key_range::KeyRange;
 pub use larder_leveldb::Durability;
 pub use layout::StorePaths;
 pub use metadata::{DatabaseMetadata, IndexMetadata, ObjectStoreMetadata};
-pub use recovery::Recovery;
-pub use store::{KEY_GENERATOR_MAX, OpenOptions, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN, Store};
+pub use operation::{IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode};
+pub use reads::{KEY_GENERATOR_MAX, Reads};
+pub use record::Record;
+pub use store::{OpenOptions, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN, Store};
 pub use transaction::{ReadTransaction, Scope, WriteTransaction};
+pub use undo_log::Recovery;

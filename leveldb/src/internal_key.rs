@@ -3,8 +3,8 @@
 //! Bytes: the user key, then eight bytes little-endian of `sequence << 8 | kind`. Order: user keys by the comparator, then
 //! the newest first, so descending by those eight bytes as a number. LevelDB's `db/dbformat.h`.
 
-use crate::Comparator;
 use crate::varint::fixed64;
+use crate::{BytewiseComparator, Comparator};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -104,12 +104,15 @@ pub fn is_valid(internal: &[u8]) -> bool {
 #[derive(Clone, Debug)]
 pub struct InternalOrder {
     user: Arc<dyn Comparator>,
+    /// The user keys' order is that of their bytes: it need not be asked for.
+    is_bytewise: bool,
 }
 
 impl InternalOrder {
     /// Over the order of user keys.
     pub fn new(user: Arc<dyn Comparator>) -> InternalOrder {
-        InternalOrder { user }
+        let is_bytewise = user.name() == BytewiseComparator.name();
+        InternalOrder { user, is_bytewise }
     }
 
     /// The order of user keys.
@@ -117,11 +120,25 @@ impl InternalOrder {
         &*self.user
     }
 
+    /// Whether user keys are in the order of [`BytewiseComparator`], as the comparator's name says.
+    #[inline]
+    pub(crate) fn is_bytewise(&self) -> bool {
+        self.is_bytewise
+    }
+
+    /// The order of two user keys.
+    #[inline]
+    pub(crate) fn compare_user(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self.is_bytewise {
+            true => a.cmp(b),
+            false => self.user.compare(a, b),
+        }
+    }
+
     /// The order of two internal keys.
     #[inline]
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        self.user
-            .compare(user_key(a), user_key(b))
+        self.compare_user(user_key(a), user_key(b))
             .then_with(|| tag(b).cmp(&tag(a)))
     }
 
@@ -152,7 +169,6 @@ impl InternalOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BytewiseComparator;
     use quickcheck::quickcheck;
 
     fn key(user: &[u8], sequence: u64, kind: EntryKind) -> Vec<u8> {

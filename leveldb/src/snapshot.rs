@@ -11,7 +11,6 @@ use crate::memtable::{self, MemCursor, MemTable, MemValue};
 use crate::skip_list::{SkipCursor, SkipList};
 use crate::source::{RunCursor, Source};
 use crate::version::Version;
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// What a snapshot reads from. Immutable, but for newer entries that are put into the first memtable.
@@ -53,11 +52,6 @@ pub struct Snapshot {
 struct Found {
     internal_key: Vec<u8>,
     rank: usize,
-}
-
-fn is_of_key(core: &Core, key: &[u8], target: &[u8]) -> bool {
-    let (key, target) = (internal_key::user_key(key), internal_key::user_key(target));
-    core.order.user().compare(key, target) == Ordering::Equal
 }
 
 impl Snapshot {
@@ -112,12 +106,11 @@ impl Snapshot {
     fn find(&self, target: &[u8], value: &mut Vec<u8>) -> Result<Option<Found>> {
         let state = &self.state;
         for list in &state.live {
-            let mut live = SkipCursor::new(list.clone());
-            live.seek(target);
-            if live.valid() && is_of_key(&state.core, live.key(), target) {
-                value.extend_from_slice(live.value());
+            if let Some(tag) = list.get(target, value) {
+                let mut internal_key = internal_key::user_key(target).to_vec();
+                internal_key.extend_from_slice(&tag.to_le_bytes());
                 return Ok(Some(Found {
-                    internal_key: live.key().to_vec(),
+                    internal_key,
                     rank: 0,
                 }));
             }

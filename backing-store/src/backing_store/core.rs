@@ -1,8 +1,10 @@
 //! What a store that is open for writing and its transactions share.
 //!
-//! Three locks, none held while the engine writes but [`Core::direct`]: which scopes are being written, which rows readers
-//! must take from older snapshots, and whose turn it is to change rows of the whole store.
+//! Two locks that are held for moments: which scopes are being written, and which rows readers must take from older
+//! snapshots. Two that are held while the engine writes, which no reader takes: whose turn it is to change rows of the
+//! whole store, and whose to clean up.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,11 +12,18 @@ use larder_codec::ScopeId;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{Db, Snapshot};
 
+use super::maintenance::UnderWay;
 use super::options::WriteOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
+use crate::reads::Surroundings;
+use crate::store::SCHEMA_VERSION_MAX;
 use crate::transaction::Scope;
+use crate::undo_log::Cleanup;
 use crate::view::{Base, Window};
+
+/// Rows that a call takes away of scopes that have ended.
+const CLEANUP_ROWS: usize = 1000;
 
 /// The shared part.
 #[derive(Debug)]
@@ -22,11 +31,15 @@ pub(crate) struct Core {
     pub(crate) db: Db,
     pub(crate) fs: Arc<dyn FileSystem>,
     pub(crate) paths: StorePaths,
+    pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) options: WriteOptions,
     active: Mutex<Active>,
     /// Of each transaction that has written to the engine and not committed: its number, and its rows as they were.
     windows: Mutex<Vec<(u64, Vec<Window>)>>,
     direct: Mutex<()>,
+    cleanups: Mutex<VecDeque<Cleanup>>,
+    maintenance: Mutex<UnderWay>,
+    random: Mutex<u64>,
     next_scope: AtomicI64,
 }
 
@@ -50,15 +63,26 @@ impl Core {
         options: WriteOptions,
         next_scope: i64,
     ) -> Self {
+        let surroundings = Surroundings {
+            fs: Arc::clone(&fs),
+            paths: paths.clone(),
+            schema_version: Some(SCHEMA_VERSION_MAX),
+            data_version: Some(options.data_version),
+            lost_writes: false,
+        };
         Self {
             db,
+            surroundings: Arc::new(surroundings),
             fs,
             paths,
-            options,
             active: Mutex::default(),
             windows: Mutex::default(),
             direct: Mutex::default(),
+            cleanups: Mutex::default(),
+            maintenance: Mutex::default(),
+            random: Mutex::new(options.random_seed),
             next_scope: AtomicI64::new(next_scope),
+            options,
         }
     }
 
@@ -111,14 +135,47 @@ impl Core {
             .retain(|(other, _)| *other != number);
     }
 
-    /// Whether transactions that write are under way.
-    pub(crate) fn is_writing(&self) -> bool {
-        !locked(&self.active).scopes.is_empty()
+    /// Does `work` if no transaction that writes is under way; none begins until it is done.
+    pub(super) fn while_nobody_writes<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        let active = locked(&self.active);
+        active.scopes.is_empty().then(work)
+    }
+
+    pub(super) fn maintenance(&self) -> MutexGuard<'_, UnderWay> {
+        locked(&self.maintenance)
+    }
+
+    /// A random number below `end`; 0 if that is 0. SplitMix64: nothing hangs on it but evenness.
+    pub(super) fn random(&self, end: u64) -> u64 {
+        let mut state = locked(&self.random);
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = *state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)).checked_rem(end).unwrap_or(0)
     }
 
     /// For those who change rows of the whole store: one at a time.
     pub(crate) fn direct(&self) -> MutexGuard<'_, ()> {
         locked(&self.direct)
+    }
+
+    /// Notes a scope whose rows are of no more use.
+    pub(crate) fn clean_later(&self, cleanup: Cleanup) {
+        locked(&self.cleanups).push_back(cleanup);
+    }
+
+    /// Takes some of those rows away, or compacts tables if it may: whether anything was done.
+    pub(crate) fn clean_some(&self, may_compact: bool) -> Result<bool> {
+        let mut cleanups = locked(&self.cleanups);
+        let ready = |cleanup: &Cleanup| may_compact || !cleanup.will_compact();
+        let Some(at) = cleanups.iter().position(ready) else {
+            return Ok(false);
+        };
+        if cleanups[at].step(&self.db, CLEANUP_ROWS)? {
+            cleanups.remove(at);
+        }
+        Ok(true)
     }
 
     /// A number for a scope of the undo log, not on disk and not in use.

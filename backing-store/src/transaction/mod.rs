@@ -4,11 +4,13 @@
 
 mod read;
 mod scope;
+mod spill;
 
 pub use read::ReadTransaction;
 pub use scope::Scope;
 
 use std::cmp::Ordering;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
 use larder_codec::compare::compare;
@@ -16,8 +18,12 @@ use larder_leveldb::Durability;
 
 use crate::backing_store::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::operation::OpenStores;
+use crate::reads::Reads;
 use crate::staging::ROW_LEN_MAX;
+use crate::undo_log::{Cleanup, metadata_key, revert};
 use crate::view::{Pending, View, locked};
+use spill::UndoLog;
 
 /// A transaction that writes within a [`Scope`]: all of it is committed or nothing.
 ///
@@ -30,19 +36,24 @@ pub struct WriteTransaction {
     durability: Durability,
     pending: Arc<Mutex<Pending>>,
     view: View,
+    reads: Reads,
+    open_stores: OpenStores,
+    /// Once rows have been spilled.
+    log: Option<UndoLog>,
     state: State,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Open,
-    /// A write to the engine failed; so will all others.
+    /// Rows could not be spilled: only a rollback is left.
     Failed,
     Ended,
 }
 
 impl WriteTransaction {
     pub(crate) fn begin(core: Arc<Core>, scope: Scope, durability: Durability) -> Result<Self> {
+        core.clean_some(false)?;
         let number = core.enter(&scope)?;
         let pending = Arc::new(Mutex::new(Pending::new(core.base(Some(number)))));
         let durability = match scope {
@@ -50,13 +61,17 @@ impl WriteTransaction {
             Scope::VersionChange(_) => Durability::Strict,
             Scope::Stores(..) => durability,
         };
+        let view = View::transaction(Arc::clone(&pending));
         Ok(Self {
+            reads: Reads::new(view.clone(), Arc::clone(&core.surroundings)),
+            open_stores: OpenStores::default(),
             core,
             number,
             scope,
             durability,
-            view: View::transaction(Arc::clone(&pending)),
+            view,
             pending,
+            log: None,
             state: State::Open,
         })
     }
@@ -65,6 +80,11 @@ impl WriteTransaction {
     #[must_use]
     pub fn scope(&self) -> &Scope {
         &self.scope
+    }
+
+    /// What it has learnt of the object stores that it writes to.
+    pub(crate) fn open_stores(&mut self) -> &mut OpenStores {
+        &mut self.open_stores
     }
 
     /// What it sees: its own writes, too.
@@ -80,16 +100,31 @@ impl WriteTransaction {
             return Err(Error::new(ErrorKind::Usage, what).with_key(key));
         }
         self.check_open()?;
-        locked(&self.pending).staging.put(key, value);
-        Ok(())
+        let len_bytes = {
+            let staging = &mut locked(&self.pending).staging;
+            staging.put(key, value);
+            staging.len_bytes()
+        };
+        self.spill_if_large(len_bytes)
     }
 
     /// Takes a row away, whether or not there is one.
     pub(crate) fn delete_row(&mut self, key: &[u8]) -> Result<()> {
         debug_assert!(self.scope.covers(key), "row outside of the scope: {key:?}");
         self.check_open()?;
-        locked(&self.pending).staging.delete(key);
-        Ok(())
+        let len_bytes = {
+            let staging = &mut locked(&self.pending).staging;
+            staging.delete(key);
+            staging.len_bytes()
+        };
+        self.spill_if_large(len_bytes)
+    }
+
+    fn spill_if_large(&mut self, len_bytes: usize) -> Result<()> {
+        if len_bytes <= self.core.options.transaction_memory_bytes {
+            return Ok(());
+        }
+        self.spill().inspect_err(|_| self.state = State::Failed)
     }
 
     /// Takes the rows from `begin` up to `end` away, and the one at `end` if that is included.
@@ -127,17 +162,25 @@ impl WriteTransaction {
     /// committed; no further writes are possible.
     pub fn commit(mut self) -> Result<()> {
         self.check_open()?;
-        let written = self.write_staged();
         self.state = State::Ended;
-        written
+        self.write_commit()?;
+        if let Some(log) = self.log.take() {
+            self.core.unhide(self.number);
+            self.core.clean_later(Cleanup::of_committed(log.scope));
+        }
+        Ok(())
     }
 
-    fn write_staged(&self) -> Result<()> {
+    /// One batch: the staged rows, and the mark that what was spilled before is committed.
+    fn write_commit(&self) -> Result<()> {
         let mut pending = locked(&self.pending);
-        if pending.staging.is_empty() {
+        if pending.staging.is_empty() && self.log.is_none() {
             return Ok(());
         }
         let batch = pending.staging.batch();
+        if let Some(log) = &self.log {
+            batch.put(&metadata_key(log.scope), &[]);
+        }
         let written = self.core.db.write(batch, self.durability);
         pending.staging.clear();
         Ok(written?)
@@ -146,7 +189,7 @@ impl WriteTransaction {
     /// Takes all of it back.
     ///
     /// # Errors
-    /// If the engine cannot write; then opening the store will take it back.
+    /// If the engine cannot write; then nobody sees what was written, and opening the store again will take it back.
     pub fn rollback(mut self) -> Result<()> {
         self.take_back()
     }
@@ -157,7 +200,20 @@ impl WriteTransaction {
         }
         self.state = State::Ended;
         locked(&self.pending).staging.clear();
+        if let Some(log) = self.log.take() {
+            revert(&self.core.db, log.scope)?;
+            self.core.unhide(self.number);
+            self.core.clean_later(Cleanup::of_undone(log.scope));
+        }
         Ok(())
+    }
+}
+
+impl Deref for WriteTransaction {
+    type Target = Reads;
+
+    fn deref(&self) -> &Reads {
+        &self.reads
     }
 }
 

@@ -1,21 +1,31 @@
 //! A transaction that only reads: the committed rows of the moment it began.
 
-use crate::view::{Base, View};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::backing_store::Core;
+use crate::reads::Reads;
+use crate::view::View;
 
 /// A transaction that only reads. It waits for nobody and nobody waits for it; it needs no end.
 #[derive(Debug, Clone)]
 pub struct ReadTransaction {
-    view: View,
+    reads: Reads,
 }
 
 impl ReadTransaction {
-    pub(crate) fn new(base: Base) -> Self {
+    pub(crate) fn new(core: &Core) -> Self {
+        let view = View::committed(core.base(None));
         Self {
-            view: View::committed(base),
+            reads: Reads::new(view, Arc::clone(&core.surroundings)),
         }
     }
+}
 
-    pub(crate) fn view(&self) -> &View {
-        &self.view
+impl Deref for ReadTransaction {
+    type Target = Reads;
+
+    fn deref(&self) -> &Reads {
+        &self.reads
     }
 }

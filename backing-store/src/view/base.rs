@@ -53,7 +53,8 @@ impl Base {
             .map_err(|error| Error::from(error).with_key(key))
     }
 
-    pub(super) fn iter(&self) -> BaseIter {
+    /// A cursor that stands on no row.
+    pub(crate) fn iter(&self) -> BaseIter {
         let present = self.present.iter();
         let windows = self.windows.iter().map(|window| window.snapshot.iter());
         BaseIter {
@@ -95,7 +96,7 @@ impl Base {
 
 /// A cursor over the committed rows: one engine cursor for each snapshot, one of them current.
 #[derive(Debug)]
-pub(super) struct BaseIter {
+pub(crate) struct BaseIter {
     base: Base,
     /// The present's, then each window's.
     iters: Vec<Iter>,
@@ -120,31 +121,31 @@ impl BaseIter {
         &mut self.iters[at]
     }
 
-    pub(super) fn valid(&self) -> bool {
+    pub(crate) fn valid(&self) -> bool {
         self.current().valid()
     }
 
-    pub(super) fn key(&self) -> &[u8] {
+    pub(crate) fn key(&self) -> &[u8] {
         self.current().key()
     }
 
-    pub(super) fn value(&self) -> Result<&[u8]> {
+    pub(crate) fn value(&self) -> Result<&[u8]> {
         Ok(self.current().value()?)
     }
 
-    pub(super) fn seek(&mut self, key: &[u8]) -> Result<()> {
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.segment = self.base.segment_of(key);
         self.current_mut().seek(key)?;
         self.settle(true)
     }
 
-    pub(super) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+    pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.segment = self.base.segment_of(key);
         self.current_mut().seek_for_prev(key)?;
         self.settle(false)
     }
 
-    pub(super) fn next(&mut self) -> Result<()> {
+    pub(crate) fn next(&mut self) -> Result<()> {
         if self.valid() {
             self.current_mut().next()?;
             self.settle(true)?;
@@ -152,7 +153,7 @@ impl BaseIter {
         Ok(())
     }
 
-    pub(super) fn prev(&mut self) -> Result<()> {
+    pub(crate) fn prev(&mut self) -> Result<()> {
         if self.valid() {
             self.current_mut().prev()?;
             self.settle(false)?;

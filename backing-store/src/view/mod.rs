@@ -8,7 +8,7 @@ mod base;
 mod recovered;
 mod staged;
 
-pub(crate) use base::{Base, Window};
+pub(crate) use base::{Base, BaseIter, Window};
 pub(crate) use staged::{Pending, locked};
 
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,6 @@ use larder_leveldb::Snapshot;
 
 use crate::error::Result;
 use crate::overlay::Overlay;
-use base::BaseIter;
 use recovered::{Recovered, RecoveredIter};
 use staged::StagedIter;
 

@@ -9,7 +9,7 @@ use larder_leveldb::{Iter, Snapshot};
 use super::{SCOPES_END, SCOPES_PREFIX};
 use crate::error::{Error, Result};
 use crate::overlay::{Overlay, OverlayValue, Verdict};
-use crate::recovery::undo_row_value;
+use crate::undo_log::undo_row_value;
 
 /// The rows. Cheap to clone.
 #[derive(Debug, Clone)]

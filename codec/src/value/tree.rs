@@ -20,6 +20,11 @@ pub struct Tree<'a> {
     pub(super) slots: Vec<Slot<'a>>,
     /// Objects that are referred to from more than one place.
     pub(super) shared: BitSet,
+    /// Small integers that were written as doubles: which of the numbers among the values, in the
+    /// order of writing.
+    pub(super) doubles: Vec<u32>,
+    /// Whether something was put in since, so that numbers are no longer where they were.
+    pub(super) edited: bool,
     pub(super) depth: usize,
     /// Whether the objects, visited in order, come up in another order than they were written in.
     /// Then first visits may be nested deeper than `depth`.
@@ -153,7 +158,7 @@ impl<'a> Tree<'a> {
         self.push_object(Object::Array(Array {
             length: span.len,
             elements: span,
-            properties: Span::default(),
+            ..Array::default()
         }))
     }
 
@@ -211,6 +216,7 @@ impl<'a> Tree<'a> {
         let Object::Plain(span) = self.objects[id.index()] else {
             return;
         };
+        self.edited = true;
         let own = &mut self.properties[span.range()];
         if let Some(property) = own.iter_mut().find(|property| property.name == name) {
             let old = std::mem::replace(&mut property.value, value);

@@ -98,6 +98,7 @@ impl Engine {
             self.remove_obsolete(work);
             return Ok(false);
         };
+        drop(version);
         self.compact(work, compaction)?;
         Ok(true)
     }

@@ -54,8 +54,8 @@ impl Engine {
         edit.next_file_number = Some(self.next_file.load(Ordering::Relaxed));
         edit.last_sequence = Some(sequence);
         edit.prev_log_number = edit.log_number.map(|_| 0);
-        if !edit.new_files.is_empty() {
-            // The tables' names before the edit that needs them.
+        if is_flush || !edit.new_files.is_empty() {
+            // The names of the tables, and of the log that goes on, before the edit that needs them.
             self.sync_dir()?;
         }
         let mut record = Vec::new();

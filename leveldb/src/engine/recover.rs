@@ -232,6 +232,8 @@ fn recover(
             log: LogWriter::new(log, 0),
             mem,
             is_unsynced: false,
+            before: None,
+            is_name_unsynced: false,
             last_sequence: opened.last_sequence,
             is_closed: false,
         }),

@@ -17,6 +17,7 @@ use crate::storage::{RandomFile, read_exact_at};
 use crate::varint::fixed32;
 use crate::version::TableFile;
 use std::cmp::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering as Memory};
 use std::sync::{Arc, OnceLock};
 use std::{fmt, io};
 
@@ -73,6 +74,8 @@ pub(crate) struct Table {
     len: u64,
     /// What the index says is found out at first use.
     layout: OnceLock<Layout>,
+    /// Whether its first and last keys were compared with what the MANIFEST says.
+    has_checked_bounds: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -117,6 +120,17 @@ pub(crate) fn verify(stored: &[u8]) -> Result<(Compression, &[u8]), Fault> {
 }
 
 impl Table {
+    /// Whether the bounds are still to be compared; says so once.
+    #[inline]
+    pub(crate) fn take_bounds_check(&self) -> bool {
+        !self.has_checked_bounds.load(Memory::Relaxed)
+            && !self.has_checked_bounds.swap(true, Memory::Relaxed)
+    }
+
+    pub(crate) fn put_bounds_check_back(&self) {
+        self.has_checked_bounds.store(false, Memory::Relaxed);
+    }
+
     pub(crate) fn new(number: u64, name: String, file: Arc<dyn RandomFile>, len: u64) -> Table {
         Table {
             number,
@@ -124,6 +138,7 @@ impl Table {
             file: Some(file),
             len,
             layout: OnceLock::new(),
+            has_checked_bounds: AtomicBool::new(false),
         }
     }
 
@@ -139,6 +154,7 @@ impl Table {
             file: None,
             len: 0,
             layout: OnceLock::from(layout),
+            has_checked_bounds: AtomicBool::new(false),
         }
     }
 

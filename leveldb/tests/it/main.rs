@@ -7,6 +7,10 @@ mod damage;
 #[cfg(test)]
 mod engine_crash;
 #[cfg(test)]
+mod engine_damage;
+#[cfg(test)]
+mod engine_handover;
+#[cfg(test)]
 mod engine_laws;
 #[cfg(test)]
 mod engine_model;

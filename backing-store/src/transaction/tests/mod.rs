@@ -1,10 +1,13 @@
-//! The row level of transactions against a map in the comparator's order.
+//! The row level of transactions.
+
+mod crash;
+mod model;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use larder_codec::{DatabaseId, ObjectStoreId, Origin, range};
-use larder_leveldb::storage::MemoryFileSystem;
+use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 use super::*;
 use crate::view::ViewIter;
@@ -19,13 +22,20 @@ impl Clock for Stopped {
     }
 }
 
-fn open(fs: &MemoryFileSystem) -> BackingStore {
+/// Opens a store whose transactions may keep so many bytes.
+fn open_limited(fs: Arc<dyn FileSystem>, memory_bytes: usize) -> Result<BackingStore> {
     let origin = Origin::from_url("https://a.example").unwrap();
     let mut options = WriteOptions::new(origin, Arc::new(Stopped));
     options.create_if_missing = true;
     options.background = crate::Background::Caller;
+    options.write_buffer_bytes = 4000;
+    options.transaction_memory_bytes = memory_bytes;
     let paths = StorePaths::of_leveldb(Path::new("https_a.example_0.indexeddb.leveldb"));
-    BackingStore::open(Arc::new(fs.clone()), paths, options).unwrap()
+    BackingStore::open(fs, paths, options)
+}
+
+fn open(fs: &MemoryFileSystem) -> BackingStore {
+    open_limited(Arc::new(fs.clone()), 1 << 20).unwrap()
 }
 
 fn stores(stores: &[i64]) -> Scope {
@@ -40,6 +50,7 @@ fn key(store: u8, n: u8) -> Vec<u8> {
     key
 }
 
+/// All rows of all databases.
 fn rows(view: &View) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut iter = view.iter();
     iter.seek(&range::database_low(DatabaseId::MIN)).unwrap();

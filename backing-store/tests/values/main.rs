@@ -1,0 +1,6 @@
+//! Every value in every golden store, against what the codec makes of it.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod encoding;
+mod stores;
