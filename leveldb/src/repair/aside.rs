@@ -1,6 +1,7 @@
 //! What becomes of the original files: set aside in `lost/`, or removed.
 
 use super::Repaired;
+use super::strangers::names_read;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::file_name::FileName;
@@ -46,8 +47,7 @@ impl<'a> Aside<'a> {
         let damaged = repaired.damage.iter().map(|damage| damage.file.as_path());
         let torn = repaired.torn_tails.iter().map(|torn| Path::new(&torn.file));
         hurt.extend(damaged.chain(torn).map(|path| path.display().to_string()));
-        let tables = state.version.files().map(|file| self.core.file_name(file));
-        let read: BTreeSet<String> = tables.chain(state.mem.log_names()).collect();
+        let read = names_read(state);
         let taken = self.names(&self.core.dir.join(FOLDER))?;
         for name in self.names(&self.core.dir)? {
             let is_whole = match FileName::parse(name.as_ref()) {

@@ -2,7 +2,8 @@
 //!
 //! What is read, and what counts as lost, is what [`OnDamage::Skip`] reads: all live logs; the tables that the MANIFEST lists, or, if
 //! that is damaged, all that it does not know to be obsolete; of a damaged table every block whose checksum holds. The newest
-//! entry of each key that is left becomes a row of a new table, with its sequence number.
+//! entry of each key that is left becomes a row of a new table, with its sequence number. Tables and logs beside the store are read
+//! as well, but an entry of theirs counts only if the store may have lost one of the same key.
 //!
 //! The order of things makes a crash harmless at any moment: the new tables are written under temporary names and synced; what could
 //! not be read, or was not, is copied into `lost/`; the tables get their names; a new MANIFEST and a new log are written; CURRENT
@@ -12,6 +13,7 @@
 mod aside;
 mod output;
 mod rows;
+mod strangers;
 
 use crate::cache::BlockCache;
 use crate::core::{Core, OnDamage, OpenTables};
@@ -23,7 +25,7 @@ use crate::internal_key::{InternalOrder, SEQUENCE_MAX};
 use crate::memtable::TornTail;
 use crate::open::{self, Opened};
 use crate::options::Options;
-use crate::snapshot::{ReadState, Snapshot};
+use crate::snapshot::ReadState;
 use crate::storage::FileSystem;
 use crate::version::TableFile;
 use aside::Aside;
@@ -35,6 +37,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use strangers::Strangers;
 
 /// At most so many rows in doubt are listed; all are counted.
 pub const ROWS_IN_DOUBT_LISTED_MAX: usize = 10_000;
@@ -42,7 +45,7 @@ pub const ROWS_IN_DOUBT_LISTED_MAX: usize = 10_000;
 /// What becomes of a row that is whole while something newer of its key may have been lost: a later value, or its deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowsInDoubt {
-    /// It comes back, and is listed.
+    /// It comes back, and is listed. So does a row that only a file beside the store still has.
     BringBack,
     /// It is left out, and is listed; the file that it is in goes to `lost/`.
     LeaveOut,
@@ -157,7 +160,8 @@ struct Repair<'a> {
     core: Arc<Core>,
     options: &'a Options,
     state: Arc<ReadState>,
-    snapshot: Snapshot,
+    /// The greatest that may be read.
+    read_sequence: u64,
     torn: Vec<TornTail>,
     numbers: Numbers,
     last_sequence: u64,
@@ -182,8 +186,8 @@ impl<'a> Repair<'a> {
         Ok(Repair {
             core,
             options,
-            snapshot: Snapshot::new(state.clone(), opened.last_sequence),
             state,
+            read_sequence: opened.last_sequence,
             torn: opened.torn,
             numbers,
             // Without a MANIFEST that tells, the greatest there can be stands for it: then the entries tell.
@@ -225,7 +229,8 @@ impl<'a> Repair<'a> {
         rows_in_doubt: RowsInDoubt,
         repaired: &mut Repaired,
     ) -> Result<Prepared> {
-        let walk = RowWalk::new(&self.snapshot, self.core.order.clone());
+        let strangers = Strangers::open(&self.state, self.options)?;
+        let walk = RowWalk::new(&self.state, self.read_sequence, &strangers);
         let mut rows = KeptRows::new(walk, rows_in_doubt, repaired);
         tables.write(&mut rows)?;
         let (greatest_sequence, left_out) = rows.finish();

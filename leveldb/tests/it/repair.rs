@@ -278,7 +278,7 @@ fn a_store_without_damage_is_as_before_and_nothing_is_set_aside() {
 }
 
 #[test]
-fn tables_that_an_intact_manifest_does_not_know_are_set_aside_and_not_read() {
+fn tables_that_an_intact_manifest_does_not_know_are_set_aside_and_bring_back_nothing_deleted() {
     let mut store = StoreBuilder::new();
     store.add_tables(1, 10, &[put("a", "new")], 1);
     store.add_log(20, &[put("b", "logged")], 1);
@@ -310,6 +310,49 @@ fn tables_that_an_intact_manifest_does_not_know_are_set_aside_and_not_read() {
     let rows = rows_of(&fs, "stranger, no MANIFEST");
     assert_eq!(rows[&b"a"[..]], b"new");
     assert_eq!(rows[&b"gone"[..]], b"deleted since");
+}
+
+#[test]
+fn where_the_store_has_lost_rows_those_of_tables_and_logs_beside_it_come_back_in_doubt() {
+    let rows = [put("a", "1"), put("c", "3"), put("e", "5")];
+    let mut store = StoreBuilder::new();
+    store.add_tables(1, 10, &rows, 1);
+    store.add_log(20, &[put("f", "6")], 1);
+    store.finish();
+    let table = Path::new(DIR).join("000003.sst");
+    let mut bytes = get_file(&store.fs, &table);
+    // The log that the table was made of, and something older, were not removed.
+    let mut beside = StoreBuilder::new();
+    beside.add_log(10, &rows, 1);
+    let log = get_file(&beside.fs, &Path::new(DIR).join("000003.log"));
+    put_file(&store.fs, &Path::new(DIR).join("000002.log"), &log);
+    let mut older = StoreBuilder::new();
+    older.add_tables(
+        1,
+        1,
+        &[put("a", "0"), put("b", "gone"), put("z", "gone")],
+        1,
+    );
+    let older = get_file(&older.fs, &Path::new(DIR).join("000003.sst"));
+    put_file(&store.fs, &Path::new(DIR).join("000001.ldb"), &older);
+    let fs = copy_of(&store.fs);
+    assert_eq!(mend(&fs, RowsInDoubt::BringBack, "whole").in_doubt, 0);
+    assert_eq!(rows_of(&fs, "whole").len(), 4);
+    bytes[3] ^= 1;
+    put_file(&store.fs, &table, &bytes);
+    let fs = copy_of(&store.fs);
+    let repaired = mend(&fs, RowsInDoubt::BringBack, "damaged");
+    let doubted = repaired.rows_in_doubt.iter();
+    let doubted: Vec<_> = doubted.map(|row| (&row.key[..], &row.file[..])).collect();
+    // The table's filter knows that it never held b; z is outside of it.
+    let log = "000002.log";
+    let expected: [(&[u8], &str); 3] = [(b"a", log), (b"c", log), (b"e", log)];
+    assert_eq!(doubted, expected);
+    let found = rows_of(&fs, "damaged");
+    for (key, value) in rows {
+        assert_eq!(found.get(&key), value.as_ref());
+    }
+    assert_eq!(found.len(), 4);
 }
 
 #[test]
