@@ -30,3 +30,5 @@ mod repair;
 mod store;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod zstd;
