@@ -5,11 +5,6 @@
 //! unfinished are undone, and committed ones finished, in memory. [`BackingStore`] opens it for writing. The rows are
 //! described in `docs/FORMAT.md`.
 
-#![expect(
-    dead_code,
-    reason = "the operations and the undo log on this row level come next"
-)]
-
 mod backing_store;
 mod comparator;
 pub mod cursor;
@@ -28,7 +23,9 @@ mod transaction;
 mod undo_log;
 mod view;
 
-pub use backing_store::{Background, BackingStore, Clock, DATA_VERSION, WriteOptions};
+pub use backing_store::{
+    Background, BackingStore, Clock, DATA_VERSION, Maintenance, MaintenanceSchedule, WriteOptions,
+};
 pub use comparator::IdbComparator;
 pub use cursor::{Direction, IndexCursor, Movement, Page, PageEntry, PageLimits, RecordCursor};
 pub use error::{Error, ErrorKind, Result};

@@ -12,6 +12,7 @@ use larder_codec::ScopeId;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{Db, Snapshot};
 
+use super::maintenance::UnderWay;
 use super::options::WriteOptions;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
@@ -37,6 +38,8 @@ pub(crate) struct Core {
     windows: Mutex<Vec<(u64, Vec<Window>)>>,
     direct: Mutex<()>,
     cleanups: Mutex<VecDeque<Cleanup>>,
+    maintenance: Mutex<UnderWay>,
+    random: Mutex<u64>,
     next_scope: AtomicI64,
 }
 
@@ -72,12 +75,14 @@ impl Core {
             surroundings: Arc::new(surroundings),
             fs,
             paths,
-            options,
             active: Mutex::default(),
             windows: Mutex::default(),
             direct: Mutex::default(),
             cleanups: Mutex::default(),
+            maintenance: Mutex::default(),
+            random: Mutex::new(options.random_seed),
             next_scope: AtomicI64::new(next_scope),
+            options,
         }
     }
 
@@ -130,9 +135,24 @@ impl Core {
             .retain(|(other, _)| *other != number);
     }
 
-    /// Whether transactions that write are under way.
-    pub(crate) fn is_writing(&self) -> bool {
-        !locked(&self.active).scopes.is_empty()
+    /// Does `work` if no transaction that writes is under way; none begins until it is done.
+    pub(super) fn while_nobody_writes<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        let active = locked(&self.active);
+        active.scopes.is_empty().then(work)
+    }
+
+    pub(super) fn maintenance(&self) -> MutexGuard<'_, UnderWay> {
+        locked(&self.maintenance)
+    }
+
+    /// A random number below `end`; 0 if that is 0. SplitMix64: nothing hangs on it but evenness.
+    pub(super) fn random(&self, end: u64) -> u64 {
+        let mut state = locked(&self.random);
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = *state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)).checked_rem(end).unwrap_or(0)
     }
 
     /// For those who change rows of the whole store: one at a time.
@@ -145,15 +165,17 @@ impl Core {
         locked(&self.cleanups).push_back(cleanup);
     }
 
-    /// Takes some of those rows away: whether any may be left.
-    pub(crate) fn clean_some(&self) -> Result<bool> {
+    /// Takes some of those rows away, or compacts tables if it may: whether anything was done.
+    pub(crate) fn clean_some(&self, may_compact: bool) -> Result<bool> {
         let mut cleanups = locked(&self.cleanups);
-        if let Some(first) = cleanups.front_mut()
-            && first.step(&self.db, CLEANUP_ROWS)?
-        {
-            cleanups.pop_front();
+        let ready = |cleanup: &Cleanup| may_compact || !cleanup.will_compact();
+        let Some(at) = cleanups.iter().position(ready) else {
+            return Ok(false);
+        };
+        if cleanups[at].step(&self.db, CLEANUP_ROWS)? {
+            cleanups.remove(at);
         }
-        Ok(!cleanups.is_empty())
+        Ok(true)
     }
 
     /// A number for a scope of the undo log, not on disk and not in use.

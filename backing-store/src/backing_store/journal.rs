@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use larder_codec::blob_journal::{BlobJournal, JournalBlobs};
+use larder_codec::blob_journal::{BlobJournal, BlobJournalEntry, JournalBlobs};
 use larder_codec::row_key::GlobalKey;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{Db, Durability, Snapshot};
@@ -24,16 +24,40 @@ pub(super) fn read(snapshot: &Snapshot, journal: &GlobalKey) -> Result<BlobJourn
     }
 }
 
-/// Removes the files that a journal lists, and then its row. The caller is the only one who changes journals.
+/// Removes the files of those entries of a journal that `is_due` names, and then the entries; an empty journal has no row.
+/// The caller is the only one who changes journals.
 pub(super) fn clean(
     db: &Db,
     fs: &dyn FileSystem,
     paths: &StorePaths,
     journal: &GlobalKey,
+    is_due: impl Fn(&BlobJournalEntry) -> bool,
 ) -> Result<()> {
-    let entries = read(&db.snapshot(), journal)?.entries;
+    let (due, entries) = read(&db.snapshot(), journal)?
+        .entries
+        .into_iter()
+        .partition::<Vec<_>, _>(is_due);
+    remove_files(fs, paths, &due)?;
+    let key = global_key(journal);
+    if !entries.is_empty() {
+        if !due.is_empty() {
+            let mut row = Vec::new();
+            BlobJournal { entries }.encode(&mut row);
+            db.put(&key, &row, Durability::Strict)?;
+        }
+    } else if db.get(&key)?.is_some() {
+        db.delete(&key, Durability::Strict)?;
+    }
+    Ok(())
+}
+
+fn remove_files(
+    fs: &dyn FileSystem,
+    paths: &StorePaths,
+    entries: &[BlobJournalEntry],
+) -> Result<()> {
     let mut dirs = BTreeSet::new();
-    for entry in &entries {
+    for entry in entries {
         match entry.blobs {
             JournalBlobs::All => {
                 remove_tree(fs, &paths.blob_database_dir(entry.database_id))?;
@@ -49,10 +73,6 @@ pub(super) fn clean(
     // The names must be gone before the row that knows of them is.
     for dir in dirs {
         sync_dir(fs, &dir)?;
-    }
-    let key = global_key(journal);
-    if db.get(&key)?.is_some() {
-        db.delete(&key, Durability::Strict)?;
     }
     Ok(())
 }

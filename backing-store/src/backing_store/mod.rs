@@ -1,22 +1,27 @@
 //! One origin's store, open for writing.
 
 mod core;
+mod databases;
 mod files;
 mod journal;
+mod maintenance;
 mod migration;
 mod open;
 mod options;
 
 pub(crate) use self::core::Core;
+pub use maintenance::{Maintenance, MaintenanceSchedule};
 pub use options::{Background, Clock, DATA_VERSION, WriteOptions};
 
 use std::sync::Arc;
 
+use larder_codec::{DatabaseId, JsString};
 use larder_leveldb::Durability;
 use larder_leveldb::storage::FileSystem;
 
 use crate::error::Result;
 use crate::layout::StorePaths;
+use crate::metadata::DatabaseMetadata;
 use crate::transaction::{ReadTransaction, Scope, WriteTransaction};
 
 /// A store open for writing. Any number of threads may use it.
@@ -78,6 +83,43 @@ impl BackingStore {
         WriteTransaction::begin(Arc::clone(&self.core), scope, durability)
     }
 
+    /// All databases, by origin and name. One without a version has been made and never upgraded; Chromium shows no such.
+    ///
+    /// # Errors
+    /// `Corruption` if a row of metadata cannot be read; `Io`.
+    pub fn databases(&self) -> Result<Vec<DatabaseMetadata>> {
+        databases::list(&self.core)
+    }
+
+    /// The database of this name, which is made if it is not there: durable then, and without a version until a version
+    /// change gives it one.
+    ///
+    /// # Errors
+    /// As writing; `Usage` if all ids have been given.
+    pub fn create_database(&self, name: &JsString) -> Result<DatabaseId> {
+        databases::create(&self.core, name)
+    }
+
+    /// Takes the database of this name away: whether there was one. Its rows are deleted bit by bit later, but nobody finds
+    /// them any more. As in Chromium this is not synced, unless there are blobs.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if a transaction that writes to it is under way; as writing.
+    pub fn delete_database(&self, name: &JsString) -> Result<bool> {
+        databases::delete(&self.core, name)
+    }
+
+    /// Does one step of what is to be done in quiet times: takes away what ended transactions and deleted databases have
+    /// left; and if they are due, which is every few days, deletes stale index rows and compacts tables. A step looks at a
+    /// thousand rows or compacts some tables. Chromium begins two seconds after the last connection has closed, and stops
+    /// after a minute. A transaction that begins to write waits for a step that sweeps.
+    ///
+    /// # Errors
+    /// As reading and writing.
+    pub fn maintain(&self) -> Result<Maintenance> {
+        maintenance::step(&self.core)
+    }
+
     /// Makes everything that was committed durable and gives up the lock.
     ///
     /// # Errors
@@ -86,7 +128,7 @@ impl BackingStore {
     pub fn close(self) -> Result<()> {
         match Arc::try_unwrap(self.core) {
             Ok(core) => {
-                while core.clean_some()? {}
+                while core.clean_some(true)? {}
                 Ok(core.db.close()?)
             }
             Err(_) => Err(crate::Error::new(

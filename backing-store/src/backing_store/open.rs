@@ -43,7 +43,7 @@ pub(super) fn open(
     paths: StorePaths,
     options: WriteOptions,
 ) -> Result<Core> {
-    if !look(&fs, &paths, &options)? {
+    if !look(&fs, &paths, &options)? && options.create_if_missing {
         files::create_parents(&*fs, &paths.leveldb)?;
     }
     let mut engine = Options::new(Arc::new(IdbComparator));
@@ -51,7 +51,8 @@ pub(super) fn open(
     engine.block_cache_bytes = options.block_cache_bytes;
     engine.write_buffer_bytes = options.write_buffer_bytes;
     engine.background = options.background;
-    let db = Db::open(Arc::clone(&fs), &paths.leveldb, engine)?;
+    let db = Db::open(Arc::clone(&fs), &paths.leveldb, engine);
+    let db = db.map_err(|error| damaged(error.into()))?;
     // Again, now that nobody else can write.
     let versions = judge(&db.snapshot(), &options)?;
     let next_scope = recover_on_disk(&db)?;
@@ -59,25 +60,21 @@ pub(super) fn open(
         None => write_first_rows(&db, &*fs, &paths, &options)?,
         Some(versions) => migrate(&db, &*fs, &paths, &options, versions)?,
     }
-    journal::clean(&db, &*fs, &paths, &GlobalKey::ActiveBlobJournal)?;
+    journal::clean(&db, &*fs, &paths, &GlobalKey::ActiveBlobJournal, |_| true)?;
     Ok(Core::new(db, fs, paths, options, next_scope))
 }
 
 /// Whether there is a store, and one that can be opened. Touches nothing.
 fn look(fs: &Arc<dyn FileSystem>, paths: &StorePaths, options: &WriteOptions) -> Result<bool> {
     check_lock(&**fs, paths)?;
+    if !files::exists(&**fs, &paths.leveldb.join(FileName::Current.to_string()))? {
+        // Nothing, or what a crash left while a store was made, or damage: the engine tells, and touches nothing before.
+        return Ok(false);
+    }
     let mut engine = Options::new(Arc::new(IdbComparator));
     engine.block_cache_bytes = options.block_cache_bytes;
-    let db = match Db::open_read_only(Arc::clone(fs), &paths.leveldb, engine) {
-        Ok(db) => db,
-        Err(error)
-            if error.kind() == larder_leveldb::ErrorKind::NotAStore
-                && options.create_if_missing =>
-        {
-            return Ok(false);
-        }
-        Err(error) => return Err(damaged(error.into())),
-    };
+    let db = Db::open_read_only(Arc::clone(fs), &paths.leveldb, engine);
+    let db = db.map_err(|error| damaged(error.into()))?;
     let snapshot = db.snapshot();
     let versions = judge(&snapshot, options)?;
     let Some(versions) = versions else {

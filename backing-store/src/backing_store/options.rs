@@ -6,6 +6,8 @@ use std::sync::Arc;
 use larder_codec::{DataVersion, Origin};
 pub use larder_leveldb::Background;
 
+use super::maintenance::MaintenanceSchedule;
+
 /// The time, passed in.
 pub trait Clock: Send + Sync + Debug {
     /// Microseconds since 1601-01-01 UTC, as the store's rows have it.
@@ -35,6 +37,8 @@ pub struct WriteOptions {
     pub origin: Origin,
     /// Tells when maintenance is due.
     pub clock: Arc<dyn Clock>,
+    /// When maintenance may run again in any of the stores that share this.
+    pub maintenance: Arc<MaintenanceSchedule>,
     /// Where random choices of maintenance start from.
     pub random_seed: u64,
     /// Who compacts LevelDB's tables ([`Background::Thread`]).
@@ -53,6 +57,7 @@ impl WriteOptions {
             data_version: DATA_VERSION,
             origin,
             clock,
+            maintenance: Arc::default(),
             random_seed: 0,
             background: Background::Thread,
         }

@@ -398,3 +398,106 @@ fn the_active_journal_is_cleaned_and_the_data_version_is_kept_or_raised() {
         .unwrap();
     assert_eq!(version(), DATA_VERSION);
 }
+
+#[test]
+fn a_new_database_has_chromiums_rows_in_its_order() {
+    let fs = MemoryFileSystem::new();
+    let store = create(&fs);
+    let id = store.create_database(&"d".into()).unwrap();
+    assert_eq!(store.create_database(&"d".into()).unwrap(), id);
+    let mut iter = store.core.db.iter();
+    let mut entries = Vec::new();
+    iter.seek_to_first().unwrap();
+    while iter.valid() {
+        entries.push((
+            iter.sequence(),
+            iter.key().to_vec(),
+            iter.value().unwrap().to_vec(),
+        ));
+        iter.next().unwrap();
+    }
+    entries.sort();
+    let origin = b"http_127.0.0.1_18917@1";
+    let mut name_key = vec![0, 0, 0, 0, 201, u8::try_from(origin.len()).unwrap()];
+    name_key.extend(origin.iter().flat_map(|byte| [0, *byte]));
+    name_key.extend([1, 0, b'd']);
+    let added: Vec<_> = entries
+        .into_iter()
+        .skip(3)
+        .map(|(_, k, v)| (k, v))
+        .collect();
+    assert_eq!(
+        added,
+        [
+            (vec![0, 0, 0, 0, 1], vec![1]),
+            (name_key, vec![1]),
+            (vec![0, 1, 0, 0, 4], vec![0]),
+            (vec![0, 1, 0, 0, 5], vec![2]),
+        ]
+    );
+    let listed = store.databases().unwrap();
+    assert_eq!(
+        (listed.len(), listed[0].id, listed[0].version),
+        (1, id, None)
+    );
+}
+
+#[test]
+fn a_deleted_database_leaves_no_row_and_no_blob_and_its_id_is_not_given_again() {
+    let fs = MemoryFileSystem::new();
+    let store = create(&fs);
+    let (one, two): (JsString, JsString) = ("one".into(), "two".into());
+    let id = store.create_database(&one).unwrap();
+    let other = store.create_database(&two).unwrap();
+    for database in [1, 2] {
+        for n in 0..5000_u16 {
+            let mut key = vec![0, database, 1, 1, 3];
+            key.extend(f64::from(n).to_le_bytes());
+            put(&store.core.db, &key, b"value");
+        }
+    }
+    let blob = paths().blob;
+    for dir in ["", "1", "1/00", "2", "2/00"] {
+        fs.create_dir(&blob.join(dir)).unwrap();
+    }
+    for file in ["1/00/2", "2/00/2"] {
+        write_file(&fs, &blob.join(file), b"blob");
+    }
+    let scope = Scope::VersionChange(id);
+    let reader = store.read(&scope).unwrap();
+    let writer = store.begin(scope, Durability::Relaxed).unwrap();
+    let error = store.delete_database(&one).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    drop(writer);
+    assert!(store.delete_database(&one).unwrap());
+    assert!(!store.delete_database(&one).unwrap());
+    assert_eq!(store.databases().unwrap().len(), 1);
+    assert!(fs.metadata(&blob.join("1")).is_err() && fs.metadata(&blob.join("2/00/2")).is_ok());
+    assert!(rows(reader.view()).len() > 10_000);
+    assert_eq!(store.create_database(&one).unwrap().get(), 3);
+    store.close().unwrap();
+
+    let store = Store::open_read_only(Arc::new(fs), paths(), OpenOptions::default()).unwrap();
+    assert!(store.recovery().is_empty());
+    let left = rows(store.view());
+    assert!(left.keys().all(|key| key[..2] != [0, 1]));
+    assert_eq!(left.keys().filter(|key| key[..2] == [0, 2]).count(), 5002);
+    let journal = global_key(&GlobalKey::RecoveryBlobJournal);
+    assert_eq!(left.get(&journal), None);
+    let other_name = store.databases(&mut Vec::new()).unwrap();
+    assert!(other_name.iter().any(|d| d.id == other && d.name == two));
+}
+
+#[test]
+fn a_deletion_that_a_crash_cut_short_is_finished_by_opening() {
+    let fs = MemoryFileSystem::new();
+    let store = create(&fs);
+    store.create_database(&"d".into()).unwrap();
+    put(&store.core.db, &[0, 1, 1, 1, 1, 1, 0, 0x61], b"value");
+    store.delete_database(&"d".into()).unwrap();
+    assert!(store.core.db.get(&[0, 1, 0, 0, 4]).unwrap().is_some());
+    let image = fs.crash_image(larder_leveldb::storage::CrashImage::KeepWritten);
+    let store = BackingStore::open(Arc::new(image), paths(), options()).unwrap();
+    let view = store.read(&Scope::VersionChange(DatabaseId::MIN)).unwrap();
+    assert!(rows(view.view()).keys().all(|key| key[..2] == [0, 0]));
+}

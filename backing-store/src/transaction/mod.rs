@@ -53,7 +53,7 @@ enum State {
 
 impl WriteTransaction {
     pub(crate) fn begin(core: Arc<Core>, scope: Scope, durability: Durability) -> Result<Self> {
-        core.clean_some()?;
+        core.clean_some(false)?;
         let number = core.enter(&scope)?;
         let pending = Arc::new(Mutex::new(Pending::new(core.base(Some(number)))));
         let durability = match scope {

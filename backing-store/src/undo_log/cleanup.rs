@@ -34,6 +34,8 @@ enum Phase {
     Tasks {
         from: Option<Vec<u8>>,
     },
+    /// Compacts the range of the first task that is left; its rows are gone.
+    Compaction,
     Metadata,
     Done,
 }
@@ -75,7 +77,12 @@ impl Cleanup {
         Ok(())
     }
 
-    /// Deletes up to `rows_max` rows: whether all is done. A task that asks for it compacts its range in one step.
+    /// Whether the next step compacts tables, which can take long.
+    pub(crate) fn will_compact(&self) -> bool {
+        matches!(self.phase, Phase::Compaction)
+    }
+
+    /// Deletes up to `rows_max` rows, or compacts a range: whether all is done.
     pub(crate) fn step(&mut self, db: &Db, rows_max: usize) -> Result<bool> {
         match &mut self.phase {
             Phase::Log {
@@ -91,6 +98,13 @@ impl Cleanup {
                 let from = from.take();
                 self.step_tasks(db, from, rows_max)?;
             }
+            Phase::Compaction => {
+                self.with_first_task(db, |row_key, begin, end, _| {
+                    db.compact_range(Some(begin), Some(end))?;
+                    Ok(db.delete(row_key, Durability::Relaxed)?)
+                })?;
+                self.phase = Phase::Tasks { from: None };
+            }
             Phase::Metadata => {
                 db.delete(&metadata_key(self.scope), Durability::Relaxed)?;
                 self.phase = Phase::Done;
@@ -101,12 +115,32 @@ impl Cleanup {
     }
 
     fn step_tasks(&mut self, db: &Db, from: Option<Vec<u8>>, rows_max: usize) -> Result<()> {
+        let next = self.with_first_task(db, |row_key, begin, end, compacts| {
+            let from = delete_range(db, from.as_deref().unwrap_or(begin), end, rows_max)?;
+            if from.is_some() {
+                return Ok(Phase::Tasks { from });
+            }
+            if compacts && compare(begin, end) == Ordering::Less {
+                return Ok(Phase::Compaction);
+            }
+            db.delete(row_key, Durability::Relaxed)?;
+            Ok(Phase::Tasks { from: None })
+        })?;
+        self.phase = next.unwrap_or(Phase::Metadata);
+        Ok(())
+    }
+
+    /// Calls `work` with the key of the first task that is left, its range, and whether that is to be compacted.
+    fn with_first_task<T>(
+        &self,
+        db: &Db,
+        work: impl FnOnce(&[u8], &[u8], &[u8], bool) -> Result<T>,
+    ) -> Result<Option<T>> {
         let (low, high) = task_range(self.scope, ScopeTask::Cleanup);
         let mut iter = db.snapshot().iter();
         iter.seek(&low)?;
         if !iter.valid() || compare(iter.key(), &high) == Ordering::Greater {
-            self.phase = Phase::Metadata;
-            return Ok(());
+            return Ok(None);
         }
         let task = CleanupTask::decode_exact(iter.value()?).map_err(|error| {
             Error::row(iter.key(), "undo log row with an undecodable value", error)
@@ -115,15 +149,7 @@ impl Cleanup {
             CleanupTask::DeleteRange { begin, end } => (begin, end, false),
             CleanupTask::DeleteRangeAndCompact { begin, end } => (begin, end, true),
         };
-        let from = delete_range(db, from.as_deref().unwrap_or(begin), end, rows_max)?;
-        if from.is_none() {
-            if compacts && compare(begin, end) == Ordering::Less {
-                db.compact_range(Some(begin), Some(end))?;
-            }
-            db.delete(iter.key(), Durability::Relaxed)?;
-        }
-        self.phase = Phase::Tasks { from };
-        Ok(())
+        work(iter.key(), begin, end, compacts).map(Some)
     }
 }
 

@@ -1,4 +1,6 @@
 //! Tests of the crate as its users see it.
 
 #[cfg(test)]
+mod chromium_rows;
+#[cfg(test)]
 mod operations;

@@ -1,5 +1,6 @@
 //! The row level of transactions.
 
+mod crash;
 mod model;
 
 use std::collections::BTreeSet;
@@ -27,7 +28,7 @@ fn open_limited(fs: Arc<dyn FileSystem>, memory_bytes: usize) -> Result<BackingS
     let mut options = WriteOptions::new(origin, Arc::new(Stopped));
     options.create_if_missing = true;
     options.background = crate::Background::Caller;
-    options.write_buffer_bytes = 20_000;
+    options.write_buffer_bytes = 4000;
     options.transaction_memory_bytes = memory_bytes;
     let paths = StorePaths::of_leveldb(Path::new("https_a.example_0.indexeddb.leveldb"));
     BackingStore::open(fs, paths, options)
