@@ -5,7 +5,8 @@
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
-use larder_codec::value::{Decoder, Encoder, Envelope};
+use larder_codec::IdbKeyPath;
+use larder_codec::value::{Decoder, Encoder, Envelope, Evaluator, KeyPath};
 
 fn main() {
     divan::main();
@@ -157,6 +158,56 @@ fn encode(bencher: Bencher<'_, '_>, kind: &str) {
             encoder.encode(black_box(&tree), &mut out);
             black_box(out.len())
         });
+}
+
+/// Key paths into a contact: its first property, its last, an array, two properties.
+const PATHS: [&str; 4] = ["id", "active", "tags", "id,city"];
+
+fn key_path(text: &str) -> Option<KeyPath> {
+    KeyPath::new(&match text.split_once(',') {
+        Some((one, two)) => IdbKeyPath::Array(vec![one.into(), two.into()]),
+        None => IdbKeyPath::String(text.into()),
+    })
+}
+
+/// The keys of one record on its bytes.
+#[divan::bench(args = PATHS)]
+fn index_keys(bencher: Bencher<'_, '_>, path: &str) {
+    let bytes = value("contact");
+    let mut evaluator = Evaluator::new();
+    let mut buffer = Vec::new();
+    let Some(key_path) = key_path(path) else {
+        return;
+    };
+    bencher.bench_local(|| {
+        let Ok(Envelope::Inline(payload)) = Envelope::peel(black_box(&bytes), &mut buffer) else {
+            return 0;
+        };
+        let keys = evaluator.index_keys(&key_path, true, &payload, &[]);
+        black_box(keys.map_or(0, |keys| keys.len()))
+    });
+}
+
+/// The same by way of the tree.
+#[divan::bench(args = PATHS)]
+fn index_keys_of_tree(bencher: Bencher<'_, '_>, path: &str) {
+    let bytes = value("contact");
+    let mut decoder = Decoder::new();
+    let mut buffer = Vec::new();
+    let Some(key_path) = key_path(path) else {
+        return;
+    };
+    bencher.bench_local(|| {
+        let Ok(Envelope::Inline(payload)) = Envelope::peel(black_box(&bytes), &mut buffer) else {
+            return 0;
+        };
+        let Ok(tree) = decoder.decode(&payload) else {
+            return 0;
+        };
+        let count = tree.index_keys(&key_path, true, &[]).len();
+        decoder.recycle(tree);
+        black_box(count)
+    });
 }
 
 #[divan::bench(args = KINDS)]

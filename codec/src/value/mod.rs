@@ -40,6 +40,7 @@ mod node;
 mod number;
 mod reader;
 mod regexp;
+mod serde;
 mod tag;
 mod tree;
 #[cfg(test)]
@@ -66,5 +67,6 @@ pub use node::{
 };
 pub use number::JsNumber;
 pub use regexp::RegExpFlags;
+pub use serde::{SERDE_DEPTH_MAX, SerdeError, from_payload, from_tree, to_bytes};
 pub use tree::{Tree, Versions};
 pub use wrap::{COMPRESS_LEN_BYTES_MIN, INLINE_LEN_BYTES_MAX, WRAPPER_MIME_TYPE, Wrapped, wrap};

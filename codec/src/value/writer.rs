@@ -155,8 +155,17 @@ impl<'o> Writer<'o> {
     /// An integer with its tag, zigzag.
     #[inline]
     fn smi(&mut self, number: i32) {
-        self.byte(tag::INT32);
-        self.varint(((number << 1) ^ (number >> 31)).cast_unsigned());
+        let zigzag = ((number << 1) ^ (number >> 31)).cast_unsigned();
+        // Most integers are small; one piece is written faster than two.
+        let [a, b, ..] = zigzag.to_le_bytes();
+        match zigzag {
+            0..0x80 => self.bytes(&[tag::INT32, a]),
+            0x80..0x4000 => self.bytes(&[tag::INT32, a | 0x80, b << 1 | a >> 7]),
+            _ => {
+                self.byte(tag::INT32);
+                self.varint(zigzag);
+            }
+        }
     }
 
     /// The name of an array element or of a property that looks like one.

@@ -235,11 +235,11 @@ fn a_key_comes_last_or_in_the_place_of_what_was_there() {
 
 #[test]
 fn references_behind_new_objects_are_counted_on() {
-    // Objects 0, `p` 1, and behind it 2 and references to 2, 0 and 1.
-    let value = b"o\"\x01po{\0\"\x01xA\x04o{\0^\x03^\0^\x01$\0\x04{\x02";
+    // Objects 0, `p` 1, and behind it `x` 2 with 3 and references to 3, 2, 0 and 1.
+    let value = b"o\"\x01po{\0\"\x01xA\x05o{\0^\x03^\x02^\0^\x01$\0\x05{\x02";
     // `p.q.r` makes one object, which is 2 now.
     let expected =
-        b"o\"\x01po\"\x01qo\"\x01rI\x0a{\x01{\x01\"\x01xA\x04o{\0^\x04^\0^\x01$\0\x04{\x02";
+        b"o\"\x01po\"\x01qo\"\x01rI\x0a{\x01{\x01\"\x01xA\x05o{\0^\x04^\x03^\0^\x01$\0\x05{\x02";
     assert_eq!(inject(value, "p.q.r").unwrap(), expected);
 }
 

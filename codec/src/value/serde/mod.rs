@@ -1,0 +1,142 @@
+//! Rust values as JavaScript values, by way of serde: [`to_bytes`] and [`from_payload`].
+//!
+//! | Rust | JavaScript |
+//! |---|---|
+//! | `bool`, strings, `char` | the same |
+//! | floats; integers up to 2^53 either way | number |
+//! | integers beyond | BigInt |
+//! | bytes (`serialize_bytes`) | `Uint8Array` on an `ArrayBuffer` of its own |
+//! | `None`, `()`, unit structs | `null` |
+//! | `Some(x)`, newtype structs | as `x` |
+//! | sequences, tuples, tuple structs | array |
+//! | structs; maps whose keys are text, numbers, `bool` or unit variants | object |
+//! | unit variants | string |
+//! | other variants | object with the variant's name as its only property |
+//!
+//! That is serde_json's mapping where JSON has a form; NaN, infinities and -0 survive here.
+//! Reading takes more: `undefined` and holes as `null`, `Map` as map, `Set` as sequence, `Date` as
+//! milliseconds, boxed primitives as primitives, every buffer and view as bytes, a `Uint8Array` as
+//! sequence, too. Regular expressions, errors and objects of the web platform have no form, nor have
+//! strings with lone surrogates and values that contain themselves. An object that occurs twice is
+//! read twice.
+
+mod de;
+mod key;
+mod ser;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::decode::Decoder;
+use super::encode::Encoder;
+use super::envelope::Payload;
+use super::tree::Tree;
+
+/// Containers inside one another that are read: serde recurses.
+pub const SERDE_DEPTH_MAX: usize = 128;
+
+/// Why a value cannot be converted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SerdeError {
+    message: String,
+    source: Option<crate::Error>,
+}
+
+impl SerdeError {
+    fn new(message: impl fmt::Display) -> Self {
+        Self {
+            message: message.to_string(),
+            source: None,
+        }
+    }
+}
+
+impl fmt::Display for SerdeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for SerdeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source
+            .as_ref()
+            .map(|source| -> &(dyn std::error::Error + 'static) { source })
+    }
+}
+
+impl From<crate::Error> for SerdeError {
+    fn from(error: crate::Error) -> Self {
+        Self {
+            message: format!("the value does not decode: {error}"),
+            source: Some(error),
+        }
+    }
+}
+
+impl serde::ser::Error for SerdeError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(message)
+    }
+}
+
+impl serde::de::Error for SerdeError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(message)
+    }
+}
+
+/// Appends a value's bytes with their envelope: what stands behind a record's version, unless it is
+/// to be [wrapped](super::wrap()). See the [table](self) of what becomes what.
+///
+/// # Errors
+/// If the value says so itself, a map's key is no text and nothing that has one, or two names of an
+/// object are the same. Nothing is appended then.
+///
+/// ```
+/// use larder_codec::value::{from_payload, to_bytes, Envelope};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+/// struct Contact {
+///     name: String,
+///     age: Option<u8>,
+///     id: u64,
+/// }
+/// let contact = Contact { name: "Ada".into(), age: None, id: u64::MAX };
+/// let mut bytes = Vec::new();
+/// to_bytes(&contact, &mut bytes)?;
+/// let mut buffer = Vec::new();
+/// let Envelope::Inline(payload) = Envelope::peel(&bytes, &mut buffer)? else {
+///     unreachable!("nothing was moved to a blob")
+/// };
+/// assert_eq!(from_payload::<Contact>(&payload)?, contact);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn to_bytes<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), SerdeError> {
+    let mut draft = ser::Draft::default();
+    let root = value.serialize(&mut draft)?;
+    Encoder::new().encode(&draft.tree(root)?, out);
+    Ok(())
+}
+
+/// Reads a value. Text of ASCII letters and bytes can be borrowed from the payload.
+///
+/// # Errors
+/// If the bytes do not decode, or what they hold is not what `T` asks for or has no form in serde.
+pub fn from_payload<'de, T: Deserialize<'de>>(payload: &Payload<'de>) -> Result<T, SerdeError> {
+    let tree = Decoder::new().decode(payload)?;
+    from_tree(&tree)
+}
+
+/// Reads a value that was decoded.
+///
+/// # Errors
+/// If what it holds is not what `T` asks for or has no form in serde.
+pub fn from_tree<'de, T: Deserialize<'de>>(tree: &Tree<'de>) -> Result<T, SerdeError> {
+    let run = de::Run::new(tree);
+    T::deserialize(de::Node::root(&run))
+}
