@@ -1,0 +1,142 @@
+//! Stores that Larder and a real Chromium write by turns. After each turn both say what is in the store, and must agree.
+//!
+//! Chromium wipes a store that it cannot make sense of and says nothing, so agreement is the verdict: what Larder wrote is
+//! there for a page, record by record, and what the page wrote is there for Larder. Everything is random and follows from a
+//! seed, which is printed. `LARDER_ROUND_TRIPS` says how many rounds (12), `LARDER_SEED` where they start.
+#![cfg(test)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "tests stop on trouble, say what they tried, and prepare real files"
+)]
+
+mod ours;
+mod random;
+mod theirs;
+
+use std::path::Path;
+use std::process::Command;
+
+use larder_backing_store::StorePaths;
+use larder_fixtures::canonical::{comparable, databases_of, first_difference, with_large_stack};
+use larder_fixtures::chromium::{self, Chromium, Store};
+use random::Random;
+use serde_json::Value;
+
+const ORIGIN: &str = "http://127.0.0.1:18917";
+
+fn setting(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value.map_or(default, |value| value.parse().unwrap())
+}
+
+/// What `larder dump` finds.
+fn dumped(store: &Store) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["dump", "--format", "canonical"])
+        .arg(&store.leveldb)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    comparable(&output.stdout)
+}
+
+fn agree(ours: &Value, theirs: &Value, what: &str) {
+    let difference = first_difference(ours, theirs, "databases");
+    assert_eq!(difference, None, "{what}: ours, then the page's");
+}
+
+/// Larder's turn in place, then Chromium's on a copy: the store after it, and how many records there were at most.
+fn round(
+    chromium: &Chromium,
+    store: &Store,
+    random: &mut Random,
+    out: &Path,
+    what: &str,
+) -> (Store, usize) {
+    let transactions = 1 + random.below(4);
+    let did = ours::change(store, random, transactions);
+    let ours = dumped(store);
+    let theirs = databases_of(chromium.dump(store).unwrap());
+    agree(&ours, &theirs, &format!("{what}, after {did:?}"));
+    let seed = random.next();
+    let changed = chromium
+        .run(store, theirs::SCRIPT, &theirs::arguments(seed), out)
+        .unwrap();
+    let theirs = databases_of(changed.value);
+    let ours = dumped(&changed.store);
+    agree(&ours, &theirs, &format!("{what}, after Chromium's turn"));
+    (changed.store, records(&ours))
+}
+
+fn records(databases: &Value) -> usize {
+    let stores = databases.as_array().into_iter().flatten();
+    let stores = stores.flat_map(|database| database["stores"].as_array().into_iter().flatten());
+    stores
+        .map(|store| store["records"].as_array().map_or(0, Vec::len))
+        .sum()
+}
+
+#[test]
+fn larder_and_chromium_take_turns_on_one_store_and_always_agree() {
+    with_large_stack(|| {
+        let Some(chromium) = chromium::shared() else {
+            return;
+        };
+        let (rounds, seed) = (setting("LARDER_ROUND_TRIPS", 12), setting("LARDER_SEED", 1));
+        println!("seed {seed}, {rounds} rounds");
+        let mut random = Random(seed);
+        let mut dir = tempfile::tempdir().unwrap();
+        let mut store = Store::within(dir.path(), ORIGIN);
+        let mut most = 0;
+        for n in 0..rounds {
+            if n > 0 && n.is_multiple_of(25) {
+                // From nothing again.
+                dir = tempfile::tempdir().unwrap();
+                store = Store::within(dir.path(), ORIGIN);
+            }
+            let out = dir.path().join(format!("after {n}"));
+            let what = format!("seed {seed}, round {n}");
+            let (after, count) = round(chromium, &store, &mut random, &out, &what);
+            (store, most) = (after, most.max(count));
+        }
+        assert!(
+            most > 20,
+            "{most} records at most: too few to tell anything"
+        );
+        println!("{rounds} round trips agreed; {most} records at most");
+    });
+}
+
+/// Stores of Chromium 131 and newer, which Chromium 156 shows as they did.
+const FIXTURES: [&str; 5] = [
+    "c131-lite",
+    "c156-lite",
+    "c156-killed-spill-small",
+    "c156-killed-blob",
+    "dexie",
+];
+
+#[test]
+fn golden_stores_that_larder_changed_are_what_larder_says_and_chromium_changes_them_further() {
+    with_large_stack(|| {
+        let Some(chromium) = chromium::shared() else {
+            return;
+        };
+        for (n, name) in FIXTURES.into_iter().enumerate() {
+            let fixture = larder_fixtures::get(name);
+            let opened = fixture.copy();
+            let store = Store {
+                leveldb: opened.leveldb(),
+                blob: StorePaths::of_leveldb(&opened.leveldb()).blob,
+                origin: fixture.origin.clone(),
+            };
+            let out = tempfile::tempdir().unwrap();
+            let mut random = Random(n as u64 + 100);
+            let (_, count) = round(chromium, &store, &mut random, out.path(), name);
+            println!("{name}: {count} records, agreed");
+        }
+    });
+}
