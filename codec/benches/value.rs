@@ -1,11 +1,11 @@
-//! How fast values decode and become JSON: bytes of input per second.
+//! How fast values decode, encode and become JSON: bytes in V8's format per second.
 //!
 //! Records are written here, in V8's format, as Chromium 156 would write them: what applications
 //! keep (a contact, a chat message), long text, arrays of numbers, a dictionary.
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
-use larder_codec::value::{Decoder, Envelope};
+use larder_codec::value::{Decoder, Encoder, Envelope};
 
 fn main() {
     divan::main();
@@ -135,6 +135,27 @@ fn decode(bencher: Bencher<'_, '_>, kind: &str) {
             {
                 decoder.recycle(black_box(tree));
             }
+        });
+}
+
+#[divan::bench(args = KINDS)]
+fn encode(bencher: Bencher<'_, '_>, kind: &str) {
+    let bytes = value(kind);
+    let mut buffer = Vec::new();
+    let Ok(Envelope::Inline(payload)) = Envelope::peel(&bytes, &mut buffer) else {
+        return;
+    };
+    let Ok(tree) = Decoder::new().decode(&payload) else {
+        return;
+    };
+    let mut encoder = Encoder::new();
+    let mut out = Vec::new();
+    bencher
+        .counter(BytesCount::new(bytes.len()))
+        .bench_local(|| {
+            out.clear();
+            encoder.encode(black_box(&tree), &mut out);
+            black_box(out.len())
         });
 }
 

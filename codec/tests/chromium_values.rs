@@ -5,7 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use larder_codec::value::{Decoder, Envelope, Payload};
+use larder_codec::value::{Decoder, Encoder, Envelope, Payload};
 
 fn vectors() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     include_str!("data/chromium-values.tsv")
@@ -74,10 +74,11 @@ fn has_count_at_end(bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn every_flipped_bit_decodes_or_errs_and_what_decodes_serialises() {
+fn every_flipped_bit_decodes_or_errs_and_what_decodes_serialises_and_encodes() {
     let mut decoder = Decoder::new();
     let (mut decoded, mut refused) = (0_u32, 0_u32);
-    for (_, mut bytes) in vectors() {
+    let mut again = Vec::new();
+    for (name, mut bytes) in vectors() {
         for at in 0..bytes.len() {
             for bit in 0..8 {
                 bytes[at] ^= 1 << bit;
@@ -85,6 +86,12 @@ fn every_flipped_bit_decodes_or_errs_and_what_decodes_serialises() {
                 match peel(&bytes, &mut buffer).map(|p| p.map(|p| decoder.decode(&p))) {
                     Ok(Some(Ok(tree))) => {
                         serde_json::to_writer(std::io::sink(), &tree).unwrap();
+                        again.clear();
+                        Encoder::new().encode(&tree, &mut again);
+                        let mut buffer = Vec::new();
+                        let payload = peel(&again, &mut buffer).unwrap().expect("inline");
+                        let told = Decoder::new().decode(&payload).unwrap();
+                        assert!(told.is_same_value(&tree), "{name}");
                         decoder.recycle(tree);
                         decoded += 1;
                     }

@@ -8,7 +8,7 @@
 pub(crate) use shuttle::{
     sync::{
         Condvar, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize},
     },
     thread::{self, JoinHandle},
 };
@@ -16,7 +16,7 @@ pub(crate) use shuttle::{
 pub(crate) use std::{
     sync::{
         Condvar, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize},
     },
     thread::{self, JoinHandle},
 };

@@ -67,7 +67,7 @@ impl<'a> BigInt<'a> {
     }
 
     /// The magnitude without zeros at its high end: equal numbers have equal bytes here.
-    fn significant(self) -> &'a [u8] {
+    pub(super) fn significant(self) -> &'a [u8] {
         let magnitude = self.magnitude_le();
         let len = magnitude
             .iter()

@@ -7,6 +7,7 @@
 use super::node::ObjectId;
 use super::reader::{Reader, invalid};
 use super::tag;
+use super::writer::Writer;
 use crate::Result;
 
 /// The bytes of an `ArrayBuffer`.
@@ -83,6 +84,24 @@ impl ViewKind {
         })
     }
 
+    const fn tag(self) -> u8 {
+        match self {
+            Self::Int8Array => b'b',
+            Self::Uint8Array => b'B',
+            Self::Uint8ClampedArray => b'C',
+            Self::Int16Array => b'w',
+            Self::Uint16Array => b'W',
+            Self::Int32Array => b'd',
+            Self::Uint32Array => b'D',
+            Self::Float16Array => b'h',
+            Self::Float32Array => b'f',
+            Self::Float64Array => b'F',
+            Self::BigInt64Array => b'q',
+            Self::BigUint64Array => b'Q',
+            Self::DataView => b'?',
+        }
+    }
+
     /// JavaScript's name of the class.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -135,9 +154,45 @@ impl<'a> ArrayBuffer<'a> {
         let bytes = reader.bytes(len, "ArrayBuffer bytes")?;
         Ok(Self { bytes, kind })
     }
+
+    /// Writes tag, lengths and bytes.
+    pub(super) fn write(&self, writer: &mut Writer<'_>) {
+        writer.byte(match self.kind {
+            BufferKind::Fixed => tag::v8::ARRAY_BUFFER,
+            BufferKind::Resizable(_) => tag::v8::RESIZABLE_ARRAY_BUFFER,
+            BufferKind::Immutable => tag::v8::IMMUTABLE_ARRAY_BUFFER,
+        });
+        writer.wide_len(self.bytes.len() as u64);
+        if let BufferKind::Resizable(max_len) = self.kind {
+            writer.wide_len(max_len);
+        }
+        writer.bytes(self.bytes);
+    }
 }
 
+/// Flag: the view's end is its buffer's.
+const LENGTH_TRACKING: u32 = 1;
+/// Flag: the buffer is resizable.
+const BACKED_BY_RESIZABLE: u32 = 2;
+
 impl View {
+    /// Writes tag and fields of a view of `buffer`, which stands in front of it.
+    pub(super) fn write(&self, writer: &mut Writer<'_>, buffer: &ArrayBuffer<'_>) {
+        writer.byte(tag::v8::ARRAY_BUFFER_VIEW);
+        writer.byte(self.kind.tag());
+        writer.wide_len(self.byte_offset as u64);
+        let (mut byte_length, mut flags) = (self.byte_length as u64, 0);
+        if let BufferKind::Resizable(_) = buffer.kind {
+            flags = BACKED_BY_RESIZABLE;
+            if self.length_tracking {
+                // V8 keeps no length in such a view.
+                (byte_length, flags) = (0, flags | LENGTH_TRACKING);
+            }
+        }
+        writer.wide_len(byte_length);
+        writer.varint(flags);
+    }
+
     /// Reads what follows the tag of a view into `buffer`.
     pub(super) fn read(
         reader: &mut Reader<'_>,
@@ -145,8 +200,6 @@ impl View {
         buffer: &ArrayBuffer<'_>,
         has_flags: bool,
     ) -> Result<Self> {
-        const LENGTH_TRACKING: u32 = 1;
-        const BACKED_BY_RESIZABLE: u32 = 2;
         let start = reader.offset();
         let tag = reader.varint_u32("view kind")?;
         let Some(kind) = u8::try_from(tag).ok().and_then(ViewKind::from_tag) else {

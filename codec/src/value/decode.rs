@@ -53,6 +53,7 @@ struct Store<'a> {
     properties: Vec<Property<'a>>,
     slots: Vec<Slot<'a>>,
     shared: BitSet,
+    doubles: Vec<u32>,
 }
 
 /// What is only needed on the way.
@@ -77,11 +78,13 @@ fn recast<T, U>(mut vec: Vec<T>) -> Vec<U> {
 impl Store<'_> {
     fn recast<'b>(mut self) -> Store<'b> {
         self.shared.clear();
+        self.doubles.clear();
         Store {
             objects: recast(self.objects),
             properties: recast(self.properties),
             slots: recast(self.slots),
             shared: self.shared,
+            doubles: self.doubles,
         }
     }
 }
@@ -130,6 +133,7 @@ impl Decoder {
             properties: tree.properties,
             slots: tree.slots,
             shared: tree.shared,
+            doubles: tree.doubles,
         };
         self.store = store.recast();
     }
@@ -146,6 +150,7 @@ impl Decoder {
             view_flags,
             store: std::mem::take(&mut self.store).recast(),
             scratch: std::mem::take(&mut self.scratch).recast(),
+            numbers: 0,
             depth: 0,
             reordered: false,
         };
@@ -166,6 +171,8 @@ impl Decoder {
                 properties: store.properties,
                 slots: store.slots,
                 shared: store.shared,
+                doubles: store.doubles,
+                edited: false,
                 depth,
                 reordered,
                 versions,
@@ -186,6 +193,8 @@ struct Run<'a> {
     view_flags: bool,
     store: Store<'a>,
     scratch: Scratch<'a>,
+    /// How many numbers have been read as values.
+    numbers: u32,
     depth: usize,
     reordered: bool,
 }

@@ -19,6 +19,7 @@ pub use image::{ColorSpace, ImageBitmap, ImageData, PixelFormat};
 use super::js_str::JsStr;
 use super::reader::{Reader, error, invalid};
 use super::tag::host as tag;
+use super::writer::Writer;
 use crate::{ErrorKind, Result};
 
 /// An object of the web platform.
@@ -169,6 +170,111 @@ impl<'a> HostObject<'a> {
             },
             tag => return unknown(tag, start),
         })
+    }
+}
+
+impl HostObject<'_> {
+    /// Writes one host object, beginning with its tag.
+    pub(super) fn write(&self, writer: &mut Writer<'_>) {
+        writer.host_tag(self.tag());
+        match self {
+            Self::Blob(index) | Self::File(index) => writer.varint(*index),
+            Self::FileList(indices) => {
+                writer.len(indices.len());
+                indices.iter().for_each(|index| writer.varint(*index));
+            }
+            Self::LegacyBlob {
+                uuid,
+                mime_type,
+                size,
+            } => {
+                writer.utf8(*uuid);
+                writer.utf8(*mime_type);
+                writer.varint(*size);
+            }
+            Self::LegacyFile(file) => file.write(writer),
+            Self::LegacyFileList(files) => {
+                writer.len(files.len());
+                files.iter().for_each(|file| file.write(writer));
+            }
+            Self::FileSystemHandle(handle) => handle.write(writer),
+            Self::DomFileSystem {
+                fs_type,
+                name,
+                root_url,
+            } => {
+                writer.varint(*fs_type);
+                writer.utf8(*name);
+                writer.utf8(*root_url);
+            }
+            Self::ImageData(image) => image.write(writer),
+            Self::ImageBitmap(image) => image.write(writer),
+            Self::DomPoint(point) | Self::DomPointReadOnly(point) => point.write(writer),
+            Self::DomRect(rect) | Self::DomRectReadOnly(rect) => rect.write(writer),
+            Self::DomQuad(points) => points.iter().for_each(|point| point.write(writer)),
+            Self::DomMatrix(matrix) | Self::DomMatrixReadOnly(matrix) => matrix.write(writer),
+            Self::CryptoKey(key) => key.write(writer),
+            Self::RtcCertificate {
+                private_key_pem,
+                certificate_pem,
+            } => {
+                writer.utf8(*private_key_pem);
+                writer.utf8(*certificate_pem);
+            }
+            Self::DomException {
+                name,
+                message,
+                stack,
+            } => {
+                writer.utf8(*name);
+                writer.utf8(*message);
+                writer.utf8(*stack);
+            }
+            Self::QuotaExceededError {
+                message,
+                stack,
+                quota,
+                requested,
+            } => {
+                writer.utf8(*message);
+                writer.utf8(*stack);
+                for number in [quota, requested] {
+                    writer.varint(u32::from(number.is_some()));
+                    writer.f64(number.unwrap_or(0.0));
+                }
+            }
+        }
+    }
+
+    const fn tag(&self) -> u8 {
+        match self {
+            Self::Blob(_) => tag::BLOB_INDEX,
+            Self::File(_) => tag::FILE_INDEX,
+            Self::FileList(_) => tag::FILE_LIST_INDEX,
+            Self::LegacyBlob { .. } => tag::BLOB,
+            Self::LegacyFile(_) => tag::FILE,
+            Self::LegacyFileList(_) => tag::FILE_LIST,
+            Self::FileSystemHandle(handle) => match handle.kind {
+                HandleKind::File => tag::FILE_SYSTEM_FILE_HANDLE,
+                HandleKind::Directory => tag::FILE_SYSTEM_DIRECTORY_HANDLE,
+            },
+            Self::DomFileSystem { .. } => tag::DOM_FILE_SYSTEM,
+            Self::ImageData(_) => tag::IMAGE_DATA,
+            Self::ImageBitmap(_) => tag::IMAGE_BITMAP,
+            Self::DomPoint(_) => tag::DOM_POINT,
+            Self::DomPointReadOnly(_) => tag::DOM_POINT_READ_ONLY,
+            Self::DomRect(_) => tag::DOM_RECT,
+            Self::DomRectReadOnly(_) => tag::DOM_RECT_READ_ONLY,
+            Self::DomQuad(_) => tag::DOM_QUAD,
+            Self::DomMatrix(DomMatrix { is_2d: true, .. }) => tag::DOM_MATRIX_2D,
+            Self::DomMatrix(_) => tag::DOM_MATRIX,
+            Self::DomMatrixReadOnly(DomMatrix { is_2d: true, .. }) => tag::DOM_MATRIX_2D_READ_ONLY,
+            Self::DomMatrixReadOnly(_) => tag::DOM_MATRIX_READ_ONLY,
+            Self::CryptoKey(_) => tag::CRYPTO_KEY,
+            Self::RtcCertificate { .. } => tag::RTC_CERTIFICATE,
+            Self::DomException { .. } => tag::DOM_EXCEPTION,
+            Self::QuotaExceededError { .. } => tag::QUOTA_EXCEEDED_ERROR,
+        }
     }
 }
 

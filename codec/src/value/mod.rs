@@ -3,8 +3,9 @@
 //! A record's value is Blink's envelope around V8's wire format. [`Envelope`] takes the envelope
 //! off: outermost possibly a blob in place of the bytes, then possibly Snappy, then version
 //! headers. [`Decoder`] turns what is left into a [`Tree`], and a `Tree` serialises as JSON
-//! (`docs/format/jsonl-values.md`). Byte shapes: `docs/format/values.md`. Fetching blobs and
-//! writing values are not done here.
+//! (`docs/format/jsonl-values.md`). [`Encoder`] turns it into bytes again, and [`wrap`] compresses
+//! them or moves them to a blob. Byte shapes: `docs/format/values.md`. Fetching and storing blobs is
+//! not done here.
 //!
 //! ```
 //! use larder_codec::value::{Decoder, Envelope, Object, Value};
@@ -28,10 +29,12 @@ mod bits;
 mod buffer;
 mod date;
 mod decode;
+mod encode;
 mod envelope;
 mod host;
 mod js_str;
 mod json;
+mod key_path;
 mod names;
 mod node;
 mod number;
@@ -41,11 +44,14 @@ mod tag;
 mod tree;
 #[cfg(test)]
 mod vectors;
+mod wrap;
+mod writer;
 
 pub use bigint::{BigInt, DECIMAL_LEN_BYTES_MAX};
 pub use buffer::{ArrayBuffer, BufferKind, View, ViewKind};
 pub use date::{IsoDate, time_clip};
 pub use decode::{DEPTH_MAX, Decoder};
+pub use encode::Encoder;
 pub use envelope::{Envelope, Payload};
 pub use host::{
     ColorSpace, CryptoKey, CryptoKeyAlgorithm, CryptoKeyType, CryptoKeyUsages, DomMatrix, DomPoint,
@@ -54,9 +60,11 @@ pub use host::{
 };
 pub use js_str::{JsStr, Units};
 pub use json::DEPTH_INLINE_MAX;
+pub use key_path::{Evaluated, Evaluator, KeyPath};
 pub use node::{
     Array, ErrorObject, ErrorType, Object, ObjectId, Property, PropertyName, Slot, Span, Value,
 };
 pub use number::JsNumber;
 pub use regexp::RegExpFlags;
 pub use tree::{Tree, Versions};
+pub use wrap::{COMPRESS_LEN_BYTES_MIN, INLINE_LEN_BYTES_MAX, WRAPPER_MIME_TYPE, Wrapped, wrap};

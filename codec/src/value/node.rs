@@ -13,9 +13,10 @@ use super::number::JsNumber;
 use super::regexp::RegExpFlags;
 
 /// A JavaScript value: a primitive, or a reference to an object of the same tree.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Value<'a> {
     /// `undefined`
+    #[default]
     Undefined,
     /// `null`
     Null,
@@ -206,6 +207,9 @@ pub struct Array {
     pub elements: Span,
     /// All other own properties: elements further on (indices first, ascending), then names.
     pub properties: Span,
+    /// Whether V8 wrote it element by element although it may have no holes: it does so with arrays
+    /// that once had some (`new Array(3).fill(0)`). JavaScript cannot tell.
+    pub sparse: bool,
 }
 
 /// The built-in error types that survive serialisation; all others become [`ErrorType::Error`].
@@ -239,6 +243,19 @@ impl ErrorType {
             b'T' => Self::TypeError,
             b'U' => Self::UriError,
             _ => return None,
+        })
+    }
+
+    /// The sub-tag that names the type; a plain `Error` has none.
+    pub(super) const fn tag(self) -> Option<u8> {
+        Some(match self {
+            Self::Error => return None,
+            Self::EvalError => b'E',
+            Self::RangeError => b'R',
+            Self::ReferenceError => b'F',
+            Self::SyntaxError => b'S',
+            Self::TypeError => b'T',
+            Self::UriError => b'U',
         })
     }
 

@@ -21,6 +21,20 @@ pub struct JsNumber(pub f64);
 /// Beyond this, not every whole number is one.
 const SAFE_INTEGER_END: f64 = 9_007_199_254_740_992.0;
 
+/// The number as a small integer of V8 (31 bits, as builds with compressed pointers have them), if
+/// it is one; -0 is none.
+#[inline]
+pub(super) fn as_smi(number: f64) -> Option<i32> {
+    const SMI_MAX: i32 = (1 << 30) - 1;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "compared with the original right after"
+    )]
+    let smi = number as i32;
+    (f64::from(smi).to_bits() == number.to_bits() && (!SMI_MAX..=SMI_MAX).contains(&smi))
+        .then_some(smi)
+}
+
 impl fmt::Display for JsNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.0;
@@ -156,6 +170,25 @@ mod tests {
             (f64::NEG_INFINITY, "-Infinity"),
         ] {
             assert_eq!(JsNumber(number).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn small_integers_are_those_of_31_bits() {
+        for (number, smi) in [
+            (0.0, Some(0)),
+            (-0.0, None),
+            (-1.0, Some(-1)),
+            (1_073_741_823.0, Some(1_073_741_823)),
+            (1_073_741_824.0, None),
+            (-1_073_741_824.0, Some(-1_073_741_824)),
+            (-1_073_741_825.0, None),
+            (4_294_967_296.0, None),
+            (0.5, None),
+            (f64::NAN, None),
+            (f64::INFINITY, None),
+        ] {
+            assert_eq!(as_smi(number), smi, "{number}");
         }
     }
 

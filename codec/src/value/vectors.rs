@@ -1,7 +1,7 @@
 //! The vectors of `docs/format/values.md`: each decodes to the JSON beside it, and no tag that the
 //! decoder knows is missing.
 
-use super::{Decoder, Envelope};
+use super::{Decoder, Encoder, Envelope};
 use crate::{ErrorKind, Result};
 
 const DOCUMENT: &str = include_str!("../../../docs/format/values.md");
@@ -51,6 +51,26 @@ fn every_vector_decodes_to_the_json_beside_it() {
         let head = if part == 1 { "" } else { TODAY };
         let told = json(&bytes(&format!("{head}{vector}")));
         assert_eq!(told.as_deref(), Ok(expected), "part {part}, {first}");
+    }
+}
+
+#[test]
+fn every_vector_is_the_same_value_after_encoding() {
+    for (part, first, vector, _) in rows() {
+        let head = if part == 1 { "" } else { TODAY };
+        let stored = bytes(&format!("{head}{vector}"));
+        let (mut buffer, mut buffer_again) = (Vec::new(), Vec::new());
+        let Ok(Envelope::Inline(payload)) = Envelope::peel(&stored, &mut buffer) else {
+            panic!("part {part}, {first}")
+        };
+        let tree = Decoder::new().decode(&payload).unwrap();
+        let mut out = Vec::new();
+        Encoder::new().encode(&tree, &mut out);
+        let Ok(Envelope::Inline(payload)) = Envelope::peel(&out, &mut buffer_again) else {
+            panic!("part {part}, {first}")
+        };
+        let again = Decoder::new().decode(&payload).unwrap();
+        assert!(again.is_same_value(&tree), "part {part}, {first}");
     }
 }
 

@@ -251,61 +251,70 @@ fn killed() -> Files {
     files
 }
 
-/// Keys and rows, one of each shape.
+/// Keys and rows, one of each shape; three keys of each shape to compare.
 fn keys(corpus: &Corpus) {
-    let mut shapes = BTreeSet::new();
-    let mut recent: Vec<Vec<u8>> = Vec::new();
-    for name in ["c156-lite", "c64-lite", "c156-killed-spill-small"] {
-        for row in history(&larder_fixtures::get(name).open().leveldb()) {
+    for fixture in ["c156-lite", "c64-lite", "c156-killed-spill-small"] {
+        let mut shapes = BTreeMap::<_, Vec<Vec<u8>>>::new();
+        for row in history(&larder_fixtures::get(fixture).open().leveldb()) {
             let value = row.value.unwrap_or_default();
             let Ok(key) = RowKey::decode_exact(&row.key) else {
                 continue;
             };
-            if row.key.len() > 120
-                || value.len() > 200
-                || !shapes.insert((shape(&row.key), name == "c64-lite"))
-            {
+            if row.key.len() > 120 || value.len() > 200 {
                 continue;
             }
-            let name = format!("{name}-{}", shapes.len());
-            let pair = [&[row.key.len() as u8], &*row.key, &value].concat();
-            corpus.add("codec_round_trip", &name, &pair);
-            if let RowKey::Record(record) = &key {
-                corpus.add(
-                    "codec_round_trip",
-                    &format!("{name}-key"),
-                    record.key.as_bytes(),
-                );
-                let mut memcmp = Vec::new();
-                sortable::encode(&record.key.to_key(), &mut memcmp);
-                corpus.add("codec_round_trip", &format!("{name}-sortable"), &memcmp);
-                corpus.add("codec_round_trip", &format!("{name}-value"), &value);
+            let number = shapes.len();
+            let alike = shapes.entry(shape(&row.key, &value)).or_default();
+            if alike.len() > 2 || alike.contains(&row.key) {
+                continue;
             }
-            recent.push(row.key);
-            if let [.., a, b, c] = &recent[..] {
-                let three = [&[a.len() as u8], &**a, &[b.len() as u8], b, c].concat();
-                corpus.add("comparator_laws", &name, &three);
-                let alike = [&[c.len() as u8], &**c, &[c.len() as u8], c, c].concat();
-                corpus.add("comparator_laws", &format!("{name}-alike"), &alike);
+            alike.push(row.key.clone());
+            let name = format!("{fixture}-{number}");
+            match &alike[..] {
+                [_] => {
+                    let pair = [&[row.key.len() as u8], &*row.key, &value].concat();
+                    corpus.add("codec_round_trip", &name, &pair);
+                    if let RowKey::Record(record) = &key {
+                        let mut memcmp = Vec::new();
+                        sortable::encode(&record.key.to_key(), &mut memcmp);
+                        corpus.add(
+                            "codec_round_trip",
+                            &format!("{name}-key"),
+                            record.key.as_bytes(),
+                        );
+                        corpus.add("codec_round_trip", &format!("{name}-sortable"), &memcmp);
+                        corpus.add("codec_round_trip", &format!("{name}-value"), &value);
+                    }
+                }
+                [a, b, c] => {
+                    let three = [&[a.len() as u8], &**a, &[b.len() as u8], b, c].concat();
+                    corpus.add(
+                        "comparator_laws",
+                        &format!("{fixture}-{}-{}", a.len(), hex(&a[..a.len().min(6)])),
+                        &three,
+                    );
+                }
+                _ => {}
             }
         }
     }
 }
 
-/// What kind of row it is, and of what kind the key in it: database ids and contents left out.
-fn shape(key: &[u8]) -> Option<(u32, Option<u8>)> {
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What kind of row it is, and of what kind the key in it, or the external object in its value.
+fn shape(key: &[u8], value: &[u8]) -> Option<(u32, Option<u8>, Option<u8>)> {
     let (prefix, rest) = KeyPrefix::decode(key).ok()?;
-    let of_record = u64::from(prefix.index).min(30) as u32;
-    let of_metadata = u32::from(prefix.database > 0);
     let is_metadata = prefix.database == 0 || prefix.object_store == 0;
-    Some((
-        if is_metadata {
-            100 + of_metadata
-        } else {
-            of_record
-        },
-        rest.first().copied(),
-    ))
+    let row = if is_metadata {
+        100 + u32::from(prefix.database > 0)
+    } else {
+        prefix.index.min(30)
+    };
+    let external = value.first().filter(|_| row == 3).copied();
+    Some((row, rest.first().copied(), external))
 }
 
 /// Values that browsers wrote, the newest and the oldest of each name.
@@ -353,26 +362,24 @@ fn engine(corpus: &Corpus) {
         0,
         &read("c156-killed-spill-small", "000003.log")[..3000],
     );
-    corpus.add_as(
-        "log",
-        "records",
-        1,
-        &[7, 3, 10, 0, 0, 130, 5, 0, 0, 1, 20, 0, 0, 4],
-    );
-    corpus.add_as(
-        "log",
-        "many-records",
-        1,
-        &[
-            0, 11, 0, 0, 1, 0, 255, 127, 9, 9, 0, 128, 77, 7, 0, 0, 2, 249, 127, 0,
-        ],
-    );
-    corpus.add_as(
-        "log",
-        "batches",
-        2,
-        b"\x01\x06\x02a\xffb\xf0a\x10\x01c\x50b\x00\x03a\xffa\xfea\x01d\x30\x01\x40\x00\x00\x08",
-    );
+    for at in [4, 30, 60] {
+        // Three records: of 10, 33280 and 5 bytes. No cut, one changed byte.
+        let records = [7, 3, 10, 0, 0, 130, 5, 0, 0, 1, at, 0, 0, 4];
+        corpus.add_as("log", &format!("records-{at}"), 1, &records);
+        // Five batches of three writes: a value, a deletion, a long value. One changed byte.
+        let batch = [2, 1, 200, 2, 10, 3, 255];
+        let batches = [&[1, 5][..], &batch.repeat(5), &[1, at, 30, 0, 64]].concat();
+        corpus.add_as("log", &format!("batches-{at}"), 2, &batches);
+        // Blocks of 33 bytes, not packed; twelve writes of two keys, values and deletions. One changed byte.
+        let writes = [&[2, b'a', b'b', 200][..], &[1, b'z', 10], &[1, b'z', 100]].concat();
+        let entries = [
+            &[8, 4, 1, 10, 3, 12][..],
+            &writes.repeat(4),
+            &[1, at, 0, 0, 64],
+        ]
+        .concat();
+        corpus.add_as("table", &format!("entries-{at}"), 2, &entries);
+    }
     for (fixture, name) in [
         ("c64-lite", "000009.ldb"),
         ("c156-lite", "000007.ldb"),
@@ -382,7 +389,6 @@ fn engine(corpus: &Corpus) {
         corpus.add_as("table", fixture, 0, &bytes);
         corpus.add_as("table", &format!("{fixture}-blocks"), 1, &blocks(&bytes));
     }
-    corpus.add_as("table", "entries", 2, b"\x08\x04\x00\x0a\x01\x14\x01a\xff\x02ab\xf0\x01a\x10\x03abc\x50\x00\x80\x02ab\x00\x01z\xff\x01\x40\x00\x00\x08");
     for fixture in ["c156", "c64-lite", "c156-lite"] {
         let bytes = read(fixture, "MANIFEST-000001");
         corpus.add_as("manifest", fixture, 0, &bytes);

@@ -268,11 +268,10 @@ impl<'a> Deeper<'a> {
     fn is_free(&mut self, key: &[u8]) -> bool {
         for (files, at) in self.levels.iter().zip(&mut self.at) {
             while let Some(file) = files.get(*at) {
-                if self.order.user().compare(key, user_key(largest(file))) != Order::Greater {
+                if self.order.compare_user(key, user_key(largest(file))) != Order::Greater {
                     if self
                         .order
-                        .user()
-                        .compare(key, user_key(compaction::smallest(file)))
+                        .compare_user(key, user_key(compaction::smallest(file)))
                         != Order::Less
                     {
                         return false;

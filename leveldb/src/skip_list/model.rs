@@ -43,7 +43,7 @@ fn insert(list: &SkipList, sequence: u64) {
     let mut batch = BatchWriter::new();
     batch.put(&key_of(sequence), &sequence.to_be_bytes());
     let bytes = batch.finish(sequence);
-    list.insert(BatchReader::new(bytes).unwrap(), bytes.len());
+    list.insert(BatchReader::new(bytes).unwrap());
 }
 
 /// All entries up to a sequence number, in the list's order.

@@ -1,5 +1,6 @@
 //! An array that grows and never moves: segments, each twice as long as the one before.
 
+use crate::sync::AtomicU64;
 use std::sync::OnceLock;
 
 /// Items of the first segment, as a power of two.
@@ -29,7 +30,26 @@ fn split(index: usize) -> (usize, usize) {
     ((lg - FIRST_LG) as usize, shifted - (1 << lg))
 }
 
-impl<T: Default> Segments<T> {
+/// Makes the items of a segment.
+pub(super) trait Item: Sized {
+    /// So many, all as new.
+    fn segment(len: usize) -> Box<[Self]>;
+}
+
+impl Item for AtomicU64 {
+    fn segment(len: usize) -> Box<[AtomicU64]> {
+        // Zeros from the allocator, used as they are: pages that no node has reached take no memory.
+        vec![0; len].into_iter().map(AtomicU64::new).collect()
+    }
+}
+
+impl<T> Item for OnceLock<T> {
+    fn segment(len: usize) -> Box<[OnceLock<T>]> {
+        (0..len).map(|_| OnceLock::new()).collect()
+    }
+}
+
+impl<T: Item> Segments<T> {
     /// Makes all items below `end`.
     pub(super) fn grow(&self, end: usize) {
         let (last, _) = split(end.saturating_sub(1));
@@ -37,11 +57,7 @@ impl<T: Default> Segments<T> {
             if segment.get().is_some() {
                 return;
             }
-            segment.get_or_init(|| {
-                (0..1usize << (FIRST_LG as usize + i))
-                    .map(|_| T::default())
-                    .collect()
-            });
+            segment.get_or_init(|| T::segment(1usize << (FIRST_LG as usize + i)));
         }
     }
 }
@@ -74,25 +90,25 @@ impl<T> Segments<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::Ordering;
 
     const COUNT: usize = if cfg!(miri) { 3100 } else { 10_000 };
 
     #[test]
     fn every_index_is_an_item_of_its_own() {
-        let items: Segments<AtomicU32> = Segments::default();
+        let items: Segments<AtomicU64> = Segments::default();
         for i in 0..COUNT {
             items.grow(i + 1);
-            items.get(i).unwrap().store(i as u32, Ordering::Relaxed);
+            items.get(i).unwrap().store(i as u64, Ordering::Relaxed);
         }
         for i in 0..COUNT {
-            assert_eq!(items.get(i).unwrap().load(Ordering::Relaxed), i as u32);
+            assert_eq!(items.get(i).unwrap().load(Ordering::Relaxed), i as u64);
         }
     }
 
     #[test]
     fn room_is_within_one_segment() {
-        let items: Segments<AtomicU32> = Segments::default();
+        let items: Segments<AtomicU64> = Segments::default();
         items.grow(COUNT);
         for from in 0..COUNT - 1000 {
             let at = items.room(from, 16);

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
 use std::{fmt, io};
 
 /// What fails.
@@ -234,5 +235,10 @@ impl WritableFile for Faulty<Box<dyn WritableFile>> {
     fn sync(&mut self) -> io::Result<()> {
         self.state.step("sync")?;
         self.inner.sync()
+    }
+
+    fn set_modified(&mut self, time: SystemTime) -> io::Result<()> {
+        self.state.step("set_modified")?;
+        self.inner.set_modified(time)
     }
 }

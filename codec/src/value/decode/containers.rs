@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
                 // Versions before 11 wrote holes as undefined.
                 tag::UNDEFINED if self.versions.v8 < HOLES_VERSION_MIN => None,
                 // Long arrays are mostly of numbers: no need to ask about containers.
-                tag::INT32 | tag::UINT32 | tag::DOUBLE => Some(Value::Number(self.number(tag)?)),
+                tag::INT32 | tag::UINT32 | tag::DOUBLE => Some(self.number_value(tag)?),
                 _ => match self.tagged(tag, at)? {
                     Read::Value(value) => Some(value),
                     open @ Read::Open(_) => return Ok(open),
@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
         self.store.objects[frame.object] = Object::Array(Array {
             length: frame.length,
             elements: self.take_slots(frame),
-            properties: Span::default(),
+            ..Array::default()
         });
         frame.kind = FrameKind::DenseProperties;
         self.properties(frame, None)

@@ -9,6 +9,7 @@ use super::super::date::time_clip;
 use super::super::host::HostObject;
 use super::super::js_str::JsStr;
 use super::super::node::{Array, Object, ObjectId, Span, Value};
+use super::super::number::as_smi;
 use super::super::reader::{error, invalid};
 use super::super::regexp::RegExpFlags;
 use super::super::tag::v8 as tag;
@@ -27,7 +28,7 @@ impl<'a> Run<'a> {
             tag::ONE_BYTE_STRING | tag::TWO_BYTE_STRING | tag::UTF8_STRING => {
                 Value::String(self.string(tag, at)?)
             }
-            tag::INT32 | tag::UINT32 | tag::DOUBLE => Value::Number(self.number(tag)?),
+            tag::INT32 | tag::UINT32 | tag::DOUBLE => self.number_value(tag)?,
             tag::NULL => Value::Null,
             tag::TRUE => Value::Bool(true),
             tag::FALSE => Value::Bool(false),
@@ -106,6 +107,7 @@ impl<'a> Run<'a> {
         let length = self.reader.varint_u32("array length")?;
         let object = Object::Array(Array {
             length,
+            sparse: tag == tag::BEGIN_SPARSE_ARRAY,
             ..Array::default()
         });
         if tag == tag::BEGIN_SPARSE_ARRAY {
@@ -156,15 +158,23 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// What follows the tag of a number that is a value. Small integers that stand there as doubles
+    /// are noted for the encoder.
+    #[inline]
+    pub(super) fn number_value(&mut self, tag: u8) -> Result<Value<'a>> {
+        let number = self.number(tag)?;
+        if tag == tag::DOUBLE && as_smi(number).is_some() {
+            self.store.doubles.push(self.numbers);
+        }
+        self.numbers += 1;
+        Ok(Value::Number(number))
+    }
+
     /// What follows the tag of a number.
     #[inline]
     pub(super) fn number(&mut self, tag: u8) -> Result<f64> {
         match tag {
-            tag::INT32 => {
-                let zigzag = self.reader.varint_u32("integer")?;
-                let magnitude = (zigzag >> 1).cast_signed();
-                Ok(f64::from(magnitude ^ -(zigzag & 1).cast_signed()))
-            }
+            tag::INT32 => Ok(f64::from(self.reader.zigzag("integer")?)),
             tag::UINT32 => Ok(f64::from(self.reader.varint_u32("integer")?)),
             _ => self.reader.f64("number"),
         }

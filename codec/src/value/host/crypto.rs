@@ -6,6 +6,7 @@
 //! for public and PKCS #8 for private ones; they are not looked into.
 
 use crate::value::reader::{Reader, error, invalid};
+use crate::value::writer::Writer;
 use crate::{ErrorKind, Result};
 
 /// A `CryptoKey`.
@@ -163,6 +164,21 @@ const fn algorithm(id: u32) -> Option<(Family, &'static str)> {
     })
 }
 
+/// The greatest number that [`algorithm`] knows.
+const ALGORITHM_MAX: u32 = 25;
+/// By number less one.
+const CURVES: [&str; 3] = ["P-256", "P-384", "P-521"];
+
+/// Family and number of an algorithm; a name that is none gets 0, which no decoder takes.
+fn algorithm_id(wanted: &str) -> (Option<Family>, u32) {
+    (1..=ALGORITHM_MAX)
+        .find_map(|id| match algorithm(id) {
+            Some((family, name)) if name == wanted => Some((Some(family), id)),
+            _ => None,
+        })
+        .unwrap_or((None, 0))
+}
+
 fn read_name(reader: &mut Reader<'_>, family: Family, what: &'static str) -> Result<&'static str> {
     let start = reader.offset();
     let id = reader.varint_u32(what)?;
@@ -184,11 +200,10 @@ fn read_key_type(reader: &mut Reader<'_>, may_be_secret: bool) -> Result<CryptoK
 
 fn read_curve(reader: &mut Reader<'_>) -> Result<&'static str> {
     let start = reader.offset();
-    match reader.varint_u32("named curve")? {
-        1 => Ok("P-256"),
-        2 => Ok("P-384"),
-        3 => Ok("P-521"),
-        other => invalid(u64::from(other), start, "named curve"),
+    let id = reader.varint_u32("named curve")?;
+    match CURVES.get((id as usize).wrapping_sub(1)) {
+        Some(name) => Ok(name),
+        None => invalid(u64::from(id), start, "named curve"),
     }
 }
 
@@ -224,6 +239,72 @@ impl<'a> CryptoKey<'a> {
                 usages,
                 key_data,
             }),
+        }
+    }
+}
+
+impl CryptoKey<'_> {
+    pub(super) fn write(&self, writer: &mut Writer<'_>) {
+        self.write_algorithm(writer);
+        let extractable = if self.extractable { EXTRACTABLE } else { 0 };
+        writer.varint(u32::from(self.usages.0) | extractable);
+        writer.len(self.key_data.len());
+        writer.bytes(self.key_data);
+    }
+
+    /// Sub-tag and parameters.
+    fn write_algorithm(&self, writer: &mut Writer<'_>) {
+        use CryptoKeyAlgorithm as Algorithm;
+        let key_type: u32 = match self.key_type {
+            CryptoKeyType::Public => 1,
+            CryptoKeyType::Private => 2,
+            CryptoKeyType::Secret => 3,
+        };
+        match self.algorithm {
+            Algorithm::Aes { name, length_bits } => {
+                writer.byte(1);
+                writer.varint(algorithm_id(name).1);
+                writer.varint(length_bits / 8);
+            }
+            Algorithm::Hmac { hash, length_bits } => {
+                writer.byte(2);
+                writer.varint(length_bits / 8);
+                writer.varint(algorithm_id(hash).1);
+            }
+            Algorithm::RsaHashed {
+                name,
+                modulus_length_bits,
+                public_exponent,
+                hash,
+            } => {
+                writer.byte(4);
+                writer.varint(algorithm_id(name).1);
+                writer.varint(key_type);
+                writer.varint(modulus_length_bits);
+                writer.len(public_exponent.len());
+                writer.bytes(public_exponent);
+                writer.varint(algorithm_id(hash).1);
+            }
+            Algorithm::Ec { name, named_curve } => {
+                let curve = CURVES.iter().position(|curve| *curve == named_curve);
+                writer.byte(5);
+                writer.varint(algorithm_id(name).1);
+                writer.varint(key_type);
+                writer.len(curve.map_or(0, |at| at + 1));
+            }
+            Algorithm::Named { name } => {
+                let (family, id) = algorithm_id(name);
+                writer.byte(match (family, name) {
+                    (Some(Family::Derivation), _) => 6,
+                    (_, "Ed25519") => 7,
+                    (_, "X25519") => 8,
+                    _ => 9,
+                });
+                writer.varint(id);
+                if family != Some(Family::Derivation) {
+                    writer.varint(key_type);
+                }
+            }
         }
     }
 }

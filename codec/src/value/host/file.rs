@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::value::js_str::JsStr;
 use crate::value::reader::{Reader, invalid};
+use crate::value::writer::Writer;
 
 /// A `File` as Blink wrote it before wire version 6, and as it still writes it for messages.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +68,24 @@ impl<'a> LegacyFile<'a> {
     }
 }
 
+impl LegacyFile<'_> {
+    /// Writes the fields of today: complete, in milliseconds, with visibility.
+    pub(super) fn write(&self, writer: &mut Writer<'_>) {
+        const USER_VISIBLE: u32 = 1;
+        writer.utf8(self.path);
+        writer.utf8(self.name.unwrap_or(JsStr::EMPTY));
+        writer.utf8(self.relative_path.unwrap_or(JsStr::EMPTY));
+        writer.utf8(self.uuid);
+        writer.utf8(self.mime_type);
+        writer.varint(u32::from(self.snapshot.is_some()));
+        if let Some((size, modified)) = self.snapshot {
+            writer.varint(size);
+            writer.f64(modified);
+        }
+        writer.varint(USER_VISIBLE);
+    }
+}
+
 /// A varint count, then that many entries. Nothing is reserved on the word of the count: each
 /// entry takes at least a byte, so the input bounds the list.
 pub(super) fn read_list<'a, T>(
@@ -108,5 +127,10 @@ impl<'a> FileSystemHandle<'a> {
             name: reader.utf8("handle name")?,
             token_index: reader.varint_u32("handle token index")?,
         })
+    }
+
+    pub(super) fn write(&self, writer: &mut Writer<'_>) {
+        writer.utf8(self.name);
+        writer.varint(self.token_index);
     }
 }

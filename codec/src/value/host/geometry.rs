@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::value::reader::Reader;
+use crate::value::writer::Writer;
 
 /// The numbers of a `DOMPoint`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,6 +18,10 @@ impl DomPoint {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self> {
         let [x, y, z, w] = doubles(reader, "DOMPoint")?;
         Ok(Self { x, y, z, w })
+    }
+
+    pub(super) fn write(&self, writer: &mut Writer<'_>) {
+        write_doubles(writer, &[self.x, self.y, self.z, self.w]);
     }
 }
 
@@ -39,6 +44,10 @@ impl DomRect {
             width,
             height,
         })
+    }
+
+    pub(super) fn write(&self, writer: &mut Writer<'_>) {
+        write_doubles(writer, &[self.x, self.y, self.width, self.height]);
     }
 
     /// `top`, `right`, `bottom`, `left`, as the getters compute them. A NaN wins.
@@ -101,6 +110,15 @@ impl DomMatrix {
         })
     }
 
+    /// Six numbers if it is two-dimensional, else sixteen.
+    pub(super) fn write(&self, writer: &mut Writer<'_>) {
+        if self.is_2d {
+            write_doubles(writer, &self.a_to_f());
+        } else {
+            write_doubles(writer, &self.members);
+        }
+    }
+
     /// `a` to `f`: the members that a two-dimensional matrix consists of.
     #[must_use]
     pub const fn a_to_f(&self) -> [f64; 6] {
@@ -113,6 +131,10 @@ impl DomMatrix {
     pub fn is_identity(&self) -> bool {
         (self.members.iter().enumerate()).all(|(at, &m)| m == if at % 5 == 0 { 1.0 } else { 0.0 })
     }
+}
+
+fn write_doubles(writer: &mut Writer<'_>, numbers: &[f64]) {
+    numbers.iter().for_each(|number| writer.f64(*number));
 }
 
 fn doubles<const N: usize>(reader: &mut Reader<'_>, what: &'static str) -> Result<[f64; N]> {

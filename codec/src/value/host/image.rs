@@ -6,6 +6,7 @@
 
 use crate::Result;
 use crate::value::reader::{Reader, invalid};
+use crate::value::writer::Writer;
 
 /// The version that brought settings.
 const SETTINGS_VERSION_MIN: u32 = 18;
@@ -41,6 +42,17 @@ impl ColorSpace {
             6 => Self::SrgbLinear,
             other => return invalid(u64::from(other), start, "colour space"),
         })
+    }
+
+    const fn id(self) -> u32 {
+        match self {
+            Self::Srgb => 1,
+            Self::Rec2020 => 2,
+            Self::DisplayP3 => 3,
+            Self::Rec2100Hlg => 4,
+            Self::Rec2100Pq => 5,
+            Self::SrgbLinear => 6,
+        }
     }
 
     /// JavaScript's name of the colour space.
@@ -137,6 +149,22 @@ impl Settings {
     }
 }
 
+/// Settings of one number each, and their end.
+fn write_settings(writer: &mut Writer<'_>, settings: &[(u32, u32)]) {
+    for (setting, value) in settings {
+        writer.varint(*setting);
+        writer.varint(*value);
+    }
+    writer.varint(0_u32);
+}
+
+fn write_pixels(writer: &mut Writer<'_>, (width, height): (u32, u32), pixels: &[u8]) {
+    writer.varint(width);
+    writer.varint(height);
+    writer.len(pixels.len());
+    writer.bytes(pixels);
+}
+
 /// The pixels, whose number must follow from size and format.
 fn read_pixels<'a>(
     reader: &mut Reader<'a>,
@@ -195,6 +223,16 @@ impl<'a> ImageData<'a> {
             format,
             pixels: read_pixels(reader, (width, height), format, "ImageData pixels")?,
         })
+    }
+
+    pub(super) fn write(&self, writer: &mut Writer<'_>) {
+        let format = match self.format {
+            PixelFormat::Rgba8 | PixelFormat::Bgra8 | PixelFormat::Rgbx8 => 0,
+            PixelFormat::RgbaF16 => 1,
+            PixelFormat::RgbaF32 => 2,
+        };
+        write_settings(writer, &[(1, self.color_space.id()), (3, format)]);
+        write_pixels(writer, (self.width, self.height), self.pixels);
     }
 
     /// The class of its `data`.
@@ -273,6 +311,32 @@ impl<'a> ImageBitmap<'a> {
             orientation,
             pixels: read_pixels(reader, size, format, "ImageBitmap pixels")?,
         })
+    }
+
+    pub(super) fn write(&self, writer: &mut Writer<'_>) {
+        let format = match self.format {
+            // There is none of 32-bit floats.
+            PixelFormat::RgbaF16 | PixelFormat::RgbaF32 => 1,
+            PixelFormat::Rgba8 => 2,
+            PixelFormat::Bgra8 => 3,
+            PixelFormat::Rgbx8 => 4,
+        };
+        if let Some(numbers) = self.parametric {
+            writer.varint(7_u32);
+            numbers.iter().for_each(|number| writer.f64(*number));
+        } else {
+            writer.varint(1_u32);
+            writer.varint(self.color_space.id());
+        }
+        let settings = [
+            (2, format),
+            (6, u32::from(self.opaque)),
+            (4, u32::from(self.origin_clean)),
+            (5, u32::from(self.premultiplied)),
+            (8, u32::from(self.orientation)),
+        ];
+        write_settings(writer, &settings);
+        write_pixels(writer, (self.stored_width, self.stored_height), self.pixels);
     }
 
     /// Width and height as JavaScript sees them.

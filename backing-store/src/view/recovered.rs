@@ -1,0 +1,277 @@
+//! A killed store's rows as recovery would leave them: one snapshot with an [`Overlay`] laid over it.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use larder_codec::compare::compare;
+use larder_leveldb::{Iter, Snapshot};
+
+use super::{SCOPES_END, SCOPES_PREFIX};
+use crate::error::{Error, Result};
+use crate::overlay::{Overlay, OverlayValue, Verdict};
+use crate::undo_log::undo_row_value;
+
+/// The rows. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Recovered {
+    snapshot: Snapshot,
+    overlay: Arc<Overlay>,
+}
+
+impl Recovered {
+    pub(super) fn new(snapshot: Snapshot, overlay: Overlay) -> Self {
+        Self {
+            snapshot,
+            overlay: Arc::new(overlay),
+        }
+    }
+
+    /// The value of `key`, into the caller's buffer; whether there is one.
+    pub(super) fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        if !self.overlay.is_empty() {
+            match self.overlay.verdict(key) {
+                Verdict::Snapshot => {}
+                Verdict::Absent => return Ok(false),
+                Verdict::Present(source) => {
+                    value.clear();
+                    load(&self.snapshot, source, value)?;
+                    return Ok(true);
+                }
+            }
+        }
+        self.snapshot
+            .get_into(key, value)
+            .map_err(|error| Error::from(error).with_key(key))
+    }
+
+    pub(super) fn iter(&self) -> RecoveredIter {
+        RecoveredIter {
+            base: self.snapshot.iter(),
+            rows: self.clone(),
+            at: At::Nothing,
+            forward: true,
+            overlay_at: 0,
+            overlay_value: Vec::new(),
+        }
+    }
+}
+
+fn load(snapshot: &Snapshot, source: &OverlayValue, value: &mut Vec<u8>) -> Result<()> {
+    match source {
+        OverlayValue::Inline(bytes) => value.extend_from_slice(bytes),
+        OverlayValue::InUndoRow(row_key) => undo_row_value(snapshot, row_key, value)?,
+    }
+    Ok(())
+}
+
+/// Which side the current row comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    Nothing,
+    Base,
+    Overlay,
+}
+
+/// A cursor over the view's rows, in both directions. It can turn round anywhere.
+///
+/// Invariant while it stands on a row, going forward: `base` is at the first visible row of the snapshot, and
+/// `overlay_at` at the first live entry, that lie at or behind the current key; the smaller is current. Backward the
+/// mirror image, with `overlay_at` one behind the entry.
+#[derive(Debug)]
+pub(super) struct RecoveredIter {
+    base: Iter,
+    rows: Recovered,
+    at: At,
+    forward: bool,
+    overlay_at: usize,
+    overlay_value: Vec<u8>,
+}
+
+impl RecoveredIter {
+    pub(super) fn valid(&self) -> bool {
+        self.at != At::Nothing
+    }
+
+    /// The current key; empty when not on a row.
+    pub(super) fn key(&self) -> &[u8] {
+        match self.at {
+            At::Base => self.base.key(),
+            At::Overlay => self.overlay_key().unwrap_or_default(),
+            At::Nothing => &[],
+        }
+    }
+
+    /// The current value; empty when not on a row.
+    pub(super) fn value(&self) -> Result<&[u8]> {
+        match self.at {
+            At::Base => Ok(self.base.value()?),
+            At::Overlay => Ok(&self.overlay_value),
+            At::Nothing => Ok(&[]),
+        }
+    }
+
+    /// To the first row at or behind `key`.
+    pub(super) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.forward = true;
+        self.base.seek(key)?;
+        self.overlay_at = match self.rows.overlay.position(key) {
+            Ok(at) | Err(at) => at,
+        };
+        self.settle()
+    }
+
+    /// To the last row at or before `key`.
+    pub(super) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+        self.forward = false;
+        self.base.seek_for_prev(key)?;
+        self.overlay_at = match self.rows.overlay.position(key) {
+            Ok(at) => at + 1,
+            Err(at) => at,
+        };
+        self.settle()
+    }
+
+    /// To the next row. Nothing happens when not on a row.
+    pub(super) fn next(&mut self) -> Result<()> {
+        self.step(true)
+    }
+
+    /// To the row before. Nothing happens when not on a row.
+    pub(super) fn prev(&mut self) -> Result<()> {
+        self.step(false)
+    }
+
+    fn step(&mut self, forward: bool) -> Result<()> {
+        if self.at == At::Nothing {
+            return Ok(());
+        }
+        if self.forward != forward {
+            // Bring the side that is not current to the other side of the current key.
+            let key = self.key().to_vec();
+            let at = self.at;
+            if forward {
+                self.seek(&key)?;
+            } else {
+                self.seek_for_prev(&key)?;
+            }
+            debug_assert_eq!(at, self.at, "a row belongs to one side");
+        }
+        match (self.at, forward) {
+            (At::Base, forward) => self.step_base(forward)?,
+            (_, true) => self.overlay_at += 1,
+            (_, false) => self.overlay_at = self.overlay_at.saturating_sub(1),
+        }
+        self.settle()
+    }
+
+    fn step_base(&mut self, forward: bool) -> Result<()> {
+        if forward {
+            self.base.next()?;
+        } else {
+            self.base.prev()?;
+        }
+        Ok(())
+    }
+
+    /// Moves both sides on to rows that show and makes the nearer one current.
+    fn settle(&mut self) -> Result<()> {
+        self.at = At::Nothing;
+        self.skip_hidden_base()?;
+        self.skip_deleted_overlay();
+        self.at = match (self.base.valid(), self.overlay_key()) {
+            (false, None) => At::Nothing,
+            (true, None) => At::Base,
+            (false, Some(_)) => At::Overlay,
+            (true, Some(overlay)) => {
+                let base_first = compare(self.base.key(), overlay) == Ordering::Less;
+                if base_first == self.forward {
+                    At::Base
+                } else {
+                    At::Overlay
+                }
+            }
+        };
+        if self.at == At::Overlay {
+            self.load_overlay_value()?;
+        }
+        Ok(())
+    }
+
+    fn skip_hidden_base(&mut self) -> Result<()> {
+        while self.base.valid() {
+            let key = self.base.key();
+            if key.starts_with(&SCOPES_PREFIX) {
+                let forward = self.forward;
+                if forward {
+                    self.base.seek(&SCOPES_END)?;
+                } else {
+                    self.base.seek_for_prev(&SCOPES_PREFIX)?;
+                }
+                // Keys of the area that are shorter than its rows: step over one by one.
+                if self.base.valid() && self.base.key().starts_with(&SCOPES_PREFIX) {
+                    self.step_base(forward)?;
+                }
+                continue;
+            }
+            let overlay = &self.rows.overlay;
+            if overlay.is_empty() {
+                return Ok(());
+            }
+            if let Some((begin, end)) = overlay.hidden_range(key) {
+                if self.forward {
+                    let end = end.to_vec();
+                    self.base.seek(&end)?;
+                } else {
+                    let begin = begin.to_vec();
+                    self.base.seek_for_prev(&begin)?;
+                    if self.base.valid() && compare(self.base.key(), &begin) == Ordering::Equal {
+                        self.base.prev()?;
+                    }
+                }
+            } else if overlay.position(key).is_ok() {
+                self.step_base(self.forward)?;
+            } else {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn skip_deleted_overlay(&mut self) {
+        let overlay = &self.rows.overlay;
+        if self.forward {
+            while matches!(overlay.entry(self.overlay_at), Some((_, None))) {
+                self.overlay_at += 1;
+            }
+        } else {
+            while self.overlay_at > 0
+                && matches!(overlay.entry(self.overlay_at - 1), Some((_, None)))
+            {
+                self.overlay_at -= 1;
+            }
+        }
+    }
+
+    fn overlay_index(&self) -> Option<usize> {
+        if self.forward {
+            Some(self.overlay_at).filter(|at| *at < self.rows.overlay.len())
+        } else {
+            self.overlay_at.checked_sub(1)
+        }
+    }
+
+    fn overlay_key(&self) -> Option<&[u8]> {
+        Some(self.rows.overlay.entry(self.overlay_index()?)?.0)
+    }
+
+    fn load_overlay_value(&mut self) -> Result<()> {
+        self.overlay_value.clear();
+        let Some(at) = self.overlay_index() else {
+            return Ok(());
+        };
+        if let Some((_, Some(source))) = self.rows.overlay.entry(at) {
+            load(&self.rows.snapshot, source, &mut self.overlay_value)?;
+        }
+        Ok(())
+    }
+}

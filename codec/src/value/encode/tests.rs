@@ -1,0 +1,189 @@
+//! Bytes that Chromium wrote come out again; trees of every age and shape come out as the same
+//! value.
+
+use crate::value::{Decoder, Encoder, Envelope, JsStr, Tree, Value};
+
+fn with_tree<R>(bytes: &[u8], f: impl FnOnce(&mut Tree<'_>) -> R) -> R {
+    let mut buffer = Vec::new();
+    match Envelope::peel(bytes, &mut buffer).unwrap() {
+        Envelope::Inline(payload) => f(&mut Decoder::new().decode(&payload).unwrap()),
+        Envelope::InBlob { .. } => panic!("in a blob"),
+    }
+}
+
+fn encoded(tree: &Tree<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    Encoder::new().encode(tree, &mut out);
+    out
+}
+
+fn json(bytes: &[u8]) -> String {
+    with_tree(bytes, |tree| serde_json::to_string(tree).unwrap())
+}
+
+/// Producer, name and bytes of the values that Chromiums wrote.
+fn chromium_values() -> impl Iterator<Item = (&'static str, &'static str, Vec<u8>)> {
+    include_str!("../../../tests/data/chromium-values.tsv")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| {
+            let fields: Vec<_> = line.split('\t').collect();
+            let (digits, _) = fields[2].as_bytes().as_chunks::<2>();
+            let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16);
+            let bytes = digits.iter().map(|pair| byte(pair).unwrap()).collect();
+            (fields[0], fields[1], bytes)
+        })
+}
+
+#[test]
+fn values_of_blink_21_come_out_byte_for_byte() {
+    let mut count = 0;
+    for (producer, name, mut bytes) in chromium_values() {
+        if bytes.starts_with(b"\xff\x15") {
+            let again = with_tree(&bytes, |tree| encoded(tree));
+            // Version 16 differs in lengths above 32 bits only.
+            bytes[16] = 15;
+            assert_eq!(again, bytes, "{producer} {name}");
+            count += 1;
+        }
+    }
+    assert!(count > 130, "{count} values");
+}
+
+#[test]
+fn older_values_come_out_as_the_same_value_of_today() {
+    let mut count = 0;
+    for (producer, name, bytes) in chromium_values() {
+        let again = with_tree(&bytes, |tree| encoded(tree));
+        assert!(again.starts_with(b"\xff\x15\xfe"), "{producer} {name}");
+        assert_eq!(json(&again), json(&bytes), "{producer} {name}");
+        let same = with_tree(&again, |ours| with_tree(&bytes, |t| ours.is_same_value(t)));
+        assert!(same, "{producer} {name}");
+        let twice = with_tree(&again, |tree| encoded(tree));
+        assert_eq!(twice, again, "{producer} {name}");
+        count += 1;
+    }
+    assert!(count > 250, "{count} values");
+}
+
+/// The bytes behind the headers of what becomes of these.
+fn again(wire: &[u8]) -> Vec<u8> {
+    let bytes = [&b"\xff\x14\xff\x0d"[..], wire].concat();
+    with_tree(&bytes, |tree| encoded(tree)).split_off(17)
+}
+
+#[test]
+fn objects_are_numbered_in_the_order_of_first_appearance() {
+    // `b` holds object 1, `0` object 2; index names come first now.
+    let wire = b"o\"\x01bo{\0I\x00o{\0\"\x01c^\x01{\x03";
+    assert_eq!(again(wire), b"oI\x00o{\0\"\x01bo{\0\"\x01c^\x02{\x03");
+}
+
+#[test]
+fn a_view_seen_first_and_one_of_a_buffer_seen_before_keep_their_numbers() {
+    // Buffer 1, view 2, reference to the buffer with view 3, references to view 2 and the buffer.
+    let wire = b"A\x04B\x02abVB\0\x02^\x01VB\x01\x01^\x02^\x01$\0\x04";
+    let expected = b"A\x04B\x02abVB\0\x02\0^\x01VB\x01\x01\0^\x02^\x01$\0\x04";
+    assert_eq!(again(wire), expected);
+}
+
+#[test]
+fn arrays_with_holes_are_sparse_and_others_are_what_they_were() {
+    // Written densely with a hole, which V8 does only if an array changes under its hands.
+    assert_eq!(again(b"A\x03-T-$\0\x03"), b"a\x03I\x02T@\x01\x03");
+    assert_eq!(
+        again(b"a\x02I\x00TI\x02F@\x02\x02"),
+        b"a\x02I\x00TI\x02F@\x02\x02"
+    );
+    assert_eq!(
+        again(b"A\x01T\"\x01xF$\x01\x01"),
+        b"A\x01T\"\x01xF$\x01\x01"
+    );
+    // A property that fills the hole makes it whole.
+    assert_eq!(again(b"A\x01-I\x00T$\x01\x01"), b"A\x01T$\0\x01");
+}
+
+#[test]
+fn numbers_keep_their_form_until_the_tree_is_changed() {
+    let wire = b"o\"\x01aN\0\0\0\0\0\0\xf0?\"\x01bI\x02\"\x01cN\0\0\0\0\0\0\xf0?{\x03";
+    assert_eq!(again(wire), wire);
+    let bytes = [&b"\xff\x14\xff\x0d"[..], wire].concat();
+    let changed = with_tree(&bytes, |tree| {
+        assert!(tree.inject(&[JsStr::from("z")], Value::Null));
+        encoded(tree)
+    });
+    let expected = b"o\"\x01aI\x02\"\x01bI\x02\"\x01cI\x02\"\x01z0{\x04";
+    assert_eq!(changed[17..], expected[..]);
+}
+
+#[test]
+fn a_new_array_with_a_fraction_is_of_doubles_throughout() {
+    let element = |number: f64| [&b"N"[..], &number.to_le_bytes()].concat();
+    let told = |numbers: &[f64]| {
+        let numbers: Vec<_> = numbers.iter().copied().map(Value::Number).collect();
+        with_tree(b"\xff\x14\xff\x0do{\0", |tree| {
+            let array = tree.push_array(&numbers);
+            assert!(tree.inject(&[JsStr::from("k")], array));
+            encoded(tree)
+        })
+        .split_off(17)
+    };
+    let doubles = [
+        &b"o\"\x01kA\x02"[..],
+        &element(1.0),
+        &element(1.5),
+        b"$\0\x02{\x01",
+    ]
+    .concat();
+    assert_eq!(told(&[1.0, 1.5]), doubles);
+    assert_eq!(told(&[1.0, 2.0]), b"o\"\x01kA\x02I\x02I\x04$\0\x02{\x01");
+    assert_eq!(told(&[]), b"o\"\x01kA\0$\0\0{\x01");
+}
+
+#[test]
+fn nesting_costs_no_native_stack() {
+    let depth = crate::value::DEPTH_MAX;
+    let mut bytes = b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0f".to_vec();
+    bytes.extend(b"A\x01".repeat(depth - 1));
+    bytes.extend(b"A\0$\0\0");
+    bytes.extend(b"$\0\x01".repeat(depth - 1));
+    let worker = std::thread::Builder::new().stack_size(64 * 1024);
+    let again = worker.spawn(move || (with_tree(&bytes, |tree| encoded(tree)), bytes));
+    let (again, bytes) = again.unwrap().join().unwrap();
+    assert!(again == bytes);
+}
+
+#[test]
+fn an_error_is_written_as_chromium_131_and_later_write_it() {
+    // Chromium 119 wrote the cause in front of the stack.
+    let old = b"rTm\"\x01mcA\0$\0\0s\"\x01s.";
+    assert_eq!(again(old), b"rTm\"\x01ms\"\x01scA\0$\0\0.");
+    assert_eq!(again(b"r."), b"r.");
+}
+
+#[test]
+fn the_same_value_is_told_from_others_whatever_its_bytes() {
+    let compare = |a: &[u8], b: &[u8]| {
+        let [a, b] = [a, b].map(|wire| [&b"\xff\x14\xff\x0d"[..], wire].concat());
+        with_tree(&a, |a| with_tree(&b, |b| a.is_same_value(b)))
+    };
+    for (a, b) in [
+        (&b"N\0\0\0\0\0\0\xf0?"[..], &b"I\x02"[..]),
+        (b"c\x02a\0", b"\"\x01a"),
+        (b"S\x02\xc3\xa9", b"\"\x01\xe9"),
+        (b"A\x01T$\0\x01", b"a\x01I\0T@\x01\x01"),
+        (b"o\"\x01bTI\0F{\x02", b"oI\0F\"\x01bT{\x02"),
+        (b"A\x02o{\0^\x01$\0\x02", b"a\x02I\0o{\0I\x02^\x01@\x02\x02"),
+    ] {
+        assert!(compare(a, b), "{a:?} {b:?}");
+    }
+    for (a, b) in [
+        (&b"N\0\0\0\0\0\0\0\x80"[..], &b"I\0"[..]),
+        (b"A\x02o{\0^\x01$\0\x02", b"A\x02o{\0o{\0$\0\x02"),
+        (b"o\"\x01aT\"\x01bT{\x02", b"o\"\x01bT\"\x01aT{\x02"),
+        (b"a\x01@\0\x01", b"A\x01_$\0\x01"),
+        (b"s\"\x01a", b"\"\x01a"),
+    ] {
+        assert!(!compare(a, b), "{a:?} {b:?}");
+    }
+}
