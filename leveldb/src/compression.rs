@@ -174,6 +174,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "much work for an interpreter")]
     fn the_most_that_snappy_packs_is_within_the_bound() {
         let (mut packed, mut out) = (Vec::new(), Vec::new());
         let block = vec![7; 1 << 20];
@@ -217,6 +218,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "much work for an interpreter")]
     fn a_zstd_bomb_is_refused() {
         // A frame without a content size, a window of 2 MiB, then RLE blocks of 128 KiB: 4 bytes each.
         let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58];

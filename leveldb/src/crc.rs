@@ -231,6 +231,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "much work for an interpreter")]
     fn checksummed_bytes_are_found_wherever_they_lie() {
         let mut bytes: Vec<u8> = (0..3000u32).map(|i| ((i * i) >> 3) as u8).collect();
         for (start, len) in [(700, 1), (1000, 300), (1400, 1500)] {

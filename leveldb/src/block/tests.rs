@@ -104,6 +104,7 @@ quickcheck! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "much work for an interpreter")]
 fn going_back_through_a_block_without_restart_points_keeps_little() {
     let rows: Rows = (0..400u32)
         .map(|i| {

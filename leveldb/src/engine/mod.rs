@@ -149,3 +149,5 @@ impl Engine {
 
 #[cfg(test)]
 mod model;
+#[cfg(all(test, not(shuttle)))]
+mod tests;

@@ -28,7 +28,7 @@ fn explore(body: impl Fn()) {
 const ENTRIES: u64 = if cfg!(shuttle) {
     8
 } else if cfg!(miri) {
-    25
+    10
 } else {
     1000
 };

@@ -9,6 +9,11 @@ fn list() -> SkipList {
     SkipList::new(InternalOrder::new(Arc::new(BytewiseComparator)), 7)
 }
 
+/// The interpreter of miri is some hundred times slower.
+const fn size(natively: u32, miri: u32) -> u32 {
+    if cfg!(miri) { miri } else { natively }
+}
+
 type Operations = Vec<(Vec<u8>, Option<Vec<u8>>)>;
 
 fn insert(list: &SkipList, sequence: u64, operations: &[(Vec<u8>, Option<Vec<u8>>)]) {
@@ -94,11 +99,13 @@ quickcheck! {
 #[test]
 fn a_batch_of_many_chunks_is_kept_whole() {
     let list = Arc::new(list());
-    let batch: Vec<_> = (0..5000u32)
+    let count = size(5000, 40);
+    let len = size(700, 70_000) as usize;
+    let batch: Vec<_> = (0..count)
         .map(|i| {
             (
                 i.wrapping_mul(0x9e37_79b9).to_be_bytes().to_vec(),
-                Some(vec![i as u8; 700]),
+                Some(vec![i as u8; len]),
             )
         })
         .collect();
@@ -112,7 +119,7 @@ fn a_batch_of_many_chunks_is_kept_whole() {
     }
     agrees(&list, &model, &[]);
     assert!(
-        list.len_bytes() > 5000 * 700 && list.len_bytes() < 5000 * 800,
+        list.len_bytes() > 3_500_000 * size(5, 4) as usize / 5 && list.len_bytes() < 4_000_000,
         "{}",
         list.len_bytes()
     );
@@ -121,6 +128,7 @@ fn a_batch_of_many_chunks_is_kept_whole() {
 #[test]
 fn readers_see_an_ascending_list_and_every_finished_batch_while_it_is_written() {
     let list = Arc::new(list());
+    let count_max = size(20_000, 60);
     let done = std::sync::atomic::AtomicU64::new(0);
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -138,13 +146,13 @@ fn readers_see_an_ascending_list_and_every_finished_batch_while_it_is_written() 
                         cursor.next();
                     }
                     assert!(count >= before, "{count} of {before}");
-                    if before == 20_000 {
+                    if before == u64::from(count_max) {
                         break;
                     }
                 }
             });
         }
-        for i in 0..20_000u32 {
+        for i in 0..count_max {
             let key = i.wrapping_mul(0x9e37_79b9).to_be_bytes().to_vec();
             let value = key[..2].to_vec();
             insert(&list, u64::from(i) + 1, &[(key, Some(value))]);
@@ -188,7 +196,7 @@ fn a_seek_does_not_stop_at_what_is_put_in_before_its_target_meanwhile() {
     insert(&list, 1, &[(b"k".to_vec(), Some(b"old".to_vec()))]);
     let mut target = Vec::new();
     internal_key::encode_tagged(&mut target, b"k", internal_key::seek_tag(1));
-    for sequence in 2..100 {
+    for sequence in 2..u64::from(size(100, 8)) {
         meddler.newer.store(sequence, Memory::Relaxed);
         let mut cursor = SkipCursor::new(list.clone());
         cursor.seek(&target);

@@ -134,7 +134,7 @@ enum Ran {
 
 /// Opens the store, writes and closes it, more than once.
 fn run(fs: &Arc<FaultFileSystem>, acknowledged: &Acknowledged, batches: u32) -> Ran {
-    for upto in (batches % 70..batches).step_by(70).chain([batches]) {
+    for upto in (batches % 71..batches).step_by(71).chain([batches]) {
         let Ok(db) = Db::open(fs.clone(), Path::new("db"), options()) else {
             return Ran::Without;
         };

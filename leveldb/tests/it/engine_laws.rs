@@ -400,6 +400,30 @@ fn an_empty_strict_batch_makes_what_was_written_before_durable() {
 }
 
 #[test]
+fn closing_makes_what_was_written_durable() {
+    let fs = Arc::new(MemoryFileSystem::new());
+    let db = open(&fs, small());
+    fill(&db, 0..10, 1);
+    db.close().unwrap();
+    let after = Arc::new(fs.crash_image(larder_leveldb::storage::CrashImage::LoseUnsynced));
+    assert_eq!(count(&open(&after, small())), 10);
+}
+
+#[test]
+fn writers_help_when_compactions_are_behind_so_that_level_0_stays_small() {
+    let fs = Arc::new(MemoryFileSystem::new());
+    let db = open(&fs, small());
+    let mut most = 0;
+    for value in 0..100 {
+        fill(&db, 0..150, value);
+        most = most.max(db.statistics().levels[0].tables);
+    }
+    // Without their help it would be twelve, where they stop.
+    assert!((5..=8).contains(&most), "{most} tables of level 0");
+    assert!(db.statistics().slow_downs > 0 && db.statistics().stops > 0);
+}
+
+#[test]
 fn approximate_sizes_add_up_and_follow_the_rows() {
     let fs = Arc::new(MemoryFileSystem::new());
     let table = TableOptions {

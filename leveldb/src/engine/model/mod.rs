@@ -8,7 +8,7 @@ mod kept_logs;
 
 use crate::iter::Iter;
 use crate::snapshot::Snapshot;
-use crate::storage::{Fault, FaultFileSystem, MemoryFileSystem};
+use crate::storage::{CrashImage, Fault, FaultFileSystem, MemoryFileSystem};
 use crate::sync::thread;
 use crate::write_batch::{BatchWriter, Operation};
 use crate::{Db, Durability, Options};
@@ -328,7 +328,8 @@ fn every_snapshot_shows_what_the_logs_say_was_written_up_to_it() {
 }
 
 /// What each of some writers, one batch each, was told.
-fn write_until_a_fault(fs: &Arc<FaultFileSystem>, operation: u64) -> Vec<bool> {
+fn write_until_a_fault(memory: &MemoryFileSystem, operation: u64) -> Vec<bool> {
+    let fs = Arc::new(FaultFileSystem::new(Arc::new(memory.clone())));
     let opened = Db::open(fs.clone(), Path::new("db"), options());
     let db = opened.unwrap();
     fs.fail_at(Fault {
@@ -344,10 +345,16 @@ fn write_until_a_fault(fs: &Arc<FaultFileSystem>, operation: u64) -> Vec<bool> {
             let count = told.lock().unwrap().len();
             scope.spawn(move || {
                 for n in (writer..count).step_by(writers) {
-                    let durability = [Durability::Relaxed, Durability::Strict][n / writers % 2];
-                    let key = format!("{n:06}{}", "k".repeat(50));
-                    let written = db.put(key.as_bytes(), b"v", durability);
+                    let durability =
+                        [Durability::Relaxed, Durability::Strict][(n / writers + n) % 2];
+                    let written = db.put(&key_of(n), b"v", durability);
                     told.lock().unwrap()[n] = written.is_ok();
+                    if written.is_ok()
+                        && durability == Durability::Strict
+                        && n as u32 % size(31, 3) == 1
+                    {
+                        survives_a_power_cut(memory, n);
+                    }
                 }
             });
         }
@@ -363,17 +370,25 @@ fn write_until_a_fault(fs: &Arc<FaultFileSystem>, operation: u64) -> Vec<bool> {
     told
 }
 
+fn key_of(n: usize) -> Vec<u8> {
+    format!("{n:06}{}", "k".repeat(50)).into_bytes()
+}
+
+fn survives_a_power_cut(memory: &MemoryFileSystem, n: usize) {
+    let after = Arc::new(memory.crash_image(CrashImage::LoseUnsynced));
+    let db = Db::open_read_only(after, Path::new("db"), options()).unwrap();
+    assert!(db.get(&key_of(n)).unwrap().is_some(), "{n} is lost");
+}
+
 #[test]
 fn writers_that_share_a_group_are_all_told_the_truth_when_it_fails() {
     explore(size(0, 150) as usize, |seed| {
         for operation in (0..size(120, 12)).map(|n| u64::from(n) + seed) {
-            let memory = Arc::new(MemoryFileSystem::new());
-            let fs = Arc::new(FaultFileSystem::new(memory.clone()));
-            let told = write_until_a_fault(&fs, operation);
-            let db = Db::open(memory, Path::new("db"), options()).unwrap();
+            let memory = MemoryFileSystem::new();
+            let told = write_until_a_fault(&memory, operation);
+            let db = Db::open(Arc::new(memory), Path::new("db"), options()).unwrap();
             for (n, is_acknowledged) in told.iter().enumerate() {
-                let key = format!("{n:06}{}", "k".repeat(50));
-                let is_there = db.get(key.as_bytes()).unwrap().is_some();
+                let is_there = db.get(&key_of(n)).unwrap().is_some();
                 assert!(is_there || !is_acknowledged, "{n}, fault at {operation}");
             }
         }
