@@ -4,7 +4,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "tests stop on trouble and tell the process's own numbers"
+    reason = "tests stop on trouble and say what they measured"
 )]
 
 use std::sync::Arc;
@@ -67,6 +67,7 @@ fn fill(transaction: &mut WriteTransaction, store: ObjectStoreId, count: u32, se
             value: &value,
             mode: PutMode::Put,
             index_keys: &[],
+            external_objects: &[],
         };
         transaction.put(store, &put).unwrap();
     }
@@ -74,7 +75,7 @@ fn fill(transaction: &mut WriteTransaction, store: ObjectStoreId, count: u32, se
 
 fn value_of(store: &BackingStore, scope: &Scope, id: ObjectStoreId, n: u32) -> Option<Vec<u8>> {
     let mut record = Record::new();
-    let read = store.read(scope).unwrap();
+    let read = store.read();
     let key = key(n);
     let key = RawKey::decode_exact(&key).unwrap();
     let database_id: DatabaseId = scope.database_id();
