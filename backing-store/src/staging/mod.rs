@@ -15,6 +15,9 @@ use index::{Entry, Index, Slot};
 /// Longest key and value together, in bytes: places in the batch are numbers of 32 bits.
 pub(crate) const ROW_LEN_MAX: usize = 1 << 30;
 
+/// No more than this is staged before a row is added, whatever a caller allows: with the row it fits the engine's batch.
+pub(crate) const STAGED_LEN_MAX: usize = 1 << 30;
+
 /// The last word on a key: its value, or `None` for deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StagedRow<'a> {
