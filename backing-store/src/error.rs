@@ -19,6 +19,13 @@ pub enum ErrorKind {
     Unsupported,
     /// There is no store here.
     NotAStore,
+    /// What was asked for would break a rule of the database: a key that is there already, a unique index, a key generator
+    /// that is used up. Nothing was written; the transaction goes on.
+    Constraint,
+    /// Someone else holds it: the store another program, or the object store another transaction.
+    Conflict,
+    /// It takes no writes any more: an earlier one failed. Opening the store again shows what is there.
+    Closed,
 }
 
 /// An error with its context.
@@ -65,6 +72,12 @@ impl Error {
         self
     }
 
+    /// Says first what was being done.
+    pub(crate) fn in_context(mut self, context: &str) -> Self {
+        self.what = format!("{context}: {}", self.what);
+        self
+    }
+
     /// The kind, for callers that decide by it.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
@@ -87,6 +100,8 @@ impl From<larder_leveldb::Error> for Error {
             Engine::Usage => ErrorKind::Usage,
             Engine::Unsupported => ErrorKind::Unsupported,
             Engine::NotAStore => ErrorKind::NotAStore,
+            Engine::Conflict => ErrorKind::Conflict,
+            Engine::Closed => ErrorKind::Closed,
             _ => ErrorKind::Io,
         };
         Self {

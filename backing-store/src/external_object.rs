@@ -11,10 +11,10 @@ use larder_codec::{DatabaseId, ObjectStoreId, RawKey};
 use larder_leveldb::storage::RandomFile;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::Store;
+use crate::reads::Reads;
 
 /// Microseconds from 1601, where Chromium's clock begins, to 1970.
-const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
+pub(crate) const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
 
 /// In stores up to this schema, file entries have neither size nor time of last modification: those are the blob
 /// file's.
@@ -23,7 +23,7 @@ const SCHEMA_WITHOUT_FILE_INFO: i64 = 3;
 /// The newest version of Blink's wire format in such stores.
 const BLINK_WITHOUT_FILE_INFO: u32 = 19;
 
-impl Store {
+impl Reads {
     /// The external objects of a record, in the order in which its value refers to them; none if there is no row.
     ///
     /// In a store of schema 3, size and time of files are read from the disk as a migration would do; a file that is
@@ -173,7 +173,7 @@ impl Store {
 }
 
 /// A time as Chromium counts it. Times before 1970 are rounded down, as it does.
-fn micros_since_1601(time: SystemTime) -> i64 {
+pub(crate) fn micros_since_1601(time: SystemTime) -> i64 {
     let whole = |since: Duration| i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
     let since_1970 = match time.duration_since(UNIX_EPOCH) {
         Ok(after) => whole(after),

@@ -2,24 +2,42 @@
 //! LevelDB.
 //!
 //! [`Store`] opens one origin's store for reading. It writes nothing and takes no lock; transactions that a crash left
-//! unfinished are undone, and committed ones finished, in memory. The rows are described in `docs/FORMAT.md`.
+//! unfinished are undone, and committed ones finished, in memory. [`BackingStore`] opens it for writing. The rows are
+//! described in `docs/FORMAT.md`.
 
+mod backing_store;
+pub mod blob;
 mod comparator;
 pub mod cursor;
 pub mod error;
 mod external_object;
+mod key_range;
 pub mod layout;
 pub mod metadata;
+mod operation;
 mod overlay;
-mod recovery;
+mod reads;
+mod record;
+mod staging;
 mod store;
+mod transaction;
+mod undo_log;
 mod view;
 
+pub use backing_store::{
+    Background, BackingStore, Clock, DATA_VERSION, Maintenance, MaintenanceSchedule, WriteOptions,
+};
 pub use comparator::IdbComparator;
-pub use cursor::{Direction, IndexCursor, RecordCursor};
+pub use cursor::{Direction, IndexCursor, Movement, Page, PageEntry, PageLimits, RecordCursor};
 pub use error::{Error, ErrorKind, Result};
 pub use external_object::{BlobReader, last_modified_ms};
+pub use key_range::KeyRange;
+pub use larder_leveldb::Durability;
 pub use layout::StorePaths;
 pub use metadata::{DatabaseMetadata, IndexMetadata, ObjectStoreMetadata};
-pub use recovery::Recovery;
-pub use store::{KEY_GENERATOR_MAX, OpenOptions, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN, Store};
+pub use operation::{IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode};
+pub use reads::{KEY_GENERATOR_MAX, Reads};
+pub use record::Record;
+pub use store::{OpenOptions, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN, Store};
+pub use transaction::{ReadTransaction, Scope, WriteTransaction};
+pub use undo_log::Recovery;

@@ -1,33 +1,25 @@
 //! One origin's store, opened for reading.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
+use larder_codec::DataVersion;
 use larder_codec::primitive::int;
-use larder_codec::row_key::{
-    GlobalKey, ObjectStoreField, ObjectStoreMetadataKey, RecordKey, RecordTable, RowKey,
-};
-use larder_codec::versioned::{self, DataRow};
-use larder_codec::{
-    DataVersion, DatabaseId, IdbKey, IndexId, KeyPrefix, ObjectStoreId, RawKey, RecordVersion,
-};
+use larder_codec::row_key::GlobalKey;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{Db, OnDamage, Options, Snapshot};
 
 use crate::comparator::IdbComparator;
-use crate::cursor::{Direction, IndexCursor, RecordCursor};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
-use crate::metadata::{DatabaseMetadata, read_databases};
-use crate::recovery::{Recovery, recover};
+use crate::reads::{Reads, Surroundings};
+use crate::undo_log::{Recovery, recover};
 use crate::view::View;
 
 /// The newest schema that Chromium writes, and the oldest that it still opens.
 pub const SCHEMA_VERSION_MAX: i64 = 5;
 /// See [`SCHEMA_VERSION_MAX`].
 pub const SCHEMA_VERSION_MIN: i64 = 3;
-
-/// A key generator that has reached this is used up (2^53).
-pub const KEY_GENERATOR_MAX: i64 = 1 << 53;
 
 /// How to open.
 #[derive(Debug, Clone, Copy)]
@@ -73,14 +65,10 @@ impl Default for OpenOptions {
 /// ```
 #[derive(Debug)]
 pub struct Store {
-    fs: Arc<dyn FileSystem>,
-    paths: StorePaths,
     db: Db,
-    view: View,
+    snapshot: Snapshot,
+    reads: Reads,
     recovery: Recovery,
-    schema_version: Option<i64>,
-    data_version: Option<DataVersion>,
-    lost_writes: bool,
 }
 
 impl Store {
@@ -99,71 +87,21 @@ impl Store {
         engine.block_cache_bytes = options.block_cache_bytes;
         let db = Db::open_read_only(Arc::clone(&fs), &paths.leveldb, engine)?;
         let snapshot = db.snapshot();
-        let (overlay, recovery) = recover(&snapshot)?;
-        let lost_writes = !db.damage().is_empty();
-        let view = View::new(snapshot, overlay);
-        let mut store = Self {
+        let (overlay, mut recovery) = recover(&snapshot)?;
+        let view = View::recovered(snapshot.clone(), overlay);
+        let surroundings = Surroundings {
+            schema_version: read_schema_version(&view, &mut recovery.problems)?,
+            data_version: read_data_version(&view, &mut recovery.problems)?,
+            lost_writes: !db.damage().is_empty(),
             fs,
             paths,
-            db,
-            view,
-            recovery,
-            schema_version: None,
-            data_version: None,
-            lost_writes,
         };
-        store.read_versions()?;
-        Ok(store)
-    }
-
-    fn read_versions(&mut self) -> Result<()> {
-        if let Some((key, value)) = self.global_row(&GlobalKey::SchemaVersion)? {
-            match int::decode_exact(&value) {
-                Ok(version) => {
-                    self.schema_version = Some(version);
-                    if !(SCHEMA_VERSION_MIN..=SCHEMA_VERSION_MAX).contains(&version) {
-                        let what = format!(
-                            "schema version {version} is not known; the store is read as version {SCHEMA_VERSION_MAX}"
-                        );
-                        self.recovery.problems.push(Error::inconsistent(&key, what));
-                    }
-                }
-                Err(error) => {
-                    self.recovery
-                        .problems
-                        .push(Error::row(&key, "schema version", error))
-                }
-            }
-        }
-        if let Some((key, value)) = self.global_row(&GlobalKey::DataVersion)? {
-            match DataVersion::decode_exact(&value) {
-                Ok(version) => self.data_version = Some(version),
-                Err(error) => self
-                    .recovery
-                    .problems
-                    .push(Error::row(&key, "data version", error)),
-            }
-        }
-        Ok(())
-    }
-
-    fn global_row(&mut self, key: &GlobalKey) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
-        let mut bytes = Vec::new();
-        key.encode(&mut bytes);
-        match self.view.get(&bytes) {
-            Ok(value) => Ok(value.map(|value| (bytes, value))),
-            Err(error) if error.kind() == ErrorKind::Corruption => {
-                self.recovery.problems.push(error);
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Where it lies.
-    #[must_use]
-    pub fn paths(&self) -> &StorePaths {
-        &self.paths
+        Ok(Self {
+            db,
+            snapshot,
+            reads: Reads::new(view, Arc::new(surroundings)),
+            recovery,
+        })
     }
 
     /// The engine beneath: damage met so far, files, whether the store is in use.
@@ -175,7 +113,7 @@ impl Store {
     /// The rows themselves, the undo log included, without recovery.
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
-        self.view.snapshot()
+        &self.snapshot
     }
 
     /// What recovery did in memory, and what it stumbled over.
@@ -183,192 +121,64 @@ impl Store {
     pub fn recovery(&self) -> &Recovery {
         &self.recovery
     }
+}
 
-    /// The schema version: 3 to 5 in stores that Chromium still opens; `None` in an empty store.
-    #[must_use]
-    pub fn schema_version(&self) -> Option<i64> {
-        self.schema_version
-    }
+impl Deref for Store {
+    type Target = Reads;
 
-    /// The versions of the value formats.
-    #[must_use]
-    pub fn data_version(&self) -> Option<DataVersion> {
-        self.data_version
-    }
-
-    /// The file system it lies in.
-    #[must_use]
-    pub fn fs(&self) -> &Arc<dyn FileSystem> {
-        &self.fs
-    }
-
-    pub(crate) fn view(&self) -> &View {
-        &self.view
-    }
-
-    /// All databases with their object stores and indexes, in the order of their names. Rows that could not be read
-    /// go to `problems`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Io`], or [`ErrorKind::Corruption`] with [`OnDamage::Fail`].
-    pub fn databases(&self, problems: &mut Vec<Error>) -> Result<Vec<DatabaseMetadata>> {
-        read_databases(&self.view, problems)
-    }
-
-    /// A cursor over an object store's records.
-    #[must_use]
-    pub fn records(
-        &self,
-        database_id: DatabaseId,
-        object_store_id: ObjectStoreId,
-        direction: Direction,
-    ) -> RecordCursor {
-        RecordCursor::new(
-            &self.view,
-            database_id,
-            object_store_id,
-            direction,
-            self.lost_writes,
-        )
-    }
-
-    /// A cursor over an index's live entries.
-    #[must_use]
-    pub fn index_entries(
-        &self,
-        database_id: DatabaseId,
-        object_store_id: ObjectStoreId,
-        index_id: IndexId,
-        direction: Direction,
-    ) -> IndexCursor {
-        IndexCursor::new(
-            &self.view,
-            database_id,
-            object_store_id,
-            index_id,
-            direction,
-        )
-    }
-
-    /// The number the object store's key generator would give next. It is used up when this is above
-    /// [`KEY_GENERATOR_MAX`].
-    ///
-    /// Without a stored number it is one more than the greatest number key, rounded down.
-    ///
-    /// # Errors
-    /// If the rows it depends on cannot be read.
-    pub fn key_generator(
-        &self,
-        database_id: DatabaseId,
-        object_store_id: ObjectStoreId,
-    ) -> Result<i64> {
-        let mut key = Vec::new();
-        ObjectStoreMetadataKey {
-            database_id,
-            object_store_id,
-            field: ObjectStoreField::KeyGenerator,
-        }
-        .encode(&mut key);
-        match self.view.get(&key)? {
-            Some(value) if !value.is_empty() => {
-                int::decode_exact(&value).map_err(|error| Error::row(&key, "key generator", error))
-            }
-            _ => self.key_generator_from_data(database_id, object_store_id),
-        }
-    }
-
-    fn key_generator_from_data(
-        &self,
-        database_id: DatabaseId,
-        object_store_id: ObjectStoreId,
-    ) -> Result<i64> {
-        let prefix = record_row_prefix(database_id, object_store_id, RecordTable::Data);
-        // Numbers sort first and dates next, so the greatest number stands before the least date.
-        let mut least_date = prefix.clone();
-        IdbKey::Date(f64::NEG_INFINITY).encode(&mut least_date);
-        let mut iter = self.view.iter();
-        iter.seek_for_prev(&least_date)?;
-        let key = iter.key();
-        let Some(IdbKey::Number(greatest)) = key
-            .strip_prefix(&*prefix)
-            .and_then(|key| IdbKey::decode_exact(key).ok())
-        else {
-            return Ok(1);
-        };
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "clamped to what an i64 holds exactly"
-        )]
-        let greatest = greatest.floor().clamp(0.0, KEY_GENERATOR_MAX as f64) as i64;
-        Ok(greatest + 1)
-    }
-
-    /// Whether an index row is live: whether the data row of its primary key has its version.
-    ///
-    /// # Errors
-    /// If the data row cannot be read.
-    pub fn is_live(
-        &self,
-        database_id: DatabaseId,
-        object_store_id: ObjectStoreId,
-        primary_key: RawKey<'_>,
-        version: RecordVersion,
-    ) -> Result<bool> {
-        let mut key = Vec::new();
-        RecordKey {
-            database_id,
-            object_store_id,
-            table: RecordTable::Data,
-            key: primary_key,
-        }
-        .encode(&mut key);
-        let Some(value) = self.view.get(&key)? else {
-            return Ok(false);
-        };
-        let row = DataRow::decode_exact(&value)
-            .map_err(|error| Error::row(&key, "record row with an undecodable version", error))?;
-        Ok(row.version == version)
+    fn deref(&self) -> &Reads {
+        &self.reads
     }
 }
 
-/// The prefix of one of an object store's tables.
-pub(crate) fn record_row_prefix(
-    database_id: DatabaseId,
-    object_store_id: ObjectStoreId,
-    table: RecordTable,
-) -> Vec<u8> {
-    let mut prefix = Vec::new();
-    KeyPrefix::of_object_store(database_id, object_store_id, table.index_number())
-        .encode(&mut prefix);
-    prefix
-}
-
-/// An index row, decoded.
-pub(crate) struct IndexRow<'a> {
-    pub(crate) index_key: RawKey<'a>,
-    pub(crate) primary_key: RawKey<'a>,
-    pub(crate) version: RecordVersion,
-}
-
-/// Decodes an index row. The primary key is the value's, as Chromium's cursors take it: every row has it there, the
-/// oldest have it nowhere else, and where the two differ in bytes, -0 beside 0, the key's are those of whichever write
-/// came last: an undone one, if recovery put the old value back under the key of the write that it undoes.
-pub(crate) fn index_row<'a>(key: &'a [u8], value: &'a [u8]) -> Result<IndexRow<'a>> {
-    let bad_key = |error| Error::row(key, "index row with an undecodable key", error);
-    let bad_value = |error| Error::row(key, "index row with an undecodable value", error);
-    let RowKey::IndexData(row) = RowKey::decode_exact(key).map_err(bad_key)? else {
-        return Err(Error::inconsistent(
-            key,
-            "index row with a malformed key prefix",
-        ));
+fn read_schema_version(view: &View, problems: &mut Vec<Error>) -> Result<Option<i64>> {
+    let Some((key, value)) = global_row(view, &GlobalKey::SchemaVersion, problems)? else {
+        return Ok(None);
     };
-    let versioned::IndexRow {
-        version,
-        primary_key,
-    } = versioned::IndexRow::decode_exact(value).map_err(bad_value)?;
-    Ok(IndexRow {
-        index_key: row.index_key,
-        primary_key,
-        version,
-    })
+    match int::decode_exact(&value) {
+        Ok(version) => {
+            if !(SCHEMA_VERSION_MIN..=SCHEMA_VERSION_MAX).contains(&version) {
+                let what = format!(
+                    "schema version {version} is not known; the store is read as version {SCHEMA_VERSION_MAX}"
+                );
+                problems.push(Error::inconsistent(&key, what));
+            }
+            Ok(Some(version))
+        }
+        Err(error) => {
+            problems.push(Error::row(&key, "schema version", error));
+            Ok(None)
+        }
+    }
+}
+
+fn read_data_version(view: &View, problems: &mut Vec<Error>) -> Result<Option<DataVersion>> {
+    let Some((key, value)) = global_row(view, &GlobalKey::DataVersion, problems)? else {
+        return Ok(None);
+    };
+    match DataVersion::decode_exact(&value) {
+        Ok(version) => Ok(Some(version)),
+        Err(error) => {
+            problems.push(Error::row(&key, "data version", error));
+            Ok(None)
+        }
+    }
+}
+
+/// Key and value of a global row; damage goes to `problems`.
+fn global_row(
+    view: &View,
+    key: &GlobalKey,
+    problems: &mut Vec<Error>,
+) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    let mut bytes = Vec::new();
+    key.encode(&mut bytes);
+    match view.get(&bytes) {
+        Ok(value) => Ok(value.map(|value| (bytes, value))),
+        Err(error) if error.kind() == ErrorKind::Corruption => {
+            problems.push(error);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }

@@ -14,10 +14,10 @@ use crate::options::{Background, Options};
 use crate::size;
 use crate::snapshot::{ReadState, Snapshot};
 use crate::storage::{FileSystem, LockHolder};
+use crate::sync::JoinHandle;
 use crate::write_batch::BatchWriter;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 /// Operations and bytes of a batch that [`Db::delete_range`] writes at a time.
 const DELETE_BATCH_LEN: usize = 64 << 10;

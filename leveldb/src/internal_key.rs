@@ -3,8 +3,8 @@
 //! Bytes: the user key, then eight bytes little-endian of `sequence << 8 | kind`. Order: user keys by the comparator, then
 //! the newest first, so descending by those eight bytes as a number. LevelDB's `db/dbformat.h`.
 
-use crate::Comparator;
 use crate::varint::fixed64;
+use crate::{BytewiseComparator, Comparator};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -100,16 +100,41 @@ pub fn is_valid(internal: &[u8]) -> bool {
     internal.len() >= TAG_LEN && tag(internal) as u8 <= 1
 }
 
+/// As `a.cmp(b)`; keys are mostly short, and a call costs more than they do.
+#[inline]
+fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
+    let (mut rest_of_a, mut rest_of_b) = (a, b);
+    for _ in 0..4 {
+        let (Some((x, after_x)), Some((y, after_y))) =
+            (rest_of_a.split_first_chunk(), rest_of_b.split_first_chunk())
+        else {
+            break;
+        };
+        let (x, y) = (u64::from_be_bytes(*x), u64::from_be_bytes(*y));
+        if x != y {
+            return x.cmp(&y);
+        }
+        (rest_of_a, rest_of_b) = (after_x, after_y);
+    }
+    if rest_of_a.is_empty() || rest_of_b.is_empty() {
+        return rest_of_a.len().cmp(&rest_of_b.len());
+    }
+    rest_of_a.cmp(rest_of_b)
+}
+
 /// The order of internal keys under a comparator of user keys.
 #[derive(Clone, Debug)]
 pub struct InternalOrder {
     user: Arc<dyn Comparator>,
+    /// The user keys' order is that of their bytes: it need not be asked for.
+    is_bytewise: bool,
 }
 
 impl InternalOrder {
     /// Over the order of user keys.
     pub fn new(user: Arc<dyn Comparator>) -> InternalOrder {
-        InternalOrder { user }
+        let is_bytewise = user.name() == BytewiseComparator.name();
+        InternalOrder { user, is_bytewise }
     }
 
     /// The order of user keys.
@@ -117,11 +142,25 @@ impl InternalOrder {
         &*self.user
     }
 
+    /// Whether user keys are in the order of [`BytewiseComparator`], as the comparator's name says.
+    #[inline]
+    pub(crate) fn is_bytewise(&self) -> bool {
+        self.is_bytewise
+    }
+
+    /// The order of two user keys.
+    #[inline]
+    pub(crate) fn compare_user(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self.is_bytewise {
+            true => compare_bytes(a, b),
+            false => self.user.compare(a, b),
+        }
+    }
+
     /// The order of two internal keys.
     #[inline]
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        self.user
-            .compare(user_key(a), user_key(b))
+        self.compare_user(user_key(a), user_key(b))
             .then_with(|| tag(b).cmp(&tag(a)))
     }
 
@@ -152,7 +191,6 @@ impl InternalOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BytewiseComparator;
     use quickcheck::quickcheck;
 
     fn key(user: &[u8], sequence: u64, kind: EntryKind) -> Vec<u8> {
@@ -166,6 +204,11 @@ mod tests {
     }
 
     quickcheck! {
+        fn comparing_words_is_comparing_bytes(shared: Vec<u8>, a: Vec<u8>, b: Vec<u8>) -> bool {
+            let (a, b) = ([&shared[..], &a].concat(), [&shared[..], &b].concat());
+            compare_bytes(&a, &b) == a.cmp(&b) && compare_bytes(&a, &a) == Ordering::Equal
+        }
+
         fn an_internal_key_splits_into_its_parts(user: Vec<u8>, sequence: u64) -> bool {
             let sequence = sequence & SEQUENCE_MAX;
             split(&key(&user, sequence, EntryKind::Value)) == Some((&user[..], (sequence << 8) | 1))

@@ -245,8 +245,7 @@ impl Iter {
                         .state
                         .core
                         .order
-                        .user()
-                        .compare(key, internal_key::user_key(&self.saved)),
+                        .compare_user(key, internal_key::user_key(&self.saved)),
                     false => Ordering::Greater,
                 };
                 if against == Ordering::Greater {
@@ -335,7 +334,7 @@ impl Iter {
         while let Some(source) = self.merge.current() {
             let (key, tag) = internal_key::split(source.key()).unwrap_or_default();
             let first = internal_key::user_key(&key_of_first);
-            if key != first && self.state.core.order.user().compare(key, first) != Ordering::Equal {
+            if key != first && self.state.core.order.compare_user(key, first) != Ordering::Equal {
                 break;
             }
             if tag >> 8 <= self.sequence {

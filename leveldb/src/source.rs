@@ -118,10 +118,7 @@ impl RunCursor {
         let order = self.core.order.clone();
         let user_key = internal_key::user_key(target);
         let starts_after = |smallest: &Vec<u8>| {
-            order
-                .user()
-                .compare(user_key, internal_key::user_key(smallest))
-                == Ordering::Less
+            order.compare_user(user_key, internal_key::user_key(smallest)) == Ordering::Less
         };
         let is_outside = |file: &Arc<TableFile>| file.smallest.as_ref().is_some_and(starts_after);
         if self.run().files.get(file).is_none_or(is_outside) {
@@ -129,10 +126,7 @@ impl RunCursor {
         }
         self.enter(file, |cursor| cursor.seek_to_key(target))?;
         Ok(self.valid
-            && order
-                .user()
-                .compare(internal_key::user_key(self.key()), user_key)
-                == Ordering::Equal)
+            && order.compare_user(internal_key::user_key(self.key()), user_key) == Ordering::Equal)
     }
 
     pub(crate) fn key(&self) -> &[u8] {

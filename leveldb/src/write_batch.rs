@@ -65,6 +65,12 @@ impl BatchWriter {
         self.count += other.count;
     }
 
+    /// The batch as it stands. The header, [`HEADER_LEN`] bytes, says nothing before [`finish`](Self::finish); entries keep
+    /// their places while others are added.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// How many bytes the batch has.
     pub fn len_bytes(&self) -> usize {
         self.bytes.len()

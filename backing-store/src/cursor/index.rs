@@ -1,62 +1,88 @@
 //! A cursor over the live entries of an index.
 //!
 //! Overwritten and deleted records leave their index rows behind. A row is live if the data row of its primary key has
-//! the row's version; the others are stale and skipped.
+//! the row's version; the others are stale and skipped. A transaction that writes removes those it meets
+//! ([`crate::WriteTransaction::go`]).
 
 use std::cmp::Ordering;
 
+use larder_codec::compare::compare_user_keys;
+use larder_codec::primitive::var_int;
 use larder_codec::row_key::RecordTable;
-use larder_codec::versioned::DataRow;
-use larder_codec::{DatabaseId, IndexId, ObjectStoreId, RawKey, RecordVersion, compare, range};
+use larder_codec::versioned::{self, DataRow};
+use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, RecordVersion};
 
-use super::Direction;
+use super::page::{Page, PageLimits};
+use super::range_rows::RangeRows;
+use super::{Direction, Movement};
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::{IndexRow, index_row, record_row_prefix};
-use crate::view::{View, ViewIter};
+use crate::key_range::KeyRange;
+use crate::reads::{Reads, get_row, record_row_prefix};
+use crate::view::View;
 
 /// Visits an index's live entries.
 #[derive(Debug)]
 pub struct IndexCursor {
-    rows: LiveRows,
+    rows: RangeRows,
     direction: Direction,
-    /// What the cursor stands on.
-    current: Entry,
-    /// For `PrevUnique`: the first row of the next key, met while looking for the end of this one.
-    ahead: Option<Entry>,
-    valid: bool,
-}
-
-/// A live entry, copied out of its rows.
-#[derive(Debug, Default, Clone)]
-struct Entry {
-    index_key: Vec<u8>,
-    primary_key: Vec<u8>,
+    view: View,
+    data_prefix: Vec<u8>,
+    data_key: Vec<u8>,
     /// The data row's value.
     data: Vec<u8>,
-    value_start: usize,
-    version: Option<RecordVersion>,
+    place: Option<Place>,
+    /// For the unique directions: the index key that was visited last, and the one being looked for the first entry of.
+    last_key: Vec<u8>,
+    stage: Stage,
+    stale_rows: u64,
 }
+
+/// Where things lie in the live row and its data row.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    index_key_len: usize,
+    primary_key_start: usize,
+    value_start: usize,
+    version: RecordVersion,
+}
+
+/// How far a descending unique move has come; it goes on there after a row that could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Descends to a live row with another key than the last.
+    Descending,
+    /// Such a row was met, and its key is `last_key`: goes on through all with that key, because what is stale among
+    /// them is to be removed.
+    Clearing,
+    /// Ascends from the first row of that key to the first live one.
+    Ascending,
+}
+
+/// What is done with stale rows: called with the key of each.
+pub(crate) type OnStale<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
 
 impl IndexCursor {
     pub(crate) fn new(
-        view: &View,
+        reads: &Reads,
         database_id: DatabaseId,
         object_store_id: ObjectStoreId,
         index_id: IndexId,
+        range: &KeyRange<'_>,
         direction: Direction,
     ) -> Self {
+        let mut prefix = Vec::new();
+        KeyPrefix::of_index(database_id, object_store_id, index_id).encode(&mut prefix);
         Self {
-            rows: LiveRows::new(
-                view,
-                database_id,
-                object_store_id,
-                index_id,
-                direction.is_forward(),
-            ),
+            rows: RangeRows::new(reads.view(), prefix, range, direction.is_forward()),
             direction,
-            current: Entry::default(),
-            ahead: None,
-            valid: false,
+            view: reads.view().clone(),
+            data_prefix: record_row_prefix(database_id, object_store_id, RecordTable::Data),
+            data_key: Vec::new(),
+            data: Vec::new(),
+            place: None,
+            last_key: Vec::new(),
+            stage: Stage::Descending,
+            stale_rows: 0,
         }
     }
 
@@ -69,58 +95,240 @@ impl IndexCursor {
         reason = "a lending cursor is no iterator"
     )]
     pub fn next(&mut self) -> Result<bool> {
-        match self.direction {
-            Direction::Next | Direction::Prev => self.valid = self.rows.next(&mut self.current)?,
-            Direction::NextUnique => self.next_unique()?,
-            Direction::PrevUnique => self.prev_unique()?,
-        }
-        Ok(self.valid)
+        self.go(Movement::Next)
     }
 
-    fn next_unique(&mut self) -> Result<()> {
-        let mut entry = Entry::default();
-        while self.rows.next(&mut entry)? {
-            if !self.valid || !same_key(&entry, &self.current) {
-                self.current = entry;
-                self.valid = true;
-                return Ok(());
-            }
-        }
-        self.valid = false;
-        Ok(())
+    /// Moves; `false` at the end.
+    ///
+    /// # Errors
+    /// As [`IndexCursor::next`]; [`ErrorKind::Usage`] for a target that is not behind the cursor, for a number of 0, and
+    /// for [`Movement::ToEntry`] in a unique direction.
+    pub fn go(&mut self, movement: Movement<'_>) -> Result<bool> {
+        self.go_with(movement, None)
     }
 
-    /// Goes back through all rows of one key; the last one met is the first in ascending order.
-    fn prev_unique(&mut self) -> Result<()> {
-        let mut best = match self.ahead.take() {
-            Some(entry) => entry,
-            None => {
-                let mut entry = Entry::default();
-                if !self.rows.next(&mut entry)? {
-                    self.valid = false;
-                    return Ok(());
-                }
-                entry
+    /// Moves on and puts every entry into `page`, which is emptied first, until a limit is reached; `false` if the end
+    /// was.
+    ///
+    /// # Errors
+    /// As [`IndexCursor::next`]; the page holds the entries before the one that cannot be read.
+    pub fn fill(&mut self, page: &mut Page, limits: PageLimits) -> Result<bool> {
+        self.fill_with(page, limits, None)
+    }
+
+    pub(crate) fn fill_with(
+        &mut self,
+        page: &mut Page,
+        limits: PageLimits,
+        mut on_stale: Option<OnStale<'_>>,
+    ) -> Result<bool> {
+        page.clear();
+        while page.has_room(limits) {
+            if !self.go_with(Movement::Next, reborrow(&mut on_stale))? {
+                return Ok(false);
             }
+            let (index_key, primary_key) = self.key_bytes()?;
+            page.push(
+                0,
+                Some(index_key),
+                primary_key,
+                self.version(),
+                self.value(),
+            );
+        }
+        Ok(true)
+    }
+
+    /// Moves, and hands stale rows on; all of them in the way, if there is somebody to hand them to.
+    pub(crate) fn go_with(
+        &mut self,
+        movement: Movement<'_>,
+        mut on_stale: Option<OnStale<'_>>,
+    ) -> Result<bool> {
+        let count = movement.count()?;
+        let mut target = match movement {
+            Movement::To(key) => Some((key, None)),
+            Movement::ToEntry(key, primary_key) => Some((key, Some(primary_key))),
+            Movement::Next | Movement::Advance(_) => None,
         };
-        loop {
-            let mut entry = Entry::default();
-            match self.rows.next(&mut entry) {
-                Ok(true) if same_key(&entry, &best) => best = entry,
-                Ok(true) => {
-                    self.ahead = Some(entry);
-                    break;
+        if let Some((key, primary_key)) = target {
+            self.check_target(key, primary_key)?;
+        }
+        for _ in 0..count {
+            let on_stale = reborrow(&mut on_stale);
+            let found = match self.direction {
+                Direction::Next | Direction::Prev | Direction::NextUnique => {
+                    self.go_plain(target.take(), on_stale)?
                 }
-                Ok(false) => break,
-                Err(error) => {
-                    self.ahead = Some(best);
-                    return Err(error);
+                Direction::PrevUnique => self.go_prev_unique(target.take(), on_stale)?,
+            };
+            if !found {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn check_target(&self, key: RawKey<'_>, primary_key: Option<RawKey<'_>>) -> Result<()> {
+        if primary_key.is_some() && self.direction.is_unique() {
+            let what = "a cursor of a unique direction cannot continue to a primary key";
+            return Err(Error::new(ErrorKind::Usage, what));
+        }
+        if self.place.is_none() {
+            return Ok(());
+        }
+        let mut place_to_target = self.index_key()?.cmp(&key);
+        if let Some(primary_key) = primary_key {
+            place_to_target = place_to_target.then(self.primary_key()?.cmp(&primary_key));
+        }
+        self.direction.check_target(place_to_target)
+    }
+
+    fn go_plain(
+        &mut self,
+        mut target: Option<(RawKey<'_>, Option<RawKey<'_>>)>,
+        mut on_stale: Option<OnStale<'_>>,
+    ) -> Result<bool> {
+        let is_unique = self.direction.is_unique();
+        if is_unique {
+            self.keep_key();
+        }
+        self.place = None;
+        loop {
+            let found = match target.take() {
+                Some((key, primary_key)) => self.rows.step_to(key, primary_key)?,
+                None => self.rows.step()?,
+            };
+            if !found {
+                return Ok(false);
+            }
+            let is_repeated = is_unique && self.has_last_key();
+            // Who only reads need not know whether a row that is skipped is live.
+            if is_repeated && on_stale.is_none() {
+                continue;
+            }
+            if let Some(place) = self.read_row(reborrow(&mut on_stale))?
+                && !is_repeated
+            {
+                self.place = Some(place);
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Of the next lower key that has a live row, the first live row.
+    fn go_prev_unique(
+        &mut self,
+        mut target: Option<(RawKey<'_>, Option<RawKey<'_>>)>,
+        mut on_stale: Option<OnStale<'_>>,
+    ) -> Result<bool> {
+        if self.stage == Stage::Descending {
+            self.keep_key();
+        }
+        self.place = None;
+        loop {
+            match self.stage {
+                Stage::Descending => {
+                    let found = match target.take() {
+                        Some((key, _)) => self.rows.step_to(key, None)?,
+                        None => self.rows.step()?,
+                    };
+                    if !found {
+                        return Ok(false);
+                    }
+                    let is_repeated = self.has_last_key();
+                    if is_repeated && on_stale.is_none() {
+                        continue;
+                    }
+                    if self.read_row(reborrow(&mut on_stale))?.is_some() && !is_repeated {
+                        self.take_key();
+                        self.stage = Stage::Clearing;
+                    }
+                }
+                Stage::Clearing => {
+                    if on_stale.is_some() && self.rows.step()? && self.has_last_key() {
+                        self.read_row(reborrow(&mut on_stale))?;
+                    } else {
+                        self.rows.seek_first_of(&self.last_key)?;
+                        self.stage = Stage::Ascending;
+                        if self.ascend(reborrow(&mut on_stale))? {
+                            return Ok(true);
+                        }
+                    }
+                }
+                Stage::Ascending => {
+                    self.rows.step_up()?;
+                    if self.ascend(reborrow(&mut on_stale))? {
+                        return Ok(true);
+                    }
                 }
             }
         }
-        self.current = best;
-        self.valid = true;
-        Ok(())
+    }
+
+    /// Looks at a row on the way up.
+    fn ascend(&mut self, on_stale: Option<OnStale<'_>>) -> Result<bool> {
+        if self.rows.is_on_row() && self.has_last_key() {
+            self.place = self.read_row(on_stale)?;
+            if self.place.is_some() {
+                self.stage = Stage::Descending;
+                return Ok(true);
+            }
+        } else {
+            // The live row that was met cannot be read any more: on to the next key.
+            self.rows.seek_first_of(&self.last_key)?;
+            self.stage = Stage::Descending;
+        }
+        Ok(false)
+    }
+
+    /// Remembers the key that the cursor leaves.
+    fn keep_key(&mut self) {
+        if self.place.is_some() {
+            self.take_key();
+        }
+    }
+
+    fn take_key(&mut self) {
+        self.last_key.clear();
+        if let Ok((key, _)) = RawKey::decode(self.rows.tail()) {
+            self.last_key.extend_from_slice(key.as_bytes());
+        }
+    }
+
+    fn has_last_key(&self) -> bool {
+        !self.last_key.is_empty()
+            && compare_user_keys(self.rows.tail(), &self.last_key) == Ordering::Equal
+    }
+
+    /// Reads the row; `None` if it is stale.
+    fn read_row(&mut self, on_stale: Option<OnStale<'_>>) -> Result<Option<Place>> {
+        let row_key = self.rows.key();
+        let row_value = self.rows.value()?;
+        let index_key_len = index_key_len(row_key, self.rows.tail())?;
+        let row = decode_value(row_key, row_value)?;
+        self.data_key.clear();
+        self.data_key.extend_from_slice(&self.data_prefix);
+        row.primary_key.encode(&mut self.data_key);
+        if get_row(&self.view, &self.data_key, row.primary_key, &mut self.data)? {
+            let data = DataRow::decode_exact(&self.data).map_err(|error| {
+                let what = "record row with an undecodable version";
+                Error::row(&self.data_key, what, error)
+            })?;
+            if data.version == row.version {
+                return Ok(Some(Place {
+                    index_key_len,
+                    primary_key_start: row_value.len() - row.primary_key.as_bytes().len(),
+                    value_start: self.data.len() - data.value.len(),
+                    version: row.version,
+                }));
+            }
+        }
+        self.stale_rows += 1;
+        if let Some(on_stale) = on_stale {
+            on_stale(row_key)?;
+        }
+        Ok(None)
     }
 
     /// The index key of the entry.
@@ -128,7 +336,7 @@ impl IndexCursor {
     /// # Errors
     /// Only when the cursor is not on an entry.
     pub fn index_key(&self) -> Result<RawKey<'_>> {
-        self.raw(&self.current.index_key)
+        self.raw(self.key_bytes()?.0)
     }
 
     /// The primary key of the entry's record.
@@ -136,146 +344,79 @@ impl IndexCursor {
     /// # Errors
     /// Only when the cursor is not on an entry.
     pub fn primary_key(&self) -> Result<RawKey<'_>> {
-        self.raw(&self.current.primary_key)
+        self.raw(self.key_bytes()?.1)
     }
 
     fn raw<'a>(&self, bytes: &'a [u8]) -> Result<RawKey<'a>> {
-        if !self.valid {
-            return Err(Error::new(
-                ErrorKind::Usage,
-                "the cursor is not on an entry",
-            ));
-        }
-        RawKey::decode_exact(bytes).map_err(|error| Error::row(bytes, "index entry", error))
+        RawKey::decode_exact(bytes)
+            .map_err(|error| Error::row(self.rows.key(), "index entry", error))
+    }
+
+    /// The bytes of index key and primary key.
+    fn key_bytes(&self) -> Result<(&[u8], &[u8])> {
+        let Some(place) = self.place else {
+            let what = "the cursor is not on an entry";
+            return Err(Error::new(ErrorKind::Usage, what));
+        };
+        let index_key = self.rows.tail().get(..place.index_key_len);
+        let primary_key = self.rows.value()?.get(place.primary_key_start..);
+        Ok((
+            index_key.unwrap_or_default(),
+            primary_key.unwrap_or_default(),
+        ))
     }
 
     /// The version of the entry's record; `None` when not on an entry.
     #[must_use]
     pub fn version(&self) -> Option<RecordVersion> {
-        self.current.version
+        self.place.map(|place| place.version)
     }
 
-    /// The record's value without its version.
+    /// The record's value without its version; empty when not on an entry.
     #[must_use]
     pub fn value(&self) -> &[u8] {
-        self.current
-            .data
-            .get(self.current.value_start..)
+        let start = self.place.map(|place| place.value_start);
+        start
+            .and_then(|start| self.data.get(start..))
             .unwrap_or_default()
     }
+
+    /// How many stale rows it has met. Chromium cleans up in a session after 1,000 of one cursor, if told to.
+    #[must_use]
+    pub const fn stale_rows(&self) -> u64 {
+        self.stale_rows
+    }
 }
 
-fn same_key(a: &Entry, b: &Entry) -> bool {
-    a.index_key == b.index_key
-        || match (
-            RawKey::decode_exact(&a.index_key),
-            RawKey::decode_exact(&b.index_key),
-        ) {
-            (Ok(a), Ok(b)) => a == b,
-            _ => false,
-        }
+/// Lends the callee for one call.
+fn reborrow<'a>(on_stale: &'a mut Option<OnStale<'_>>) -> Option<OnStale<'a>> {
+    match on_stale {
+        Some(on_stale) => Some(&mut **on_stale),
+        None => None,
+    }
 }
 
-/// The index's rows in one direction, without the stale ones.
-#[derive(Debug)]
-struct LiveRows {
-    view: View,
-    iter: ViewIter,
-    forward: bool,
-    started: bool,
-    low: Vec<u8>,
-    high: Vec<u8>,
-    data_prefix: Vec<u8>,
-    data_key: Vec<u8>,
+/// Checks what follows the prefix in an index row's key: index key, sequence number, primary key, of which the oldest
+/// rows lack the last two.
+fn index_key_len(row_key: &[u8], tail: &[u8]) -> Result<usize> {
+    let bad_key = |error| Error::row(row_key, "index row with an undecodable key", error);
+    let (index_key, rest) = RawKey::decode(tail).map_err(bad_key)?;
+    if !rest.is_empty() {
+        let (_, primary_key) = var_int::decode(rest).map_err(bad_key)?;
+        if !primary_key.is_empty() {
+            RawKey::decode_exact(primary_key).map_err(bad_key)?;
+        }
+    }
+    Ok(index_key.as_bytes().len())
 }
 
-impl LiveRows {
-    fn new(
-        view: &View,
-        database_id: DatabaseId,
-        object_store_id: ObjectStoreId,
-        index_id: IndexId,
-        forward: bool,
-    ) -> Self {
-        Self {
-            iter: view.iter(),
-            view: view.clone(),
-            forward,
-            started: false,
-            low: range::index_entries_low(database_id, object_store_id, index_id),
-            high: range::index_entries_high(database_id, object_store_id, index_id),
-            data_prefix: record_row_prefix(database_id, object_store_id, RecordTable::Data),
-            data_key: Vec::new(),
-        }
-    }
-
-    fn next(&mut self, entry: &mut Entry) -> Result<bool> {
-        loop {
-            self.step()?;
-            if !self.iter.valid() || self.is_outside() {
-                return Ok(false);
-            }
-            if self.read_row(entry)? {
-                return Ok(true);
-            }
-        }
-    }
-
-    fn step(&mut self) -> Result<()> {
-        if self.started {
-            return if self.forward {
-                self.iter.next()
-            } else {
-                self.iter.prev()
-            };
-        }
-        self.started = true;
-        if self.forward {
-            self.iter.seek(&self.low)
-        } else {
-            self.iter.seek_for_prev(&self.high)
-        }
-    }
-
-    fn is_outside(&self) -> bool {
-        let key = self.iter.key();
-        if self.forward {
-            compare(key, &self.high) == Ordering::Greater
-        } else {
-            compare(key, &self.low) == Ordering::Less
-        }
-    }
-
-    /// Reads the row; whether it is live.
-    fn read_row(&mut self, entry: &mut Entry) -> Result<bool> {
-        let row_key = self.iter.key();
-        let IndexRow {
-            index_key,
-            primary_key,
-            version,
-        } = index_row(row_key, self.iter.value()?)?;
-        self.data_key.clear();
-        self.data_key.extend_from_slice(&self.data_prefix);
-        self.data_key.extend_from_slice(primary_key.as_bytes());
-        if !self.view.get_into(&self.data_key, &mut entry.data)? {
-            return Ok(false);
-        }
-        let data = DataRow::decode_exact(&entry.data).map_err(|error| {
-            Error::row(
-                &self.data_key,
-                "record row with an undecodable version",
-                error,
-            )
-        })?;
-        if data.version != version {
-            return Ok(false);
-        }
-        entry.value_start = entry.data.len() - data.value.len();
-        entry.version = Some(version);
-        entry.index_key.clear();
-        entry.index_key.extend_from_slice(index_key.as_bytes());
-        entry.primary_key.clear();
-        entry.primary_key.extend_from_slice(primary_key.as_bytes());
-        Ok(true)
-    }
+/// Decodes an index row's value. The primary key is taken from there, as Chromium's cursors do: every row has it there,
+/// the oldest have it nowhere else, and where the two differ in bytes, -0 beside 0, the key's are those of whichever
+/// write came last: an undone one, if recovery put the old value back under the key of the write that it undoes.
+pub(crate) fn decode_value<'a>(
+    row_key: &[u8],
+    row_value: &'a [u8],
+) -> Result<versioned::IndexRow<'a>> {
+    versioned::IndexRow::decode_exact(row_value)
+        .map_err(|error| Error::row(row_key, "index row with an undecodable value", error))
 }

@@ -41,16 +41,51 @@ pub(crate) fn read_databases(
     })?;
     databases
         .into_iter()
-        .map(|(id, origin, name)| {
-            Ok(DatabaseMetadata {
-                id,
-                origin,
-                name,
-                version: read_version(view, id, problems)?,
-                object_stores: read_object_stores(view, id, problems)?,
-            })
-        })
+        .map(|(id, origin, name)| read_metadata(view, id, origin, name, problems))
         .collect()
+}
+
+/// The database that a name row speaks of.
+pub(crate) fn read_database(
+    view: &View,
+    origin: &JsString,
+    name: &JsString,
+    problems: &mut Vec<Error>,
+) -> Result<Option<DatabaseMetadata>> {
+    let mut key = Vec::new();
+    let (origin, name) = (origin.clone(), name.clone());
+    let row_key = GlobalKey::DatabaseName {
+        origin: origin.clone(),
+        name: name.clone(),
+    };
+    row_key.encode(&mut key);
+    let Some(value) = view.get(&key)? else {
+        return Ok(None);
+    };
+    match database_id(&value) {
+        Ok(id) => read_metadata(view, id, origin, name, problems).map(Some),
+        Err(error) => {
+            let what = "metadata row with an undecodable value";
+            problems.push(Error::row(&key, what, error));
+            Ok(None)
+        }
+    }
+}
+
+fn read_metadata(
+    view: &View,
+    id: DatabaseId,
+    origin: JsString,
+    name: JsString,
+    problems: &mut Vec<Error>,
+) -> Result<DatabaseMetadata> {
+    Ok(DatabaseMetadata {
+        id,
+        origin,
+        name,
+        version: read_version(view, id, problems)?,
+        object_stores: read_object_stores(view, id, problems)?,
+    })
 }
 
 fn database_id(value: &[u8]) -> larder_codec::Result<DatabaseId> {
@@ -62,7 +97,11 @@ fn database_id(value: &[u8]) -> larder_codec::Result<DatabaseId> {
 }
 
 /// 0 is what creation writes before the first version change commits, and what an aborted one leaves.
-fn read_version(view: &View, id: DatabaseId, problems: &mut Vec<Error>) -> Result<Option<i64>> {
+pub(crate) fn read_version(
+    view: &View,
+    id: DatabaseId,
+    problems: &mut Vec<Error>,
+) -> Result<Option<i64>> {
     let mut key = Vec::new();
     let field = DatabaseField::UserVersion;
     DatabaseKey {

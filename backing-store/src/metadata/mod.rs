@@ -12,4 +12,5 @@ pub use database::DatabaseMetadata;
 pub use index::IndexMetadata;
 pub use object_store::ObjectStoreMetadata;
 
-pub(crate) use database::read_databases;
+pub(crate) use database::{read_database, read_databases, read_version};
+pub(crate) use object_store::{read_object_store, read_object_stores};

@@ -36,15 +36,37 @@ struct Rows {
     max_index_id: bool,
 }
 
-pub(super) fn read_object_stores(
+pub(crate) fn read_object_stores(
     view: &View,
     database_id: DatabaseId,
     problems: &mut Vec<Error>,
 ) -> Result<Vec<ObjectStoreMetadata>> {
-    let mut stores: Vec<(ObjectStoreId, Rows)> = Vec::new();
     let low = range::all_object_stores_low(database_id);
     let high = range::all_object_stores_high(database_id);
-    scan(view, &low, &high, problems, |row, value| {
+    read_between(view, database_id, (&low, &high), problems)
+}
+
+/// One object store of a database.
+pub(crate) fn read_object_store(
+    view: &View,
+    database_id: DatabaseId,
+    object_store_id: ObjectStoreId,
+    problems: &mut Vec<Error>,
+) -> Result<Option<ObjectStoreMetadata>> {
+    let low = range::object_store_low(database_id, object_store_id);
+    let high = range::object_store_high(database_id, object_store_id);
+    let mut read = read_between(view, database_id, (&low, &high), problems)?;
+    Ok(read.pop())
+}
+
+fn read_between(
+    view: &View,
+    database_id: DatabaseId,
+    (low, high): (&[u8], &[u8]),
+    problems: &mut Vec<Error>,
+) -> Result<Vec<ObjectStoreMetadata>> {
+    let mut stores: Vec<(ObjectStoreId, Rows)> = Vec::new();
+    scan(view, low, high, problems, |row, value| {
         let RowKey::ObjectStoreMetadata(key) = row else {
             return Ok(());
         };

@@ -1,7 +1,8 @@
 //! The golden stores, dumped, are what the browsers that wrote them said.
 
-use crate::support::{comparable, dump_canonical, first_difference, stderr, with_large_stack};
+use crate::support::{dump_canonical, stderr};
 use larder_fixtures::Fixture;
+use larder_fixtures::canonical::{comparable, first_difference, with_large_stack};
 
 fn check(fixture: &Fixture) -> Result<(), String> {
     let store = fixture.copy();

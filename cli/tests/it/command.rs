@@ -212,7 +212,7 @@ fn expected_counts(fixture: &str) -> Vec<(Value, Value, usize)> {
 
 #[test]
 fn json_lines_have_the_documented_members_and_one_line_for_each_record() {
-    crate::support::with_large_stack(|| {
+    larder_fixtures::canonical::with_large_stack(|| {
         let store = lite();
         let (status, stdout, _) = run(&["dump", text(&store.leveldb()), "--format", "jsonl"]);
         assert_eq!(status, Some(0));

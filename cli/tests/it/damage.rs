@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::support::{comparable, dump_canonical, stderr, with_large_stack};
+use crate::support::{dump_canonical, stderr};
 use larder_fixtures::OpenFixture;
+use larder_fixtures::canonical::{comparable, with_large_stack};
 use serde_json::Value;
 
 /// Places tried in each file, spread evenly, besides the first and last bytes.

@@ -1,10 +1,10 @@
 //! Who does the work behind the writers: a thread, or the caller.
 
 use super::{Engine, L0_COMPACT, compaction, locked};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::sync::{JoinHandle, thread};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-use std::thread::JoinHandle;
 
 /// Guards what the condition variables tell.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl Engine {
     )]
     pub(crate) fn start(self: &Arc<Self>) -> JoinHandle<()> {
         let engine = self.clone();
-        std::thread::spawn(move || engine.run())
+        thread::spawn(move || engine.run())
     }
 
     fn run(&self) {
@@ -58,6 +58,12 @@ impl Engine {
         self.work_done.notify_all();
     }
 
+    /// Refuses writes from now on. Who waits for the thread must hear of it: the thread does nothing more.
+    pub(super) fn fail(&self, error: &Error) {
+        self.health.fail(error);
+        self.tell_done();
+    }
+
     pub(super) fn is_work_due(&self) -> bool {
         if self.health.is_failed() {
             return false;
@@ -71,7 +77,7 @@ impl Engine {
     pub(crate) fn work_once(&self) -> Result<bool> {
         let result = self.try_work();
         match &result {
-            Err(error) if error.kind() != ErrorKind::Closed => self.health.fail(error),
+            Err(error) if error.kind() != ErrorKind::Closed => self.fail(error),
             _ => {}
         }
         self.tell_done();
@@ -92,6 +98,7 @@ impl Engine {
             self.remove_obsolete(work);
             return Ok(false);
         };
+        drop(version);
         self.compact(work, compaction)?;
         Ok(true)
     }

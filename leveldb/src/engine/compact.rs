@@ -92,7 +92,7 @@ impl Engine {
             .unwrap_or(0)
     }
 
-    /// Does a compaction.
+    /// Does a compaction, and removes the tables it has replaced: the caller holds no version that has them.
     pub(super) fn compact(&self, work: &mut Work, compaction: Compaction) -> Result<()> {
         let mut edit = VersionEdit::default();
         for file in compaction.files() {
@@ -181,7 +181,7 @@ impl Engine {
         if let Err(error) = &done
             && error.kind() != ErrorKind::Closed
         {
-            self.health.fail(error);
+            self.fail(error);
         }
         self.tell_done();
         self.wake();
@@ -240,6 +240,7 @@ impl Engine {
             };
             after = compaction::range(order, compaction.inputs[0].iter())
                 .map(|(_, high)| high.to_vec());
+            drop(version);
             self.compact(work, compaction)?;
         }
     }
@@ -267,11 +268,10 @@ impl<'a> Deeper<'a> {
     fn is_free(&mut self, key: &[u8]) -> bool {
         for (files, at) in self.levels.iter().zip(&mut self.at) {
             while let Some(file) = files.get(*at) {
-                if self.order.user().compare(key, user_key(largest(file))) != Order::Greater {
+                if self.order.compare_user(key, user_key(largest(file))) != Order::Greater {
                     if self
                         .order
-                        .user()
-                        .compare(key, user_key(compaction::smallest(file)))
+                        .compare_user(key, user_key(compaction::smallest(file)))
                         != Order::Less
                     {
                         return false;

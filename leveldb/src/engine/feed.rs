@@ -76,7 +76,7 @@ impl<'a> Feed<'a> {
         while let Some(source) = self.merge.current() {
             let (key, tag) = internal_key::split(source.key()).unwrap_or_default();
             let against = match self.has_last {
-                true => self.order.user().compare(key, &self.last),
+                true => self.order.compare_user(key, &self.last),
                 false => Ordering::Greater,
             };
             match against {

@@ -5,9 +5,10 @@
 
 use super::{Engine, locked};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sync::{Condvar, Mutex};
 use crate::write_batch::BatchWriter;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Batches are added to a group until it has so many bytes.
 const GROUP_LEN_MAX: usize = 1 << 20;

@@ -1,8 +1,9 @@
 //! Why a store refuses writes, if it does.
 
 use crate::error::{Error, ErrorKind, Result};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use crate::sync::{AtomicBool, Mutex};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 /// The first failure after which it is not known what is on the medium. It stays until the store is opened again.
 #[derive(Debug, Default)]

@@ -21,7 +21,8 @@ mod statistics;
 mod write;
 
 pub use group::Durability;
-pub(crate) use recover::{Recovered, lock};
+pub(crate) use install::{FirstEdit, Numbers};
+pub(crate) use recover::{Recovered, first_number, lock};
 pub use statistics::{LevelStatistics, Statistics};
 
 use crate::core::Core;
@@ -30,6 +31,7 @@ use crate::options::Options;
 use crate::skip_list::SkipList;
 use crate::snapshot::{ReadState, Snapshot};
 use crate::storage::FileLock;
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard};
 use crate::version::Version;
 use background::Signal;
 use group::Queue;
@@ -37,8 +39,8 @@ use health::Health;
 use install::Work;
 use statistics::Counters;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use write::Writer;
 
 /// Level-0 tables that make a compaction due, that slow writers down, and that stop them: as in LevelDB.
@@ -144,3 +146,6 @@ impl Engine {
         synced.map_err(|error| Error::io(&**dir, "cannot sync the directory", error))
     }
 }
+
+#[cfg(test)]
+mod model;

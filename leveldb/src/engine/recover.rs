@@ -25,12 +25,12 @@ use crate::skip_list::SkipList;
 use crate::snapshot::ReadState;
 use crate::source::Source;
 use crate::storage::{FileLock, FileSystem};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex};
 use crate::version::{TableFile, Version};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 
 /// A store that was opened for writing.
 pub(crate) struct Recovered {
@@ -152,7 +152,7 @@ fn nothing() -> Opened {
 }
 
 /// A number above those of all files that are there.
-fn first_number(core: &Core, opened: &Opened) -> Result<u64> {
+pub(crate) fn first_number(core: &Core, opened: &Opened) -> Result<u64> {
     let failed = |error| Error::io(&*core.dir, "cannot list the directory", error);
     let names = core.fs.list(&core.dir).map_err(failed)?;
     let numbers = names
@@ -232,6 +232,8 @@ fn recover(
             log: LogWriter::new(log, 0),
             mem,
             is_unsynced: false,
+            before: None,
+            is_name_unsynced: false,
             last_sequence: opened.last_sequence,
             is_closed: false,
         }),

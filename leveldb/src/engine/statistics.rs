@@ -1,8 +1,9 @@
 //! What the engine has done, in numbers.
 
 use super::Engine;
+use crate::sync::AtomicU64;
 use crate::version_edit::LEVELS;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Numbers since the store was opened, and what it is made of now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::file_name::FileName;
 use crate::internal_key::SEQUENCE_MAX;
 use crate::log::LogWriter;
 use crate::options::Background;
-use crate::skip_list::SkipList;
+use crate::skip_list::{LEN_BYTES_MAX, SkipList};
 use crate::write_batch::{BatchReader, BatchWriter};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -22,6 +22,10 @@ pub(super) struct Writer {
     pub(super) mem: Arc<SkipList>,
     /// Whether the log holds what no sync has covered.
     pub(super) is_unsynced: bool,
+    /// The log before, while what it holds may be neither synced nor in a table.
+    pub(super) before: Option<(u64, LogWriter)>,
+    /// Whether a crash may leave no file of the log's name.
+    pub(super) is_name_unsynced: bool,
     pub(super) last_sequence: u64,
     pub(super) is_closed: bool,
 }
@@ -46,14 +50,14 @@ impl Engine {
             ));
         }
         let logged = self.log(writer, batch.finish(first), durability);
-        logged.inspect_err(|error| self.health.fail(error))?;
+        logged.inspect_err(|error| self.fail(error))?;
         if batch.entry_count() == 0 {
             return Ok(());
         }
         let bytes = batch.finish(first);
         // A batch that was written here reads back.
         if let Ok(reader) = BatchReader::new(bytes) {
-            writer.mem.insert(reader, bytes.len());
+            writer.mem.insert(reader);
         }
         writer.last_sequence = last;
         locked(&self.current).sequence = last;
@@ -74,6 +78,7 @@ impl Engine {
         match durability {
             Durability::Relaxed => writer.log.file().flush(),
             Durability::Strict => {
+                self.sync_before(writer)?;
                 self.counters.synced();
                 let synced = writer.log.file().sync();
                 writer.is_unsynced = writer.is_unsynced && synced.is_err();
@@ -81,6 +86,25 @@ impl Engine {
             }
         }
         .map_err(failed("cannot write to the log"))
+    }
+
+    /// Makes durable what was written before the log, and the log's name.
+    fn sync_before(&self, writer: &mut Writer) -> Result<()> {
+        // Once the full memtable is a table, its log is not needed.
+        if self.has_full.load(Ordering::Acquire)
+            && let Some((number, log)) = &mut writer.before
+        {
+            self.counters.synced();
+            let name = FileName::Log(*number).to_string();
+            let synced = log.file().sync();
+            synced.map_err(|error| Error::io(name, "cannot sync the log", error))?;
+        }
+        writer.before = None;
+        if writer.is_name_unsynced {
+            self.sync_dir()?;
+            writer.is_name_unsynced = false;
+        }
+        Ok(())
     }
 
     /// Sees to it that the memtable can take a batch: waits while compactions are behind, and begins a new memtable and log
@@ -95,7 +119,7 @@ impl Engine {
                 self.counters.slowed_down();
                 self.wait_a_little()?;
                 may_delay = false;
-            } else if writer.mem.len_bytes() < self.options.write_buffer_bytes
+            } else if writer.mem.len_bytes() < self.options.write_buffer_bytes.min(LEN_BYTES_MAX)
                 || writer.mem.is_empty()
             {
                 return Ok(());
@@ -106,8 +130,7 @@ impl Engine {
                 self.counters.stopped();
                 self.wait_until(|| self.l0_tables.load(Ordering::Acquire) < L0_STOP)?;
             } else {
-                self.switch(writer)
-                    .inspect_err(|error| self.health.fail(error))?;
+                self.switch(writer).inspect_err(|error| self.fail(error))?;
             }
         }
     }
@@ -141,21 +164,22 @@ impl Engine {
 
     /// Begins a new memtable with a new log. There is no full one waiting.
     pub(super) fn switch(&self, writer: &mut Writer) -> Result<()> {
-        if writer.is_unsynced {
-            // Whatever a crash leaves of the new log, nothing of the old one is missing then: writes stay a prefix.
-            let name = writer.mem.log_name();
-            self.counters.synced();
-            let synced = writer.log.file().sync();
-            synced.map_err(|error| Error::io(name, "cannot sync the log", error))?;
-        }
         let number = self.new_file_number();
         let name = FileName::Log(number);
         let created = self.core.fs.create(&self.path(name));
         let file =
             created.map_err(|error| Error::io(name.to_string(), "cannot create the log", error))?;
-        self.sync_dir()?;
-        writer.log = LogWriter::new(file, 0);
-        writer.is_unsynced = false;
+        let mut log = LogWriter::new(file, 0);
+        // Says what the log before must hold: see decision 5.
+        let begun = log.add(BatchWriter::new().finish(writer.last_sequence + 1));
+        let begun = begun.and_then(|()| log.file().flush());
+        begun.map_err(|error| Error::io(name.to_string(), "cannot write to the log", error))?;
+        let before = std::mem::replace(&mut writer.log, log);
+        writer.before = writer
+            .is_unsynced
+            .then_some((writer.mem.log_number, before));
+        writer.is_unsynced = true;
+        writer.is_name_unsynced = true;
         writer.mem = Arc::new(SkipList::new(self.core.order.clone(), number));
         self.publish(|state| {
             let live = std::iter::once(writer.mem.clone()).chain(state.live.iter().cloned());
@@ -175,8 +199,7 @@ impl Engine {
             self.health.check()?;
             self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;
             if !writer.mem.is_empty() {
-                self.switch(writer)
-                    .inspect_err(|error| self.health.fail(error))?;
+                self.switch(writer).inspect_err(|error| self.fail(error))?;
             }
         }
         self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;

@@ -16,12 +16,13 @@ use crate::write_batch::{BatchEntry, BatchError, BatchReader, Operation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A log or MANIFEST that ends within a record, as a crash leaves it.
+/// A log or MANIFEST that ends within a record, as a crash leaves it; or a log that begins after something that a crash has
+/// taken from the log before, which therefore is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TornTail {
     /// The file's name.
     pub file: String,
-    /// Where the unfinished record begins, in bytes.
+    /// Where the unfinished record begins, in bytes; zero for a log that is not read.
     pub offset: u64,
 }
 
@@ -43,6 +44,11 @@ pub(crate) struct Replay<'a> {
     last_sequence: u64,
     torn: Vec<TornTail>,
     waiting: Vec<Waiting>,
+    /// How many logs came before the one being replayed, and whether nothing of it was met yet.
+    logs_before: usize,
+    is_at_start: bool,
+    /// Writes are missing: what was written after them is not shown.
+    is_cut: bool,
 }
 
 impl<'a> Replay<'a> {
@@ -62,6 +68,9 @@ impl<'a> Replay<'a> {
             last_sequence: 0,
             torn: Vec::new(),
             waiting: Vec::new(),
+            logs_before: 0,
+            is_at_start: true,
+            is_cut: false,
         }
     }
 
@@ -75,8 +84,19 @@ impl<'a> Replay<'a> {
             file,
         });
         let mut zeros = None;
-        loop {
-            match reader.next_event() {
+        self.is_at_start = true;
+        while !self.is_cut {
+            let event = reader.next_event();
+            if matches!(event, LogEvent::Record) && self.begins_after_a_loss(&reader) {
+                self.is_cut = true;
+                self.torn.push(TornTail {
+                    file: name.to_owned(),
+                    offset: 0,
+                });
+                return Ok(());
+            }
+            self.is_at_start = false;
+            match event {
                 LogEvent::Record => self.record(name, &reader, zeros.take())?,
                 LogEvent::Recovered(lost) => {
                     self.note(name, lost)?;
@@ -88,9 +108,24 @@ impl<'a> Replay<'a> {
                     file: name.to_owned(),
                     offset,
                 }),
-                LogEvent::End => return Ok(()),
+                LogEvent::End => break,
             }
         }
+        self.logs_before += 1;
+        Ok(())
+    }
+
+    /// Whether a log begins with an empty batch whose sequence number says that the log before held more than is left of it.
+    /// Only a log that holds something is followed by another one.
+    fn begins_after_a_loss(&self, reader: &LogReader) -> bool {
+        if !self.is_at_start || self.logs_before == 0 || !self.waiting.is_empty() {
+            return false;
+        }
+        let batch = BatchReader::new(reader.record());
+        let is_mark = |batch: &BatchReader<'_>| batch.entry_count() == 0;
+        batch.is_ok_and(|batch| {
+            is_mark(&batch) && self.expected.is_none_or(|at| at < batch.sequence())
+        })
     }
 
     /// The memtable, the greatest sequence number in it, and the torn tails.

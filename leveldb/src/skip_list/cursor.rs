@@ -1,5 +1,6 @@
 //! A position in a skip list.
 
+use super::node::Bytes;
 use super::{HEAD, SkipList};
 use std::sync::Arc;
 
@@ -8,12 +9,25 @@ use std::sync::Arc;
 pub(crate) struct SkipCursor {
     list: Arc<SkipList>,
     at: u32,
+    /// Copies of what lies in the node.
+    key: Vec<u8>,
+    value: Vec<u8>,
+    /// Chunk, offset and length of a key or value that does not.
+    key_outside: Option<(u32, u32, u32)>,
+    value_outside: Option<(u32, u32, u32)>,
 }
 
 impl SkipCursor {
     /// On no entry.
     pub(crate) fn new(list: Arc<SkipList>) -> SkipCursor {
-        SkipCursor { list, at: HEAD }
+        SkipCursor {
+            list,
+            at: HEAD,
+            key: Vec::new(),
+            value: Vec::new(),
+            key_outside: None,
+            value_outside: None,
+        }
     }
 
     #[inline]
@@ -21,52 +35,76 @@ impl SkipCursor {
         self.at != HEAD
     }
 
+    fn stand(&mut self, at: u32) {
+        self.at = at;
+        if at == HEAD {
+            return;
+        }
+        let node = self.list.node(at);
+        let copies = [
+            (node.key(), &mut self.key, &mut self.key_outside),
+            (node.value(), &mut self.value, &mut self.value_outside),
+        ];
+        for (bytes, copy, outside) in copies {
+            copy.clear();
+            *outside = match bytes {
+                Bytes::Words(..) => {
+                    self.list.copy(bytes, copy);
+                    None
+                }
+                Bytes::Outside { chunk, at, len } => Some((chunk, at, len)),
+            };
+        }
+    }
+
     pub(crate) fn seek_to_first(&mut self) {
-        self.at = self.list.next(HEAD, 0);
+        self.stand(self.list.node(HEAD).next(0));
     }
 
     pub(crate) fn seek_to_last(&mut self) {
-        self.at = self.list.last();
+        self.stand(self.list.last());
     }
 
     /// To the first entry not less than an internal key.
     pub(crate) fn seek(&mut self, target: &[u8]) {
-        self.at = self.list.first_at_least(target);
+        self.stand(self.list.first_at_least(target));
     }
 
     /// To the last entry less than an internal key.
     pub(crate) fn seek_before(&mut self, target: &[u8]) {
-        self.at = self.list.last_before(target);
+        self.stand(self.list.last_before(target));
     }
 
     #[inline]
     pub(crate) fn next(&mut self) {
         if self.at != HEAD {
-            self.at = self.list.next(self.at, 0);
+            self.stand(self.list.node(self.at).next(0));
         }
     }
 
     pub(crate) fn prev(&mut self) {
         if self.at != HEAD {
-            self.at = self.list.last_before(self.list.key(self.at));
+            self.stand(self.list.last_before(self.key()));
         }
     }
 
     /// The internal key; empty on no entry.
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
-        match self.at {
-            HEAD => &[],
-            at => self.list.bytes(at).0,
+        match (self.at, self.key_outside) {
+            (HEAD, _) => &[],
+            (_, None) => &self.key,
+            (_, Some((chunk, at, len))) => self.list.outside(chunk, at, len),
         }
     }
 
     /// The value; empty on no entry.
     #[inline]
     pub(crate) fn value(&self) -> &[u8] {
-        match self.at {
-            HEAD => &[],
-            at => self.list.bytes(at).1,
+        match (self.at, self.value_outside) {
+            (HEAD, _) => &[],
+            (_, None) => &self.value,
+            (_, Some((chunk, at, len))) => self.list.outside(chunk, at, len),
         }
     }
 

@@ -1,26 +1,30 @@
 //! The memtable that is written to: a skip list that one thread fills while any number read it, without a lock.
 //!
-//! Nodes are runs of 32-bit atomics in an arena ([`Segments`]) and name each other by their place in it, so all of this is
-//! safe code. A node: where its bytes are (chunk, offset), how long key and value are, then one link for each of its levels.
-//! Its bytes, internal key and value, are in place before the first link to it is stored with release ordering; who finds
-//! it by a link sees them. Nothing is ever changed or removed but links, so a reader stands where it stands. LevelDB's
-//! `db/skiplist.h` has the same shape.
+//! Nodes are runs of 64-bit atomics in an arena ([`Segments`]) and name each other by their place in it, so all of this is
+//! safe code. A node holds its links, its internal key and its value ([`node`]), so that one comparison of a search touches
+//! one place in memory; long keys and values lie in chunks. Its words are in place before the first link to it is stored
+//! with release ordering; who finds it by a link sees them. Nothing is ever changed or removed but links, so a reader stands
+//! where it stands. LevelDB's `db/skiplist.h` has the same shape.
 
 mod cursor;
+mod node;
 mod segments;
 
 pub(crate) use cursor::SkipCursor;
 
 use crate::internal_key::{self, EntryKind, InternalOrder};
+use crate::sync::{AtomicU64, AtomicUsize, Mutex};
 use crate::write_batch::{BatchEntry, BatchReader, Operation};
+use node::{Bytes, INLINE_LEN_MAX, Node};
 use segments::Segments;
 use std::cmp::Ordering;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering as Memory};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::Ordering as Memory;
+use std::sync::{OnceLock, PoisonError};
+
+/// A list does not grow beyond this by more than one batch: places in the arena have 32 bits.
+pub(crate) const LEN_BYTES_MAX: usize = 1 << 31;
 
 const LEVELS_MAX: usize = 12;
-/// Before a node's links: chunk, offset in the chunk, key length, value length.
-const FIELDS: usize = 4;
 /// The list's beginning; no entry. As a link: the end.
 const HEAD: u32 = 0;
 /// Bytes of a large batch's chunks, but for one with a longer entry alone in it.
@@ -33,7 +37,7 @@ pub(crate) struct SkipList {
     pub(crate) log_number: u64,
     log_name: String,
     order: InternalOrder,
-    nodes: Segments<AtomicU32>,
+    nodes: Segments<AtomicU64>,
     chunks: Segments<OnceLock<Vec<u8>>>,
     /// How many levels are in use.
     height: AtomicUsize,
@@ -50,12 +54,29 @@ struct Writer {
     /// The last node put in and, level by level, what comes before the next place.
     last: u32,
     before: [u32; LEVELS_MAX],
+    /// The internal key being put in.
+    key: Vec<u8>,
+}
+
+/// What a search looks for, and room for the keys that it meets.
+struct Search<'a> {
+    key: &'a [u8],
+    met: [u8; INLINE_LEN_MAX],
+}
+
+impl<'a> Search<'a> {
+    fn new(key: &'a [u8]) -> Search<'a> {
+        Search {
+            key,
+            met: [0; INLINE_LEN_MAX],
+        }
+    }
 }
 
 impl SkipList {
     pub(crate) fn new(order: InternalOrder, log_number: u64) -> SkipList {
-        let nodes = Segments::default();
-        nodes.grow(FIELDS + LEVELS_MAX);
+        let nodes: Segments<AtomicU64> = Segments::default();
+        nodes.grow(node::HEAD_WORDS);
         SkipList {
             log_number,
             log_name: crate::file_name::FileName::Log(log_number).to_string(),
@@ -65,11 +86,12 @@ impl SkipList {
             height: AtomicUsize::new(1),
             len_bytes: AtomicUsize::new(0),
             writer: Mutex::new(Writer {
-                nodes_end: FIELDS + LEVELS_MAX,
+                nodes_end: node::HEAD_WORDS,
                 chunk_count: 0,
                 random: 0x2545_f491,
                 last: HEAD,
                 before: [HEAD; LEVELS_MAX],
+                key: Vec::new(),
             }),
         }
     }
@@ -79,7 +101,7 @@ impl SkipList {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.next(HEAD, 0) == HEAD
+        self.node(HEAD).next(0) == HEAD
     }
 
     /// About how much memory it takes.
@@ -88,62 +110,85 @@ impl SkipList {
     }
 
     /// Puts in all entries of a batch.
-    pub(crate) fn insert(&self, batch: BatchReader<'_>, batch_len: usize) {
+    pub(crate) fn insert(&self, batch: BatchReader<'_>) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut left = batch_len + batch.entry_count() as usize * internal_key::TAG_LEN;
-        // Entries of the chunk being filled: offset, key length, value length.
-        let mut places: Vec<(u32, u32, u32)> = Vec::new();
+        let nodes_before = writer.nodes_end;
+        let outside = |entry: &BatchEntry<'_>| outside_len(entry);
+        let left: usize = batch.clone().flatten().map(|entry| outside(&entry)).sum();
+        let mut places = Vec::new();
+        if left > 0 {
+            self.add_chunks(&mut writer, batch.clone(), left, &mut places);
+        }
+        let mut places = places.into_iter();
+        for entry in batch.flatten() {
+            let place = match outside(&entry) {
+                0 => (0, 0),
+                _ => places.next().unwrap_or_default(),
+            };
+            self.add_node(&mut writer, &entry, place);
+        }
+        let nodes_len = (writer.nodes_end - nodes_before) * size_of::<AtomicU64>();
+        self.len_bytes.fetch_add(nodes_len, Memory::Relaxed);
+    }
+
+    /// Copies what does not fit into nodes, `left` bytes in all: chunk and offset for each entry that has any.
+    fn add_chunks(
+        &self,
+        writer: &mut Writer,
+        batch: BatchReader<'_>,
+        mut left: usize,
+        places: &mut Vec<(u32, u32)>,
+    ) {
         let mut chunk = Vec::with_capacity(left.min(CHUNK_LEN));
         for entry in batch.flatten() {
-            let (key, value) = parts(&entry);
-            let len = key.len() + internal_key::TAG_LEN + value.len();
+            let len = outside_len(&entry);
+            if len == 0 {
+                continue;
+            }
             if chunk.len() + len > chunk.capacity() {
                 left = left.saturating_sub(chunk.len());
                 let next = Vec::with_capacity(left.min(CHUNK_LEN).max(len));
-                self.add_chunk(&mut writer, std::mem::replace(&mut chunk, next), &places);
-                places.clear();
+                self.add_chunk(writer, std::mem::replace(&mut chunk, next));
             }
-            let at = chunk.len() as u32;
-            let (key_len, value_len) = append(&mut chunk, &entry);
-            places.push((at, key_len, value_len));
+            places.push((writer.chunk_count as u32, chunk.len() as u32));
+            let (key, value, kind) = parts(&entry);
+            if key.len() + internal_key::TAG_LEN > INLINE_LEN_MAX {
+                internal_key::encode(&mut chunk, key, entry.sequence, kind);
+            }
+            if value.len() > INLINE_LEN_MAX {
+                chunk.extend_from_slice(value);
+            }
         }
-        if !places.is_empty() {
-            self.add_chunk(&mut writer, chunk, &places);
-        }
+        self.add_chunk(writer, chunk);
     }
 
-    fn add_chunk(&self, writer: &mut Writer, chunk: Vec<u8>, places: &[(u32, u32, u32)]) {
+    fn add_chunk(&self, writer: &mut Writer, chunk: Vec<u8>) {
         let number = writer.chunk_count;
         writer.chunk_count += 1;
         self.chunks.grow(writer.chunk_count);
-        let Some(slot) = self.chunks.get(number) else {
-            return;
-        };
-        let nodes_before = writer.nodes_end;
-        let chunk_len = chunk.capacity();
-        // The slot is new: nobody has set it.
-        let _ = slot.set(chunk);
-        for &(at, key_len, value_len) in places {
-            self.add_node(writer, [number as u32, at, key_len, value_len]);
+        let len = chunk.capacity() + size_of::<OnceLock<Vec<u8>>>();
+        self.len_bytes.fetch_add(len, Memory::Relaxed);
+        if let Some(slot) = self.chunks.get(number) {
+            // The slot is new: nobody has set it.
+            let _ = slot.set(chunk);
         }
-        let nodes_len = (writer.nodes_end - nodes_before) * size_of::<AtomicU32>();
-        let slot_len = size_of::<OnceLock<Vec<u8>>>();
-        self.len_bytes
-            .fetch_add(chunk_len + nodes_len + slot_len, Memory::Relaxed);
     }
 
-    fn add_node(&self, writer: &mut Writer, fields: [u32; FIELDS]) {
+    fn add_node(&self, writer: &mut Writer, entry: &BatchEntry<'_>, place: (u32, u32)) {
+        let (user_key, value, kind) = parts(entry);
+        let mut key = std::mem::take(&mut writer.key);
+        key.clear();
+        internal_key::encode(&mut key, user_key, entry.sequence, kind);
         let levels = writer.random_levels();
-        let node = self.nodes.room(writer.nodes_end, FIELDS + levels);
-        writer.nodes_end = node + FIELDS + levels;
+        let words = node::words(levels, key.len(), value.len());
+        let at = self.nodes.room(writer.nodes_end, words);
+        writer.nodes_end = at + words;
         self.nodes.grow(writer.nodes_end);
-        let node = node as u32;
-        let slots = self.node(node);
-        for (slot, field) in slots.iter().zip(fields) {
-            slot.store(field, Memory::Relaxed);
-        }
+        node::write(self.nodes.from(at), levels, &key, value, place);
+        let at = at as u32;
         let height = self.height.load(Memory::Relaxed);
-        self.find_place(writer, self.key(node));
+        self.find_place(writer, &key);
+        writer.key = key;
         for level in height..levels {
             writer.before[level] = HEAD;
         }
@@ -151,132 +196,161 @@ impl SkipList {
             // Readers that do not see it yet only start lower; those that do find the head's empty links.
             self.height.store(levels, Memory::Relaxed);
         }
+        let node = self.node(at);
         for level in 0..levels {
-            let before = writer.before[level];
-            let next = self.next(before, level);
-            if let Some(link) = slots.get(FIELDS + level) {
-                link.store(next, Memory::Relaxed);
-            }
-            if let Some(link) = self.node(before).get(FIELDS + level) {
-                link.store(node, Memory::Release);
-            }
-            writer.before[level] = node;
+            let before = self.node(writer.before[level]);
+            node.set_next(level, before.next(level));
+            before.set_next(level, at);
+            writer.before[level] = at;
         }
-        writer.last = node;
+        writer.last = at;
     }
 
     /// Sets what comes before `key` on each level.
     fn find_place(&self, writer: &mut Writer, key: &[u8]) {
         // Keys often come in order: then what came before the last one's successor is what is sought.
-        if writer.last != HEAD && self.is_before(writer.last, key) {
-            let next = self.next(writer.last, 0);
-            if next == HEAD || !self.is_before(next, key) {
+        let search = &mut Search::new(key);
+        if writer.last != HEAD && self.is_before(&self.node(writer.last), search) {
+            let next = self.node(writer.last).next(0);
+            if next == HEAD || !self.is_before(&self.node(next), search) {
                 return;
             }
         }
-        self.search(key, |level, node| writer.before[level] = node);
+        self.search(search, |level, node| writer.before[level] = node);
     }
 
-    /// The last node before `key`, and the one after it that was found not to be: by now a newer one may stand between
-    /// them. Tells each level's last node before `key`.
-    fn search(&self, key: &[u8], mut found: impl FnMut(usize, u32)) -> (u32, u32) {
-        let mut node = HEAD;
+    /// The last node before the key, and the one after it that was found not to be: by now a newer one may stand between
+    /// them. Tells each level's last node before the key.
+    fn search(&self, search: &mut Search<'_>, mut found: impl FnMut(usize, u32)) -> (u32, u32) {
+        let mut at = HEAD;
+        let mut node = self.node(HEAD);
         // A node that was compared on the level above need not be again.
         let mut not_before = HEAD;
         for level in (0..self.height.load(Memory::Relaxed)).rev() {
             loop {
-                let next = self.next(node, level);
-                if next == HEAD || next == not_before || !self.is_before(next, key) {
-                    not_before = next;
+                let next_at = node.next(level);
+                if next_at == HEAD || next_at == not_before {
+                    not_before = next_at;
                     break;
                 }
-                node = next;
+                let next = self.node(next_at);
+                if !self.is_before(&next, search) {
+                    not_before = next_at;
+                    break;
+                }
+                (at, node) = (next_at, next);
             }
-            found(level, node);
+            found(level, at);
         }
-        (node, not_before)
+        (at, not_before)
     }
 
-    fn is_before(&self, node: u32, key: &[u8]) -> bool {
-        self.order.compare(self.key(node), key) == Ordering::Less
+    #[inline]
+    fn is_before(&self, node: &Node<'_>, search: &mut Search<'_>) -> bool {
+        let ordering = match node.key() {
+            Bytes::Words(words, len) if self.order.is_bytewise() => {
+                node::compare_bytewise(words, len, search.key)
+            }
+            Bytes::Words(words, len) => {
+                let met = &mut search.met[..len.min(INLINE_LEN_MAX)];
+                node::copy(words, met);
+                self.order.compare(met, search.key)
+            }
+            Bytes::Outside { chunk, at, len } => {
+                let key = self.outside(chunk, at, len);
+                self.order.compare(key, search.key)
+            }
+        };
+        ordering == Ordering::Less
     }
 
     /// The first node that is not before `key`, or [`HEAD`].
     fn first_at_least(&self, key: &[u8]) -> u32 {
-        self.search(key, |_, _| ()).1
+        self.search(&mut Search::new(key), |_, _| ()).1
     }
 
     /// The last node before `key`, or [`HEAD`].
     fn last_before(&self, key: &[u8]) -> u32 {
-        self.search(key, |_, _| ()).0
+        self.search(&mut Search::new(key), |_, _| ()).0
     }
 
     fn last(&self) -> u32 {
-        let mut node = HEAD;
+        let mut at = HEAD;
         for level in (0..self.height.load(Memory::Relaxed)).rev() {
             loop {
-                match self.next(node, level) {
+                match self.node(at).next(level) {
                     HEAD => break,
-                    next => node = next,
+                    next => at = next,
                 }
             }
         }
-        node
+        at
     }
 
     #[inline]
-    fn node(&self, node: u32) -> &[AtomicU32] {
-        self.nodes.from(node as usize)
+    fn node(&self, node: u32) -> Node<'_> {
+        Node::new(self.nodes.from(node as usize))
     }
 
-    #[inline]
-    fn next(&self, node: u32, level: usize) -> u32 {
-        self.node(node)
-            .get(FIELDS + level)
-            .map_or(HEAD, |link| link.load(Memory::Acquire))
+    fn outside(&self, chunk: u32, at: u32, len: u32) -> &[u8] {
+        let chunk = self.chunks.get(chunk as usize).and_then(OnceLock::get);
+        let bytes = chunk.and_then(|chunk| chunk.get(at as usize..));
+        bytes
+            .and_then(|bytes| bytes.get(..len as usize))
+            .unwrap_or_default()
     }
 
-    /// A node's internal key and value.
-    #[inline]
-    fn bytes(&self, node: u32) -> (&[u8], &[u8]) {
-        let [chunk, at, key_len, value_len, ..] = self.node(node) else {
-            return (&[], &[]);
+    /// Appends the bytes.
+    fn copy(&self, bytes: Bytes<'_>, out: &mut Vec<u8>) {
+        match bytes {
+            Bytes::Words(words, len) => {
+                let start = out.len();
+                out.resize(start + len, 0);
+                node::copy(words, &mut out[start..]);
+            }
+            Bytes::Outside { chunk, at, len } => {
+                out.extend_from_slice(self.outside(chunk, at, len));
+            }
+        }
+    }
+
+    /// Appends the value of the first entry not less than an internal key, if it is of the same user key: its tag.
+    pub(crate) fn get(&self, target: &[u8], value: &mut Vec<u8>) -> Option<u64> {
+        let at = self.first_at_least(target);
+        if at == HEAD {
+            return None;
+        }
+        let node = self.node(at);
+        let mut room = [0; INLINE_LEN_MAX];
+        let key = match node.key() {
+            Bytes::Words(words, len) => {
+                let room = &mut room[..len.min(INLINE_LEN_MAX)];
+                node::copy(words, room);
+                room
+            }
+            Bytes::Outside { chunk, at, len } => self.outside(chunk, at, len),
         };
-        let field = |field: &AtomicU32| field.load(Memory::Relaxed) as usize;
-        let chunk = self.chunks.get(field(chunk)).and_then(OnceLock::get);
-        let Some(bytes) = chunk.and_then(|chunk| chunk.get(field(at)..)) else {
-            return (&[], &[]);
-        };
-        let (key, rest) = bytes.split_at(field(key_len).min(bytes.len()));
-        (key, rest.get(..field(value_len)).unwrap_or_default())
-    }
-
-    #[inline]
-    fn key(&self, node: u32) -> &[u8] {
-        self.bytes(node).0
+        let (a, b) = (internal_key::user_key(key), internal_key::user_key(target));
+        if self.order.compare_user(a, b) != Ordering::Equal {
+            return None;
+        }
+        self.copy(node.value(), value);
+        Some(internal_key::tag(key))
     }
 }
 
-fn parts<'a>(entry: &BatchEntry<'a>) -> (&'a [u8], &'a [u8]) {
+fn parts<'a>(entry: &BatchEntry<'a>) -> (&'a [u8], &'a [u8], EntryKind) {
     match entry.operation {
-        Operation::Put(key, value) => (key, value),
-        Operation::Delete(key) => (key, &[]),
+        Operation::Put(key, value) => (key, value, EntryKind::Value),
+        Operation::Delete(key) => (key, &[], EntryKind::Deletion),
     }
 }
 
-/// Appends internal key and value: their lengths. A batch is shorter than 4 GiB.
-fn append(chunk: &mut Vec<u8>, entry: &BatchEntry<'_>) -> (u32, u32) {
-    let (key, value) = parts(entry);
-    let kind = match entry.operation {
-        Operation::Put(..) => EntryKind::Value,
-        Operation::Delete(_) => EntryKind::Deletion,
-    };
-    internal_key::encode(chunk, key, entry.sequence, kind);
-    chunk.extend_from_slice(value);
-    (
-        (key.len() + internal_key::TAG_LEN) as u32,
-        value.len() as u32,
-    )
+/// How many bytes of an entry do not fit into its node.
+fn outside_len(entry: &BatchEntry<'_>) -> usize {
+    let (key, value, _) = parts(entry);
+    let outside = |len: usize| if len > INLINE_LEN_MAX { len } else { 0 };
+    outside(key.len() + internal_key::TAG_LEN) + outside(value.len())
 }
 
 impl Writer {
@@ -296,5 +370,7 @@ impl Writer {
     }
 }
 
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod tests;

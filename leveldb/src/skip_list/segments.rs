@@ -1,6 +1,7 @@
 //! An array that grows and never moves: segments, each twice as long as the one before.
 
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
 
 /// Items of the first segment, as a power of two.
 const FIRST_LG: u32 = 10;
@@ -29,7 +30,26 @@ fn split(index: usize) -> (usize, usize) {
     ((lg - FIRST_LG) as usize, shifted - (1 << lg))
 }
 
-impl<T: Default> Segments<T> {
+/// Makes the items of a segment.
+pub(super) trait Item: Sized {
+    /// So many, all as new.
+    fn segment(len: usize) -> Box<[Self]>;
+}
+
+impl Item for AtomicU64 {
+    fn segment(len: usize) -> Box<[AtomicU64]> {
+        // Zeros from the allocator, used as they are: pages that no node has reached take no memory.
+        vec![0; len].into_iter().map(AtomicU64::new).collect()
+    }
+}
+
+impl<T> Item for OnceLock<T> {
+    fn segment(len: usize) -> Box<[OnceLock<T>]> {
+        (0..len).map(|_| OnceLock::new()).collect()
+    }
+}
+
+impl<T: Item> Segments<T> {
     /// Makes all items below `end`.
     pub(super) fn grow(&self, end: usize) {
         let (last, _) = split(end.saturating_sub(1));
@@ -37,11 +57,7 @@ impl<T: Default> Segments<T> {
             if segment.get().is_some() {
                 return;
             }
-            segment.get_or_init(|| {
-                (0..1usize << (FIRST_LG as usize + i))
-                    .map(|_| T::default())
-                    .collect()
-            });
+            segment.get_or_init(|| T::segment(1usize << (FIRST_LG as usize + i)));
         }
     }
 }
@@ -74,23 +90,23 @@ impl<T> Segments<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::Ordering;
 
     #[test]
     fn every_index_is_an_item_of_its_own() {
-        let items: Segments<AtomicU32> = Segments::default();
+        let items: Segments<AtomicU64> = Segments::default();
         for i in 0..10_000 {
             items.grow(i + 1);
-            items.get(i).unwrap().store(i as u32, Ordering::Relaxed);
+            items.get(i).unwrap().store(i as u64, Ordering::Relaxed);
         }
         for i in 0..10_000 {
-            assert_eq!(items.get(i).unwrap().load(Ordering::Relaxed), i as u32);
+            assert_eq!(items.get(i).unwrap().load(Ordering::Relaxed), i as u64);
         }
     }
 
     #[test]
     fn room_is_within_one_segment() {
-        let items: Segments<AtomicU32> = Segments::default();
+        let items: Segments<AtomicU64> = Segments::default();
         items.grow(10_000);
         for from in 0..9_000 {
             let at = items.room(from, 16);

@@ -3,7 +3,6 @@ use crate::write_batch::BatchWriter;
 use crate::{BytewiseComparator, Comparator};
 use quickcheck::quickcheck;
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 
 fn list() -> SkipList {
@@ -21,7 +20,7 @@ fn insert(list: &SkipList, sequence: u64, operations: &[(Vec<u8>, Option<Vec<u8>
         }
     }
     let bytes = batch.finish(sequence);
-    list.insert(BatchReader::new(bytes).unwrap(), bytes.len());
+    list.insert(BatchReader::new(bytes).unwrap());
 }
 
 /// User key, inverted tag: the order of internal keys.
@@ -194,5 +193,81 @@ fn a_seek_does_not_stop_at_what_is_put_in_before_its_target_meanwhile() {
         let mut cursor = SkipCursor::new(list.clone());
         cursor.seek(&target);
         assert_eq!(cursor.value(), b"old", "{sequence}");
+    }
+}
+
+/// Bytewise under another name: keys are copied out of their nodes and compared by the comparator.
+#[derive(Debug)]
+struct Named;
+
+impl Comparator for Named {
+    fn name(&self) -> &str {
+        "bytewise by another name"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        a.cmp(b)
+    }
+
+    fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}
+
+    fn shorten_successor(&self, _: &mut Vec<u8>) {}
+}
+
+/// A byte string that shares much with others, and lies in its node or does not.
+fn sized((like, len): &(Vec<u8>, u16)) -> Vec<u8> {
+    let mut bytes = vec![7; usize::from(*len) % 600];
+    let at = bytes.len().min(usize::from(*len) % 11);
+    bytes.splice(at..at, like.iter().map(|byte| byte % 3));
+    bytes
+}
+
+type Sized = (Vec<u8>, u16);
+
+quickcheck! {
+    fn comparing_words_is_comparing_the_bytes(a: Sized, b: Sized, tags: (u64, u64)) -> bool {
+        let internal = |like: &Sized, tag: u64| {
+            let mut key = sized(like);
+            key.truncate(INLINE_LEN_MAX - internal_key::TAG_LEN);
+            key.extend_from_slice(&tag.to_le_bytes());
+            key
+        };
+        [(&a, &b), (&a, &a)].iter().all(|(a, b)| {
+            let (a, b) = (internal(a, tags.0), internal(b, tags.1));
+            let words: Vec<AtomicU64> = (0..80).map(|_| AtomicU64::new(0)).collect();
+            node::write(&words, 3, &a, b"value", (0, 0));
+            let Bytes::Words(words, len) = Node::new(&words).key() else { return false };
+            let mut copied = vec![0; len];
+            node::copy(words, &mut copied);
+            copied == a && node::compare_bytewise(words, len, &b) == list().order.compare(&a, &b)
+        })
+    }
+
+    fn entries_of_any_length_are_kept_whole_in_any_order(batches: Vec<Vec<(Sized, Option<Sized>)>>) -> bool {
+        let other = SkipList::new(InternalOrder::new(Arc::new(Named)), 7);
+        for list in [Arc::new(list()), Arc::new(other)] {
+            let mut model = Model::new();
+            let mut sequence = 1;
+            for batch in &batches {
+                let whole = |(key, value): &(Sized, Option<Sized>)| (sized(key), value.as_ref().map(sized));
+                let batch: Operations = batch.iter().map(whole).collect();
+                insert(&list, sequence, &batch);
+                for (key, value) in batch {
+                    let tag = (sequence << 8) | u64::from(value.is_some());
+                    model.insert((key, !tag), value.unwrap_or_default());
+                    sequence += 1;
+                }
+            }
+            agrees(&list, &model, &[]);
+            for (key, inverted) in model.keys() {
+                let mut internal = key.clone();
+                internal.extend_from_slice(&u64::MAX.to_le_bytes());
+                let newest = model.range((key.clone(), 0)..).next().unwrap();
+                let mut value = Vec::new();
+                let tag = list.get(&internal, &mut value);
+                assert!(tag == Some(!newest.0.1) && value == *newest.1, "{key:?} {inverted}");
+            }
+        }
+        true
     }
 }

@@ -4,6 +4,7 @@ use super::{FileSystem, read_exact_at};
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 /// What an implementation did wrong.
 #[derive(Debug)]
@@ -144,6 +145,15 @@ fn truncating_and_appending(fs: &dyn FileSystem, dir: &Path) -> Check {
     )?;
     write(fs, &path, b"new")?;
     expect(read(fs, &path)? == b"new", "create truncates")?;
+    let mut file = fs.create(&path)?;
+    file.append(b"dated")?;
+    let time = SystemTime::UNIX_EPOCH + Duration::from_millis(1_234_567);
+    file.set_modified(time)?;
+    drop(file);
+    expect(
+        fs.metadata(&path)?.modified == Some(time) && read(fs, &path)? == b"dated",
+        "a time that was set stays, and so do the bytes",
+    )?;
     Ok(fs.remove(&path)?)
 }
 

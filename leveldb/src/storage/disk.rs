@@ -11,6 +11,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// Files of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
@@ -253,6 +254,11 @@ impl WritableFile for DiskWritableFile {
     fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
         self.file.sync_data()
+    }
+
+    fn set_modified(&mut self, time: SystemTime) -> io::Result<()> {
+        self.flush()?;
+        self.file.set_modified(time)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::{FileLock, FileSystem, LockHolder, Metadata, RandomFile, SequentialFile, WritableFile};
 use std::ffi::OsString;
-use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
+use std::{fmt, io};
 
 /// What fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +20,8 @@ pub struct Fault {
 }
 
 /// Passes everything on to another file system, and counts: every call of [`FileSystem`], [`RandomFile`],
-/// [`SequentialFile`] and [`WritableFile`] is one operation. One that fails does nothing.
+/// [`SequentialFile`] and [`WritableFile`] is one operation. One that fails does nothing, but for appends: of what was to be
+/// added the first half is there then, as on a full disk.
 #[derive(Debug)]
 pub struct FaultFileSystem {
     inner: Arc<dyn FileSystem>,
@@ -30,21 +32,39 @@ pub struct FaultFileSystem {
 struct State {
     count: AtomicU64,
     fault: Mutex<Option<Fault>>,
+    failed: Mutex<Vec<&'static str>>,
+    watcher: OnceLock<Watcher>,
+}
+
+/// Called before every operation.
+struct Watcher(Box<dyn Fn(u64) + Send + Sync>);
+
+impl fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watcher")
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl State {
-    fn step(&self) -> io::Result<()> {
+    fn step(&self, what: &'static str) -> io::Result<()> {
         let n = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-        match *self.fault.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(fault)
-                if n == fault.operation || (fault.every_later_too && n > fault.operation) =>
-            {
-                Err(io::Error::new(
-                    fault.kind,
-                    format!("injected fault at operation {n}"),
-                ))
+        if let Some(Watcher(watch)) = self.watcher.get() {
+            watch(n);
+        }
+        let is_hit =
+            |fault: &Fault| n == fault.operation || (fault.every_later_too && n > fault.operation);
+        let fault = *locked(&self.fault);
+        match fault.filter(is_hit) {
+            None => Ok(()),
+            Some(fault) => {
+                locked(&self.failed).push(what);
+                let text = format!("injected fault at operation {n}, {what}");
+                Err(io::Error::new(fault.kind, text))
             }
-            _ => Ok(()),
         }
     }
 }
@@ -60,31 +80,34 @@ impl FaultFileSystem {
 
     /// Sets what fails, in place of what was set before.
     pub fn fail_at(&self, fault: Fault) {
-        *self
-            .state
-            .fault
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(fault);
+        *locked(&self.state.fault) = Some(fault);
     }
 
     /// Nothing fails from now on.
     pub fn heal(&self) {
-        *self
-            .state
-            .fault
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = None;
+        *locked(&self.state.fault) = None;
     }
 
     /// How many operations there were.
     pub fn operations(&self) -> u64 {
         self.state.count.load(Ordering::Relaxed)
     }
+
+    /// The names of the operations that failed.
+    pub fn failed(&self) -> Vec<&'static str> {
+        locked(&self.state.failed).clone()
+    }
+
+    /// Calls `watcher` with the number of each operation before it is done: to see what a crash there would leave. The first
+    /// call of this stands.
+    pub fn watch(&self, watcher: impl Fn(u64) + Send + Sync + 'static) {
+        let _ = self.state.watcher.set(Watcher(Box::new(watcher)));
+    }
 }
 
 impl FileSystem for FaultFileSystem {
     fn open_random(&self, path: &Path) -> io::Result<Arc<dyn RandomFile>> {
-        self.state.step()?;
+        self.state.step("open_random")?;
         let inner = self.inner.open_random(path)?;
         Ok(Arc::new(Faulty {
             inner,
@@ -93,7 +116,7 @@ impl FileSystem for FaultFileSystem {
     }
 
     fn open_sequential(&self, path: &Path) -> io::Result<Box<dyn SequentialFile>> {
-        self.state.step()?;
+        self.state.step("open_sequential")?;
         let inner = self.inner.open_sequential(path)?;
         Ok(Box::new(Faulty {
             inner,
@@ -102,7 +125,7 @@ impl FileSystem for FaultFileSystem {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        self.state.step()?;
+        self.state.step("create")?;
         let inner = self.inner.create(path)?;
         Ok(Box::new(Faulty {
             inner,
@@ -111,7 +134,7 @@ impl FileSystem for FaultFileSystem {
     }
 
     fn append(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        self.state.step()?;
+        self.state.step("append")?;
         let inner = self.inner.append(path)?;
         Ok(Box::new(Faulty {
             inner,
@@ -120,47 +143,47 @@ impl FileSystem for FaultFileSystem {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.state.step()?;
+        self.state.step("rename")?;
         self.inner.rename(from, to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.state.step()?;
+        self.state.step("remove")?;
         self.inner.remove(path)
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<OsString>> {
-        self.state.step()?;
+        self.state.step("list")?;
         self.inner.list(dir)
     }
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
-        self.state.step()?;
+        self.state.step("metadata")?;
         self.inner.metadata(path)
     }
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        self.state.step()?;
+        self.state.step("create_dir")?;
         self.inner.create_dir(dir)
     }
 
     fn remove_dir(&self, dir: &Path) -> io::Result<()> {
-        self.state.step()?;
+        self.state.step("remove_dir")?;
         self.inner.remove_dir(dir)
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn FileLock>> {
-        self.state.step()?;
+        self.state.step("lock")?;
         self.inner.lock(path)
     }
 
     fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>> {
-        self.state.step()?;
+        self.state.step("lock_holder")?;
         self.inner.lock_holder(path)
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        self.state.step()?;
+        self.state.step("sync_dir")?;
         self.inner.sync_dir(dir)
     }
 }
@@ -173,41 +196,49 @@ struct Faulty<F> {
 
 impl RandomFile for Faulty<Arc<dyn RandomFile>> {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.state.step()?;
+        self.state.step("read_at")?;
         self.inner.read_at(offset, buffer)
     }
 
     fn len(&self) -> io::Result<u64> {
-        self.state.step()?;
+        self.state.step("len")?;
         self.inner.len()
     }
 
     fn is_empty(&self) -> io::Result<bool> {
-        self.state.step()?;
+        self.state.step("is_empty")?;
         self.inner.is_empty()
     }
 }
 
 impl SequentialFile for Faulty<Box<dyn SequentialFile>> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.state.step()?;
+        self.state.step("read")?;
         self.inner.read(buffer)
     }
 }
 
 impl WritableFile for Faulty<Box<dyn WritableFile>> {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.state.step()?;
+        if let Err(error) = self.state.step("append bytes") {
+            self.inner.append(&bytes[..bytes.len() / 2])?;
+            return Err(error);
+        }
         self.inner.append(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.state.step()?;
+        self.state.step("flush")?;
         self.inner.flush()
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.state.step()?;
+        self.state.step("sync")?;
         self.inner.sync()
+    }
+
+    fn set_modified(&mut self, time: SystemTime) -> io::Result<()> {
+        self.state.step("set_modified")?;
+        self.inner.set_modified(time)
     }
 }

@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 /// A file system in memory. Clones share their files. Directories are made as on disk; the root of a relative path and `/`
 /// are there from the start.
@@ -49,6 +50,8 @@ struct Inode {
 struct Content {
     bytes: Vec<u8>,
     synced_len: usize,
+    /// As it was set; there is no clock here.
+    modified: Option<SystemTime>,
 }
 
 impl Inode {
@@ -231,10 +234,11 @@ impl FileSystem for MemoryFileSystem {
                 is_dir: true,
             });
         }
-        let len_bytes = self.inode(path)?.content().bytes.len() as u64;
+        let inode = self.inode(path)?;
+        let content = inode.content();
         Ok(Metadata {
-            len_bytes,
-            modified: None,
+            len_bytes: content.bytes.len() as u64,
+            modified: content.modified,
             is_dir: false,
         })
     }
@@ -367,6 +371,11 @@ impl WritableFile for MemoryFile {
     fn sync(&mut self) -> io::Result<()> {
         let mut content = self.inode.content();
         content.synced_len = content.bytes.len();
+        Ok(())
+    }
+
+    fn set_modified(&mut self, time: SystemTime) -> io::Result<()> {
+        self.inode.content().modified = Some(time);
         Ok(())
     }
 }

@@ -98,6 +98,8 @@ pub trait WritableFile: Send + Debug {
     fn flush(&mut self) -> io::Result<()>;
     /// Flushes and waits until the bytes are on the medium: they survive the death of the machine.
     fn sync(&mut self) -> io::Result<()>;
+    /// Flushes and sets the time of last modification, in place of the present. Later appends change it again.
+    fn set_modified(&mut self, time: SystemTime) -> io::Result<()>;
 }
 
 /// A lock that is held until dropped.

@@ -115,6 +115,27 @@ fn a_fault_is_met_at_its_number_and_names_no_other() {
         io::ErrorKind::StorageFull
     );
     fs.list(&dir).unwrap();
+    assert_eq!(fs.failed(), ["list"]);
+}
+
+#[test]
+fn an_append_that_fails_leaves_half_and_every_operation_is_announced() {
+    let memory = Arc::new(MemoryFileSystem::new());
+    let fs = FaultFileSystem::new(memory.clone());
+    let announced = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = announced.clone();
+    fs.watch(move |n| heard.lock().unwrap().push(n));
+    fs.fail_at(Fault {
+        operation: 3,
+        kind: io::ErrorKind::StorageFull,
+        every_later_too: false,
+    });
+    let mut file = fs.create(&PathBuf::from("f")).unwrap();
+    file.append(b"whole ").unwrap();
+    assert!(file.append(b"half").is_err());
+    assert_eq!(read(&memory, "f").unwrap(), b"whole ha");
+    assert_eq!((fs.failed(), fs.operations()), (vec!["append bytes"], 3));
+    assert_eq!(*announced.lock().unwrap(), [1, 2, 3]);
 }
 
 #[cfg(unix)]

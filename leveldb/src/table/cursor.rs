@@ -10,10 +10,11 @@ use crate::block::{BlockBytes, BlockCursor, BlockFault};
 use crate::compression::{Compression, decompress};
 use crate::core::{Core, OnDamage};
 use crate::damage::{Damage, DamageKind};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::filter::bloom;
 use crate::internal_key;
 use crate::version::TableFile;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// After so many steps from block to block it is a scan.
@@ -137,6 +138,7 @@ impl TableCursor {
     }
 
     pub(crate) fn seek_to_first(&mut self) -> Result<()> {
+        self.check_bounds()?;
         self.data.take_block();
         let moved = self.index.seek_to_first();
         self.index_moved(moved)?;
@@ -144,6 +146,7 @@ impl TableCursor {
     }
 
     pub(crate) fn seek_to_last(&mut self) -> Result<()> {
+        self.check_bounds()?;
         self.data.take_block();
         let moved = self.index.seek_to_last();
         self.index_moved(moved)?;
@@ -152,9 +155,13 @@ impl TableCursor {
 
     /// To the first entry that is not less than `target`.
     pub(crate) fn seek(&mut self, target: &[u8]) -> Result<()> {
+        self.table.pin(&self.core);
         self.data.take_block();
         let order = &self.core.order;
-        let moved = self.index.seek(|key| order.compare(key, target));
+        let within = self.table.index_range(target);
+        let moved = self
+            .index
+            .seek_within(within, |key| order.compare(key, target));
         self.index_moved(moved)?;
         self.enter(Direction::Forward, Some(target))
     }
@@ -163,7 +170,10 @@ impl TableCursor {
     pub(crate) fn seek_to_key(&mut self, target: &[u8]) -> Result<()> {
         self.data.take_block();
         let order = &self.core.order;
-        let moved = self.index.seek(|key| order.compare(key, target));
+        let within = self.table.index_range(target);
+        let moved = self
+            .index
+            .seek_within(within, |key| order.compare(key, target));
         self.index_moved(moved)?;
         if self.index.valid() {
             let hash = bloom::key_hash(internal_key::user_key(target));
@@ -180,7 +190,10 @@ impl TableCursor {
     pub(crate) fn seek_before(&mut self, target: &[u8]) -> Result<()> {
         self.data.take_block();
         let order = &self.core.order;
-        let moved = self.index.seek(|key| order.compare(key, target));
+        let within = self.table.index_range(target);
+        let moved = self
+            .index
+            .seek_within(within, |key| order.compare(key, target));
         self.index_moved(moved)?;
         if !self.index.valid() {
             let moved = self.index.seek_to_last();
@@ -213,7 +226,60 @@ impl TableCursor {
         }
         self.ahead.steps = self.ahead.steps.saturating_add(1);
         self.step_index(direction)?;
-        self.enter(direction, None)
+        self.enter(direction, None)?;
+        if self.data.valid() {
+            Ok(())
+        } else {
+            self.check_bounds()
+        }
+    }
+
+    /// Whoever walks to an end of the table finds out whether its first and last keys lie in the range that the MANIFEST
+    /// gives: a search never looks for keys outside of it. Once for each open table.
+    fn check_bounds(&mut self) -> Result<()> {
+        if !self.table.take_bounds_check() {
+            return Ok(());
+        }
+        let (Some(smallest), Some(largest)) = (&self.meta.smallest, &self.meta.largest) else {
+            return Ok(());
+        };
+        let order = &self.core.order;
+        let is_outside = |key: &Vec<u8>| {
+            order.compare(key, smallest) == Ordering::Less
+                || order.compare(key, largest) == Ordering::Greater
+        };
+        let ends = [Direction::Forward, Direction::Backward].map(|side| self.end_key(side));
+        if !ends.iter().flatten().any(is_outside) {
+            return Ok(());
+        }
+        let what = "the table has keys outside of the range that the MANIFEST gives";
+        if self.core.on_damage == OnDamage::Fail {
+            // Whoever comes next is told, too.
+            self.table.put_bounds_check_back();
+            return Err(Error::corruption(&*self.table.name, None, what));
+        }
+        let damage = Damage::new(&*self.table.name, None, DamageKind::Structure, what);
+        self.core.damage.report(damage);
+        Ok(())
+    }
+
+    /// The table's first (last) key; none if its block is damaged, which is told when the block is read.
+    fn end_key(&self, side: Direction) -> Option<Vec<u8>> {
+        let (mut index, mut data) = (self.index.clone(), BlockCursor::default());
+        match side {
+            Direction::Forward => index.seek_to_first(),
+            Direction::Backward => index.seek_to_last(),
+        }
+        .ok()?;
+        let handle = (index.valid()).then(|| BlockHandle::decode_exact(index.value()))??;
+        let block = self.table.cached_block(&self.core, handle).ok()?;
+        data.set_block(BlockBytes::whole(block)).ok()?;
+        match side {
+            Direction::Forward => data.seek_to_first(),
+            Direction::Backward => data.seek_to_last(),
+        }
+        .ok()?;
+        data.valid().then(|| data.key().to_vec())
     }
 
     fn step_index(&mut self, direction: Direction) -> Result<()> {

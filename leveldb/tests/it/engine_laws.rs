@@ -241,6 +241,33 @@ fn after_compact_range_no_file_holds_a_value_that_was_deleted_or_replaced() {
 }
 
 #[test]
+fn a_compaction_leaves_no_table_that_it_has_replaced() {
+    let fs = Arc::new(MemoryFileSystem::new());
+    let db = open(&fs, small());
+    let tables = || {
+        let names = fs.list(Path::new("db")).unwrap();
+        let names = names.iter().map(|name| name.to_string_lossy());
+        names.filter(|name| name.ends_with(".ldb")).count()
+    };
+    for value in 0..20 {
+        fill(&db, 0..200, value);
+        while db.do_background_work().unwrap() {
+            assert_eq!(tables(), db.files().len());
+        }
+        if value % 4 == 3 {
+            db.compact_range(None, None).unwrap();
+            assert_eq!(tables(), db.files().len());
+        }
+    }
+    db.put(&secret(1), b"a secret", Durability::Relaxed)
+        .unwrap();
+    db.flush().unwrap();
+    db.delete(&secret(1), Durability::Relaxed).unwrap();
+    db.compact_range(None, None).unwrap();
+    assert_eq!(holds(&fs, b"a secret"), None);
+}
+
+#[test]
 fn old_versions_of_a_key_are_not_kept_for_anyone() {
     let fs = Arc::new(MemoryFileSystem::new());
     let db = open(&fs, small());

@@ -1,9 +1,9 @@
-//! Two engines on one store by turns: ours and C++ LevelDB.
+//! Two engines on one store by turns: ours and C++ LevelDB, or rusty-leveldb.
 
 use crate::support::*;
 use larder_leveldb::storage::DiskFileSystem;
 use larder_leveldb::write_batch::BatchWriter;
-use larder_leveldb::{Background, Db, Durability, OnDamage, Options};
+use larder_leveldb::{Background, Db, Durability, OnDamage, Options, Snapshot};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -67,8 +67,42 @@ fn write_options(comparator: &str, background: Background) -> Options {
     }
 }
 
+/// What our engine did in a turn.
+#[derive(Debug, Default)]
+struct Done {
+    operations: u64,
+    snapshots: u64,
+    reopenings: u64,
+}
+
+fn random_batch(comparator: &str, random: &mut Random, map: &mut Map) -> BatchWriter {
+    let mut batch = BatchWriter::new();
+    let size = match random.below(10) {
+        0 => random.below(50),
+        _ => 1,
+    };
+    for _ in 0..size {
+        let key = random.key(comparator);
+        if random.below(4) == 0 {
+            batch.delete(&key);
+            map.remove(&key);
+        } else {
+            let value = random.value();
+            batch.put(&key, &value);
+            map.insert(key, value);
+        }
+    }
+    batch
+}
+
 /// Random operations in our engine.
-fn continue_ours(store: &Path, comparator: &str, random: &mut Random, map: &mut Map, batches: u64) {
+fn continue_ours(
+    store: &Path,
+    comparator: &str,
+    random: &mut Random,
+    map: &mut Map,
+    batches: u64,
+) -> Done {
     let open = |background| {
         Db::open(
             Arc::new(DiskFileSystem::new()),
@@ -78,25 +112,12 @@ fn continue_ours(store: &Path, comparator: &str, random: &mut Random, map: &mut 
         .unwrap()
     };
     let mut db = open(Background::Thread);
+    let mut done = Done::default();
     assert!(forward(&db).unwrap() == rows_of(&db, map), "as it was left");
+    let mut snapshots: Vec<(Snapshot, Map)> = Vec::new();
     for _ in 0..batches {
-        let mut batch = BatchWriter::new();
-        let size = if random.below(10) == 0 {
-            random.below(50)
-        } else {
-            1
-        };
-        for _ in 0..size {
-            let key = random.key(comparator);
-            if random.below(4) == 0 {
-                batch.delete(&key);
-                map.remove(&key);
-            } else {
-                let value = random.value();
-                batch.put(&key, &value);
-                map.insert(key, value);
-            }
-        }
+        let mut batch = random_batch(comparator, random, map);
+        done.operations += u64::from(batch.entry_count());
         db.write(&mut batch, Durability::Relaxed).unwrap();
         match random.below(1500) {
             0 => db
@@ -105,27 +126,54 @@ fn continue_ours(store: &Path, comparator: &str, random: &mut Random, map: &mut 
             1 => db.flush().unwrap(),
             2 => {
                 db.close().unwrap();
-                let by_caller = random.below(2) == 0;
-                db = open(if by_caller {
-                    Background::Caller
-                } else {
-                    Background::Thread
+                done.reopenings += 1;
+                db = open(match random.below(2) {
+                    0 => Background::Caller,
+                    _ => Background::Thread,
                 });
+            }
+            3..8 => snapshots.push((db.snapshot(), map.clone())),
+            8..11 if !snapshots.is_empty() => {
+                let at = random.below(snapshots.len() as u64) as usize;
+                let (snapshot, map) = snapshots.swap_remove(at);
+                agree(&snapshot, &map, comparator, random);
+                done.snapshots += 1;
             }
             _ => {}
         }
     }
-    let rows = rows_of(&db, map);
-    assert!(forward(&db).unwrap() == rows, "forward");
-    let mut reversed = backward(&db).unwrap();
-    reversed.reverse();
-    assert!(reversed == rows, "backward");
-    for (key, value) in map.iter() {
-        assert_eq!(db.get(key).unwrap().as_ref(), Some(value));
+    for (snapshot, map) in snapshots {
+        agree(&snapshot, &map, comparator, random);
+        done.snapshots += 1;
     }
-    for _ in 0..2000 {
-        let key = random.key(comparator);
-        assert_eq!(db.get(&key).unwrap().as_ref(), map.get(&key));
+    agree(&db.snapshot(), map, comparator, random);
+    done
+}
+
+/// Forward, backward and by get a snapshot shows a map.
+fn agree(snapshot: &Snapshot, map: &Map, comparator: &str, random: &mut Random) {
+    let mut iter = snapshot.iter();
+    iter.seek_to_first().unwrap();
+    let mut keys = Vec::new();
+    while iter.valid() {
+        let row = (iter.key(), iter.value().unwrap());
+        assert!(map.get(row.0).is_some_and(|value| value == row.1));
+        keys.push(iter.key().to_vec());
+        iter.next().unwrap();
+    }
+    assert_eq!(keys.len(), map.len());
+    let order = options(comparator, OnDamage::Fail).comparator;
+    assert!(keys.is_sorted_by(|a, b| order.compare(a, b).is_lt()));
+    iter.seek_to_last().unwrap();
+    for key in keys.iter().rev() {
+        assert_eq!(iter.key(), key, "backward");
+        assert!(iter.value().unwrap() == map[key], "backward");
+        iter.prev().unwrap();
+    }
+    assert!(!iter.valid());
+    let others = (0..1000).map(|_| random.key(comparator));
+    for key in keys.iter().cloned().chain(others) {
+        assert_eq!(snapshot.get(&key).unwrap().as_ref(), map.get(&key));
     }
 }
 
@@ -144,13 +192,13 @@ fn rows_of(db: &Db, map: &Map) -> Rows {
     rows
 }
 
-fn by_turns(comparator: &str, compression: &str, rounds: u64, batches: u64) {
+/// Whose turn it is takes the store as the other one left it: C++ LevelDB as after a kill.
+fn by_turns(comparator: &str, rounds: u64, batches: u64) {
     let dir = tempfile::tempdir().unwrap();
     let store = dir.path().join("store");
     let mut random = Random(rounds);
-    let mut map = Map::new();
+    let (mut map, mut cpp_operations, mut done) = (Map::new(), 0, Done::default());
     for round in 0..rounds {
-        println!("round {round}, {comparator}, {compression}");
         let (seed, count) = (round.to_string(), batches.to_string());
         let args = [
             "make",
@@ -158,11 +206,13 @@ fn by_turns(comparator: &str, compression: &str, rounds: u64, batches: u64) {
             &seed,
             &count,
             comparator,
-            compression,
+            ["snappy", "none"][round as usize % 2],
         ];
-        if run_oracle(&args).is_none() {
+        println!("{}, then ours with seed {rounds}", args[2..].join(" "));
+        let Some(operations) = run_oracle(&args) else {
             return;
-        }
+        };
+        cpp_operations += operations.trim().parse::<u64>().unwrap();
         let copy = dir.path().join(format!("cpp-{round}"));
         copy_dir(&store, &copy);
         map = oracle_dump(&copy, comparator)
@@ -170,7 +220,10 @@ fn by_turns(comparator: &str, compression: &str, rounds: u64, batches: u64) {
             .0
             .into_iter()
             .collect();
-        continue_ours(&store, comparator, &mut random, &mut map, batches);
+        let turn = continue_ours(&store, comparator, &mut random, &mut map, batches);
+        done.operations += turn.operations;
+        done.snapshots += turn.snapshots;
+        done.reopenings += turn.reopenings;
         let copy = dir.path().join(format!("ours-{round}"));
         copy_dir(&store, &copy);
         let (cpp_forward, cpp_backward) = oracle_dump(&copy, comparator).unwrap();
@@ -182,15 +235,66 @@ fn by_turns(comparator: &str, compression: &str, rounds: u64, batches: u64) {
             "round {round}"
         );
     }
-    assert!(!map.is_empty());
+    println!("{comparator}: {cpp_operations} operations in C++, ours: {done:?}");
+    assert!(!map.is_empty() && done.snapshots > 20 && done.reopenings > 2);
+    assert!(cpp_operations + done.operations > 100_000);
 }
 
 #[test]
 fn bytewise_stores_go_from_engine_to_engine() {
-    by_turns("bytewise", "snappy", 3, 5000);
+    by_turns("bytewise", 4, 4500);
 }
 
 #[test]
 fn stores_with_the_comparator_of_indexeddb_go_from_engine_to_engine() {
-    by_turns("idb", "none", 3, 5000);
+    by_turns("idb", 4, 4500);
+}
+
+/// A turn of rusty-leveldb, without what it does wrong: gets, backward scans, iterators and snapshots beside compactions.
+fn continue_rusty(store: &Path, random: &mut Random, map: &mut Map, batches: u64) -> u64 {
+    let options = rusty_leveldb::Options {
+        write_buffer_size: 64 << 10,
+        ..rusty_leveldb::Options::default()
+    };
+    let mut db = rusty_leveldb::DB::open(store, options).unwrap();
+    let mut iter = db.new_iter().unwrap();
+    let mut rows = Rows::new();
+    while let Some((key, value)) = rusty_leveldb::LdbIterator::next(&mut iter) {
+        rows.push((key.to_vec(), value.to_vec()));
+    }
+    let expected = map.iter().map(|(key, value)| (key.clone(), value.clone()));
+    assert!(
+        expected.eq(rows),
+        "rusty-leveldb reads what the other one left"
+    );
+    drop(iter);
+    let mut operations = 0;
+    for _ in 0..batches {
+        let key = random.key("bytewise");
+        operations += 1;
+        if random.below(4) == 0 {
+            db.delete(&key).unwrap();
+            map.remove(&key);
+        } else {
+            let value = random.value();
+            db.put(&key, &value).unwrap();
+            map.insert(key, value);
+        }
+    }
+    db.close().unwrap();
+    operations
+}
+
+#[test]
+fn stores_go_from_our_engine_to_rusty_leveldb_and_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut map, mut random, mut operations) = (Map::new(), Random(7), 0);
+    for round in 0..3 {
+        println!("round {round} with seed 7");
+        operations += continue_rusty(dir.path(), &mut random, &mut map, 5000);
+        let done = continue_ours(dir.path(), "bytewise", &mut random, &mut map, 3000);
+        operations += done.operations;
+    }
+    continue_rusty(dir.path(), &mut random, &mut map, 0);
+    println!("{operations} operations");
 }

@@ -7,6 +7,10 @@ mod damage;
 #[cfg(test)]
 mod engine_crash;
 #[cfg(test)]
+mod engine_damage;
+#[cfg(test)]
+mod engine_handover;
+#[cfg(test)]
 mod engine_laws;
 #[cfg(test)]
 mod engine_model;
@@ -21,6 +25,10 @@ mod model;
 #[cfg(test)]
 mod regressions;
 #[cfg(test)]
+mod repair;
+#[cfg(test)]
 mod store;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod zstd;

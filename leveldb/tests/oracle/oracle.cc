@@ -1,8 +1,10 @@
 // What C++ LevelDB makes of a store: the oracle of the tests.
 //
-//   oracle make DIR SEED OPERATIONS COMPARATOR COMPRESSION   random operations; leaves the store as a kill would
+//   oracle make DIR SEED BATCHES COMPARATOR COMPRESSION       random batches, snapshots, compactions, reopenings; leaves the store
+//                                                             as a kill would, and says how many operations there were
 //   oracle churn DIR COUNT                                   COUNT batches that set all of 100 keys to the same number
-//   oracle dump DIR COMPARATOR                                rows forward, "--", rows backward; hex, one row a line
+//   oracle dump DIR COMPARATOR                                rows forward, "--", rows backward; hex, one row a line; gets must agree
+//   oracle repair DIR COMPARATOR                              RepairDB; rows forward, as far as they can be read
 //   oracle hold DIR                                           opens it, says "held", and waits for the end of its input
 //
 // COMPARATOR is bytewise or idb; COMPRESSION none or snappy.
@@ -18,6 +20,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "idb_comparator.h"
 
@@ -89,7 +92,7 @@ std::string random_value(std::mt19937_64& random) {
   return value;
 }
 
-void make(const std::string& dir, uint64_t seed, int operations, const std::string& comparator,
+void make(const std::string& dir, uint64_t seed, int batches, const std::string& comparator,
           const std::string& compression) {
   std::mt19937_64 random(seed);
   leveldb::Options opts = options(comparator);
@@ -99,9 +102,17 @@ void make(const std::string& dir, uint64_t seed, int operations, const std::stri
   opts.compression = compression == "none" ? leveldb::kNoCompression : leveldb::kSnappyCompression;
   leveldb::DB* db = nullptr;
   check(leveldb::DB::Open(opts, dir, &db));
-  for (int i = 0; i < operations; i++) {
+  uint64_t operations = 0;
+  // What they see is kept by every compaction: several versions of a key, also across the border of two tables.
+  std::vector<const leveldb::Snapshot*> snapshots;
+  auto release = [&] {
+    for (const leveldb::Snapshot* snapshot : snapshots) db->ReleaseSnapshot(snapshot);
+    snapshots.clear();
+  };
+  for (int i = 0; i < batches; i++) {
     leveldb::WriteBatch batch;
     uint64_t size = random() % 10 == 0 ? random() % 50 : 1;
+    operations += size;
     for (uint64_t j = 0; j < size; j++) {
       std::string key = random_key(random, comparator);
       if (random() % 4 == 0) {
@@ -111,18 +122,41 @@ void make(const std::string& dir, uint64_t seed, int operations, const std::stri
       }
     }
     check(db->Write(leveldb::WriteOptions(), &batch));
+    if (random() % 100 == 0) snapshots.push_back(db->GetSnapshot());
+    if (random() % 1500 == 0) release();
     if (random() % 1000 == 0) {
       std::string from = random_key(random, comparator);
       leveldb::Slice start(from);
       db->CompactRange(&start, nullptr);
     }
     if (random() % 700 == 0) {
+      release();
       delete db;
       opts.reuse_logs = random() % 2 == 0;
       check(leveldb::DB::Open(opts, dir, &db));
     }
   }
+  std::printf("%llu\n", static_cast<unsigned long long>(operations));
+  std::fflush(stdout);
   std::_Exit(0);
+}
+
+// A get of every row, and of keys that may be there or not, shows what the iterator shows.
+void compare_gets(leveldb::DB* db, const std::string& comparator) {
+  std::unique_ptr<leveldb::Iterator> iter(db->NewIterator(leveldb::ReadOptions()));
+  std::string value;
+  for (iter->SeekToFirst(); iter->Valid(); iter->Next()) {
+    check(db->Get(leveldb::ReadOptions(), iter->key(), &value));
+    if (iter->value() != value) die("get of " + hex(iter->key()) + " is another value");
+  }
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 3000; i++) {
+    std::string key = random_key(random, comparator);
+    iter->Seek(key);
+    bool is_there = iter->Valid() && iter->key() == key;
+    if (db->Get(leveldb::ReadOptions(), key, &value).ok() != is_there) die("get of " + hex(key) + " is not as the row");
+  }
+  check(iter->status());
 }
 
 void churn(const std::string& dir, int count) {
@@ -151,6 +185,23 @@ void dump(const std::string& dir, const std::string& comparator) {
   for (iter->SeekToLast(); iter->Valid(); iter->Prev()) row();
   check(iter->status());
   iter.reset();
+  compare_gets(db, comparator);
+  delete db;
+}
+
+void repair(const std::string& dir, const std::string& comparator) {
+  leveldb::Options opts = options(comparator);
+  // Or it takes blocks of tables without looking at their checksums, as it does records of logs.
+  opts.paranoid_checks = true;
+  check(leveldb::RepairDB(dir, opts));
+  opts.create_if_missing = false;
+  leveldb::DB* db = nullptr;
+  check(leveldb::DB::Open(opts, dir, &db));
+  std::unique_ptr<leveldb::Iterator> iter(db->NewIterator(leveldb::ReadOptions()));
+  for (iter->SeekToFirst(); iter->Valid(); iter->Next()) {
+    std::printf("%s %s\n", hex(iter->key()).c_str(), hex(iter->value()).c_str());
+  }
+  iter.reset();
   delete db;
 }
 
@@ -168,7 +219,9 @@ void hold(const std::string& dir) {
 
 int main(int argc, char** argv) {
   std::string mode = argc > 1 ? argv[1] : "";
-  if (mode == "make" && argc == 7) {
+  if (mode == "repair" && argc == 4) {
+    repair(argv[2], argv[3]);
+  } else if (mode == "make" && argc == 7) {
     make(argv[2], std::strtoull(argv[3], nullptr, 10), std::atoi(argv[4]), argv[5], argv[6]);
   } else if (mode == "churn" && argc == 4) {
     churn(argv[2], std::atoi(argv[3]));

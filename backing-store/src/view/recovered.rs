@@ -1,7 +1,4 @@
-//! A consistent view of a store's rows: one LevelDB snapshot with an [`Overlay`] laid over it.
-//!
-//! The scopes area (prefix `00 00 00 00 32`, the undo log) never shows here, as Chromium's transactional layer hides it;
-//! whoever wants raw rows asks the snapshot itself.
+//! A killed store's rows as recovery would leave them: one snapshot with an [`Overlay`] laid over it.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,43 +6,28 @@ use std::sync::Arc;
 use larder_codec::compare::compare;
 use larder_leveldb::{Iter, Snapshot};
 
+use super::{SCOPES_END, SCOPES_PREFIX};
 use crate::error::{Error, Result};
 use crate::overlay::{Overlay, OverlayValue, Verdict};
-use crate::recovery::undo_row_value;
+use crate::undo_log::undo_row_value;
 
-/// First bytes of every row of the scopes area.
-pub(crate) const SCOPES_PREFIX: [u8; 5] = [0, 0, 0, 0, 50];
-
-/// Everything that comes after the scopes area begins at or behind this key.
-const SCOPES_END: [u8; 5] = [0, 0, 0, 0, 51];
-
-/// The view. Cheap to clone.
+/// The rows. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct View {
+pub(super) struct Recovered {
     snapshot: Snapshot,
     overlay: Arc<Overlay>,
 }
 
-impl View {
-    pub(crate) fn new(snapshot: Snapshot, overlay: Overlay) -> Self {
+impl Recovered {
+    pub(super) fn new(snapshot: Snapshot, overlay: Overlay) -> Self {
         Self {
             snapshot,
             overlay: Arc::new(overlay),
         }
     }
 
-    pub(crate) fn snapshot(&self) -> &Snapshot {
-        &self.snapshot
-    }
-
-    /// The value of `key`.
-    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let mut value = Vec::new();
-        Ok(self.get_into(key, &mut value)?.then_some(value))
-    }
-
     /// The value of `key`, into the caller's buffer; whether there is one.
-    pub(crate) fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+    pub(super) fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         if !self.overlay.is_empty() {
             match self.overlay.verdict(key) {
                 Verdict::Snapshot => {}
@@ -62,10 +44,10 @@ impl View {
             .map_err(|error| Error::from(error).with_key(key))
     }
 
-    pub(crate) fn iter(&self) -> ViewIter {
-        ViewIter {
+    pub(super) fn iter(&self) -> RecoveredIter {
+        RecoveredIter {
             base: self.snapshot.iter(),
-            view: self.clone(),
+            rows: self.clone(),
             at: At::Nothing,
             forward: true,
             overlay_at: 0,
@@ -96,22 +78,22 @@ enum At {
 /// `overlay_at` at the first live entry, that lie at or behind the current key; the smaller is current. Backward the
 /// mirror image, with `overlay_at` one behind the entry.
 #[derive(Debug)]
-pub(crate) struct ViewIter {
+pub(super) struct RecoveredIter {
     base: Iter,
-    view: View,
+    rows: Recovered,
     at: At,
     forward: bool,
     overlay_at: usize,
     overlay_value: Vec<u8>,
 }
 
-impl ViewIter {
-    pub(crate) fn valid(&self) -> bool {
+impl RecoveredIter {
+    pub(super) fn valid(&self) -> bool {
         self.at != At::Nothing
     }
 
     /// The current key; empty when not on a row.
-    pub(crate) fn key(&self) -> &[u8] {
+    pub(super) fn key(&self) -> &[u8] {
         match self.at {
             At::Base => self.base.key(),
             At::Overlay => self.overlay_key().unwrap_or_default(),
@@ -120,7 +102,7 @@ impl ViewIter {
     }
 
     /// The current value; empty when not on a row.
-    pub(crate) fn value(&self) -> Result<&[u8]> {
+    pub(super) fn value(&self) -> Result<&[u8]> {
         match self.at {
             At::Base => Ok(self.base.value()?),
             At::Overlay => Ok(&self.overlay_value),
@@ -129,20 +111,20 @@ impl ViewIter {
     }
 
     /// To the first row at or behind `key`.
-    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
+    pub(super) fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.forward = true;
         self.base.seek(key)?;
-        self.overlay_at = match self.view.overlay.position(key) {
+        self.overlay_at = match self.rows.overlay.position(key) {
             Ok(at) | Err(at) => at,
         };
         self.settle()
     }
 
     /// To the last row at or before `key`.
-    pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+    pub(super) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.forward = false;
         self.base.seek_for_prev(key)?;
-        self.overlay_at = match self.view.overlay.position(key) {
+        self.overlay_at = match self.rows.overlay.position(key) {
             Ok(at) => at + 1,
             Err(at) => at,
         };
@@ -150,12 +132,12 @@ impl ViewIter {
     }
 
     /// To the next row. Nothing happens when not on a row.
-    pub(crate) fn next(&mut self) -> Result<()> {
+    pub(super) fn next(&mut self) -> Result<()> {
         self.step(true)
     }
 
     /// To the row before. Nothing happens when not on a row.
-    pub(crate) fn prev(&mut self) -> Result<()> {
+    pub(super) fn prev(&mut self) -> Result<()> {
         self.step(false)
     }
 
@@ -231,7 +213,7 @@ impl ViewIter {
                 }
                 continue;
             }
-            let overlay = &self.view.overlay;
+            let overlay = &self.rows.overlay;
             if overlay.is_empty() {
                 return Ok(());
             }
@@ -256,7 +238,7 @@ impl ViewIter {
     }
 
     fn skip_deleted_overlay(&mut self) {
-        let overlay = &self.view.overlay;
+        let overlay = &self.rows.overlay;
         if self.forward {
             while matches!(overlay.entry(self.overlay_at), Some((_, None))) {
                 self.overlay_at += 1;
@@ -272,14 +254,14 @@ impl ViewIter {
 
     fn overlay_index(&self) -> Option<usize> {
         if self.forward {
-            Some(self.overlay_at).filter(|at| *at < self.view.overlay.len())
+            Some(self.overlay_at).filter(|at| *at < self.rows.overlay.len())
         } else {
             self.overlay_at.checked_sub(1)
         }
     }
 
     fn overlay_key(&self) -> Option<&[u8]> {
-        Some(self.view.overlay.entry(self.overlay_index()?)?.0)
+        Some(self.rows.overlay.entry(self.overlay_index()?)?.0)
     }
 
     fn load_overlay_value(&mut self) -> Result<()> {
@@ -287,8 +269,8 @@ impl ViewIter {
         let Some(at) = self.overlay_index() else {
             return Ok(());
         };
-        if let Some((_, Some(source))) = self.view.overlay.entry(at) {
-            load(&self.view.snapshot, source, &mut self.overlay_value)?;
+        if let Some((_, Some(source))) = self.rows.overlay.entry(at) {
+            load(&self.rows.snapshot, source, &mut self.overlay_value)?;
         }
         Ok(())
     }

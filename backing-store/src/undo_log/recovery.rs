@@ -34,8 +34,42 @@ pub struct Recovery {
     pub problems: Vec<Error>,
 }
 
+/// A scope that was found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FoundScope {
+    pub(super) id: ScopeId,
+    pub(super) is_committed: bool,
+    pub(super) ignore_cleanup_tasks: bool,
+}
+
 /// Reads the undo log and works out what it changes.
 pub(crate) fn recover(snapshot: &Snapshot) -> Result<(Overlay, Recovery)> {
+    let (scopes, mut recovery) = survey(snapshot)?;
+    let mut builder = OverlayBuilder::default();
+    for scope in scopes {
+        let task = if !scope.is_committed {
+            ScopeTask::Undo
+        } else if !scope.ignore_cleanup_tasks {
+            ScopeTask::Cleanup
+        } else {
+            continue;
+        };
+        visit_tasks(snapshot, scope.id, task, |key, value| {
+            let added = match task {
+                ScopeTask::Undo => add_undo(key, value, &mut builder),
+                ScopeTask::Cleanup => add_cleanup(value, &mut builder),
+            };
+            if let Err(error) = added {
+                let what = "undo log row with an undecodable value";
+                recovery.problems.push(Error::row(key, what, error));
+            }
+        })?;
+    }
+    Ok((builder.build(), recovery))
+}
+
+/// Reads which scopes there are, in order, and notes what is wrong with their metadata.
+pub(super) fn survey(snapshot: &Snapshot) -> Result<(Vec<FoundScope>, Recovery)> {
     let mut recovery = Recovery::default();
     let mut scopes = Vec::new();
     let mut holders = LockHolders::default();
@@ -44,15 +78,20 @@ pub(crate) fn recover(snapshot: &Snapshot) -> Result<(Overlay, Recovery)> {
     while let Some(row) = scopes_row(&iter, &mut recovery.problems) {
         match row {
             Some(ScopesKey::GlobalMetadata) => check_global(&iter, &mut recovery.problems)?,
-            Some(ScopesKey::ScopeMetadata(scope)) => {
+            Some(ScopesKey::ScopeMetadata(id)) => {
                 match ScopeMetadata::decode_exact(iter.value()?) {
                     Ok(metadata) => {
-                        holders.take(scope, &metadata, &mut recovery);
-                        scopes.push((
-                            scope,
-                            metadata.is_committed(),
-                            metadata.ignore_cleanup_tasks,
-                        ));
+                        holders.take(id, &metadata, &mut recovery);
+                        let found = FoundScope {
+                            id,
+                            is_committed: metadata.is_committed(),
+                            ignore_cleanup_tasks: metadata.ignore_cleanup_tasks,
+                        };
+                        match found.is_committed {
+                            true => recovery.finished.push(id),
+                            false => recovery.undone.push(id),
+                        }
+                        scopes.push(found);
                     }
                     Err(error) => {
                         let what =
@@ -67,31 +106,7 @@ pub(crate) fn recover(snapshot: &Snapshot) -> Result<(Overlay, Recovery)> {
         }
         iter.next()?;
     }
-    let mut builder = OverlayBuilder::default();
-    for (scope, committed, ignore_cleanup_tasks) in scopes {
-        if committed {
-            recovery.finished.push(scope);
-            if !ignore_cleanup_tasks {
-                run_tasks(
-                    snapshot,
-                    scope,
-                    ScopeTask::Cleanup,
-                    &mut builder,
-                    &mut recovery.problems,
-                )?;
-            }
-        } else {
-            recovery.undone.push(scope);
-            run_tasks(
-                snapshot,
-                scope,
-                ScopeTask::Undo,
-                &mut builder,
-                &mut recovery.problems,
-            )?;
-        }
-    }
-    Ok((builder.build(), recovery))
+    Ok((scopes, recovery))
 }
 
 /// Which scope holds which lock: its partition and its key.
@@ -162,34 +177,25 @@ fn check_global(iter: &Iter, problems: &mut Vec<Error>) -> Result<()> {
     Ok(())
 }
 
-fn run_tasks(
+/// Calls `visit` with key and value of each row of one of a scope's lists, in order.
+pub(super) fn visit_tasks(
     snapshot: &Snapshot,
     scope: ScopeId,
     task: ScopeTask,
-    builder: &mut OverlayBuilder,
-    problems: &mut Vec<Error>,
+    mut visit: impl FnMut(&[u8], &[u8]),
 ) -> Result<()> {
     let (low, high) = task_range(scope, task);
     let mut iter = snapshot.iter();
     iter.seek(&low)?;
     while iter.valid() && compare(iter.key(), &high) != Ordering::Greater {
-        let result = match task {
-            ScopeTask::Undo => add_undo(iter.key(), iter.value()?, builder),
-            ScopeTask::Cleanup => add_cleanup(iter.value()?, builder),
-        };
-        if let Err(error) = result {
-            problems.push(Error::row(
-                iter.key(),
-                "undo log row with an undecodable value",
-                error,
-            ));
-        }
+        visit(iter.key(), iter.value()?);
         iter.next()?;
     }
     Ok(())
 }
 
-fn task_range(scope: ScopeId, task: ScopeTask) -> (Vec<u8>, Vec<u8>) {
+/// The least and the greatest key of one of a scope's lists.
+pub(super) fn task_range(scope: ScopeId, task: ScopeTask) -> (Vec<u8>, Vec<u8>) {
     let key = |sequence| {
         let mut bytes = Vec::new();
         ScopesKey::Task {

@@ -1,0 +1,215 @@
+//! What a store that is open for writing and its transactions share.
+//!
+//! Two locks that are held for moments: which scopes are being written, and which rows readers must take from older
+//! snapshots. Two that are held while the engine writes, which no reader takes: whose turn it is to change rows of the
+//! whole store, and whose to clean up.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use larder_codec::ScopeId;
+use larder_codec::blob_journal::BlobJournalEntry;
+use larder_codec::row_key::GlobalKey;
+use larder_leveldb::storage::FileSystem;
+use larder_leveldb::{Db, Snapshot};
+
+use super::journal;
+use super::maintenance::UnderWay;
+use super::options::WriteOptions;
+use crate::blob::HeldBlobs;
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::StorePaths;
+use crate::reads::Surroundings;
+use crate::store::SCHEMA_VERSION_MAX;
+use crate::transaction::Scope;
+use crate::undo_log::Cleanup;
+use crate::view::{Base, Window};
+
+/// Rows that a call takes away of scopes that have ended.
+const CLEANUP_ROWS: usize = 1000;
+
+/// The shared part.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) db: Db,
+    pub(crate) fs: Arc<dyn FileSystem>,
+    pub(crate) paths: StorePaths,
+    pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) options: WriteOptions,
+    pub(crate) held_blobs: HeldBlobs,
+    active: Mutex<Active>,
+    /// Of each transaction that has written to the engine and not committed: its number, and its rows as they were.
+    windows: Mutex<Vec<(u64, Vec<Window>)>>,
+    direct: Mutex<()>,
+    cleanups: Mutex<VecDeque<Cleanup>>,
+    maintenance: Mutex<UnderWay>,
+    random: Mutex<u64>,
+    next_scope: AtomicI64,
+}
+
+/// The scopes being written.
+#[derive(Debug, Default)]
+struct Active {
+    next: u64,
+    scopes: Vec<(u64, Scope)>,
+}
+
+/// Nothing that holds one of these locks leaves half a change.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Core {
+    pub(crate) fn new(
+        db: Db,
+        fs: Arc<dyn FileSystem>,
+        paths: StorePaths,
+        options: WriteOptions,
+        next_scope: i64,
+    ) -> Self {
+        let surroundings = Surroundings {
+            fs: Arc::clone(&fs),
+            paths: paths.clone(),
+            schema_version: Some(SCHEMA_VERSION_MAX),
+            data_version: Some(options.data_version),
+            lost_writes: false,
+        };
+        Self {
+            db,
+            surroundings: Arc::new(surroundings),
+            fs,
+            paths,
+            held_blobs: HeldBlobs::default(),
+            active: Mutex::default(),
+            windows: Mutex::default(),
+            direct: Mutex::default(),
+            cleanups: Mutex::default(),
+            maintenance: Mutex::default(),
+            random: Mutex::new(options.random_seed),
+            next_scope: AtomicI64::new(next_scope),
+            options,
+        }
+    }
+
+    /// What is committed, for anyone but transaction `own`, which sees what it wrote.
+    pub(crate) fn base(&self, own: Option<u64>) -> Base {
+        // The snapshot is taken under the lock: no transaction can begin to write to the engine between the two.
+        let windows = locked(&self.windows);
+        let others = windows.iter().filter(|(number, _)| Some(*number) != own);
+        let others = others.flat_map(|(_, windows)| windows.iter().cloned());
+        Base::new(self.db.snapshot(), others.collect())
+    }
+
+    /// Everything as it stands, uncommitted rows included.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.db.snapshot()
+    }
+
+    /// Hides what a transaction is about to write until [`unhide`](Self::unhide).
+    pub(crate) fn hide(&self, number: u64, scope: &Scope) {
+        let mut windows = locked(&self.windows);
+        let snapshot = self.db.snapshot();
+        let window = |(low, end)| Window {
+            low,
+            end,
+            snapshot: snapshot.clone(),
+        };
+        windows.push((number, scope.ranges().into_iter().map(window).collect()));
+    }
+
+    pub(crate) fn unhide(&self, number: u64) {
+        locked(&self.windows).retain(|(other, _)| *other != number);
+    }
+
+    /// Takes a scope for writing: a number for the transaction.
+    pub(crate) fn enter(&self, scope: &Scope) -> Result<u64> {
+        let mut active = locked(&self.active);
+        if active.scopes.iter().any(|(_, other)| other.overlaps(scope)) {
+            let what = "an object store of the scope is being written by another transaction";
+            return Err(Error::new(ErrorKind::Conflict, what));
+        }
+        let number = active.next;
+        active.next += 1;
+        active.scopes.push((number, scope.clone()));
+        Ok(number)
+    }
+
+    pub(crate) fn leave(&self, number: u64) {
+        locked(&self.active)
+            .scopes
+            .retain(|(other, _)| *other != number);
+    }
+
+    /// Does `work` if no transaction that writes is under way; none begins until it is done.
+    pub(super) fn while_nobody_writes<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        let active = locked(&self.active);
+        active.scopes.is_empty().then(work)
+    }
+
+    pub(super) fn maintenance(&self) -> MutexGuard<'_, UnderWay> {
+        locked(&self.maintenance)
+    }
+
+    /// A random number below `end`; 0 if that is 0. SplitMix64: nothing hangs on it but evenness.
+    pub(super) fn random(&self, end: u64) -> u64 {
+        let mut state = locked(&self.random);
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = *state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)).checked_rem(end).unwrap_or(0)
+    }
+
+    /// For those who change rows of the whole store: one at a time.
+    pub(crate) fn direct(&self) -> MutexGuard<'_, ()> {
+        locked(&self.direct)
+    }
+
+    /// Notes a scope whose rows are of no more use.
+    pub(crate) fn clean_later(&self, cleanup: Cleanup) {
+        locked(&self.cleanups).push_back(cleanup);
+    }
+
+    /// Takes some of those rows away, or compacts tables if it may: whether anything was done.
+    pub(crate) fn clean_some(&self, may_compact: bool) -> Result<bool> {
+        let mut cleanups = locked(&self.cleanups);
+        let ready = |cleanup: &Cleanup| may_compact || !cleanup.will_compact();
+        let Some(at) = cleanups.iter().position(ready) else {
+            return Ok(false);
+        };
+        if cleanups[at].step(&self.db, CLEANUP_ROWS)? {
+            cleanups.remove(at);
+        }
+        Ok(true)
+    }
+
+    /// Removes the files of blobs that are gone from the rows and that nobody holds any more.
+    pub(crate) fn remove_released_blobs(&self) -> Result<()> {
+        let released = self.held_blobs.take_released();
+        if released.is_empty() {
+            return Ok(());
+        }
+        let removed = self.remove_blobs_of_active_journal(&released);
+        if removed.is_err() {
+            self.held_blobs.put_back(&released);
+        }
+        removed
+    }
+
+    fn remove_blobs_of_active_journal(&self, released: &BTreeSet<BlobJournalEntry>) -> Result<()> {
+        let _turn = self.direct();
+        for kind in [GlobalKey::ActiveBlobJournal, GlobalKey::RecoveryBlobJournal] {
+            let is_due = |entry: &BlobJournalEntry| released.contains(entry);
+            journal::settle(&self.db, &*self.fs, &self.paths, &kind, is_due)?;
+        }
+        Ok(())
+    }
+
+    /// A number for a scope of the undo log, not on disk and not in use.
+    pub(crate) fn new_scope_id(&self) -> Result<ScopeId> {
+        let number = self.next_scope.fetch_add(1, Ordering::Relaxed);
+        ScopeId::new(number)
+            .ok_or_else(|| Error::new(ErrorKind::Usage, "the undo log has no scope numbers left"))
+    }
+}

@@ -1,0 +1,149 @@
+//! Databases: made and taken away by transactions of their own, which go past the scopes of others (facts of
+//! `IDB/instance/connection_coordinator.cc` and `LDB/backing_store.cc`).
+
+use std::collections::BTreeSet;
+
+use larder_codec::blob_journal::{BlobJournalEntry, JournalBlobs};
+use larder_codec::primitive::{int, var_int};
+use larder_codec::row_key::{DatabaseField, DatabaseKey, GlobalKey, ScopeTask};
+use larder_codec::scopes::CleanupTask;
+use larder_codec::{DatabaseId, JsString, range};
+use larder_leveldb::write_batch::BatchWriter;
+use larder_leveldb::{Durability, Snapshot};
+
+use super::core::Core;
+use super::open::global_key;
+use super::{files, journal};
+use crate::error::{Error, ErrorKind, Result};
+use crate::metadata::{DatabaseMetadata, read_databases};
+use crate::transaction::Scope;
+use crate::undo_log::{Cleanup, metadata_key, task_key};
+use crate::view::View;
+
+/// What a database has until its first version change commits.
+const NO_VERSION: i64 = 0;
+
+/// The first blob number: 0 is none and 1 means all.
+const FIRST_BLOB_NUMBER: i64 = 2;
+
+pub(super) fn list(core: &Core) -> Result<Vec<DatabaseMetadata>> {
+    let mut problems = Vec::new();
+    let databases = read_databases(&View::committed(core.base(None)), &mut problems)?;
+    match problems.into_iter().next() {
+        Some(problem) => Err(problem),
+        None => Ok(databases),
+    }
+}
+
+fn name_key(core: &Core, name: &JsString) -> Vec<u8> {
+    global_key(&GlobalKey::DatabaseName {
+        origin: core.options.origin.row_text(),
+        name: name.clone(),
+    })
+}
+
+fn find(snapshot: &Snapshot, name_key: &[u8]) -> Result<Option<DatabaseId>> {
+    let Some(row) = snapshot.get(name_key)? else {
+        return Ok(None);
+    };
+    let id = int::decode_exact(&row).map_err(|error| Error::row(name_key, "database id", error))?;
+    let bad = || Error::inconsistent(name_key, format!("{id} is no database id"));
+    DatabaseId::new(id).map(Some).ok_or_else(bad)
+}
+
+pub(super) fn create(core: &Core, name: &JsString) -> Result<DatabaseId> {
+    let _turn = core.direct();
+    let snapshot = core.snapshot();
+    let name_key = name_key(core, name);
+    if let Some(id) = find(&snapshot, &name_key)? {
+        return Ok(id);
+    }
+    let max_key = global_key(&GlobalKey::MaxDatabaseId);
+    let max = match snapshot.get(&max_key)? {
+        Some(row) => int::decode_exact(&row)
+            .map_err(|error| Error::row(&max_key, "greatest database id", error))?,
+        None => 0,
+    };
+    let id = max
+        .checked_add(1)
+        .and_then(DatabaseId::new)
+        .ok_or_else(|| {
+            let what = format!("no database id comes after {max}");
+            Error::new(ErrorKind::Usage, what).with_key(&max_key)
+        })?;
+    let mut number = Vec::new();
+    int::encode(id.get(), &mut number);
+    let mut batch = BatchWriter::new();
+    batch.put(&max_key, &number);
+    batch.put(&name_key, &number);
+    put_field(&mut batch, id, DatabaseField::UserVersion, NO_VERSION);
+    let field = DatabaseField::BlobNumberGenerator;
+    put_field(&mut batch, id, field, FIRST_BLOB_NUMBER);
+    core.db.write(&mut batch, Durability::Strict)?;
+    Ok(id)
+}
+
+fn put_field(batch: &mut BatchWriter, database_id: DatabaseId, field: DatabaseField, number: i64) {
+    let (mut key, mut value) = (Vec::new(), Vec::new());
+    DatabaseKey { database_id, field }.encode(&mut key);
+    var_int::encode(number, &mut value);
+    batch.put(&key, &value);
+}
+
+pub(super) fn delete(core: &Core, name: &JsString) -> Result<bool> {
+    let _turn = core.direct();
+    let name_key = name_key(core, name);
+    let Some(id) = find(&core.snapshot(), &name_key)? else {
+        return Ok(false);
+    };
+    let number = core.enter(&Scope::VersionChange(id))?;
+    let deleted = delete_rows_and_blobs(core, id, &name_key);
+    core.leave(number);
+    deleted.map(|()| true)
+}
+
+/// One batch: a scope that is committed from the start and has the rows as its clean-up task, the name, and the blobs in
+/// the recovery journal. Then the blobs go.
+fn delete_rows_and_blobs(core: &Core, id: DatabaseId, name_key: &[u8]) -> Result<()> {
+    let scope = core.new_scope_id()?;
+    let mut batch = BatchWriter::new();
+    batch.put(&metadata_key(scope), &[]);
+    let (mut key, mut task) = (Vec::new(), Vec::new());
+    task_key(scope, ScopeTask::Cleanup, 0, &mut key);
+    CleanupTask::DeleteRangeAndCompact {
+        begin: &range::database_low(id),
+        end: &range::database_end(id),
+    }
+    .encode(&mut task);
+    batch.put(&key, &task);
+    batch.delete(name_key);
+    let all_blobs = BlobJournalEntry {
+        database_id: id,
+        blobs: JournalBlobs::All,
+    };
+    // Blobs that someone may still read go when they are let go.
+    let all = BTreeSet::from([all_blobs]);
+    let is_held = !core.held_blobs.held_now(&all).is_empty();
+    let kind = match is_held {
+        true => GlobalKey::ActiveBlobJournal,
+        false => GlobalKey::RecoveryBlobJournal,
+    };
+    let mut journal = journal::read(&core.snapshot(), &kind)?;
+    journal.entries.push(all_blobs);
+    let mut row = Vec::new();
+    journal.encode(&mut row);
+    batch.put(&global_key(&kind), &row);
+    // Files must not go before the records that refer to them, whatever a power cut leaves.
+    let durability = match files::exists(&*core.fs, &core.paths.blob_database_dir(id))? {
+        true => Durability::Strict,
+        false => Durability::Relaxed,
+    };
+    core.db.write(&mut batch, durability)?;
+    core.clean_later(Cleanup::of_committed(scope));
+    if !core.held_blobs.remove(&all).is_empty() {
+        return Ok(());
+    }
+    // Not the other entries: a commit under way may have put its new files there.
+    let is_due = |entry: &BlobJournalEntry| *entry == all_blobs;
+    journal::clean(&core.db, &*core.fs, &core.paths, &kind, is_due)
+}

@@ -1,0 +1,148 @@
+//! One origin's store, open for writing.
+
+mod core;
+mod databases;
+pub(crate) mod files;
+pub(crate) mod journal;
+mod maintenance;
+mod migration;
+pub(crate) mod open;
+mod options;
+
+pub(crate) use self::core::Core;
+pub use maintenance::{Maintenance, MaintenanceSchedule};
+pub use options::{Background, Clock, DATA_VERSION, WriteOptions};
+
+use std::sync::Arc;
+
+use larder_codec::{DatabaseId, JsString};
+use larder_leveldb::storage::FileSystem;
+use larder_leveldb::{Durability, Snapshot};
+
+use crate::error::Result;
+use crate::layout::StorePaths;
+use crate::metadata::DatabaseMetadata;
+use crate::transaction::{ReadTransaction, Scope, WriteTransaction};
+
+/// A store open for writing. Any number of threads may use it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use larder_backing_store::{BackingStore, Clock, StorePaths, WriteOptions};
+/// use larder_codec::Origin;
+/// use larder_leveldb::storage::MemoryFileSystem;
+///
+/// #[derive(Debug)]
+/// struct Stopped;
+/// impl Clock for Stopped {
+///     fn now_us(&self) -> i64 {
+///         13_400_000_000_000_000
+///     }
+/// }
+///
+/// let origin = Origin::from_url("https://a.example").unwrap();
+/// let paths = StorePaths::of_leveldb(origin.leveldb_folder_name().as_ref());
+/// let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+/// options.create_if_missing = true;
+/// let store = BackingStore::open(Arc::new(MemoryFileSystem::new()), paths, options)?;
+/// store.close()?;
+/// # Ok::<(), larder_backing_store::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct BackingStore {
+    pub(crate) core: Arc<Core>,
+}
+
+impl BackingStore {
+    /// Opens a store for writing, or makes one ([`WriteOptions::create_if_missing`]).
+    ///
+    /// # Errors
+    /// `NotAStore` if there is none; `Conflict` if it is open for writing elsewhere; `Unsupported` if it is newer than
+    /// what is known here, or too old: nothing has been touched then; `Corruption`; `Io`.
+    pub fn open(fs: Arc<dyn FileSystem>, paths: StorePaths, options: WriteOptions) -> Result<Self> {
+        let core = open::open(fs, paths, options)?;
+        Ok(Self {
+            core: Arc::new(core),
+        })
+    }
+
+    /// Begins a transaction that reads what is committed now.
+    #[must_use]
+    pub fn read(&self) -> ReadTransaction {
+        ReadTransaction::new(&self.core)
+    }
+
+    /// The rows themselves as they stand now: the undo log's, and those of transactions that have not committed.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.core.snapshot()
+    }
+
+    /// Begins a transaction that writes. A version change is always committed with [`Durability::Strict`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if a transaction that is under way has an object store of
+    /// `scope`: there is no waiting here.
+    pub fn begin(&self, scope: Scope, durability: Durability) -> Result<WriteTransaction> {
+        WriteTransaction::begin(Arc::clone(&self.core), scope, durability)
+    }
+
+    /// All databases, by origin and name. One without a version has been made and never upgraded; Chromium shows no such.
+    ///
+    /// # Errors
+    /// `Corruption` if a row of metadata cannot be read; `Io`.
+    pub fn databases(&self) -> Result<Vec<DatabaseMetadata>> {
+        databases::list(&self.core)
+    }
+
+    /// The database of this name, which is made if it is not there: durable then, and without a version until a version
+    /// change gives it one.
+    ///
+    /// # Errors
+    /// As writing; `Usage` if all ids have been given.
+    pub fn create_database(&self, name: &JsString) -> Result<DatabaseId> {
+        databases::create(&self.core, name)
+    }
+
+    /// Takes the database of this name away: whether there was one. Its rows are deleted bit by bit later, but nobody finds
+    /// them any more. As in Chromium this is not synced, unless there are blobs.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if a transaction that writes to it is under way; as writing.
+    pub fn delete_database(&self, name: &JsString) -> Result<bool> {
+        databases::delete(&self.core, name)
+    }
+
+    /// Does one step of what is to be done in quiet times: takes away what ended transactions and deleted databases have
+    /// left; and if they are due, which is every few days, deletes stale index rows and compacts tables. A step looks at a
+    /// thousand rows or compacts some tables. Chromium begins two seconds after the last connection has closed, and stops
+    /// after a minute. A transaction that begins to write waits for a step that sweeps.
+    ///
+    /// # Errors
+    /// As reading and writing.
+    pub fn maintain(&self) -> Result<Maintenance> {
+        maintenance::step(&self.core)
+    }
+
+    /// Makes everything that was committed durable and gives up the lock.
+    ///
+    /// # Errors
+    /// Why writes were refused, if they were; `Io`; `Usage` if transactions that write are still there: the store is
+    /// closed with the last of them.
+    pub fn close(self) -> Result<()> {
+        match Arc::try_unwrap(self.core) {
+            Ok(core) => {
+                while core.clean_some(true)? {}
+                core.remove_released_blobs()?;
+                Ok(core.db.close()?)
+            }
+            Err(_) => Err(crate::Error::new(
+                crate::ErrorKind::Usage,
+                "transactions that write are still under way",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

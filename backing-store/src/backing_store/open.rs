@@ -1,0 +1,283 @@
+//! Opening, as `LDB/backing_store.cc` does it: the engine, the undo log, versions and migrations, the active journal.
+//!
+//! Chromium throws a store away that it cannot make sense of. Here everything that opening relies on is read first, through
+//! a handle that cannot write; what is wrong is an error and the store stays as it is.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use larder_codec::DataVersion;
+use larder_codec::primitive::int;
+use larder_codec::row_key::GlobalKey;
+use larder_leveldb::file_name::FileName;
+use larder_leveldb::storage::FileSystem;
+use larder_leveldb::write_batch::BatchWriter;
+use larder_leveldb::{Db, Durability, Options, Snapshot};
+
+use super::core::Core;
+use super::options::WriteOptions;
+use super::{files, journal, migration};
+use crate::comparator::IdbComparator;
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::StorePaths;
+use crate::store::{SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN};
+use crate::undo_log::{check, recover, recover_on_disk};
+use crate::view::{Base, View};
+
+/// Where Chromium notes that it found a store damaged and has thrown it away, or is about to.
+const CORRUPTION_INFO: &str = "corruption_info.json";
+
+/// A longer note, or an empty one, is none.
+const CORRUPTION_INFO_LEN_MAX: u64 = 4096;
+
+/// The versions that a store's rows tell.
+#[derive(Debug, Clone, Copy)]
+struct Versions {
+    schema: i64,
+    data: DataVersion,
+}
+
+pub(super) fn open(
+    fs: Arc<dyn FileSystem>,
+    paths: StorePaths,
+    options: WriteOptions,
+) -> Result<Core> {
+    if !look(&fs, &paths, &options)? && options.create_if_missing {
+        files::create_parents(&*fs, &paths.leveldb)?;
+    }
+    let mut engine = Options::new(Arc::new(IdbComparator));
+    engine.create_if_missing = options.create_if_missing;
+    engine.block_cache_bytes = options.block_cache_bytes;
+    engine.write_buffer_bytes = options.write_buffer_bytes;
+    engine.background = options.background;
+    let db = Db::open(Arc::clone(&fs), &paths.leveldb, engine);
+    let db = db.map_err(|error| damaged(error.into()))?;
+    // Again, now that nobody else can write.
+    let versions = judge(&db.snapshot(), &options)?;
+    let next_scope = recover_on_disk(&db)?;
+    match versions {
+        None => write_first_rows(&db, &*fs, &paths, &options)?,
+        Some(versions) => migrate(&db, &*fs, &paths, &options, versions)?,
+    }
+    // Nobody holds a blob yet, and nobody is committing one. Chromium leaves the recovery journal for later.
+    journal::clean(&db, &*fs, &paths, &GlobalKey::ActiveBlobJournal, |_| true)?;
+    journal::settle(&db, &*fs, &paths, &GlobalKey::RecoveryBlobJournal, |_| true)?;
+    Ok(Core::new(db, fs, paths, options, next_scope))
+}
+
+/// Whether there is a store, and one that can be opened. Touches nothing.
+fn look(fs: &Arc<dyn FileSystem>, paths: &StorePaths, options: &WriteOptions) -> Result<bool> {
+    check_lock(&**fs, paths)?;
+    if !files::exists(&**fs, &paths.leveldb.join(FileName::Current.to_string()))? {
+        // Nothing, or what a crash left while a store was made, or damage: the engine tells, and touches nothing before.
+        return Ok(false);
+    }
+    let mut engine = Options::new(Arc::new(IdbComparator));
+    engine.block_cache_bytes = options.block_cache_bytes;
+    let db = Db::open_read_only(Arc::clone(fs), &paths.leveldb, engine);
+    let db = db.map_err(|error| damaged(error.into()))?;
+    let snapshot = db.snapshot();
+    let versions = judge(&snapshot, options)?;
+    let Some(versions) = versions else {
+        return Ok(true);
+    };
+    let look_on = || {
+        check_note(&**fs, paths)?;
+        if versions.schema < SCHEMA_VERSION_MAX {
+            let (overlay, _) = recover(&snapshot)?;
+            let view = View::recovered(snapshot.clone(), overlay);
+            migration::plan(&view, &**fs, paths, &options.origin, versions.schema)?;
+        }
+        Ok(())
+    };
+    look_on().map_err(damaged)?;
+    Ok(true)
+}
+
+fn check_lock(fs: &dyn FileSystem, paths: &StorePaths) -> Result<()> {
+    let lock = paths.leveldb.join(FileName::Lock.to_string());
+    // A lock that cannot be asked for will be tried.
+    let Ok(Some(holder)) = fs.lock_holder(&lock) else {
+        return Ok(());
+    };
+    let who = holder
+        .pid
+        .map_or_else(String::new, |pid| format!(" (process {pid})"));
+    let what = format!("another program{who} has the store open");
+    Err(Error::new(ErrorKind::Conflict, what))
+}
+
+fn damaged(error: Error) -> Error {
+    if error.kind() != ErrorKind::Corruption {
+        return error;
+    }
+    error.in_context(
+        "the store is damaged and has been left as it is; opening it for reading only shows what is whole, to be copied \
+         into a new one",
+    )
+}
+
+/// Reads everything that opening relies on; `None` for a store without rows.
+fn judge(snapshot: &Snapshot, options: &WriteOptions) -> Result<Option<Versions>> {
+    let judged = || {
+        check(snapshot)?;
+        for kind in [GlobalKey::ActiveBlobJournal, GlobalKey::RecoveryBlobJournal] {
+            journal::read(snapshot, &kind)?;
+        }
+        read_versions(snapshot)
+    };
+    let versions = judged().map_err(damaged)?;
+    if let Some(versions) = versions {
+        check_versions(versions, options.data_version)?;
+    }
+    Ok(versions)
+}
+
+fn read_versions(snapshot: &Snapshot) -> Result<Option<Versions>> {
+    let key = global_key(&GlobalKey::SchemaVersion);
+    let Some(row) = snapshot.get(&key)? else {
+        let mut iter = Base::new(snapshot.clone(), Vec::new()).iter();
+        // The least key that a row can have.
+        iter.seek(&key)?;
+        if iter.valid() {
+            let what = "the schema version is missing although there are rows";
+            return Err(Error::inconsistent(&key, what));
+        }
+        return Ok(None);
+    };
+    let schema =
+        int::decode_exact(&row).map_err(|error| Error::row(&key, "schema version", error))?;
+    let key = global_key(&GlobalKey::DataVersion);
+    let data = match snapshot.get(&key)? {
+        Some(row) => DataVersion::decode_exact(&row)
+            .map_err(|error| Error::row(&key, "data version", error))?,
+        // What Chromium takes a missing row for.
+        None => DataVersion { v8: 0, blink: 0 },
+    };
+    Ok(Some(Versions { schema, data }))
+}
+
+fn check_versions(versions: Versions, ours: DataVersion) -> Result<()> {
+    let Versions { schema, data } = versions;
+    let what = if !(SCHEMA_VERSION_MIN..=SCHEMA_VERSION_MAX).contains(&schema) {
+        format!(
+            "the store has schema version {schema}; {SCHEMA_VERSION_MIN} to {SCHEMA_VERSION_MAX} can be written to"
+        )
+    } else if !ours.is_at_least(data) {
+        format!(
+            "the store's values are of versions {} (V8) and {} (Blink), written by a newer program; they can be opened \
+             for reading only",
+            data.v8, data.blink
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(ErrorKind::Unsupported, what))
+}
+
+/// A store that carries a note of damage is thrown away by the next Chromium that opens it, with all that is written to it
+/// until then.
+fn check_note(fs: &dyn FileSystem, paths: &StorePaths) -> Result<()> {
+    let path = paths.leveldb.join(CORRUPTION_INFO);
+    let unreadable =
+        |error: io::Error| Error::new(ErrorKind::Io, format!("{}: {error}", path.display()));
+    match fs.metadata(&path) {
+        Ok(metadata) if (1..=CORRUPTION_INFO_LEN_MAX).contains(&metadata.len_bytes) => {}
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unreadable(error)),
+        _ => return Ok(()),
+    }
+    let note = read_small(fs, &path).map_err(unreadable)?;
+    if !note.windows(9).any(|part| part == b"\"message\"") {
+        return Ok(());
+    }
+    let what = format!(
+        "{}: Chromium has noted damage, {}, and will throw the store away when it opens it next",
+        path.display(),
+        String::from_utf8_lossy(&note)
+    );
+    Err(Error::new(ErrorKind::Corruption, what))
+}
+
+fn read_small(fs: &dyn FileSystem, path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = fs.open_sequential(path)?;
+    let mut bytes = vec![0; CORRUPTION_INFO_LEN_MAX as usize];
+    let mut len = 0;
+    while len < bytes.len() {
+        match file.read(&mut bytes[len..])? {
+            0 => break,
+            read => len += read,
+        }
+    }
+    bytes.truncate(len);
+    Ok(bytes)
+}
+
+/// A new store. Blobs that lie where its blobs will be, and a note of damage, belong to a store that is gone.
+fn write_first_rows(
+    db: &Db,
+    fs: &dyn FileSystem,
+    paths: &StorePaths,
+    options: &WriteOptions,
+) -> Result<()> {
+    files::remove_if_there(fs, &paths.leveldb.join(CORRUPTION_INFO))?;
+    if files::exists(fs, &paths.blob)? {
+        files::remove_tree(fs, &paths.blob)?;
+        if let Some(parent) = paths.blob.parent() {
+            files::sync_dir(fs, parent)?;
+        }
+    }
+    let mut batch = BatchWriter::new();
+    put_schema_version(&mut batch);
+    put_data_version(&mut batch, options.data_version);
+    Ok(db.write(&mut batch, Durability::Strict)?)
+}
+
+/// One batch with all that changes; none if nothing does.
+fn migrate(
+    db: &Db,
+    fs: &dyn FileSystem,
+    paths: &StorePaths,
+    options: &WriteOptions,
+    versions: Versions,
+) -> Result<()> {
+    let mut batch = BatchWriter::new();
+    let mut empty_files = Vec::new();
+    if versions.schema < SCHEMA_VERSION_MAX {
+        let view = View::committed(Base::new(db.snapshot(), Vec::new()));
+        let planned = migration::plan(&view, fs, paths, &options.origin, versions.schema);
+        let planned = planned.map_err(damaged)?;
+        batch = planned.rows;
+        empty_files = planned.empty_files;
+        put_schema_version(&mut batch);
+    }
+    if !versions.data.is_at_least(options.data_version) {
+        put_data_version(&mut batch, options.data_version);
+    }
+    if batch.entry_count() > 0 {
+        db.write(&mut batch, Durability::Strict)?;
+    }
+    for path in empty_files {
+        files::remove_if_there(fs, &path)?;
+    }
+    Ok(())
+}
+
+fn put_schema_version(batch: &mut BatchWriter) {
+    let mut value = Vec::new();
+    int::encode(SCHEMA_VERSION_MAX, &mut value);
+    batch.put(&global_key(&GlobalKey::SchemaVersion), &value);
+}
+
+fn put_data_version(batch: &mut BatchWriter, version: DataVersion) {
+    let mut value = Vec::new();
+    version.encode(&mut value);
+    batch.put(&global_key(&GlobalKey::DataVersion), &value);
+}
+
+/// The bytes of a key of the whole store's metadata.
+pub(crate) fn global_key(key: &GlobalKey) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    key.encode(&mut bytes);
+    bytes
+}

@@ -1,0 +1,258 @@
+//! The rows of one table or index that lie in a key range, in one direction: what both cursors walk.
+//!
+//! Bounds look at user keys alone, as Chromium's cursors do (`docs/FORMAT.md`, section 5). A cursor that has come to its
+//! end stays there.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use larder_codec::compare::compare_user_keys;
+use larder_codec::{KeyBound, RawKey, compare};
+
+use crate::error::{Error, Result};
+use crate::key_range::KeyRange;
+use crate::view::{View, ViewIter};
+
+/// What follows an index key to come behind all rows with it: sequence number 0, and the sentinel above all primary keys.
+/// Behind the key of a record, it is ignored.
+const AFTER_KEY: [u8; 2] = [0, 0];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Before,
+    Inside,
+    Ended,
+}
+
+/// A walk over rows.
+#[derive(Debug)]
+pub(super) struct RangeRows {
+    iter: ViewIter,
+    forward: bool,
+    state: State,
+    /// Of the table's or index's rows.
+    prefix: Vec<u8>,
+    lower: Edge,
+    upper: Edge,
+    target: Vec<u8>,
+}
+
+/// An end of the range: the bytes of a key, unless there is none.
+#[derive(Debug)]
+struct Edge {
+    key: Option<Vec<u8>>,
+    is_open: bool,
+}
+
+impl Edge {
+    fn new(bound: Bound<RawKey<'_>>) -> Self {
+        let (key, is_open) = match bound {
+            Bound::Included(key) => (Some(key), false),
+            Bound::Excluded(key) => (Some(key), true),
+            Bound::Unbounded => (None, false),
+        };
+        Self {
+            key: key.map(|key| key.as_bytes().to_vec()),
+            is_open,
+        }
+    }
+
+    /// Where the end lies from the user key at the front of `tail`; an open end lies before its own key.
+    fn compare(&self, tail: &[u8], on_open: Ordering) -> Ordering {
+        match &self.key {
+            None => on_open.reverse(),
+            Some(key) => match compare_user_keys(tail, key) {
+                Ordering::Equal if self.is_open => on_open,
+                order => order,
+            },
+        }
+    }
+}
+
+impl RangeRows {
+    pub(super) fn new(view: &View, prefix: Vec<u8>, range: &KeyRange<'_>, forward: bool) -> Self {
+        Self {
+            iter: view.iter(),
+            forward,
+            state: State::Before,
+            prefix,
+            lower: Edge::new(range.lower),
+            upper: Edge::new(range.upper),
+            target: Vec::new(),
+        }
+    }
+
+    /// The row's key.
+    pub(super) fn key(&self) -> &[u8] {
+        self.iter.key()
+    }
+
+    /// What follows the prefix in the row's key.
+    pub(super) fn tail(&self) -> &[u8] {
+        self.iter.key().get(self.prefix.len()..).unwrap_or_default()
+    }
+
+    /// The row's value.
+    pub(super) fn value(&self) -> Result<&[u8]> {
+        self.iter.value()
+    }
+
+    /// To the next row; `false` at the end.
+    pub(super) fn step(&mut self) -> Result<bool> {
+        match self.state {
+            State::Ended => return Ok(false),
+            State::Before => self.start()?,
+            State::Inside if self.forward => self.iter.next()?,
+            State::Inside => self.iter.prev()?,
+        }
+        self.check()
+    }
+
+    /// Whether it stands on a row of the table or index, in the range or not.
+    pub(super) fn is_on_row(&self) -> bool {
+        self.iter.valid() && self.iter.key().starts_with(&self.prefix)
+    }
+
+    /// One row up, whichever the direction.
+    pub(super) fn step_up(&mut self) -> Result<()> {
+        self.iter.next()
+    }
+
+    /// To the first row, in the direction, that has the key, and, in an index, the primary key, or lies behind it.
+    pub(super) fn step_to(
+        &mut self,
+        key: RawKey<'_>,
+        primary_key: Option<RawKey<'_>>,
+    ) -> Result<bool> {
+        if self.state == State::Ended {
+            return Ok(false);
+        }
+        let outside = if self.forward {
+            self.lower.compare(key.as_bytes(), Ordering::Less) == Ordering::Less
+        } else {
+            self.upper.compare(key.as_bytes(), Ordering::Greater) == Ordering::Greater
+        };
+        if outside {
+            // Only before the first row can the target lie in front of the range.
+            self.state = State::Before;
+            return self.step();
+        }
+        self.set_target(key.as_bytes());
+        match primary_key {
+            Some(primary_key) => {
+                self.target.push(0);
+                self.target.extend_from_slice(primary_key.as_bytes());
+            }
+            None if !self.forward => self.target.extend_from_slice(&AFTER_KEY),
+            None => {}
+        }
+        self.seek(self.forward)?;
+        self.check()
+    }
+
+    /// To the first of all rows with the user key at the front of `tail`, whichever the direction.
+    pub(super) fn seek_first_of(&mut self, tail: &[u8]) -> Result<()> {
+        self.set_target(tail);
+        self.seek(true)
+    }
+
+    fn start(&mut self) -> Result<()> {
+        let edge = if self.forward {
+            &self.lower
+        } else {
+            &self.upper
+        };
+        self.target.clear();
+        self.target.extend_from_slice(&self.prefix);
+        match &edge.key {
+            Some(key) => self.target.extend_from_slice(key),
+            None if self.forward => KeyBound::Min.encode(&mut self.target),
+            None => KeyBound::Max.encode(&mut self.target),
+        }
+        if edge.key.is_some() && edge.is_open == self.forward {
+            self.target.extend_from_slice(&AFTER_KEY);
+        }
+        self.seek(self.forward)?;
+        self.state = State::Inside;
+        // The record of an open end has no key behind it to seek to.
+        while self.iter.valid() && self.is_open_end() {
+            if self.forward {
+                self.iter.next()?;
+            } else {
+                self.iter.prev()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_open_end(&self) -> bool {
+        let edge = if self.forward {
+            &self.lower
+        } else {
+            &self.upper
+        };
+        let Some(key) = edge.key.as_ref().filter(|_| edge.is_open) else {
+            return false;
+        };
+        let Some(tail) = self.iter.key().strip_prefix(&*self.prefix) else {
+            return false;
+        };
+        compare_user_keys(tail, key) == Ordering::Equal
+    }
+
+    fn set_target(&mut self, tail: &[u8]) {
+        self.target.clear();
+        self.target.extend_from_slice(&self.prefix);
+        self.target.extend_from_slice(tail);
+    }
+
+    fn seek(&mut self, forward: bool) -> Result<()> {
+        self.state = State::Inside;
+        if forward {
+            self.iter.seek(&self.target)
+        } else {
+            self.iter.seek_for_prev(&self.target)
+        }
+    }
+
+    /// Whether the row is one of the range; if not, this is the end.
+    fn check(&mut self) -> Result<bool> {
+        let inside = self.is_inside()?;
+        if !inside {
+            self.state = State::Ended;
+        }
+        Ok(inside)
+    }
+
+    fn is_inside(&self) -> Result<bool> {
+        if !self.iter.valid() {
+            return Ok(false);
+        }
+        let key = self.iter.key();
+        let Some(tail) = key.strip_prefix(&*self.prefix) else {
+            return self.is_malformed(key);
+        };
+        Ok(if self.forward {
+            self.upper.compare(tail, Ordering::Greater) != Ordering::Greater
+        } else {
+            self.lower.compare(tail, Ordering::Less) != Ordering::Less
+        })
+    }
+
+    /// A row without the prefix is beyond the last, or has its numbers in a form that no writer gives them.
+    #[cold]
+    fn is_malformed(&self, key: &[u8]) -> Result<bool> {
+        let mut end = self.prefix.clone();
+        let beyond = if self.forward {
+            KeyBound::Max.encode(&mut end);
+            compare(key, &end) == Ordering::Greater
+        } else {
+            KeyBound::Min.encode(&mut end);
+            compare(key, &end) == Ordering::Less
+        };
+        if beyond {
+            return Ok(false);
+        }
+        Err(Error::inconsistent(key, "row with a malformed key prefix"))
+    }
+}

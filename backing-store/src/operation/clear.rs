@@ -1,0 +1,101 @@
+//! Deleting records: by key, by range, all.
+
+use larder_codec::row_key::RecordTable;
+use larder_codec::{DatabaseId, ObjectStoreId, RawKey, range};
+
+use super::state::OpenStore;
+use crate::cursor::Direction;
+use crate::error::Result;
+use crate::key_range::KeyRange;
+use crate::reads::record_row_prefix;
+use crate::transaction::WriteTransaction;
+
+impl WriteTransaction {
+    /// Deletes the records with primary keys in the range. Their index rows stay, and are stale from now on.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an object store that is not there or not in the scope; if a row
+    /// cannot be read or written.
+    pub fn delete(&mut self, object_store_id: ObjectStoreId, range: &KeyRange<'_>) -> Result<()> {
+        let database_id = self.scope().database_id();
+        self.with_store(object_store_id, |transaction, store| {
+            transaction.delete_in(database_id, store, range)
+        })
+    }
+
+    /// Deletes from the first to the last record there is, as Chromium does: the tables are asked for no more than that.
+    fn delete_in(
+        &mut self,
+        database_id: DatabaseId,
+        store: &mut OpenStore,
+        range: &KeyRange<'_>,
+    ) -> Result<()> {
+        let mut first = self.records_in(database_id, store.id, range, Direction::Next);
+        if !first.next()? {
+            return Ok(());
+        }
+        let first = first.primary_key()?.as_bytes().to_vec();
+        let last = if range.single().is_some() {
+            first.clone()
+        } else {
+            let mut last = self.records_in(database_id, store.id, range, Direction::Prev);
+            // Between the two nothing can have gone.
+            last.next()?;
+            last.primary_key()?.as_bytes().to_vec()
+        };
+        let mut tables = vec![RecordTable::Data, RecordTable::Exists];
+        if store.has_external_objects {
+            tables.push(RecordTable::ExternalObject);
+        }
+        for table in tables {
+            let prefix = record_row_prefix(database_id, store.id, table);
+            let (begin, end) = ([&*prefix, &first].concat(), [&*prefix, &last].concat());
+            self.delete_rows(&begin, &end, true)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes all records, with their index rows. The key generator goes on from where it is, and so do the records'
+    /// versions.
+    ///
+    /// # Errors
+    /// As [`WriteTransaction::delete`].
+    pub fn clear(&mut self, object_store_id: ObjectStoreId) -> Result<()> {
+        let database_id = self.scope().database_id();
+        self.with_store(object_store_id, |transaction, store| {
+            transaction.clear_rows(database_id, store.id)?;
+            store.has_external_objects = false;
+            Ok(())
+        })
+    }
+
+    /// Deletes all rows of an object store that are not metadata.
+    pub(super) fn clear_rows(
+        &mut self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+    ) -> Result<()> {
+        let low = range::object_store_rows_low(database_id, object_store_id);
+        let end = range::object_store_rows_end(database_id, object_store_id);
+        self.delete_rows(&low, &end, false)
+    }
+
+    /// Deletes the row that lists a record's external objects, if there is one.
+    pub(super) fn delete_external_objects(
+        &mut self,
+        database_id: DatabaseId,
+        store: &mut OpenStore,
+        primary_key: RawKey<'_>,
+    ) -> Result<()> {
+        let mut key = std::mem::take(&mut store.buffers.key);
+        store.record_row(
+            database_id,
+            RecordTable::ExternalObject,
+            primary_key,
+            &mut key,
+        );
+        let deleted = self.delete_rows(&key, &key, true);
+        store.buffers.key = key;
+        deleted
+    }
+}

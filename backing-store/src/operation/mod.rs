@@ -1,0 +1,53 @@
+//! What a put, a clear, a new index do with rows: the operations of a transaction that writes, row by row as Chromium's
+//! backing store does them (`LDB/backing_store.cc`, `IDB/instance/index_writer.cc`).
+//!
+//! Key paths, clones and events are not here: callers evaluate key paths and hand over keys.
+
+mod clear;
+mod index;
+mod object_store;
+mod put;
+mod read;
+mod state;
+
+pub use index::IndexParameters;
+pub use object_store::ObjectStoreParameters;
+pub use put::{IndexKeys, Put, PutKey, PutMode};
+pub(crate) use state::OpenStores;
+
+use larder_codec::DatabaseId;
+use larder_codec::primitive::var_int;
+use larder_codec::row_key::{DatabaseField, DatabaseKey};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::transaction::{Scope, WriteTransaction};
+
+impl WriteTransaction {
+    /// Gives the database a version, 1 or more. Only in a version change.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for another number or in another transaction; if the row cannot be written.
+    pub fn set_version(&mut self, version: i64) -> Result<()> {
+        let database_id = self.version_change()?;
+        if version < 1 {
+            let what = "a database's version is 1 or more";
+            return Err(Error::new(ErrorKind::Usage, what));
+        }
+        let (mut key, mut value) = (Vec::new(), Vec::new());
+        let field = DatabaseField::UserVersion;
+        DatabaseKey { database_id, field }.encode(&mut key);
+        var_int::encode(version, &mut value);
+        self.put_row(&key, &value)
+    }
+
+    /// The database whose metadata may be changed.
+    fn version_change(&self) -> Result<DatabaseId> {
+        match self.scope() {
+            Scope::VersionChange(database_id) => Ok(*database_id),
+            Scope::Stores(..) => {
+                let what = "only a version change changes metadata";
+                Err(Error::new(ErrorKind::Usage, what))
+            }
+        }
+    }
+}

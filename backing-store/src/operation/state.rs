@@ -1,0 +1,190 @@
+//! What a transaction knows of the object stores it has written to, so that a put reads no metadata.
+
+use larder_codec::primitive::int;
+use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RecordKey, RecordTable};
+use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, range};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::metadata::read_object_store;
+use crate::reads::{IndexLookup, record_row_prefix};
+use crate::transaction::{Scope, WriteTransaction};
+use crate::view::View;
+
+/// One object store, as far as writing needs it. Holds what its rows hold, as the transaction sees them.
+#[derive(Debug)]
+pub(super) struct OpenStore {
+    pub(super) id: ObjectStoreId,
+    pub(super) auto_increment: bool,
+    pub(super) indexes: Vec<OpenIndex>,
+    pub(super) data_prefix: Vec<u8>,
+    pub(super) exists_prefix: Vec<u8>,
+    pub(super) version_key: Vec<u8>,
+    pub(super) last_version: i64,
+    pub(super) generator_key: Vec<u8>,
+    /// Read when it is needed.
+    pub(super) generator: Option<i64>,
+    /// Whether any record has external objects; if none has, none is looked for.
+    pub(super) has_external_objects: bool,
+    pub(super) buffers: Buffers,
+}
+
+/// One of its indexes.
+#[derive(Debug)]
+pub(super) struct OpenIndex {
+    pub(super) id: IndexId,
+    pub(super) prefix: Vec<u8>,
+    /// For the look-ups of a unique one.
+    pub(super) unique: Option<IndexLookup>,
+}
+
+/// Memory that is used again.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    pub(super) primary_key: Vec<u8>,
+    pub(super) key: Vec<u8>,
+    pub(super) value: Vec<u8>,
+}
+
+/// The object stores that a transaction has opened.
+#[derive(Debug, Default)]
+#[expect(
+    clippy::vec_box,
+    reason = "they are taken out and put back for every operation"
+)]
+pub(crate) struct OpenStores {
+    stores: Vec<Box<OpenStore>>,
+}
+
+impl OpenStores {
+    fn take(&mut self, id: ObjectStoreId) -> Option<Box<OpenStore>> {
+        let at = self.stores.iter().position(|store| store.id == id)?;
+        Some(self.stores.swap_remove(at))
+    }
+}
+
+impl WriteTransaction {
+    /// Lends an object store to `work`.
+    pub(super) fn with_store<T>(
+        &mut self,
+        id: ObjectStoreId,
+        work: impl FnOnce(&mut Self, &mut OpenStore) -> Result<T>,
+    ) -> Result<T> {
+        let mut store = match self.open_stores().take(id) {
+            Some(store) => store,
+            None => Box::new(self.open_store(id)?),
+        };
+        let done = work(self, &mut store);
+        self.open_stores().stores.push(store);
+        done
+    }
+
+    /// Its metadata have changed.
+    pub(super) fn forget_store(&mut self, id: ObjectStoreId) {
+        self.open_stores().take(id);
+    }
+
+    fn open_store(&self, id: ObjectStoreId) -> Result<OpenStore> {
+        let database_id = match self.scope() {
+            Scope::VersionChange(database_id) => *database_id,
+            Scope::Stores(database_id, ids) if ids.contains(&id) => *database_id,
+            Scope::Stores(..) => {
+                let what = format!("object store {id} is not in the transaction's scope");
+                return Err(Error::new(ErrorKind::Usage, what));
+            }
+        };
+        let view = self.view();
+        let mut problems = Vec::new();
+        let metadata = read_object_store(view, database_id, id, &mut problems)?;
+        if let Some(problem) = problems.into_iter().next() {
+            return Err(problem);
+        }
+        let Some(metadata) = metadata else {
+            return Err(no_store(id));
+        };
+        let version_key = metadata_key(database_id, id, ObjectStoreField::LastVersion);
+        let indexes = metadata.indexes.iter().map(|index| {
+            let mut prefix = Vec::new();
+            KeyPrefix::of_index(database_id, id, index.id).encode(&mut prefix);
+            let lookup = || IndexLookup::new(view, database_id, id, index.id);
+            OpenIndex {
+                id: index.id,
+                prefix,
+                unique: index.unique.then(lookup),
+            }
+        });
+        Ok(OpenStore {
+            id,
+            auto_increment: metadata.auto_increment,
+            indexes: indexes.collect(),
+            data_prefix: record_row_prefix(database_id, id, RecordTable::Data),
+            exists_prefix: record_row_prefix(database_id, id, RecordTable::Exists),
+            last_version: read_int(view, &version_key)?.unwrap_or(0),
+            version_key,
+            generator_key: metadata_key(database_id, id, ObjectStoreField::KeyGenerator),
+            generator: None,
+            has_external_objects: has_external_objects(view, database_id, id)?,
+            buffers: Buffers::default(),
+        })
+    }
+}
+
+impl OpenStore {
+    /// The row of a table that belongs to a record.
+    pub(super) fn record_row(
+        &self,
+        database_id: DatabaseId,
+        table: RecordTable,
+        primary_key: RawKey<'_>,
+        row: &mut Vec<u8>,
+    ) {
+        row.clear();
+        RecordKey {
+            database_id,
+            object_store_id: self.id,
+            table,
+            key: primary_key,
+        }
+        .encode(row);
+    }
+}
+
+pub(super) fn no_store(id: ObjectStoreId) -> Error {
+    Error::new(ErrorKind::Usage, format!("there is no object store {id}"))
+}
+
+pub(super) fn metadata_key(
+    database_id: DatabaseId,
+    object_store_id: ObjectStoreId,
+    field: ObjectStoreField,
+) -> Vec<u8> {
+    let mut key = Vec::new();
+    ObjectStoreMetadataKey {
+        database_id,
+        object_store_id,
+        field,
+    }
+    .encode(&mut key);
+    key
+}
+
+/// The number in a row of type Int.
+pub(super) fn read_int(view: &View, key: &[u8]) -> Result<Option<i64>> {
+    let Some(value) = view.get(key)? else {
+        return Ok(None);
+    };
+    int::decode_exact(&value)
+        .map(Some)
+        .map_err(|error| Error::row(key, "number of the metadata", error))
+}
+
+fn has_external_objects(
+    view: &View,
+    database_id: DatabaseId,
+    object_store_id: ObjectStoreId,
+) -> Result<bool> {
+    let table = RecordTable::ExternalObject;
+    let mut iter = view.iter();
+    iter.seek(&range::table_low(database_id, object_store_id, table))?;
+    let prefix = record_row_prefix(database_id, object_store_id, table);
+    Ok(iter.key().starts_with(&prefix))
+}

@@ -1,0 +1,304 @@
+//! Every operation that reads, over one consistent view of the rows.
+//!
+//! A store opened for reading, a transaction that reads and one that writes all have one of these, so there is one
+//! implementation of each read.
+
+mod exists;
+mod lookup;
+mod point;
+mod records;
+
+use std::sync::Arc;
+
+use larder_codec::primitive::int;
+use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RecordKey, RecordTable};
+use larder_codec::versioned::DataRow;
+use larder_codec::{
+    DataVersion, DatabaseId, IdbKey, IndexId, JsString, KeyPrefix, ObjectStoreId, RawKey,
+    RecordVersion,
+};
+use larder_leveldb::storage::FileSystem;
+
+use crate::cursor::{Direction, IndexCursor, RecordCursor};
+use crate::error::{Error, Result};
+use crate::key_range::KeyRange;
+use crate::layout::StorePaths;
+use crate::metadata::{
+    DatabaseMetadata, ObjectStoreMetadata, read_database, read_databases, read_object_stores,
+    read_version,
+};
+use crate::view::View;
+
+pub(crate) use exists::ExistsCheck;
+pub(crate) use lookup::IndexLookup;
+pub(crate) use point::get_row;
+
+/// A key generator that has reached this is used up (2^53).
+pub const KEY_GENERATOR_MAX: i64 = 1 << 53;
+
+/// What reading needs of the store besides its rows.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    pub(crate) fs: Arc<dyn FileSystem>,
+    pub(crate) paths: StorePaths,
+    pub(crate) schema_version: Option<i64>,
+    pub(crate) data_version: Option<DataVersion>,
+    /// Whether damage may have taken newer writes, so that older rows may show.
+    pub(crate) lost_writes: bool,
+}
+
+/// The reading operations. [`crate::Store`] derefs to them.
+#[derive(Debug, Clone)]
+pub struct Reads {
+    view: View,
+    surroundings: Arc<Surroundings>,
+}
+
+impl Reads {
+    pub(crate) fn new(view: View, surroundings: Arc<Surroundings>) -> Self {
+        Self { view, surroundings }
+    }
+
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Where the store lies.
+    #[must_use]
+    pub fn paths(&self) -> &StorePaths {
+        &self.surroundings.paths
+    }
+
+    /// The file system it lies in.
+    #[must_use]
+    pub fn fs(&self) -> &Arc<dyn FileSystem> {
+        &self.surroundings.fs
+    }
+
+    /// The schema version: 3 to 5 in stores that Chromium still opens; `None` in an empty store.
+    #[must_use]
+    pub fn schema_version(&self) -> Option<i64> {
+        self.surroundings.schema_version
+    }
+
+    /// The versions of the value formats.
+    #[must_use]
+    pub fn data_version(&self) -> Option<DataVersion> {
+        self.surroundings.data_version
+    }
+
+    /// All databases with their object stores and indexes, in the order of their names. Rows that could not be read
+    /// go to `problems`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), or [`ErrorKind::Corruption`](crate::ErrorKind::Corruption) if damage is
+    /// an error.
+    pub fn databases(&self, problems: &mut Vec<Error>) -> Result<Vec<DatabaseMetadata>> {
+        read_databases(&self.view, problems)
+    }
+
+    /// The database of this origin (as its name row has it: `https_example.com_0@1`) and name. Rows that could not be
+    /// read go to `problems`.
+    ///
+    /// # Errors
+    /// As [`Reads::databases`].
+    pub fn database(
+        &self,
+        origin: &JsString,
+        name: &JsString,
+        problems: &mut Vec<Error>,
+    ) -> Result<Option<DatabaseMetadata>> {
+        read_database(&self.view, origin, name, problems)
+    }
+
+    /// The object stores of a database with their indexes, in the order of their ids. Rows that could not be read go to
+    /// `problems`.
+    ///
+    /// # Errors
+    /// As [`Reads::databases`].
+    pub fn object_stores(
+        &self,
+        database_id: DatabaseId,
+        problems: &mut Vec<Error>,
+    ) -> Result<Vec<ObjectStoreMetadata>> {
+        read_object_stores(&self.view, database_id, problems)
+    }
+
+    /// The version of a database; `None` while no version change has ever been committed. If it cannot be read, that goes
+    /// to `problems`.
+    ///
+    /// # Errors
+    /// As [`Reads::databases`].
+    pub fn version(
+        &self,
+        database_id: DatabaseId,
+        problems: &mut Vec<Error>,
+    ) -> Result<Option<i64>> {
+        read_version(&self.view, database_id, problems)
+    }
+
+    /// A cursor over all of an object store's records.
+    #[must_use]
+    pub fn records(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        direction: Direction,
+    ) -> RecordCursor {
+        self.records_in(database_id, object_store_id, &KeyRange::ALL, direction)
+    }
+
+    /// A cursor over the records with primary keys in a range.
+    #[must_use]
+    pub fn records_in(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        range: &KeyRange<'_>,
+        direction: Direction,
+    ) -> RecordCursor {
+        RecordCursor::new(self, database_id, object_store_id, range, direction)
+    }
+
+    /// A cursor over all of an index's live entries.
+    #[must_use]
+    pub fn index_entries(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        index_id: IndexId,
+        direction: Direction,
+    ) -> IndexCursor {
+        let range = KeyRange::ALL;
+        self.index_entries_in(database_id, object_store_id, index_id, &range, direction)
+    }
+
+    /// A cursor over an index's live entries with index keys in a range.
+    #[must_use]
+    pub fn index_entries_in(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        index_id: IndexId,
+        range: &KeyRange<'_>,
+        direction: Direction,
+    ) -> IndexCursor {
+        IndexCursor::new(
+            self,
+            database_id,
+            object_store_id,
+            index_id,
+            range,
+            direction,
+        )
+    }
+
+    /// The number the object store's key generator would give next. It is used up when this is above
+    /// [`KEY_GENERATOR_MAX`].
+    ///
+    /// Without a stored number it is one more than the greatest number key, rounded down.
+    ///
+    /// # Errors
+    /// If the rows it depends on cannot be read.
+    pub fn key_generator(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+    ) -> Result<i64> {
+        let mut key = Vec::new();
+        ObjectStoreMetadataKey {
+            database_id,
+            object_store_id,
+            field: ObjectStoreField::KeyGenerator,
+        }
+        .encode(&mut key);
+        match self.view.get(&key)? {
+            Some(value) if !value.is_empty() => {
+                int::decode_exact(&value).map_err(|error| Error::row(&key, "key generator", error))
+            }
+            _ => self.key_generator_from_data(database_id, object_store_id),
+        }
+    }
+
+    fn key_generator_from_data(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+    ) -> Result<i64> {
+        let prefix = record_row_prefix(database_id, object_store_id, RecordTable::Data);
+        // Numbers sort first and dates next, so the greatest number stands before the least date.
+        let mut least_date = prefix.clone();
+        IdbKey::Date(f64::NEG_INFINITY).encode(&mut least_date);
+        let mut iter = self.view.iter();
+        iter.seek_for_prev(&least_date)?;
+        let key = iter.key();
+        let Some(IdbKey::Number(greatest)) = key
+            .strip_prefix(&*prefix)
+            .and_then(|key| IdbKey::decode_exact(key).ok())
+        else {
+            return Ok(1);
+        };
+        Ok(generator_after(greatest.max(0.0)))
+    }
+
+    /// Whether an index row is live: whether the data row of its primary key has its version.
+    ///
+    /// # Errors
+    /// If the data row cannot be read.
+    pub fn is_live(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        primary_key: RawKey<'_>,
+        version: RecordVersion,
+    ) -> Result<bool> {
+        let mut key = Vec::new();
+        RecordKey {
+            database_id,
+            object_store_id,
+            table: RecordTable::Data,
+            key: primary_key,
+        }
+        .encode(&mut key);
+        let mut value = Vec::new();
+        if !get_row(&self.view, &key, primary_key, &mut value)? {
+            return Ok(false);
+        }
+        let row = DataRow::decode_exact(&value)
+            .map_err(|error| Error::row(&key, "record row with an undecodable version", error))?;
+        Ok(row.version == version)
+    }
+
+    /// Whether data rows are to be doubted; see [`ExistsCheck`].
+    pub(crate) fn exists_check(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+    ) -> Option<ExistsCheck> {
+        self.surroundings
+            .lost_writes
+            .then(|| ExistsCheck::new(self.view.clone(), database_id, object_store_id))
+    }
+}
+
+/// What a key generator that has given or seen this number gives next.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "clamped to what an i64 holds exactly"
+)]
+pub(crate) fn generator_after(number: f64) -> i64 {
+    let max = KEY_GENERATOR_MAX as f64;
+    number.floor().clamp(-max, max) as i64 + 1
+}
+
+/// The prefix of one of an object store's tables.
+pub(crate) fn record_row_prefix(
+    database_id: DatabaseId,
+    object_store_id: ObjectStoreId,
+    table: RecordTable,
+) -> Vec<u8> {
+    let mut prefix = Vec::new();
+    KeyPrefix::of_object_store(database_id, object_store_id, table.index_number())
+        .encode(&mut prefix);
+    prefix
+}

@@ -1,0 +1,184 @@
+//! Records by key, by range, through an index, many at a time; counts.
+
+use larder_codec::row_key::RecordTable;
+use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey};
+
+use super::{IndexLookup, Reads, get_row, record_row_prefix};
+use crate::cursor::{Direction, OnStale, Page};
+use crate::error::Result;
+use crate::key_range::KeyRange;
+use crate::record::Record;
+
+impl Reads {
+    /// Reads the record with this primary key; whether there is one.
+    ///
+    /// # Errors
+    /// If its row cannot be read.
+    pub fn get(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        primary_key: RawKey<'_>,
+        record: &mut Record,
+    ) -> Result<bool> {
+        record.clear();
+        record.row_key.clear();
+        let index = RecordTable::Data.index_number();
+        KeyPrefix::of_object_store(database_id, object_store_id, index).encode(&mut record.row_key);
+        record.key_start = record.row_key.len();
+        primary_key.encode(&mut record.row_key);
+        if !get_row(&self.view, &record.row_key, primary_key, &mut record.row)? {
+            return Ok(false);
+        }
+        let version = record.decode()?;
+        if let Some(mut check) = self.exists_check(database_id, object_store_id) {
+            let checked = check.check(&record.row_key, primary_key, version);
+            if let Err(error) = checked {
+                record.clear();
+                return Err(error);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads the first record with a primary key in the range; whether there is one.
+    ///
+    /// # Errors
+    /// If its row cannot be read.
+    pub fn get_in(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        range: &KeyRange<'_>,
+        record: &mut Record,
+    ) -> Result<bool> {
+        if let Some(key) = range.single() {
+            return self.get(database_id, object_store_id, key, record);
+        }
+        record.clear();
+        let direction = Direction::Next;
+        let mut cursor = self.records_in(database_id, object_store_id, range, direction);
+        if !cursor.next()? {
+            return Ok(false);
+        }
+        record.row_key.clear();
+        record.row_key.extend_from_slice(cursor.row_key());
+        record.key_start = record_row_prefix(database_id, object_store_id, RecordTable::Data).len();
+        record.row.extend_from_slice(cursor.row_value()?);
+        record.decode()?;
+        Ok(true)
+    }
+
+    /// Reads the first record that an index has under a key in the range; whether there is one.
+    ///
+    /// # Errors
+    /// If a row in the way cannot be read.
+    pub fn get_by_index(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        index_id: IndexId,
+        range: &KeyRange<'_>,
+        record: &mut Record,
+    ) -> Result<bool> {
+        let place = (database_id, object_store_id, index_id);
+        self.get_by_index_with(place, range, record, &mut |_| Ok(()))
+    }
+
+    pub(crate) fn get_by_index_with(
+        &self,
+        (database_id, object_store_id, index_id): (DatabaseId, ObjectStoreId, IndexId),
+        range: &KeyRange<'_>,
+        record: &mut Record,
+        on_stale: OnStale<'_>,
+    ) -> Result<bool> {
+        record.clear();
+        let mut first = Vec::new();
+        let index_key = if let Some(key) = range.single() {
+            key
+        } else {
+            let direction = Direction::Next;
+            let mut cursor =
+                self.index_entries_in(database_id, object_store_id, index_id, range, direction);
+            if !cursor.go_with(crate::cursor::Movement::Next, Some(&mut *on_stale))? {
+                return Ok(false);
+            }
+            let index_key = cursor.index_key()?;
+            first.extend_from_slice(index_key.as_bytes());
+            RawKey::decode_exact(&first)
+                .map_err(|error| crate::Error::row(&[], "index entry", error))?
+        };
+        let mut lookup = IndexLookup::new(&self.view, database_id, object_store_id, index_id);
+        match lookup.find(index_key, on_stale)? {
+            Some(primary_key) => self.get(database_id, object_store_id, primary_key, record),
+            None => Ok(false),
+        }
+    }
+
+    /// For each range its first record, in the order of the ranges: [`Reads::get_in`] for many. The entries tell which
+    /// range they answer ([`crate::PageEntry::request`]); a range without records has no entry. `page` is emptied first.
+    ///
+    /// # Errors
+    /// As [`Reads::get_in`].
+    pub fn get_many<'a>(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        ranges: impl IntoIterator<Item = KeyRange<'a>>,
+        page: &mut Page,
+    ) -> Result<()> {
+        page.clear();
+        let mut record = Record::new();
+        for (request, range) in ranges.into_iter().enumerate() {
+            if self.get_in(database_id, object_store_id, &range, &mut record)? {
+                page.push(
+                    request,
+                    None,
+                    record.primary_key_bytes(),
+                    record.version(),
+                    record.value(),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// How many records have primary keys in the range.
+    ///
+    /// # Errors
+    /// If a row cannot be read.
+    pub fn count(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        range: &KeyRange<'_>,
+    ) -> Result<u64> {
+        let mut cursor = self.records_in(database_id, object_store_id, range, Direction::Next);
+        let mut count = 0;
+        while cursor.next()? {
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// How many live entries an index has under keys in the range.
+    ///
+    /// # Errors
+    /// If a row cannot be read.
+    pub fn count_by_index(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        index_id: IndexId,
+        range: &KeyRange<'_>,
+    ) -> Result<u64> {
+        let direction = Direction::Next;
+        let mut cursor =
+            self.index_entries_in(database_id, object_store_id, index_id, range, direction);
+        let mut count = 0;
+        while cursor.next()? {
+            count += 1;
+        }
+        Ok(count)
+    }
+}

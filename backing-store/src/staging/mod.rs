@@ -1,0 +1,155 @@
+//! Rows that a transaction has written and the engine does not have yet: a write batch, and an index that puts it in the
+//! rows' order.
+//!
+//! The batch is what the engine will write, in the order of the writes, so that a commit hands it over as it is. The index
+//! knows for each key only the last word. Nothing is copied: its entries are places in the batch's bytes.
+
+mod index;
+
+use larder_codec::compare::compare;
+use larder_leveldb::write_batch::BatchWriter;
+
+pub(crate) use index::Place;
+use index::{Entry, Index};
+
+/// Longest key and value together, in bytes: places in the batch are numbers of 32 bits.
+pub(crate) const ROW_LEN_MAX: usize = 1 << 30;
+
+/// The last word on a key: its value, or `None` for deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StagedRow<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) value: Option<&'a [u8]>,
+}
+
+/// The staged rows.
+#[derive(Debug, Default)]
+pub(crate) struct Staging {
+    batch: BatchWriter,
+    index: Index,
+    edits: u64,
+}
+
+impl Staging {
+    /// Gives `key` a value. Key and value together have at most [`ROW_LEN_MAX`] bytes.
+    pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) {
+        self.batch.put(key, value);
+        let value_at = self.batch.len_bytes() - value.len();
+        let key_at = value_at - varint_len(value.len()) - key.len();
+        self.note(key, Entry::put(key_at, key.len(), value_at, value.len()));
+    }
+
+    /// Takes `key`'s value away, whether or not there is one.
+    pub(crate) fn delete(&mut self, key: &[u8]) {
+        self.batch.delete(key);
+        let key_at = self.batch.len_bytes() - key.len();
+        self.note(key, Entry::delete(key_at, key.len()));
+    }
+
+    fn note(&mut self, key: &[u8], entry: Entry) {
+        let bytes = self.batch.as_bytes();
+        self.index
+            .insert(entry, |other| compare(other.key(bytes), key));
+        self.edits += 1;
+    }
+
+    /// The last word on `key`; `None` if nothing was said.
+    pub(crate) fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
+        let (place, is_found) = self.lookup(key);
+        is_found.then(|| self.row(place)?.value)
+    }
+
+    fn lookup(&self, key: &[u8]) -> (Place, bool) {
+        let bytes = self.batch.as_bytes();
+        self.index.lookup(|entry| compare(entry.key(bytes), key))
+    }
+
+    /// The row at a place.
+    pub(crate) fn row(&self, place: Place) -> Option<StagedRow<'_>> {
+        Some(self.index.get(place)?.row(self.batch.as_bytes()))
+    }
+
+    /// All rows in order.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = StagedRow<'_>> {
+        let bytes = self.batch.as_bytes();
+        self.index.iter().map(|entry| entry.row(bytes))
+    }
+
+    /// The first place behind `key`, or at it if that is `included`.
+    pub(crate) fn first_behind(&self, key: &[u8], included: bool) -> Option<Place> {
+        let (place, is_found) = self.lookup(key);
+        if is_found && !included {
+            return self.index.next(place);
+        }
+        self.index.get(place).map(|_| place)
+    }
+
+    /// The last place before `key`, or at it if that is `included`.
+    pub(crate) fn last_before(&self, key: &[u8], included: bool) -> Option<Place> {
+        let (place, is_found) = self.lookup(key);
+        if is_found && included {
+            return Some(place);
+        }
+        self.index.prev(place)
+    }
+
+    /// The next place in a direction. Places hold until the next edit.
+    pub(crate) fn beyond(&self, place: Place, forward: bool) -> Option<Place> {
+        if forward {
+            self.index.next(place)
+        } else {
+            self.index.prev(place)
+        }
+    }
+
+    /// Counts the writes: what was learnt at another count may be out of date.
+    pub(crate) fn edits(&self) -> u64 {
+        self.edits
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Memory in use, in bytes.
+    pub(crate) fn len_bytes(&self) -> usize {
+        self.batch.len_bytes() + self.index.len_bytes()
+    }
+
+    /// All that was written, in order, for the engine. It comes back empty, and then [`clear`](Self::clear) is due.
+    pub(crate) fn batch(&mut self) -> &mut BatchWriter {
+        &mut self.batch
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.batch.clear();
+        self.index.clear();
+        self.edits += 1;
+    }
+}
+
+impl Entry {
+    fn key<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let (at, len) = self.key_range();
+        bytes.get(at..at + len).unwrap_or_default()
+    }
+
+    fn row<'a>(&self, bytes: &'a [u8]) -> StagedRow<'a> {
+        StagedRow {
+            key: self.key(bytes),
+            value: self
+                .value_range()
+                .map(|(at, len)| bytes.get(at..at + len).unwrap_or_default()),
+        }
+    }
+}
+
+/// Bytes of the varint that the batch writes before a value.
+fn varint_len(number: usize) -> usize {
+    let bits = (usize::BITS - number.leading_zeros()).max(1);
+    bits.div_ceil(7) as usize
+}
+
+#[cfg(test)]
+mod tests;

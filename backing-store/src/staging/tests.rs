@@ -1,0 +1,62 @@
+//! The staging against a map.
+
+use std::collections::BTreeMap;
+
+use quickcheck::{Gen, QuickCheck};
+
+use super::*;
+
+/// A data row key of database 1, store 1 with a number: `n` orders it.
+fn key(n: u16) -> Vec<u8> {
+    let mut key = vec![0, 1, 1, 1, 3];
+    key.extend_from_slice(&f64::from(n).to_le_bytes());
+    key
+}
+
+#[test]
+fn the_staging_says_the_last_word_on_each_key_in_the_rows_order_both_ways() {
+    fn law(writes: Vec<(u16, Option<Vec<u8>>)>, spread: u8) -> bool {
+        let modulus = 1 + u16::from(spread) * 8;
+        let mut staging = Staging::default();
+        let mut model: BTreeMap<u16, Option<Vec<u8>>> = BTreeMap::new();
+        for (n, value) in writes {
+            let n = n % modulus;
+            match &value {
+                Some(value) => staging.put(&key(n), value),
+                None => staging.delete(&key(n)),
+            }
+            model.insert(n, value);
+        }
+        let rows = |row: StagedRow<'_>| (row.key.to_vec(), row.value.map(<[u8]>::to_vec));
+        let expected: Vec<_> = model.iter().map(|(n, v)| (key(*n), v.clone())).collect();
+        let same_rows = staging.rows().map(rows).eq(expected.iter().cloned());
+        let place_key = |place: Option<Place>| Some(staging.row(place?)?.key.to_vec());
+        same_rows
+            && (0..modulus).all(|n| {
+                let model_key = |(n, _): (&u16, &Option<Vec<u8>>)| key(*n);
+                let behind = model.range(n + 1..).next().map(model_key);
+                let before = model.range(..n).next_back().map(model_key);
+                let here = model.get(&n);
+                let here_key = here.map(|_| key(n));
+                staging.get(&key(n)) == here.map(|value| value.as_deref())
+                    && place_key(staging.first_behind(&key(n), false)) == behind
+                    && place_key(staging.last_before(&key(n), false)) == before
+                    && place_key(staging.first_behind(&key(n), true)) == here_key.clone().or(behind)
+                    && place_key(staging.last_before(&key(n), true)) == here_key.or(before)
+            })
+    }
+    // Enough writes that blocks split.
+    QuickCheck::new()
+        .rng(Gen::new(2000))
+        .tests(60)
+        .quickcheck(law as fn(_, _) -> _);
+}
+
+#[test]
+fn the_length_of_a_varint_is_what_the_batch_writes() {
+    for len in [0, 1, 127, 128, 16383, 16384, 70_000] {
+        let mut staging = Staging::default();
+        staging.put(&key(1), &vec![7; len]);
+        assert_eq!(staging.get(&key(1)), Some(Some(&*vec![7; len])), "{len}");
+    }
+}

@@ -1,0 +1,247 @@
+//! Transactions: many that read, and any number that write as long as their scopes do not overlap.
+//!
+//! This file is the row level: rows as bytes. What a put or a clear of IndexedDB does with rows is not here.
+
+mod objects;
+mod read;
+mod scope;
+mod spill;
+
+pub use read::ReadTransaction;
+pub use scope::Scope;
+
+use std::cmp::Ordering;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
+
+use larder_codec::compare::compare;
+use larder_leveldb::Durability;
+
+use crate::backing_store::Core;
+use crate::error::{Error, ErrorKind, Result};
+use crate::operation::OpenStores;
+use crate::reads::Reads;
+use crate::staging::ROW_LEN_MAX;
+use crate::undo_log::{Cleanup, metadata_key, revert};
+use crate::view::{Pending, View, locked};
+use objects::ObjectChanges;
+use spill::UndoLog;
+
+/// A transaction that writes within a [`Scope`]: all of it is committed or nothing.
+///
+/// It sees what was committed when it began and, over it, what it wrote itself. Dropping it rolls it back.
+#[derive(Debug)]
+pub struct WriteTransaction {
+    core: Arc<Core>,
+    number: u64,
+    scope: Scope,
+    durability: Durability,
+    pending: Arc<Mutex<Pending>>,
+    view: View,
+    reads: Reads,
+    open_stores: OpenStores,
+    objects: ObjectChanges,
+    /// Once rows have been spilled.
+    log: Option<UndoLog>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    /// Rows could not be spilled: only a rollback is left.
+    Failed,
+    Ended,
+}
+
+impl WriteTransaction {
+    pub(crate) fn begin(core: Arc<Core>, scope: Scope, durability: Durability) -> Result<Self> {
+        core.clean_some(false)?;
+        core.remove_released_blobs()?;
+        let number = core.enter(&scope)?;
+        let pending = Arc::new(Mutex::new(Pending::new(core.base(Some(number)))));
+        let durability = match scope {
+            // As in Chromium, whatever was asked for.
+            Scope::VersionChange(_) => Durability::Strict,
+            Scope::Stores(..) => durability,
+        };
+        let view = View::transaction(Arc::clone(&pending));
+        Ok(Self {
+            reads: Reads::new(view.clone(), Arc::clone(&core.surroundings)),
+            open_stores: OpenStores::default(),
+            objects: ObjectChanges::default(),
+            core,
+            number,
+            scope,
+            durability,
+            view,
+            pending,
+            log: None,
+            state: State::Open,
+        })
+    }
+
+    /// What it may write.
+    #[must_use]
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// What it has learnt of the object stores that it writes to.
+    pub(crate) fn open_stores(&mut self) -> &mut OpenStores {
+        &mut self.open_stores
+    }
+
+    /// What it sees: its own writes, too.
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Gives a row a value.
+    pub(crate) fn put_row(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        debug_assert!(self.scope.covers(key), "row outside of the scope: {key:?}");
+        if key.len().saturating_add(value.len()) > ROW_LEN_MAX {
+            let what = format!("row of {} bytes; at most {ROW_LEN_MAX}", value.len());
+            return Err(Error::new(ErrorKind::Usage, what).with_key(key));
+        }
+        self.check_open()?;
+        let len_bytes = {
+            let staging = &mut locked(&self.pending).staging;
+            staging.put(key, value);
+            staging.len_bytes()
+        };
+        self.spill_if_large(len_bytes)
+    }
+
+    /// Takes a row away, whether or not there is one.
+    pub(crate) fn delete_row(&mut self, key: &[u8]) -> Result<()> {
+        debug_assert!(self.scope.covers(key), "row outside of the scope: {key:?}");
+        self.check_open()?;
+        let len_bytes = {
+            let staging = &mut locked(&self.pending).staging;
+            staging.delete(key);
+            staging.len_bytes()
+        };
+        self.spill_if_large(len_bytes)
+    }
+
+    fn spill_if_large(&mut self, len_bytes: usize) -> Result<()> {
+        if len_bytes <= self.core.options.transaction_memory_bytes {
+            return Ok(());
+        }
+        self.spill().inspect_err(|_| self.state = State::Failed)
+    }
+
+    /// Takes the rows from `begin` up to `end` away, and the one at `end` if that is included.
+    pub(crate) fn delete_rows(
+        &mut self,
+        begin: &[u8],
+        end: &[u8],
+        end_included: bool,
+    ) -> Result<()> {
+        self.objects.forget_new(begin, end, end_included);
+        let mut iter = self.view.iter();
+        iter.seek(begin)?;
+        while iter.valid() {
+            let order = compare(iter.key(), end);
+            if order == Ordering::Greater || (order == Ordering::Equal && !end_included) {
+                break;
+            }
+            self.objects.note_removed(iter.key(), || iter.value())?;
+            self.delete_row(iter.key())?;
+            iter.next()?;
+        }
+        Ok(())
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.state == State::Open {
+            return Ok(());
+        }
+        let what = "the transaction cannot go on: an earlier write has failed";
+        Err(Error::new(ErrorKind::Closed, what))
+    }
+
+    /// Makes all of it visible to whoever begins from now on, and durable as was asked for at the beginning. Blobs and files
+    /// are written first, and are durable in any case.
+    ///
+    /// # Errors
+    /// If a blob's content cannot be read or written, the transaction is rolled back. If the engine cannot write, it is not known until the store has been opened again whether the transaction is
+    /// committed; no further writes are possible.
+    pub fn commit(mut self) -> Result<()> {
+        self.check_open()?;
+        if self.objects.is_empty() {
+            return self.write_commit(&[]);
+        }
+        self.commit_objects()
+    }
+
+    /// One batch: the staged rows, the mark that what was spilled before is committed, and rows of the whole store.
+    fn write_commit(&mut self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
+        self.state = State::Ended;
+        self.write_batch(rows)?;
+        if let Some(log) = self.log.take() {
+            self.core.unhide(self.number);
+            self.core.clean_later(Cleanup::of_committed(log.scope));
+        }
+        Ok(())
+    }
+
+    fn write_batch(&self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
+        let mut pending = locked(&self.pending);
+        if pending.staging.is_empty() && self.log.is_none() && rows.is_empty() {
+            return Ok(());
+        }
+        let batch = pending.staging.batch();
+        for (key, value) in rows {
+            batch.put(key, value);
+        }
+        if let Some(log) = &self.log {
+            batch.put(&metadata_key(log.scope), &[]);
+        }
+        let written = self.core.db.write(batch, self.durability);
+        pending.staging.clear();
+        Ok(written?)
+    }
+
+    /// Takes all of it back.
+    ///
+    /// # Errors
+    /// If the engine cannot write; then nobody sees what was written, and opening the store again will take it back.
+    pub fn rollback(mut self) -> Result<()> {
+        self.take_back()
+    }
+
+    fn take_back(&mut self) -> Result<()> {
+        if self.state == State::Ended {
+            return Ok(());
+        }
+        self.state = State::Ended;
+        locked(&self.pending).staging.clear();
+        if let Some(log) = self.log.take() {
+            revert(&self.core.db, log.scope)?;
+            self.core.unhide(self.number);
+            self.core.clean_later(Cleanup::of_undone(log.scope));
+        }
+        Ok(())
+    }
+}
+
+impl Deref for WriteTransaction {
+    type Target = Reads;
+
+    fn deref(&self) -> &Reads {
+        &self.reads
+    }
+}
+
+impl Drop for WriteTransaction {
+    fn drop(&mut self) {
+        // Whoever cares about the result calls `rollback`.
+        let _ = self.take_back();
+        self.core.leave(self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,281 @@
+//! A crash, and a failure, at every single file operation of transactions that spill; and of their recovery.
+//!
+//! The commits of the workload have an order. What is found afterwards must be what it was after one of them: at least the
+//! last that was acknowledged as durable, and at most the one under way.
+
+use std::collections::BTreeMap;
+
+use larder_leveldb::storage::{CrashImage, Fault, FaultFileSystem};
+
+use super::*;
+use crate::Maintenance;
+
+type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Less than what most transactions write.
+const MEMORY_BYTES: usize = 700;
+
+/// Transactions of the workload, and the one among them that is open from its third on.
+const TRANSACTIONS: u8 = 14;
+const LONG_BEGINS: u8 = 3;
+const LONG_COMMITS: u8 = 11;
+
+fn mix(n: u32) -> u32 {
+    (n ^ (n >> 15)).wrapping_mul(0x85eb_ca6b).rotate_left(13)
+}
+
+/// The rows that transaction `n` writes to a store: values, `None` for a deletion.
+fn changes(n: u8, store: u8) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+    let count = 4 + mix(u32::from(n)) % 12;
+    (0..count)
+        .map(|i| {
+            let random = mix(u32::from(n) * 64 + i);
+            let value = (0..random % 150).map(|at| mix(at ^ random).to_le_bytes()[0]);
+            let is_put = !random.is_multiple_of(4);
+            let key = key(store, (random >> 8) as u8 % 30);
+            (key, is_put.then(|| value.collect()))
+        })
+        .collect()
+}
+
+fn apply(rows: &mut Rows, n: u8, store: u8) {
+    for (key, value) in changes(n, store) {
+        match value {
+            Some(value) => drop(rows.insert(key, value)),
+            None => drop(rows.remove(&key)),
+        }
+    }
+    if n == 6 {
+        rows.retain(|row, _| !(*row >= key(store, 5) && *row < key(store, 20)));
+    }
+}
+
+fn write(transaction: &mut WriteTransaction, n: u8, store: u8) -> Result<()> {
+    for (key, value) in changes(n, store) {
+        match value {
+            Some(value) => transaction.put_row(&key, &value)?,
+            None => transaction.delete_row(&key)?,
+        }
+    }
+    if n == 6 {
+        transaction.delete_rows(&key(store, 5), &key(store, 20), false)?;
+    }
+    Ok(())
+}
+
+/// What there was after each commit, in order. The first transaction after nothing at all.
+fn states() -> Vec<Rows> {
+    let mut states = vec![Rows::new()];
+    for n in 1..=TRANSACTIONS {
+        let mut rows = states.last().unwrap().clone();
+        if n == LONG_COMMITS {
+            apply(&mut rows, LONG_BEGINS, 2);
+        } else if n != LONG_BEGINS && !is_rolled_back(n) {
+            apply(&mut rows, n, 1);
+        }
+        states.push(rows);
+    }
+    states
+}
+
+fn is_rolled_back(n: u8) -> bool {
+    matches!(n, 5 | 9)
+}
+
+/// How far it came: the last transaction that was acknowledged, and the last one that is durable.
+#[derive(Debug, Clone, Copy, Default)]
+struct Acknowledged {
+    any: u8,
+    strict: u8,
+}
+
+fn work(store: &BackingStore, acknowledged: &mut Acknowledged) -> Result<()> {
+    let mut long = None;
+    for n in 1..=TRANSACTIONS {
+        let durability = match n % 3 {
+            0 => Durability::Strict,
+            _ => Durability::Relaxed,
+        };
+        if n == LONG_BEGINS {
+            let begun = store.begin(stores(&[2]), Durability::Strict)?;
+            write(long.insert(begun), LONG_BEGINS, 2)?;
+        } else if let Some(long) = long.take_if(|_| n == LONG_COMMITS) {
+            long.commit()?;
+            acknowledged.strict = n;
+        } else {
+            let mut transaction = store.begin(stores(&[1]), durability)?;
+            write(&mut transaction, n, 1)?;
+            if is_rolled_back(n) {
+                transaction.rollback()?;
+            } else {
+                transaction.commit()?;
+                if durability == Durability::Strict {
+                    acknowledged.strict = n;
+                }
+            }
+        }
+        acknowledged.any = n;
+        store.core.db.do_background_work()?;
+    }
+    while store.maintain()? == Maintenance::Step {}
+    Ok(())
+}
+
+/// Runs the workload as far as it goes. The store, if it was opened.
+fn run(fs: &Arc<FaultFileSystem>, acknowledged: &mut Acknowledged) -> Result<Option<BackingStore>> {
+    let store = open_limited(fs.clone(), MEMORY_BYTES)?;
+    Ok(work(&store, acknowledged).err().map(|_| store))
+}
+
+fn content(store: &BackingStore) -> Rows {
+    let read = store.read();
+    rows(read.view()).into_iter().collect()
+}
+
+fn check(store: &BackingStore, states: &[Rows], least: u8, most: u8, what: &str) {
+    let found = content(store);
+    let is_one = (least..=most).any(|n| states[usize::from(n)] == found);
+    assert!(is_one, "{what}: not what it was after {least} to {most}");
+}
+
+fn check_image(fs: MemoryFileSystem, states: &[Rows], least: u8, most: u8, what: &str) {
+    let store = open_limited(Arc::new(fs), MEMORY_BYTES).unwrap();
+    check(&store, states, least, most, what);
+    // It goes on as if nothing had been.
+    let mut transaction = store.begin(stores(&[1, 2]), Durability::Strict).unwrap();
+    let before = content(&store);
+    write(&mut transaction, 77, 1).unwrap();
+    assert_eq!(content(&store), before);
+    transaction.commit().unwrap();
+    let mut expected = before;
+    apply(&mut expected, 77, 1);
+    assert_eq!(content(&store), expected);
+    store.close().unwrap();
+}
+
+fn operations() -> u64 {
+    let fs = Arc::new(FaultFileSystem::new(Arc::new(MemoryFileSystem::new())));
+    let mut acknowledged = Acknowledged::default();
+    assert!(run(&fs, &mut acknowledged).unwrap().is_none());
+    assert_eq!(acknowledged.any, TRANSACTIONS);
+    fs.operations()
+}
+
+#[test]
+fn the_workload_spills_and_leaves_its_last_state() {
+    let memory = MemoryFileSystem::new();
+    let fs = Arc::new(FaultFileSystem::new(Arc::new(memory.clone())));
+    run(&fs, &mut Acknowledged::default()).unwrap();
+    let store = open_limited(Arc::new(memory), MEMORY_BYTES).unwrap();
+    assert!(content(&store) == states()[usize::from(TRANSACTIONS)]);
+    let mut transaction = store.begin(stores(&[1]), Durability::Relaxed).unwrap();
+    let did_spill = (1..=TRANSACTIONS).filter(|n| {
+        write(&mut transaction, *n, 1).unwrap();
+        transaction.log.is_some()
+    });
+    assert!(did_spill.count() > usize::from(TRANSACTIONS) / 2);
+}
+
+#[test]
+fn a_crash_at_any_file_operation_leaves_the_state_after_a_commit_and_none_that_was_durable_is_lost()
+{
+    let (states, operations) = (states(), operations());
+    for operation in 1..=operations {
+        let memory = MemoryFileSystem::new();
+        let fs = Arc::new(FaultFileSystem::new(Arc::new(memory.clone())));
+        fs.fail_at(Fault {
+            operation,
+            kind: std::io::ErrorKind::Other,
+            every_later_too: true,
+        });
+        let mut done = Acknowledged::default();
+        let store = run(&fs, &mut done);
+        let most = (done.any + 1).min(TRANSACTIONS);
+        for (image, least) in [
+            (CrashImage::KeepWritten, done.any),
+            (CrashImage::LoseUnsynced, done.strict),
+            (CrashImage::Tear { seed: operation }, done.strict),
+        ] {
+            let what = format!("operation {operation}, {image:?}");
+            check_image(memory.crash_image(image), &states, least, most, &what);
+        }
+        drop(store);
+    }
+    println!("{operations} operations");
+}
+
+#[test]
+fn a_failure_at_any_file_operation_loses_nothing_that_was_acknowledged() {
+    let (states, operations) = (states(), operations());
+    for operation in 1..=operations {
+        let memory = MemoryFileSystem::new();
+        let fs = Arc::new(FaultFileSystem::new(Arc::new(memory.clone())));
+        fs.fail_at(Fault {
+            operation,
+            kind: std::io::ErrorKind::StorageFull,
+            every_later_too: false,
+        });
+        let mut done = Acknowledged::default();
+        let what = format!("operation {operation}");
+        if let Ok(Some(store)) = run(&fs, &mut done) {
+            // What was acknowledged is read on; what failed is not there, or all of it.
+            check(
+                &store,
+                &states,
+                done.any,
+                (done.any + 1).min(TRANSACTIONS),
+                &what,
+            );
+        }
+        let most = (done.any + 1).min(TRANSACTIONS);
+        let image = memory.crash_image(CrashImage::KeepWritten);
+        check_image(image, &states, done.any, most, &what);
+    }
+}
+
+#[test]
+fn recovery_that_crashes_at_any_file_operation_is_done_again() {
+    let memory = MemoryFileSystem::new();
+    let store = open_limited(Arc::new(memory.clone()), MEMORY_BYTES).unwrap();
+    let mut first = store.begin(stores(&[1]), Durability::Relaxed).unwrap();
+    write(&mut first, 1, 1).unwrap();
+    write(&mut first, 2, 1).unwrap();
+    first.commit().unwrap();
+    let expected = content(&store);
+    // One that has committed and was not cleaned up, two that have not committed.
+    let mut one = store.begin(stores(&[1]), Durability::Relaxed).unwrap();
+    let mut other = store.begin(stores(&[2]), Durability::Relaxed).unwrap();
+    for n in 4..8 {
+        write(&mut one, n, 1).unwrap();
+        write(&mut other, n, 2).unwrap();
+    }
+    assert!(one.log.is_some() && other.log.is_some());
+    let image = memory.crash_image(CrashImage::KeepWritten);
+    let mut operation = 1;
+    loop {
+        let memory = image.crash_image(CrashImage::KeepWritten);
+        let fs = Arc::new(FaultFileSystem::new(Arc::new(memory.clone())));
+        fs.fail_at(Fault {
+            operation,
+            kind: std::io::ErrorKind::Other,
+            every_later_too: true,
+        });
+        let opened = open_limited(fs, MEMORY_BYTES).map(drop);
+        for image in [
+            CrashImage::KeepWritten,
+            CrashImage::Tear { seed: operation },
+        ] {
+            let after = open_limited(Arc::new(memory.crash_image(image)), MEMORY_BYTES).unwrap();
+            assert!(
+                content(&after) == expected,
+                "operation {operation}, {image:?}"
+            );
+        }
+        if opened.is_ok() {
+            break;
+        }
+        operation += 1;
+    }
+    assert!(operation > 20, "{operation}");
+    drop((one, other));
+}

@@ -1,0 +1,101 @@
+//! Recovery when a store is opened for writing: what [`super::recover`] does in memory, done.
+
+use larder_codec::ScopeId;
+use larder_codec::row_key::{RowKey, ScopeTask, ScopesKey};
+use larder_codec::scopes::{CleanupTask, SCOPES_VERSION, ScopesMetadata, UndoTask};
+use larder_leveldb::{Db, Durability, Snapshot};
+
+use super::recovery::{survey, visit_tasks};
+use super::{Cleanup, revert};
+use crate::error::{Error, Result};
+use crate::view::SCOPES_PREFIX;
+
+/// Whether every row that recovery will need can be read; nothing is written.
+pub(crate) fn check(snapshot: &Snapshot) -> Result<()> {
+    let (scopes, recovery) = survey(snapshot)?;
+    let mut problem = recovery.problems.into_iter().next();
+    for scope in scopes {
+        for task in [ScopeTask::Undo, ScopeTask::Cleanup] {
+            visit_tasks(snapshot, scope.id, task, |key, value| {
+                let decoded = match task {
+                    ScopeTask::Undo => UndoTask::decode_exact(value).map(drop),
+                    ScopeTask::Cleanup => CleanupTask::decode_exact(value).map(drop),
+                };
+                if let Err(error) = decoded {
+                    let what = "undo log row with an undecodable value";
+                    problem.get_or_insert_with(|| Error::row(key, what, error));
+                }
+            })?;
+        }
+    }
+    problem.map_or(Ok(()), Err)
+}
+
+/// Starts the undo log, or takes back what never committed and finishes what did, in the order of their numbers. Gives the
+/// first scope number that is not on disk.
+///
+/// Two scopes with one lock, for which Chromium throws the store away, are both taken back, as in memory: the
+/// transactions did not touch each other's rows.
+pub(crate) fn recover_on_disk(db: &Db) -> Result<i64> {
+    let snapshot = db.snapshot();
+    start(db, &snapshot)?;
+    let (scopes, _) = survey(&snapshot)?;
+    let next = first_free_scope(&snapshot)?;
+    drop(snapshot);
+    for scope in scopes {
+        let cleanup = if !scope.is_committed {
+            revert(db, scope.id)?;
+            Cleanup::of_undone(scope.id)
+        } else if scope.ignore_cleanup_tasks {
+            Cleanup::of_undone(scope.id)
+        } else {
+            Cleanup::of_committed(scope.id)
+        };
+        cleanup.finish(db)?;
+    }
+    Ok(next)
+}
+
+/// The log's version: the first row of a new store, not synced.
+fn start(db: &Db, snapshot: &Snapshot) -> Result<()> {
+    let mut key = Vec::new();
+    ScopesKey::GlobalMetadata.encode(&mut key);
+    if snapshot.get(&key)?.is_none() {
+        let mut value = Vec::new();
+        let version = SCOPES_VERSION;
+        ScopesMetadata { version }.encode(&mut value);
+        db.put(&key, &value, Durability::Relaxed)?;
+    }
+    Ok(())
+}
+
+/// Also past numbers that only tasks have: Chromium never looks at those, a scope that took the number would.
+fn first_free_scope(snapshot: &Snapshot) -> Result<i64> {
+    let mut next = 0;
+    let mut iter = snapshot.iter();
+    iter.seek(&SCOPES_PREFIX)?;
+    while iter.valid() && iter.key().starts_with(&SCOPES_PREFIX) {
+        match RowKey::decode_exact(iter.key()) {
+            Ok(RowKey::Scopes(ScopesKey::Task { scope, .. })) => {
+                next = next.max(after(scope));
+                // Past the rest of its tasks.
+                let mut end = Vec::new();
+                super::task_key(scope, ScopeTask::Cleanup, u64::MAX, &mut end);
+                iter.seek(&end)?;
+                if iter.valid() && iter.key() == end {
+                    iter.next()?;
+                }
+                continue;
+            }
+            Ok(RowKey::Scopes(ScopesKey::ScopeMetadata(scope))) => next = next.max(after(scope)),
+            _ => {}
+        }
+        iter.next()?;
+    }
+    Ok(next)
+}
+
+fn after(scope: ScopeId) -> i64 {
+    // The greatest number is refused when it is asked for.
+    scope.get().saturating_add(1)
+}

@@ -1,0 +1,229 @@
+//! What is committed, as of one moment: a snapshot, with [`Window`]s onto older ones where a transaction that has not
+//! committed has already written to the engine.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use larder_codec::compare::compare;
+use larder_leveldb::{Iter, Snapshot};
+
+use super::{SCOPES_END, SCOPES_PREFIX};
+use crate::error::{Error, Result};
+
+/// The keys from `low` up to and without `end` are read from an older snapshot.
+#[derive(Debug, Clone)]
+pub(crate) struct Window {
+    pub(crate) low: Vec<u8>,
+    pub(crate) end: Vec<u8>,
+    pub(crate) snapshot: Snapshot,
+}
+
+/// The committed rows. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Base {
+    present: Snapshot,
+    /// In order, disjoint.
+    windows: Arc<[Window]>,
+}
+
+impl Base {
+    /// Of windows in any order that do not overlap.
+    pub(crate) fn new(present: Snapshot, mut windows: Vec<Window>) -> Self {
+        windows.sort_by(|a, b| compare(&a.low, &b.low));
+        Self {
+            present,
+            windows: windows.into(),
+        }
+    }
+
+    fn snapshot_for(&self, key: &[u8]) -> &Snapshot {
+        if self.windows.is_empty() {
+            return &self.present;
+        }
+        match self.segment_of(key) {
+            gap if gap.is_multiple_of(2) => &self.present,
+            window => &self.windows[window / 2].snapshot,
+        }
+    }
+
+    /// The value of `key`, into the caller's buffer; whether there is one.
+    pub(crate) fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        self.snapshot_for(key)
+            .get_into(key, value)
+            .map_err(|error| Error::from(error).with_key(key))
+    }
+
+    /// A cursor that stands on no row.
+    pub(crate) fn iter(&self) -> BaseIter {
+        let present = self.present.iter();
+        let windows = self.windows.iter().map(|window| window.snapshot.iter());
+        BaseIter {
+            iters: std::iter::once(present).chain(windows).collect(),
+            base: self.clone(),
+            segment: 0,
+        }
+    }
+
+    /// Segment `2i` are the keys before window `i`, `2i + 1` those in it.
+    fn segment_of(&self, key: &[u8]) -> usize {
+        let after = self
+            .windows
+            .partition_point(|window| compare(&window.low, key) != Ordering::Greater);
+        match after.checked_sub(1) {
+            Some(at) if compare(key, &self.windows[at].end) == Ordering::Less => 2 * at + 1,
+            _ => 2 * after,
+        }
+    }
+
+    fn low_of(&self, segment: usize) -> Option<&[u8]> {
+        if segment.is_multiple_of(2) {
+            let before = (segment / 2).checked_sub(1)?;
+            Some(&self.windows[before].end)
+        } else {
+            Some(&self.windows[segment / 2].low)
+        }
+    }
+
+    fn end_of(&self, segment: usize) -> Option<&[u8]> {
+        let window = self.windows.get(segment / 2)?;
+        Some(if segment.is_multiple_of(2) {
+            &window.low
+        } else {
+            &window.end
+        })
+    }
+}
+
+/// A cursor over the committed rows: one engine cursor for each snapshot, one of them current.
+#[derive(Debug)]
+pub(crate) struct BaseIter {
+    base: Base,
+    /// The present's, then each window's.
+    iters: Vec<Iter>,
+    segment: usize,
+}
+
+impl BaseIter {
+    fn at(&self) -> usize {
+        if self.segment.is_multiple_of(2) {
+            0
+        } else {
+            self.segment / 2 + 1
+        }
+    }
+
+    fn current(&self) -> &Iter {
+        &self.iters[self.at()]
+    }
+
+    fn current_mut(&mut self) -> &mut Iter {
+        let at = self.at();
+        &mut self.iters[at]
+    }
+
+    pub(crate) fn valid(&self) -> bool {
+        self.current().valid()
+    }
+
+    pub(crate) fn key(&self) -> &[u8] {
+        self.current().key()
+    }
+
+    pub(crate) fn value(&self) -> Result<&[u8]> {
+        Ok(self.current().value()?)
+    }
+
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.segment = self.base.segment_of(key);
+        self.current_mut().seek(key)?;
+        self.settle(true)
+    }
+
+    pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+        self.segment = self.base.segment_of(key);
+        self.current_mut().seek_for_prev(key)?;
+        self.settle(false)
+    }
+
+    pub(crate) fn next(&mut self) -> Result<()> {
+        if self.valid() {
+            self.current_mut().next()?;
+            self.settle(true)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn prev(&mut self) -> Result<()> {
+        if self.valid() {
+            self.current_mut().prev()?;
+            self.settle(false)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on to the first row that belongs to its segment and does not lie in the scopes area.
+    fn settle(&mut self, forward: bool) -> Result<()> {
+        loop {
+            if !self.base.windows.is_empty() {
+                if forward {
+                    self.enter_next_segments()?;
+                } else {
+                    self.enter_previous_segments()?;
+                }
+            }
+            if !self.valid() || !self.key().starts_with(&SCOPES_PREFIX) {
+                return Ok(());
+            }
+            self.leave_scopes_area(forward)?;
+        }
+    }
+
+    fn leave_scopes_area(&mut self, forward: bool) -> Result<()> {
+        let iter = self.current_mut();
+        if forward {
+            iter.seek(&SCOPES_END)?;
+        } else {
+            iter.seek_for_prev(&SCOPES_PREFIX)?;
+        }
+        // Keys of the area that are shorter than its rows: step over one by one.
+        if iter.valid() && iter.key().starts_with(&SCOPES_PREFIX) {
+            if forward {
+                iter.next()?;
+            } else {
+                iter.prev()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn enter_next_segments(&mut self) -> Result<()> {
+        while let Some(end) = self.base.end_of(self.segment) {
+            let iter = self.current();
+            if iter.valid() && compare(iter.key(), end) == Ordering::Less {
+                break;
+            }
+            // It starts where this one ends.
+            let low = end.to_vec();
+            self.segment += 1;
+            self.current_mut().seek(&low)?;
+        }
+        Ok(())
+    }
+
+    fn enter_previous_segments(&mut self) -> Result<()> {
+        while let Some(low) = self.base.low_of(self.segment) {
+            let iter = self.current();
+            if iter.valid() && compare(iter.key(), low) != Ordering::Less {
+                break;
+            }
+            let end = low.to_vec();
+            self.segment -= 1;
+            let iter = self.current_mut();
+            iter.seek_for_prev(&end)?;
+            if iter.valid() && compare(iter.key(), &end) == Ordering::Equal {
+                iter.prev()?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! A consistent view of a store's rows: of a store as recovery would leave it, of what is committed, or of what a
+//! transaction that writes sees.
+//!
+//! The scopes area (prefix `00 00 00 00 32`, the undo log) never shows here, as Chromium's transactional layer hides it;
+//! whoever wants raw rows asks the snapshot itself.
+
+mod base;
+mod recovered;
+mod staged;
+
+pub(crate) use base::{Base, BaseIter, Window};
+pub(crate) use staged::{Pending, locked};
+
+use std::sync::{Arc, Mutex};
+
+use larder_leveldb::Snapshot;
+
+use crate::error::Result;
+use crate::overlay::Overlay;
+use recovered::{Recovered, RecoveredIter};
+use staged::StagedIter;
+
+/// First bytes of every row of the scopes area.
+pub(crate) const SCOPES_PREFIX: [u8; 5] = [0, 0, 0, 0, 50];
+
+/// Everything that comes after the scopes area begins at or behind this key.
+pub(crate) const SCOPES_END: [u8; 5] = [0, 0, 0, 0, 51];
+
+/// The view. Cheap to clone; all clones of a transaction's view see what it writes.
+#[derive(Debug, Clone)]
+pub(crate) struct View(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Recovered(Recovered),
+    Committed(Base),
+    Transaction(Arc<Mutex<Pending>>),
+}
+
+impl View {
+    /// A store opened for reading, after recovery in memory.
+    pub(crate) fn recovered(snapshot: Snapshot, overlay: Overlay) -> Self {
+        Self(Kind::Recovered(Recovered::new(snapshot, overlay)))
+    }
+
+    /// What is committed.
+    pub(crate) fn committed(base: Base) -> Self {
+        Self(Kind::Committed(base))
+    }
+
+    /// What a transaction sees: what is committed, and over it what it has written.
+    pub(crate) fn transaction(pending: Arc<Mutex<Pending>>) -> Self {
+        Self(Kind::Transaction(pending))
+    }
+
+    /// The value of `key`.
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut value = Vec::new();
+        Ok(self.get_into(key, &mut value)?.then_some(value))
+    }
+
+    /// The value of `key`, into the caller's buffer; whether there is one.
+    pub(crate) fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        match &self.0 {
+            Kind::Recovered(rows) => rows.get_into(key, value),
+            Kind::Committed(base) => base.get_into(key, value),
+            Kind::Transaction(pending) => locked(pending).get_into(key, value),
+        }
+    }
+
+    /// A cursor that stands on no row.
+    pub(crate) fn iter(&self) -> ViewIter {
+        ViewIter(match &self.0 {
+            Kind::Recovered(rows) => Rows::Recovered(rows.iter()),
+            Kind::Committed(base) => Rows::Committed(base.iter()),
+            Kind::Transaction(pending) => Rows::Staged(StagedIter::new(Arc::clone(pending))),
+        })
+    }
+}
+
+/// A cursor over the view's rows, in both directions. It can turn round anywhere.
+///
+/// In a transaction that writes, what is written after a move shows with the next move: key and value of the current row
+/// stay as they are until then, and a current row that is deleted does not lose the place.
+#[derive(Debug)]
+pub(crate) struct ViewIter(Rows);
+
+#[derive(Debug)]
+enum Rows {
+    Recovered(RecoveredIter),
+    Committed(BaseIter),
+    Staged(StagedIter),
+}
+
+macro_rules! forward {
+    ($self:ident, $iter:ident => $call:expr) => {
+        match &$self.0 {
+            Rows::Recovered($iter) => $call,
+            Rows::Committed($iter) => $call,
+            Rows::Staged($iter) => $call,
+        }
+    };
+    (mut $self:ident, $iter:ident => $call:expr) => {
+        match &mut $self.0 {
+            Rows::Recovered($iter) => $call,
+            Rows::Committed($iter) => $call,
+            Rows::Staged($iter) => $call,
+        }
+    };
+}
+
+impl ViewIter {
+    pub(crate) fn valid(&self) -> bool {
+        forward!(self, iter => iter.valid())
+    }
+
+    /// The current key; empty when not on a row.
+    pub(crate) fn key(&self) -> &[u8] {
+        forward!(self, iter => iter.key())
+    }
+
+    /// The current value; empty when not on a row.
+    pub(crate) fn value(&self) -> Result<&[u8]> {
+        forward!(self, iter => iter.value())
+    }
+
+    /// To the first row at or behind `key`.
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        forward!(mut self, iter => iter.seek(key))
+    }
+
+    /// To the last row at or before `key`.
+    pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+        forward!(mut self, iter => iter.seek_for_prev(key))
+    }
+
+    /// To the next row. Nothing happens when not on a row.
+    pub(crate) fn next(&mut self) -> Result<()> {
+        forward!(mut self, iter => iter.next())
+    }
+
+    /// To the row before. Nothing happens when not on a row.
+    pub(crate) fn prev(&mut self) -> Result<()> {
+        forward!(mut self, iter => iter.prev())
+    }
+}

@@ -1,0 +1,229 @@
+//! What a transaction that writes sees: its [`Staging`] over a [`Base`].
+
+use std::cmp::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use larder_codec::compare::compare;
+
+use super::base::{Base, BaseIter};
+use crate::error::Result;
+use crate::staging::{Place, Staging};
+
+/// A transaction's writes that the engine does not have yet, and what lies beneath. Shared between the transaction and its
+/// cursors.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) base: Base,
+    pub(crate) staging: Staging,
+    /// Counts how often `base` was replaced and `staging` emptied.
+    generation: u64,
+}
+
+impl Pending {
+    pub(crate) fn new(base: Base) -> Self {
+        Self {
+            base,
+            staging: Staging::default(),
+            generation: 0,
+        }
+    }
+
+    /// Goes on over `base`, which has all that was staged.
+    pub(crate) fn restart(&mut self, base: Base) {
+        self.base = base;
+        self.staging.clear();
+        self.generation += 1;
+    }
+
+    pub(super) fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        match self.staging.get(key) {
+            Some(Some(staged)) => {
+                value.clear();
+                value.extend_from_slice(staged);
+                Ok(true)
+            }
+            Some(None) => Ok(false),
+            None => self.base.get_into(key, value),
+        }
+    }
+}
+
+/// No code that holds the lock panics, short of a bug; what it left is whole row by row.
+pub(crate) fn locked(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
+    pending.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Which side the current row comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    Nothing,
+    Base,
+    Staged,
+}
+
+/// A cursor over both.
+///
+/// Invariant while it stands on a row, going forward: `base` and `place` are each at the first row of their side that lies
+/// at or behind the current key and may show; the smaller is current. Backward the mirror image. What is staged later can
+/// hide rows of the base and never unhides one, so `base` stays right; `place` is looked up again after edits.
+#[derive(Debug)]
+pub(super) struct StagedIter {
+    pending: Arc<Mutex<Pending>>,
+    base: BaseIter,
+    generation: u64,
+    edits: u64,
+    place: Option<Place>,
+    at: At,
+    forward: bool,
+    /// The current row, if it is staged.
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl StagedIter {
+    pub(super) fn new(pending: Arc<Mutex<Pending>>) -> Self {
+        let (base, generation) = {
+            let pending = locked(&pending);
+            (pending.base.iter(), pending.generation)
+        };
+        Self {
+            pending,
+            base,
+            generation,
+            edits: 0,
+            place: None,
+            at: At::Nothing,
+            forward: true,
+            key: Vec::new(),
+            value: Vec::new(),
+        }
+    }
+
+    pub(super) fn valid(&self) -> bool {
+        self.at != At::Nothing
+    }
+
+    pub(super) fn key(&self) -> &[u8] {
+        match self.at {
+            At::Base => self.base.key(),
+            At::Staged => &self.key,
+            At::Nothing => &[],
+        }
+    }
+
+    pub(super) fn value(&self) -> Result<&[u8]> {
+        match self.at {
+            At::Base => self.base.value(),
+            At::Staged => Ok(&self.value),
+            At::Nothing => Ok(&[]),
+        }
+    }
+
+    pub(super) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.position(key, true, true)
+    }
+
+    pub(super) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+        self.position(key, false, true)
+    }
+
+    pub(super) fn next(&mut self) -> Result<()> {
+        self.step(true)
+    }
+
+    pub(super) fn prev(&mut self) -> Result<()> {
+        self.step(false)
+    }
+
+    /// To the nearest row at, if `included`, or beyond `key`.
+    fn position(&mut self, key: &[u8], forward: bool, included: bool) -> Result<()> {
+        let pending = Arc::clone(&self.pending);
+        let pending = locked(&pending);
+        if self.generation != pending.generation {
+            self.generation = pending.generation;
+            self.base = pending.base.iter();
+        }
+        self.at = At::Nothing;
+        self.forward = forward;
+        if forward {
+            self.base.seek(key)?;
+        } else {
+            self.base.seek_for_prev(key)?;
+        }
+        if !included && self.base.valid() && compare(self.base.key(), key) == Ordering::Equal {
+            step_base(&mut self.base, forward)?;
+        }
+        self.edits = pending.staging.edits();
+        self.place = place_near(&pending.staging, key, forward, included);
+        self.settle(&pending.staging)
+    }
+
+    fn step(&mut self, forward: bool) -> Result<()> {
+        if self.at == At::Nothing {
+            return Ok(());
+        }
+        let shared = Arc::clone(&self.pending);
+        let pending = locked(&shared);
+        if self.forward != forward || self.generation != pending.generation {
+            drop(pending);
+            let key = self.key().to_vec();
+            return self.position(&key, forward, false);
+        }
+        let staging = &pending.staging;
+        if self.edits != staging.edits() {
+            self.edits = staging.edits();
+            self.place = place_near(staging, self.key(), forward, false);
+        } else if self.at == At::Staged {
+            self.place = self.place.and_then(|place| staging.beyond(place, forward));
+        }
+        if self.at == At::Base {
+            step_base(&mut self.base, forward)?;
+        }
+        self.settle(staging)
+    }
+
+    /// Makes the nearer side's row current, past rows that are replaced or deleted.
+    fn settle(&mut self, staging: &Staging) -> Result<()> {
+        self.at = At::Nothing;
+        loop {
+            let Some((place, row)) = self.place.and_then(|at| Some((at, staging.row(at)?))) else {
+                if self.base.valid() {
+                    self.at = At::Base;
+                }
+                return Ok(());
+            };
+            if self.base.valid() {
+                let order = compare(self.base.key(), row.key);
+                if order == Ordering::Equal {
+                    step_base(&mut self.base, self.forward)?;
+                    continue;
+                }
+                if (order == Ordering::Less) == self.forward {
+                    self.at = At::Base;
+                    return Ok(());
+                }
+            }
+            if let Some(value) = row.value {
+                self.key.clear();
+                self.key.extend_from_slice(row.key);
+                self.value.clear();
+                self.value.extend_from_slice(value);
+                self.at = At::Staged;
+                return Ok(());
+            }
+            self.place = staging.beyond(place, self.forward);
+        }
+    }
+}
+
+fn step_base(base: &mut BaseIter, forward: bool) -> Result<()> {
+    if forward { base.next() } else { base.prev() }
+}
+
+fn place_near(staging: &Staging, key: &[u8], forward: bool, included: bool) -> Option<Place> {
+    if forward {
+        staging.first_behind(key, included)
+    } else {
+        staging.last_before(key, included)
+    }
+}
