@@ -152,6 +152,19 @@ impl<'a> Payload<'a> {
         (&self.bytes[..self.end], self.start)
     }
 
+    /// Where the header says at which offset the trailer begins, if it says so.
+    pub(super) fn trailer_offset_at(&self) -> Option<usize> {
+        if self.versions.blink < TRAILER_VERSION_MIN {
+            return None;
+        }
+        let mut reader = Reader::new(self.bytes);
+        read_version(&mut reader, BLINK_VERSION_MAX, "Blink wire format version").ok()?;
+        reader.byte("trailer offset").ok()?;
+        let at = reader.offset();
+        let told = reader.bytes(12, "trailer offset").ok()?;
+        told.iter().any(|&byte| byte != 0).then_some(at)
+    }
+
     /// What follows V8's bytes: which interfaces the value needs (Blink version 21 and above).
     /// Nothing in it changes the value.
     #[must_use]

@@ -4,7 +4,8 @@
 //! off: outermost possibly a blob in place of the bytes, then possibly Snappy, then version
 //! headers. [`Decoder`] turns what is left into a [`Tree`], and a `Tree` serialises as JSON
 //! (`docs/format/jsonl-values.md`). [`Encoder`] turns it into bytes again, and [`wrap`] compresses
-//! them or moves them to a blob. Byte shapes: `docs/format/values.md`. Fetching and storing blobs is
+//! them or moves them to a blob. [`Evaluator`] finds keys in the bytes, [`serde`] makes values of
+//! Rust's. Byte shapes: `docs/format/values.md`. Fetching and storing blobs is
 //! not done here.
 //!
 //! ```
@@ -40,7 +41,7 @@ mod node;
 mod number;
 mod reader;
 mod regexp;
-mod serde;
+pub mod serde;
 mod tag;
 mod tree;
 #[cfg(test)]
@@ -67,6 +68,5 @@ pub use node::{
 };
 pub use number::JsNumber;
 pub use regexp::RegExpFlags;
-pub use serde::{SERDE_DEPTH_MAX, SerdeError, from_payload, from_tree, to_bytes};
 pub use tree::{Tree, Versions};
 pub use wrap::{COMPRESS_LEN_BYTES_MIN, INLINE_LEN_BYTES_MAX, WRAPPER_MIME_TYPE, Wrapped, wrap};

@@ -346,6 +346,86 @@ fn values(corpus: &Corpus) {
             .collect();
         corpus.add("value_decoding", &format!("{producer}-{plain}"), &bytes);
     }
+    key_paths(corpus);
+}
+
+/// Values with something to find, each with a key path in front.
+fn key_paths(corpus: &Corpus) {
+    let header = b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0f";
+    let old = b"\xff\x14\xff\x0d";
+    let trailer = b"\xff\x15\xfe\0\0\0\0\0\0\0\x25\0\0\0\x06\xff\x0f";
+    let seeds: [(&str, &[u8], &str, &[u8]); 11] = [
+        (
+            "behind",
+            header,
+            "p.q.r",
+            b"o\"\x01po{\0\"\x01xA\x05o{\0^\x03^\x02^\0^\x01$\0\x05{\x02",
+        ),
+        (
+            "trailer",
+            trailer,
+            "o.id",
+            b"o\"\x01oo\"\x01xI\x02{\x01\"\x01b\\i\0{\x02\xa0\0\0\0\x01i",
+        ),
+        (
+            "plain",
+            header,
+            "id",
+            b"o\"\x02idI\x0e\"\x04tagsA\x02\"\x01b\"\x01a$\0\x02{\x02",
+        ),
+        (
+            "parts",
+            header,
+            "a,b.c",
+            b"o\"\x01aI\x02\"\x01bo\"\x01cN\0\0\0\0\0\0\xf8?{\x01{\x02",
+        ),
+        (
+            "reference",
+            header,
+            "b.x",
+            b"o\"\x01ao\"\x01xI\x02{\x01\"\x01b^\x01\"\x01c^\0{\x03",
+        ),
+        (
+            "wide",
+            header,
+            "k.i",
+            b"o\"\x01ko{\0\"\x01s\0c\x02\x42\x30c\x02\x42\x30\"\x01t{\x03",
+        ),
+        (
+            "views",
+            header,
+            "v",
+            b"o\"\x01bB\x04\x01\x02\x03\x04VB\x01\x02\0\"\x01v^\x01VW\x02\x02\0{\x02",
+        ),
+        (
+            "sparse",
+            header,
+            "a",
+            b"o\"\x01aa\x03I\0I\x02I\x02A\x01-I\0T$\x01\x01@\x02\x03{\x01",
+        ),
+        (
+            "more",
+            header,
+            "e.cause.z",
+            b"o\"\x01erTm\"\x01mco{\0.\"\x01m;I\x02'^\0,\x01:\x02{\x02",
+        ),
+        (
+            "old",
+            old,
+            "id",
+            b"o\"\x01aB\x02\x01\x02VB\0\x02D\0\0\0\0\0\0\0\0{\x01",
+        ),
+        (
+            "blob",
+            header,
+            "b.size",
+            b"o\"\x01b\\i\0\"\x01fR\"\x01x\x01\"\x01zZ\x10\x01\0\0\0\0\0\0\0{\x03",
+        ),
+    ];
+    for (name, header, path, wire) in seeds {
+        let content = [path.as_bytes(), header, wire].concat();
+        corpus.add_as("key_paths", name, path.len() as u8, &content);
+    }
 }
 
 /// Logs, tables, MANIFESTs.

@@ -17,6 +17,7 @@ mod base;
 mod codec;
 pub mod files;
 mod input;
+mod key_path;
 mod log;
 mod manifest;
 mod reading;
@@ -26,8 +27,9 @@ mod value;
 pub mod write;
 
 pub use codec::{codec_round_trip, comparator_laws};
+pub use key_path::key_paths;
 pub use log::log;
 pub use manifest::manifest;
 pub use store_directory::store_directory;
 pub use table::table;
-pub use value::value_decoding;
+pub use value::{value_decoding, value_encoding};

@@ -1,7 +1,8 @@
 //! Laws of values.
 
 use larder::canonical::{Browser, NoBlobs, write_value};
-use larder_codec::value::{Decoder, Envelope, Tree};
+use larder_codec::value::serde::{from_tree, to_bytes};
+use larder_codec::value::{Decoder, Encoder, Envelope, Payload, Tree, wrap};
 
 /// Any bytes decode or err, twice the same, and whatever decodes is written as JSON that parsers take.
 pub fn value_decoding(data: &[u8]) {
@@ -71,5 +72,70 @@ fn canonical(tree: &Tree<'_>) {
             parsed.err(),
             String::from_utf8_lossy(text)
         );
+    }
+}
+
+/// Whatever decodes, encodes to bytes that are the same value, and these to themselves; wrapping hides nothing; and what
+/// serde reads of it, serde writes.
+pub fn value_encoding(data: &[u8]) {
+    let mut buffer = Vec::new();
+    let Ok(Envelope::Inline(payload)) = Envelope::peel(data, &mut buffer) else {
+        return;
+    };
+    let Ok(tree) = Decoder::new().decode(&payload) else {
+        return;
+    };
+    let encoded = encode(&tree);
+    with_payload(&encoded, |payload| {
+        let again = Decoder::new()
+            .decode(payload)
+            .expect("what was encoded decodes");
+        is_same(&again, &tree);
+        assert_eq!(encode(&again), encoded, "encoding twice");
+    });
+    let wrapped = wrap(encoded.clone(), 0);
+    let (mut buffer, mut blob_buffer) = (Vec::new(), Vec::new());
+    let unwrapped = match Envelope::peel(&wrapped.inline, &mut buffer).expect("a wrapped value") {
+        Envelope::Inline(payload) => payload,
+        Envelope::InBlob { size, index } => {
+            let content = wrapped.blob.as_deref().expect("the blob that was named");
+            assert_eq!((size, index), (content.len() as u64, 0));
+            Envelope::peel_blob(content, &mut blob_buffer).expect("a blob's content")
+        }
+    };
+    assert_eq!(unwrapped.bytes(), encoded, "wrapping");
+    if let Ok(read) = from_tree::<serde_json::Value>(&tree) {
+        let mut written = Vec::new();
+        to_bytes(&read, &mut written).expect("serde's values can be written");
+        with_payload(&written, |payload| {
+            let tree = Decoder::new().decode(payload).expect("they decode");
+            assert_eq!(from_tree(&tree), Ok(read), "serde there and back");
+        });
+    }
+}
+
+/// The same value: for the encoder, and for canonical JSON, which knows nothing of bytes.
+pub(crate) fn is_same(ours: &Tree<'_>, theirs: &Tree<'_>) {
+    assert!(ours.is_same_value(theirs), "the same value");
+    let told = [ours, theirs].map(|tree| {
+        let mut out = Vec::new();
+        let told = write_value(&mut out, tree, &mut NoBlobs, Browser::of_schema(Some(5)));
+        told.map(|()| out).ok()
+    });
+    assert_eq!(told[0], told[1], "the same canonical JSON");
+}
+
+fn encode(tree: &Tree<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    Encoder::new().encode(tree, &mut out);
+    out
+}
+
+/// Calls `f` with what is in bytes that were just encoded.
+pub(crate) fn with_payload<R>(bytes: &[u8], f: impl FnOnce(&Payload<'_>) -> R) -> R {
+    let mut buffer = Vec::new();
+    match Envelope::peel(bytes, &mut buffer).expect("an envelope that was just made") {
+        Envelope::Inline(payload) => f(&payload),
+        Envelope::InBlob { .. } => panic!("nothing was put into a blob"),
     }
 }

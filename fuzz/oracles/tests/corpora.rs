@@ -50,6 +50,16 @@ fn value_decoding_holds_over_its_corpus() {
 }
 
 #[test]
+fn value_encoding_holds_over_the_corpus_of_decoding() {
+    run("value_decoding", larder_fuzz_oracles::value_encoding);
+}
+
+#[test]
+fn key_paths_hold_over_their_corpus() {
+    run("key_paths", larder_fuzz_oracles::key_paths);
+}
+
+#[test]
 fn log_holds_over_its_corpus() {
     run("log", larder_fuzz_oracles::log);
 }

@@ -7,7 +7,6 @@
 use super::super::encode::Encoder;
 use super::super::envelope::Payload;
 use super::super::node::{Object, Value};
-use super::super::reader::Reader;
 use super::super::tag::v8 as tag;
 use super::super::writer::Writer;
 use super::super::{ArrayBuffer, BufferKind, Tree};
@@ -112,7 +111,7 @@ impl Evaluator {
         scanner.skip_rest(spot.depth, &mut copy)?;
         copy.writer
             .bytes(wire.get(copy.copied..).unwrap_or_default());
-        finish(payload, wire.len(), start, out)?;
+        finish(payload, start, out);
         Ok(true)
     }
 
@@ -269,23 +268,14 @@ impl Watch for Copy<'_, '_> {
 }
 
 /// Appends the trailer, if there is one, and says where it is now.
-fn finish(payload: &Payload<'_>, end: usize, start: usize, out: &mut Vec<u8>) -> Attempt<()> {
-    let trailer = payload.trailer();
-    if trailer.is_empty() {
-        return Ok(());
-    }
+fn finish(payload: &Payload<'_>, start: usize, out: &mut Vec<u8>) {
     let offset = (out.len() - start) as u64;
-    // `ff`, version, `fe`, offset.
-    let mut reader = Reader::new(payload.bytes());
-    reader.byte("Blink wire format version")?;
-    reader.varint_u32("Blink wire format version")?;
-    reader.byte("trailer offset")?;
-    let at = start + reader.offset();
-    debug_assert_eq!(payload.bytes().len(), end + trailer.len());
-    let field = out.get_mut(at..at + 8).ok_or(AskTree)?;
-    field.copy_from_slice(&offset.to_be_bytes());
-    out.extend_from_slice(trailer);
-    Ok(())
+    if let Some(at) = payload.trailer_offset_at()
+        && let Some(field) = out.get_mut(start + at..start + at + 8)
+    {
+        field.copy_from_slice(&offset.to_be_bytes());
+    }
+    out.extend_from_slice(payload.trailer());
 }
 
 /// All strings of a key, in order: a tree borrows its strings.

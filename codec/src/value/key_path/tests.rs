@@ -272,6 +272,19 @@ fn the_trailer_moves_and_says_so() {
     assert_eq!(done, Ok(true));
     let expected = b"\xff\x15\xfe\0\0\0\0\0\0\0\x20\0\0\0\x06\xff\x10o\"\x01b\\i\0\"\x02idI\x0a{\x02\xa0\0\0\0\x01i";
     assert_eq!(out, expected);
+    // A trailer of no bytes has a place as well.
+    let bytes = b"\xff\x15\xfe\0\0\0\0\0\0\0\x14\0\0\0\0\xff\x10o{\0";
+    let mut buffer = Vec::new();
+    let Envelope::Inline(payload) = Envelope::peel(bytes, &mut buffer).unwrap() else {
+        panic!()
+    };
+    let mut out = Vec::new();
+    let done = Evaluator::new().inject(&path("i"), &5.0.into(), &payload, &mut out);
+    assert_eq!(done, Ok(true));
+    assert_eq!(
+        out,
+        b"\xff\x15\xfe\0\0\0\0\0\0\0\x19\0\0\0\0\xff\x10o\"\x01iI\x0a{\x01"
+    );
 }
 
 #[test]

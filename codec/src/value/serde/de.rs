@@ -14,7 +14,7 @@ use super::super::js_str::JsStr;
 use super::super::node::{Array, Object, ObjectId, Property, PropertyName, Slot, Value};
 use super::super::tree::Tree;
 use super::key::{Key, UnitVariant};
-use super::{SERDE_DEPTH_MAX, SerdeError};
+use super::{DEPTH_MAX, SerdeError};
 
 /// Integers below this, either way, are read as integers; 2^53 is one itself.
 const INTEGER_MAX: f64 = 9_007_199_254_740_992.0;
@@ -112,9 +112,9 @@ impl<'r, 't, 'de> Node<'r, 't, 'de> {
             Value::BigInt(bigint) => Shape::BigInt(bigint),
             Value::String(string) => Shape::Text(string),
             Value::Object(id) => {
-                if self.depth >= SERDE_DEPTH_MAX {
+                if self.depth >= DEPTH_MAX {
                     return Err(SerdeError::new(format_args!(
-                        "more than {SERDE_DEPTH_MAX} containers inside one another, or one inside itself"
+                        "more than {DEPTH_MAX} containers inside one another, or one inside itself"
                     )));
                 }
                 let shape = self.object_shape(id);

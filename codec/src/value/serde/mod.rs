@@ -36,7 +36,7 @@ use super::envelope::Payload;
 use super::tree::Tree;
 
 /// Containers inside one another that are read: serde recurses.
-pub const SERDE_DEPTH_MAX: usize = 128;
+pub const DEPTH_MAX: usize = 128;
 
 /// Why a value cannot be converted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +97,8 @@ impl serde::de::Error for SerdeError {
 /// object are the same. Nothing is appended then.
 ///
 /// ```
-/// use larder_codec::value::{from_payload, to_bytes, Envelope};
+/// use larder_codec::value::Envelope;
+/// use larder_codec::value::serde::{from_payload, to_bytes};
 /// use serde::{Deserialize, Serialize};
 ///
 /// #[derive(Debug, PartialEq, Serialize, Deserialize)]
