@@ -178,6 +178,7 @@ fn put_range(store: &BackingStore, place: (DatabaseId, IndexId), keys: &[(Vec<u8
                     index_id: place.1,
                     keys: &[raw(index_key)],
                 }],
+                external_objects: &[],
             };
             transaction.put(STORE, &put).unwrap();
         }
@@ -276,8 +277,7 @@ fn fill(dir: &Path) {
 fn reads(dir: &Path, bench: &Bench) {
     let place = (DatabaseId::MIN, IndexId::new(31).unwrap());
     let store = open(dir);
-    let scope = Scope::VersionChange(place.0);
-    let read = store.read(&scope).unwrap();
+    let read = store.read();
     let order: Vec<Vec<u8>> = (0..GETS).map(|n| number(n * 48_271 % RECORDS)).collect();
     let row_keys: Vec<Vec<u8>> = order
         .iter()

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// Random operations in C++, left as a kill leaves them; then both read.
 fn agrees_with_cpp(comparator: &str, compression: &str) {
+    // How many a store has at its end is up to the timing of C++ LevelDB's compactions.
+    let mut most_tables = 0;
     for seed in 1..=4u64 {
         println!("seed {seed}, {comparator}, {compression}");
         let dir = tempfile::tempdir().unwrap();
@@ -26,7 +28,7 @@ fn agrees_with_cpp(comparator: &str, compression: &str) {
         let (cpp_forward, cpp_backward) = oracle_dump(&copy, comparator).unwrap();
         assert!(cpp_forward.len() > 1000);
         let db = open_disk(&store, options(comparator, OnDamage::Fail)).unwrap();
-        assert!(db.files().len() > 1, "no tables to merge");
+        most_tables = most_tables.max(db.files().len());
         assert!(forward(&db).unwrap() == cpp_forward, "forward");
         assert!(backward(&db).unwrap() == cpp_backward, "backward");
         let skipping = open_disk(&store, options(comparator, OnDamage::Skip)).unwrap();
@@ -38,6 +40,7 @@ fn agrees_with_cpp(comparator: &str, compression: &str) {
         gets_agree(&db, &cpp_forward);
         entries_agree(&db, &cpp_forward);
     }
+    assert!(most_tables > 1, "no tables to merge");
 }
 
 fn gets_agree(db: &larder_leveldb::Db, rows: &Rows) {

@@ -74,7 +74,9 @@ fn store() -> (MemoryFileSystem, Vec<(u64, Map)>) {
         let log = files(&fs).into_iter().find(is_log).unwrap();
         (fs.metadata(&log).unwrap().len_bytes, map)
     };
-    let mut states = vec![after(write(0..0))];
+    let first = write(0..0);
+    // The log begins with an empty batch.
+    let mut states = vec![(0, first.clone()), after(first)];
     states.extend((60..63).map(|n| after(write(n * 4..n * 4 + 4))));
     let levels: std::collections::BTreeSet<usize> =
         db.files().iter().map(|file| file.level).collect();
