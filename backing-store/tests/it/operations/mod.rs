@@ -4,6 +4,7 @@
 //! they answer is compared at once, and everything there is after each transaction, committed or rolled back.
 
 mod cursors;
+mod edges;
 mod model;
 mod run;
 
