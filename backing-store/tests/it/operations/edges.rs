@@ -161,6 +161,19 @@ fn what_is_outside_of_the_scope_is_refused() {
         usage(transaction.delete_object_store(store_id(9)));
         usage(transaction.delete_index(store_id(1), index_id(31)));
         usage(transaction.clear(store_id(9)));
+        // What was written to before is gone, too.
+        let gone = create_store(transaction, "gone", IdbKeyPath::Null, false);
+        let index = create_index(transaction, gone, "i", path("i"), "");
+        let keys = vec![(index, "i".into())];
+        put_ok(transaction, gone, "k", &keys);
+        transaction
+            .delete_index(store_id(gone), index_id(index))
+            .unwrap();
+        let key = IdbKey::from("k");
+        usage(put(transaction, gone, Some(&key), PutMode::Put, &keys));
+        put_ok(transaction, gone, "k", &vec![]);
+        transaction.delete_object_store(store_id(gone)).unwrap();
+        usage(put(transaction, gone, Some(&key), PutMode::Put, &vec![]));
     });
     transact(&store, id, |transaction| {
         let key = IdbKey::from("k");

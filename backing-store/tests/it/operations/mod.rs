@@ -57,6 +57,6 @@ fn stores_do_what_maps_do() {
     }
     QuickCheck::new()
         .rng(Gen::new(40))
-        .tests(100)
+        .tests(60)
         .quickcheck(law as fn(Vec<Vec<Step>>) -> bool);
 }
