@@ -71,6 +71,14 @@ impl BatchWriter {
         &self.bytes
     }
 
+    /// Writes over a value of the same length that begins at `offset` in the batch. Does nothing beyond the batch's end.
+    pub fn overwrite_value(&mut self, offset: usize, value: &[u8]) {
+        let end = offset.saturating_add(value.len());
+        if let Some(place) = self.bytes.get_mut(offset..end) {
+            place.copy_from_slice(value);
+        }
+    }
+
     /// How many bytes the batch has.
     pub fn len_bytes(&self) -> usize {
         self.bytes.len()

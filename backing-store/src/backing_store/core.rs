@@ -1,8 +1,8 @@
 //! What a store that is open for writing and its transactions share.
 //!
-//! Two locks that are held for moments: which scopes are being written, and which rows readers must take from older
-//! snapshots. Two that are held while the engine writes, which no reader takes: whose turn it is to change rows of the
-//! whole store, and whose to clean up.
+//! Locks that are held for moments: which rows readers must take from older snapshots, which scopes have ended and are to be
+//! cleaned up, and, but for a step of the sweeper, which scopes are being written. Locks that are held while the engine
+//! writes, which no reader takes: whose turn it is to change rows of the whole store, and to do maintenance.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -173,13 +173,18 @@ impl Core {
 
     /// Takes some of those rows away, or compacts tables if it may: whether anything was done.
     pub(crate) fn clean_some(&self, may_compact: bool) -> Result<bool> {
-        let mut cleanups = locked(&self.cleanups);
         let ready = |cleanup: &Cleanup| may_compact || !cleanup.will_compact();
-        let Some(at) = cleanups.iter().position(ready) else {
+        let next = {
+            let mut cleanups = locked(&self.cleanups);
+            let at = cleanups.iter().position(ready);
+            at.and_then(|at| cleanups.remove(at))
+        };
+        // Nobody who ends a transaction waits for this.
+        let Some(mut cleanup) = next else {
             return Ok(false);
         };
-        if cleanups[at].step(&self.db, CLEANUP_ROWS)? {
-            cleanups.remove(at);
+        if !cleanup.step(&self.db, CLEANUP_ROWS)? {
+            self.clean_later(cleanup);
         }
         Ok(true)
     }

@@ -507,3 +507,33 @@ fn a_deletion_that_a_crash_cut_short_is_finished_by_opening() {
     let view = store.read();
     assert!(rows(view.view()).keys().all(|key| key[..2] == [0, 0]));
 }
+
+#[test]
+fn a_scope_takes_no_number_that_is_on_disk_not_even_one_that_only_tasks_have() {
+    let fs = MemoryFileSystem::new();
+    let store = create(&fs);
+    let record = [0, 1, 1, 1, 1, 1, 0, 0x61];
+    put(&store.core.db, &record, b"stays");
+    // An undo task of scope 9, which has no metadata: deletes the record.
+    let mut task = vec![0x12, 10, 0x0a, 8];
+    task.extend(record);
+    let orphan = [
+        0, 0, 0, 0, 50, 2, 9, 0, 0x7f, 255, 255, 255, 255, 255, 255, 254,
+    ];
+    put(&store.core.db, &orphan, &task);
+    store.close().unwrap();
+    let mut options = options();
+    options.transaction_memory_bytes = 0;
+    let store = BackingStore::open(Arc::new(fs), paths(), options).unwrap();
+    let scope = Scope::VersionChange(DatabaseId::MIN);
+    let mut transaction = store.begin(scope, Durability::Relaxed).unwrap();
+    for id in 0..10 {
+        transaction
+            .put_row(&[0, 1, 1, 1, 1, 1, 0, 0x62 + id], b"value")
+            .unwrap();
+    }
+    let metadata = |scope| store.core.db.get(&[0, 0, 0, 0, 50, 1, scope]).unwrap();
+    assert!(metadata(10).is_some() && (0..10).all(|scope| metadata(scope).is_none()));
+    transaction.rollback().unwrap();
+    assert!(store.core.db.get(&record).unwrap().is_some());
+}

@@ -5,6 +5,9 @@ use std::cmp::Ordering;
 /// A full block is split. 256 entries are 4 KiB: cheap to move, and few blocks.
 const BLOCK_LEN_MAX: usize = 256;
 
+/// How many places are remembered.
+const HINTS: usize = 8;
+
 /// Marks an entry without a value.
 const DELETED: u32 = u32::MAX;
 
@@ -56,10 +59,30 @@ impl Entry {
 }
 
 /// A place in the index; holds until the next insertion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     block: usize,
     at: usize,
+}
+
+/// Where an entry is or belongs; holds until the next insertion.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slot {
+    block: usize,
+    at: usize,
+    is_taken: bool,
+}
+
+impl Slot {
+    /// The entry that is there.
+    pub(super) fn found(self) -> Option<Place> {
+        let Self {
+            block,
+            at,
+            is_taken,
+        } = self;
+        is_taken.then_some(Place { block, at })
+    }
 }
 
 /// The index. No block is empty.
@@ -67,65 +90,119 @@ pub(crate) struct Place {
 pub(super) struct Index {
     blocks: Vec<Vec<Entry>>,
     len: usize,
+    /// Where entries were set last. Any place will do: it is looked at before it is believed.
+    hints: [Place; HINTS],
 }
 
 impl Index {
     /// Where the entry that `order` calls equal is, or the first behind it, and whether there is one.
     pub(super) fn lookup(&self, order: impl Fn(&Entry) -> Ordering) -> (Place, bool) {
-        let (block, found) = self.search(&order);
-        match found {
-            Ok(at) => (Place { block, at }, true),
-            Err(at) if at == self.blocks.get(block).map_or(0, Vec::len) => {
-                let block = if self.blocks.is_empty() { 0 } else { block + 1 };
-                (Place { block, at: 0 }, false)
-            }
-            Err(at) => (Place { block, at }, false),
+        let slot = self.slot(order);
+        let Slot { block, at, .. } = slot;
+        if at == self.blocks.get(block).map_or(0, Vec::len) && !self.blocks.is_empty() {
+            let block = block + 1;
+            return (Place { block, at: 0 }, false);
         }
+        (Place { block, at }, slot.is_taken)
     }
 
-    /// The block that it belongs to, and where in it.
-    fn search(&self, order: impl Fn(&Entry) -> Ordering) -> (usize, Result<usize, usize>) {
+    /// Where the entry that `order` calls equal is, or belongs.
+    pub(super) fn slot(&self, order: impl Fn(&Entry) -> Ordering) -> Slot {
         let after = self
             .blocks
             .partition_point(|block| order(&block[0]) != Ordering::Greater);
-        let at = after.saturating_sub(1);
-        match self.blocks.get(at) {
-            Some(block) => (at, block.binary_search_by(order)),
-            None => (at, Err(0)),
+        let block = after.saturating_sub(1);
+        let found = match self.blocks.get(block) {
+            Some(entries) => entries.binary_search_by(order),
+            None => Err(0),
+        };
+        let (Ok(at) | Err(at)) = found;
+        Slot {
+            block,
+            at,
+            is_taken: found.is_ok(),
         }
     }
 
-    /// Puts `entry` where `order` says; it takes the place of an equal one.
-    pub(super) fn insert(&mut self, entry: Entry, order: impl Fn(&Entry) -> Ordering) {
-        let (block_at, found) = self.search(order);
+    /// As [`slot`](Self::slot), first looking behind the last entry that was set with the same hint: rows of one table
+    /// come in order more often than not, and those of several tables by turns.
+    pub(super) fn slot_near(&self, hint: usize, order: impl Fn(&Entry) -> Ordering) -> Slot {
+        let place = self.hints[hint % HINTS];
+        let Place { block, at } = place;
+        match self.get(place).map(&order) {
+            Some(Ordering::Equal) => Slot {
+                block,
+                at,
+                is_taken: true,
+            },
+            Some(Ordering::Less) => {
+                let next = self.next(place).and_then(|next| self.get(next));
+                if next.is_some_and(|next| order(next) != Ordering::Greater) {
+                    return self.slot(order);
+                }
+                Slot {
+                    block,
+                    at: at + 1,
+                    is_taken: false,
+                }
+            }
+            _ => self.slot(order),
+        }
+    }
+
+    /// Puts an entry into a slot; if it is taken, in place of what is there.
+    pub(super) fn set(&mut self, slot: Slot, entry: Entry, hint: usize) {
+        self.hints[hint % HINTS] = self.place(slot, entry);
+    }
+
+    fn place(&mut self, slot: Slot, entry: Entry) -> Place {
+        let Slot {
+            block: block_at,
+            at,
+            is_taken,
+        } = slot;
+        let here = Place {
+            block: block_at,
+            at,
+        };
+        let next_block = Place {
+            block: block_at + 1,
+            at: 0,
+        };
         let is_last = block_at + 1 >= self.blocks.len();
         let Some(block) = self.blocks.get_mut(block_at) else {
             self.blocks.push(vec![entry]);
             self.len = 1;
-            return;
+            return here;
         };
-        let at = match found {
-            Ok(at) => {
-                block[at] = entry;
-                return;
-            }
-            Err(at) => at,
-        };
+        if is_taken {
+            block[at] = entry;
+            return here;
+        }
         self.len += 1;
         if block.len() < BLOCK_LEN_MAX {
             block.insert(at, entry);
-        } else if is_last && at == block.len() {
+            return here;
+        }
+        if is_last && at == block.len() {
             // Ascending writes fill their blocks.
             self.blocks.push(vec![entry]);
-        } else {
-            let mut upper = block.split_off(BLOCK_LEN_MAX / 2);
-            if at <= block.len() {
-                block.insert(at, entry);
-            } else {
-                upper.insert(at - block.len(), entry);
-            }
-            self.blocks.insert(block_at + 1, upper);
+            return next_block;
         }
+        let mut upper = block.split_off(BLOCK_LEN_MAX / 2);
+        let place = match at.checked_sub(block.len() + 1) {
+            None => {
+                block.insert(at, entry);
+                here
+            }
+            Some(before) => {
+                let at = before + 1;
+                upper.insert(at, entry);
+                Place { at, ..next_block }
+            }
+        };
+        self.blocks.insert(block_at + 1, upper);
+        place
     }
 
     pub(super) fn get(&self, place: Place) -> Option<&Entry> {

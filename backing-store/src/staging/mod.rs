@@ -10,10 +10,13 @@ use larder_codec::compare::compare;
 use larder_leveldb::write_batch::BatchWriter;
 
 pub(crate) use index::Place;
-use index::{Entry, Index};
+use index::{Entry, Index, Slot};
 
 /// Longest key and value together, in bytes: places in the batch are numbers of 32 bits.
 pub(crate) const ROW_LEN_MAX: usize = 1 << 30;
+
+/// No more than this is staged before a row is added, whatever a caller allows: with the row it fits the engine's batch.
+pub(crate) const STAGED_LEN_MAX: usize = 1 << 30;
 
 /// The last word on a key: its value, or `None` for deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,24 +36,42 @@ pub(crate) struct Staging {
 impl Staging {
     /// Gives `key` a value. Key and value together have at most [`ROW_LEN_MAX`] bytes.
     pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) {
+        let slot = self.slot(key);
+        self.edits += 1;
+        if let Some(value_at) = self.replaceable(slot, key, value) {
+            // Within a batch only the last word counts. Rows that every put writes anew, versions and generators, would
+            // else be most of the batch, and the engine would keep all their values.
+            self.batch.overwrite_value(value_at, value);
+            return;
+        }
         self.batch.put(key, value);
         let value_at = self.batch.len_bytes() - value.len();
         let key_at = value_at - varint_len(value.len()) - key.len();
-        self.note(key, Entry::put(key_at, key.len(), value_at, value.len()));
+        let entry = Entry::put(key_at, key.len(), value_at, value.len());
+        self.index.set(slot, entry, table_of(key));
     }
 
     /// Takes `key`'s value away, whether or not there is one.
     pub(crate) fn delete(&mut self, key: &[u8]) {
+        let slot = self.slot(key);
+        self.edits += 1;
         self.batch.delete(key);
         let key_at = self.batch.len_bytes() - key.len();
-        self.note(key, Entry::delete(key_at, key.len()));
+        self.index
+            .set(slot, Entry::delete(key_at, key.len()), table_of(key));
     }
 
-    fn note(&mut self, key: &[u8], entry: Entry) {
+    fn slot(&self, key: &[u8]) -> Slot {
         let bytes = self.batch.as_bytes();
         self.index
-            .insert(entry, |other| compare(other.key(bytes), key));
-        self.edits += 1;
+            .slot_near(table_of(key), |entry| compare(entry.key(bytes), key))
+    }
+
+    /// Where the value stands that this one can be written over: one of the same length, under the same bytes of the key.
+    fn replaceable(&self, slot: Slot, key: &[u8], value: &[u8]) -> Option<usize> {
+        let entry = self.index.get(slot.found()?)?;
+        let (value_at, len) = entry.value_range()?;
+        (len == value.len() && entry.key(self.batch.as_bytes()) == key).then_some(value_at)
     }
 
     /// The last word on `key`; `None` if nothing was said.
@@ -143,6 +164,11 @@ impl Entry {
                 .map(|(at, len)| bytes.get(at..at + len).unwrap_or_default()),
         }
     }
+}
+
+/// Tells tables apart well enough: with small ids the fourth byte is the table's number or the index's id.
+fn table_of(key: &[u8]) -> usize {
+    usize::from(key.get(3).copied().unwrap_or_default())
 }
 
 /// Bytes of the varint that the batch writes before a value.

@@ -60,3 +60,37 @@ fn the_length_of_a_varint_is_what_the_batch_writes() {
         assert_eq!(staging.get(&key(1)), Some(Some(&*vec![7; len])), "{len}");
     }
 }
+
+#[test]
+fn a_value_of_the_same_length_takes_the_place_of_the_one_before_and_other_rows_stay() {
+    let mut staging = Staging::default();
+    let zero = key(0);
+    let mut minus_zero = zero.clone();
+    *minus_zero.last_mut().unwrap() = 0x80;
+    staging.put(&key(1), b"one");
+    staging.put(&zero, b"old");
+    staging.put(&key(2), b"two");
+    let len_bytes = staging.len_bytes();
+    staging.put(&zero, b"new");
+    assert_eq!(staging.len_bytes(), len_bytes);
+    // Another value is as long as before only under the same bytes of the key.
+    staging.put(&minus_zero, b"-0!");
+    assert!(staging.len_bytes() > len_bytes);
+    staging.put(&key(2), b"longer");
+    let rows: Vec<_> = staging
+        .rows()
+        .map(|row| (row.key, row.value.unwrap()))
+        .collect();
+    let (one, two) = (key(1), key(2));
+    assert_eq!(
+        rows,
+        [
+            (&*minus_zero, &b"-0!"[..]),
+            (&one, b"one"),
+            (&two, b"longer")
+        ]
+    );
+    let written = staging.batch().finish(1).to_vec();
+    let written = larder_leveldb::write_batch::BatchReader::new(&written).unwrap();
+    assert_eq!(written.filter_map(Result::ok).count(), 5);
+}

@@ -21,7 +21,7 @@ use crate::backing_store::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::operation::OpenStores;
 use crate::reads::Reads;
-use crate::staging::ROW_LEN_MAX;
+use crate::staging::{ROW_LEN_MAX, STAGED_LEN_MAX};
 use crate::undo_log::{Cleanup, metadata_key, revert};
 use crate::view::{Pending, View, locked};
 use objects::ObjectChanges;
@@ -126,7 +126,13 @@ impl WriteTransaction {
     }
 
     fn spill_if_large(&mut self, len_bytes: usize) -> Result<()> {
-        if len_bytes <= self.core.options.transaction_memory_bytes {
+        if len_bytes
+            <= self
+                .core
+                .options
+                .transaction_memory_bytes
+                .min(STAGED_LEN_MAX)
+        {
             return Ok(());
         }
         self.spill().inspect_err(|_| self.state = State::Failed)

@@ -55,10 +55,10 @@ impl Base {
 
     /// A cursor that stands on no row.
     pub(crate) fn iter(&self) -> BaseIter {
-        let present = self.present.iter();
         let windows = self.windows.iter().map(|window| window.snapshot.iter());
         BaseIter {
-            iters: std::iter::once(present).chain(windows).collect(),
+            present: self.present.iter(),
+            windows: windows.collect(),
             base: self.clone(),
             segment: 0,
         }
@@ -94,41 +94,44 @@ impl Base {
     }
 }
 
-/// A cursor over the committed rows: one engine cursor for each snapshot, one of them current.
+/// A cursor over the committed rows: one engine cursor for each snapshot, that of the segment being current.
 #[derive(Debug)]
 pub(crate) struct BaseIter {
     base: Base,
-    /// The present's, then each window's.
-    iters: Vec<Iter>,
+    present: Iter,
+    /// Each window's.
+    windows: Vec<Iter>,
     segment: usize,
 }
 
 impl BaseIter {
-    fn at(&self) -> usize {
-        if self.segment.is_multiple_of(2) {
-            0
-        } else {
-            self.segment / 2 + 1
+    #[inline]
+    fn current(&self) -> &Iter {
+        match self.segment {
+            gap if gap.is_multiple_of(2) => &self.present,
+            window => &self.windows[window / 2],
         }
     }
 
-    fn current(&self) -> &Iter {
-        &self.iters[self.at()]
-    }
-
+    #[inline]
     fn current_mut(&mut self) -> &mut Iter {
-        let at = self.at();
-        &mut self.iters[at]
+        match self.segment {
+            gap if gap.is_multiple_of(2) => &mut self.present,
+            window => &mut self.windows[window / 2],
+        }
     }
 
+    #[inline]
     pub(crate) fn valid(&self) -> bool {
         self.current().valid()
     }
 
+    #[inline]
     pub(crate) fn key(&self) -> &[u8] {
         self.current().key()
     }
 
+    #[inline]
     pub(crate) fn value(&self) -> Result<&[u8]> {
         Ok(self.current().value()?)
     }
@@ -146,11 +149,18 @@ impl BaseIter {
     }
 
     pub(crate) fn next(&mut self) -> Result<()> {
-        if self.valid() {
+        if self.windows.is_empty() {
+            // The same in short, for nearly every step of nearly every scan.
+            self.present.next()?;
+            if !self.present.key().starts_with(&SCOPES_PREFIX) {
+                return Ok(());
+            }
+        } else if !self.valid() {
+            return Ok(());
+        } else {
             self.current_mut().next()?;
-            self.settle(true)?;
         }
-        Ok(())
+        self.settle(true)
     }
 
     pub(crate) fn prev(&mut self) -> Result<()> {
@@ -164,7 +174,7 @@ impl BaseIter {
     /// Goes on to the first row that belongs to its segment and does not lie in the scopes area.
     fn settle(&mut self, forward: bool) -> Result<()> {
         loop {
-            if !self.base.windows.is_empty() {
+            if !self.windows.is_empty() {
                 if forward {
                     self.enter_next_segments()?;
                 } else {

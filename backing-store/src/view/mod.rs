@@ -110,16 +110,19 @@ macro_rules! forward {
 }
 
 impl ViewIter {
+    #[inline]
     pub(crate) fn valid(&self) -> bool {
         forward!(self, iter => iter.valid())
     }
 
     /// The current key; empty when not on a row.
+    #[inline]
     pub(crate) fn key(&self) -> &[u8] {
         forward!(self, iter => iter.key())
     }
 
     /// The current value; empty when not on a row.
+    #[inline]
     pub(crate) fn value(&self) -> Result<&[u8]> {
         forward!(self, iter => iter.value())
     }

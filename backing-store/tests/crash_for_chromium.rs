@@ -1,0 +1,114 @@
+//! A real Chromium recovers what a crash of ours leaves: transactions that have spilled into the undo log and not committed,
+//! two of them on one database, and one that has committed and was not cleaned up.
+#![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "tests copy real files")]
+
+use larder_backing_store::{
+    BackingStore, Clock, Durability, Scope, StorePaths, WriteOptions, WriteTransaction,
+};
+use larder_codec::{DatabaseId, ObjectStoreId, Origin};
+use larder_fixtures::canonical::{databases_of, first_difference, with_large_stack};
+use larder_fixtures::chromium::{self, Chromium, Store};
+use larder_fixtures::{Fixture, OpenFixture};
+use larder_leveldb::storage::DiskFileSystem;
+use std::path::Path;
+use std::sync::Arc;
+
+const FIXTURE: &str = "c156-lite";
+
+#[derive(Debug)]
+struct Stopped;
+
+impl Clock for Stopped {
+    fn now_us(&self) -> i64 {
+        13_400_000_000_000_000
+    }
+}
+
+/// Opens it so that every row spills.
+fn open(fixture: &Fixture, opened: &OpenFixture) -> BackingStore {
+    let origin = Origin::from_url(&fixture.origin).unwrap();
+    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    options.transaction_memory_bytes = 0;
+    let paths = StorePaths::of_leveldb(&opened.leveldb());
+    BackingStore::open(Arc::new(DiskFileSystem::new()), paths, options).unwrap()
+}
+
+/// Databases with their object stores that have records, the one with most stores first.
+fn places(store: &BackingStore) -> Vec<(DatabaseId, Vec<ObjectStoreId>)> {
+    let mut places: Vec<_> = store
+        .databases()
+        .unwrap()
+        .into_iter()
+        .filter(|database| database.version.is_some())
+        .map(|database| {
+            let stores = database.object_stores.iter().map(|store| store.id);
+            (database.id, stores.collect::<Vec<_>>())
+        })
+        .collect();
+    places.sort_by_key(|(_, stores)| std::cmp::Reverse(stores.len()));
+    places
+}
+
+fn clear(store: &BackingStore, database: DatabaseId, id: ObjectStoreId) -> WriteTransaction {
+    let scope = Scope::Stores(database, [id].into());
+    let mut transaction = store.begin(scope, Durability::Relaxed).unwrap();
+    transaction.clear(id).unwrap();
+    transaction
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            std::fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+/// What Chromium makes of the store as it lies there now, and where that differs from the fixture.
+fn difference(chromium: &Chromium, fixture: &Fixture, opened: &OpenFixture) -> Option<String> {
+    let image = tempfile::tempdir().unwrap();
+    copy(opened.dir(), image.path());
+    let found = chromium.dump(&Store::within(image.path(), &fixture.origin));
+    let found = databases_of(found.unwrap());
+    let expected = databases_of(fixture.expected_json());
+    first_difference(&found, &expected, "databases")
+}
+
+#[test]
+fn chromium_takes_back_what_our_unfinished_transactions_have_written_and_keeps_what_is_committed() {
+    with_large_stack(|| {
+        let Some(chromium) = chromium::shared() else {
+            return;
+        };
+        let fixture = larder_fixtures::get(FIXTURE);
+        let opened = fixture.copy();
+        let store = open(&fixture, &opened);
+        let places = places(&store);
+        let (first, stores) = &places[0];
+        let (second, others) = &places[1];
+        assert!(stores.len() >= 3 && !others.is_empty());
+
+        let one = clear(&store, *first, stores[0]);
+        let two = clear(&store, *first, stores[1]);
+        let upgrade = Scope::VersionChange(*second);
+        let mut upgrade = store.begin(upgrade, Durability::Relaxed).unwrap();
+        for id in others {
+            upgrade.delete_object_store(*id).unwrap();
+        }
+        assert_eq!(difference(chromium, &fixture, &opened), None);
+
+        two.rollback().unwrap();
+        assert_eq!(difference(chromium, &fixture, &opened), None);
+
+        one.commit().unwrap();
+        let changed = difference(chromium, &fixture, &opened).unwrap();
+        assert!(changed.contains("count"), "{changed}");
+        drop(upgrade);
+    });
+}
