@@ -305,7 +305,7 @@ impl IndexCursor {
     fn read_row(&mut self, on_stale: Option<OnStale<'_>>) -> Result<Option<Place>> {
         let row_key = self.rows.key();
         let row_value = self.rows.value()?;
-        let index_key_len = index_key_len(row_key, self.rows.tail())?;
+        let index_key_len = index_key_len(row_key, self.rows.tail_of(row_key))?;
         let row = decode_value(row_key, row_value)?;
         self.data_key.clear();
         self.data_key.extend_from_slice(&self.data_prefix);

@@ -37,6 +37,15 @@ pub(super) struct RangeRows {
     target: Vec<u8>,
 }
 
+/// A row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row<'a> {
+    pub(super) key: &'a [u8],
+    /// What follows the prefix in the key.
+    pub(super) tail: &'a [u8],
+    pub(super) value: &'a [u8],
+}
+
 /// An end of the range: the bytes of a key, unless there is none.
 #[derive(Debug)]
 struct Edge {
@@ -89,7 +98,12 @@ impl RangeRows {
 
     /// What follows the prefix in the row's key.
     pub(super) fn tail(&self) -> &[u8] {
-        self.iter.key().get(self.prefix.len()..).unwrap_or_default()
+        self.tail_of(self.iter.key())
+    }
+
+    /// What follows the prefix in this key of a row.
+    pub(super) fn tail_of<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        key.get(self.prefix.len()..).unwrap_or_default()
     }
 
     /// The row's value.
@@ -99,13 +113,43 @@ impl RangeRows {
 
     /// To the next row; `false` at the end.
     pub(super) fn step(&mut self) -> Result<bool> {
+        self.move_on()?;
+        Ok(self.settle()?.is_some())
+    }
+
+    /// Away from the current row; then [`RangeRows::settle`] tells what was reached.
+    #[inline]
+    pub(super) fn move_on(&mut self) -> Result<()> {
         match self.state {
-            State::Ended => return Ok(false),
-            State::Before => self.start()?,
-            State::Inside if self.forward => self.iter.next()?,
-            State::Inside => self.iter.prev()?,
+            State::Ended => Ok(()),
+            State::Before => self.start(),
+            State::Inside if self.forward => self.iter.next(),
+            State::Inside => self.iter.prev(),
         }
-        self.check()
+    }
+
+    /// The row that was reached, if it is one of the range: otherwise this is the end.
+    #[inline]
+    pub(super) fn settle(&mut self) -> Result<Option<Row<'_>>> {
+        // On no row the key is empty.
+        let key = self.iter.key();
+        let is_inside = match key.strip_prefix(&*self.prefix) {
+            _ if self.state == State::Ended => false,
+            Some(tail) if self.forward => {
+                self.upper.compare(tail, Ordering::Greater) != Ordering::Greater
+            }
+            Some(tail) => self.lower.compare(tail, Ordering::Less) != Ordering::Less,
+            None => self.is_malformed(key)?,
+        };
+        if !is_inside {
+            self.state = State::Ended;
+            return Ok(None);
+        }
+        Ok(Some(Row {
+            key,
+            tail: self.tail_of(key),
+            value: self.iter.value()?,
+        }))
     }
 
     /// Whether it stands on a row of the table or index, in the range or not.
@@ -124,8 +168,18 @@ impl RangeRows {
         key: RawKey<'_>,
         primary_key: Option<RawKey<'_>>,
     ) -> Result<bool> {
+        self.seek_to(key, primary_key)?;
+        Ok(self.settle()?.is_some())
+    }
+
+    /// As [`RangeRows::step_to`]; then [`RangeRows::settle`] tells what was reached.
+    pub(super) fn seek_to(
+        &mut self,
+        key: RawKey<'_>,
+        primary_key: Option<RawKey<'_>>,
+    ) -> Result<()> {
         if self.state == State::Ended {
-            return Ok(false);
+            return Ok(());
         }
         let outside = if self.forward {
             self.lower.compare(key.as_bytes(), Ordering::Less) == Ordering::Less
@@ -134,8 +188,7 @@ impl RangeRows {
         };
         if outside {
             // Only before the first row can the target lie in front of the range.
-            self.state = State::Before;
-            return self.step();
+            return self.start();
         }
         self.set_target(key.as_bytes());
         match primary_key {
@@ -146,8 +199,7 @@ impl RangeRows {
             None if !self.forward => self.target.extend_from_slice(&AFTER_KEY),
             None => {}
         }
-        self.seek(self.forward)?;
-        self.check()
+        self.seek(self.forward)
     }
 
     /// To the first of all rows with the user key at the front of `tail`, whichever the direction.
@@ -215,33 +267,12 @@ impl RangeRows {
         }
     }
 
-    /// Whether the row is one of the range; if not, this is the end.
-    fn check(&mut self) -> Result<bool> {
-        let inside = self.is_inside()?;
-        if !inside {
-            self.state = State::Ended;
-        }
-        Ok(inside)
-    }
-
-    fn is_inside(&self) -> Result<bool> {
-        if !self.iter.valid() {
-            return Ok(false);
-        }
-        let key = self.iter.key();
-        let Some(tail) = key.strip_prefix(&*self.prefix) else {
-            return self.is_malformed(key);
-        };
-        Ok(if self.forward {
-            self.upper.compare(tail, Ordering::Greater) != Ordering::Greater
-        } else {
-            self.lower.compare(tail, Ordering::Less) != Ordering::Less
-        })
-    }
-
     /// A row without the prefix is beyond the last, or has its numbers in a form that no writer gives them.
     #[cold]
     fn is_malformed(&self, key: &[u8]) -> Result<bool> {
+        if !self.iter.valid() {
+            return Ok(false);
+        }
         let mut end = self.prefix.clone();
         let beyond = if self.forward {
             KeyBound::Max.encode(&mut end);

@@ -5,7 +5,7 @@ use larder_codec::versioned::DataRow;
 use larder_codec::{DatabaseId, ObjectStoreId, RawKey, RecordVersion};
 
 use super::page::{Page, PageLimits};
-use super::range_rows::RangeRows;
+use super::range_rows::{RangeRows, Row};
 use super::{Direction, Movement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key_range::KeyRange;
@@ -54,8 +54,8 @@ impl RecordCursor {
     )]
     pub fn next(&mut self) -> Result<bool> {
         self.valid = false;
-        let found = self.rows.step()?;
-        self.arrive(found)
+        self.rows.move_on()?;
+        self.arrive()
     }
 
     /// Moves; `false` at the end.
@@ -74,8 +74,8 @@ impl RecordCursor {
                     self.direction.check_target(self.primary_key()?.cmp(&key))?;
                 }
                 self.valid = false;
-                let found = self.rows.step_to(key, None)?;
-                self.arrive(found)
+                self.rows.seek_to(key, None)?;
+                self.arrive()
             }
             Movement::Next | Movement::Advance(_) => {
                 for _ in 0..movement.count()? {
@@ -105,27 +105,22 @@ impl RecordCursor {
         Ok(true)
     }
 
-    fn arrive(&mut self, found: bool) -> Result<bool> {
-        if found {
-            self.read_row()?;
-        }
-        self.valid = found;
-        Ok(found)
-    }
-
-    fn read_row(&mut self) -> Result<()> {
-        let (key, value) = (self.rows.key(), self.rows.value()?);
-        let primary_key = self.rows.tail();
-        let primary_key = RawKey::decode_exact(primary_key)
+    /// Reads the row that was reached; whether it is one of the range.
+    fn arrive(&mut self) -> Result<bool> {
+        let Some(Row { key, tail, value }) = self.rows.settle()? else {
+            return Ok(false);
+        };
+        let primary_key = RawKey::decode_exact(tail)
             .map_err(|error| Error::row(key, "record row with an undecodable key", error))?;
         let row = DataRow::decode_exact(value)
             .map_err(|error| Error::row(key, "record row with an undecodable version", error))?;
         self.version = Some(row.version);
         self.value_start = value.len() - row.value.len();
-        match &mut self.check {
-            Some(check) => check.check(key, primary_key, row.version),
-            None => Ok(()),
+        if let Some(check) = &mut self.check {
+            check.check(key, primary_key, row.version)?;
         }
+        self.valid = true;
+        Ok(true)
     }
 
     /// The primary key.

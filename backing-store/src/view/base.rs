@@ -181,7 +181,8 @@ impl BaseIter {
                     self.enter_previous_segments()?;
                 }
             }
-            if !self.valid() || !self.key().starts_with(&SCOPES_PREFIX) {
+            // On no row the key is empty.
+            if !self.key().starts_with(&SCOPES_PREFIX) {
                 return Ok(());
             }
             self.leave_scopes_area(forward)?;

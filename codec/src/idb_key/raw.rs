@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use super::part::{self, KeyPart, KeyParts};
-use super::{IdbKey, LEVEL_MAX};
+use super::{IdbKey, LEVEL_MAX, TAG_DATE, TAG_NUMBER};
 use crate::compare::compare_user_keys;
 use crate::error::{ErrorKind, Result};
 use crate::reader::{Reader, decode_exact_with, decode_with};
@@ -44,9 +44,12 @@ impl<'a> RawKey<'a> {
         decode_exact_with(input, "key", Self::read)
     }
 
+    #[inline]
     pub(crate) fn read(reader: &mut Reader<'a>) -> Result<Self> {
         let before = reader.rest();
-        skip(reader)?;
+        if !skip_double(reader) {
+            skip(reader)?;
+        }
         let len_bytes = before.len().saturating_sub(reader.len_bytes());
         let (bytes, _) = before.split_at(len_bytes);
         Ok(Self { bytes })
@@ -97,6 +100,17 @@ impl<'a> RawKey<'a> {
     pub(super) fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
         compare_user_keys(a, b)
     }
+}
+
+/// Passes over a number or a date, which most keys are; whether there was one.
+#[inline]
+fn skip_double(reader: &mut Reader<'_>) -> bool {
+    let Some((&[TAG_NUMBER | TAG_DATE, ref double @ ..], _)) =
+        reader.rest().split_first_chunk::<9>()
+    else {
+        return false;
+    };
+    !f64::from_le_bytes(*double).is_nan() && reader.take(9, "key").is_ok()
 }
 
 /// Passes over one key, checking it.

@@ -31,7 +31,7 @@ use crate::operations::{bytes, open};
 const FIXTURES: [&str; 3] = ["c119-lite", "c143-lite", "c156-linger"];
 
 /// Key and value.
-type Row = (Vec<u8>, Vec<u8>);
+pub(crate) type Row = (Vec<u8>, Vec<u8>);
 
 /// One database as a Chromium wrote it.
 struct Written {
@@ -41,7 +41,7 @@ struct Written {
 }
 
 /// The index keys of one put: index and key.
-type PutIndexKeys = Vec<(i64, IdbKey)>;
+pub(crate) type PutIndexKeys = Vec<(i64, IdbKey)>;
 
 impl Written {
     fn new(fixture: &str, database: &str) -> Self {
@@ -142,7 +142,7 @@ impl Ours {
     }
 }
 
-fn database_rows(snapshot: &Snapshot, id: DatabaseId) -> Vec<Row> {
+pub(crate) fn database_rows(snapshot: &Snapshot, id: DatabaseId) -> Vec<Row> {
     let end = range::database_end(id);
     let mut rows = Vec::new();
     let mut iter = snapshot.iter();
@@ -169,15 +169,15 @@ fn comparable(rows: Vec<Row>) -> Vec<Row> {
     kept
 }
 
-fn store_id(id: i64) -> ObjectStoreId {
+pub(crate) fn store_id(id: i64) -> ObjectStoreId {
     ObjectStoreId::new(id).unwrap()
 }
 
-fn index_id(id: i64) -> IndexId {
+pub(crate) fn index_id(id: i64) -> IndexId {
     IndexId::new(id).unwrap()
 }
 
-fn path(path: &str) -> IdbKeyPath {
+pub(crate) fn path(path: &str) -> IdbKeyPath {
     IdbKeyPath::String(path.into())
 }
 
@@ -185,7 +185,7 @@ fn paths(paths: &[&str]) -> IdbKeyPath {
     IdbKeyPath::Array(paths.iter().map(|path| JsString::from(*path)).collect())
 }
 
-fn create_store(
+pub(crate) fn create_store(
     transaction: &mut WriteTransaction,
     name: impl Into<JsString>,
     key_path: IdbKeyPath,
@@ -201,7 +201,7 @@ fn create_store(
 }
 
 /// Creates an index; `kind` may say unique and multi-entry.
-fn create_index(
+pub(crate) fn create_index(
     transaction: &mut WriteTransaction,
     store: i64,
     name: &str,
@@ -220,7 +220,10 @@ fn create_index(
 }
 
 /// Calls `work` with keys in bytes, one list for each.
-fn with_raw<T>(index_keys: &PutIndexKeys, work: impl FnOnce(&[IndexKeys<'_>]) -> T) -> T {
+pub(crate) fn with_raw<T>(
+    index_keys: &PutIndexKeys,
+    work: impl FnOnce(&[IndexKeys<'_>]) -> T,
+) -> T {
     let encoded: Vec<Vec<u8>> = index_keys.iter().map(|(_, key)| bytes(key)).collect();
     let raw: Vec<RawKey<'_>> = encoded
         .iter()
@@ -238,7 +241,7 @@ fn with_raw<T>(index_keys: &PutIndexKeys, work: impl FnOnce(&[IndexKeys<'_>]) ->
 }
 
 /// Puts a record with some value; `None` for a generated key.
-fn put(
+pub(crate) fn put(
     transaction: &mut WriteTransaction,
     store: i64,
     key: Option<&IdbKey>,
@@ -261,7 +264,7 @@ fn put(
 }
 
 /// Puts a record that must be put.
-fn put_ok(
+pub(crate) fn put_ok(
     transaction: &mut WriteTransaction,
     store: i64,
     key: impl Into<IdbKey>,

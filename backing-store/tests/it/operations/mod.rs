@@ -4,6 +4,7 @@
 //! they answer is compared at once, and everything there is after each transaction, committed or rolled back.
 
 mod cursors;
+mod edges;
 mod model;
 mod run;
 
@@ -56,6 +57,6 @@ fn stores_do_what_maps_do() {
     }
     QuickCheck::new()
         .rng(Gen::new(40))
-        .tests(100)
+        .tests(60)
         .quickcheck(law as fn(Vec<Vec<Step>>) -> bool);
 }

@@ -1,0 +1,266 @@
+//! What random steps seldom meet: great ids, both zeros in tables, what is refused, and which stale rows are removed.
+
+use larder_backing_store::{
+    BackingStore, Direction, Durability, ErrorKind, IndexParameters, KeyRange, Movement,
+    ObjectStoreParameters, OpenOptions, PutMode, Record, Scope, Store, StorePaths,
+    WriteTransaction,
+};
+use larder_codec::row_key::RowKey;
+use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, IndexId, RawKey};
+use larder_leveldb::storage::MemoryFileSystem;
+use std::sync::Arc;
+
+use super::{bytes, open};
+use crate::chromium_rows::{
+    create_index, create_store, database_rows, index_id, path, put, put_ok, store_id,
+};
+
+fn version_change(store: &BackingStore, id: DatabaseId, work: impl FnOnce(&mut WriteTransaction)) {
+    let scope = Scope::VersionChange(id);
+    let mut transaction = store.begin(scope, Durability::Strict).unwrap();
+    work(&mut transaction);
+    transaction.commit().unwrap();
+}
+
+fn transact(store: &BackingStore, id: DatabaseId, work: impl FnOnce(&mut WriteTransaction)) {
+    let scope = Scope::Stores(id, [store_id(1)].into());
+    let mut transaction = store.begin(scope, Durability::Relaxed).unwrap();
+    work(&mut transaction);
+    transaction.commit().unwrap();
+}
+
+fn only<T>(key: impl Into<IdbKey>, work: impl FnOnce(&KeyRange<'_>) -> T) -> T {
+    let bytes = bytes(&key.into());
+    work(&KeyRange::only(RawKey::decode_exact(&bytes).unwrap()))
+}
+
+fn usage<T: std::fmt::Debug>(result: larder_backing_store::Result<T>) {
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Usage);
+}
+
+/// The index rows that lie in a closed store.
+fn index_rows(fs: &MemoryFileSystem, id: DatabaseId) -> usize {
+    let paths = StorePaths::of_leveldb("https_a.example_0.indexeddb.leveldb".as_ref());
+    let store = Store::open_read_only(Arc::new(fs.clone()), paths, OpenOptions::default());
+    let rows = database_rows(store.unwrap().snapshot(), id);
+    rows.iter()
+        .filter(|(key, _)| matches!(RowKey::decode_exact(key), Ok(RowKey::IndexData(_))))
+        .count()
+}
+
+#[test]
+fn great_ids_work_and_ids_not_above_all_earlier_ones_are_refused() {
+    let fs = MemoryFileSystem::new();
+    let store = open(&fs);
+    let id = DatabaseId::new(1 << 35).unwrap();
+    let (object_store, index) = (store_id(1 << 39), index_id(1 << 29));
+    let store_with = |id| ObjectStoreParameters {
+        id,
+        name: "s".into(),
+        key_path: IdbKeyPath::Null,
+        auto_increment: false,
+    };
+    let index_with = |id| IndexParameters {
+        id,
+        name: "i".into(),
+        key_path: path("i"),
+        unique: true,
+        multi_entry: false,
+    };
+    version_change(&store, id, |transaction| {
+        let made = transaction.create_object_store(&store_with(Some(object_store)));
+        assert_eq!(made.unwrap(), object_store);
+        let made = transaction.create_index(object_store, &index_with(Some(index)));
+        assert_eq!(made.unwrap(), index);
+        put_ok(transaction, 1 << 39, "k", &vec![(1 << 29, "i".into())]);
+        for used in [store_id(1), object_store] {
+            usage(transaction.create_object_store(&store_with(Some(used))));
+        }
+        for used in [IndexId::MIN, index_id(31), index] {
+            usage(transaction.create_index(object_store, &index_with(Some(used))));
+        }
+        usage(transaction.create_index(store_id(7), &index_with(None)));
+        transaction
+            .create_index(object_store, &index_with(Some(IndexId::MAX)))
+            .unwrap();
+        usage(transaction.create_index(object_store, &index_with(None)));
+    });
+    let read = store.read();
+    let mut record = Record::new();
+    let found = only("i", |range| {
+        read.get_by_index(id, object_store, index, range, &mut record)
+    });
+    assert!(found.unwrap());
+    assert_eq!(record.primary_key().unwrap().to_key(), "k".into());
+}
+
+#[test]
+fn both_zeros_are_one_record_wherever_their_rows_lie() {
+    let fs = MemoryFileSystem::new();
+    let mut store = open(&fs);
+    let id = store.create_database(&"d".into()).unwrap();
+    version_change(&store, id, |transaction| {
+        create_store(transaction, "s", IdbKeyPath::Null, false);
+        create_index(transaction, 1, "i", path("i"), "");
+        put_ok(transaction, 1, -0.0, &vec![(31, "minus".into())]);
+        put_ok(transaction, 1, 1.0, &vec![]);
+    });
+    let reopened = |store: BackingStore| {
+        // What was in the log becomes a table, with a filter of its own.
+        store.close().unwrap();
+        open(&fs)
+    };
+    store = reopened(store);
+    transact(&store, id, |transaction| {
+        let zero = IdbKey::Number(0.0);
+        let refused = put(transaction, 1, Some(&zero), PutMode::Add, &vec![]);
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Constraint);
+        put_ok(transaction, 1, zero, &vec![(31, "plus".into())]);
+    });
+    for _ in 0..2 {
+        store = reopened(store);
+        let read = store.read();
+        for zero in [0.0, -0.0] {
+            let mut record = Record::new();
+            let found = only(zero, |range| {
+                read.get_in(id, store_id(1), range, &mut record)
+            });
+            assert!(found.unwrap());
+            assert_eq!(record.version().unwrap().get(), 4, "the later of both");
+        }
+        let mut entries = read.index_entries(id, store_id(1), index_id(31), Direction::Next);
+        assert!(entries.next().unwrap());
+        assert_eq!(entries.index_key().unwrap().to_key(), "plus".into());
+        assert!(!entries.next().unwrap(), "the other's index row is stale");
+    }
+    transact(&store, id, |transaction| {
+        only(-0.0, |range| transaction.delete(store_id(1), range)).unwrap();
+    });
+    store = reopened(store);
+    let read = store.read();
+    for zero in [0.0, -0.0] {
+        let mut record = Record::new();
+        let found = only(zero, |range| {
+            read.get_in(id, store_id(1), range, &mut record)
+        });
+        assert!(!found.unwrap());
+    }
+    assert_eq!(read.count(id, store_id(1), &KeyRange::ALL).unwrap(), 1);
+}
+
+#[test]
+fn what_is_outside_of_the_scope_is_refused() {
+    let fs = MemoryFileSystem::new();
+    let store = open(&fs);
+    let id = store.create_database(&"d".into()).unwrap();
+    version_change(&store, id, |transaction| {
+        create_store(transaction, "s", IdbKeyPath::Null, false);
+        create_store(transaction, "other", IdbKeyPath::Null, false);
+        usage(transaction.set_version(0));
+        usage(transaction.rename_object_store(store_id(9), &"x".into()));
+        usage(transaction.delete_object_store(store_id(9)));
+        usage(transaction.delete_index(store_id(1), index_id(31)));
+        usage(transaction.clear(store_id(9)));
+        // What was written to before is gone, too.
+        let gone = create_store(transaction, "gone", IdbKeyPath::Null, false);
+        let index = create_index(transaction, gone, "i", path("i"), "");
+        let keys = vec![(index, "i".into())];
+        put_ok(transaction, gone, "k", &keys);
+        transaction
+            .delete_index(store_id(gone), index_id(index))
+            .unwrap();
+        let key = IdbKey::from("k");
+        usage(put(transaction, gone, Some(&key), PutMode::Put, &keys));
+        put_ok(transaction, gone, "k", &vec![]);
+        transaction.delete_object_store(store_id(gone)).unwrap();
+        usage(put(transaction, gone, Some(&key), PutMode::Put, &vec![]));
+    });
+    transact(&store, id, |transaction| {
+        let key = IdbKey::from("k");
+        usage(put(transaction, 2, Some(&key), PutMode::Put, &vec![]));
+        usage(put(transaction, 1, None, PutMode::Put, &vec![]));
+        let keys = vec![(31, "i".into())];
+        usage(put(transaction, 1, Some(&key), PutMode::Put, &keys));
+        usage(transaction.clear(store_id(2)));
+        usage(transaction.set_version(2));
+        usage(transaction.delete_object_store(store_id(1)));
+        usage(transaction.rename_object_store(store_id(1), &"x".into()));
+        let bytes = bytes(&key);
+        let absent = RawKey::decode_exact(&bytes).unwrap();
+        usage(transaction.put_index_keys(store_id(1), absent, &[]));
+    });
+    let read = store.read();
+    assert_eq!(read.count(id, store_id(1), &KeyRange::ALL).unwrap(), 0);
+}
+
+/// Ten stale rows under one key of two indexes, one of a third that is unique, where each put has removed the one before; and
+/// a live row under the next key of each.
+fn with_stale_rows(fs: &MemoryFileSystem) -> (BackingStore, DatabaseId) {
+    let store = open(fs);
+    let id = store.create_database(&"d".into()).unwrap();
+    version_change(&store, id, |transaction| {
+        create_store(transaction, "s", IdbKeyPath::Null, false);
+        for (name, kind) in [("a", ""), ("b", ""), ("c", "unique")] {
+            create_index(transaction, 1, name, path(name), kind);
+        }
+        for n in 0..10 {
+            let stale: Vec<_> = (31..34).map(|index| (index, "stale".into())).collect();
+            put_ok(transaction, 1, f64::from(n), &stale);
+            put_ok(transaction, 1, f64::from(n), &vec![]);
+        }
+        let live = (31..34).map(|index| (index, "zlive".into())).collect();
+        put_ok(transaction, 1, 100.0, &live);
+    });
+    (store, id)
+}
+
+#[test]
+fn transactions_that_write_remove_the_stale_rows_they_meet_and_others_leave_them() {
+    let fs = MemoryFileSystem::new();
+    let (store, id) = with_stale_rows(&fs);
+    let read = store.read();
+    for direction in [
+        Direction::Next,
+        Direction::NextUnique,
+        Direction::Prev,
+        Direction::PrevUnique,
+    ] {
+        let mut cursor = read.index_entries(id, store_id(1), index_id(31), direction);
+        assert!(cursor.next().unwrap());
+        assert!(!cursor.next().unwrap());
+        assert_eq!(cursor.stale_rows(), 10, "{direction:?}");
+    }
+    store.close().unwrap();
+    assert_eq!(index_rows(&fs, id), 24);
+
+    let store = open(&fs);
+    transact(&store, id, |transaction| {
+        let (object_store, direction) = (store_id(1), Direction::PrevUnique);
+        let mut cursor = transaction.index_entries(id, object_store, index_id(31), direction);
+        assert!(transaction.go(&mut cursor, Movement::Next).unwrap());
+        assert!(!transaction.go(&mut cursor, Movement::Next).unwrap());
+        let mut record = Record::new();
+        let found = only("stale", |range| {
+            transaction.get_by_index(object_store, index_id(32), range, &mut record)
+        });
+        assert!(!found.unwrap());
+    });
+    store.close().unwrap();
+    assert_eq!(index_rows(&fs, id), 4);
+
+    let store = open(&fs);
+    transact(&store, id, |transaction| {
+        // A look-up before a put into the unique index: it finds no other record, and puts its own row.
+        put_ok(transaction, 1, 0.5, &vec![(33, "stale".into())]);
+        let clash = put(
+            transaction,
+            1,
+            Some(&IdbKey::Number(0.0)),
+            PutMode::Put,
+            &vec![(33, "stale".into())],
+        );
+        assert_eq!(clash.unwrap_err().kind(), ErrorKind::Constraint);
+    });
+    store.close().unwrap();
+    assert_eq!(index_rows(&fs, id), 4);
+}
