@@ -5,7 +5,9 @@ use std::io::{self, Read};
 
 use larder_backing_store::{ObjectStoreMetadata, Store, last_modified_ms};
 use larder_codec::external_object::{BlobInfo, ExternalObject};
-use larder_codec::value::{Decoder, Envelope, HostObject, JsStr, Object, Tree, Value};
+use larder_codec::value::{
+    Decoder, Envelope, Evaluator, HostObject, JsStr, KeyPath, Object, Payload, Tree, Value,
+};
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, RawKey};
 
 use crate::canonical::{BlobSource, ExternalBlob, FileInfo};
@@ -58,6 +60,7 @@ pub struct ValueReader<'s> {
     /// The parts of the key path, little-endian, if keys must be put into values.
     inject: Option<Vec<Vec<u8>>>,
     decoder: Decoder,
+    evaluator: Evaluator,
     buffer: Vec<u8>,
     inner_buffer: Vec<u8>,
 }
@@ -88,6 +91,7 @@ impl<'s> ValueReader<'s> {
             object_store,
             inject,
             decoder: Decoder::new(),
+            evaluator: Evaluator::new(),
             buffer: Vec::new(),
             inner_buffer: Vec::new(),
         }
@@ -120,10 +124,20 @@ impl<'s> ValueReader<'s> {
                 Envelope::peel_blob(&content, &mut self.inner_buffer)?
             }
         };
-        let mut tree = self.decoder.decode(&payload)?;
-        if let Some(parts) = &self.inject
-            && let IdbKey::Number(number) = primary_key.to_key()
+        let key = self.inject.as_ref().map(|_| primary_key.to_key());
+        let (mut with_other_key, mut unpacked) = (None, Vec::new());
+        if let Some(key) = key.as_ref().filter(|key| !matches!(key, IdbKey::Number(_))) {
+            let (evaluator, path) = (&mut self.evaluator, &self.object_store.key_path);
+            with_other_key = with_key(evaluator, path, key, &payload)?;
+        }
+        let mut payload = payload;
+        if let Some(bytes) = &with_other_key
+            && let Envelope::Inline(with_key) = Envelope::peel(bytes, &mut unpacked)?
         {
+            payload = with_key;
+        }
+        let mut tree = self.decoder.decode(&payload)?;
+        if let (Some(parts), Some(IdbKey::Number(number))) = (&self.inject, key) {
             let path: Vec<JsStr<'_>> = parts.iter().map(|part| JsStr::Utf16Le(part)).collect();
             tree.inject(&path, Value::Number(number));
         }
@@ -138,6 +152,22 @@ impl<'s> ValueReader<'s> {
         self.decoder.recycle(tree);
         Ok(result)
     }
+}
+
+/// The value with its key in it, where that is no number: a key that was given, not generated. Chromium puts that in, too,
+/// over what is there: a binary key is then an array buffer, whatever it was made from.
+fn with_key(
+    evaluator: &mut Evaluator,
+    key_path: &IdbKeyPath,
+    key: &IdbKey,
+    payload: &Payload<'_>,
+) -> Result<Option<Vec<u8>>, ValueError> {
+    let Some(path) = KeyPath::new(key_path) else {
+        return Ok(None);
+    };
+    let mut bytes = Vec::new();
+    let is_in = evaluator.inject(&path, key, payload, &mut bytes)?;
+    Ok(is_in.then_some(bytes))
 }
 
 fn external_objects(
