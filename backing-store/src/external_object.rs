@@ -204,18 +204,6 @@ impl Read for BlobReader {
     }
 }
 
-/// Milliseconds since 1970 of a time of last modification, as `File.lastModified` shows it.
-///
-/// ```
-/// assert_eq!(larder_backing_store::last_modified_ms(11_644_473_600_000_000 + 1_500_000), 1500);
-/// ```
-#[must_use]
-pub fn last_modified_ms(last_modified_micros: i64) -> i64 {
-    last_modified_micros
-        .saturating_sub(UNIX_EPOCH_MICROS)
-        .div_euclid(1000)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +222,9 @@ mod tests {
         assert_eq!(at(1_999), 1);
         assert_eq!(at(-1_000), -1);
         assert_eq!(at(-1_001), -2);
-        assert_eq!(last_modified_ms(UNIX_EPOCH_MICROS - 1), -1);
+        assert_eq!(
+            larder_codec::external_object::last_modified_ms(UNIX_EPOCH_MICROS - 1),
+            -1
+        );
     }
 }

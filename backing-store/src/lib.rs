@@ -30,8 +30,9 @@ pub use backing_store::{
 pub use comparator::IdbComparator;
 pub use cursor::{Direction, IndexCursor, Movement, Page, PageEntry, PageLimits, RecordCursor};
 pub use error::{Error, ErrorKind, Result};
-pub use external_object::{BlobReader, last_modified_ms};
+pub use external_object::BlobReader;
 pub use key_range::KeyRange;
+pub use larder_codec::external_object::last_modified_ms;
 pub use larder_leveldb::Durability;
 pub use layout::StorePaths;
 pub use metadata::{DatabaseMetadata, IndexMetadata, ObjectStoreMetadata};
