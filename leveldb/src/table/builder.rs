@@ -2,7 +2,7 @@
 
 use super::{BlockHandle, Footer, TRAILER_LEN};
 use crate::block::{BlockBuilder, RESTART_INTERVAL};
-use crate::compression::{Compression, compress_snappy};
+use crate::compression::{Compression, Packer};
 use crate::crc;
 use crate::filter::{FilterBlockBuilder, bloom};
 use crate::internal_key::{InternalOrder, user_key};
@@ -58,6 +58,7 @@ pub struct TableBuilder<'a> {
     filter: Option<FilterBlockBuilder>,
     /// The last key and handle of a block that is written but not yet in the index: its index key waits for the next key.
     pending: Option<(Vec<u8>, BlockHandle)>,
+    packer: Packer,
     packed: Vec<u8>,
     summary: TableSummary,
 }
@@ -82,6 +83,7 @@ impl<'a> TableBuilder<'a> {
             index: BlockBuilder::new(1),
             filter,
             pending: None,
+            packer: Packer::new(),
             packed: Vec::new(),
             summary: TableSummary {
                 len_bytes: 0,
@@ -147,7 +149,7 @@ impl<'a> TableBuilder<'a> {
         let mut packed = std::mem::take(&mut self.packed);
         let (bytes, compression) = match compression {
             Compression::Snappy => {
-                compress_snappy(block, &mut packed);
+                self.packer.snappy(block, &mut packed);
                 // Less than an eighth saved is not worth unpacking.
                 if packed.len() < block.len() - block.len() / 8 {
                     (&packed[..], Compression::Snappy)
