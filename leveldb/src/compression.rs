@@ -2,9 +2,13 @@
 //!
 //! The byte after a block names it: 0 none, 1 snappy (raw format, no frame), 2 zstd (one frame). LevelDB's
 //! `include/leveldb/options.h`. What comes out is bounded by what went in, before anything is allocated: a snappy element of
-//! three bytes yields at most 64; zstd grows as real content appears, up to [`ZSTD_LEN_MAX`]. zstd blocks are read only.
+//! three bytes yields at most 64; zstd grows as real content appears, up to [`ZSTD_LEN_MAX`].
+//!
+//! zstd is written on request only: C++ LevelDB 1.23, and so Chromium, refuses such a block as damaged (later versions read it).
+//! What writes it is about as strong as zstd's level 1.
 
 use ruzstd::decoding::StreamingDecoder;
+use ruzstd::encoding::{CompressionLevel, compress};
 use std::io::Read;
 
 /// The most bytes that one zstd block may unpack to.
@@ -130,6 +134,12 @@ impl Packer {
     }
 }
 
+/// Packs `block` with zstd, as one frame, into `out`, in place of what was there.
+pub fn compress_zstd(block: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    compress(block, out, CompressionLevel::Fastest);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,6 +151,13 @@ mod tests {
             let (mut packed, mut out) = (Vec::new(), vec![9; 5]);
             compress_snappy(&block, &mut packed);
             decompress(Compression::Snappy, &packed, &mut out).is_ok() && out == block
+        }
+
+        fn zstd_reads_back(block: Vec<u8>, repeat: u8) -> bool {
+            let block = block.repeat(usize::from(repeat));
+            let (mut packed, mut out) = (vec![7], vec![9; 5]);
+            compress_zstd(&block, &mut packed);
+            decompress(Compression::Zstd, &packed, &mut out).is_ok() && out == block
         }
 
         fn any_bytes_unpack_or_are_refused(bytes: Vec<u8>) -> bool {

@@ -1,7 +1,7 @@
 //! Raw entries: what is there before tombstones and newer versions hide anything.
 
 use crate::error::Result;
-use crate::internal_key::{self, EntryKind};
+use crate::internal_key::{self, EntryKind, InternalOrder};
 use crate::memtable::MemValue;
 use crate::merge::MergeCursor;
 use crate::snapshot::ReadState;
@@ -20,7 +20,12 @@ pub struct Entries {
 
 impl Entries {
     pub(crate) fn new(state: &ReadState, sequence: u64) -> Entries {
-        let merge = MergeCursor::new(state.core.order.clone(), state.sources());
+        Entries::of(state.core.order.clone(), state.sources(), sequence)
+    }
+
+    /// Of any sources.
+    pub(crate) fn of(order: InternalOrder, sources: Vec<Source>, sequence: u64) -> Entries {
+        let merge = MergeCursor::new(order, sources);
         Entries {
             merge,
             sequence,

@@ -122,7 +122,7 @@ impl Opening<'_> {
         let version = if is_complete {
             self.ordered(files)?
         } else {
-            self.unordered(files)
+            unordered(self.core, files)
         };
         let mut replay = Replay::new(
             &self.core.order,
@@ -402,27 +402,6 @@ impl Opening<'_> {
         Ok(version)
     }
 
-    /// Finds out the ranges of tables that no MANIFEST lists.
-    fn unordered(&self, mut files: Vec<TableFile>) -> Version {
-        for file in files.iter_mut().filter(|file| file.smallest.is_none()) {
-            if let Some((smallest, largest)) = self.range_of(file) {
-                (file.smallest, file.largest) = (Some(smallest), Some(largest));
-            }
-        }
-        Version::unordered(&self.core.order, files)
-    }
-
-    fn range_of(&self, file: &TableFile) -> Option<(Vec<u8>, Vec<u8>)> {
-        let regions_before = self.core.damage.region_count();
-        let mut cursor = TableCursor::new(self.core.clone(), Arc::new(file.clone())).ok()?;
-        cursor.seek_to_first().ok()?;
-        let smallest = cursor.valid().then(|| cursor.key().to_vec())?;
-        cursor.seek_to_last().ok()?;
-        let largest = cursor.valid().then(|| cursor.key().to_vec())?;
-        // With damage at an end of it, the range is not known.
-        (self.core.damage.region_count() == regions_before).then_some((smallest, largest))
-    }
-
     /// The live logs, open, in the order of their numbers. `None` if the store has changed.
     #[expect(clippy::type_complexity, reason = "a name and a file each")]
     fn open_logs(
@@ -478,6 +457,27 @@ impl Opening<'_> {
         }
         Ok(Some(logs))
     }
+}
+
+/// Tables that no MANIFEST lists: finds out their ranges.
+pub(crate) fn unordered(core: &Arc<Core>, mut files: Vec<TableFile>) -> Version {
+    for file in files.iter_mut().filter(|file| file.smallest.is_none()) {
+        if let Some((smallest, largest)) = range_of(core, file) {
+            (file.smallest, file.largest) = (Some(smallest), Some(largest));
+        }
+    }
+    Version::unordered(&core.order, files)
+}
+
+fn range_of(core: &Arc<Core>, file: &TableFile) -> Option<(Vec<u8>, Vec<u8>)> {
+    let regions_before = core.damage.region_count();
+    let mut cursor = TableCursor::new(core.clone(), Arc::new(file.clone())).ok()?;
+    cursor.seek_to_first().ok()?;
+    let smallest = cursor.valid().then(|| cursor.key().to_vec())?;
+    cursor.seek_to_last().ok()?;
+    let largest = cursor.valid().then(|| cursor.key().to_vec())?;
+    // With damage at an end of it, the range is not known.
+    (core.damage.region_count() == regions_before).then_some((smallest, largest))
 }
 
 /// Whether there are tables that no edit knows, and what held their rows before is not there: then edits are missing at

@@ -100,13 +100,13 @@ fn append(manifest: &mut LogWriter, record: &[u8]) -> std::io::Result<()> {
 }
 
 /// What a new MANIFEST says first: everything.
-pub(super) struct FirstEdit<'a> {
-    pub(super) order: &'a InternalOrder,
-    pub(super) files: &'a [TableFile],
-    pub(super) compact_pointers: &'a BTreeMap<usize, Vec<u8>>,
-    pub(super) log_number: u64,
-    pub(super) next_file_number: u64,
-    pub(super) last_sequence: u64,
+pub(crate) struct FirstEdit<'a> {
+    pub(crate) order: &'a InternalOrder,
+    pub(crate) files: &'a [TableFile],
+    pub(crate) compact_pointers: &'a BTreeMap<usize, Vec<u8>>,
+    pub(crate) log_number: u64,
+    pub(crate) next_file_number: u64,
+    pub(crate) last_sequence: u64,
 }
 
 impl FirstEdit<'_> {
@@ -132,7 +132,7 @@ impl FirstEdit<'_> {
     }
 
     /// Writes a MANIFEST and makes it the store's: CURRENT is replaced when all that it leads to is durable.
-    pub(super) fn write(&self, core: &Core, number: u64) -> Result<LogWriter> {
+    pub(crate) fn write(&self, core: &Core, number: u64) -> Result<LogWriter> {
         let name = FileName::Manifest(number).to_string();
         let failed = |error| Error::io(&*name, "cannot be written", error);
         let file = core.fs.create(&core.dir.join(&name)).map_err(failed)?;
@@ -165,10 +165,10 @@ fn set_current(core: &Core, manifest: u64) -> Result<()> {
 pub(super) const FILE_NUMBER_MAX: u64 = 1 << 60;
 
 /// Numbers for files of a store that is being opened.
-pub(super) struct Numbers(pub(super) std::cell::Cell<u64>);
+pub(crate) struct Numbers(pub(crate) std::cell::Cell<u64>);
 
 impl Numbers {
-    pub(super) fn take(&self) -> u64 {
+    pub(crate) fn take(&self) -> u64 {
         let number = self.0.get();
         self.0.set(number + 1);
         number

@@ -21,7 +21,8 @@ mod statistics;
 mod write;
 
 pub use group::Durability;
-pub(crate) use recover::{Recovered, lock};
+pub(crate) use install::{FirstEdit, Numbers};
+pub(crate) use recover::{Recovered, first_number, lock};
 pub use statistics::{LevelStatistics, Statistics};
 
 use crate::core::Core;

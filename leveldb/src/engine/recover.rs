@@ -152,7 +152,7 @@ fn nothing() -> Opened {
 }
 
 /// A number above those of all files that are there.
-fn first_number(core: &Core, opened: &Opened) -> Result<u64> {
+pub(crate) fn first_number(core: &Core, opened: &Opened) -> Result<u64> {
     let failed = |error| Error::io(&*core.dir, "cannot list the directory", error);
     let names = core.fs.list(&core.dir).map_err(failed)?;
     let numbers = names

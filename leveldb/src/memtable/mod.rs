@@ -72,6 +72,11 @@ impl MemTable {
         self.entries.is_empty()
     }
 
+    /// The names of the logs that were replayed.
+    pub(crate) fn log_names(&self) -> impl Iterator<Item = String> {
+        self.logs.iter().map(|log| log.name.clone())
+    }
+
     fn slice(&self, slice: Slice) -> &[u8] {
         let chunk = self
             .chunks

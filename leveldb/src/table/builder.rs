@@ -2,7 +2,7 @@
 
 use super::{BlockHandle, Footer, TRAILER_LEN};
 use crate::block::{BlockBuilder, RESTART_INTERVAL};
-use crate::compression::{Compression, Packer};
+use crate::compression::{Compression, Packer, ZSTD_LEN_MAX, compress_zstd};
 use crate::crc;
 use crate::filter::{FilterBlockBuilder, bloom};
 use crate::internal_key::{InternalOrder, user_key};
@@ -16,7 +16,8 @@ pub struct TableOptions {
     pub block_len: usize,
     /// Data blocks write every so-manieth key whole (16).
     pub restart_interval: usize,
-    /// None or snappy; a block is stored as it is unless packing saves an eighth. zstd is not written.
+    /// A block is stored as it is unless packing saves an eighth. C++ LevelDB 1.23 and Chromium cannot read
+    /// [`Compression::Zstd`]: to them such a table is damaged.
     pub compression: Compression,
     /// Bits of the Bloom filter for each key (10); `None` for no filter.
     pub bloom_bits: Option<usize>,
@@ -147,17 +148,18 @@ impl<'a> TableBuilder<'a> {
 
     fn write_block(&mut self, block: &[u8], compression: Compression) -> io::Result<BlockHandle> {
         let mut packed = std::mem::take(&mut self.packed);
-        let (bytes, compression) = match compression {
-            Compression::Snappy => {
-                self.packer.snappy(block, &mut packed);
-                // Less than an eighth saved is not worth unpacking.
-                if packed.len() < block.len() - block.len() / 8 {
-                    (&packed[..], Compression::Snappy)
-                } else {
-                    (block, Compression::None)
-                }
-            }
-            Compression::None | Compression::Zstd => (block, Compression::None),
+        match compression {
+            Compression::None => packed.clear(),
+            Compression::Snappy => self.packer.snappy(block, &mut packed),
+            Compression::Zstd => compress_zstd(block, &mut packed),
+        }
+        // Less than an eighth saved is not worth unpacking; and what is longer would be refused when it is read.
+        let is_packed = compression != Compression::None
+            && packed.len() < block.len() - block.len() / 8
+            && (compression != Compression::Zstd || block.len() <= ZSTD_LEN_MAX);
+        let (bytes, compression) = match is_packed {
+            true => (&packed[..], compression),
+            false => (block, Compression::None),
         };
         let handle = BlockHandle {
             offset: self.offset,

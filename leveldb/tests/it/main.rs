@@ -25,6 +25,10 @@ mod model;
 #[cfg(test)]
 mod regressions;
 #[cfg(test)]
+mod repair;
+#[cfg(test)]
 mod store;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod zstd;

@@ -87,7 +87,8 @@ impl StoreBuilder {
             .max(sequence + operations.len() as u64 - 1);
     }
 
-    fn add_table(&mut self, level: usize, entries: &[(Vec<u8>, &[u8])]) {
+    /// One table with just these entries: internal keys and values, in this order.
+    pub(crate) fn add_table(&mut self, level: usize, entries: &[(Vec<u8>, &[u8])]) {
         let number = self.number();
         // Both suffixes are in use.
         let name = if number.is_multiple_of(2) {

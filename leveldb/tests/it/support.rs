@@ -92,18 +92,26 @@ fn unhex(text: &str) -> Vec<u8> {
         .collect()
 }
 
+/// Rows, one a line.
+fn parse_rows(text: &str) -> Rows {
+    let row = |line: &str| {
+        let (key, value) = line.split_once(' ').unwrap();
+        (unhex(key), unhex(value))
+    };
+    text.lines().map(row).collect()
+}
+
 /// Rows forward and backward, as C++ LevelDB sees them. It changes the store: give it a copy.
 pub(crate) fn oracle_dump(dir: &Path, comparator: &str) -> Option<(Rows, Rows)> {
     let text = run_oracle(&["dump", dir.to_str().unwrap(), comparator])?;
     let (forward, backward) = text.split_once("--\n").unwrap();
-    let rows = |text: &str| {
-        let row = |line: &str| {
-            let (key, value) = line.split_once(' ').unwrap();
-            (unhex(key), unhex(value))
-        };
-        text.lines().map(row).collect()
-    };
-    Some((rows(forward), rows(backward)))
+    Some((parse_rows(forward), parse_rows(backward)))
+}
+
+/// Lets C++ LevelDB repair a store; the rows that an iterator finds then.
+pub(crate) fn oracle_repair(dir: &Path, comparator: &str) -> Option<Rows> {
+    let text = run_oracle(&["repair", dir.to_str().unwrap(), comparator])?;
+    Some(parse_rows(&text))
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests copy stores")]

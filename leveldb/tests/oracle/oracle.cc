@@ -4,6 +4,7 @@
 //                                                             as a kill would, and says how many operations there were
 //   oracle churn DIR COUNT                                   COUNT batches that set all of 100 keys to the same number
 //   oracle dump DIR COMPARATOR                                rows forward, "--", rows backward; hex, one row a line; gets must agree
+//   oracle repair DIR COMPARATOR                              RepairDB; rows forward, as far as they can be read
 //   oracle hold DIR                                           opens it, says "held", and waits for the end of its input
 //
 // COMPARATOR is bytewise or idb; COMPRESSION none or snappy.
@@ -188,6 +189,22 @@ void dump(const std::string& dir, const std::string& comparator) {
   delete db;
 }
 
+void repair(const std::string& dir, const std::string& comparator) {
+  leveldb::Options opts = options(comparator);
+  // Or it takes blocks of tables without looking at their checksums, as it does records of logs.
+  opts.paranoid_checks = true;
+  check(leveldb::RepairDB(dir, opts));
+  opts.create_if_missing = false;
+  leveldb::DB* db = nullptr;
+  check(leveldb::DB::Open(opts, dir, &db));
+  std::unique_ptr<leveldb::Iterator> iter(db->NewIterator(leveldb::ReadOptions()));
+  for (iter->SeekToFirst(); iter->Valid(); iter->Next()) {
+    std::printf("%s %s\n", hex(iter->key()).c_str(), hex(iter->value()).c_str());
+  }
+  iter.reset();
+  delete db;
+}
+
 void hold(const std::string& dir) {
   leveldb::DB* db = nullptr;
   check(leveldb::DB::Open(options("bytewise"), dir, &db));
@@ -202,7 +219,9 @@ void hold(const std::string& dir) {
 
 int main(int argc, char** argv) {
   std::string mode = argc > 1 ? argv[1] : "";
-  if (mode == "make" && argc == 7) {
+  if (mode == "repair" && argc == 4) {
+    repair(argv[2], argv[3]);
+  } else if (mode == "make" && argc == 7) {
     make(argv[2], std::strtoull(argv[3], nullptr, 10), std::atoi(argv[4]), argv[5], argv[6]);
   } else if (mode == "churn" && argc == 4) {
     churn(argv[2], std::atoi(argv[3]));

@@ -1,0 +1,111 @@
+//! Tables and logs beside the store: those that its MANIFEST does not know, or knows to be obsolete.
+//!
+//! They are left from interrupted work. What they hold is in the store, or was deleted since; only where the store has lost
+//! something they may be all that is left of it.
+
+use crate::cache::BlockCache;
+use crate::core::{Core, OnDamage, OpenTables};
+use crate::damage::DamageLog;
+use crate::error::Result;
+use crate::file_name::FileName;
+use crate::memtable::Replay;
+use crate::open;
+use crate::options::Options;
+use crate::snapshot::ReadState;
+use crate::source::Source;
+use crate::version::TableFile;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Files beside the store, open.
+#[derive(Debug)]
+pub(super) struct Strangers {
+    state: Option<ReadState>,
+    names: BTreeSet<String>,
+}
+
+impl Strangers {
+    /// Opens every table and log in the store's directory that is not part of it. What cannot be opened is left out.
+    pub(super) fn open(state: &ReadState, options: &Options) -> Result<Strangers> {
+        let names = names_beside(state);
+        if names.is_empty() {
+            let state = None;
+            return Ok(Strangers { state, names });
+        }
+        // Their damage is none of the store.
+        let core = Arc::new(Core {
+            fs: state.core.fs.clone(),
+            dir: state.core.dir.clone(),
+            order: state.core.order.clone(),
+            on_damage: OnDamage::Skip,
+            cache: BlockCache::new(options.block_cache_bytes),
+            damage: DamageLog::default(),
+            tables: OpenTables::new(options.open_tables_max),
+        });
+        let mut replay = Replay::new(
+            &core.order,
+            core.on_damage,
+            &core.damage,
+            options.log_value_bytes,
+        );
+        let mut tables = Vec::new();
+        for name in &names {
+            match FileName::parse(name.as_ref()) {
+                Some(FileName::Log(_)) => {
+                    if let Ok(file) = core.fs.open_random(&core.dir.join(name)) {
+                        replay.log(name, file)?;
+                    }
+                }
+                Some(FileName::Table(number) | FileName::OldTable(number)) => {
+                    tables.push(TableFile {
+                        number,
+                        level: 0,
+                        len_bytes: None,
+                        smallest: None,
+                        largest: None,
+                    });
+                }
+                _ => {}
+            }
+        }
+        let (mem, ..) = replay.finish();
+        let version = Arc::new(open::unordered(&core, tables));
+        let state = Some(ReadState {
+            core,
+            version,
+            mem: Arc::new(mem),
+            live: Vec::new(),
+        });
+        Ok(Strangers { state, names })
+    }
+
+    /// Whether this is the name of one.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    pub(super) fn sources(&self) -> Vec<Source> {
+        self.state.as_ref().map_or(Vec::new(), ReadState::sources)
+    }
+}
+
+/// The names of files that the store was read from.
+pub(super) fn names_read(state: &ReadState) -> BTreeSet<String> {
+    let tables = state.version.files().map(|file| state.core.file_name(file));
+    tables.chain(state.mem.log_names()).collect()
+}
+
+fn names_beside(state: &ReadState) -> BTreeSet<String> {
+    let core = &state.core;
+    let read = names_read(state);
+    let numbers: BTreeSet<u64> = state.version.files().map(|file| file.number).collect();
+    let names = core.fs.list(&core.dir).unwrap_or_default();
+    let is_beside = |name: &String| match FileName::parse(name.as_ref()) {
+        Some(FileName::Log(_)) => !read.contains(name),
+        // Under its number the store's own would be opened.
+        Some(FileName::Table(number) | FileName::OldTable(number)) => !numbers.contains(&number),
+        _ => false,
+    };
+    let names = names.iter().map(|name| name.to_string_lossy().into_owned());
+    names.filter(is_beside).collect()
+}
