@@ -12,6 +12,10 @@ const SHARDS: usize = 8;
 /// Counted for every block besides its bytes.
 const OVERHEAD: usize = 128;
 const NONE: usize = usize::MAX;
+/// Index and filter blocks may take so many times as much as the cache. They are not among its blocks: where one get needs
+/// three blocks and two of them are large, a cache that is too small for all of those is no cache. C++ LevelDB keeps those
+/// of all open tables.
+const PINS: usize = 8;
 /// Longer blocks give their memory back at once.
 const SPARE_LEN_MAX: usize = 8 << 10;
 
@@ -77,12 +81,11 @@ impl BlockCache {
         };
         BlockCache {
             shards: (0..SHARDS).map(|_| shard()).collect(),
-            pins_left: Arc::new(AtomicUsize::new(capacity_bytes)),
+            pins_left: Arc::new(AtomicUsize::new(capacity_bytes.saturating_mul(PINS))),
         }
     }
 
-    /// Takes a block, and what will be kept beside it, out of the cache's rule, if there is room: all that is pinned has at
-    /// most as many bytes as the cache.
+    /// Takes a block, and what will be kept beside it, out of the cache's rule, if there is room.
     pub(crate) fn pin(&self, block: Arc<Vec<u8>>, beside_len: usize) -> Option<Pinned> {
         let cost = block.capacity() + beside_len + OVERHEAD;
         let take = |left: usize| left.checked_sub(cost);

@@ -113,12 +113,25 @@ fn decompress_zstd(
 
 /// Packs `block` with snappy into `out`, in place of what was there.
 pub fn compress_snappy(block: &[u8], out: &mut Vec<u8>) {
-    out.resize(snap::raw::max_compress_len(block.len()), 0);
-    // Fails only when `out` is too short or the block is over 4 GiB; then it is stored as it is.
-    let len = snap::raw::Encoder::new()
-        .compress(block, out)
-        .unwrap_or(out.len());
-    out.truncate(len);
+    Packer::new().snappy(block, out);
+}
+
+/// Packs one block after the other: its table of 32 KiB is not made anew for each.
+#[derive(Debug)]
+pub(crate) struct Packer(snap::raw::Encoder);
+
+impl Packer {
+    pub(crate) fn new() -> Packer {
+        Packer(snap::raw::Encoder::new())
+    }
+
+    /// As [`compress_snappy`].
+    pub(crate) fn snappy(&mut self, block: &[u8], out: &mut Vec<u8>) {
+        out.resize(snap::raw::max_compress_len(block.len()), 0);
+        // Fails only when `out` is too short or the block is over 4 GiB; then it is stored as it is.
+        let len = self.0.compress(block, out).unwrap_or(out.len());
+        out.truncate(len);
+    }
 }
 
 /// Packs `block` with zstd, as one frame, into `out`, in place of what was there.

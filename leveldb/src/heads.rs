@@ -1,6 +1,7 @@
 //! Narrows a binary search in sorted keys to those whose first bytes are the target's, touching little memory.
 //!
-//! Only for the bytewise order: of each key the eight bytes after what all of them share, as a number, one after the other.
+//! Only for the bytewise order: of each key the eight bytes after what all of them share, as a number, one after the other. The
+//! last key does not count: in a table's index it is shortened to something that shares nothing with the others.
 
 use std::ops::Range;
 
@@ -8,7 +9,10 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub(crate) struct Heads {
     shared: Vec<u8>,
+    /// Of all keys but the last.
     heads: Vec<u64>,
+    /// How many keys there are.
+    len: usize,
 }
 
 /// The first eight bytes as a number in the order of the bytes; what is not there counts as zeros.
@@ -24,39 +28,51 @@ fn head(bytes: &[u8]) -> u64 {
 
 impl Heads {
     /// Of keys that ascend, or are equal.
-    pub(crate) fn new<'a>(keys: impl DoubleEndedIterator<Item = &'a [u8]> + Clone) -> Heads {
-        let (Some(first), Some(last)) = (keys.clone().next(), keys.clone().next_back()) else {
-            return Heads::default();
+    pub(crate) fn new(keys: &[&[u8]]) -> Heads {
+        let others = keys.split_last().map_or(&[][..], |(_, others)| others);
+        let shared = match others {
+            [first, .., last] => {
+                let same = first.iter().zip(*last).take_while(|(a, b)| a == b);
+                &first[..same.count()]
+            }
+            _ => &[],
         };
-        let len = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+        let rest = |key: &&[u8]| head(key.get(shared.len()..).unwrap_or_default());
         Heads {
-            heads: keys
-                .map(|key| head(key.get(len..).unwrap_or_default()))
-                .collect(),
-            shared: first[..len].to_vec(),
+            heads: others.iter().map(rest).collect(),
+            shared: shared.to_vec(),
+            len: keys.len(),
         }
     }
 
-    /// How many keys there are.
-    pub(crate) fn len(&self) -> usize {
-        self.heads.len()
+    /// How many bytes it takes, about.
+    pub(crate) fn len_bytes(&self) -> usize {
+        self.heads.len() * size_of::<u64>()
     }
 
     /// Keys before the range are less than `key`, keys after it are greater.
     #[inline]
     pub(crate) fn range(&self, key: &[u8]) -> Range<usize> {
-        let Some(rest) = key.strip_prefix(&self.shared[..]) else {
-            let at = if key < &self.shared[..] {
-                0
-            } else {
-                self.len()
-            };
-            return at..at;
+        let (start, end) = match key.strip_prefix(&self.shared[..]) {
+            Some(rest) => self.equal(head(rest)),
+            None if key < &self.shared[..] => (0, 0),
+            None => (self.heads.len(), self.heads.len()),
         };
-        let target = head(rest);
+        match end == self.heads.len() {
+            true => start..self.len,
+            false => start..end,
+        }
+    }
+
+    fn equal(&self, target: u64) -> (usize, usize) {
         let low = self.heads.partition_point(|&head| head < target);
-        let same = self.heads[low..].iter().take_while(|&&head| head == target);
-        low..low + same.count()
+        let after = self.heads.get(low..).unwrap_or_default();
+        let same = match after {
+            [_, next, ..] if *next == target => after.partition_point(|&head| head == target),
+            [first, ..] => usize::from(*first == target),
+            [] => 0,
+        };
+        (low, low + same)
     }
 }
 
@@ -71,23 +87,26 @@ mod tests {
             let mut keys: Vec<Vec<u8>> = ends.iter().map(|end| [&shared[..], &few(end)].concat()).collect();
             keys.sort();
             let target = if like { [&shared[..], &few(&target)].concat() } else { target };
-            let range = Heads::new(keys.iter().map(|key| &key[..])).range(&target);
+            let slices: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+            let range = Heads::new(&slices).range(&target);
             keys[..range.start].iter().all(|key| *key < target)
                 && keys[range.end..].iter().all(|key| *key > target)
-                && keys[range].iter().all(|key| key[..shared.len()] == target[..shared.len()])
         }
     }
 
     #[test]
-    fn keys_with_heads_of_their_own_leave_at_most_one() {
+    fn keys_with_heads_of_their_own_leave_at_most_one_and_the_last() {
         let keys: Vec<Vec<u8>> = (0..1000u32)
             .map(|n| format!("prefix {n:08}").into_bytes())
+            .chain([b"q".to_vec()])
             .collect();
-        let heads = Heads::new(keys.iter().map(|key| &key[..]));
-        for (i, key) in keys.iter().enumerate() {
+        let slices: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+        let heads = Heads::new(&slices);
+        for (i, key) in keys.iter().enumerate().take(999) {
             assert_eq!(heads.range(key), i..i + 1);
             assert_eq!(heads.range(&[&key[..], b"x"].concat()).end, i + 1);
         }
-        assert_eq!((heads.range(b"a"), heads.range(b"q")), (0..0, 1000..1000));
+        assert_eq!(heads.range(&keys[999]), 999..1001);
+        assert_eq!((heads.range(b"a"), heads.range(b"q")), (0..0, 1000..1001));
     }
 }

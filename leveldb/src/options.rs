@@ -20,7 +20,8 @@ pub enum Background {
 pub struct Options {
     /// The order of user keys; its name must be the store's.
     pub comparator: Arc<dyn Comparator>,
-    /// How many bytes of unpacked blocks are kept (8 MiB).
+    /// How many bytes of unpacked blocks are kept (8 MiB). Besides, the index and filter blocks of open tables in which keys were
+    /// sought are kept, up to eight times as many bytes.
     pub block_cache_bytes: usize,
     /// What happens when damage is met ([`OnDamage::Fail`]).
     pub on_damage: OnDamage,

@@ -48,12 +48,12 @@ impl Run {
     }
 
     fn set_heads(&mut self, order: &InternalOrder) {
-        let largest = |file: &Arc<TableFile>| file.largest.is_some();
-        if !order.is_bytewise() || !self.files.iter().all(largest) {
-            return;
+        let last = |file: &'_ Arc<TableFile>| file.largest.is_some();
+        if order.is_bytewise() && self.files.iter().all(last) {
+            let keys = self.files.iter().filter_map(|file| file.largest.as_deref());
+            let keys: Vec<&[u8]> = keys.map(user_key).collect();
+            self.heads = Some(Heads::new(&keys));
         }
-        let keys = self.files.iter().filter_map(|file| file.largest.as_deref());
-        self.heads = Some(Heads::new(keys.map(user_key)));
     }
 
     /// The table that may hold an entry of the user key of `target` that is not less than `target`.

@@ -9,7 +9,8 @@ use larder_backing_store::{
     IndexMetadata, IndexParameters, KeyRange, ObjectStoreMetadata, ObjectStoreParameters, Put,
     PutKey, PutMode, Scope, StorePaths, WriteOptions, WriteTransaction,
 };
-use larder_codec::value::{Envelope, Evaluator, KeyPath, WRAPPER_MIME_TYPE, to_bytes, wrap};
+use larder_codec::value::serde::to_bytes;
+use larder_codec::value::{Envelope, Evaluator, KeyPath, WRAPPER_MIME_TYPE, wrap};
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, IndexId, JsString, Origin, RawKey};
 use larder_fixtures::chromium::Store;
 use larder_leveldb::storage::DiskFileSystem;

@@ -243,7 +243,7 @@ fn opens(pair: &Pair, divide: u64) {
         "open", "cpu ms", "C++", "wall ms", "C++", "peak MiB", "C++"
     );
     // About 500 MB of tables.
-    let shape = smaller(("flat", 850_000, 1024), divide);
+    let shape = smaller(("flat", 1_700_000, 1024), divide);
     let dir = load(pair, shape);
     let mut job = Job::new("open", &dir.path().join("store"), shape);
     job.verify = false;

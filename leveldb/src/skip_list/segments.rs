@@ -1,12 +1,15 @@
-//! An array that grows and never moves: segments, each twice as long as the one before.
+//! An array that grows and never moves: segments, four of one length, then four of twice that length, and so on. What is
+//! reserved and not used is at most a quarter of what is used.
 
 use crate::sync::AtomicU64;
 use std::sync::OnceLock;
 
 /// Items of the first segment, as a power of two.
 const FIRST_LG: u32 = 10;
+/// How many segments have the same length, as a power of two.
+const SAME_LG: u32 = 2;
 /// Enough for indexes of 32 bits.
-const SEGMENTS: usize = 32 - FIRST_LG as usize;
+const SEGMENTS: usize = (32 - FIRST_LG as usize) << SAME_LG;
 
 /// Items by index. Whoever reaches an index by what its writer published finds the segment there.
 #[derive(Debug)]
@@ -25,9 +28,17 @@ impl<T> Default for Segments<T> {
 /// Segment, and place in it.
 #[inline]
 fn split(index: usize) -> (usize, usize) {
-    let shifted = index + (1 << FIRST_LG);
-    let lg = usize::BITS - 1 - shifted.leading_zeros();
-    ((lg - FIRST_LG) as usize, shifted - (1 << lg))
+    let shifted = index + (1 << (FIRST_LG + SAME_LG));
+    let len_lg = usize::BITS - 1 - shifted.leading_zeros() - SAME_LG;
+    // From here on the upper bits are those of a number that counts from 2^SAME_LG up for each length.
+    let same = (shifted >> len_lg) - (1 << SAME_LG);
+    let longer = (len_lg - FIRST_LG) as usize;
+    ((longer << SAME_LG) + same, shifted & ((1 << len_lg) - 1))
+}
+
+/// Items of a segment.
+fn len_of(segment: usize) -> usize {
+    1 << (FIRST_LG as usize + (segment >> SAME_LG))
 }
 
 /// Makes the items of a segment.
@@ -57,7 +68,7 @@ impl<T: Item> Segments<T> {
             if segment.get().is_some() {
                 return;
             }
-            segment.get_or_init(|| T::segment(1usize << (FIRST_LG as usize + i)));
+            segment.get_or_init(|| T::segment(len_of(i)));
         }
     }
 }
@@ -66,7 +77,7 @@ impl<T> Segments<T> {
     /// The first index not below `from` where `len` items fit in one segment. `len` is at most the first segment's.
     pub(super) fn room(&self, from: usize, len: usize) -> usize {
         let (segment, at) = split(from);
-        let left = (1usize << (FIRST_LG as usize + segment)) - at;
+        let left = len_of(segment) - at;
         if len <= left { from } else { from + left }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{BlockHandle, Footer, TRAILER_LEN};
 use crate::block::{BlockBuilder, RESTART_INTERVAL};
-use crate::compression::{Compression, ZSTD_LEN_MAX, compress_snappy, compress_zstd};
+use crate::compression::{Compression, Packer, ZSTD_LEN_MAX, compress_zstd};
 use crate::crc;
 use crate::filter::{FilterBlockBuilder, bloom};
 use crate::internal_key::{InternalOrder, user_key};
@@ -59,6 +59,7 @@ pub struct TableBuilder<'a> {
     filter: Option<FilterBlockBuilder>,
     /// The last key and handle of a block that is written but not yet in the index: its index key waits for the next key.
     pending: Option<(Vec<u8>, BlockHandle)>,
+    packer: Packer,
     packed: Vec<u8>,
     summary: TableSummary,
 }
@@ -83,6 +84,7 @@ impl<'a> TableBuilder<'a> {
             index: BlockBuilder::new(1),
             filter,
             pending: None,
+            packer: Packer::new(),
             packed: Vec::new(),
             summary: TableSummary {
                 len_bytes: 0,
@@ -148,7 +150,7 @@ impl<'a> TableBuilder<'a> {
         let mut packed = std::mem::take(&mut self.packed);
         match compression {
             Compression::None => packed.clear(),
-            Compression::Snappy => compress_snappy(block, &mut packed),
+            Compression::Snappy => self.packer.snappy(block, &mut packed),
             Compression::Zstd => compress_zstd(block, &mut packed),
         }
         // Less than an eighth saved is not worth unpacking; and what is longer would be refused when it is read.

@@ -133,8 +133,11 @@ fn index_heads(core: &Core, index: &[u8]) -> Option<Heads> {
     if !core.order.is_bytewise() {
         return None;
     }
-    let keys = restart_keys(index).ok()?;
-    Some(Heads::new(keys.into_iter().map(internal_key::user_key)))
+    let mut keys = restart_keys(index).ok()?;
+    for key in &mut keys {
+        *key = internal_key::user_key(key);
+    }
+    Some(Heads::new(&keys))
 }
 
 fn unpack((compression, block): (Compression, &[u8]), out: &mut Vec<u8>) -> Result<(), Fault> {
@@ -421,9 +424,7 @@ impl Table {
             };
             let block = take(handle)?;
             let heads = index_heads(core, &block);
-            let heads_len = heads
-                .as_ref()
-                .map_or(0, |heads| heads.len() * size_of::<u64>());
+            let heads_len = heads.as_ref().map_or(0, Heads::len_bytes);
             Some((core.cache.pin(block, heads_len)?, heads))
         });
         self.filter_pin
