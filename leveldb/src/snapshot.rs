@@ -167,7 +167,7 @@ impl Snapshot {
     }
 
     /// The same, as if there were no rows outside of the bounds. It looks at nothing there either, but for what shares a block with
-    /// rows within them: tombstones and tables after the last row cost nothing.
+    /// rows within them, and the first entry after them: what else is there, tombstones for instance, costs nothing.
     pub fn iter_within(&self, bounds: Bounds) -> Iter {
         Iter::new(self.state.clone(), self.sequence, Some(Arc::new(bounds)))
     }

@@ -60,7 +60,7 @@ pub(crate) struct TableCursor {
     ahead: ReadAhead,
     /// An unpacking buffer that waits while blocks are used as they were read.
     spare: Option<Arc<Vec<u8>>>,
-    /// Blocks with nothing in here need not be read.
+    /// Blocks before it need not be read.
     bounds: Option<Arc<Bounds>>,
 }
 
@@ -85,7 +85,7 @@ impl TableCursor {
         Ok(cursor)
     }
 
-    /// From now on a step from block to block ends where only keys outside of the bounds follow.
+    /// From now on a step back from block to block ends where only keys before the bounds are left.
     pub(crate) fn confine(&mut self, bounds: Option<Arc<Bounds>>) {
         self.bounds = bounds;
     }
@@ -284,14 +284,9 @@ impl TableCursor {
         data.valid().then(|| data.key().to_vec())
     }
 
-    /// Whether the index went on to a block that may have keys within the bounds. An index key is not less than those of its
-    /// block, and not greater than those of the next.
+    /// Whether the index went on to a block that may have keys within the bounds. An index key is not less than the keys of its
+    /// block, so going back it tells; going on, only the next block itself does.
     fn step_index_within(&mut self, direction: Direction) -> Result<bool> {
-        let key = internal_key::user_key(self.index.key());
-        let is_past = |bounds: &Arc<Bounds>| bounds.is_after(&self.core.order, key);
-        if direction == Direction::Forward && self.bounds.as_ref().is_some_and(is_past) {
-            return Ok(false);
-        }
         self.step_index(direction)?;
         let key = internal_key::user_key(self.index.key());
         let is_past = |bounds: &Arc<Bounds>| bounds.is_before(&self.core.order, key);
