@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::reads::Reads;
 
 /// Microseconds from 1601, where Chromium's clock begins, to 1970.
-const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
+pub(crate) const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
 
 /// In stores up to this schema, file entries have neither size nor time of last modification: those are the blob
 /// file's.

@@ -6,6 +6,7 @@
 //! described in `docs/FORMAT.md`.
 
 mod backing_store;
+pub mod blob;
 mod comparator;
 pub mod cursor;
 pub mod error;

@@ -106,6 +106,21 @@ impl ExternalObject {
     }
 }
 
+/// Milliseconds since 1970 of a time of last modification, as `File.lastModified` shows it.
+///
+/// ```
+/// use larder_codec::external_object::last_modified_ms;
+/// assert_eq!(last_modified_ms(11_644_473_600_000_000 + 1_500_000), 1500);
+/// ```
+#[must_use]
+pub const fn last_modified_ms(last_modified_micros: i64) -> i64 {
+    /// 1970-01-01 in microseconds since 1601-01-01.
+    const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
+    last_modified_micros
+        .saturating_sub(UNIX_EPOCH_MICROS)
+        .div_euclid(1000)
+}
+
 impl BlobInfo {
     fn encode(&self, out: &mut Vec<u8>) {
         var_int::encode(self.number.get(), out);

@@ -3,13 +3,17 @@
 //! Cut into shards, so that threads seldom wait for each other. A block that is larger than a shard is not kept. Blocks in
 //! use stay alive through their `Arc` whatever the cache does.
 
+use crate::hash::BuildNumberHasher;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const SHARDS: usize = 8;
 /// Counted for every block besides its bytes.
 const OVERHEAD: usize = 128;
 const NONE: usize = usize::MAX;
+/// Longer blocks give their memory back at once.
+const SPARE_LEN_MAX: usize = 8 << 10;
 
 /// Which block: table number and offset.
 pub(crate) type BlockId = (u64, u64);
@@ -17,11 +21,27 @@ pub(crate) type BlockId = (u64, u64);
 #[derive(Debug)]
 pub(crate) struct BlockCache {
     shards: Vec<Mutex<Shard>>,
+    /// Bytes of index and filter blocks that tables may still hold on to besides.
+    pins_left: Arc<AtomicUsize>,
+}
+
+/// A block that stays in memory without the cache, for as long as this is held.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    pub(crate) block: Arc<Vec<u8>>,
+    cost: usize,
+    left: Arc<AtomicUsize>,
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        self.left.fetch_add(self.cost, Ordering::Relaxed);
+    }
 }
 
 #[derive(Debug)]
 struct Shard {
-    map: HashMap<BlockId, usize>,
+    map: HashMap<BlockId, usize, BuildNumberHasher>,
     slots: Vec<Slot>,
     free: Vec<usize>,
     /// Most and least recently used.
@@ -29,6 +49,8 @@ struct Shard {
     tail: usize,
     used: usize,
     capacity: usize,
+    /// The last block that went, if nobody used it: its memory takes the next one.
+    spare: Option<Arc<Vec<u8>>>,
 }
 
 #[derive(Debug)]
@@ -43,18 +65,35 @@ impl BlockCache {
     pub(crate) fn new(capacity_bytes: usize) -> BlockCache {
         let shard = || {
             Mutex::new(Shard {
-                map: HashMap::new(),
+                map: HashMap::default(),
                 slots: Vec::new(),
                 free: Vec::new(),
                 head: NONE,
                 tail: NONE,
                 used: 0,
                 capacity: capacity_bytes / SHARDS,
+                spare: None,
             })
         };
         BlockCache {
             shards: (0..SHARDS).map(|_| shard()).collect(),
+            pins_left: Arc::new(AtomicUsize::new(capacity_bytes)),
         }
+    }
+
+    /// Takes a block, and what will be kept beside it, out of the cache's rule, if there is room: all that is pinned has at
+    /// most as many bytes as the cache.
+    pub(crate) fn pin(&self, block: Arc<Vec<u8>>, beside_len: usize) -> Option<Pinned> {
+        let cost = block.capacity() + beside_len + OVERHEAD;
+        let take = |left: usize| left.checked_sub(cost);
+        let taken = self
+            .pins_left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        taken.is_ok().then(|| Pinned {
+            block,
+            cost,
+            left: self.pins_left.clone(),
+        })
     }
 
     fn shard(&self, id: BlockId) -> std::sync::MutexGuard<'_, Shard> {
@@ -66,6 +105,20 @@ impl BlockCache {
 
     pub(crate) fn get(&self, id: BlockId) -> Option<Arc<Vec<u8>>> {
         self.shard(id).get(id)
+    }
+
+    /// The block, or else memory for it, if there is some.
+    pub(crate) fn get_or_room(&self, id: BlockId) -> Result<Arc<Vec<u8>>, Option<Arc<Vec<u8>>>> {
+        let mut shard = self.shard(id);
+        shard.get(id).ok_or_else(|| shard.spare.take())
+    }
+
+    /// Forgets a block.
+    pub(crate) fn remove(&self, id: BlockId) {
+        let mut shard = self.shard(id);
+        if let Some(&slot) = shard.map.get(&id) {
+            shard.remove(slot);
+        }
     }
 
     pub(crate) fn insert(&self, id: BlockId, block: Arc<Vec<u8>>) {
@@ -146,11 +199,14 @@ impl Shard {
 
     fn remove(&mut self, slot: usize) {
         self.unlink(slot);
-        let block = std::mem::take(&mut self.slots[slot].block);
+        let mut block = std::mem::take(&mut self.slots[slot].block);
         self.used -= block.capacity() + OVERHEAD;
         let id = self.slots[slot].id;
         self.map.remove(&id);
         self.free.push(slot);
+        if block.capacity() <= SPARE_LEN_MAX && Arc::get_mut(&mut block).is_some() {
+            self.spare = Some(block);
+        }
     }
 }
 

@@ -68,6 +68,9 @@ fn decompress_snappy(packed: &[u8], out: &mut Vec<u8>) -> Result<(), &'static st
     if len > packed.len().saturating_mul(22) {
         return Err("snappy block promises more than it can hold");
     }
+    if out.capacity() < len {
+        *out = Vec::with_capacity(len);
+    }
     // Grows without clearing what will be overwritten anyway.
     if out.len() < len {
         out.resize(len, 0);

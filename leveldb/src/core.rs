@@ -4,6 +4,7 @@ use crate::cache::BlockCache;
 use crate::damage::{Damage, DamageKind, DamageLog};
 use crate::error::{Error, Result};
 use crate::file_name::FileName;
+use crate::hash::BuildNumberHasher;
 use crate::internal_key::InternalOrder;
 use crate::storage::FileSystem;
 use crate::table::Table;
@@ -49,7 +50,7 @@ pub(crate) struct OpenTables {
 #[derive(Debug, Default)]
 struct OpenState {
     /// By number, with the time of last use.
-    tables: HashMap<u64, (Arc<Table>, u64)>,
+    tables: HashMap<u64, (Arc<Table>, u64), BuildNumberHasher>,
     clock: u64,
 }
 

@@ -17,6 +17,8 @@ mod doubt;
 mod engine;
 mod entries;
 mod error;
+mod hash;
+mod heads;
 mod iter;
 mod manifest;
 mod memtable;

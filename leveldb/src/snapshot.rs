@@ -6,11 +6,13 @@ use crate::damage::Damage;
 use crate::doubt::Doubt;
 use crate::entries::Entries;
 use crate::error::{Error, Result};
+use crate::filter::bloom;
 use crate::internal_key::{self, EntryKind, SEQUENCE_MAX, seek_tag};
 use crate::iter::Iter;
 use crate::memtable::{self, MemCursor, MemTable, MemValue};
 use crate::skip_list::{SkipCursor, SkipList};
 use crate::source::{RunCursor, Source};
+use crate::table::Lookup;
 use crate::version::Version;
 use std::sync::Arc;
 
@@ -57,6 +59,9 @@ pub struct Snapshot {
     sequence: u64,
 }
 
+/// Internal keys up to this length are built without an allocation.
+const TARGET_LEN: usize = 256;
+
 /// The newest entry of a key.
 struct Found {
     internal_key: Vec<u8>,
@@ -86,9 +91,62 @@ impl Snapshot {
     /// Puts the value of a key into `value`, in place of what was there: whether there is one. Fails as [`get`](Self::get)
     /// does.
     pub fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        value.clear();
+        match self.look_up(key, value) {
+            Lookup::Found(tag) => return Ok(tag as u8 == EntryKind::Value.to_byte()),
+            Lookup::Absent => return Ok(false),
+            Lookup::Unsure => value.clear(),
+        }
+        self.get_by_cursors(key, value)
+    }
+
+    /// As [`get_into`](Self::get_into), in the simple case: any damage is an error, and nothing is amiss.
+    fn look_up(&self, key: &[u8], value: &mut Vec<u8>) -> Lookup {
+        let state = &self.state;
+        let core = &*state.core;
+        if core.on_damage != OnDamage::Fail || !state.version.is_layered || !state.mem.is_empty() {
+            return Lookup::Unsure;
+        }
+        let tag = seek_tag(self.sequence).to_le_bytes();
+        let (mut small, mut large) = ([0; TARGET_LEN], Vec::new());
+        let len = key.len() + internal_key::TAG_LEN;
+        let target = match small.get_mut(..len) {
+            Some(small) => {
+                small[..key.len()].copy_from_slice(key);
+                small[key.len()..].copy_from_slice(&tag);
+                &*small
+            }
+            None => {
+                large.extend_from_slice(key);
+                large.extend_from_slice(&tag);
+                &large[..]
+            }
+        };
+        for list in &state.live {
+            if let Some(tag) = list.get(target, value) {
+                return Lookup::Found(tag);
+            }
+        }
+        let hash = bloom::key_hash(key);
+        for run in &state.version.runs {
+            let Some(file) = run.file_with(&core.order, target) else {
+                continue;
+            };
+            let Ok(table) = core.table(file) else {
+                return Lookup::Unsure;
+            };
+            match table.get(core, target, hash, value) {
+                Lookup::Absent => {}
+                other => return other,
+            }
+        }
+        Lookup::Absent
+    }
+
+    /// The naive twin of [`look_up`](Self::look_up), which copes with everything.
+    fn get_by_cursors(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         let mut target = Vec::with_capacity(key.len() + internal_key::TAG_LEN);
         internal_key::encode_tagged(&mut target, key, seek_tag(self.sequence));
-        value.clear();
         let found = self.find(&target, value)?;
         let (rank, internal_key) = match &found {
             Some(found) => (found.rank, &found.internal_key[..]),
@@ -182,6 +240,109 @@ impl Snapshot {
         match self.state.core.on_damage {
             OnDamage::Fail => Vec::new(),
             OnDamage::Skip => self.state.core.damage.list(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::MemoryFileSystem;
+    use crate::table::TableOptions;
+    use crate::write_batch::BatchWriter;
+    use crate::{Background, BytewiseComparator, Comparator, Db, Durability, Options};
+    use std::cmp::Ordering;
+    use std::path::Path;
+
+    /// Bytewise, but not known to be.
+    #[derive(Debug)]
+    struct Other;
+
+    impl Comparator for Other {
+        fn name(&self) -> &str {
+            "other"
+        }
+
+        fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+            a.cmp(b)
+        }
+
+        fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}
+
+        fn shorten_successor(&self, _: &mut Vec<u8>) {}
+    }
+
+    fn key(n: u32) -> Vec<u8> {
+        match n % 7 {
+            0 => vec![b'k'; 300 + (n % 5) as usize],
+            _ => format!("key {:05}", n % 4000).into_bytes(),
+        }
+    }
+
+    /// Tables on several levels, a memtable, and what was deleted.
+    fn store(comparator: Arc<dyn Comparator>) -> Db {
+        let options = Options {
+            create_if_missing: true,
+            write_buffer_bytes: 20_000,
+            table_file_bytes: 8_000,
+            block_cache_bytes: 30_000,
+            table: TableOptions {
+                block_len: 300,
+                ..TableOptions::default()
+            },
+            background: Background::Caller,
+            ..Options::new(comparator)
+        };
+        let db = Db::open(Arc::new(MemoryFileSystem::new()), Path::new("db"), options).unwrap();
+        let mut batch = BatchWriter::new();
+        for n in 0..6000u32 {
+            let mixed = n.wrapping_mul(0x9e37_79b9) >> 7;
+            match n % 5 {
+                0 => batch.delete(&key(mixed)),
+                _ => batch.put(&key(mixed), &mixed.to_be_bytes()),
+            }
+            if n % 10 == 0 {
+                db.write(&mut batch, Durability::Relaxed).unwrap();
+            }
+            if n % 400 == 0 {
+                db.do_background_work().unwrap();
+            }
+        }
+        db
+    }
+
+    #[test]
+    fn a_lookup_finds_what_the_cursors_find() {
+        let orders: [Arc<dyn Comparator>; 2] = [Arc::new(BytewiseComparator), Arc::new(Other)];
+        for order in orders {
+            let db = store(order);
+            let levels = db.statistics().levels.map(|level| level.tables);
+            assert!(
+                levels.iter().filter(|&&tables| tables > 0).count() > 1,
+                "{levels:?}"
+            );
+            let snapshot = db.snapshot();
+            let (mut found, mut absent) = (0, 0);
+            for n in 0..4100 {
+                for end in [&b""[..], b"x"] {
+                    let key = [&key(n)[..], end].concat();
+                    let (mut fast, mut slow) = (Vec::new(), Vec::new());
+                    let there = snapshot.get_by_cursors(&key, &mut slow).unwrap();
+                    match snapshot.look_up(&key, &mut fast) {
+                        Lookup::Found(tag) => {
+                            assert_eq!((tag as u8 == 1, &fast), (there, &slow));
+                            found += 1;
+                        }
+                        Lookup::Absent => {
+                            assert!(!there, "{n}");
+                            absent += 1;
+                        }
+                        Lookup::Unsure => {}
+                    }
+                    assert_eq!(snapshot.get(&key).unwrap(), there.then_some(slow));
+                }
+            }
+            assert!(found > 3000 && absent > 3000, "{found} {absent}");
         }
     }
 }

@@ -4,7 +4,8 @@
 //! then level after level. For one user key, every entry of a source is newer than every entry of an older one; that is what
 //! tells which rows damage makes doubtful. Tables of one rank form [`Run`]s: sorted and without overlap.
 
-use crate::internal_key::InternalOrder;
+use crate::heads::Heads;
+use crate::internal_key::{InternalOrder, user_key};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub(crate) struct TableFile {
 pub(crate) struct Run {
     pub(crate) rank: usize,
     pub(crate) files: Vec<Arc<TableFile>>,
+    /// Of the tables' last user keys; `None` if the order is not that of bytes, or one is unknown.
+    heads: Option<Heads>,
 }
 
 impl Run {
@@ -37,7 +40,34 @@ impl Run {
                 .as_ref()
                 .is_some_and(|largest| order.compare(largest, target) == Ordering::Less)
         };
-        self.files.partition_point(is_before)
+        let among = match &self.heads {
+            Some(heads) => heads.range(user_key(target)),
+            None => 0..self.files.len(),
+        };
+        among.start + self.files[among].partition_point(is_before)
+    }
+
+    fn set_heads(&mut self, order: &InternalOrder) {
+        let largest = |file: &Arc<TableFile>| file.largest.is_some();
+        if !order.is_bytewise() || !self.files.iter().all(largest) {
+            return;
+        }
+        let keys = self.files.iter().filter_map(|file| file.largest.as_deref());
+        self.heads = Some(Heads::new(keys.map(user_key)));
+    }
+
+    /// The table that may hold an entry of the user key of `target` that is not less than `target`.
+    pub(crate) fn file_with(
+        &self,
+        order: &InternalOrder,
+        target: &[u8],
+    ) -> Option<&Arc<TableFile>> {
+        let file = self.files.get(self.first_at_least(order, target))?;
+        let starts_after = |smallest: &Vec<u8>| {
+            order.compare_user(user_key(target), user_key(smallest)) == Ordering::Less
+        };
+        let is_outside = file.smallest.as_ref().is_some_and(starts_after);
+        (!is_outside).then_some(file)
     }
 }
 
@@ -48,6 +78,8 @@ pub(crate) struct Version {
     pub(crate) runs: Vec<Run>,
     /// By table number.
     ranks: HashMap<u64, usize>,
+    /// Whether each run has a rank of its own: the first entry that is found is the newest.
+    pub(crate) is_layered: bool,
 }
 
 impl Version {
@@ -74,6 +106,10 @@ impl Version {
             version.add_runs(order, rank, files);
             rank += 1;
         }
+        version.is_layered = version
+            .runs
+            .windows(2)
+            .all(|pair| pair[0].rank < pair[1].rank);
         version
     }
 
@@ -117,8 +153,12 @@ impl Version {
                 None => self.runs.push(Run {
                     rank,
                     files: vec![file],
+                    heads: None,
                 }),
             }
+        }
+        for run in &mut self.runs[start..] {
+            run.set_heads(order);
         }
     }
 

@@ -4,16 +4,20 @@
 //! snapshots. Two that are held while the engine writes, which no reader takes: whose turn it is to change rows of the
 //! whole store, and whose to clean up.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use larder_codec::ScopeId;
+use larder_codec::blob_journal::BlobJournalEntry;
+use larder_codec::row_key::GlobalKey;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{Db, Snapshot};
 
+use super::journal;
 use super::maintenance::UnderWay;
 use super::options::WriteOptions;
+use crate::blob::HeldBlobs;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::reads::Surroundings;
@@ -33,6 +37,7 @@ pub(crate) struct Core {
     pub(crate) paths: StorePaths,
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) options: WriteOptions,
+    pub(crate) held_blobs: HeldBlobs,
     active: Mutex<Active>,
     /// Of each transaction that has written to the engine and not committed: its number, and its rows as they were.
     windows: Mutex<Vec<(u64, Vec<Window>)>>,
@@ -75,6 +80,7 @@ impl Core {
             surroundings: Arc::new(surroundings),
             fs,
             paths,
+            held_blobs: HeldBlobs::default(),
             active: Mutex::default(),
             windows: Mutex::default(),
             direct: Mutex::default(),
@@ -176,6 +182,28 @@ impl Core {
             cleanups.remove(at);
         }
         Ok(true)
+    }
+
+    /// Removes the files of blobs that are gone from the rows and that nobody holds any more.
+    pub(crate) fn remove_released_blobs(&self) -> Result<()> {
+        let released = self.held_blobs.take_released();
+        if released.is_empty() {
+            return Ok(());
+        }
+        let removed = self.remove_blobs_of_active_journal(&released);
+        if removed.is_err() {
+            self.held_blobs.put_back(&released);
+        }
+        removed
+    }
+
+    fn remove_blobs_of_active_journal(&self, released: &BTreeSet<BlobJournalEntry>) -> Result<()> {
+        let _turn = self.direct();
+        for kind in [GlobalKey::ActiveBlobJournal, GlobalKey::RecoveryBlobJournal] {
+            let is_due = |entry: &BlobJournalEntry| released.contains(entry);
+            journal::settle(&self.db, &*self.fs, &self.paths, &kind, is_due)?;
+        }
+        Ok(())
     }
 
     /// A number for a scope of the undo log, not on disk and not in use.

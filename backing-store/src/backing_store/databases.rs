@@ -1,6 +1,8 @@
 //! Databases: made and taken away by transactions of their own, which go past the scopes of others (facts of
 //! `IDB/instance/connection_coordinator.cc` and `LDB/backing_store.cc`).
 
+use std::collections::BTreeSet;
+
 use larder_codec::blob_journal::{BlobJournalEntry, JournalBlobs};
 use larder_codec::primitive::{int, var_int};
 use larder_codec::row_key::{DatabaseField, DatabaseKey, GlobalKey, ScopeTask};
@@ -119,12 +121,18 @@ fn delete_rows_and_blobs(core: &Core, id: DatabaseId, name_key: &[u8]) -> Result
         database_id: id,
         blobs: JournalBlobs::All,
     };
-    let recovery = GlobalKey::RecoveryBlobJournal;
-    let mut journal = journal::read(&core.snapshot(), &recovery)?;
+    // Blobs that someone may still read go when they are let go.
+    let all = BTreeSet::from([all_blobs]);
+    let is_held = !core.held_blobs.held_now(&all).is_empty();
+    let kind = match is_held {
+        true => GlobalKey::ActiveBlobJournal,
+        false => GlobalKey::RecoveryBlobJournal,
+    };
+    let mut journal = journal::read(&core.snapshot(), &kind)?;
     journal.entries.push(all_blobs);
     let mut row = Vec::new();
     journal.encode(&mut row);
-    batch.put(&global_key(&recovery), &row);
+    batch.put(&global_key(&kind), &row);
     // Files must not go before the records that refer to them, whatever a power cut leaves.
     let durability = match files::exists(&*core.fs, &core.paths.blob_database_dir(id))? {
         true => Durability::Strict,
@@ -132,7 +140,10 @@ fn delete_rows_and_blobs(core: &Core, id: DatabaseId, name_key: &[u8]) -> Result
     };
     core.db.write(&mut batch, durability)?;
     core.clean_later(Cleanup::of_committed(scope));
+    if !core.held_blobs.remove(&all).is_empty() {
+        return Ok(());
+    }
     // Not the other entries: a commit under way may have put its new files there.
     let is_due = |entry: &BlobJournalEntry| *entry == all_blobs;
-    journal::clean(&core.db, &*core.fs, &core.paths, &recovery, is_due)
+    journal::clean(&core.db, &*core.fs, &core.paths, &kind, is_due)
 }

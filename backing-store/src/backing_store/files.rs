@@ -18,7 +18,7 @@ fn failed(path: &Path, what: &str, error: &io::Error) -> Error {
 }
 
 /// Removes a file, if it is there.
-pub(super) fn remove_if_there(fs: &dyn FileSystem, path: &Path) -> Result<()> {
+pub(crate) fn remove_if_there(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     match fs.remove(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(failed(path, "cannot remove", &error))
@@ -28,7 +28,7 @@ pub(super) fn remove_if_there(fs: &dyn FileSystem, path: &Path) -> Result<()> {
 }
 
 /// Removes a folder with all that is in it, if it is there.
-pub(super) fn remove_tree(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+pub(crate) fn remove_tree(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     if !exists(fs, dir)? {
         return Ok(());
     }
@@ -52,7 +52,7 @@ fn remove_below(fs: &dyn FileSystem, dir: &Path, depth_max: usize) -> Result<()>
         .map_err(|error| failed(dir, "cannot remove", &error))
 }
 
-pub(super) fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
+pub(crate) fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
     match fs.metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -61,7 +61,7 @@ pub(super) fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
 }
 
 /// Makes the names in a folder durable, if it is there.
-pub(super) fn sync_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+pub(crate) fn sync_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     match fs.sync_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(failed(dir, "cannot sync", &error))
@@ -71,7 +71,7 @@ pub(super) fn sync_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
 }
 
 /// Makes the folders that `path` is to lie in.
-pub(super) fn create_parents(fs: &dyn FileSystem, path: &Path) -> Result<()> {
+pub(crate) fn create_parents(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     let Some(parent) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) else {
         return Ok(());
     };

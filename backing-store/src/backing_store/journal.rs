@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::layout::StorePaths;
 
 /// A journal; a missing row is an empty one.
-pub(super) fn read(snapshot: &Snapshot, journal: &GlobalKey) -> Result<BlobJournal> {
+pub(crate) fn read(snapshot: &Snapshot, journal: &GlobalKey) -> Result<BlobJournal> {
     let key = global_key(journal);
     match snapshot.get(&key)? {
         Some(row) => {
@@ -26,7 +26,7 @@ pub(super) fn read(snapshot: &Snapshot, journal: &GlobalKey) -> Result<BlobJourn
 
 /// Removes the files of those entries of a journal that `is_due` names, and then the entries; an empty journal has no row.
 /// The caller is the only one who changes journals.
-pub(super) fn clean(
+pub(crate) fn clean(
     db: &Db,
     fs: &dyn FileSystem,
     paths: &StorePaths,
@@ -49,6 +49,28 @@ pub(super) fn clean(
         db.delete(&key, Durability::Strict)?;
     }
     Ok(())
+}
+
+/// Removes the files of those entries of a journal that `is_due` names, if it names any, and then the entries; an empty
+/// journal stays as an empty row. That is how Chromium ends a commit. The caller is the only one who changes journals.
+pub(crate) fn settle(
+    db: &Db,
+    fs: &dyn FileSystem,
+    paths: &StorePaths,
+    journal: &GlobalKey,
+    is_due: impl Fn(&BlobJournalEntry) -> bool,
+) -> Result<()> {
+    let (due, entries) = read(&db.snapshot(), journal)?
+        .entries
+        .into_iter()
+        .partition::<Vec<_>, _>(is_due);
+    if due.is_empty() {
+        return Ok(());
+    }
+    remove_files(fs, paths, &due)?;
+    let mut row = Vec::new();
+    BlobJournal { entries }.encode(&mut row);
+    Ok(db.put(&global_key(journal), &row, Durability::Strict)?)
 }
 
 fn remove_files(

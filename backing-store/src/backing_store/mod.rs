@@ -2,11 +2,11 @@
 
 mod core;
 mod databases;
-mod files;
-mod journal;
+pub(crate) mod files;
+pub(crate) mod journal;
 mod maintenance;
 mod migration;
-mod open;
+pub(crate) mod open;
 mod options;
 
 pub(crate) use self::core::Core;
@@ -16,8 +16,8 @@ pub use options::{Background, Clock, DATA_VERSION, WriteOptions};
 use std::sync::Arc;
 
 use larder_codec::{DatabaseId, JsString};
-use larder_leveldb::Durability;
 use larder_leveldb::storage::FileSystem;
+use larder_leveldb::{Durability, Snapshot};
 
 use crate::error::Result;
 use crate::layout::StorePaths;
@@ -67,11 +67,15 @@ impl BackingStore {
     }
 
     /// Begins a transaction that reads what is committed now.
-    ///
-    /// # Errors
-    /// None yet.
-    pub fn read(&self, _scope: &Scope) -> Result<ReadTransaction> {
-        Ok(ReadTransaction::new(&self.core))
+    #[must_use]
+    pub fn read(&self) -> ReadTransaction {
+        ReadTransaction::new(&self.core)
+    }
+
+    /// The rows themselves as they stand now: the undo log's, and those of transactions that have not committed.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.core.snapshot()
     }
 
     /// Begins a transaction that writes. A version change is always committed with [`Durability::Strict`].
@@ -129,6 +133,7 @@ impl BackingStore {
         match Arc::try_unwrap(self.core) {
             Ok(core) => {
                 while core.clean_some(true)? {}
+                core.remove_released_blobs()?;
                 Ok(core.db.close()?)
             }
             Err(_) => Err(crate::Error::new(

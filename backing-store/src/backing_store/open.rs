@@ -60,7 +60,9 @@ pub(super) fn open(
         None => write_first_rows(&db, &*fs, &paths, &options)?,
         Some(versions) => migrate(&db, &*fs, &paths, &options, versions)?,
     }
+    // Nobody holds a blob yet, and nobody is committing one. Chromium leaves the recovery journal for later.
     journal::clean(&db, &*fs, &paths, &GlobalKey::ActiveBlobJournal, |_| true)?;
+    journal::settle(&db, &*fs, &paths, &GlobalKey::RecoveryBlobJournal, |_| true)?;
     Ok(Core::new(db, fs, paths, options, next_scope))
 }
 
@@ -274,7 +276,7 @@ fn put_data_version(batch: &mut BatchWriter, version: DataVersion) {
 }
 
 /// The bytes of a key of the whole store's metadata.
-pub(super) fn global_key(key: &GlobalKey) -> Vec<u8> {
+pub(crate) fn global_key(key: &GlobalKey) -> Vec<u8> {
     let mut bytes = Vec::new();
     key.encode(&mut bytes);
     bytes

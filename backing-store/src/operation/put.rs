@@ -8,6 +8,7 @@ use larder_codec::{DatabaseId, IdbKey, IndexId, ObjectStoreId, RawKey, RecordVer
 
 use super::index::no_index;
 use super::state::{Buffers, OpenStore};
+use crate::blob::NewExternalObject;
 use crate::error::{Error, ErrorKind, Result};
 use crate::reads::{KEY_GENERATOR_MAX, generator_after, get_row};
 use crate::record::Record;
@@ -24,6 +25,8 @@ pub struct Put<'a> {
     pub mode: PutMode,
     /// Its keys in the object store's indexes; indexes that have none may be left out. The keys of one index differ.
     pub index_keys: &'a [IndexKeys<'a>],
+    /// The blobs, files and handles that the value refers to, by their places here.
+    pub external_objects: &'a [NewExternalObject],
 }
 
 /// Where a record's primary key comes from.
@@ -151,6 +154,10 @@ impl WriteTransaction {
         self.check_unique(store, primary_key, put.index_keys)?;
         let version = self.next_version(store)?;
         self.put_record(database_id, store, primary_key, version, put.value)?;
+        if !put.external_objects.is_empty() {
+            self.put_objects(store.id, primary_key, put.external_objects);
+            store.has_external_objects = true;
+        }
         self.put_index_rows(store, primary_key, version, put.index_keys)?;
         if store.auto_increment && put.mode != PutMode::CursorUpdate {
             self.move_generator(database_id, store, primary_key, generated.is_some())?;

@@ -2,6 +2,7 @@
 //!
 //! This file is the row level: rows as bytes. What a put or a clear of IndexedDB does with rows is not here.
 
+mod objects;
 mod read;
 mod scope;
 mod spill;
@@ -23,6 +24,7 @@ use crate::reads::Reads;
 use crate::staging::ROW_LEN_MAX;
 use crate::undo_log::{Cleanup, metadata_key, revert};
 use crate::view::{Pending, View, locked};
+use objects::ObjectChanges;
 use spill::UndoLog;
 
 /// A transaction that writes within a [`Scope`]: all of it is committed or nothing.
@@ -38,6 +40,7 @@ pub struct WriteTransaction {
     view: View,
     reads: Reads,
     open_stores: OpenStores,
+    objects: ObjectChanges,
     /// Once rows have been spilled.
     log: Option<UndoLog>,
     state: State,
@@ -54,6 +57,7 @@ enum State {
 impl WriteTransaction {
     pub(crate) fn begin(core: Arc<Core>, scope: Scope, durability: Durability) -> Result<Self> {
         core.clean_some(false)?;
+        core.remove_released_blobs()?;
         let number = core.enter(&scope)?;
         let pending = Arc::new(Mutex::new(Pending::new(core.base(Some(number)))));
         let durability = match scope {
@@ -65,6 +69,7 @@ impl WriteTransaction {
         Ok(Self {
             reads: Reads::new(view.clone(), Arc::clone(&core.surroundings)),
             open_stores: OpenStores::default(),
+            objects: ObjectChanges::default(),
             core,
             number,
             scope,
@@ -134,6 +139,7 @@ impl WriteTransaction {
         end: &[u8],
         end_included: bool,
     ) -> Result<()> {
+        self.objects.forget_new(begin, end, end_included);
         let mut iter = self.view.iter();
         iter.seek(begin)?;
         while iter.valid() {
@@ -141,6 +147,7 @@ impl WriteTransaction {
             if order == Ordering::Greater || (order == Ordering::Equal && !end_included) {
                 break;
             }
+            self.objects.note_removed(iter.key(), || iter.value())?;
             self.delete_row(iter.key())?;
             iter.next()?;
         }
@@ -155,15 +162,24 @@ impl WriteTransaction {
         Err(Error::new(ErrorKind::Closed, what))
     }
 
-    /// Makes all of it visible to whoever begins from now on, and durable as was asked for at the beginning.
+    /// Makes all of it visible to whoever begins from now on, and durable as was asked for at the beginning. Blobs and files
+    /// are written first, and are durable in any case.
     ///
     /// # Errors
-    /// If the engine cannot write, it is not known until the store has been opened again whether the transaction is
+    /// If a blob's content cannot be read or written, the transaction is rolled back. If the engine cannot write, it is not known until the store has been opened again whether the transaction is
     /// committed; no further writes are possible.
     pub fn commit(mut self) -> Result<()> {
         self.check_open()?;
+        if self.objects.is_empty() {
+            return self.write_commit(&[]);
+        }
+        self.commit_objects()
+    }
+
+    /// One batch: the staged rows, the mark that what was spilled before is committed, and rows of the whole store.
+    fn write_commit(&mut self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
         self.state = State::Ended;
-        self.write_commit()?;
+        self.write_batch(rows)?;
         if let Some(log) = self.log.take() {
             self.core.unhide(self.number);
             self.core.clean_later(Cleanup::of_committed(log.scope));
@@ -171,13 +187,15 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// One batch: the staged rows, and the mark that what was spilled before is committed.
-    fn write_commit(&self) -> Result<()> {
+    fn write_batch(&self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
         let mut pending = locked(&self.pending);
-        if pending.staging.is_empty() && self.log.is_none() {
+        if pending.staging.is_empty() && self.log.is_none() && rows.is_empty() {
             return Ok(());
         }
         let batch = pending.staging.batch();
+        for (key, value) in rows {
+            batch.put(key, value);
+        }
         if let Some(log) = &self.log {
             batch.put(&metadata_key(log.scope), &[]);
         }

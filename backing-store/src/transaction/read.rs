@@ -3,7 +3,10 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use larder_codec::{BlobNumber, DatabaseId};
+
 use crate::backing_store::Core;
+use crate::blob::{BlobHandle, HeldBlobs, ReaderGuard};
 use crate::reads::Reads;
 use crate::view::View;
 
@@ -11,14 +14,27 @@ use crate::view::View;
 #[derive(Debug, Clone)]
 pub struct ReadTransaction {
     reads: Reads,
+    held_blobs: HeldBlobs,
+    /// Files of blobs that it may ask for stay until the last clone is gone.
+    _presence: Arc<ReaderGuard>,
 }
 
 impl ReadTransaction {
     pub(crate) fn new(core: &Core) -> Self {
+        // Before the rows are chosen: what goes in between is held, though not seen.
+        let presence = Arc::new(core.held_blobs.begin_reader());
         let view = View::committed(core.base(None));
         Self {
             reads: Reads::new(view, Arc::clone(&core.surroundings)),
+            held_blobs: core.held_blobs.clone(),
+            _presence: presence,
         }
+    }
+
+    /// Keeps a blob's file until the handle is dropped, whatever becomes of the record and of this transaction.
+    #[must_use]
+    pub fn hold_blob(&self, database_id: DatabaseId, number: BlobNumber) -> BlobHandle {
+        self.held_blobs.hold(database_id, number)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every value in every golden store, against what the codec makes of it.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 mod encoding;
+mod key_paths;
 mod stores;

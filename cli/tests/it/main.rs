@@ -10,4 +10,5 @@ mod canonical_blobs;
 mod canonical_values;
 mod command;
 mod damage;
+mod opened_for_writing;
 mod support;

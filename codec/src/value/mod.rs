@@ -34,6 +34,7 @@ mod envelope;
 mod host;
 mod js_str;
 mod json;
+mod key_path;
 mod names;
 mod node;
 mod number;
@@ -59,6 +60,7 @@ pub use host::{
 };
 pub use js_str::{JsStr, Units};
 pub use json::DEPTH_INLINE_MAX;
+pub use key_path::{Evaluated, Evaluator, KeyPath};
 pub use node::{
     Array, ErrorObject, ErrorType, Object, ObjectId, Property, PropertyName, Slot, Span, Value,
 };

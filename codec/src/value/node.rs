@@ -13,9 +13,10 @@ use super::number::JsNumber;
 use super::regexp::RegExpFlags;
 
 /// A JavaScript value: a primitive, or a reference to an object of the same tree.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Value<'a> {
     /// `undefined`
+    #[default]
     Undefined,
     /// `null`
     Null,

@@ -64,6 +64,11 @@ impl<'a> Reader<'a> {
         self.bytes.get(self.offset).copied()
     }
 
+    /// The byte at an offset, wherever that is.
+    pub(super) fn byte_at(&self, offset: usize) -> Option<u8> {
+        self.bytes.get(offset).copied()
+    }
+
     /// Reads again from an offset that was passed.
     pub(super) fn go_back_to(&mut self, offset: usize) {
         self.offset = self.offset.min(offset);
@@ -108,6 +113,13 @@ impl<'a> Reader<'a> {
         let start = self.offset;
         let wide = self.varint(5, what)?;
         u32::try_from(wide).or_else(|_| invalid(wide, start, what))
+    }
+
+    /// A signed number of 32 bits, zigzag.
+    #[inline]
+    pub(super) fn zigzag(&mut self, what: &'static str) -> Result<i32> {
+        let zigzag = self.varint_u32(what)?;
+        Ok((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
     }
 
     /// An unsigned LEB128 number of 64 bits: at most ten bytes, no lost bits.

@@ -12,7 +12,7 @@ use super::names;
 use super::node::{Array, Object, ObjectId, Property, PropertyName, Slot, Span, Value};
 
 /// A decoded value. See the [module](super) for an example.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Tree<'a> {
     pub(super) root: Value<'a>,
     pub(super) objects: Vec<Object<'a>>,
@@ -167,29 +167,17 @@ impl<'a> Tree<'a> {
     /// values. Missing objects on the way are made; an existing property keeps its place.
     ///
     /// Returns false, with the tree as it was, if the path is empty or leads through something that
-    /// can have no such property. Writers check that before they store.
+    /// can have no such property: something else than plain objects and arrays, an array's length or
+    /// elements. Writers check that before they store.
     pub fn inject(&mut self, path: &[JsStr<'a>], value: Value<'a>) -> bool {
-        let Some((last, way)) = path.split_last() else {
+        let Some((at, found)) = self.injection_point(path) else {
             return false;
         };
-        let Value::Object(mut at) = self.root else {
+        let (Some((last, way)), missing) = (path.split_last(), path.get(found)) else {
             return false;
         };
-        let mut way = way.iter();
-        let mut missing = None;
-        for part in way.by_ref() {
-            match self.get(at, &PropertyName::from_js(*part)) {
-                Some(Value::Object(next)) => at = next,
-                Some(_) => return false,
-                None => {
-                    missing = Some(part);
-                    break;
-                }
-            }
-        }
-        if !matches!(self.object(at), Object::Plain(_)) {
-            return false;
-        }
+        let missing = missing.filter(|_| found + 1 < path.len());
+        let way = way.get(found + 1..).unwrap_or_default().iter();
         let Some(first_missing) = missing else {
             self.set(at, PropertyName::from_js(*last), value);
             return true;
@@ -211,9 +199,37 @@ impl<'a> Tree<'a> {
         true
     }
 
-    /// Sets an own property of a plain object: in place, or in its rank at the end.
+    /// The last object that is there on the way to the value at a path, and which step leads on from
+    /// it; `None` if no value can be put there.
+    pub(super) fn injection_point(&self, path: &[JsStr<'_>]) -> Option<(ObjectId, usize)> {
+        let Value::Object(mut at) = self.root else {
+            return None;
+        };
+        for (step, part) in path.iter().enumerate() {
+            let name = PropertyName::from_js(*part);
+            match self.object(at) {
+                Object::Plain(_) => {}
+                Object::Array(_)
+                    if !matches!(name, PropertyName::Index(_)) && *part != *"length" => {}
+                _ => return None,
+            }
+            match self.get(at, &name) {
+                _ if step + 1 == path.len() => return Some((at, step)),
+                Some(Value::Object(next)) => at = next,
+                Some(_) => return None,
+                None => return Some((at, step)),
+            }
+        }
+        None
+    }
+
+    /// Sets an own property of a plain object or array: in place, or in its rank at the end.
     fn set(&mut self, id: ObjectId, name: PropertyName<'a>, value: Value<'a>) {
-        let Object::Plain(span) = self.objects[id.index()] else {
+        let (Object::Plain(span)
+        | Object::Array(Array {
+            properties: span, ..
+        })) = self.objects[id.index()]
+        else {
             return;
         };
         self.edited = true;
@@ -227,7 +243,14 @@ impl<'a> Tree<'a> {
         self.properties.extend_from_within(span.range());
         self.properties.push(Property { name, value });
         self.reordered |= names::sort(&mut self.properties[start..]);
-        self.objects[id.index()] = Object::Plain(span_from(start, self.properties.len()));
+        let all = span_from(start, self.properties.len());
+        match &mut self.objects[id.index()] {
+            Object::Plain(span)
+            | Object::Array(Array {
+                properties: span, ..
+            }) => *span = all,
+            _ => {}
+        }
     }
 }
 

@@ -44,6 +44,17 @@ impl<'o> Writer<'o> {
         }
     }
 
+    /// Goes on with a value whose envelope starts at `start`. Nothing of its headers will change.
+    pub(super) const fn resume(out: &'o mut Vec<u8>, start: usize) -> Self {
+        Self {
+            out,
+            start,
+            interfaces: Vec::new(),
+            wide: false,
+            narrow: false,
+        }
+    }
+
     /// From here on the same string is written the same way, however it is kept.
     pub(super) const fn narrow(&mut self) {
         self.narrow = true;
@@ -192,15 +203,21 @@ impl<'o> Writer<'o> {
 
     /// Tag and length of a string of two-byte units, which V8 aligns.
     fn two_byte_head(&mut self, len_bytes: usize) {
-        let len = len_bytes as u64;
-        let varint_len = (u64::BITS - (len | 1).leading_zeros()).div_ceil(7) as usize;
-        if (self.out.len() - self.start + 1 + varint_len) % 2 == 1 {
-            self.byte(tag::PADDING);
-        }
+        self.align(len_bytes);
         self.byte(tag::TWO_BYTE_STRING);
-        self.varint(len);
+        self.len(len_bytes);
     }
 
+    /// The padding that V8 puts in front of a string of so many bytes in two-byte units.
+    pub(super) fn align(&mut self, len_bytes: usize) {
+        let bits = usize::BITS - (len_bytes | 1).leading_zeros();
+        let head_len = 1 + bits.div_ceil(7) as usize;
+        if (self.out.len() - self.start + head_len) % 2 == 1 {
+            self.byte(tag::PADDING);
+        }
+    }
+
+    /// A string with its tag, of one byte per unit if all fit.
     fn narrowest(&mut self, string: JsStr<'_>) {
         let (count, all) =
             (string.units()).fold((0, 0), |(count, all), unit| (count + 1, all | unit));

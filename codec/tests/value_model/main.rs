@@ -14,6 +14,7 @@
 )]
 
 mod encode;
+mod key_paths;
 mod model;
 mod tell_json;
 mod tell_oracle;

@@ -5,7 +5,7 @@
 
 use crate::varint::{decode_varint32, fixed32};
 use std::cmp::Ordering;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 /// The unpacked bytes of a block: a part of a shared buffer.
@@ -61,7 +61,7 @@ pub(crate) struct BlockFault {
     pub(crate) what: &'static str,
 }
 
-type Step<T = ()> = Result<T, BlockFault>;
+pub(super) type Step<T = ()> = Result<T, BlockFault>;
 
 fn fault<T>(what: &'static str) -> Step<T> {
     Err(BlockFault { what })
@@ -71,10 +71,10 @@ fn fault<T>(what: &'static str) -> Step<T> {
 const INTERVAL_KEYS_LEN_MAX: usize = 256 << 10;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+pub(super) struct Entry {
     at: usize,
-    next_at: usize,
-    value: (usize, usize),
+    pub(super) next_at: usize,
+    pub(super) value: (usize, usize),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -127,29 +127,62 @@ fn header(bytes: &[u8]) -> Option<Header> {
     })
 }
 
+/// Where the restart points are, and how many.
+pub(super) fn layout(block: &[u8]) -> Step<(usize, usize)> {
+    let Some(array_end) = block.len().checked_sub(4) else {
+        return fault("block is shorter than four bytes");
+    };
+    let count = fixed32(block, array_end).unwrap_or(0) as usize;
+    let Some(restarts_at) = count
+        .checked_mul(4)
+        .and_then(|len| array_end.checked_sub(len))
+    else {
+        return fault("restart array is longer than its block");
+    };
+    if count == 0 && restarts_at > 0 {
+        return fault("block has entries and no restart point");
+    }
+    if count > 0 && fixed32(block, restarts_at) != Some(0) {
+        return fault("first restart point is not the block's start");
+    }
+    Ok((restarts_at, count))
+}
+
+/// Where a restart point leads.
+#[inline]
+pub(super) fn restart_of(block: &[u8], restarts_at: usize, i: usize) -> Step<usize> {
+    let at = fixed32(block, restarts_at + 4 * i).unwrap_or(u32::MAX) as usize;
+    if at < restarts_at || (at == 0 && restarts_at == 0) {
+        Ok(at)
+    } else {
+        fault("restart point is outside of the entries")
+    }
+}
+
+/// The whole key at a restart point.
+#[inline]
+pub(super) fn restart_key_at(block: &[u8], restarts_at: usize, at: usize) -> Step<&[u8]> {
+    let bytes = block.get(at..restarts_at).unwrap_or_default();
+    match header(bytes) {
+        Some(Header {
+            shared: 0,
+            added,
+            len,
+            ..
+        }) => match bytes.get(len..).and_then(|rest| rest.get(..added)) {
+            Some(key) => Ok(key),
+            None => fault("key is longer than its block"),
+        },
+        _ => fault("restart point is not where a whole key starts"),
+    }
+}
+
 impl BlockCursor {
     /// Takes another block, on no entry. Gives back the one before.
     pub(crate) fn set_block(&mut self, block: BlockBytes) -> Step<BlockBytes> {
         self.valid = false;
         self.interval.position = None;
-        let Some(array_end) = block.len().checked_sub(4) else {
-            return fault("block is shorter than four bytes");
-        };
-        let count = fixed32(&block, array_end).unwrap_or(0) as usize;
-        let Some(restarts_at) = count
-            .checked_mul(4)
-            .and_then(|len| array_end.checked_sub(len))
-        else {
-            return fault("restart array is longer than its block");
-        };
-        if count == 0 && restarts_at > 0 {
-            return fault("block has entries and no restart point");
-        }
-        if count > 0 && fixed32(&block, restarts_at) != Some(0) {
-            return fault("first restart point is not the block's start");
-        }
-        self.restarts_at = restarts_at;
-        self.restart_count = count;
+        (self.restarts_at, self.restart_count) = layout(&block)?;
         Ok(std::mem::replace(&mut self.block, block))
     }
 
@@ -201,17 +234,17 @@ impl BlockCursor {
     }
 
     fn restart(&self, i: usize) -> Step<usize> {
-        let at = fixed32(&self.block, self.restarts_at + 4 * i).unwrap_or(u32::MAX) as usize;
-        if at < self.restarts_at || (at == 0 && self.restarts_at == 0) {
-            Ok(at)
-        } else {
-            fault("restart point is outside of the entries")
-        }
+        restart_of(&self.block, self.restarts_at, i)
     }
 
     /// Decodes the entry at `at` onto `key`, which holds the key before it.
     #[inline]
-    fn decode(block: &[u8], restarts_at: usize, at: usize, key: &mut Vec<u8>) -> Step<Entry> {
+    pub(super) fn decode(
+        block: &[u8],
+        restarts_at: usize,
+        at: usize,
+        key: &mut Vec<u8>,
+    ) -> Step<Entry> {
         let Some(bytes) = block.get(at..restarts_at) else {
             return fault("entry is outside of the block");
         };
@@ -351,8 +384,13 @@ impl BlockCursor {
     }
 
     /// The last restart point whose key is less than a target, or the first restart point.
-    fn restart_before(&self, compare: &mut impl FnMut(&[u8]) -> Ordering) -> Step<usize> {
-        let (mut low, mut high) = (0, self.restart_count.max(1));
+    fn restart_before(
+        &self,
+        within: Range<usize>,
+        compare: &mut impl FnMut(&[u8]) -> Ordering,
+    ) -> Step<usize> {
+        let high = within.end.min(self.restart_count).max(1);
+        let (mut low, mut high) = (within.start.saturating_sub(1).min(high - 1), high);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             let at = self.restart(middle)?;
@@ -366,28 +404,26 @@ impl BlockCursor {
     }
 
     fn restart_key(&self, at: usize) -> Step<&[u8]> {
-        let bytes = self.block.get(at..self.restarts_at).unwrap_or_default();
-        match header(bytes) {
-            Some(Header {
-                shared: 0,
-                added,
-                len,
-                ..
-            }) => match bytes.get(len..).and_then(|rest| rest.get(..added)) {
-                Some(key) => Ok(key),
-                None => fault("key is longer than its block"),
-            },
-            _ => fault("restart point is not where a whole key starts"),
-        }
+        restart_key_at(&self.block, self.restarts_at, at)
     }
 
     /// To the first entry that is not less than the target: `compare` gives the order of a key against it.
-    pub(crate) fn seek(&mut self, mut compare: impl FnMut(&[u8]) -> Ordering) -> Step {
+    pub(crate) fn seek(&mut self, compare: impl FnMut(&[u8]) -> Ordering) -> Step {
+        self.seek_within(0..usize::MAX, compare)
+    }
+
+    /// As [`seek`](Self::seek), when the restart points before `within` are known to be less than the target, and those
+    /// after it greater.
+    pub(crate) fn seek_within(
+        &mut self,
+        within: Range<usize>,
+        mut compare: impl FnMut(&[u8]) -> Ordering,
+    ) -> Step {
         self.valid = false;
         if self.restarts_at == 0 {
             return Ok(());
         }
-        let restart = self.restart_before(&mut compare)?;
+        let restart = self.restart_before(within, &mut compare)?;
         self.key.clear();
         let at = self.restart(restart)?;
         self.step_to(at)?;

@@ -6,9 +6,11 @@
 
 mod builder;
 mod cursor;
+mod find;
 
 pub use builder::BlockBuilder;
 pub(crate) use cursor::{BlockBytes, BlockCursor, BlockFault};
+pub(crate) use find::{find, restart_keys};
 
 /// Restart interval of data blocks (LevelDB's default, also Chromium's).
 pub const RESTART_INTERVAL: usize = 16;

@@ -58,6 +58,28 @@ quickcheck! {
         true
     }
 
+    fn finding_without_a_cursor_finds_what_a_cursor_finds(rows: Rows, flips: Vec<(usize, u8)>, target: Vec<u8>, narrow: bool) -> bool {
+        let whole = block(&rows, 3);
+        let mut damaged = whole.clone();
+        for (at, bits) in flips {
+            let at = at % damaged.len();
+            damaged[at] ^= bits;
+        }
+        let targets: Vec<&Vec<u8>> = rows.keys().chain([&target]).collect();
+        [whole, damaged].into_iter().all(|bytes| targets.iter().all(|target| {
+            let restarts = restart_keys(&bytes).unwrap_or_default();
+            let low = restarts.iter().take_while(|key| **key < &target[..]).count();
+            let within = if narrow { low..low + 1 } else { 0..usize::MAX };
+            let mut key = Vec::new();
+            let found = find(&bytes, within.clone(), &mut key, |key| key.cmp(target));
+            let Ok(mut cursor) = cursor(bytes.clone()) else { return found.is_err() };
+            match (cursor.seek_within(within, |key| key.cmp(target)), found) {
+                (Ok(()), Ok(found)) => current(&cursor) == found.map(|value| (&key[..], value)),
+                (sought, found) => sought.is_err() && found.is_err(),
+            }
+        }))
+    }
+
     fn damaged_blocks_never_panic(rows: Rows, flips: Vec<(usize, u8)>, target: Vec<u8>) -> bool {
         let mut bytes = block(&rows, 3);
         for (at, bits) in flips {

@@ -37,18 +37,26 @@ pub fn encode(out: &mut Vec<u8>, hashes: &[u32], bits_per_key: usize) {
     // 0.69 is about ln 2, the best number of probes for a number of bits a key.
     let probes = ((bits_per_key as f64 * 0.69) as usize).clamp(1, 30);
     let bytes = (hashes.len() * bits_per_key).max(64).div_ceil(8);
-    let bits = bytes * 8;
+    let bits = bit_count(bytes);
     let start = out.len();
     out.resize(start + bytes, 0);
     for &h in hashes {
         let (mut h, delta) = (h, h.rotate_right(17));
         for _ in 0..probes {
-            let bit = h as usize % bits;
-            out[start + bit / 8] |= 1 << (bit % 8);
+            let bit = bits.map_or(h, |bits| h % bits);
+            out[start + (bit / 8) as usize] |= 1 << (bit % 8);
             h = h.wrapping_add(delta);
         }
     }
     out.push(probes as u8);
+}
+
+/// How many bits an array of so many bytes has: numbers of 32 bits are divided faster than those of 64. `None` if there are
+/// more than there are hashes, each of which then is its own remainder.
+fn bit_count(bytes: usize) -> Option<u32> {
+    bytes
+        .checked_mul(8)
+        .and_then(|bits| u32::try_from(bits).ok())
 }
 
 /// Whether the key with this hash may be among those of `filter`. An empty filter holds no key; a number of probes above 30
@@ -63,11 +71,11 @@ pub fn may_contain(filter: &[u8], hash: u32) -> bool {
     if probes > 30 {
         return true;
     }
-    let bits = array.len() * 8;
+    let bits = bit_count(array.len());
     let (mut h, delta) = (hash, hash.rotate_right(17));
     for _ in 0..probes {
-        let bit = h as usize % bits;
-        if array[bit / 8] & (1 << (bit % 8)) == 0 {
+        let bit = bits.map_or(h, |bits| h % bits);
+        if array[(bit / 8) as usize] & (1 << (bit % 8)) == 0 {
             return false;
         }
         h = h.wrapping_add(delta);

@@ -321,14 +321,21 @@ impl SkipList {
             return None;
         }
         let node = self.node(at);
-        let mut key = Vec::new();
-        self.copy(node.key(), &mut key);
-        let (a, b) = (internal_key::user_key(&key), internal_key::user_key(target));
+        let mut room = [0; INLINE_LEN_MAX];
+        let key = match node.key() {
+            Bytes::Words(words, len) => {
+                let room = &mut room[..len.min(INLINE_LEN_MAX)];
+                node::copy(words, room);
+                room
+            }
+            Bytes::Outside { chunk, at, len } => self.outside(chunk, at, len),
+        };
+        let (a, b) = (internal_key::user_key(key), internal_key::user_key(target));
         if self.order.compare_user(a, b) != Ordering::Equal {
             return None;
         }
         self.copy(node.value(), value);
-        Some(internal_key::tag(&key))
+        Some(internal_key::tag(key))
     }
 }
 

@@ -164,9 +164,13 @@ impl TableCursor {
 
     /// To the first entry that is not less than `target`.
     pub(crate) fn seek(&mut self, target: &[u8]) -> Result<()> {
+        self.table.pin(&self.core);
         self.data.take_block();
         let order = &self.core.order;
-        let moved = self.index.seek(|key| order.compare(key, target));
+        let within = self.table.index_range(target);
+        let moved = self
+            .index
+            .seek_within(within, |key| order.compare(key, target));
         self.index_moved(moved)?;
         self.enter(Direction::Forward, Some(target))
     }
@@ -175,7 +179,10 @@ impl TableCursor {
     pub(crate) fn seek_to_key(&mut self, target: &[u8]) -> Result<()> {
         self.data.take_block();
         let order = &self.core.order;
-        let moved = self.index.seek(|key| order.compare(key, target));
+        let within = self.table.index_range(target);
+        let moved = self
+            .index
+            .seek_within(within, |key| order.compare(key, target));
         self.index_moved(moved)?;
         if self.index.valid() {
             let hash = bloom::key_hash(internal_key::user_key(target));
@@ -192,7 +199,10 @@ impl TableCursor {
     pub(crate) fn seek_before(&mut self, target: &[u8]) -> Result<()> {
         self.data.take_block();
         let order = &self.core.order;
-        let moved = self.index.seek(|key| order.compare(key, target));
+        let within = self.table.index_range(target);
+        let moved = self
+            .index
+            .seek_within(within, |key| order.compare(key, target));
         self.index_moved(moved)?;
         if !self.index.valid() {
             let moved = self.index.seek_to_last();

@@ -7,11 +7,13 @@
 
 mod builder;
 mod cursor;
+mod get;
 mod reader;
 mod salvage;
 
 pub use builder::{TableBuilder, TableOptions, TableSummary};
 pub(crate) use cursor::TableCursor;
+pub(crate) use get::Lookup;
 pub(crate) use reader::Table;
 
 use crate::varint::{decode_varint, encode_varint, fixed64};

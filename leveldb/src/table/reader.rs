@@ -5,18 +5,21 @@
 
 use super::salvage;
 use super::{BlockHandle, FOOTER_LEN, Footer, TRAILER_LEN};
-use crate::block::{BlockBytes, BlockCursor};
+use crate::block::{BlockBytes, BlockCursor, restart_keys};
+use crate::cache::Pinned;
 use crate::compression::{Compression, decompress};
 use crate::core::{Core, OnDamage};
 use crate::crc;
 use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use crate::filter::{FilterBlock, bloom};
+use crate::heads::Heads;
 use crate::internal_key;
 use crate::storage::{RandomFile, read_exact_at};
 use crate::varint::fixed32;
 use crate::version::TableFile;
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering as Memory};
 use std::sync::{Arc, OnceLock};
 use std::{fmt, io};
@@ -74,6 +77,9 @@ pub(crate) struct Table {
     len: u64,
     /// What the index says is found out at first use.
     layout: OnceLock<Layout>,
+    /// Index and filter, once somebody has looked for a key, as far as there is room: else they are in the block cache.
+    index_pin: OnceLock<Option<(Pinned, Option<Heads>)>>,
+    filter_pin: OnceLock<Option<Pinned>>,
     /// Whether its first and last keys were compared with what the MANIFEST says.
     has_checked_bounds: AtomicBool,
 }
@@ -90,6 +96,9 @@ enum Index {
     /// Rebuilt, in the form of an index block.
     Rebuilt(Arc<Vec<u8>>),
 }
+
+/// Blocks that take so many bytes in their file are read without an allocation.
+const SMALL_LEN: usize = 4 << 10;
 
 /// Verifies a block with its trailer: its compression and its bytes as stored.
 pub(crate) fn verify(stored: &[u8]) -> Result<(Compression, &[u8]), Fault> {
@@ -119,6 +128,19 @@ pub(crate) fn verify(stored: &[u8]) -> Result<(Compression, &[u8]), Fault> {
     }
 }
 
+/// `None` if the order is not that of bytes. The index was checked: its keys ascend.
+fn index_heads(core: &Core, index: &[u8]) -> Option<Heads> {
+    if !core.order.is_bytewise() {
+        return None;
+    }
+    let keys = restart_keys(index).ok()?;
+    Some(Heads::new(keys.into_iter().map(internal_key::user_key)))
+}
+
+fn unpack((compression, block): (Compression, &[u8]), out: &mut Vec<u8>) -> Result<(), Fault> {
+    decompress(compression, block, out).map_err(|what| Fault::new(DamageKind::Structure, what))
+}
+
 impl Table {
     /// Whether the bounds are still to be compared; says so once.
     #[inline]
@@ -138,6 +160,8 @@ impl Table {
             file: Some(file),
             len,
             layout: OnceLock::new(),
+            index_pin: OnceLock::new(),
+            filter_pin: OnceLock::new(),
             has_checked_bounds: AtomicBool::new(false),
         }
     }
@@ -154,6 +178,8 @@ impl Table {
             file: None,
             len: 0,
             layout: OnceLock::from(layout),
+            index_pin: OnceLock::new(),
+            filter_pin: OnceLock::new(),
             has_checked_bounds: AtomicBool::new(false),
         }
     }
@@ -334,19 +360,29 @@ impl Table {
 
     /// Reads, verifies and unpacks a block.
     fn read_unpacked(&self, handle: BlockHandle) -> Result<Vec<u8>, Fault> {
-        let end = self.end_of(handle)?;
-        let mut stored = vec![0; (end - handle.offset) as usize];
+        let mut unpacked = Vec::new();
+        self.read_into(handle, &mut unpacked)?;
+        Ok(unpacked)
+    }
+
+    /// Reads, verifies and unpacks a block, in place of what was there.
+    fn read_into(&self, handle: BlockHandle, unpacked: &mut Vec<u8>) -> Result<(), Fault> {
+        let len = (self.end_of(handle)? - handle.offset) as usize;
+        let mut small = [0; SMALL_LEN];
+        if let Some(stored) = small.get_mut(..len) {
+            self.read_exact(handle.offset, stored)?;
+            return unpack(verify(stored)?, unpacked);
+        }
+        let mut stored = vec![0; len];
         self.read_exact(handle.offset, &mut stored)?;
         let (compression, block) = verify(&stored)?;
-        if compression == Compression::None {
-            let len = block.len();
-            stored.truncate(len);
-            return Ok(stored);
+        if compression != Compression::None {
+            return unpack((compression, block), unpacked);
         }
-        let mut unpacked = Vec::new();
-        decompress(compression, block, &mut unpacked)
-            .map_err(|what| Fault::new(DamageKind::Structure, what))?;
-        Ok(unpacked)
+        let len = block.len();
+        stored.truncate(len);
+        *unpacked = stored;
+        Ok(())
     }
 
     /// A block through the cache.
@@ -356,12 +392,50 @@ impl Table {
         handle: BlockHandle,
     ) -> Result<Arc<Vec<u8>>, Fault> {
         let id = (self.number, handle.offset);
-        if let Some(block) = core.cache.get(id) {
-            return Ok(block);
+        let mut block = match core.cache.get_or_room(id) {
+            Ok(block) => return Ok(block),
+            Err(room) => room.unwrap_or_default(),
+        };
+        match Arc::get_mut(&mut block) {
+            Some(room) => self.read_into(handle, room)?,
+            None => block = Arc::new(self.read_unpacked(handle)?),
         }
-        let block = Arc::new(self.read_unpacked(handle)?);
         core.cache.insert(id, block.clone());
         Ok(block)
+    }
+
+    /// Takes index and filter out of the cache into the table's own memory, if there is room: whoever looks for one key may
+    /// look for more.
+    pub(crate) fn pin(&self, core: &Core) {
+        let Some(layout) = self.layout.get() else {
+            return;
+        };
+        let take = |handle: BlockHandle| {
+            let block = self.cached_block(core, handle).ok()?;
+            core.cache.remove((self.number, handle.offset));
+            Some(block)
+        };
+        self.index_pin.get_or_init(|| {
+            let Index::Stored(handle) = layout.index else {
+                return None;
+            };
+            let block = take(handle)?;
+            let heads = index_heads(core, &block);
+            let heads_len = heads
+                .as_ref()
+                .map_or(0, |heads| heads.len() * size_of::<u64>());
+            Some((core.cache.pin(block, heads_len)?, heads))
+        });
+        self.filter_pin
+            .get_or_init(|| core.cache.pin(take(layout.filter?)?, 0));
+    }
+
+    /// The restart points of the index among which an internal key's place is.
+    pub(crate) fn index_range(&self, target: &[u8]) -> Range<usize> {
+        match self.index_pin.get() {
+            Some(Some((_, Some(heads)))) => heads.range(internal_key::user_key(target)),
+            _ => 0..usize::MAX,
+        }
     }
 
     /// The index block; [`prepare`](Self::prepare) came first.
@@ -369,6 +443,9 @@ impl Table {
         match self.layout.get().map(|layout| &layout.index) {
             None => Ok(salvage::empty_index()),
             Some(Index::Rebuilt(index)) => Ok(index.clone()),
+            Some(Index::Stored(_)) if let Some(Some((pinned, _))) = self.index_pin.get() => {
+                Ok(pinned.block.clone())
+            }
             Some(Index::Stored(handle)) => self
                 .cached_block(core, *handle)
                 .map_err(|fault| (Some(handle.offset), fault)),
@@ -380,6 +457,10 @@ impl Table {
         let Some(handle) = self.layout.get().and_then(|layout| layout.filter) else {
             return true;
         };
+        if let Some(Some(pinned)) = self.filter_pin.get() {
+            return FilterBlock::decode(&pinned.block)
+                .is_none_or(|filter| filter.may_contain(offset, key_hash));
+        }
         match self.cached_block(core, handle) {
             Ok(bytes) => FilterBlock::decode(&bytes)
                 .is_none_or(|filter| filter.may_contain(offset, key_hash)),

@@ -128,7 +128,7 @@ fn run(fs: &Arc<FaultFileSystem>, acknowledged: &mut Acknowledged) -> Result<Opt
 }
 
 fn content(store: &BackingStore) -> Rows {
-    let read = store.read(&stores(&[1])).unwrap();
+    let read = store.read();
     rows(read.view()).into_iter().collect()
 }
 

@@ -69,9 +69,9 @@ fn a_commit_shows_to_transactions_that_begin_after_it_and_a_rollback_to_none() {
     let scope = stores(&[1]);
     let mut write = store.begin(scope.clone(), Durability::Relaxed).unwrap();
     write.put_row(&key(1, 1), b"one").unwrap();
-    let before = store.read(&scope).unwrap();
+    let before = store.read();
     write.commit().unwrap();
-    let after = store.read(&scope).unwrap();
+    let after = store.read();
     assert_eq!(before.view().get(&key(1, 1)).unwrap(), None);
     assert_eq!(
         after.view().get(&key(1, 1)).unwrap().as_deref(),
@@ -81,9 +81,9 @@ fn a_commit_shows_to_transactions_that_begin_after_it_and_a_rollback_to_none() {
     write.delete_row(&key(1, 1)).unwrap();
     assert_eq!(write.view().get(&key(1, 1)).unwrap(), None);
     write.rollback().unwrap();
-    assert_eq!(rows(store.read(&scope).unwrap().view()).len(), 1);
+    assert_eq!(rows(store.read().view()).len(), 1);
     store.close().unwrap();
-    assert_eq!(rows(open(&fs).read(&scope).unwrap().view()).len(), 1);
+    assert_eq!(rows(open(&fs).read().view()).len(), 1);
 }
 
 #[test]

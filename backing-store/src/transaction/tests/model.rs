@@ -207,7 +207,7 @@ impl World {
             Step::Begin => self.begin(who),
             Step::Commit | Step::Rollback | Step::Drop => self.end(who, step),
             Step::Read => {
-                let read = self.store.read(&scope_of(who)).unwrap();
+                let read = self.store.read();
                 self.readers.push((read, self.committed.clone()));
             }
             Step::CheckReaders => self.check_readers(),

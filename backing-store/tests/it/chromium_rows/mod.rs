@@ -254,6 +254,7 @@ fn put(
             value: b"not compared",
             mode,
             index_keys,
+            external_objects: &[],
         };
         transaction.put(store_id(store), &put)
     })

@@ -180,7 +180,7 @@ impl Run {
             Scope::Stores(database(), ids.collect())
         };
         let store = self.store.as_ref().unwrap();
-        let before = store.read(&scope).unwrap();
+        let before = store.read();
         let saved = self.model.clone();
         let mut transaction = store.begin(scope.clone(), Durability::Relaxed).unwrap();
         let mut session = Session {
@@ -200,7 +200,7 @@ impl Run {
         } else {
             transaction.commit().unwrap();
         }
-        let after: ReadTransaction = self.store.as_ref().unwrap().read(&scope).unwrap();
+        let after: ReadTransaction = self.store.as_ref().unwrap().read();
         check(&after, &self.model);
         check_all_cursors(&after, &self.model);
         check(&before, &saved);
@@ -402,6 +402,7 @@ impl Session<'_> {
                     Mode::Update => PutMode::CursorUpdate,
                 },
                 index_keys,
+                external_objects: &[],
             };
             self.transaction.put(store_id(id), &put)
         });
@@ -427,6 +428,7 @@ impl Session<'_> {
             value,
             mode: PutMode::Add,
             index_keys: &[],
+            external_objects: &[],
         });
         let outcomes = self.transaction.put_many(store_id(id), puts).unwrap();
         let expected = records

@@ -174,11 +174,7 @@ impl<'a> Run<'a> {
     #[inline]
     pub(super) fn number(&mut self, tag: u8) -> Result<f64> {
         match tag {
-            tag::INT32 => {
-                let zigzag = self.reader.varint_u32("integer")?;
-                let magnitude = (zigzag >> 1).cast_signed();
-                Ok(f64::from(magnitude ^ -(zigzag & 1).cast_signed()))
-            }
+            tag::INT32 => Ok(f64::from(self.reader.zigzag("integer")?)),
             tag::UINT32 => Ok(f64::from(self.reader.varint_u32("integer")?)),
             _ => self.reader.f64("number"),
         }

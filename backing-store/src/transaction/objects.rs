@@ -1,0 +1,366 @@
+//! External objects of a transaction: which it adds and which it takes away, and how they are committed.
+//!
+//! In two phases, as Chromium does it (`LDB/backing_store.cc`, `CommitPhaseOne` and `CommitPhaseTwo`). First numbers are
+//! taken and journalled, and the files written; then the rows that refer to them are committed together with the journals.
+//! So whatever a crash leaves, a file is referred to by a row or listed in a journal.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use larder_codec::blob_journal::{BlobJournal, BlobJournalEntry};
+use larder_codec::compare::compare;
+use larder_codec::external_object::{BlobInfo, ExternalObject, decode_all, encode_all};
+use larder_codec::primitive::var_int;
+use larder_codec::row_key::{DatabaseField, DatabaseKey, GlobalKey, RecordKey, RecordTable};
+use larder_codec::{BlobNumber, DatabaseId, JsString, KeyPrefix, ObjectStoreId, RawKey};
+use larder_leveldb::Durability;
+use larder_leveldb::write_batch::BatchWriter;
+
+use super::WriteTransaction;
+use crate::backing_store::open::global_key;
+use crate::backing_store::{Core, files, journal};
+use crate::blob::{self, BlobHandle, BlobSource, NewExternalObject, entry};
+use crate::error::{Error, ErrorKind, Result};
+
+/// What a transaction does to external objects.
+#[derive(Debug, Default)]
+pub(super) struct ObjectChanges {
+    /// By the key of the row that will list them. The order of the bytes is that in which Chromium gives numbers.
+    new: BTreeMap<Vec<u8>, Vec<NewExternalObject>>,
+    /// Blobs whose rows the transaction has taken away.
+    removed: BTreeSet<BlobJournalEntry>,
+}
+
+impl ObjectChanges {
+    pub(super) fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.removed.is_empty()
+    }
+
+    /// The records with these rows are gone.
+    pub(super) fn forget_new(&mut self, begin: &[u8], end: &[u8], end_included: bool) {
+        let is_gone = |key: &[u8]| {
+            compare(begin, key) != Ordering::Greater
+                && match compare(key, end) {
+                    Ordering::Less => true,
+                    Ordering::Equal => end_included,
+                    Ordering::Greater => false,
+                }
+        };
+        self.new.retain(|key, _| !is_gone(key));
+    }
+
+    /// A row is about to be deleted: the blobs that it lists, if it lists any, are to go.
+    pub(super) fn note_removed<'a>(
+        &mut self,
+        key: &[u8],
+        value: impl FnOnce() -> Result<&'a [u8]>,
+    ) -> Result<()> {
+        let Some(database_id) = database_of_objects(key) else {
+            return Ok(());
+        };
+        let objects = decode_all(value()?);
+        let objects = objects.map_err(|error| Error::row(key, "external objects", error))?;
+        let blobs = objects.iter().filter_map(blob_of);
+        self.removed
+            .extend(blobs.map(|blob| entry(database_id, blob.number)));
+        Ok(())
+    }
+}
+
+/// Whose external objects the row lists, if it does.
+fn database_of_objects(key: &[u8]) -> Option<DatabaseId> {
+    let (prefix, _) = KeyPrefix::decode(key).ok()?;
+    let is_objects = prefix.index == RecordTable::ExternalObject.index_number();
+    (is_objects && prefix.object_store != 0).then(|| prefix.database_id().ok())?
+}
+
+fn blob_of(object: &ExternalObject) -> Option<&BlobInfo> {
+    match object {
+        ExternalObject::Blob(blob) | ExternalObject::File { blob, .. } => Some(blob),
+        ExternalObject::FileSystemAccessHandle { .. } => None,
+    }
+}
+
+/// External objects that have their numbers.
+#[derive(Debug, Default)]
+struct Numbered {
+    /// Row by row: key and value.
+    rows: Vec<(Vec<u8>, Vec<u8>)>,
+    files: Vec<NewFile>,
+    entries: BTreeSet<BlobJournalEntry>,
+}
+
+#[derive(Debug)]
+struct NewFile {
+    number: BlobNumber,
+    content: Arc<dyn BlobSource>,
+    last_modified_micros: Option<i64>,
+}
+
+impl WriteTransaction {
+    /// The external objects that a record has been put with in this transaction; `None` if it has not, or with none.
+    #[must_use]
+    pub fn new_external_objects(
+        &self,
+        object_store_id: ObjectStoreId,
+        primary_key: RawKey<'_>,
+    ) -> Option<&[NewExternalObject]> {
+        let key = self.objects_key(object_store_id, primary_key);
+        if let Some(objects) = self.objects.new.get(&key) {
+            return Some(objects);
+        }
+        // 0 and -0 are one key.
+        let mut all = self.objects.new.iter();
+        all.find(|(other, _)| compare(other, &key) == Ordering::Equal)
+            .map(|(_, objects)| &**objects)
+    }
+
+    /// Keeps a blob's file until the handle is dropped, whatever becomes of the record.
+    #[must_use]
+    pub fn hold_blob(&self, number: BlobNumber) -> BlobHandle {
+        let database_id = self.scope.database_id();
+        self.core.held_blobs.hold(database_id, number)
+    }
+
+    /// Notes the external objects of a record that is put. Those it had are gone already.
+    pub(crate) fn put_objects(
+        &mut self,
+        object_store_id: ObjectStoreId,
+        primary_key: RawKey<'_>,
+        objects: &[NewExternalObject],
+    ) {
+        let key = self.objects_key(object_store_id, primary_key);
+        self.objects.new.insert(key, objects.to_vec());
+    }
+
+    fn objects_key(&self, object_store_id: ObjectStoreId, key: RawKey<'_>) -> Vec<u8> {
+        let mut row_key = Vec::new();
+        RecordKey {
+            database_id: self.scope.database_id(),
+            object_store_id,
+            table: RecordTable::ExternalObject,
+            key,
+        }
+        .encode(&mut row_key);
+        row_key
+    }
+
+    /// Both phases.
+    pub(super) fn commit_objects(&mut self) -> Result<()> {
+        let mut numbered = self.number_objects()?;
+        if let Err(error) = self.write_objects(&mut numbered) {
+            // What cannot be removed now stays in the journal.
+            let _ = self.remove_files_of(&numbered.entries);
+            return Err(error);
+        }
+        let removed = std::mem::take(&mut self.objects.removed);
+        let core = Arc::clone(&self.core);
+        let _turn = core.direct();
+        if !removed.is_empty() {
+            // Files must not go before the rows that refer to them, whatever a power cut leaves.
+            self.durability = Durability::Strict;
+        }
+        let rows = self.journals_after(&numbered.entries, &removed)?;
+        self.write_commit(&rows)?;
+        let held = core.held_blobs.remove(&removed);
+        let is_due = |entry: &BlobJournalEntry| removed.contains(entry) && !held.contains(entry);
+        // The transaction is committed, whatever happens to the files: they stay in the journal.
+        let recovery = GlobalKey::RecoveryBlobJournal;
+        let _ = journal::settle(&core.db, &*core.fs, &core.paths, &recovery, is_due);
+        Ok(())
+    }
+
+    /// Gives numbers, and lists them in the recovery journal: one synced batch.
+    fn number_objects(&mut self) -> Result<Numbered> {
+        let mut numbered = Numbered::default();
+        if self.objects.new.is_empty() {
+            return Ok(numbered);
+        }
+        let core = Arc::clone(&self.core);
+        let _turn = core.direct();
+        let mut numbers = BlobNumbers::new(Arc::clone(&core), self.scope.database_id())?;
+        for (key, objects) in std::mem::take(&mut self.objects.new) {
+            let mut listed = Vec::with_capacity(objects.len());
+            for object in objects {
+                listed.push(numbered.number(object, &mut numbers)?);
+            }
+            let mut value = Vec::new();
+            encode_all(&listed, &mut value);
+            numbered.rows.push((key, value));
+        }
+        if numbered.entries.is_empty() {
+            return Ok(numbered);
+        }
+        let mut batch = BatchWriter::new();
+        let mut value = Vec::new();
+        var_int::encode(numbers.next, &mut value);
+        batch.put(&numbers.key, &value);
+        let recovery = GlobalKey::RecoveryBlobJournal;
+        let mut entries = self.journal(&recovery)?;
+        entries.extend(&numbered.entries);
+        let (key, value) = journal_row(&recovery, &entries);
+        batch.put(&key, &value);
+        core.db.write(&mut batch, Durability::Strict)?;
+        Ok(numbered)
+    }
+
+    /// Writes the files, and stages the rows.
+    fn write_objects(&mut self, numbered: &mut Numbered) -> Result<()> {
+        let database_id = self.scope.database_id();
+        for file in numbered.files.drain(..) {
+            blob::write(
+                &*self.core.fs,
+                &self.core.paths,
+                (database_id, file.number),
+                &*file.content,
+                file.last_modified_micros,
+            )?;
+        }
+        for (key, value) in &numbered.rows {
+            self.put_row(key, value)?;
+        }
+        Ok(())
+    }
+
+    fn remove_files_of(&self, entries: &BTreeSet<BlobJournalEntry>) -> Result<()> {
+        let core = &self.core;
+        let _turn = core.direct();
+        let is_due = |entry: &BlobJournalEntry| entries.contains(entry);
+        let recovery = GlobalKey::RecoveryBlobJournal;
+        journal::settle(&core.db, &*core.fs, &core.paths, &recovery, is_due)
+    }
+
+    /// Both journals as they are when the transaction is committed. Chromium writes both, empty ones, too.
+    fn journals_after(
+        &self,
+        new: &BTreeSet<BlobJournalEntry>,
+        removed: &BTreeSet<BlobJournalEntry>,
+    ) -> Result<[(Vec<u8>, Vec<u8>); 2]> {
+        let held = self.core.held_blobs.held_now(removed);
+        let mut recovery = self.journal(&GlobalKey::RecoveryBlobJournal)?;
+        let mut active = self.journal(&GlobalKey::ActiveBlobJournal)?;
+        recovery.retain(|entry| !new.contains(entry));
+        recovery.extend(removed.difference(&held));
+        active.extend(&held);
+        Ok([
+            journal_row(&GlobalKey::RecoveryBlobJournal, &recovery),
+            journal_row(&GlobalKey::ActiveBlobJournal, &active),
+        ])
+    }
+
+    fn journal(&self, kind: &GlobalKey) -> Result<BTreeSet<BlobJournalEntry>> {
+        let journal = journal::read(&self.core.snapshot(), kind)?;
+        Ok(journal.entries.into_iter().collect())
+    }
+}
+
+fn journal_row(kind: &GlobalKey, entries: &BTreeSet<BlobJournalEntry>) -> (Vec<u8>, Vec<u8>) {
+    let mut value = Vec::new();
+    let entries = entries.iter().copied().collect();
+    BlobJournal { entries }.encode(&mut value);
+    (global_key(kind), value)
+}
+
+/// Hands out numbers that no file has.
+struct BlobNumbers {
+    core: Arc<Core>,
+    database_id: DatabaseId,
+    /// Of the row with the next number.
+    key: Vec<u8>,
+    next: i64,
+}
+
+impl BlobNumbers {
+    fn new(core: Arc<Core>, database_id: DatabaseId) -> Result<Self> {
+        let mut key = Vec::new();
+        let field = DatabaseField::BlobNumberGenerator;
+        DatabaseKey { database_id, field }.encode(&mut key);
+        let next = match core.snapshot().get(&key)? {
+            None => BlobNumber::MIN.get(),
+            Some(row) => var_int::decode_exact(&row)
+                .map_err(|error| Error::row(&key, "next blob number", error))?,
+        };
+        if BlobNumber::new(next).is_none() {
+            let what = format!("{next} is no blob number");
+            return Err(Error::inconsistent(&key, what));
+        }
+        Ok(Self {
+            core,
+            database_id,
+            key,
+            next,
+        })
+    }
+
+    fn take(&mut self) -> Result<BlobNumber> {
+        loop {
+            let number = BlobNumber::new(self.next);
+            let (Some(number), Some(next)) = (number, self.next.checked_add(1)) else {
+                let what = "the database has no blob numbers left";
+                return Err(Error::new(ErrorKind::Usage, what));
+            };
+            self.next = next;
+            // Remains of an old bug of Chromium's.
+            let path = self.core.paths.blob_file(self.database_id, number);
+            if !files::exists(&*self.core.fs, &path)? {
+                return Ok(number);
+            }
+        }
+    }
+}
+
+impl Numbered {
+    fn number(
+        &mut self,
+        object: NewExternalObject,
+        numbers: &mut BlobNumbers,
+    ) -> Result<ExternalObject> {
+        Ok(match object {
+            NewExternalObject::Blob { mime_type, content } => {
+                ExternalObject::Blob(self.blob(mime_type, content, None, numbers)?)
+            }
+            NewExternalObject::File {
+                mime_type,
+                content,
+                name,
+                last_modified_micros,
+            } => ExternalObject::File {
+                blob: self.blob(mime_type, content, Some(last_modified_micros), numbers)?,
+                name,
+                last_modified_micros,
+            },
+            NewExternalObject::FileSystemAccessHandle { token } => {
+                ExternalObject::FileSystemAccessHandle { token }
+            }
+        })
+    }
+
+    /// An empty blob has a number and no file.
+    fn blob(
+        &mut self,
+        mime_type: JsString,
+        content: Arc<dyn BlobSource>,
+        last_modified_micros: Option<i64>,
+        numbers: &mut BlobNumbers,
+    ) -> Result<BlobInfo> {
+        let number = numbers.take()?;
+        let Ok(size_bytes) = i64::try_from(content.size_bytes()) else {
+            let what = "a blob has at most 2^63-1 bytes";
+            return Err(Error::new(ErrorKind::Usage, what));
+        };
+        self.entries.insert(entry(numbers.database_id, number));
+        if size_bytes > 0 {
+            self.files.push(NewFile {
+                number,
+                content,
+                last_modified_micros,
+            });
+        }
+        Ok(BlobInfo {
+            number,
+            mime_type,
+            size_bytes,
+        })
+    }
+}

@@ -1,0 +1,64 @@
+//! Point lookups without cursors: nothing is allocated when the block is in the cache.
+//!
+//! Only where nothing is wrong: whatever is, the lookup by cursors ([`TableCursor::seek_to_key`](super::TableCursor)) finds
+//! out what.
+
+use super::BlockHandle;
+use super::reader::Table;
+use crate::block;
+use crate::core::Core;
+use crate::internal_key;
+use std::cmp::Ordering;
+
+/// What a lookup without cursors found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lookup {
+    /// The tag of the newest entry.
+    Found(u64),
+    Absent,
+    /// Ask the cursors.
+    Unsure,
+}
+
+impl Table {
+    /// The newest entry of the user key of `target` that is not less than `target`; its value is added to `value`. `hash` is
+    /// the user key's. The table is prepared.
+    pub(crate) fn get(&self, core: &Core, target: &[u8], hash: u32, value: &mut Vec<u8>) -> Lookup {
+        self.pin(core);
+        let Ok(index) = self.index(core) else {
+            return Lookup::Unsure;
+        };
+        let order = &core.order;
+        let mut key = Vec::with_capacity(2 * target.len());
+        let within = self.index_range(target);
+        let compare = |key: &[u8]| order.compare(key, target);
+        let handle = match block::find(&index, within, &mut key, compare) {
+            Ok(Some(handle)) => BlockHandle::decode_exact(handle),
+            Ok(None) => return Lookup::Absent,
+            Err(_) => None,
+        };
+        let Some(handle) = handle else {
+            return Lookup::Unsure;
+        };
+        if !self.may_contain(core, handle.offset, hash) {
+            return Lookup::Absent;
+        }
+        let Ok(block) = self.cached_block(core, handle) else {
+            return Lookup::Unsure;
+        };
+        let found = block::find(&block, 0..usize::MAX, &mut key, compare);
+        let Ok(Some(found)) = found else {
+            // Behind the block's last entry, or damage.
+            return Lookup::Unsure;
+        };
+        if !internal_key::is_valid(&key) {
+            return Lookup::Unsure;
+        }
+        let (a, b) = (internal_key::user_key(&key), internal_key::user_key(target));
+        if order.compare_user(a, b) != Ordering::Equal {
+            return Lookup::Absent;
+        }
+        value.extend_from_slice(found);
+        Lookup::Found(internal_key::tag(&key))
+    }
+}
