@@ -1,5 +1,6 @@
 //! A store, opened.
 
+use crate::bounds::Bounds;
 use crate::cache::BlockCache;
 use crate::core::{Core, OpenTables};
 use crate::damage::{Damage, DamageLog};
@@ -169,6 +170,11 @@ impl Db {
         self.snapshot().iter()
     }
 
+    /// The rows of this moment within bounds, as if there were no others.
+    pub fn iter_within(&self, bounds: Bounds) -> Iter {
+        self.snapshot().iter_within(bounds)
+    }
+
     /// Gives a key a value. Fails as [`write`](Self::write) does.
     pub fn put(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<()> {
         let mut batch = BatchWriter::new();
@@ -198,14 +204,15 @@ impl Db {
     /// Deletes all keys from `from` up to and without `to`, in batches: not all at once, and never holding the range in
     /// memory. Keys written meanwhile may stay. How many were deleted.
     pub fn delete_range(&self, from: &[u8], to: &[u8], durability: Durability) -> Result<u64> {
-        let engine = self.engine()?;
-        let snapshot = self.snapshot();
-        let mut iter = snapshot.iter();
+        self.engine()?;
+        let mut iter = self.iter_within(Bounds {
+            lower: Some(from.to_vec()),
+            upper: Some(to.to_vec()),
+        });
         let mut batch = BatchWriter::new();
         let mut deleted = 0;
-        let comparator = &engine.options.comparator;
-        iter.seek(from)?;
-        while iter.valid() && comparator.compare(iter.key(), to).is_lt() {
+        iter.seek_to_first()?;
+        while iter.valid() {
             batch.delete(iter.key());
             deleted += 1;
             if batch.len_bytes() >= DELETE_BATCH_LEN {

@@ -6,6 +6,7 @@
 //! kept here.
 
 use crate::block::BlockBytes;
+use crate::bounds::Bounds;
 use crate::core::OnDamage;
 use crate::damage::{Damage, DamageKind};
 use crate::doubt::Doubt;
@@ -55,6 +56,7 @@ const COPIED_LEN_MAX: usize = 4 << 10;
 #[derive(Debug)]
 pub struct Iter {
     state: Arc<ReadState>,
+    bounds: Option<Arc<Bounds>>,
     sequence: u64,
     merge: MergeCursor,
     doubt: Doubt,
@@ -84,9 +86,11 @@ enum SavedValue {
 }
 
 impl Iter {
-    pub(crate) fn new(state: Arc<ReadState>, sequence: u64) -> Iter {
-        let merge = MergeCursor::new(state.core.order.clone(), state.sources());
+    pub(crate) fn new(state: Arc<ReadState>, sequence: u64, bounds: Option<Arc<Bounds>>) -> Iter {
+        let sources = state.sources_within(bounds.clone());
+        let merge = MergeCursor::new(state.core.order.clone(), sources);
         Iter {
+            bounds,
             state,
             sequence,
             merge,
@@ -150,6 +154,10 @@ impl Iter {
 
     /// To the first row.
     pub fn seek_to_first(&mut self) -> Result<()> {
+        let lower = |bounds: &Arc<Bounds>| bounds.lower.clone();
+        if let Some(lower) = self.bounds.as_ref().and_then(lower) {
+            return self.seek(&lower);
+        }
         self.leave();
         self.merge.seek_to_first()?;
         self.find_forward(false)
@@ -158,13 +166,26 @@ impl Iter {
     /// To the last row.
     pub fn seek_to_last(&mut self) -> Result<()> {
         self.leave();
-        self.merge.seek_to_last()?;
+        let upper = |bounds: &Arc<Bounds>| bounds.upper.clone();
+        match self.bounds.as_ref().and_then(upper) {
+            Some(upper) => self.merge.seek_before(&before_all_of(&upper))?,
+            None => self.merge.seek_to_last()?,
+        }
         self.find_backward()
     }
 
     /// To the first row whose key is not less than `key`.
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.leave();
+        let order = &self.state.core.order;
+        let bounds = self.bounds.as_ref();
+        if bounds.is_some_and(|bounds| bounds.is_after(order, key)) {
+            return Ok(());
+        }
+        let lower = bounds.filter(|bounds| bounds.is_before(order, key));
+        let key = lower
+            .and_then(|bounds| bounds.lower.as_deref())
+            .unwrap_or(key);
         let mut target = Vec::with_capacity(key.len() + internal_key::TAG_LEN);
         internal_key::encode_tagged(&mut target, key, seek_tag(self.sequence));
         self.merge.seek(&target)?;
@@ -174,6 +195,14 @@ impl Iter {
     /// To the last row whose key is not greater than `key`.
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.leave();
+        let order = &self.state.core.order;
+        let bounds = self.bounds.as_ref();
+        if bounds.is_some_and(|bounds| bounds.is_before(order, key)) {
+            return Ok(());
+        }
+        if bounds.is_some_and(|bounds| bounds.is_after(order, key)) {
+            return self.seek_to_last();
+        }
         let mut target = Vec::with_capacity(key.len() + internal_key::TAG_LEN);
         // After every entry of the key but one that cannot be: tag zero.
         internal_key::encode_tagged(&mut target, key, 0);
@@ -228,8 +257,7 @@ impl Iter {
     }
 
     fn turn_backward(&mut self) -> Result<()> {
-        let mut target = Vec::new();
-        internal_key::encode_tagged(&mut target, self.key(), seek_tag(SEQUENCE_MAX));
+        let target = before_all_of(self.key());
         self.leave();
         self.merge.seek_before(&target)
     }
@@ -239,6 +267,11 @@ impl Iter {
     fn find_forward(&mut self, mut has_saved: bool) -> Result<()> {
         while let Some(source) = self.merge.current() {
             let (key, tag) = internal_key::split(source.key()).unwrap_or_default();
+            if let Some(bounds) = &self.bounds
+                && bounds.is_after(&self.state.core.order, key)
+            {
+                break;
+            }
             if tag >> 8 <= self.sequence {
                 let against = match has_saved {
                     true => self
@@ -306,7 +339,12 @@ impl Iter {
     /// From the merge cursor's entry backward to a row.
     fn find_backward(&mut self) -> Result<()> {
         self.at = At::Nothing;
-        while self.merge.current().is_some() {
+        while let Some(source) = self.merge.current() {
+            if let Some(bounds) = &self.bounds
+                && bounds.is_before(&self.state.core.order, internal_key::user_key(source.key()))
+            {
+                break;
+            }
             let Some((rank, kind)) = self.newest_of_key()? else {
                 continue;
             };
@@ -353,6 +391,13 @@ impl Iter {
         }
         Ok(newest)
     }
+}
+
+/// An internal key before all entries of a user key.
+fn before_all_of(key: &[u8]) -> Vec<u8> {
+    let mut target = Vec::with_capacity(key.len() + internal_key::TAG_LEN);
+    internal_key::encode_tagged(&mut target, key, seek_tag(SEQUENCE_MAX));
+    target
 }
 
 fn save_value(source: &Source, kind: u8, saved: &mut SavedValue) -> Result<()> {

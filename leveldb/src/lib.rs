@@ -6,6 +6,7 @@
 //! Below that, one module for each structure of the format, reader and writer side by side. The crate knows nothing of
 //! what keys and values mean.
 
+mod bounds;
 mod cache;
 mod comparator;
 mod core;
@@ -45,6 +46,7 @@ pub mod varint;
 pub mod version_edit;
 pub mod write_batch;
 
+pub use bounds::Bounds;
 pub use comparator::{BytewiseComparator, Comparator};
 pub use core::OnDamage;
 pub use damage::{Damage, DamageKind, KeyRange};

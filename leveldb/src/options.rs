@@ -38,6 +38,8 @@ pub struct Options {
     pub write_buffer_bytes: usize,
     /// A compaction begins another table after so many bytes (2 MiB).
     pub table_file_bytes: u64,
+    /// A MANIFEST is begun anew when so many bytes of edits were added to it (1 MiB).
+    pub manifest_bytes: u64,
     /// How tables are written.
     pub table: TableOptions,
     /// Who compacts ([`Background::Thread`]).
@@ -57,6 +59,7 @@ impl Options {
             error_if_exists: false,
             write_buffer_bytes: 4 << 20,
             table_file_bytes: 2 << 20,
+            manifest_bytes: 1 << 20,
             table: TableOptions::default(),
             background: Background::Thread,
         }

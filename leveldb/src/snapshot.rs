@@ -1,5 +1,6 @@
 //! The content of a store at a sequence number.
 
+use crate::bounds::Bounds;
 use crate::core::{Core, OnDamage};
 use crate::damage::Damage;
 use crate::doubt::Doubt;
@@ -29,13 +30,21 @@ pub(crate) struct ReadState {
 impl ReadState {
     /// A cursor for each source, the newest first.
     pub(crate) fn sources(&self) -> Vec<Source> {
+        self.sources_within(None)
+    }
+
+    /// The same for someone who wants no keys outside of the bounds: entries there come or do not come.
+    pub(crate) fn sources_within(&self, bounds: Option<Arc<Bounds>>) -> Vec<Source> {
         let live = self
             .live
             .iter()
             .map(|list| Source::Live(SkipCursor::new(list.clone())));
         let mem = (!self.mem.is_empty())
             .then(|| Source::Mem(MemCursor::new(self.mem.clone(), self.core.order.clone())));
-        let run = |i| Source::Run(RunCursor::new(self.core.clone(), self.version.clone(), i));
+        let run = |i| {
+            let run = RunCursor::new(self.core.clone(), self.version.clone(), i);
+            Source::Run(run.within(bounds.clone()))
+        };
         live.chain(mem)
             .chain((0..self.version.runs.len()).map(run))
             .collect()
@@ -212,7 +221,13 @@ impl Snapshot {
 
     /// Rows in order, in both directions.
     pub fn iter(&self) -> Iter {
-        Iter::new(self.state.clone(), self.sequence)
+        Iter::new(self.state.clone(), self.sequence, None)
+    }
+
+    /// The same, as if there were no rows outside of the bounds. It looks at nothing there either, but for what shares a block with
+    /// rows within them, and the first entry after them: what else is there, tombstones for instance, costs nothing.
+    pub fn iter_within(&self, bounds: Bounds) -> Iter {
+        Iter::new(self.state.clone(), self.sequence, Some(Arc::new(bounds)))
     }
 
     /// Every entry that is there, in internal order: all versions, tombstones, and what damage took.

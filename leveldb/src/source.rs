@@ -1,6 +1,7 @@
 //! One sorted source of entries: a memtable, read from logs or being written, or a run of tables.
 
 use crate::block::BlockBytes;
+use crate::bounds::Bounds;
 use crate::core::Core;
 use crate::error::Result;
 use crate::internal_key;
@@ -21,6 +22,8 @@ pub(crate) struct RunCursor {
     /// Made at first use.
     table: Option<TableCursor>,
     valid: bool,
+    /// Tables with nothing in here are not entered.
+    bounds: Option<Arc<Bounds>>,
 }
 
 impl RunCursor {
@@ -32,7 +35,14 @@ impl RunCursor {
             file: 0,
             table: None,
             valid: false,
+            bounds: None,
         }
+    }
+
+    /// The same for someone who wants no keys outside of the bounds: entries there come or do not come.
+    pub(crate) fn within(mut self, bounds: Option<Arc<Bounds>>) -> RunCursor {
+        self.bounds = bounds;
+        self
     }
 
     fn run(&self) -> &Run {
@@ -50,13 +60,25 @@ impl RunCursor {
             return Ok(());
         };
         self.file = file;
+        if let Some(bounds) = &self.bounds {
+            let order = &self.core.order;
+            if bounds.starts_after(order, meta.smallest.as_ref())
+                || bounds.ends_before(order, meta.largest.as_ref())
+            {
+                return Ok(());
+            }
+        }
         let cursor = match &mut self.table {
             Some(cursor) if cursor.table_number() == meta.number => cursor,
             Some(cursor) => {
                 cursor.set_table(meta.clone())?;
                 cursor
             }
-            none => none.insert(TableCursor::new(self.core.clone(), meta.clone())?),
+            none => {
+                let cursor = none.insert(TableCursor::new(self.core.clone(), meta.clone())?);
+                cursor.confine(self.bounds.clone());
+                cursor
+            }
         };
         go(cursor)?;
         self.valid = cursor.valid();
@@ -65,14 +87,33 @@ impl RunCursor {
 
     /// Goes on to the tables after this one, as long as it has no entry.
     fn skip_forward(&mut self) -> Result<()> {
-        while !self.valid && self.file + 1 < self.run().files.len() {
+        while !self.valid
+            && self.file + 1 < self.run().files.len()
+            && !self.ends_here(self.file + 1)
+        {
             self.enter(self.file + 1, TableCursor::seek_to_first)?;
         }
         Ok(())
     }
 
+    /// Whether a table and all after it are after the bounds.
+    fn ends_here(&self, file: usize) -> bool {
+        let smallest = self.run().files[file].smallest.as_ref();
+        let order = &self.core.order;
+        let bounds = self.bounds.as_ref();
+        bounds.is_some_and(|bounds| bounds.starts_after(order, smallest))
+    }
+
+    /// Whether a table and all before it are before the bounds.
+    fn begins_after(&self, file: usize) -> bool {
+        let largest = self.run().files[file].largest.as_ref();
+        let order = &self.core.order;
+        let bounds = self.bounds.as_ref();
+        bounds.is_some_and(|bounds| bounds.ends_before(order, largest))
+    }
+
     fn skip_backward(&mut self) -> Result<()> {
-        while !self.valid && self.file > 0 {
+        while !self.valid && self.file > 0 && !self.begins_after(self.file - 1) {
             self.enter(self.file - 1, TableCursor::seek_to_last)?;
         }
         Ok(())

@@ -18,6 +18,10 @@ use std::sync::{Arc, Weak};
 pub(super) struct Work {
     pub(super) manifest: LogWriter,
     pub(super) manifest_number: u64,
+    /// Bytes of edits after its first.
+    pub(super) manifest_bytes: u64,
+    /// The oldest log that matters, as the MANIFEST says.
+    pub(super) log_number: u64,
     pub(super) compact_pointers: BTreeMap<usize, Vec<u8>>,
     /// Versions that someone may read.
     pub(super) versions: Vec<Weak<Version>>,
@@ -51,6 +55,11 @@ impl Engine {
             let current = locked(&self.current);
             (current.state.clone(), current.sequence)
         };
+        let begins_anew = work.manifest_bytes > self.options.manifest_bytes;
+        let manifest_number = match begins_anew {
+            true => self.new_file_number(),
+            false => work.manifest_number,
+        };
         edit.next_file_number = Some(self.next_file.load(Ordering::Relaxed));
         edit.last_sequence = Some(sequence);
         edit.prev_log_number = edit.log_number.map(|_| 0);
@@ -58,28 +67,24 @@ impl Engine {
             // The names of the tables, and of the log that goes on, before the edit that needs them.
             self.sync_dir()?;
         }
-        let mut record = Vec::new();
-        edit.encode(&mut record);
-        let written = append(&mut work.manifest, &record);
-        written.map_err(|error| {
-            let name = FileName::Manifest(work.manifest_number).to_string();
-            Error::io(name, "cannot write the edit", error)
-        })?;
-        for &(_, number) in &edit.deleted_files {
-            work.old_tables.insert(number);
+        let dropped: BTreeSet<(usize, u64)> = edit.deleted_files.iter().copied().collect();
+        let kept = state.version.files();
+        let kept = kept.filter(|file| !dropped.contains(&(file.level, file.number)));
+        let kept = kept.map(|file| TableFile::clone(file));
+        let added = edit.new_files.iter().cloned().map(table_file);
+        let files: Vec<TableFile> = kept.chain(added).collect();
+        match begins_anew {
+            true => self.begin_manifest(work, &edit, &files, manifest_number)?,
+            false => self.append_edit(work, &edit)?,
         }
+        work.log_number = edit.log_number.unwrap_or(work.log_number);
+        work.old_tables
+            .extend(edit.deleted_files.iter().map(|(_, number)| *number));
         for file in &edit.new_files {
             work.old_tables.remove(&file.number);
         }
         work.compact_pointers
             .extend(edit.compact_pointers.drain(..));
-        let dropped: BTreeSet<(usize, u64)> = edit.deleted_files.into_iter().collect();
-        let kept = state.version.files();
-        let kept = kept.filter(|file| !dropped.contains(&(file.level, file.number)));
-        let files = kept.map(|file| TableFile::clone(file));
-        let files = files
-            .chain(edit.new_files.into_iter().map(table_file))
-            .collect();
         let version = Arc::new(Version::new(&self.core.order, files));
         work.versions.push(Arc::downgrade(&version));
         drop(state);
@@ -90,6 +95,45 @@ impl Engine {
                 .take(if is_flush { 1 } else { usize::MAX });
             (version, live.cloned().collect())
         });
+        Ok(())
+    }
+}
+
+impl Engine {
+    fn append_edit(&self, work: &mut Work, edit: &VersionEdit) -> Result<()> {
+        let mut record = Vec::new();
+        edit.encode(&mut record);
+        work.manifest_bytes += record.len() as u64;
+        append(&mut work.manifest, &record).map_err(|error| {
+            let name = FileName::Manifest(work.manifest_number).to_string();
+            Error::io(name, "cannot write the edit", error)
+        })
+    }
+
+    /// A MANIFEST that begins with what an edit leads to, in place of one that has grown long. Until CURRENT is switched the
+    /// old one counts, and lacks nothing but this edit.
+    fn begin_manifest(
+        &self,
+        work: &mut Work,
+        edit: &VersionEdit,
+        files: &[TableFile],
+        number: u64,
+    ) -> Result<()> {
+        let mut compact_pointers = work.compact_pointers.clone();
+        compact_pointers.extend(edit.compact_pointers.iter().cloned());
+        let first = FirstEdit {
+            order: &self.core.order,
+            files,
+            compact_pointers: &compact_pointers,
+            log_number: edit.log_number.unwrap_or(work.log_number),
+            next_file_number: edit.next_file_number.unwrap_or(0),
+            last_sequence: edit.last_sequence.unwrap_or(0),
+        };
+        work.manifest = first.write(&self.core, number)?;
+        work.manifest_bytes = 0;
+        let old = std::mem::replace(&mut work.manifest_number, number);
+        // What stays is removed when the store is opened next.
+        let _ = self.core.fs.remove(&self.path(FileName::Manifest(old)));
         Ok(())
     }
 }

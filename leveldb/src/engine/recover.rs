@@ -207,6 +207,8 @@ fn recover(
     let work = Work {
         manifest,
         manifest_number,
+        manifest_bytes: 0,
+        log_number,
         compact_pointers: opened.compact_pointers,
         versions: vec![Arc::downgrade(&version)],
         old_tables: BTreeSet::new(),

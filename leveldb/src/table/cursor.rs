@@ -7,6 +7,7 @@
 use super::BlockHandle;
 use super::reader::{Fault, Table, verify};
 use crate::block::{BlockBytes, BlockCursor, BlockFault};
+use crate::bounds::Bounds;
 use crate::compression::{Compression, decompress};
 use crate::core::{Core, OnDamage};
 use crate::damage::{Damage, DamageKind};
@@ -59,6 +60,8 @@ pub(crate) struct TableCursor {
     ahead: ReadAhead,
     /// An unpacking buffer that waits while blocks are used as they were read.
     spare: Option<Arc<Vec<u8>>>,
+    /// Blocks before it need not be read.
+    bounds: Option<Arc<Bounds>>,
 }
 
 fn structure(fault: BlockFault) -> Fault {
@@ -76,9 +79,15 @@ impl TableCursor {
             data: BlockCursor::default(),
             ahead: ReadAhead::default(),
             spare: None,
+            bounds: None,
         };
         cursor.load_index()?;
         Ok(cursor)
+    }
+
+    /// From now on a step back from block to block ends where only keys before the bounds are left.
+    pub(crate) fn confine(&mut self, bounds: Option<Arc<Bounds>>) {
+        self.bounds = bounds;
     }
 
     /// Goes over to another table and keeps the buffers.
@@ -225,7 +234,10 @@ impl TableCursor {
             self.block_damaged(fault)?;
         }
         self.ahead.steps = self.ahead.steps.saturating_add(1);
-        self.step_index(direction)?;
+        if !self.step_index_within(direction)? {
+            self.data.take_block();
+            return Ok(());
+        }
         self.enter(direction, None)?;
         if self.data.valid() {
             Ok(())
@@ -282,6 +294,16 @@ impl TableCursor {
         data.valid().then(|| data.key().to_vec())
     }
 
+    /// Whether the index went on to a block that may have keys within the bounds. An index key is not less than the keys of its
+    /// block, so going back it tells; going on, only the next block itself does.
+    fn step_index_within(&mut self, direction: Direction) -> Result<bool> {
+        self.step_index(direction)?;
+        let key = internal_key::user_key(self.index.key());
+        let is_past = |bounds: &Arc<Bounds>| bounds.is_before(&self.core.order, key);
+        let is_backward = direction == Direction::Backward && self.index.valid();
+        Ok(!(is_backward && self.bounds.as_ref().is_some_and(is_past)))
+    }
+
     fn step_index(&mut self, direction: Direction) -> Result<()> {
         let moved = match direction {
             Direction::Forward => self.index.next(),
@@ -321,7 +343,9 @@ impl TableCursor {
                 Ok(()) => {}
                 Err(fault) => self.block_damaged(fault)?,
             }
-            self.step_index(direction)?;
+            if !self.step_index_within(direction)? {
+                break;
+            }
             target = None;
         }
         self.data.take_block();

@@ -26,6 +26,7 @@ fn options() -> Options {
         write_buffer_bytes: 3000,
         table_file_bytes: 2500,
         open_tables_max: 5,
+        manifest_bytes: 400,
         table: TableOptions {
             block_len: 400,
             ..TableOptions::default()

@@ -442,3 +442,33 @@ fn approximate_sizes_add_up_and_follow_the_rows() {
         (0, 0, all)
     );
 }
+
+#[test]
+fn a_manifest_does_not_grow_without_end_while_the_store_stays_open() {
+    let fs = Arc::new(MemoryFileSystem::new());
+    let options = Options {
+        manifest_bytes: 500,
+        ..small()
+    };
+    let db = open(&fs, options.clone());
+    let mut names = std::collections::BTreeSet::new();
+    for n in 0..200 {
+        fill(&db, n..n + 3, n as u8);
+        db.flush().unwrap();
+        while db.do_background_work().unwrap() {}
+        let all = fs.list(Path::new("db")).unwrap();
+        let all = all.into_iter().map(|name| name.into_string().unwrap());
+        let manifests: Vec<String> = all.filter(|name| name.starts_with("MANIFEST-")).collect();
+        let [name] = &manifests[..] else {
+            panic!("one MANIFEST: {manifests:?}");
+        };
+        let metadata = fs.metadata(&Path::new("db").join(name)).unwrap();
+        assert!(metadata.len_bytes < 3000, "{} bytes", metadata.len_bytes);
+        names.insert(name.clone());
+    }
+    assert!(names.len() > 10, "{names:?}");
+    let files = db.files();
+    drop(db);
+    let db = open(&fs, options);
+    assert_eq!((count(&db), db.files()), (202, files));
+}

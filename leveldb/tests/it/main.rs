@@ -1,6 +1,8 @@
 //! Whole stores, read through the public interface.
 
 #[cfg(test)]
+mod bounds;
+#[cfg(test)]
 mod cpp_leveldb;
 #[cfg(test)]
 mod damage;
