@@ -4,12 +4,6 @@
 //! there for a page, record by record, and what the page wrote is there for Larder. Everything is random and follows from a
 //! seed, which is printed. `LARDER_ROUND_TRIPS` says how many rounds (12), `LARDER_SEED` where they start.
 #![cfg(test)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    reason = "tests stop on trouble, say what they tried, and prepare real files"
-)]
 
 mod ours;
 mod random;
