@@ -78,3 +78,8 @@ fn manifest_holds_over_its_corpus() {
 fn store_directory_holds_over_its_corpus() {
     run("store_directory", larder_fuzz_oracles::store_directory);
 }
+
+#[test]
+fn store_writing_holds_over_the_corpus_of_store_directory() {
+    run("store_directory", larder_fuzz_oracles::store_writing);
+}
