@@ -96,7 +96,7 @@ impl Db {
             damage: DamageLog::default(),
             tables: OpenTables::new(options.open_tables_max),
         };
-        let (core, opened) = open::open(new_core, options.log_value_bytes)?;
+        let (core, opened) = open::open(new_core, options.log_value_bytes, false)?;
         // A lock that cannot be asked for is none that is known to be held.
         let lock_holder = fs
             .lock_holder(&dir.join(FileName::Lock.to_string()))

@@ -36,9 +36,12 @@ pub(crate) struct Opened {
 }
 
 /// Opens the store of `core`. `new_core` makes another one, without what an attempt left in it.
+///
+/// `is_locked`: nobody else changes the store, so tables need not be opened before they are needed.
 pub(crate) fn open(
     new_core: impl Fn() -> Core,
     log_value_bytes: usize,
+    is_locked: bool,
 ) -> Result<(Arc<Core>, Opened)> {
     for attempt in 1.. {
         let core = Arc::new(new_core());
@@ -46,6 +49,7 @@ pub(crate) fn open(
             core: &core,
             is_last_attempt: attempt == ATTEMPTS,
             log_value_bytes,
+            is_locked,
         };
         match opening.run()? {
             Some(opened) => return Ok((core, opened)),
@@ -62,6 +66,7 @@ struct Opening<'a> {
     core: &'a Arc<Core>,
     is_last_attempt: bool,
     log_value_bytes: usize,
+    is_locked: bool,
 }
 
 /// The names in the store's directory.
@@ -112,7 +117,7 @@ impl Opening<'_> {
         } else {
             self.tables_there(&manifest, &names)
         };
-        if !self.open_tables(&files)? {
+        if !self.open_tables(&files, &names)? {
             return Ok(None);
         }
         let Some(logs) = self.open_logs(&manifest, &names)? else {
@@ -367,7 +372,18 @@ impl Opening<'_> {
     }
 
     /// Opens as many tables as may be open. `false` if one is missing and it may be for a change of the store.
-    fn open_tables(&self, files: &[TableFile]) -> Result<bool> {
+    fn open_tables(&self, files: &[TableFile], names: &Names) -> Result<bool> {
+        if self.is_locked && self.is_strict() {
+            // A missing table must not wait for someone to come upon it.
+            let is_there = |file: &&TableFile| names.tables.contains(&file.number);
+            return match files.iter().find(|file| !is_there(file)) {
+                None => Ok(true),
+                Some(file) => {
+                    let name = FileName::Table(file.number).to_string();
+                    Err(Error::corruption(name, None, "table is missing"))
+                }
+            };
+        }
         for file in files {
             match self.core.open_early(file) {
                 Ok(true) => {}

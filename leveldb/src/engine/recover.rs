@@ -92,7 +92,7 @@ impl Engine {
         };
         let (core, opened) = match is_new {
             true => (Arc::new(new_core()), nothing()),
-            false => open::open(new_core, options.log_value_bytes)?,
+            false => open::open(new_core, options.log_value_bytes, true)?,
         };
         recover(core, opened, options, lock)
     }

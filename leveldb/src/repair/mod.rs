@@ -132,7 +132,7 @@ pub fn repair(
     // Before the lock's file is made.
     require_store(&*fs, dir)?;
     let held = lock(&*fs, dir)?;
-    let (core, opened) = open::open(new_core, options.log_value_bytes)?;
+    let (core, opened) = open::open(new_core, options.log_value_bytes, true)?;
     let repaired = Repair::new(core, opened, options)?.run(rows_in_doubt);
     drop(held);
     repaired
