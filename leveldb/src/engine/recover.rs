@@ -68,7 +68,7 @@ impl Engine {
             _ => Error::io(dir, "cannot list the directory", error),
         };
         // Before the lock's file is made.
-        fs.list(dir).map_err(not_there)?;
+        fs.metadata(dir).map_err(not_there)?;
         let is_new = is_new(&*fs, dir)?;
         if is_new && !options.create_if_missing {
             let what = format!("{} is no LevelDB store", dir.display());
@@ -112,6 +112,12 @@ fn make_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
 /// Whether there is no store. Without CURRENT, what there is may be left from a crash while the store was made: a MANIFEST,
 /// a temporary file, an empty log. A table, or a log with something in it, is a store whose CURRENT is lost.
 fn is_new(fs: &dyn FileSystem, dir: &Path) -> Result<bool> {
+    if fs
+        .metadata(&dir.join(FileName::Current.to_string()))
+        .is_ok()
+    {
+        return Ok(false);
+    }
     let failed = |error| Error::io(dir, "cannot list the directory", error);
     let names = fs.list(dir).map_err(failed)?;
     let mut orphan = None;
