@@ -5,6 +5,7 @@
 //! seed, which is printed. `LARDER_ROUND_TRIPS` says how many rounds (12), `LARDER_SEED` where they start.
 #![cfg(test)]
 
+mod killed;
 mod ours;
 mod random;
 mod theirs;
@@ -132,5 +133,23 @@ fn golden_stores_that_larder_changed_are_what_larder_says_and_chromium_changes_t
             let (_, count) = round(chromium, &store, &mut random, out.path(), name);
             println!("{name}: {count} records, agreed");
         }
+    });
+}
+
+#[test]
+fn chromium_finds_every_one_of_many_records_and_of_their_index_entries() {
+    with_large_stack(|| {
+        let Some(chromium) = chromium::shared() else {
+            return;
+        };
+        let count = setting("LARDER_JUDGED_RECORDS", 5000);
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::within(dir.path(), ORIGIN);
+        ours::fill(&store, count);
+        let ours = dumped(&store);
+        assert_eq!(records(&ours) as u64, count);
+        let theirs = databases_of(chromium.dump(&store).unwrap());
+        agree(&ours, &theirs, "many records");
+        println!("{count} records agreed");
     });
 }

@@ -28,13 +28,12 @@ impl Clock for Stopped {
     }
 }
 
-/// Opens the store, or makes it, does some transactions, and closes it: what was done.
-pub(crate) fn change(store: &Store, random: &mut Random, transactions: u64) -> Vec<String> {
+/// Opens the store, or makes it. With `spills`, whatever is written goes to the undo log first.
+fn open(store: &Store, spills: bool) -> BackingStore {
     let origin = Origin::from_url(&store.origin).unwrap();
     let mut options = WriteOptions::new(origin, Arc::new(Stopped));
     options.create_if_missing = true;
-    if random.one_in(3) {
-        // Whatever it does spills into the undo log.
+    if spills {
         options.transaction_memory_bytes = 2000;
     }
     let paths = StorePaths {
@@ -42,13 +41,69 @@ pub(crate) fn change(store: &Store, random: &mut Random, transactions: u64) -> V
         blob: store.blob.clone(),
     };
     let fs = Arc::new(DiskFileSystem::new());
-    let store = BackingStore::open(fs, paths, options).unwrap();
+    BackingStore::open(fs, paths, options).unwrap()
+}
+
+/// Does some transactions and closes the store: what was done.
+pub(crate) fn change(store: &Store, random: &mut Random, transactions: u64) -> Vec<String> {
+    let store = open(store, random.one_in(3));
     let mut did = Vec::new();
     for _ in 0..transactions {
         transaction(&store, random, &mut did);
     }
     store.close().unwrap();
     did
+}
+
+/// Does transactions until the process is killed.
+pub(crate) fn change_without_end(store: &Store, random: &mut Random) {
+    let store = open(store, true);
+    loop {
+        transaction(&store, random, &mut Vec::new());
+    }
+}
+
+/// A database of so many records with one index, a thousand to a transaction.
+pub(crate) fn fill(store: &Store, records: u64) {
+    let store = open(store, false);
+    let id = store.create_database(&"many".into()).unwrap();
+    let mut change = store
+        .begin(Scope::VersionChange(id), Durability::Strict)
+        .unwrap();
+    let object_store = ObjectStoreParameters {
+        id: None,
+        name: "s".into(),
+        key_path: IdbKeyPath::Null,
+        auto_increment: false,
+    };
+    let object_store = change.create_object_store(&object_store).unwrap();
+    let index = parameters("by a", IdbKeyPath::String("a".into()), false);
+    let index_id = change.create_index(object_store, &index).unwrap();
+    change.set_version(1).unwrap();
+    change.commit().unwrap();
+    for from in (0..records).step_by(1000) {
+        let scope = Scope::Stores(id, [object_store].into());
+        let mut transaction = store.begin(scope, Durability::Relaxed).unwrap();
+        for n in from..records.min(from + 1000) {
+            let mut value = Vec::new();
+            to_bytes(&json!({ "a": n % 100, "n": n }), &mut value).unwrap();
+            let key = bytes(&IdbKey::Number(n as f64));
+            let index_key = bytes(&IdbKey::Number((n % 100) as f64));
+            let put = Put {
+                key: PutKey::Given(raw(&key)),
+                value: &value,
+                mode: PutMode::Add,
+                index_keys: &[IndexKeys {
+                    index_id,
+                    keys: &[raw(&index_key)],
+                }],
+                external_objects: &[],
+            };
+            transaction.put(object_store, &put).unwrap();
+        }
+        transaction.commit().unwrap();
+    }
+    store.close().unwrap();
 }
 
 fn transaction(store: &BackingStore, random: &mut Random, did: &mut Vec<String>) {
