@@ -5,10 +5,8 @@ use std::io::{self, Read};
 
 use larder_backing_store::{ObjectStoreMetadata, Store, last_modified_ms};
 use larder_codec::external_object::{BlobInfo, ExternalObject};
-use larder_codec::value::{
-    Decoder, Envelope, Evaluator, HostObject, JsStr, KeyPath, Object, Payload, Tree, Value,
-};
-use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, RawKey};
+use larder_codec::value::{Decoder, Envelope, Evaluator, HostObject, KeyPath, Object, Tree};
+use larder_codec::{DatabaseId, RawKey};
 
 use crate::canonical::{BlobSource, ExternalBlob, FileInfo};
 
@@ -57,8 +55,8 @@ pub struct ValueReader<'s> {
     store: &'s Store,
     database_id: DatabaseId,
     object_store: &'s ObjectStoreMetadata,
-    /// The parts of the key path, little-endian, if keys must be put into values.
-    inject: Option<Vec<Vec<u8>>>,
+    /// Where keys must be put into values, if they must.
+    inject: Option<KeyPath>,
     decoder: Decoder,
     evaluator: Evaluator,
     buffer: Vec<u8>,
@@ -74,16 +72,9 @@ impl<'s> ValueReader<'s> {
         object_store: &'s ObjectStoreMetadata,
     ) -> Self {
         // Generated keys are not stored inside values; whoever reads such a store puts them in.
-        let inject = match &object_store.key_path {
-            IdbKeyPath::String(path) if object_store.auto_increment && !path.is_empty() => {
-                let parts = path.units().split(|unit| *unit == u16::from(b'.'));
-                Some(
-                    parts
-                        .map(|part| part.iter().flat_map(|unit| unit.to_le_bytes()).collect())
-                        .collect(),
-                )
-            }
-            _ => None,
+        let inject = match object_store.auto_increment {
+            true => KeyPath::new(&object_store.key_path),
+            false => None,
         };
         Self {
             store,
@@ -124,23 +115,17 @@ impl<'s> ValueReader<'s> {
                 Envelope::peel_blob(&content, &mut self.inner_buffer)?
             }
         };
-        let key = self.inject.as_ref().map(|_| primary_key.to_key());
-        let (mut with_other_key, mut unpacked) = (None, Vec::new());
-        if let Some(key) = key.as_ref().filter(|key| !matches!(key, IdbKey::Number(_))) {
-            let (evaluator, path) = (&mut self.evaluator, &self.object_store.key_path);
-            with_other_key = with_key(evaluator, path, key, &payload)?;
-        }
+        let (mut with_key, mut unpacked) = (Vec::new(), Vec::new());
         let mut payload = payload;
-        if let Some(bytes) = &with_other_key
-            && let Envelope::Inline(with_key) = Envelope::peel(bytes, &mut unpacked)?
-        {
-            payload = with_key;
+        if let Some(path) = &self.inject {
+            // Given ones, too, over what is there: a binary key is then an array buffer, whatever it was made from.
+            let key = primary_key.to_key();
+            let is_in = self.evaluator.inject(path, &key, &payload, &mut with_key)?;
+            if is_in && let Envelope::Inline(whole) = Envelope::peel(&with_key, &mut unpacked)? {
+                payload = whole;
+            }
         }
-        let mut tree = self.decoder.decode(&payload)?;
-        if let (Some(parts), Some(IdbKey::Number(number))) = (&self.inject, key) {
-            let path: Vec<JsStr<'_>> = parts.iter().map(|part| JsStr::Utf16Le(part)).collect();
-            tree.inject(&path, Value::Number(number));
-        }
+        let tree = self.decoder.decode(&payload)?;
         let objects = match objects {
             Some(objects) => objects,
             None if refers_to_external_objects(&tree) => {
@@ -152,22 +137,6 @@ impl<'s> ValueReader<'s> {
         self.decoder.recycle(tree);
         Ok(result)
     }
-}
-
-/// The value with its key in it, where that is no number: a key that was given, not generated. Chromium puts that in, too,
-/// over what is there: a binary key is then an array buffer, whatever it was made from.
-fn with_key(
-    evaluator: &mut Evaluator,
-    key_path: &IdbKeyPath,
-    key: &IdbKey,
-    payload: &Payload<'_>,
-) -> Result<Option<Vec<u8>>, ValueError> {
-    let Some(path) = KeyPath::new(key_path) else {
-        return Ok(None);
-    };
-    let mut bytes = Vec::new();
-    let is_in = evaluator.inject(&path, key, payload, &mut bytes)?;
-    Ok(is_in.then_some(bytes))
 }
 
 fn external_objects(

@@ -33,26 +33,11 @@ pub(crate) fn clean(
     journal: &GlobalKey,
     is_due: impl Fn(&BlobJournalEntry) -> bool,
 ) -> Result<()> {
-    let (due, entries) = read(&db.snapshot(), journal)?
-        .entries
-        .into_iter()
-        .partition::<Vec<_>, _>(is_due);
-    remove_files(fs, paths, &due)?;
-    let key = global_key(journal);
-    if !entries.is_empty() {
-        if !due.is_empty() {
-            let mut row = Vec::new();
-            BlobJournal { entries }.encode(&mut row);
-            db.put(&key, &row, Durability::Strict)?;
-        }
-    } else if db.get(&key)?.is_some() {
-        db.delete(&key, Durability::Strict)?;
-    }
-    Ok(())
+    take_out(db, fs, paths, journal, is_due, false)
 }
 
-/// Removes the files of those entries of a journal that `is_due` names, if it names any, and then the entries; an empty
-/// journal stays as an empty row. That is how Chromium ends a commit. The caller is the only one who changes journals.
+/// The same, but an empty journal stays as an empty row, and nothing is written if nothing is due. That is how Chromium ends a
+/// commit.
 pub(crate) fn settle(
     db: &Db,
     fs: &dyn FileSystem,
@@ -60,17 +45,33 @@ pub(crate) fn settle(
     journal: &GlobalKey,
     is_due: impl Fn(&BlobJournalEntry) -> bool,
 ) -> Result<()> {
+    take_out(db, fs, paths, journal, is_due, true)
+}
+
+fn take_out(
+    db: &Db,
+    fs: &dyn FileSystem,
+    paths: &StorePaths,
+    journal: &GlobalKey,
+    is_due: impl Fn(&BlobJournalEntry) -> bool,
+    keeps_empty_row: bool,
+) -> Result<()> {
     let (due, entries) = read(&db.snapshot(), journal)?
         .entries
         .into_iter()
         .partition::<Vec<_>, _>(is_due);
-    if due.is_empty() {
-        return Ok(());
-    }
     remove_files(fs, paths, &due)?;
-    let mut row = Vec::new();
-    BlobJournal { entries }.encode(&mut row);
-    Ok(db.put(&global_key(journal), &row, Durability::Strict)?)
+    let key = global_key(journal);
+    if entries.is_empty() && !keeps_empty_row {
+        if db.get(&key)?.is_some() {
+            db.delete(&key, Durability::Strict)?;
+        }
+    } else if !due.is_empty() {
+        let mut row = Vec::new();
+        BlobJournal { entries }.encode(&mut row);
+        db.put(&key, &row, Durability::Strict)?;
+    }
+    Ok(())
 }
 
 fn remove_files(

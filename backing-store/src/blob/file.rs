@@ -8,6 +8,7 @@ use larder_codec::{BlobNumber, DatabaseId};
 use larder_leveldb::storage::FileSystem;
 
 use super::source::BlobSource;
+use crate::backing_store::files::sync_dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::external_object::UNIX_EPOCH_MICROS;
 use crate::layout::StorePaths;
@@ -75,11 +76,6 @@ fn make_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(io_error(dir, "cannot be made", error)),
     }
-}
-
-fn sync_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
-    let synced = fs.sync_dir(dir);
-    synced.map_err(|error| io_error(dir, "cannot be synced", error))
 }
 
 fn io_error(path: &Path, what: &str, error: io::Error) -> Error {
