@@ -50,6 +50,11 @@ impl ObjectChanges {
         self.new.retain(|key, _| !is_gone(key));
     }
 
+    /// The record with this row, whose key has no other form, is gone.
+    pub(super) fn forget_new_of(&mut self, key: &[u8]) {
+        self.new.remove(key);
+    }
+
     /// A row is about to be deleted: the blobs that it lists, if it lists any, are to go.
     pub(super) fn note_removed<'a>(
         &mut self,
