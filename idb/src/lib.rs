@@ -5,7 +5,13 @@
 
 mod error;
 mod key_range;
+#[expect(dead_code, reason = "connections and operations come to it")]
+mod schema;
+mod statistics;
+#[expect(dead_code, reason = "transactions and operations come to it")]
+mod transaction;
 
 pub use error::{Error, ErrorKind, ErrorName, Result};
 pub use key_range::KeyRange;
 pub use larder_codec::IdbKey as Key;
+pub use statistics::Statistics;

@@ -1,0 +1,3 @@
+//! Transactions.
+
+pub(crate) mod execution;
