@@ -4,12 +4,13 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 
-use larder_codec::{IdbKeyPath, JsString, Origin};
+use larder_codec::{JsString, Origin};
 
 use super::*;
 use crate::connection::ConnectionEvent;
 use crate::error::ErrorName;
 use crate::executor::Executor;
+use crate::object_store::ObjectStoreParameters;
 use crate::open_request::OpenEvent;
 use crate::storage::{Storage, StorageOptions};
 
@@ -41,18 +42,8 @@ fn open(storage: &Storage, stores: &'static [&str]) -> Connection {
     let request = request.with_upgrade(move |upgrade| {
         for name in stores {
             let name = JsString::from(*name);
-            let path = IdbKeyPath::Null;
-            let cell = upgrade.connection.schema().add(&name, path.clone(), false);
-            upgrade.transaction.submit_silently(move |execution| {
-                let parameters = larder_backing_store::ObjectStoreParameters {
-                    id: None,
-                    name,
-                    key_path: path,
-                    auto_increment: false,
-                };
-                cell.set_id(execution.writer()?.create_object_store(&parameters)?);
-                Ok(())
-            })?;
+            let parameters = ObjectStoreParameters::default();
+            upgrade.transaction.create_object_store(&name, parameters)?;
         }
         Ok(())
     });
