@@ -20,7 +20,7 @@ use larder_leveldb::write_batch::BatchWriter;
 use super::WriteTransaction;
 use crate::backing_store::open::global_key;
 use crate::backing_store::{Core, files, journal};
-use crate::blob::{self, BlobHandle, BlobSource, NewExternalObject, entry};
+use crate::blob::{BlobFiles, BlobHandle, BlobSource, NewExternalObject, entry};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a transaction does to external objects.
@@ -48,6 +48,11 @@ impl ObjectChanges {
                 }
         };
         self.new.retain(|key, _| !is_gone(key));
+    }
+
+    /// The record with this row, whose key has no other form, is gone.
+    pub(super) fn forget_new_of(&mut self, key: &[u8]) {
+        self.new.remove(key);
     }
 
     /// A row is about to be deleted: the blobs that it lists, if it lists any, are to go.
@@ -208,15 +213,13 @@ impl WriteTransaction {
     /// Writes the files, and stages the rows.
     fn write_objects(&mut self, numbered: &mut Numbered) -> Result<()> {
         let database_id = self.scope.database_id();
+        let core = &self.core;
+        let mut files = BlobFiles::new(&*core.fs, &core.paths, &core.durable_dirs);
         for file in numbered.files.drain(..) {
-            blob::write(
-                &*self.core.fs,
-                &self.core.paths,
-                (database_id, file.number),
-                &*file.content,
-                file.last_modified_micros,
-            )?;
+            let place = (database_id, file.number);
+            files.write(place, &*file.content, file.last_modified_micros)?;
         }
+        files.sync()?;
         for (key, value) in &numbered.rows {
             self.put_row(key, value)?;
         }
