@@ -98,6 +98,26 @@ impl Error {
         }
     }
 
+    pub(crate) fn of_kind(name: ErrorName, kind: ErrorKind, message: impl Into<Arc<str>>) -> Self {
+        Self {
+            kind,
+            ..Self::new(name, message)
+        }
+    }
+
+    /// What ends with a transaction that was aborted, and why that was, if there is a reason.
+    pub(crate) fn aborted(cause: Option<&Self>) -> Self {
+        let Some(cause) = cause else {
+            return Self::new(ErrorName::AbortError, "the transaction was aborted");
+        };
+        Self {
+            name: ErrorName::AbortError,
+            kind: cause.kind,
+            message: format!("the transaction was aborted: {cause}").into(),
+            source: Some(Arc::new(cause.clone())),
+        }
+    }
+
     /// The exception's name.
     #[must_use]
     pub const fn name(&self) -> ErrorName {

@@ -23,3 +23,46 @@ pub struct Statistics {
     /// Calls that deleted a range of records or all of them.
     pub deletions: u64,
 }
+
+impl Statistics {
+    pub(crate) const COUNTS: usize = 9;
+
+    pub(crate) const fn to_array(self) -> [u64; Self::COUNTS] {
+        [
+            self.requests,
+            self.records_read,
+            self.key_bytes_read,
+            self.value_bytes_read,
+            self.records_written,
+            self.key_bytes_written,
+            self.value_bytes_written,
+            self.index_keys_written,
+            self.deletions,
+        ]
+    }
+
+    pub(crate) const fn from_array(counts: [u64; Self::COUNTS]) -> Self {
+        let [
+            requests,
+            records_read,
+            key_bytes_read,
+            value_bytes_read,
+            records_written,
+            key_bytes_written,
+            value_bytes_written,
+            index_keys_written,
+            deletions,
+        ] = counts;
+        Self {
+            requests,
+            records_read,
+            key_bytes_read,
+            value_bytes_read,
+            records_written,
+            key_bytes_written,
+            value_bytes_written,
+            index_keys_written,
+            deletions,
+        }
+    }
+}
