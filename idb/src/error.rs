@@ -105,6 +105,11 @@ impl Error {
         }
     }
 
+    /// Rows that contradict each other.
+    pub(crate) fn corruption(message: &str) -> Self {
+        Self::of_kind(ErrorName::UnknownError, ErrorKind::Corruption, message)
+    }
+
     /// What ends with a transaction that was aborted, and why that was, if there is a reason.
     pub(crate) fn aborted(cause: Option<&Self>) -> Self {
         let Some(cause) = cause else {
@@ -115,6 +120,14 @@ impl Error {
             kind: cause.kind,
             message: format!("the transaction was aborted: {cause}").into(),
             source: Some(Arc::new(cause.clone())),
+        }
+    }
+
+    /// The same error with other words.
+    pub(crate) fn with_message(&self, message: String) -> Self {
+        Self {
+            message: message.into(),
+            ..self.clone()
         }
     }
 

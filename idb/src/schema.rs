@@ -95,23 +95,15 @@ impl Schema {
     }
 
     /// Adds one. Its name is not taken.
-    pub(crate) fn add(
-        &self,
-        name: &JsString,
-        key_path: IdbKeyPath,
-        auto_increment: bool,
-    ) -> Arc<StoreCell> {
-        let cell = StoreCell::new(name.clone(), key_path, auto_increment, OnceLock::new(), &[]);
-        let cell = Arc::new(cell);
-        locked(&self.object_stores).insert(name.clone(), Arc::clone(&cell));
-        cell
+    pub(crate) fn add(&self, name: &JsString, cell: Arc<StoreCell>) {
+        locked(&self.object_stores).insert(name.clone(), cell);
     }
 
     /// Takes one away, with its indexes.
-    pub(crate) fn remove(&self, name: &JsString) -> Option<Arc<StoreCell>> {
-        let cell = locked(&self.object_stores).remove(name)?;
-        cell.mark_deleted();
-        Some(cell)
+    pub(crate) fn remove(&self, name: &JsString) {
+        if let Some(cell) = locked(&self.object_stores).remove(name) {
+            cell.mark_deleted();
+        }
     }
 
     /// Gives one another name, which is not taken.
@@ -163,18 +155,22 @@ impl Schema {
 }
 
 impl StoreCell {
-    fn new(
+    /// A new one, without indexes.
+    pub(crate) fn new(name: JsString, key_path: IdbKeyPath, auto_increment: bool) -> Self {
+        Self::with_indexes(name, key_path, auto_increment, &[])
+    }
+
+    fn with_indexes(
         name: JsString,
         key_path: IdbKeyPath,
         auto_increment: bool,
-        id: OnceLock<ObjectStoreId>,
         indexes: &[IndexMetadata],
     ) -> Self {
         let cells = indexes.iter().map(IndexCell::from_metadata).map(Arc::new);
         let list: Arc<[_]> = cells.collect();
         let names = indexes.iter().map(|index| index.name.clone());
         Self {
-            id,
+            id: OnceLock::new(),
             path: KeyPath::new(&key_path),
             key_path,
             auto_increment,
@@ -190,14 +186,10 @@ impl StoreCell {
 
     fn from_metadata(metadata: &ObjectStoreMetadata) -> Self {
         let (name, key_path) = (metadata.name.clone(), metadata.key_path.clone());
-        let id = OnceLock::from(metadata.id);
-        Self::new(
-            name,
-            key_path,
-            metadata.auto_increment,
-            id,
-            &metadata.indexes,
-        )
+        let indexes = &metadata.indexes;
+        let cell = Self::with_indexes(name, key_path, metadata.auto_increment, indexes);
+        cell.set_id(metadata.id);
+        cell
     }
 
     /// Its number on disk.
@@ -256,13 +248,14 @@ impl StoreCell {
     }
 
     /// Takes an index away.
-    pub(crate) fn remove_index(&self, name: &JsString) -> Option<Arc<IndexCell>> {
+    pub(crate) fn remove_index(&self, name: &JsString) {
         let mut state = locked(&self.state);
-        let cell = state.indexes.remove(name)?;
+        let Some(cell) = state.indexes.remove(name) else {
+            return;
+        };
         let others = state.list.iter().filter(|other| !Arc::ptr_eq(other, &cell));
         state.list = others.cloned().collect();
         locked(&cell.state).is_deleted = true;
-        Some(cell)
     }
 
     /// Gives an index another name, which is not taken.

@@ -37,6 +37,8 @@ enum State<T> {
 pub(crate) enum Home {
     /// The transaction, as its operation of this number.
     Transaction(Arc<TransactionCore>, u64),
+    /// The same, of an operation that keeps a handle to the transaction while it is queued.
+    Holder(Arc<TransactionCore>, u64),
     /// The end of a transaction.
     End(Arc<TransactionCore>),
     /// The end of a transaction, by the call that asked for it.
@@ -48,7 +50,10 @@ pub(crate) enum Home {
 impl Home {
     fn ready(&self) -> &Arc<Ready> {
         match self {
-            Self::Transaction(core, _) | Self::End(core) | Self::Commit(core) => core.ready(),
+            Self::Transaction(core, _)
+            | Self::Holder(core, _)
+            | Self::End(core)
+            | Self::Commit(core) => core.ready(),
             Self::Pool(storage) => storage.ready(),
         }
     }
@@ -56,7 +61,7 @@ impl Home {
     /// Somebody wants the result.
     fn urge(&self) {
         match self {
-            Self::Transaction(core, number) => core.urge(*number),
+            Self::Transaction(core, number) | Self::Holder(core, number) => core.urge(*number),
             Self::End(core) | Self::Commit(core) => core.urge(u64::MAX),
             Self::Pool(..) => {}
         }
@@ -64,7 +69,9 @@ impl Home {
 
     /// Somebody has the result.
     fn note_observed<T>(&self, result: &Result<T>) {
-        if let (Err(_), Self::Transaction(core, number)) = (result, self) {
+        if let (Err(_), Self::Transaction(core, number) | Self::Holder(core, number)) =
+            (result, self)
+        {
             core.note_observed(*number);
         }
     }
@@ -72,9 +79,10 @@ impl Home {
     /// Calls back when nothing is in the way.
     fn call_back(&self, callback: Callback) {
         match self {
-            Self::Transaction(core, _) | Self::End(core) | Self::Commit(core) => {
-                core.deliver_later(callback);
-            }
+            Self::Transaction(core, _)
+            | Self::Holder(core, _)
+            | Self::End(core)
+            | Self::Commit(core) => core.deliver_later(callback),
             Self::Pool(storage) => storage.ready().push(Arc::new(Job::new(callback))),
         }
     }
@@ -119,28 +127,29 @@ impl<T: Send + 'static> Request<T> {
     }
 
     fn wait_once(&self, outlet: &Arc<dyn Outlet<T>>) {
-        if outlet.listen(Waiter::Thread(thread::current())).is_some() {
-            return;
-        }
         let is_done = || outlet.is_done();
         let ready = self.home.ready();
-        if !ready.is_driven()
-            && let Home::Transaction(core, _) | Home::End(core) | Home::Commit(core) = &self.home
+        let transaction = match &self.home {
+            Home::Transaction(core, number) | Home::Holder(core, number) => Some((core, *number)),
+            Home::End(core) | Home::Commit(core) => Some((core, u64::MAX)),
+            Home::Pool(..) => None,
+        };
+        if let Some((core, _)) = transaction
+            && !ready.is_driven()
         {
             core.help(&is_done);
+        }
+        if outlet.listen(Waiter::Thread(thread::current())).is_some() {
+            return;
         }
         if ready.must_run_tasks() {
             self.home.urge();
             ready.run_until(is_done);
-            return;
-        }
-        match &self.home {
-            Home::Transaction(core, number) => core.wait(*number, &is_done),
-            Home::End(core) | Home::Commit(core) => core.wait(u64::MAX, &is_done),
-            Home::Pool(..) => {
-                while !is_done() {
-                    thread::park();
-                }
+        } else if let Some((core, number)) = transaction {
+            core.wait(number, &is_done);
+        } else {
+            while !is_done() {
+                thread::park();
             }
         }
     }
@@ -222,8 +231,8 @@ impl<T> Unpin for Request<T> {}
 
 impl<T> Drop for Request<T> {
     fn drop(&mut self) {
-        if let (State::Pending(_), Home::Commit(core)) = (&self.state, &self.home) {
-            core.urge(u64::MAX);
+        if let (State::Pending(_), Home::Commit(_) | Home::Holder(..)) = (&self.state, &self.home) {
+            self.home.urge();
         }
     }
 }

@@ -212,6 +212,21 @@ impl TransactionCore {
         Ok(Request::pending(operation, home))
     }
 
+    /// Queues an operation that keeps a handle to the transaction.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` unless it is active.
+    pub(crate) fn submit_holding<T, F>(self: &Arc<Self>, operation: F) -> Result<Request<T>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
+    {
+        let operation = Arc::new(Requested::new(operation));
+        let number = self.enqueue(Arc::clone(&operation) as _)?;
+        let home = Home::Holder(Arc::clone(self), number);
+        Ok(Request::pending(operation, home))
+    }
+
     /// Queues an operation whose failure aborts the transaction.
     ///
     /// # Errors

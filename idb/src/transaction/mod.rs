@@ -222,6 +222,19 @@ impl Transaction {
         self.0.core.submit(operation)
     }
 
+    /// Queues an operation that keeps a handle to this transaction: if nobody wants its result, it is executed soon all the
+    /// same, lest the transaction live on for want of someone to execute it.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` if it is committing or has ended.
+    pub(crate) fn submit_holding<T, F>(&self, operation: F) -> Result<Request<T>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
+    {
+        self.0.core.submit_holding(operation)
+    }
+
     /// Queues an operation that nobody has asked for: if it fails, the transaction is aborted.
     ///
     /// # Errors
