@@ -1,0 +1,207 @@
+//! The one error of this crate: the exception that a page would see, and what the host can do about it.
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use larder_backing_store::ErrorKind;
+
+/// A result of IndexedDB.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The name of an exception: those of `DOMException` that the specification uses, and `TypeError`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorName {
+    /// The transaction was aborted.
+    AbortError,
+    /// A key is there already, or a unique index has it for another record, or the key generator is used up.
+    ConstraintError,
+    /// Not a key, not a range, or a key that is not asked for here.
+    DataError,
+    /// The value cannot be cloned: hosts tell so, this crate never does.
+    DataCloneError,
+    /// Not possible with these parameters.
+    InvalidAccessError,
+    /// Not possible in this state.
+    InvalidStateError,
+    /// No object store or index of that name.
+    NotFoundError,
+    /// The content of a blob or file cannot be read.
+    NotReadableError,
+    /// The disk is full.
+    QuotaExceededError,
+    /// The transaction only reads.
+    ReadOnlyError,
+    /// Not a key path.
+    SyntaxError,
+    /// The transaction takes no requests any more.
+    TransactionInactiveError,
+    /// No `DOMException`, but a page's `TypeError`: an argument of no meaning.
+    TypeError,
+    /// What lies below failed: [`Error::kind`] and the source tell what.
+    UnknownError,
+    /// The database has a greater version.
+    VersionError,
+}
+
+impl ErrorName {
+    /// As a page has it in `error.name`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AbortError => "AbortError",
+            Self::ConstraintError => "ConstraintError",
+            Self::DataError => "DataError",
+            Self::DataCloneError => "DataCloneError",
+            Self::InvalidAccessError => "InvalidAccessError",
+            Self::InvalidStateError => "InvalidStateError",
+            Self::NotFoundError => "NotFoundError",
+            Self::NotReadableError => "NotReadableError",
+            Self::QuotaExceededError => "QuotaExceededError",
+            Self::ReadOnlyError => "ReadOnlyError",
+            Self::SyntaxError => "SyntaxError",
+            Self::TransactionInactiveError => "TransactionInactiveError",
+            Self::TypeError => "TypeError",
+            Self::UnknownError => "UnknownError",
+            Self::VersionError => "VersionError",
+        }
+    }
+}
+
+impl fmt::Display for ErrorName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An error: a name, a message, what to do about it, and what lies beneath. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Error {
+    name: ErrorName,
+    kind: ErrorKind,
+    message: Arc<str>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of the caller's making: hosts abort transactions with such.
+    #[must_use]
+    pub fn new(name: ErrorName, message: impl Into<Arc<str>>) -> Self {
+        Self {
+            name,
+            kind: match name {
+                ErrorName::ConstraintError => ErrorKind::Constraint,
+                _ => ErrorKind::Usage,
+            },
+            message: message.into(),
+            source: None,
+        }
+    }
+
+    pub(crate) fn of_kind(name: ErrorName, kind: ErrorKind, message: impl Into<Arc<str>>) -> Self {
+        Self {
+            kind,
+            ..Self::new(name, message)
+        }
+    }
+
+    /// Rows that contradict each other.
+    pub(crate) fn corruption(message: &str) -> Self {
+        Self::of_kind(ErrorName::UnknownError, ErrorKind::Corruption, message)
+    }
+
+    /// What ends with a transaction that was aborted, and why that was, if there is a reason.
+    pub(crate) fn aborted(cause: Option<&Self>) -> Self {
+        let Some(cause) = cause else {
+            return Self::new(ErrorName::AbortError, "the transaction was aborted");
+        };
+        Self {
+            name: ErrorName::AbortError,
+            kind: cause.kind,
+            message: format!("the transaction was aborted: {cause}").into(),
+            source: Some(Arc::new(cause.clone())),
+        }
+    }
+
+    /// The same error with other words.
+    pub(crate) fn with_message(&self, message: String) -> Self {
+        Self {
+            message: message.into(),
+            ..self.clone()
+        }
+    }
+
+    /// The exception's name.
+    #[must_use]
+    pub const fn name(&self) -> ErrorName {
+        self.name
+    }
+
+    /// What the host can do about it.
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What happened, in words.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl From<larder_backing_store::Error> for Error {
+    fn from(error: larder_backing_store::Error) -> Self {
+        let name = match error.kind() {
+            ErrorKind::Constraint => ErrorName::ConstraintError,
+            _ if is_disk_full(&error) => ErrorName::QuotaExceededError,
+            _ => ErrorName::UnknownError,
+        };
+        Self {
+            name,
+            kind: error.kind(),
+            message: error.to_string().into(),
+            source: Some(Arc::new(error)),
+        }
+    }
+}
+
+/// A value whose bytes cannot be read.
+impl From<larder_codec::Error> for Error {
+    fn from(error: larder_codec::Error) -> Self {
+        Self {
+            name: ErrorName::UnknownError,
+            kind: ErrorKind::Corruption,
+            message: error.to_string().into(),
+            source: Some(Arc::new(error)),
+        }
+    }
+}
+
+fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            let kind = error.kind();
+            return matches!(
+                kind,
+                std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
+            );
+        }
+        next = error.source();
+    }
+    false
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let source = self.source.as_deref()?;
+        Some(source)
+    }
+}
