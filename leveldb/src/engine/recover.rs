@@ -74,6 +74,9 @@ impl Engine {
             let what = format!("{} is no LevelDB store", dir.display());
             return Err(Error::new(ErrorKind::NotAStore, what));
         }
+        if is_new {
+            sync_name(&*fs, dir)?;
+        }
         let lock = lock(&*fs, dir)?;
         // Someone may have made it since.
         let is_new = is_new && self::is_new(&*fs, dir)?;
@@ -91,7 +94,7 @@ impl Engine {
             tables: OpenTables::new(options.open_tables_max),
         };
         let (core, opened) = match is_new {
-            true => (Arc::new(new_core()), nothing()),
+            true => (Arc::new(new_core()), nothing(&*fs, dir)?),
             false => open::open(new_core, options.log_value_bytes, true)?,
         };
         recover(core, opened, options, lock)
@@ -100,12 +103,21 @@ impl Engine {
 
 fn make_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     match fs.create_dir(dir) {
-        Ok(()) => {
-            let synced = dir.parent().map_or(Ok(()), |parent| fs.sync_dir(parent));
-            synced.map_err(|error| Error::io(dir, "cannot sync the directory above", error))
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(Error::io(dir, "cannot make the directory", error))
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(Error::io(dir, "cannot make the directory", error)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the name of a new store's directory durable, whoever made the directory: it may be left from an attempt that was
+/// killed. A directory above that may not be read cannot be synced, and is left to whoever made it.
+fn sync_name(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+    match dir.parent().map_or(Ok(()), |parent| fs.sync_dir(parent)) {
+        Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {
+            Err(Error::io(dir, "cannot sync the directory above", error))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -146,22 +158,25 @@ fn is_new(fs: &dyn FileSystem, dir: &Path) -> Result<bool> {
     }
 }
 
-fn nothing() -> Opened {
-    Opened {
+/// A store that is not there yet; a crash while it was made may have left something.
+fn nothing(fs: &dyn FileSystem, dir: &Path) -> Result<Opened> {
+    let found = fs.list(dir);
+    let found = found.map_err(|error| Error::io(dir, "cannot list the directory", error))?;
+    Ok(Opened {
         version: Version::default(),
         mem: MemTable::default(),
         last_sequence: 0,
         torn: Vec::new(),
         next_file_number: 1,
         compact_pointers: BTreeMap::new(),
-    }
+        found,
+    })
 }
 
 /// A number above those of all files that are there.
-pub(crate) fn first_number(core: &Core, opened: &Opened) -> Result<u64> {
-    let failed = |error| Error::io(&*core.dir, "cannot list the directory", error);
-    let names = core.fs.list(&core.dir).map_err(failed)?;
-    let numbers = names
+pub(crate) fn first_number(opened: &Opened) -> Result<u64> {
+    let numbers = opened
+        .found
         .iter()
         .filter_map(|name| match FileName::parse(name)? {
             FileName::Manifest(n) | FileName::Log(n) | FileName::Table(n) => Some(n),
@@ -188,7 +203,7 @@ fn recover(
     options: Options,
     lock: Box<dyn FileLock>,
 ) -> Result<Recovered> {
-    let numbers = Numbers(std::cell::Cell::new(first_number(&core, &opened)?));
+    let numbers = Numbers(std::cell::Cell::new(first_number(&opened)?));
     let mut files: Vec<TableFile> = opened
         .version
         .files()
@@ -257,7 +272,7 @@ fn recover(
         counters: Default::default(),
         _lock: lock,
     };
-    engine.remove_strangers();
+    engine.remove_strangers(&opened.found);
     Ok(Recovered {
         engine: Arc::new(engine),
         torn: opened.torn,

@@ -1,0 +1,183 @@
+//! The backing store beneath, called as directly as can be: keys encoded and index keys known beforehand, values borrowed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use larder_backing_store::{
+    BackingStore, Direction, Durability, IndexKeys, IndexParameters, KeyRange,
+    ObjectStoreParameters, Page, PageLimits, Put, PutKey, PutMode, Record as Found, Scope,
+    StorePaths, WriteOptions,
+};
+use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, IndexId, ObjectStoreId, Origin, RawKey};
+use larder_leveldb::storage::DiskFileSystem;
+
+use crate::rows::{Record, Subject};
+use crate::stopped::Stopped;
+
+const STORE: ObjectStoreId = ObjectStoreId::MIN;
+
+/// A store, and the keys of all that it will be asked for.
+#[derive(Debug)]
+pub(crate) struct Raw {
+    store: BackingStore,
+    database: DatabaseId,
+    index: Option<IndexId>,
+    keys: Arc<Keys>,
+}
+
+/// Number keys, encoded.
+#[derive(Debug)]
+pub(crate) struct Keys(Vec<Vec<u8>>);
+
+impl Keys {
+    /// Those below `count`.
+    pub(crate) fn new(count: u32) -> Arc<Self> {
+        let encoded = |n| {
+            let mut bytes = Vec::new();
+            IdbKey::Number(f64::from(n)).encode(&mut bytes);
+            bytes
+        };
+        Arc::new(Self((0..count).map(encoded).collect()))
+    }
+
+    fn get(&self, n: u32) -> RawKey<'_> {
+        RawKey::decode_exact(&self.0[n as usize]).unwrap()
+    }
+}
+
+impl Raw {
+    pub(crate) fn create(dir: &Path, indexed: bool, keys: Arc<Keys>) -> Self {
+        let origin = Origin::from_url("https://a.example").unwrap();
+        let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+        options.create_if_missing = true;
+        let paths = StorePaths::of_leveldb(&dir.join("raw.indexeddb.leveldb"));
+        let fs = Arc::new(DiskFileSystem::new());
+        let store = BackingStore::open(fs, paths, options).unwrap();
+        let database = store.create_database(&"d".into()).unwrap();
+        let scope = Scope::VersionChange(database);
+        let mut change = store.begin(scope, Durability::Strict).unwrap();
+        let parameters = ObjectStoreParameters {
+            id: Some(STORE),
+            name: "s".into(),
+            key_path: IdbKeyPath::Null,
+            auto_increment: false,
+        };
+        change.create_object_store(&parameters).unwrap();
+        let parameters = IndexParameters {
+            id: None,
+            name: "i".into(),
+            key_path: IdbKeyPath::String("i".into()),
+            unique: false,
+            multi_entry: false,
+        };
+        let index = indexed.then(|| change.create_index(STORE, &parameters).unwrap());
+        change.commit().unwrap();
+        Self {
+            store,
+            database,
+            index,
+            keys,
+        }
+    }
+
+    fn write(&self, records: &[Record], second: bool, durability: Durability) {
+        let scope = Scope::Stores(self.database, [STORE].into());
+        let mut transaction = self.store.begin(scope, durability).unwrap();
+        for record in records {
+            let value = if second {
+                &record.second
+            } else {
+                &record.first
+            };
+            let index_key = [self.keys.get(value.index_key)];
+            let index_keys = self.index.map(|index_id| IndexKeys {
+                index_id,
+                keys: &index_key,
+            });
+            let put = Put {
+                key: PutKey::Given(self.keys.get(record.key)),
+                value: &value.bytes,
+                mode: PutMode::Put,
+                index_keys: index_keys.as_slice(),
+                external_objects: &[],
+            };
+            transaction.put(STORE, &put).unwrap();
+        }
+        transaction.commit().unwrap();
+    }
+}
+
+impl Subject for Raw {
+    fn put(&mut self, records: &[Record], second: bool) {
+        self.write(records, second, Durability::Relaxed);
+    }
+
+    fn gets(&mut self, order: &[u32]) -> usize {
+        let read = self.store.read();
+        let mut found = Found::new();
+        let mut bytes = 0;
+        for key in order {
+            let key = self.keys.get(*key);
+            assert!(read.get(self.database, STORE, key, &mut found).unwrap());
+            bytes += found.value().len();
+        }
+        bytes
+    }
+
+    fn get_all(&mut self) -> usize {
+        let read = self.store.read();
+        let mut cursor = read.records(self.database, STORE, Direction::Next);
+        let mut page = Page::new();
+        let limits = PageLimits {
+            entries_max: usize::MAX,
+            bytes_max: usize::MAX,
+        };
+        cursor.fill(&mut page, limits).unwrap();
+        page.entries().map(|entry| entry.value.len()).sum()
+    }
+
+    fn index_cursor(&mut self) -> usize {
+        let read = self.store.read();
+        let index = self.index.unwrap();
+        let mut cursor = read.index_entries(self.database, STORE, index, Direction::Next);
+        let mut bytes = 0;
+        while cursor.next().unwrap() {
+            bytes += cursor.value().len();
+        }
+        bytes
+    }
+
+    fn index_key_cursor(&mut self) -> usize {
+        let read = self.store.read();
+        let index = self.index.unwrap();
+        let mut cursor = read.index_entries(self.database, STORE, index, Direction::Next);
+        let mut count = 0;
+        while cursor.next().unwrap() {
+            std::hint::black_box(cursor.primary_key().unwrap());
+            count += 1;
+        }
+        count
+    }
+
+    fn index_gets(&mut self, order: &[u32]) -> usize {
+        let read = self.store.read();
+        let index = self.index.unwrap();
+        let mut found = Found::new();
+        let mut bytes = 0;
+        for key in order {
+            let range = KeyRange::only(self.keys.get(*key));
+            let is_there = read.get_by_index(self.database, STORE, index, &range, &mut found);
+            assert!(is_there.unwrap());
+            bytes += found.value().len();
+        }
+        bytes
+    }
+
+    fn put_one(&mut self, record: &Record, strict: bool) {
+        let durability = match strict {
+            true => Durability::Strict,
+            false => Durability::Relaxed,
+        };
+        self.write(std::slice::from_ref(record), strict, durability);
+    }
+}

@@ -1,0 +1,144 @@
+//! Medians, tables of them, and the goals.
+
+use std::fmt::Write as _;
+
+use crate::rows::{ROWS, SIZES, Time};
+
+/// The column that the goals are about: values come from and go to Rust types, as a page's come from and go to objects.
+pub(crate) const OURS: &str = "idb";
+/// The same with the bytes of values.
+pub(crate) const OURS_BYTES: &str = "idb, bytes";
+/// The backing store beneath.
+pub(crate) const RAW: &str = "backing-store";
+/// fake-indexeddb.
+pub(crate) const FAKE: &str = "fake-idb";
+
+/// How many times faster than Chromium's page each row should be; 0: not asked.
+const TIMES_CHROMIUM: [f64; ROWS.len()] =
+    [20.0, 20.0, 20.0, 20.0, 20.0, 10.0, 10.0, 20.0, 10.0, 0.0];
+/// How much CPU more than the raw calls the rows may take.
+const RAW_MAX: f64 = 1.2;
+
+/// One who did the rows.
+#[derive(Debug)]
+pub(crate) struct Column {
+    name: String,
+    /// Wall and CPU, by size, row and run.
+    samples: [[[Vec<f64>; 2]; ROWS.len()]; SIZES.len()],
+}
+
+impl Column {
+    pub(crate) fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            samples: Default::default(),
+        }
+    }
+
+    pub(crate) fn is_of(&self, name: &str) -> bool {
+        self.name == name
+    }
+
+    /// A run's time of a row.
+    pub(crate) fn add(&mut self, size: usize, row: usize, wall_ms: f64, cpu_ms: Option<f64>) {
+        let [walls, cpus] = &mut self.samples[size][row];
+        walls.push(wall_ms);
+        cpus.extend(cpu_ms);
+    }
+
+    /// A run's times of all rows.
+    pub(crate) fn add_run(&mut self, size: usize, times: &[Time]) {
+        for (row, time) in times.iter().enumerate() {
+            self.add(size, row, time.wall_ms, Some(time.cpu_ms));
+        }
+    }
+
+    fn median(&self, size: usize, row: usize, what: What) -> Option<f64> {
+        median(&self.samples[size][row][what as usize])
+    }
+}
+
+/// The median, or the greater of the two in the middle.
+pub(crate) fn median(samples: &[f64]) -> Option<f64> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Wall,
+    Cpu,
+}
+
+/// Prints the tables of all sizes, and the goals that follow from them.
+pub(crate) fn print(columns: &[Column]) {
+    for (size, bytes) in SIZES.iter().enumerate() {
+        for (what, unit) in [(What::Wall, "wall ms"), (What::Cpu, "CPU ms")] {
+            let has_any = |column: &&Column| column.median(size, 0, what).is_some();
+            let columns: Vec<&Column> = columns.iter().filter(has_any).collect();
+            if !columns.is_empty() {
+                println!("\n{bytes} B, {unit}\n");
+                print!("{}", table(&columns, size, what));
+            }
+        }
+    }
+    println!();
+    for (size, bytes) in SIZES.iter().enumerate() {
+        goals(columns, size, *bytes);
+    }
+}
+
+fn table(columns: &[&Column], size: usize, what: What) -> String {
+    let mut out = format!("| {:24} |", "");
+    for column in columns {
+        let _ = write!(out, " {:>13} |", column.name);
+    }
+    out.push_str("\n|---|");
+    out.push_str(&"---:|".repeat(columns.len()));
+    out.push('\n');
+    for (row, name) in ROWS.iter().enumerate() {
+        let _ = write!(out, "| {name:24} |");
+        for column in columns {
+            let time = column.median(size, row, what).unwrap_or(f64::NAN);
+            let _ = write!(out, " {time:13.2} |");
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// One goal's line: what was found, what should be, met or missed.
+pub(crate) fn goal(what: &str, found: f64, relation: &str, goal: f64, unit: &str) {
+    let is_met = match relation {
+        "<" => found < goal,
+        "<=" => found <= goal,
+        _ => found >= goal,
+    };
+    let verdict = if is_met { "met" } else { "MISSED" };
+    println!("{what:64} {found:9.2}{unit} ({relation} {goal}{unit}) {verdict}");
+}
+
+fn goals(columns: &[Column], size: usize, bytes: usize) {
+    let find = |name: &str| columns.iter().find(|column| column.name.starts_with(name));
+    let Some(ours) = find(OURS) else { return };
+    let (chromium, fake) = (find("Chromium"), find(FAKE));
+    let (raw, ours_bytes) = (find(RAW), find(OURS_BYTES));
+    for (row, name) in ROWS.iter().enumerate() {
+        let wall = ours.median(size, row, What::Wall);
+        let times = |other: Option<&Column>| Some(other?.median(size, row, What::Wall)? / wall?);
+        if let Some(times) = times(chromium).filter(|_| TIMES_CHROMIUM[row] > 0.0) {
+            let what = format!("{bytes} B, {name}: times Chromium's speed");
+            goal(&what, times, ">=", TIMES_CHROMIUM[row], "");
+        }
+        if let Some(times) = times(fake).filter(|_| row < ROWS.len() - 2) {
+            let what = format!("{bytes} B, {name}: times fake-indexeddb's speed");
+            goal(&what, times, ">=", 1.0, "");
+        }
+        let cpu = |column: Option<&Column>| column?.median(size, row, What::Cpu);
+        if let (Some(ours), Some(raw)) = (cpu(ours_bytes), cpu(raw)) {
+            let what = format!("{bytes} B, {name}: CPU beside raw backing-store calls");
+            goal(&what, ours / raw, "<=", RAW_MAX, "");
+        }
+    }
+}

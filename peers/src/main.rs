@@ -1,0 +1,97 @@
+//! The rows of `idb/benches/workloads` by SQLite, redb, fjall and LMDB, each as its users would write it: a table of records by key,
+//! a table (or keyspace) of index key and key. Relaxed is each store's way to commit without waiting for the disk; strict waits.
+//!
+//! `larder-peers RUNS FOLDER` prints a line of JSON for every column, size and row of each run: `[column, size, row, wall ms,
+//! CPU ms]`. The columns take turns; a run before the first warms up and is not printed. Nothing of Larder is in here.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a program that measures: it has a clock and makes folders"
+)]
+
+mod fjall;
+mod heed;
+mod redb;
+#[path = "../../idb/benches/workloads/rows.rs"]
+mod rows;
+mod sqlite;
+
+use std::path::Path;
+
+use rows::{ROWS, SIZES, Time, Workload};
+
+/// Opens an empty store of one kind, with or without an index, and does every row.
+type Column = fn(&Path, &Workload) -> Vec<Time>;
+
+const COLUMNS: [(&str, Column); 4] = [
+    ("SQLite", |dir, workload| {
+        rows::run(dir, workload, sqlite::Sqlite::create)
+    }),
+    ("redb", |dir, workload| {
+        rows::run(dir, workload, redb::Redb::create)
+    }),
+    ("fjall", |dir, workload| {
+        rows::run(dir, workload, fjall::Fjall::create)
+    }),
+    ("heed", |dir, workload| {
+        rows::run(dir, workload, heed::Heed::create)
+    }),
+];
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [runs, dir] = &args[..] else {
+        panic!("usage: larder-peers RUNS FOLDER");
+    };
+    let runs: usize = runs.parse().expect("a number of runs");
+    let dir = Path::new(dir).join("peers");
+    for size in SIZES {
+        // A value is its index key and text; Larder's has tags besides, and is as long.
+        let workload = Workload::new(size - 9, |index_key, text| {
+            let mut bytes = number(index_key).to_vec();
+            bytes.extend_from_slice(text.as_bytes());
+            bytes
+        });
+        for run in 0..=runs {
+            for (name, column) in COLUMNS {
+                let times = column(&dir, &workload);
+                for (row, time) in ROWS.into_iter().zip(times).filter(|_| run > 0) {
+                    let line = serde_json::json!([name, size, row, time.wall_ms, time.cpu_ms]);
+                    println!("{line}");
+                }
+            }
+        }
+    }
+}
+
+/// A key as bytes that sort as it does, as long as a number key of IndexedDB: keys there are of many types.
+fn number(n: u32) -> [u8; 9] {
+    let mut bytes = [3; 9];
+    bytes[1..].copy_from_slice(&f64::from(n).to_bits().to_be_bytes());
+    bytes
+}
+
+/// The key of an index row: index key and key.
+fn index_row(index_key: u32, key: u32) -> [u8; 18] {
+    let mut bytes = [0; 18];
+    bytes[..9].copy_from_slice(&number(index_key));
+    bytes[9..].copy_from_slice(&number(key));
+    bytes
+}
+
+/// The index rows that writing a record adds, and that it takes away.
+fn index_rows(record: &rows::Record, second: bool) -> ([u8; 18], Option<[u8; 18]>) {
+    let first = index_row(record.first.index_key, record.key);
+    match second {
+        false => (first, None),
+        true => (index_row(record.second.index_key, record.key), Some(first)),
+    }
+}
+
+/// What is written for a record.
+fn value(record: &rows::Record, second: bool) -> &[u8] {
+    match second {
+        false => &record.first.bytes,
+        true => &record.second.bytes,
+    }
+}
