@@ -8,6 +8,7 @@
 mod killed;
 mod ours;
 mod random;
+mod scripts;
 mod theirs;
 
 use std::path::Path;
