@@ -22,6 +22,7 @@ use crate::backing_store::open::global_key;
 use crate::backing_store::{Core, files, journal};
 use crate::blob::{BlobFiles, BlobHandle, BlobSource, NewExternalObject, entry};
 use crate::error::{Error, ErrorKind, Result};
+use crate::reads::record_row_prefix;
 
 /// What a transaction does to external objects.
 #[derive(Debug, Default)]
@@ -119,6 +120,14 @@ impl WriteTransaction {
         let mut all = self.objects.new.iter();
         all.find(|(other, _)| compare(other, &key) == Ordering::Equal)
             .map(|(_, objects)| &**objects)
+    }
+
+    /// Whether any record of the object store has been put with external objects in this transaction: their rows are written
+    /// only when it is committed.
+    pub(crate) fn has_new_objects(&self, object_store_id: ObjectStoreId) -> bool {
+        let database_id = self.scope.database_id();
+        let prefix = record_row_prefix(database_id, object_store_id, RecordTable::ExternalObject);
+        self.objects.new.keys().any(|key| key.starts_with(&prefix))
     }
 
     /// Keeps a blob's file until the handle is dropped, whatever becomes of the record.
