@@ -8,9 +8,10 @@ use larder_codec::external_object::schema_3::{Schema3Kind, Schema3Object};
 use larder_codec::external_object::{BlobInfo, ExternalObject, decode_all, schema_3};
 use larder_codec::row_key::{RecordKey, RecordTable};
 use larder_codec::{DatabaseId, ObjectStoreId, RawKey};
-use larder_leveldb::storage::RandomFile;
+use larder_leveldb::storage::{FileSystem, RandomFile};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::layout::StorePaths;
 use crate::reads::Reads;
 
 /// Microseconds from 1601, where Chromium's clock begins, to 1970.
@@ -111,32 +112,7 @@ impl Reads {
     /// [`ErrorKind::Corruption`] if the file is missing or has another size than the row says, [`ErrorKind::Io`] if it
     /// cannot be opened.
     pub fn open_blob(&self, database_id: DatabaseId, blob: &BlobInfo) -> Result<BlobReader> {
-        if blob.size_bytes == 0 {
-            return Ok(BlobReader { file: None, at: 0 });
-        }
-        let path = self.paths().blob_file(database_id, blob.number);
-        let file = self.fs().open_random(&path).map_err(|error| {
-            let kind = match error.kind() {
-                io::ErrorKind::NotFound => ErrorKind::Corruption,
-                _ => ErrorKind::Io,
-            };
-            Error::new(kind, format!("{}: {error}", path.display()))
-        })?;
-        let found = file
-            .len()
-            .map_err(|error| Error::new(ErrorKind::Io, format!("{}: {error}", path.display())))?;
-        if u64::try_from(blob.size_bytes) != Ok(found) {
-            let what = format!(
-                "{}: the file has {found} bytes, its record says {}",
-                path.display(),
-                blob.size_bytes
-            );
-            return Err(Error::new(ErrorKind::Corruption, what));
-        }
-        Ok(BlobReader {
-            file: Some(file),
-            at: 0,
-        })
+        BlobReader::open(&**self.fs(), self.paths(), database_id, blob)
     }
 
     /// The bytes of a value that lies in a blob: what a value says that begins `ff 11 01`. `index` must be that of the
@@ -191,6 +167,46 @@ pub(crate) fn micros_since_1601(time: SystemTime) -> i64 {
 pub struct BlobReader {
     file: Option<Arc<dyn RandomFile>>,
     at: u64,
+}
+
+impl BlobReader {
+    /// What [`Reads::open_blob`] does, for those who have let go of the rows but hold the blob.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open(
+        fs: &dyn FileSystem,
+        paths: &StorePaths,
+        database_id: DatabaseId,
+        blob: &BlobInfo,
+    ) -> Result<Self> {
+        if blob.size_bytes == 0 {
+            return Ok(Self { file: None, at: 0 });
+        }
+        let path = paths.blob_file(database_id, blob.number);
+        let file = fs.open_random(&path).map_err(|error| {
+            let kind = match error.kind() {
+                io::ErrorKind::NotFound => ErrorKind::Corruption,
+                _ => ErrorKind::Io,
+            };
+            Error::new(kind, format!("{}: {error}", path.display()))
+        })?;
+        let found = file
+            .len()
+            .map_err(|error| Error::new(ErrorKind::Io, format!("{}: {error}", path.display())))?;
+        if u64::try_from(blob.size_bytes) != Ok(found) {
+            let what = format!(
+                "{}: the file has {found} bytes, its record says {}",
+                path.display(),
+                blob.size_bytes
+            );
+            return Err(Error::new(ErrorKind::Corruption, what));
+        }
+        Ok(Self {
+            file: Some(file),
+            at: 0,
+        })
+    }
 }
 
 impl Read for BlobReader {

@@ -98,6 +98,39 @@ impl Error {
         }
     }
 
+    pub(crate) fn of_kind(name: ErrorName, kind: ErrorKind, message: impl Into<Arc<str>>) -> Self {
+        Self {
+            kind,
+            ..Self::new(name, message)
+        }
+    }
+
+    /// Rows that contradict each other.
+    pub(crate) fn corruption(message: &str) -> Self {
+        Self::of_kind(ErrorName::UnknownError, ErrorKind::Corruption, message)
+    }
+
+    /// What ends with a transaction that was aborted, and why that was, if there is a reason.
+    pub(crate) fn aborted(cause: Option<&Self>) -> Self {
+        let Some(cause) = cause else {
+            return Self::new(ErrorName::AbortError, "the transaction was aborted");
+        };
+        Self {
+            name: ErrorName::AbortError,
+            kind: cause.kind,
+            message: format!("the transaction was aborted: {cause}").into(),
+            source: Some(Arc::new(cause.clone())),
+        }
+    }
+
+    /// The same error with other words.
+    pub(crate) fn with_message(&self, message: String) -> Self {
+        Self {
+            message: message.into(),
+            ..self.clone()
+        }
+    }
+
     /// The exception's name.
     #[must_use]
     pub const fn name(&self) -> ErrorName {

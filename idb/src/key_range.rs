@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use larder_codec::IdbKey;
+use larder_codec::{IdbKey, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
 
@@ -16,46 +16,38 @@ use crate::error::{Error, ErrorName, Result};
 /// # Ok::<(), larder_idb::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyRange {
-    lower: Bound<IdbKey>,
-    upper: Bound<IdbKey>,
+pub struct KeyRange(Kind);
+
+/// One key is held once: most ranges are of this kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    Only(IdbKey),
+    Between(Bound<IdbKey>, Bound<IdbKey>),
 }
 
 impl KeyRange {
     /// Every key.
     #[must_use]
     pub const fn all() -> Self {
-        Self {
-            lower: Bound::Unbounded,
-            upper: Bound::Unbounded,
-        }
+        Self(Kind::Between(Bound::Unbounded, Bound::Unbounded))
     }
 
     /// One key.
     #[must_use]
-    pub fn only(key: IdbKey) -> Self {
-        Self {
-            lower: Bound::Included(key.clone()),
-            upper: Bound::Included(key),
-        }
+    pub const fn only(key: IdbKey) -> Self {
+        Self(Kind::Only(key))
     }
 
     /// From a key on; without that key itself if `open`.
     #[must_use]
     pub fn lower_bound(lower: IdbKey, open: bool) -> Self {
-        Self {
-            lower: bound(lower, open),
-            upper: Bound::Unbounded,
-        }
+        Self(Kind::Between(bound(lower, open), Bound::Unbounded))
     }
 
     /// Up to a key; without that key itself if `open`.
     #[must_use]
     pub fn upper_bound(upper: IdbKey, open: bool) -> Self {
-        Self {
-            lower: Bound::Unbounded,
-            upper: bound(upper, open),
-        }
+        Self(Kind::Between(Bound::Unbounded, bound(upper, open)))
     }
 
     /// Between two keys, without those that are `open`.
@@ -67,33 +59,63 @@ impl KeyRange {
             let what = "the lower key is not below the upper one";
             return Err(Error::new(ErrorName::DataError, what));
         }
-        Ok(Self {
-            lower: bound(lower, lower_open),
-            upper: bound(upper, upper_open),
-        })
+        let (lower, upper) = (bound(lower, lower_open), bound(upper, upper_open));
+        Ok(Self(Kind::Between(lower, upper)))
     }
 
     /// Where it begins.
     #[must_use]
     pub fn lower(&self) -> Bound<&IdbKey> {
-        self.lower.as_ref()
+        match &self.0 {
+            Kind::Only(key) => Bound::Included(key),
+            Kind::Between(lower, _) => lower.as_ref(),
+        }
     }
 
     /// Where it ends.
     #[must_use]
     pub fn upper(&self) -> Bound<&IdbKey> {
-        self.upper.as_ref()
+        match &self.0 {
+            Kind::Only(key) => Bound::Included(key),
+            Kind::Between(_, upper) => upper.as_ref(),
+        }
+    }
+
+    /// Calls `work` with the range in its bytes, for which `buffer` lends the memory.
+    pub(crate) fn with_bytes<T>(
+        &self,
+        buffer: &mut Vec<u8>,
+        work: impl FnOnce(&larder_backing_store::KeyRange<'_>) -> Result<T>,
+    ) -> Result<T> {
+        buffer.clear();
+        let (lower, upper) = match &self.0 {
+            Kind::Only(key) => {
+                key.encode(buffer);
+                let key = RawKey::decode_exact(buffer)?;
+                return work(&larder_backing_store::KeyRange::only(key));
+            }
+            Kind::Between(lower, upper) => (lower, upper),
+        };
+        let (lower, upper) = (lower.as_ref(), upper.as_ref());
+        let _ = lower.map(|key| key.encode(buffer));
+        let middle = buffer.len();
+        let _ = upper.map(|key| key.encode(buffer));
+        let (lower_bytes, upper_bytes) = buffer.split_at(middle);
+        work(&larder_backing_store::KeyRange {
+            lower: raw(lower, lower_bytes)?,
+            upper: raw(upper, upper_bytes)?,
+        })
     }
 
     /// Whether a key is in it.
     #[must_use]
     pub fn includes(&self, key: &IdbKey) -> bool {
-        let above_lower = match &self.lower {
+        let above_lower = match self.lower() {
             Bound::Included(lower) => key >= lower,
             Bound::Excluded(lower) => key > lower,
             Bound::Unbounded => true,
         };
-        let below_upper = match &self.upper {
+        let below_upper = match self.upper() {
             Bound::Included(upper) => key <= upper,
             Bound::Excluded(upper) => key < upper,
             Bound::Unbounded => true,
@@ -109,9 +131,30 @@ fn bound(key: IdbKey, open: bool) -> Bound<IdbKey> {
     }
 }
 
+fn raw<'a>(bound: Bound<&IdbKey>, bytes: &'a [u8]) -> Result<Bound<RawKey<'a>>> {
+    Ok(match bound {
+        Bound::Included(_) => Bound::Included(RawKey::decode_exact(bytes)?),
+        Bound::Excluded(_) => Bound::Excluded(RawKey::decode_exact(bytes)?),
+        Bound::Unbounded => Bound::Unbounded,
+    })
+}
+
 impl From<IdbKey> for KeyRange {
     fn from(key: IdbKey) -> Self {
         Self::only(key)
+    }
+}
+
+/// A number that is a key, which NaN is not: as `IdbKey::Number`.
+impl From<f64> for KeyRange {
+    fn from(key: f64) -> Self {
+        Self::only(key.into())
+    }
+}
+
+impl From<&str> for KeyRange {
+    fn from(key: &str) -> Self {
+        Self::only(key.into())
     }
 }
 

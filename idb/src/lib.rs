@@ -3,9 +3,51 @@
 //!
 //! No JavaScript engine, no async runtime, no event loop: those are the host's.
 
+mod connection;
+mod cursor;
 mod error;
+mod events;
+mod executor;
+mod factory;
+mod index;
+mod key_path;
 mod key_range;
+mod object_store;
+mod open_request;
+mod operation;
+mod origin;
+mod pages;
+mod reading;
+mod records;
+mod request;
+mod scheduler;
+mod schema;
+mod statistics;
+mod storage;
+mod sync;
+mod transaction;
+mod value;
 
+pub use connection::{Connection, ConnectionEvent, VersionChange};
+pub use cursor::Cursor;
 pub use error::{Error, ErrorKind, ErrorName, Result};
+pub use events::{Events, NextEvent};
+pub use executor::Executor;
+pub use factory::{DatabaseInfo, Factory};
+pub use index::Index;
 pub use key_range::KeyRange;
-pub use larder_codec::IdbKey as Key;
+pub use larder_backing_store::blob::{BlobSource, NewExternalObject};
+pub use larder_backing_store::{Clock, DATA_VERSION, Direction, PageLimits};
+pub use larder_codec::external_object::ExternalObject as ExternalObjectInfo;
+pub use larder_codec::{DataVersion, IdbKey as Key, IdbKeyPath, JsString, Origin};
+pub use larder_leveldb::storage::{DiskFileSystem, FileSystem, MemoryFileSystem};
+pub use object_store::{IndexOptions, ObjectStore, ObjectStoreParameters, PutItem};
+pub use open_request::{DeleteEvent, DeleteRequest, OpenEvent, OpenRequest, Upgrade};
+pub use pages::Pages;
+pub use reading::GetAllOptions;
+pub use records::{Entry, Records};
+pub use request::Request;
+pub use statistics::Statistics;
+pub use storage::{Scheduling, Storage, StorageOptions};
+pub use transaction::{DurabilityHint, Mode, Transaction, TransactionOptions, TransactionState};
+pub use value::{ExternalObject, StoredValue, Value};

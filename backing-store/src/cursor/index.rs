@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use larder_codec::compare::compare_user_keys;
 use larder_codec::primitive::var_int;
 use larder_codec::row_key::RecordTable;
-use larder_codec::versioned::{self, DataRow};
+use larder_codec::versioned::{self, DataRow, ExistsRow};
 use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, RecordVersion};
 
 use super::page::{Page, PageLimits};
@@ -26,6 +26,8 @@ pub struct IndexCursor {
     rows: RangeRows,
     direction: Direction,
     view: View,
+    /// Whether the exists rows are asked which rows are live: then there are no values.
+    keys_only: bool,
     data_prefix: Vec<u8>,
     data_key: Vec<u8>,
     /// The data row's value.
@@ -69,14 +71,20 @@ impl IndexCursor {
         index_id: IndexId,
         range: &KeyRange<'_>,
         direction: Direction,
+        keys_only: bool,
     ) -> Self {
         let mut prefix = Vec::new();
         KeyPrefix::of_index(database_id, object_store_id, index_id).encode(&mut prefix);
+        let table = match keys_only {
+            true => RecordTable::Exists,
+            false => RecordTable::Data,
+        };
         Self {
             rows: RangeRows::new(reads.view(), prefix, range, direction.is_forward()),
             direction,
             view: reads.view().clone(),
-            data_prefix: record_row_prefix(database_id, object_store_id, RecordTable::Data),
+            keys_only,
+            data_prefix: record_row_prefix(database_id, object_store_id, table),
             data_key: Vec::new(),
             data: Vec::new(),
             place: None,
@@ -311,16 +319,13 @@ impl IndexCursor {
         self.data_key.extend_from_slice(&self.data_prefix);
         row.primary_key.encode(&mut self.data_key);
         if get_row(&self.view, &self.data_key, row.primary_key, &mut self.data)? {
-            let data = DataRow::decode_exact(&self.data).map_err(|error| {
-                let what = "record row with an undecodable version";
-                Error::row(&self.data_key, what, error)
-            })?;
-            if data.version == row.version {
+            let (version, value_start) = self.decode_data()?;
+            if version == row.version {
                 return Ok(Some(Place {
                     index_key_len,
                     primary_key_start: row_value.len() - row.primary_key.as_bytes().len(),
-                    value_start: self.data.len() - data.value.len(),
-                    version: row.version,
+                    value_start,
+                    version,
                 }));
             }
         }
@@ -329,6 +334,21 @@ impl IndexCursor {
             on_stale(row_key)?;
         }
         Ok(None)
+    }
+
+    /// The record's version, and where its value begins in `data`.
+    #[inline]
+    fn decode_data(&self) -> Result<(RecordVersion, usize)> {
+        if self.keys_only {
+            let exists = ExistsRow::decode_exact(&self.data)
+                .map_err(|error| Error::row(&self.data_key, "exists row", error))?;
+            return Ok((exists.version, self.data.len()));
+        }
+        let data = DataRow::decode_exact(&self.data).map_err(|error| {
+            let what = "record row with an undecodable version";
+            Error::row(&self.data_key, what, error)
+        })?;
+        Ok((data.version, self.data.len() - data.value.len()))
     }
 
     /// The index key of the entry.
@@ -353,7 +373,10 @@ impl IndexCursor {
     }
 
     /// The bytes of index key and primary key.
-    fn key_bytes(&self) -> Result<(&[u8], &[u8])> {
+    ///
+    /// # Errors
+    /// Only when the cursor is not on an entry.
+    pub fn key_bytes(&self) -> Result<(&[u8], &[u8])> {
         let Some(place) = self.place else {
             let what = "the cursor is not on an entry";
             return Err(Error::new(ErrorKind::Usage, what));

@@ -1,7 +1,7 @@
 //! A cursor over the records of an object store.
 
 use larder_codec::row_key::RecordTable;
-use larder_codec::versioned::DataRow;
+use larder_codec::versioned::{DataRow, ExistsRow};
 use larder_codec::{DatabaseId, ObjectStoreId, RawKey, RecordVersion};
 
 use super::page::{Page, PageLimits};
@@ -18,6 +18,8 @@ use crate::reads::{ExistsCheck, Reads, record_row_prefix};
 pub struct RecordCursor {
     rows: RangeRows,
     direction: Direction,
+    /// Whether it walks over the exists rows, which have the keys and no values.
+    keys_only: bool,
     /// On a record.
     valid: bool,
     version: Option<RecordVersion>,
@@ -33,14 +35,59 @@ impl RecordCursor {
         range: &KeyRange<'_>,
         direction: Direction,
     ) -> Self {
-        let prefix = record_row_prefix(database_id, object_store_id, RecordTable::Data);
+        Self {
+            check: reads.exists_check(database_id, object_store_id),
+            ..Self::over(
+                reads,
+                (database_id, object_store_id),
+                range,
+                direction,
+                false,
+            )
+        }
+    }
+
+    /// Visits the same records and reads none of them: values are empty. In a store that lost writes, exists rows alone
+    /// tell too little.
+    pub(crate) fn over_keys(
+        reads: &Reads,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        range: &KeyRange<'_>,
+        direction: Direction,
+    ) -> Self {
+        if reads.exists_check(database_id, object_store_id).is_some() {
+            return Self::new(reads, database_id, object_store_id, range, direction);
+        }
+        Self::over(
+            reads,
+            (database_id, object_store_id),
+            range,
+            direction,
+            true,
+        )
+    }
+
+    fn over(
+        reads: &Reads,
+        (database_id, object_store_id): (DatabaseId, ObjectStoreId),
+        range: &KeyRange<'_>,
+        direction: Direction,
+        keys_only: bool,
+    ) -> Self {
+        let table = match keys_only {
+            true => RecordTable::Exists,
+            false => RecordTable::Data,
+        };
+        let prefix = record_row_prefix(database_id, object_store_id, table);
         Self {
             rows: RangeRows::new(reads.view(), prefix, range, direction.is_forward()),
             direction,
+            keys_only,
             valid: false,
             version: None,
             value_start: 0,
-            check: reads.exists_check(database_id, object_store_id),
+            check: None,
         }
     }
 
@@ -112,12 +159,20 @@ impl RecordCursor {
         };
         let primary_key = RawKey::decode_exact(tail)
             .map_err(|error| Error::row(key, "record row with an undecodable key", error))?;
-        let row = DataRow::decode_exact(value)
-            .map_err(|error| Error::row(key, "record row with an undecodable version", error))?;
-        self.version = Some(row.version);
-        self.value_start = value.len() - row.value.len();
-        if let Some(check) = &mut self.check {
-            check.check(key, primary_key, row.version)?;
+        if self.keys_only {
+            let row = ExistsRow::decode_exact(value)
+                .map_err(|error| Error::row(key, "exists row", error))?;
+            self.version = Some(row.version);
+            self.value_start = value.len();
+        } else {
+            let row = DataRow::decode_exact(value).map_err(|error| {
+                Error::row(key, "record row with an undecodable version", error)
+            })?;
+            self.version = Some(row.version);
+            self.value_start = value.len() - row.value.len();
+            if let Some(check) = &mut self.check {
+                check.check(key, primary_key, row.version)?;
+            }
         }
         self.valid = true;
         Ok(true)
@@ -136,7 +191,9 @@ impl RecordCursor {
         RawKey::decode_exact(self.rows.tail()).map_err(not_a_key)
     }
 
-    fn primary_key_bytes(&self) -> &[u8] {
+    /// The bytes of the primary key; of no meaning when not on a record.
+    #[must_use]
+    pub fn primary_key_bytes(&self) -> &[u8] {
         self.rows.tail()
     }
 

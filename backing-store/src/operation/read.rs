@@ -66,7 +66,7 @@ impl WriteTransaction {
         let database_id = self.scope().database_id();
         let direction = Direction::Next;
         let mut cursor =
-            self.index_entries_in(database_id, object_store_id, index_id, range, direction);
+            self.index_keys_in(database_id, object_store_id, index_id, range, direction);
         let mut count = 0;
         while self.go(&mut cursor, Movement::Next)? {
             count += 1;

@@ -2,7 +2,7 @@
 
 use larder_codec::primitive::int;
 use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RecordKey, RecordTable};
-use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, range};
+use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata::read_object_store;
@@ -122,7 +122,7 @@ impl WriteTransaction {
             version_key,
             generator_key: metadata_key(database_id, id, ObjectStoreField::KeyGenerator),
             generator: None,
-            has_external_objects: has_external_objects(view, database_id, id)?,
+            has_external_objects: self.has_external_objects(database_id, id)?,
             buffers: Buffers::default(),
         })
     }
@@ -175,16 +175,4 @@ pub(super) fn read_int(view: &View, key: &[u8]) -> Result<Option<i64>> {
     int::decode_exact(&value)
         .map(Some)
         .map_err(|error| Error::row(key, "number of the metadata", error))
-}
-
-fn has_external_objects(
-    view: &View,
-    database_id: DatabaseId,
-    object_store_id: ObjectStoreId,
-) -> Result<bool> {
-    let table = RecordTable::ExternalObject;
-    let mut iter = view.iter();
-    iter.seek(&range::table_low(database_id, object_store_id, table))?;
-    let prefix = record_row_prefix(database_id, object_store_id, table);
-    Ok(iter.key().starts_with(&prefix))
 }

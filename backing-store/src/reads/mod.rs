@@ -15,7 +15,7 @@ use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RecordKey,
 use larder_codec::versioned::DataRow;
 use larder_codec::{
     DataVersion, DatabaseId, IdbKey, IndexId, JsString, KeyPrefix, ObjectStoreId, RawKey,
-    RecordVersion,
+    RecordVersion, range,
 };
 use larder_leveldb::storage::FileSystem;
 
@@ -190,7 +190,59 @@ impl Reads {
             index_id,
             range,
             direction,
+            false,
         )
+    }
+
+    /// As [`Reads::records_in`], without the values, which are not read: as cheap for large records as for small ones.
+    #[must_use]
+    pub fn keys_in(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        range: &KeyRange<'_>,
+        direction: Direction,
+    ) -> RecordCursor {
+        RecordCursor::over_keys(self, database_id, object_store_id, range, direction)
+    }
+
+    /// As [`Reads::index_entries_in`], without the values, which are not read: as cheap for large records as for small
+    /// ones. Rows are judged by the records' exists rows.
+    #[must_use]
+    pub fn index_keys_in(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        index_id: IndexId,
+        range: &KeyRange<'_>,
+        direction: Direction,
+    ) -> IndexCursor {
+        let keys_only = !self.surroundings.lost_writes;
+        IndexCursor::new(
+            self,
+            database_id,
+            object_store_id,
+            index_id,
+            range,
+            direction,
+            keys_only,
+        )
+    }
+
+    /// Whether any record of the object store has external objects.
+    ///
+    /// # Errors
+    /// If the rows cannot be read.
+    pub fn has_external_objects(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+    ) -> Result<bool> {
+        let table = RecordTable::ExternalObject;
+        let mut iter = self.view.iter();
+        iter.seek(&range::table_low(database_id, object_store_id, table))?;
+        let prefix = record_row_prefix(database_id, object_store_id, table);
+        Ok(iter.key().starts_with(&prefix))
     }
 
     /// The number the object store's key generator would give next. It is used up when this is above

@@ -153,7 +153,7 @@ impl Reads {
         object_store_id: ObjectStoreId,
         range: &KeyRange<'_>,
     ) -> Result<u64> {
-        let mut cursor = self.records_in(database_id, object_store_id, range, Direction::Next);
+        let mut cursor = self.keys_in(database_id, object_store_id, range, Direction::Next);
         let mut count = 0;
         while cursor.next()? {
             count += 1;
@@ -174,7 +174,7 @@ impl Reads {
     ) -> Result<u64> {
         let direction = Direction::Next;
         let mut cursor =
-            self.index_entries_in(database_id, object_store_id, index_id, range, direction);
+            self.index_keys_in(database_id, object_store_id, index_id, range, direction);
         let mut count = 0;
         while cursor.next()? {
             count += 1;

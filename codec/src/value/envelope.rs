@@ -113,8 +113,11 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// Reads the version headers.
-    fn read(bytes: &'a [u8]) -> Result<Self> {
+    /// Reads the version headers of a value that is neither compressed nor swapped: [`Payload::bytes`] again.
+    ///
+    /// # Errors
+    /// If no headers of known versions are there.
+    pub fn read(bytes: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes);
         let blink = read_version(&mut reader, BLINK_VERSION_MAX, "Blink wire format version")?;
         let mut end = bytes.len();

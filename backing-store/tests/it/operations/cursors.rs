@@ -3,7 +3,8 @@
 use std::ops::Bound;
 
 use larder_backing_store::{
-    Direction, IndexCursor, Movement, Page, PageLimits, Reads, RecordCursor, WriteTransaction,
+    Direction, IndexCursor, KeyRange, Movement, Page, PageLimits, Reads, RecordCursor,
+    WriteTransaction,
 };
 use larder_codec::{IdbKey, IndexId, ObjectStoreId, RawKey};
 
@@ -54,6 +55,26 @@ fn real_cursor(
             direction,
         ))),
     })
+}
+
+/// The same walk without values.
+fn keys_cursor(reads: &Reads, store: i64, index: Option<i64>, direction: Direction) -> Real {
+    let (store, range) = (ObjectStoreId::new(store).unwrap(), KeyRange::ALL);
+    match index {
+        None => Real::Records(Box::new(reads.keys_in(
+            database(),
+            store,
+            &range,
+            direction,
+        ))),
+        Some(index) => Real::Index(Box::new(reads.index_keys_in(
+            database(),
+            store,
+            IndexId::new(index).unwrap(),
+            &range,
+            direction,
+        ))),
+    }
 }
 
 impl Real {
@@ -181,6 +202,14 @@ fn check_walk(reads: &Reads, id: i64, store: &Store, index: Option<i64>, directi
         found.push(real.entry().0);
     }
     assert!(!next(&mut real), "what has ended stays so");
+    assert_eq!(found, expected);
+    let mut keys = keys_cursor(reads, id, index, direction);
+    let mut found = Vec::new();
+    while next(&mut keys) {
+        let (entry, value) = keys.entry();
+        assert_eq!(value, b"", "values are not read");
+        found.push(entry);
+    }
     assert_eq!(found, expected);
     let mut pages = Vec::new();
     let mut page = Page::new();

@@ -1,0 +1,256 @@
+//! Connections (specification, 2.1.1 and 4.4).
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use larder_codec::{DatabaseId, JsString};
+
+use crate::error::{Error, ErrorName, Result};
+use crate::events::{Events, EventsCore};
+use crate::executor::Ready;
+use crate::origin::OpenStore;
+use crate::scheduler::Database;
+use crate::schema::{Schema, SchemaSnapshot};
+use crate::storage::StorageInner;
+use crate::sync::{AtomicU64, Mutex, locked};
+use crate::transaction::{Mode, Transaction, TransactionOptions};
+
+/// What happens to a connection.
+#[derive(Debug)]
+pub enum ConnectionEvent {
+    /// Someone wants to upgrade or delete the database, and waits until this connection is closed.
+    VersionChange(VersionChange),
+    /// It was closed by force: its transactions were aborted. The last event.
+    Close,
+}
+
+/// That the version is to change. Whoever announces it waits until this is dropped before it says that it is blocked.
+///
+/// If nobody has ever asked for the connection's events, it does not wait.
+#[derive(Debug)]
+pub struct VersionChange {
+    old_version: u64,
+    new_version: Option<u64>,
+    dispatch: Option<Dispatch>,
+}
+
+impl VersionChange {
+    pub(crate) fn new(
+        old_version: u64,
+        new_version: Option<u64>,
+        dispatch: Option<(Arc<Database>, u64)>,
+    ) -> Self {
+        Self {
+            old_version,
+            new_version,
+            dispatch: dispatch.map(|(database, connection)| Dispatch {
+                database,
+                connection,
+            }),
+        }
+    }
+
+    /// The version now.
+    #[must_use]
+    pub const fn old_version(&self) -> u64 {
+        self.old_version
+    }
+
+    /// The version that is wanted; `None` if the database is to be deleted.
+    #[must_use]
+    pub const fn new_version(&self) -> Option<u64> {
+        self.new_version
+    }
+
+    /// Tells that it has been dealt with. Dropping does the same.
+    pub fn dispatched(self) {
+        drop(self.dispatch);
+    }
+}
+
+struct Dispatch {
+    database: Arc<Database>,
+    connection: u64,
+}
+
+impl Drop for Dispatch {
+    fn drop(&mut self) {
+        self.database.dispatched(self.connection);
+    }
+}
+
+impl fmt::Debug for Dispatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dispatch({})", self.connection)
+    }
+}
+
+/// A connection to a database. Clones are the same connection, which is closed by [`close`](Self::close), or when the last
+/// handle to it and to its transactions goes.
+#[derive(Clone)]
+pub struct Connection(Arc<Handle>);
+
+struct Handle {
+    core: Arc<ConnectionCore>,
+    _storage: Arc<StorageInner>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.core.database.close(self.core.number);
+    }
+}
+
+/// The shared part.
+pub(crate) struct ConnectionCore {
+    pub(crate) number: u64,
+    pub(crate) database: Arc<Database>,
+    pub(crate) database_id: DatabaseId,
+    /// Until it is closed.
+    store: Mutex<Option<Arc<OpenStore>>>,
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) events: Arc<EventsCore<ConnectionEvent>>,
+    version: AtomicU64,
+}
+
+impl ConnectionCore {
+    pub(crate) fn new(
+        number: u64,
+        database: &Arc<Database>,
+        store: Arc<OpenStore>,
+        database_id: DatabaseId,
+        schema: Schema,
+        version: u64,
+    ) -> Self {
+        Self {
+            number,
+            events: EventsCore::new(database.ready()),
+            database: Arc::clone(database),
+            database_id,
+            store: Mutex::new(Some(store)),
+            schema: Arc::new(schema),
+            version: AtomicU64::new(version),
+        }
+    }
+
+    pub(crate) fn ready(&self) -> &Arc<Ready> {
+        self.database.ready()
+    }
+
+    /// An upgrade is aborted: everything as it was.
+    pub(crate) fn revert(&self, schema: SchemaSnapshot, version: u64) {
+        self.schema.restore(schema);
+        self.version.store(version, Ordering::Release);
+    }
+
+    /// The store that it is in.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if it has been closed.
+    pub(crate) fn store(&self) -> Result<Arc<OpenStore>> {
+        let closed = || Error::new(ErrorName::InvalidStateError, "the connection is closed");
+        locked(&self.store).clone().ok_or_else(closed)
+    }
+
+    /// It is closed: whatever handles there still are, they do not keep the store.
+    pub(crate) fn release_store(&self) {
+        let store = locked(&self.store).take();
+        drop(store);
+    }
+
+    /// If the store takes no writes any more, all its connections are closed.
+    pub(crate) fn note_store_error(&self, error: &Error) {
+        if let Ok(store) = self.store() {
+            self.database.origin.note_store_error(&store, error);
+        }
+    }
+}
+
+impl Connection {
+    pub(crate) fn new(core: Arc<ConnectionCore>, storage: Arc<StorageInner>) -> Self {
+        Self(Arc::new(Handle {
+            core,
+            _storage: storage,
+        }))
+    }
+
+    pub(crate) fn core(&self) -> &Arc<ConnectionCore> {
+        &self.0.core
+    }
+
+    pub(crate) fn schema(&self) -> &Arc<Schema> {
+        &self.0.core.schema
+    }
+
+    /// The name of the database.
+    #[must_use]
+    pub fn name(&self) -> &JsString {
+        &self.0.core.database.name
+    }
+
+    /// The version of the database, as this connection sees it: of an upgrade that was aborted, the one before.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.0.core.version.load(Ordering::Acquire)
+    }
+
+    /// The names of the object stores, sorted by UTF-16 units.
+    #[must_use]
+    pub fn object_store_names(&self) -> Vec<JsString> {
+        self.schema().object_store_names()
+    }
+
+    /// Makes a transaction of these object stores. It starts when its turn comes: after all those made before that have an
+    /// object store in common with it, if either writes.
+    ///
+    /// # Errors
+    /// In this order: `InvalidStateError` while the connection is being upgraded, or once it is to be closed;
+    /// `NotFoundError` if there is no object store of one of the names; `InvalidAccessError` if there are no names;
+    /// `TypeError` if the mode is [`Mode::VersionChange`].
+    pub fn transaction(
+        &self,
+        names: &[JsString],
+        mode: Mode,
+        options: TransactionOptions,
+    ) -> Result<Transaction> {
+        let core = &self.0.core;
+        let transaction = core.database.begin(core, names, mode, options.durability)?;
+        Ok(Transaction::new(transaction, self.clone()))
+    }
+
+    /// Closes it: it takes no new transactions, and is closed when those it has have ended.
+    pub fn close(&self) {
+        self.0.core.database.close(self.0.core.number);
+    }
+
+    /// Whether [`close`](Self::close) was called, or it was closed otherwise.
+    #[must_use]
+    pub fn is_close_pending(&self) -> bool {
+        self.0.core.database.is_close_pending(self.0.core.number)
+    }
+
+    /// What happens to it. All such handles share one queue.
+    #[must_use]
+    pub fn events(&self) -> Events<ConnectionEvent> {
+        Events::new(Arc::clone(&self.0.core.events))
+    }
+}
+
+impl PartialEq for Connection {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Connection {}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("name", &self.name().to_string_lossy())
+            .field("version", &self.version())
+            .field("number", &self.0.core.number)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,315 @@
+//! Cursors (specification, 2.10 and 4.9).
+//!
+//! The specification's cursor moves under its holder. Here a [`Cursor`] is one position, which stays what it is, and a
+//! move gives another: so key and value can be read at any time, and whether "the cursor has a value" is known without
+//! regard to what other threads do.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering as Atomic};
+
+use larder_backing_store::{Direction, PutMode};
+use larder_codec::{IdbKey, RawKey};
+
+use crate::error::{Error, ErrorName, Result};
+use crate::key_range::KeyRange;
+use crate::object_store::{check_writes, data_error, key_in_value, put_request, read_header};
+use crate::operation::{self, Step, Walk, WalkEntry, Wanted};
+use crate::records::Entry;
+use crate::request::Request;
+use crate::transaction::Transaction;
+use crate::value::{StoredValue, Value};
+
+/// A cursor at an entry. Clones are the same.
+///
+/// A move is a request, and its result the cursor at the entry that was reached. Once a move has been asked for, this one
+/// can still be read, but moves, updates and deletes no more: `InvalidStateError`, as when a page continues twice.
+///
+/// ```no_run
+/// # use larder_idb::{Direction, KeyRange, ObjectStore, Result};
+/// # fn each(store: &ObjectStore) -> Result<()> {
+/// let mut next = store.open_cursor(KeyRange::all(), Direction::Next)?.wait()?;
+/// while let Some(cursor) = next {
+///     println!("{:?}", cursor.key());
+///     next = cursor.continue_(None)?.wait()?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Cursor {
+    shared: Arc<Shared>,
+    entry: WalkEntry,
+    /// How many moves had been asked for when this position was reached.
+    moves: u64,
+}
+
+struct Shared {
+    transaction: Transaction,
+    walk: Walk,
+    moves: AtomicU64,
+}
+
+impl Cursor {
+    /// Opens one at the first entry.
+    pub(crate) fn open(transaction: Transaction, walk: Walk) -> Result<Request<Option<Self>>> {
+        let shared = Arc::new(Shared {
+            transaction: transaction.clone(),
+            walk,
+            moves: AtomicU64::new(0),
+        });
+        transaction.submit(move |execution| {
+            let entry = shared.walk.begin(execution)?;
+            Ok(entry.map(|entry| Self {
+                shared,
+                entry,
+                moves: 0,
+            }))
+        })
+    }
+
+    /// The transaction.
+    #[must_use]
+    pub fn transaction(&self) -> &Transaction {
+        &self.shared.transaction
+    }
+
+    /// Where it goes.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.shared.walk.direction
+    }
+
+    /// Whether it has no values.
+    #[must_use]
+    pub fn is_key_cursor(&self) -> bool {
+        self.shared.walk.wanted == Wanted::Keys
+    }
+
+    /// The index key, or the primary key if it is over an object store.
+    #[must_use]
+    pub fn key(&self) -> IdbKey {
+        self.here().key()
+    }
+
+    /// The same in its bytes.
+    #[must_use]
+    pub fn raw_key(&self) -> RawKey<'_> {
+        self.here().raw_key()
+    }
+
+    /// The record's key.
+    #[must_use]
+    pub fn primary_key(&self) -> IdbKey {
+        self.here().primary_key()
+    }
+
+    /// The same in its bytes.
+    #[must_use]
+    pub fn raw_primary_key(&self) -> RawKey<'_> {
+        self.here().raw_primary_key()
+    }
+
+    /// The record's value when the cursor came here; `None` if it was opened for keys.
+    #[must_use]
+    pub fn value(&self) -> Option<StoredValue> {
+        (!self.is_key_cursor()).then(|| self.here().stored_value())
+    }
+
+    /// Key, primary key and value, borrowed.
+    #[must_use]
+    pub fn entry(&self) -> Entry<'_> {
+        self.here()
+    }
+
+    fn here(&self) -> Entry<'_> {
+        self.entry.page.entry(self.entry.at)
+    }
+
+    /// To the next entry, or to the first with this key or behind it.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError`; `InvalidStateError` if what it is over has been deleted, or it was moved before;
+    /// `DataError` for a key that is not ahead.
+    pub fn continue_(&self, key: Option<IdbKey>) -> Result<Request<Option<Self>>> {
+        self.check_active_and_there()?;
+        self.check_has_value()?;
+        let step = match key {
+            None => Step::Advance(1),
+            Some(key) => {
+                if self.ahead(key_order(&key, self.raw_key())?) != Ordering::Greater {
+                    return Err(not_ahead());
+                }
+                Step::To(key)
+            }
+        };
+        self.go(step)
+    }
+
+    /// Of an index, in the directions that are not unique: to the first entry with this key and primary key or behind it.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError`; `InvalidStateError` if what it is over has been deleted; `InvalidAccessError` if that
+    /// is no index or the direction is unique; `InvalidStateError` if it was moved before; `DataError` for keys that are
+    /// not ahead.
+    pub fn continue_primary_key(
+        &self,
+        key: IdbKey,
+        primary_key: IdbKey,
+    ) -> Result<Request<Option<Self>>> {
+        self.check_active_and_there()?;
+        if self.shared.walk.source.index.is_none() {
+            let what = "the cursor is not over an index";
+            return Err(Error::new(ErrorName::InvalidAccessError, what));
+        }
+        if self.direction().is_unique() {
+            let what = "the cursor's direction is unique";
+            return Err(Error::new(ErrorName::InvalidAccessError, what));
+        }
+        self.check_has_value()?;
+        let order = key_order(&key, self.raw_key())?;
+        let order = order.then(key_order(&primary_key, self.raw_primary_key())?);
+        if self.ahead(order) != Ordering::Greater {
+            return Err(not_ahead());
+        }
+        self.go(Step::ToEntry(key, primary_key))
+    }
+
+    /// By so many entries.
+    ///
+    /// # Errors
+    /// `TypeError` for 0; `TransactionInactiveError`; `InvalidStateError` if what it is over has been deleted, or it was
+    /// moved before.
+    pub fn advance(&self, count: u32) -> Result<Request<Option<Self>>> {
+        if count == 0 {
+            let what = "a cursor advances by one entry or more";
+            return Err(Error::new(ErrorName::TypeError, what));
+        }
+        self.check_active_and_there()?;
+        self.check_has_value()?;
+        self.go(Step::Advance(count))
+    }
+
+    /// Puts a value in the place of the record's. If the record is gone by then, it is put anew.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError`; `ReadOnlyError`; `InvalidStateError` if what it is over has been deleted, it was moved
+    /// before, or it was opened for keys; `DataError` if keys are in-line and the value has another than the record. The
+    /// request as [`ObjectStore::put`](crate::ObjectStore::put).
+    pub fn update(&self, value: Value) -> Result<Request<IdbKey>> {
+        self.check_writable()?;
+        let cell = &self.shared.walk.source.store;
+        let key = self.primary_key();
+        read_header(&value)?;
+        if cell.uses_inline_keys() && key_in_value(cell, &value)?.as_ref() != Some(&key) {
+            return Err(data_error("the value has another key than the record"));
+        }
+        let mode = PutMode::CursorUpdate;
+        let request = put_request(cell, value, Some(key), mode);
+        self.transaction()
+            .submit(move |execution| operation::put(execution, request))
+    }
+
+    /// Deletes the record.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError`; `ReadOnlyError`; `InvalidStateError` if what it is over has been deleted, it was moved
+    /// before, or it was opened for keys.
+    pub fn delete(&self) -> Result<Request<()>> {
+        self.check_writable()?;
+        let cell = Arc::clone(&self.shared.walk.source.store);
+        let range = KeyRange::only(self.primary_key());
+        self.transaction()
+            .submit(move |execution| operation::delete(execution, &cell, &range))
+    }
+
+    fn check_active_and_there(&self) -> Result<()> {
+        self.transaction().check_active()?;
+        self.check_there()
+    }
+
+    fn check_there(&self) -> Result<()> {
+        if self.shared.walk.source.is_deleted() {
+            let what = "what the cursor is over has been deleted";
+            return Err(Error::new(ErrorName::InvalidStateError, what));
+        }
+        Ok(())
+    }
+
+    fn check_has_value(&self) -> Result<()> {
+        match self.shared.moves.load(Atomic::Acquire) == self.moves {
+            true => Ok(()),
+            false => Err(moved()),
+        }
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        self.transaction().check_active()?;
+        check_writes(self.transaction())?;
+        self.check_there()?;
+        self.check_has_value()?;
+        if self.is_key_cursor() {
+            let what = "the cursor was opened for keys";
+            return Err(Error::new(ErrorName::InvalidStateError, what));
+        }
+        Ok(())
+    }
+
+    /// An order of keys, as seen in the direction.
+    fn ahead(&self, order: Ordering) -> Ordering {
+        match self.direction().is_forward() {
+            true => order,
+            false => order.reverse(),
+        }
+    }
+
+    /// Asks for a move, of which there can be one from each position.
+    fn go(&self, step: Step) -> Result<Request<Option<Self>>> {
+        let (was, moves) = (self.moves, self.moves + 1);
+        let shared = Arc::clone(&self.shared);
+        let counter = &shared.moves;
+        counter
+            .compare_exchange(was, moves, Atomic::AcqRel, Atomic::Acquire)
+            .map_err(|_| moved())?;
+        let arrive = move |shared: Arc<Shared>, entry: Option<WalkEntry>| {
+            entry.map(|entry| Self {
+                shared,
+                entry,
+                moves,
+            })
+        };
+        if self.transaction().is_idle()
+            && let Some(entry) = shared.walk.step_in_page(&step)
+        {
+            return Ok(self.transaction().completed(Ok(arrive(shared, entry))));
+        }
+        self.transaction().submit(move |execution| {
+            let entry = shared.walk.step(execution, &step)?;
+            Ok(arrive(shared, entry))
+        })
+    }
+}
+
+fn key_order(key: &IdbKey, here: RawKey<'_>) -> Result<Ordering> {
+    let mut bytes = Vec::new();
+    key.encode(&mut bytes);
+    Ok(RawKey::decode_exact(&bytes)?.cmp(&here))
+}
+
+fn moved() -> Error {
+    Error::new(ErrorName::InvalidStateError, "the cursor was moved before")
+}
+
+fn not_ahead() -> Error {
+    data_error("the key to continue to is not ahead of the cursor")
+}
+
+impl fmt::Debug for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cursor")
+            .field("entry", &self.here())
+            .field("direction", &self.direction())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,256 @@
+//! What happened, in order, for the host to take: as a future, by waiting, by looking, or by a callback.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use crate::executor::{Ready, Task, Turn};
+use crate::sync::{Mutex, Thread, locked, thread};
+
+/// A queue of events. It ends when no more can come.
+pub struct Events<T> {
+    core: Arc<EventsCore<T>>,
+}
+
+/// The shared part.
+pub(crate) struct EventsCore<T> {
+    ready: Arc<Ready>,
+    state: Mutex<State<T>>,
+}
+
+type OnEvent<T> = Box<dyn FnMut(T) + Send>;
+
+struct State<T> {
+    queue: VecDeque<T>,
+    callback: Option<OnEvent<T>>,
+    /// Whether a callback takes the events, though it may be away just now to be called.
+    has_callback: bool,
+    is_scheduled: bool,
+    waker: Option<Waker>,
+    threads: Vec<Thread>,
+    /// Whether anybody has ever asked for events.
+    is_listened: bool,
+    has_ended: bool,
+    /// Nobody can ask any more.
+    is_abandoned: bool,
+}
+
+impl<T> State<T> {
+    fn schedule(&mut self) -> bool {
+        let is_due = self.callback.is_some()
+            && !self.is_scheduled
+            && (!self.queue.is_empty() || self.has_ended);
+        self.is_scheduled |= is_due;
+        is_due
+    }
+}
+
+impl<T: Send + 'static> EventsCore<T> {
+    pub(crate) fn new(ready: &Arc<Ready>) -> Arc<Self> {
+        Arc::new(Self {
+            ready: Arc::clone(ready),
+            state: Mutex::new(State {
+                queue: VecDeque::new(),
+                callback: None,
+                has_callback: false,
+                is_scheduled: false,
+                waker: None,
+                threads: Vec::new(),
+                is_listened: false,
+                has_ended: false,
+                is_abandoned: false,
+            }),
+        })
+    }
+
+    /// Something has happened.
+    pub(crate) fn push(self: &Arc<Self>, event: T) {
+        let mut event = Some(event);
+        self.change(|state| {
+            if !state.is_abandoned {
+                state.queue.extend(event.take());
+            }
+        });
+        // What nobody can take is dropped here, outside of the lock.
+        drop(event);
+    }
+
+    /// Nothing more will happen.
+    pub(crate) fn end(self: &Arc<Self>) {
+        self.change(|state| state.has_ended = true);
+    }
+
+    fn change(self: &Arc<Self>, change: impl FnOnce(&mut State<T>)) {
+        let (waker, threads, is_due) = {
+            let mut state = locked(&self.state);
+            change(&mut state);
+            let threads = std::mem::take(&mut state.threads);
+            (state.waker.take(), threads, state.schedule())
+        };
+        if is_due {
+            self.ready.push(Arc::clone(self) as _);
+        }
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        for thread in threads {
+            thread.unpark();
+        }
+    }
+
+    /// Whether anybody has ever asked for events.
+    pub(crate) fn is_listened(&self) -> bool {
+        locked(&self.state).is_listened
+    }
+
+    /// Nobody will ask any more, unless a callback has been registered: what was not taken is dropped.
+    pub(crate) fn abandon(&self) {
+        let left = {
+            let mut state = locked(&self.state);
+            if state.has_callback {
+                return;
+            }
+            state.is_abandoned = true;
+            std::mem::take(&mut state.queue)
+        };
+        drop(left);
+    }
+
+    /// `Some(None)` at the end.
+    fn take(&self) -> Option<Option<T>> {
+        let mut state = locked(&self.state);
+        state.is_listened = true;
+        match state.queue.pop_front() {
+            Some(event) => Some(Some(event)),
+            None => state.has_ended.then_some(None),
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        let state = locked(&self.state);
+        !state.queue.is_empty() || state.has_ended
+    }
+}
+
+/// Calls the callback with one event.
+impl<T: Send + 'static> Task for EventsCore<T> {
+    fn run(self: Arc<Self>, turn: &mut Turn) {
+        let (event, callback) = {
+            let mut state = locked(&self.state);
+            state.is_scheduled = false;
+            (state.queue.pop_front(), state.callback.take())
+        };
+        let Some(mut callback) = callback else {
+            return;
+        };
+        let Some(event) = event else {
+            // The end: the callback goes, with what it holds.
+            turn.call(move || drop(callback));
+            return;
+        };
+        turn.call(|| callback(event));
+        let is_due = {
+            let mut state = locked(&self.state);
+            state.callback = Some(callback);
+            state.schedule()
+        };
+        if is_due {
+            self.ready.push(self.clone() as _);
+        }
+    }
+}
+
+impl<T: Send + 'static> Events<T> {
+    pub(crate) fn new(core: Arc<EventsCore<T>>) -> Self {
+        Self { core }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<EventsCore<T>> {
+        &self.core
+    }
+
+    /// The next event, as a future of no particular runtime; `None` if no more can come.
+    pub fn next(&self) -> NextEvent<'_, T> {
+        NextEvent(self)
+    }
+
+    /// Waits for the next event; `None` if no more can come. In caller-driven mode it runs steps meanwhile.
+    ///
+    /// # Panics
+    /// In caller-driven mode, with what a callback threw that ran meanwhile.
+    pub fn wait_next(&self) -> Option<T> {
+        loop {
+            if let Some(next) = self.core.take() {
+                return next;
+            }
+            {
+                let mut state = locked(&self.core.state);
+                if !state.queue.is_empty() || state.has_ended {
+                    continue;
+                }
+                state.threads.push(thread::current());
+            }
+            let ready = &self.core.ready;
+            if ready.must_run_tasks() {
+                ready.run_until(|| self.core.is_due());
+            } else {
+                while !self.core.is_due() {
+                    thread::park();
+                }
+            }
+        }
+    }
+
+    /// The next event, if one has happened.
+    pub fn try_next(&self) -> Option<T> {
+        self.core.take().flatten()
+    }
+
+    /// Calls back with every event, those that wait included, one after the other: on a thread of the storage, or in
+    /// caller-driven mode in a step; never inside this call. What else asks for events from now on competes with it.
+    pub fn on_event(&self, callback: impl FnMut(T) + Send + 'static) {
+        let mut old = None;
+        self.core.change(|state| {
+            state.is_listened = true;
+            state.has_callback = true;
+            old = state.callback.replace(Box::new(callback));
+        });
+        drop(old);
+    }
+}
+
+impl<T> fmt::Debug for Events<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = locked(&self.core.state);
+        f.debug_struct("Events")
+            .field("waiting", &state.queue.len())
+            .field("has_ended", &state.has_ended)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The next event of [`Events`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct NextEvent<'a, T>(&'a Events<T>);
+
+impl<T: Send + 'static> Future for NextEvent<'_, T> {
+    type Output = Option<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let core = &self.0.core;
+        loop {
+            if let Some(next) = core.take() {
+                return Poll::Ready(next);
+            }
+            let mut state = locked(&core.state);
+            if state.queue.is_empty() && !state.has_ended {
+                state.waker = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+        }
+    }
+}

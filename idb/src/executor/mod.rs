@@ -1,0 +1,98 @@
+//! Who does the work: threads of this crate, or the host when it asks for a step ([`Executor`]).
+//!
+//! What is to be done is a queue of [`Task`]s: transactions that have something to execute, connection queues that can go
+//! on, callbacks that are due. A task is in the queue at most once at a time; it sees to that itself. What a task does, and
+//! which may run beside which, is not known here.
+
+mod ready;
+mod turn;
+
+pub(crate) use ready::Ready;
+pub(crate) use turn::{Callback, Turn};
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorName, Result};
+use crate::sync::{JoinHandle, Mutex, locked, thread};
+
+/// Who executes requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Executor {
+    /// So many threads that the storage owns, and whoever waits for a request. Two by default.
+    Threads(NonZeroUsize),
+    /// Nobody but the host, when it calls [`Storage::run_one`](crate::Storage::run_one) or waits for a request: one step at a
+    /// time, in an order that depends on nothing but the order of its calls and on the seed.
+    Driven {
+        /// What is to run next is drawn with it; without, whoever has waited longest.
+        seed: Option<u64>,
+    },
+}
+
+impl Default for Executor {
+    fn default() -> Self {
+        Self::Threads(NonZeroUsize::MIN.saturating_add(1))
+    }
+}
+
+/// Something to be done.
+pub(crate) trait Task: Send + Sync {
+    /// Does some of it: one step if the host drives. The task puts itself into the queue again if there is more.
+    fn run(self: Arc<Self>, turn: &mut Turn);
+}
+
+/// The queue and those who take from it.
+pub(crate) struct Pool {
+    ready: Arc<Ready>,
+    workers: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Pool {
+    /// # Errors
+    /// `UnknownError` if a thread cannot be started.
+    pub(crate) fn start(executor: Executor) -> Result<Self> {
+        let ready = Arc::new(Ready::new(executor));
+        let pool = Self {
+            ready: Arc::clone(&ready),
+            workers: Mutex::default(),
+        };
+        if let Executor::Threads(count) = executor {
+            for number in 0..count.get() {
+                let ready = Arc::clone(&ready);
+                let builder = thread::Builder::new().name(format!("larder-idb-{number}"));
+                let worker = builder.spawn(move || ready.work()).map_err(|error| {
+                    let what = format!("cannot start a thread: {error}");
+                    Error::new(ErrorName::UnknownError, what)
+                })?;
+                locked(&pool.workers).push(worker);
+            }
+        }
+        Ok(pool)
+    }
+
+    pub(crate) fn ready(&self) -> &Arc<Ready> {
+        &self.ready
+    }
+
+    /// Does everything that is in the queue, then ends the threads. A thread that calls this itself ends when it has come
+    /// back to its queue.
+    pub(crate) fn stop(&self) {
+        self.ready.stop();
+        let workers = std::mem::take(&mut *locked(&self.workers));
+        let this = thread::current().id();
+        for worker in workers
+            .into_iter()
+            .filter(|worker| worker.thread().id() != this)
+        {
+            // A panic of a host's callback was caught; there is none of our own to hand on.
+            let _ = worker.join();
+        }
+        self.ready.drain();
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,193 @@
+//! The queue of what can be done now, and the threads that sleep until there is something.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::ptr;
+use std::sync::Arc;
+
+use super::{Executor, Task, Turn};
+use crate::sync::{Mutex, Thread, locked, thread};
+
+/// The queue.
+pub(crate) struct Ready {
+    is_driven: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    tasks: VecDeque<Arc<dyn Task>>,
+    /// Where the choice of the next stands, if it is drawn.
+    random: Option<u64>,
+    /// Threads that sleep until there is a task: each once.
+    sleepers: Vec<Thread>,
+    is_stopping: bool,
+}
+
+thread_local! {
+    /// The queue that this thread is a worker of.
+    static WORKER_OF: Cell<*const Ready> = const { Cell::new(ptr::null()) };
+}
+
+impl State {
+    fn next(&mut self) -> Option<Arc<dyn Task>> {
+        match &mut self.random {
+            Some(random) if self.tasks.len() > 1 => {
+                let at = usize::try_from(next_random(random) % self.tasks.len() as u64);
+                self.tasks.remove(at.unwrap_or(0))
+            }
+            _ => self.tasks.pop_front(),
+        }
+    }
+}
+
+/// SplitMix64: nothing hangs on it but evenness.
+fn next_random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+impl Ready {
+    pub(super) fn new(executor: Executor) -> Self {
+        let (is_driven, random) = match executor {
+            Executor::Threads(_) => (false, None),
+            Executor::Driven { seed } => (true, seed),
+        };
+        Self {
+            is_driven,
+            state: Mutex::new(State {
+                tasks: VecDeque::new(),
+                random,
+                sleepers: Vec::new(),
+                is_stopping: false,
+            }),
+        }
+    }
+
+    /// Whether nobody but the host does anything.
+    pub(crate) const fn is_driven(&self) -> bool {
+        self.is_driven
+    }
+
+    /// Whether threads of this crate no longer look after tasks.
+    pub(crate) fn is_stopping(&self) -> bool {
+        locked(&self.state).is_stopping
+    }
+
+    /// Puts a task into the queue.
+    pub(crate) fn push(&self, task: Arc<dyn Task>) {
+        let sleeper = {
+            let mut state = locked(&self.state);
+            state.tasks.push_back(task);
+            state.sleepers.pop()
+        };
+        if let Some(sleeper) = sleeper {
+            sleeper.unpark();
+        }
+    }
+
+    /// Runs one task: whether there was one.
+    pub(crate) fn run_one(&self) -> bool {
+        let next = locked(&self.state).next();
+        let Some(task) = next else {
+            return false;
+        };
+        let mut turn = self.turn();
+        task.run(&mut turn);
+        // A worker, or who helps one, is not to fall over a callback that is none of its business.
+        if self.is_driven {
+            turn.rethrow();
+        }
+        true
+    }
+
+    /// A turn of somebody who helps.
+    pub(crate) fn turn(&self) -> Turn {
+        match self.is_driven {
+            true => Turn::one_step(),
+            false => Turn::long(),
+        }
+    }
+
+    /// Runs tasks until `is_done`; sleeps while there are none. Whoever makes `is_done` true wakes this thread.
+    pub(crate) fn run_until(&self, is_done: impl Fn() -> bool) {
+        while !is_done() {
+            if self.run_one() {
+                continue;
+            }
+            self.sleep(&is_done);
+        }
+        self.pass_on();
+    }
+
+    /// Sleeps until there is a task, or until woken.
+    fn sleep(&self, is_done: &impl Fn() -> bool) {
+        let this = thread::current();
+        {
+            let mut state = locked(&self.state);
+            if !state.tasks.is_empty() {
+                return;
+            }
+            state.sleepers.push(this.clone());
+        }
+        // Who ended it before this thread could be seen sleeping has woken it all the same: `park` returns at once.
+        if !is_done() {
+            thread::park();
+        }
+        locked(&self.state)
+            .sleepers
+            .retain(|sleeper| sleeper.id() != this.id());
+    }
+
+    /// This thread may have been woken for a task that it now leaves to others.
+    fn pass_on(&self) {
+        let sleeper = {
+            let mut state = locked(&self.state);
+            match state.tasks.is_empty() {
+                true => None,
+                false => state.sleepers.pop(),
+            }
+        };
+        if let Some(sleeper) = sleeper {
+            sleeper.unpark();
+        }
+    }
+
+    /// What a worker does until it is to end.
+    pub(super) fn work(&self) {
+        WORKER_OF.set(ptr::from_ref(self));
+        self.run_until(|| {
+            let state = locked(&self.state);
+            state.is_stopping && state.tasks.is_empty()
+        });
+    }
+
+    /// Whether this thread is one that others count on to run tasks: it must not sleep beside them.
+    pub(crate) fn must_run_tasks(&self) -> bool {
+        self.is_driven || ptr::eq(WORKER_OF.get(), self) || self.is_stopping()
+    }
+
+    pub(super) fn stop(&self) {
+        let sleepers = {
+            let mut state = locked(&self.state);
+            state.is_stopping = true;
+            std::mem::take(&mut state.sleepers)
+        };
+        for sleeper in sleepers {
+            sleeper.unpark();
+        }
+    }
+
+    /// Runs what is in the queue. Callbacks' panics end here: the panic hook has told.
+    pub(super) fn drain(&self) {
+        loop {
+            let next = locked(&self.state).next();
+            let Some(task) = next else {
+                return;
+            };
+            task.run(&mut self.turn());
+        }
+    }
+}

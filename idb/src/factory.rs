@@ -1,0 +1,146 @@
+//! The factory: the databases of one origin (specification, 4.3).
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+use larder_codec::{IdbKey, JsString};
+
+use crate::error::{Error, Result};
+use crate::events::EventsCore;
+use crate::open_request::{DeleteEvent, DeleteRequest, OpenRequest, check_version};
+use crate::origin::{Access, Origin};
+use crate::request::{Job, Request};
+use crate::scheduler::{ConnectionRequest, forced, storage_gone};
+use crate::storage::StorageInner;
+
+/// A database that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseInfo {
+    /// Its name.
+    pub name: JsString,
+    /// Its version, 1 or more.
+    pub version: u64,
+}
+
+/// The databases of one origin. Clones are the same.
+#[derive(Clone)]
+pub struct Factory {
+    origin: Arc<Origin>,
+    storage: Arc<StorageInner>,
+}
+
+impl Factory {
+    pub(crate) fn new(origin: Arc<Origin>, storage: Arc<StorageInner>) -> Self {
+        Self { origin, storage }
+    }
+
+    /// Opens a database, which is made if it is not there. With a version above its own it is upgraded; without one it is
+    /// opened as it is, and made with version 1.
+    ///
+    /// The request ends with `VersionError` if the database has a greater version; `AbortError` if its upgrade is aborted or
+    /// the connection is closed meanwhile; and with `UnknownError` if the store cannot be opened:
+    /// [`Error::kind`] is [`Conflict`](crate::ErrorKind::Conflict) if another process holds it, which the message names.
+    ///
+    /// # Errors
+    /// `TypeError` if the version is 0 or above 2^53 - 1; `InvalidStateError` if the storage is closed.
+    pub fn open(&self, name: &JsString, version: Option<u64>) -> Result<OpenRequest> {
+        check_version(version)?;
+        if self.storage.is_closed() {
+            return Err(storage_gone());
+        }
+        let events = EventsCore::new(self.storage.ready());
+        self.origin.database(name).enqueue(ConnectionRequest::Open {
+            version,
+            events: Arc::clone(&events),
+            storage: Arc::downgrade(&self.storage),
+        });
+        Ok(OpenRequest::new(events, Arc::clone(&self.storage)))
+    }
+
+    /// Deletes a database once all connections to it are closed. None there is no error.
+    pub fn delete_database(&self, name: &JsString) -> DeleteRequest {
+        let events = EventsCore::new(self.storage.ready());
+        if self.storage.is_closed() {
+            events.push(DeleteEvent::Done(Err(storage_gone())));
+            events.end();
+        } else {
+            let events = Arc::clone(&events);
+            let request = ConnectionRequest::Delete { events };
+            self.origin.database(name).enqueue(request);
+        }
+        DeleteRequest::new(events, Arc::clone(&self.storage))
+    }
+
+    /// The databases that are there and have a version, by name. Upgrades that have not been committed do not show.
+    pub fn databases(&self) -> Request<Vec<DatabaseInfo>> {
+        let (request, slot) = Request::of_storage(&self.storage);
+        let origin = Arc::clone(&self.origin);
+        let work = Job::of(move |turn| {
+            let listed = list(&origin);
+            if let Some(callback) = slot.complete(listed) {
+                turn.call(callback);
+            }
+        });
+        self.storage.ready().push(Arc::new(work));
+        request
+    }
+
+    /// Compares two keys, as `indexedDB.cmp()` does.
+    #[must_use]
+    pub fn cmp(&self, first: &IdbKey, second: &IdbKey) -> Ordering {
+        first.cmp(second)
+    }
+
+    /// Aborts all transactions of a database, or of all, and closes the connections, which are told so
+    /// ([`ConnectionEvent::Close`](crate::ConnectionEvent::Close)).
+    pub fn force_close(&self, name: Option<&JsString>) {
+        self.origin.force_close(name, &forced());
+    }
+
+    /// Closes everything of this origin by force, and then the store, so that others can open it. It is opened again with
+    /// the next request that needs it.
+    ///
+    /// The request fails if the store could not make everything durable.
+    pub fn close(&self) -> Request<()> {
+        let (request, slot) = Request::of_storage(&self.storage);
+        let origin = Arc::clone(&self.origin);
+        let work = Job::of(move |turn| {
+            if let Some(callback) = origin.close(slot) {
+                turn.call(callback);
+            }
+        });
+        self.storage.ready().push(Arc::new(work));
+        request
+    }
+}
+
+fn list(origin: &Arc<Origin>) -> Result<Vec<DatabaseInfo>> {
+    let store = match origin.store(false)? {
+        Access::Open(store) => store,
+        Access::Missing => return Ok(Vec::new()),
+        Access::Retiring => {
+            let what = "the store is being closed after a failure";
+            return Err(Error::new(crate::ErrorName::UnknownError, what));
+        }
+    };
+    let mut problems = Vec::new();
+    let databases = store.backing().read().databases(&mut problems)?;
+    if let Some(problem) = problems.into_iter().next() {
+        return Err(problem.into());
+    }
+    let with_version = databases.into_iter().filter_map(|database| {
+        let version = u64::try_from(database.version?).ok()?;
+        let name = database.name;
+        Some(DatabaseInfo { name, version })
+    });
+    Ok(with_version.collect())
+}
+
+impl fmt::Debug for Factory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Factory")
+            .field("origin", &self.origin.name.identifier())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,154 @@
+//! Object stores: the handle (specification, 2.4 and 4.5).
+//!
+//! Calls check what the specification checks when a method is called, in its order, and queue an operation. What the
+//! operations do is `operation`'s.
+
+mod put;
+mod read;
+mod version_change;
+
+pub use put::PutItem;
+pub(crate) use put::{data_error, key_in_value, put_request, read_header};
+pub use version_change::{IndexOptions, ObjectStoreParameters};
+pub(crate) use version_change::{check_name_is_free, check_version_change};
+
+use std::fmt;
+use std::sync::Arc;
+
+use larder_codec::{IdbKeyPath, JsString};
+
+use crate::error::{Error, ErrorName, Result};
+use crate::index::Index;
+use crate::operation::Source;
+use crate::schema::StoreCell;
+use crate::transaction::{Mode, Transaction};
+
+/// An object store, in a transaction. Clones are the same handle.
+///
+/// Every method that makes a request fails with `InvalidStateError` if the object store has been deleted, then with
+/// `TransactionInactiveError` if the transaction is committing or has ended; those that write fail with `ReadOnlyError` in
+/// a transaction that only reads.
+#[derive(Clone)]
+pub struct ObjectStore {
+    transaction: Transaction,
+    cell: Arc<StoreCell>,
+}
+
+impl ObjectStore {
+    pub(crate) const fn new(transaction: Transaction, cell: Arc<StoreCell>) -> Self {
+        Self { transaction, cell }
+    }
+
+    /// Its name. If it has been deleted, the name it had.
+    #[must_use]
+    pub fn name(&self) -> JsString {
+        self.cell.name()
+    }
+
+    /// Where keys are found in values.
+    #[must_use]
+    pub fn key_path(&self) -> &IdbKeyPath {
+        &self.cell.key_path
+    }
+
+    /// Whether it has a key generator.
+    #[must_use]
+    pub fn auto_increment(&self) -> bool {
+        self.cell.auto_increment
+    }
+
+    /// The names of its indexes, sorted.
+    #[must_use]
+    pub fn index_names(&self) -> Vec<JsString> {
+        self.cell.index_names()
+    }
+
+    /// The transaction.
+    #[must_use]
+    pub const fn transaction(&self) -> &Transaction {
+        &self.transaction
+    }
+
+    /// Whether it has been deleted, or its creation was taken back.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        self.cell.is_deleted()
+    }
+
+    /// One of its indexes.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if the object store has been deleted or the transaction has finished; `NotFoundError`.
+    pub fn index(&self, name: &JsString) -> Result<Index> {
+        self.check_not_deleted()?;
+        if self.transaction.is_finished() {
+            return Err(finished());
+        }
+        let index = self.cell.index(name).ok_or_else(no_such_index)?;
+        Ok(Index::new(self.clone(), index))
+    }
+
+    pub(crate) const fn cell(&self) -> &Arc<StoreCell> {
+        &self.cell
+    }
+
+    fn source(&self) -> Source {
+        Source {
+            store: Arc::clone(&self.cell),
+            index: None,
+        }
+    }
+
+    fn check_not_deleted(&self) -> Result<()> {
+        if self.is_deleted() {
+            let what = "the object store has been deleted";
+            return Err(Error::new(ErrorName::InvalidStateError, what));
+        }
+        Ok(())
+    }
+
+    fn check_readable(&self) -> Result<()> {
+        self.check_not_deleted()?;
+        self.transaction.check_active()
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        self.check_readable()?;
+        check_writes(&self.transaction)
+    }
+}
+
+/// # Errors
+/// `ReadOnlyError` if the transaction only reads.
+pub(crate) fn check_writes(transaction: &Transaction) -> Result<()> {
+    if transaction.mode() == Mode::ReadOnly {
+        let what = "the transaction only reads";
+        return Err(Error::new(ErrorName::ReadOnlyError, what));
+    }
+    Ok(())
+}
+
+pub(crate) fn finished() -> Error {
+    Error::new(ErrorName::InvalidStateError, "the transaction has finished")
+}
+
+fn no_such_index() -> Error {
+    Error::new(ErrorName::NotFoundError, "there is no index of this name")
+}
+
+impl PartialEq for ObjectStore {
+    fn eq(&self, other: &Self) -> bool {
+        self.transaction == other.transaction && Arc::ptr_eq(&self.cell, &other.cell)
+    }
+}
+
+impl Eq for ObjectStore {}
+
+impl fmt::Debug for ObjectStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObjectStore")
+            .field("name", &self.name())
+            .field("transaction", &self.transaction)
+            .finish_non_exhaustive()
+    }
+}

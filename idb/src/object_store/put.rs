@@ -1,0 +1,167 @@
+//! Writing: put, add, many puts, delete, clear.
+
+use std::sync::Arc;
+
+use larder_backing_store::PutMode;
+use larder_codec::IdbKey;
+use larder_codec::value::{Evaluated, Payload};
+
+use super::ObjectStore;
+use crate::error::{Error, ErrorName, Result};
+use crate::key_range::KeyRange;
+use crate::operation::{self, PutRequest};
+use crate::request::Request;
+use crate::schema::StoreCell;
+use crate::value::Value;
+
+/// A value with the key it is to be put under, if keys are not found in values.
+pub type PutItem = (Value, Option<IdbKey>);
+
+impl ObjectStore {
+    /// Puts a record, in the place of any with the same key. The request gives the key.
+    ///
+    /// # Errors
+    /// At once: `DataError` if a key is given and keys are in-line, or neither given nor generated, or if the value has
+    /// none where the key path leads or something that is no key, or no place for one to be generated; `DataCloneError`
+    /// if the value's bytes have no header of a value.
+    ///
+    /// The request: `ConstraintError` if a unique index has one of the keys for another record, or the key generator is
+    /// used up.
+    pub fn put(&self, value: Value, key: Option<IdbKey>) -> Result<Request<IdbKey>> {
+        self.store(value, key, PutMode::Put)
+    }
+
+    /// Puts a record unless there is one with the same key.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put); the request also `ConstraintError` if there is one.
+    pub fn add(&self, value: Value, key: Option<IdbKey>) -> Result<Request<IdbKey>> {
+        self.store(value, key, PutMode::Add)
+    }
+
+    fn store(&self, value: Value, key: Option<IdbKey>, mode: PutMode) -> Result<Request<IdbKey>> {
+        self.check_writable()?;
+        let request = self.request(value, key, mode)?;
+        self.transaction
+            .submit(move |execution| operation::put(execution, request))
+    }
+
+    /// Puts records, each as [`put`](Self::put) does, and gives their keys. At the first that cannot be put it ends; those
+    /// before stay. Errors tell which it was.
+    ///
+    /// # Errors
+    /// At once as [`put`](Self::put), of any record: then none is put. The request: as there.
+    pub fn put_many(
+        &self,
+        items: impl IntoIterator<Item = PutItem>,
+    ) -> Result<Request<Vec<IdbKey>>> {
+        self.check_writable()?;
+        let mut requests = Vec::new();
+        for (at, (value, key)) in items.into_iter().enumerate() {
+            let request = self.request(value, key, PutMode::Put);
+            requests.push(request.map_err(|error| operation::of_record(&error, at))?);
+        }
+        self.transaction
+            .submit(move |execution| operation::put_many(execution, requests))
+    }
+
+    /// Deletes the records in a range.
+    ///
+    /// # Errors
+    /// Those of every request.
+    pub fn delete(&self, range: impl Into<KeyRange>) -> Result<Request<()>> {
+        self.check_writable()?;
+        let (cell, range) = (Arc::clone(&self.cell), range.into());
+        self.transaction
+            .submit(move |execution| operation::delete(execution, &cell, &range))
+    }
+
+    /// Deletes all records. The key generator goes on from where it is.
+    ///
+    /// # Errors
+    /// Those of every request.
+    pub fn clear(&self) -> Result<Request<()>> {
+        self.check_writable()?;
+        let cell = Arc::clone(&self.cell);
+        self.transaction
+            .submit(move |execution| operation::clear(execution, &cell))
+    }
+
+    /// Checks a record (4.5, "add or put", from where the mode has been looked at) and finds its key.
+    fn request(&self, value: Value, key: Option<IdbKey>, mode: PutMode) -> Result<PutRequest> {
+        let is_inline = self.cell.uses_inline_keys();
+        if is_inline && key.is_some() {
+            return Err(data_error("a key is given where keys are found in values"));
+        }
+        if !is_inline && key.is_none() && !self.cell.auto_increment {
+            return Err(data_error("a key is neither given nor generated"));
+        }
+        let payload = read_header(&value)?;
+        let key = match is_inline {
+            true => find_key(&self.cell, &value, &payload)?,
+            false => key,
+        };
+        Ok(put_request(&self.cell, value, key, mode))
+    }
+}
+
+/// A request that has been checked.
+pub(crate) fn put_request(
+    cell: &Arc<StoreCell>,
+    value: Value,
+    key: Option<IdbKey>,
+    mode: PutMode,
+) -> PutRequest {
+    PutRequest {
+        store: Arc::clone(cell),
+        indexes: cell.indexes(),
+        value,
+        key,
+        mode,
+    }
+}
+
+pub(crate) fn data_error(what: &'static str) -> Error {
+    Error::new(ErrorName::DataError, what)
+}
+
+/// # Errors
+/// `DataCloneError` if the bytes have no header of a value that is as it was serialised.
+pub(crate) fn read_header(value: &Value) -> Result<Payload<'_>> {
+    Payload::read(&value.bytes).map_err(|error| {
+        let what = format!("not the bytes of a value: {error}");
+        Error::new(ErrorName::DataCloneError, what)
+    })
+}
+
+/// The key in a value; `None` if it is to be generated.
+fn find_key(cell: &StoreCell, value: &Value, payload: &Payload<'_>) -> Result<Option<IdbKey>> {
+    let Some(path) = &cell.path else {
+        return Ok(None);
+    };
+    let mut evaluator = cell.evaluator();
+    let objects = operation::objects_for_paths(&value.objects);
+    match evaluator.evaluate(path, payload, &objects)? {
+        Evaluated::Key(key) => Ok(Some(key)),
+        Evaluated::Invalid => Err(data_error("the value has no key where the key path leads")),
+        Evaluated::Missing if !cell.auto_increment => {
+            Err(data_error("the value has nothing where the key path leads"))
+        }
+        Evaluated::Missing if !evaluator.can_inject(path, payload)? => {
+            let what = "no key can be put into the value where the key path leads";
+            Err(data_error(what))
+        }
+        Evaluated::Missing => Ok(None),
+    }
+}
+
+/// The key in a value, however it is to be used.
+pub(crate) fn key_in_value(cell: &StoreCell, value: &Value) -> Result<Option<IdbKey>> {
+    let Some(path) = &cell.path else {
+        return Ok(None);
+    };
+    let objects = operation::objects_for_paths(&value.objects);
+    let payload = read_header(value)?;
+    let found = cell.evaluator().evaluate(path, &payload, &objects)?;
+    Ok(found.key())
+}

@@ -1,0 +1,235 @@
+//! What only a version change does: creating, renaming and deleting object stores and indexes.
+//!
+//! Handles and names show it at once; the rows follow when it is executed, and what fails then aborts the transaction.
+
+use std::sync::Arc;
+
+use larder_codec::{IdbKeyPath, JsString};
+
+use super::{ObjectStore, finished, no_such_index};
+use crate::error::{Error, ErrorName, Result};
+use crate::index::Index;
+use crate::key_path;
+use crate::operation;
+use crate::schema::{IndexCell, StoreCell};
+use crate::transaction::{Mode, Transaction};
+
+/// What a new object store is like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectStoreParameters {
+    /// Where keys are found in values; [`IdbKeyPath::Null`] if they are given apart.
+    pub key_path: IdbKeyPath,
+    /// Whether it has a key generator.
+    pub auto_increment: bool,
+}
+
+impl Default for ObjectStoreParameters {
+    fn default() -> Self {
+        Self {
+            key_path: IdbKeyPath::Null,
+            auto_increment: false,
+        }
+    }
+}
+
+/// What a new index is like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IndexOptions {
+    /// Whether no two records may have the same key.
+    pub unique: bool,
+    /// Whether an array gives one entry for each of its members.
+    pub multi_entry: bool,
+}
+
+impl Transaction {
+    /// An object store of its scope.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if the transaction has finished; `NotFoundError` if there is none of this name in its scope.
+    pub fn object_store(&self, name: &JsString) -> Result<ObjectStore> {
+        if self.is_finished() {
+            return Err(finished());
+        }
+        let cell = match self.includes(name) {
+            true => self.schema().object_store(name),
+            false => None,
+        };
+        let cell = cell.ok_or_else(no_such_store)?;
+        Ok(ObjectStore::new(self.clone(), cell))
+    }
+
+    /// Creates an object store. Only in a version change.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if this is no version change, or it has finished; `TransactionInactiveError` if it is
+    /// committing; `SyntaxError` for what is no key path; `ConstraintError` if there is one of this name;
+    /// `InvalidAccessError` for a key generator with an empty key path or an array of them.
+    pub fn create_object_store(
+        &self,
+        name: &JsString,
+        parameters: ObjectStoreParameters,
+    ) -> Result<ObjectStore> {
+        check_upgrade(self)?;
+        let ObjectStoreParameters {
+            key_path,
+            auto_increment,
+        } = parameters;
+        check_key_path(&key_path)?;
+        check_name_is_free(self.schema().object_store(name).is_some())?;
+        let is_plain = match &key_path {
+            IdbKeyPath::Null => true,
+            IdbKeyPath::String(path) => !path.is_empty(),
+            IdbKeyPath::Array(_) => false,
+        };
+        if auto_increment && !is_plain {
+            let what = "a key generator needs a key path that is neither empty nor an array";
+            return Err(Error::new(ErrorName::InvalidAccessError, what));
+        }
+        let cell = Arc::new(StoreCell::new(name.clone(), key_path, auto_increment));
+        let (later, its_name) = (Arc::clone(&cell), name.clone());
+        self.submit_silently(move |execution| {
+            operation::create_object_store(execution, &later, its_name)
+        })?;
+        self.schema().add(name, Arc::clone(&cell));
+        Ok(ObjectStore::new(self.clone(), cell))
+    }
+
+    /// Deletes an object store with its indexes and records. Only in a version change.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if this is no version change, or it has finished; `TransactionInactiveError` if it is
+    /// committing; `NotFoundError`.
+    pub fn delete_object_store(&self, name: &JsString) -> Result<()> {
+        check_upgrade(self)?;
+        let cell = self.schema().object_store(name).ok_or_else(no_such_store)?;
+        self.submit_silently(move |execution| operation::delete_object_store(execution, &cell))?;
+        self.schema().remove(name);
+        Ok(())
+    }
+}
+
+impl ObjectStore {
+    /// Gives it another name. Only in a version change.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if it has been deleted or this is no version change; `TransactionInactiveError` if that is
+    /// committing or has ended; `ConstraintError` if there is another object store of this name.
+    pub fn rename(&self, name: &JsString) -> Result<()> {
+        self.check_not_deleted()?;
+        check_version_change(&self.transaction)?;
+        self.transaction.check_active()?;
+        if self.name() == *name {
+            return Ok(());
+        }
+        let schema = self.transaction.schema();
+        check_name_is_free(schema.object_store(name).is_some())?;
+        let (cell, new) = (Arc::clone(&self.cell), name.clone());
+        self.transaction.submit_silently(move |execution| {
+            operation::rename_object_store(execution, &cell, &new)
+        })?;
+        schema.rename(&self.cell, name);
+        Ok(())
+    }
+
+    /// Creates an index. The records that are there are put into it later; if they break its constraint, the transaction
+    /// is aborted with `ConstraintError`. Only in a version change.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if this is no version change, or the object store has been deleted; `TransactionInactiveError`
+    /// if it is committing or has ended; `ConstraintError` if there is an index of this name; `SyntaxError` for what is
+    /// no key path; `InvalidAccessError` for multiple entries of an array of key paths.
+    pub fn create_index(
+        &self,
+        name: &JsString,
+        key_path: IdbKeyPath,
+        options: IndexOptions,
+    ) -> Result<Index> {
+        check_version_change(&self.transaction)?;
+        self.check_readable()?;
+        check_name_is_free(self.cell.index(name).is_some())?;
+        if key_path == IdbKeyPath::Null {
+            return Err(no_key_path());
+        }
+        check_key_path(&key_path)?;
+        let IndexOptions {
+            unique,
+            multi_entry,
+        } = options;
+        if multi_entry && matches!(key_path, IdbKeyPath::Array(_)) {
+            let what = "an index of an array of key paths cannot have multiple entries";
+            return Err(Error::new(ErrorName::InvalidAccessError, what));
+        }
+        let index = Arc::new(IndexCell::new(name.clone(), key_path, unique, multi_entry));
+        let (store, later, its_name) = (Arc::clone(&self.cell), Arc::clone(&index), name.clone());
+        self.transaction.submit_silently(move |execution| {
+            operation::create_index(execution, &store, &later, its_name)
+        })?;
+        self.cell.add_index(name, Arc::clone(&index));
+        Ok(Index::new(self.clone(), index))
+    }
+
+    /// Deletes an index. Only in a version change.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if this is no version change, or the object store has been deleted; `TransactionInactiveError`
+    /// if it is committing or has ended; `NotFoundError`.
+    pub fn delete_index(&self, name: &JsString) -> Result<()> {
+        check_version_change(&self.transaction)?;
+        self.check_readable()?;
+        let index = self.cell.index(name).ok_or_else(no_such_index)?;
+        let store = Arc::clone(&self.cell);
+        self.transaction
+            .submit_silently(move |execution| operation::delete_index(execution, &store, &index))?;
+        self.cell.remove_index(name);
+        Ok(())
+    }
+}
+
+/// # Errors
+/// `InvalidStateError` unless this is a version change that has not finished; `TransactionInactiveError` if it is
+/// committing.
+fn check_upgrade(transaction: &Transaction) -> Result<()> {
+    check_version_change(transaction)?;
+    if transaction.is_finished() {
+        return Err(finished());
+    }
+    transaction.check_active()
+}
+
+/// # Errors
+/// `InvalidStateError` unless this is a version change.
+pub(crate) fn check_version_change(transaction: &Transaction) -> Result<()> {
+    if transaction.mode() == Mode::VersionChange {
+        return Ok(());
+    }
+    let what = "only a version change changes object stores and indexes";
+    Err(Error::new(ErrorName::InvalidStateError, what))
+}
+
+/// # Errors
+/// `ConstraintError` if the name is taken.
+pub(crate) fn check_name_is_free(is_taken: bool) -> Result<()> {
+    if is_taken {
+        let what = "the name is taken";
+        return Err(Error::new(ErrorName::ConstraintError, what));
+    }
+    Ok(())
+}
+
+/// # Errors
+/// `SyntaxError` for what is no key path.
+fn check_key_path(path: &IdbKeyPath) -> Result<()> {
+    match key_path::is_valid(path) {
+        true => Ok(()),
+        false => Err(no_key_path()),
+    }
+}
+
+fn no_key_path() -> Error {
+    Error::new(ErrorName::SyntaxError, "this is no key path")
+}
+
+fn no_such_store() -> Error {
+    let what = "there is no object store of this name in the transaction's scope";
+    Error::new(ErrorName::NotFoundError, what)
+}

@@ -1,0 +1,180 @@
+//! Requests to open and to delete a database (specification, 2.8.1): they tell what happens on the way, and then the result.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::connection::Connection;
+use crate::error::{Error, ErrorName, Result};
+use crate::events::{Events, EventsCore};
+use crate::request::Request;
+use crate::storage::StorageInner;
+use crate::transaction::Transaction;
+
+/// What happens to a request to open a database.
+#[derive(Debug)]
+pub enum OpenEvent {
+    /// Other connections were told of the version change and have not been closed: the request waits for that.
+    Blocked {
+        /// The database's version, 0 if it is new.
+        old_version: u64,
+        /// The version that is wanted.
+        new_version: u64,
+    },
+    /// The database has been made or is of a lower version: here is the transaction in which the host changes it.
+    UpgradeNeeded(Upgrade),
+    /// The end.
+    Done(Result<Connection>),
+}
+
+/// A version change. The host ends its transaction like any other: it commits it or aborts it; letting all of it go aborts.
+#[derive(Debug)]
+pub struct Upgrade {
+    /// The transaction, of mode [`VersionChange`](crate::Mode::VersionChange).
+    pub transaction: Transaction,
+    /// The connection, of the new version already.
+    pub connection: Connection,
+    /// The version before, 0 if the database is new.
+    pub old_version: u64,
+    /// The version from now on.
+    pub new_version: u64,
+}
+
+/// What happens to a request to delete a database.
+#[derive(Debug)]
+pub enum DeleteEvent {
+    /// Connections were told and have not been closed: the request waits for that.
+    Blocked {
+        /// The database's version.
+        old_version: u64,
+    },
+    /// The end: the version that the database had, 0 if there was none.
+    Done(Result<u64>),
+}
+
+/// A request to open a database. What happens is told by [`events`](Self::events); or [`with_upgrade`](Self::with_upgrade)
+/// deals with it. Dropped before its end, an upgrade is aborted and the connection closed.
+pub struct OpenRequest {
+    events: Events<OpenEvent>,
+    storage: Arc<StorageInner>,
+    keeps_events: bool,
+}
+
+impl OpenRequest {
+    pub(crate) fn new(events: Arc<EventsCore<OpenEvent>>, storage: Arc<StorageInner>) -> Self {
+        Self {
+            events: Events::new(events),
+            storage,
+            keeps_events: true,
+        }
+    }
+
+    /// What happens. The last event is [`OpenEvent::Done`].
+    #[must_use]
+    pub fn events(&self) -> &Events<OpenEvent> {
+        &self.events
+    }
+
+    /// Opens the database as it is; if it has to be upgraded, it gets its version and nothing else.
+    pub fn connection(self) -> Request<Connection> {
+        self.with_upgrade(|_| Ok(()))
+    }
+
+    /// Opens the database, upgraded by `upgrade` if it has to be. The upgrade is committed if that succeeds. If it fails or
+    /// panics, it is aborted, and opening fails with `AbortError`.
+    ///
+    /// `upgrade` is called back as [`Request::on_done`] has it; it may wait for requests of its own transaction.
+    pub fn with_upgrade(
+        mut self,
+        upgrade: impl FnOnce(&Upgrade) -> Result<()> + Send + 'static,
+    ) -> Request<Connection> {
+        let (request, slot) = Request::of_storage(&self.storage);
+        self.keeps_events = false;
+        let mut upgrade = Some(upgrade);
+        self.events.on_event(move |event| match event {
+            OpenEvent::Blocked { .. } => {}
+            OpenEvent::UpgradeNeeded(needed) => {
+                // Called once. If it panics, its transaction is dropped, and so aborted.
+                let upgraded = upgrade.take().map_or(Ok(()), |upgrade| upgrade(&needed));
+                let ended = match upgraded {
+                    Ok(()) => needed.transaction.commit().map(drop),
+                    Err(error) => needed.transaction.abort(Some(error)),
+                };
+                // It was ended by the host itself.
+                drop(ended);
+            }
+            OpenEvent::Done(result) => {
+                if let Some(callback) = slot.complete(result) {
+                    callback();
+                }
+            }
+        });
+        request
+    }
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        if self.keeps_events {
+            self.events.core().abandon();
+        }
+    }
+}
+
+impl fmt::Debug for OpenRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OpenRequest").field(&self.events).finish()
+    }
+}
+
+/// A request to delete a database. It is carried out whether or not anybody looks at it.
+pub struct DeleteRequest {
+    events: Events<DeleteEvent>,
+    storage: Arc<StorageInner>,
+}
+
+impl DeleteRequest {
+    pub(crate) fn new(events: Arc<EventsCore<DeleteEvent>>, storage: Arc<StorageInner>) -> Self {
+        let events = Events::new(events);
+        Self { events, storage }
+    }
+
+    /// What happens. The last event is [`DeleteEvent::Done`].
+    #[must_use]
+    pub fn events(&self) -> &Events<DeleteEvent> {
+        &self.events
+    }
+
+    /// The end alone: the version that the database had, 0 if there was none.
+    pub fn done(self) -> Request<u64> {
+        let (request, slot) = Request::of_storage(&self.storage);
+        self.events.on_event(move |event| {
+            if let DeleteEvent::Done(result) = event
+                && let Some(callback) = slot.complete(result)
+            {
+                callback();
+            }
+        });
+        request
+    }
+}
+
+impl fmt::Debug for DeleteRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DeleteRequest").field(&self.events).finish()
+    }
+}
+
+/// # Errors
+/// `TypeError` for a version that no database can have.
+pub(crate) fn check_version(version: Option<u64>) -> Result<()> {
+    /// The greatest integer of a page's `unsigned long long` that is also a Number: `[EnforceRange]`.
+    const VERSION_MAX: u64 = (1 << 53) - 1;
+    match version {
+        Some(0) => Err(Error::new(ErrorName::TypeError, "a version is 1 or more")),
+        Some(version) if version > VERSION_MAX => {
+            let what = format!("a version is at most {VERSION_MAX}");
+            Err(Error::new(ErrorName::TypeError, what))
+        }
+        _ => Ok(()),
+    }
+}

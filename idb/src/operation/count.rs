@@ -1,0 +1,25 @@
+//! Counting (7.8, "count the records in a range"): no value is read.
+
+use larder_backing_store::Direction;
+
+use super::Source;
+use super::scan::{Scan, Wanted};
+use crate::error::Result;
+use crate::key_range::KeyRange;
+use crate::transaction::execution::Execution;
+
+/// Steps between two looks at whether anybody still wants to know.
+const STEPS: u64 = 1024;
+
+/// How many records or index entries there are in the range.
+pub(crate) fn count(execution: &mut Execution, source: &Source, range: &KeyRange) -> Result<u64> {
+    let mut scan = Scan::open(execution, source, range, Direction::Next, Wanted::Keys)?;
+    let mut count: u64 = 0;
+    while scan.next(&mut execution.backing)? {
+        count += 1;
+        if count.is_multiple_of(STEPS) {
+            execution.check_cancelled()?;
+        }
+    }
+    Ok(count)
+}

@@ -1,0 +1,25 @@
+//! Deleting records (7.6, 7.7).
+
+use crate::error::Result;
+use crate::key_range::KeyRange;
+use crate::schema::StoreCell;
+use crate::transaction::execution::Execution;
+
+/// Deletes the records in the range.
+pub(crate) fn delete(execution: &mut Execution, store: &StoreCell, range: &KeyRange) -> Result<()> {
+    let store_id = store.id()?;
+    let mut buffer = std::mem::take(&mut execution.scratch.range);
+    let done = range.with_bytes(&mut buffer, |range| {
+        Ok(execution.writer()?.delete(store_id, range)?)
+    });
+    execution.scratch.range = buffer;
+    execution.statistics.deletions += 1;
+    done
+}
+
+/// Deletes all records. The key generator goes on from where it is.
+pub(crate) fn clear(execution: &mut Execution, store: &StoreCell) -> Result<()> {
+    execution.writer()?.clear(store.id()?)?;
+    execution.statistics.deletions += 1;
+    Ok(())
+}

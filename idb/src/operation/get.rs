@@ -1,0 +1,116 @@
+//! Single records: by key or range, through an index, for many ranges one after the other (7.4, 7.5).
+
+use larder_backing_store::Direction;
+
+use super::Source;
+use super::scan::{Scan, Wanted};
+use super::unwrap::Shape;
+use crate::error::Result;
+use crate::key_range::KeyRange;
+use crate::records::{Buffer, Records};
+use crate::transaction::execution::{Backing, Execution, Scratch};
+use crate::value::{ExternalObject, StoredValue};
+use larder_codec::{IdbKey, RawKey};
+
+/// The value of the first record in the range.
+pub(crate) fn get(
+    execution: &mut Execution,
+    source: &Source,
+    range: &KeyRange,
+) -> Result<Option<StoredValue>> {
+    let mut bytes = Vec::new();
+    let objects = first(execution, source, range, |_, _, unwrap| unwrap(&mut bytes))?;
+    Ok(objects.map(|objects| StoredValue::new(bytes, objects)))
+}
+
+/// The primary key of the first record in the range.
+pub(crate) fn get_key(
+    execution: &mut Execution,
+    source: &Source,
+    range: &KeyRange,
+) -> Result<Option<IdbKey>> {
+    let mut scan = Scan::open(execution, source, range, Direction::Next, Wanted::Keys)?;
+    if !scan.next(&mut execution.backing)? {
+        return Ok(None);
+    }
+    let (_, primary_key) = scan.key_bytes()?;
+    execution.statistics.records_read += 1;
+    execution.statistics.key_bytes_read += primary_key.len() as u64;
+    Ok(Some(RawKey::decode_exact(primary_key)?.to_key()))
+}
+
+/// The first record in each of the ranges; none for a range without any.
+pub(crate) fn get_many(
+    execution: &mut Execution,
+    source: &Source,
+    ranges: &[KeyRange],
+) -> Result<Records> {
+    let mut buffer = Buffer::default();
+    for (request, range) in ranges.iter().enumerate() {
+        execution.check_cancelled()?;
+        first(
+            execution,
+            source,
+            range,
+            |index_key, primary_key, unwrap| buffer.push(request, index_key, primary_key, unwrap),
+        )?;
+    }
+    Ok(Records::new(buffer))
+}
+
+type Unwrap<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<Vec<ExternalObject>>;
+
+/// Hands the first record in the range to `take`: index key, primary key, and what appends the value's bytes.
+fn first<T>(
+    execution: &mut Execution,
+    source: &Source,
+    range: &KeyRange,
+    take: impl FnOnce(&[u8], &[u8], Unwrap<'_>) -> Result<T>,
+) -> Result<Option<T>> {
+    let (store_id, index_id) = source.ids()?;
+    let has_objects = execution.known(store_id)?.has_objects;
+    let Execution {
+        backing,
+        scratch,
+        database_id,
+        statistics,
+        ..
+    } = execution;
+    let database_id = *database_id;
+    let Scratch {
+        range: buffer,
+        record,
+        unwrapping,
+        ..
+    } = scratch;
+    let found = range.with_bytes(buffer, |range| {
+        Ok(match (index_id, &mut *backing) {
+            (None, backing) => {
+                let reads = backing.reads();
+                reads.get_in(database_id, store_id, range, record)?
+            }
+            (Some(index_id), Backing::Read(transaction)) => {
+                transaction.get_by_index(database_id, store_id, index_id, range, record)?
+            }
+            (Some(index_id), Backing::Write(transaction)) => {
+                transaction.get_by_index(store_id, index_id, range, record)?
+            }
+        })
+    })?;
+    if !found {
+        return Ok(None);
+    }
+    let primary_key = record.primary_key()?;
+    statistics.records_read += 1;
+    statistics.key_bytes_read += primary_key.as_bytes().len() as u64;
+    statistics.value_bytes_read += record.value().len() as u64;
+    let shape = Shape {
+        database_id,
+        store_id,
+        store: &source.store,
+        has_objects,
+    };
+    let mut unwrap =
+        |out: &mut Vec<u8>| unwrapping.unwrap(backing, &shape, primary_key, record.value(), out);
+    take(&[], primary_key.as_bytes(), &mut unwrap).map(Some)
+}

@@ -1,0 +1,61 @@
+//! What requests do, executed: the specification's operations (7) on the backing store's transaction.
+//!
+//! Arguments have been checked; which keys a value has was found out when the request was made. Nothing here waits or is
+//! waited for.
+
+mod build_index;
+mod count;
+mod delete;
+mod get;
+mod get_all;
+mod pages;
+mod put;
+mod scan;
+mod unwrap;
+mod version_change;
+mod walk;
+
+use build_index::build_index;
+pub(crate) use count::count;
+pub(crate) use delete::{clear, delete};
+pub(crate) use get::{get, get_key, get_many};
+pub(crate) use get_all::{GetAll, get_all};
+pub(crate) use pages::{PageWalk, next_page};
+pub(crate) use put::{PutMemory, PutRequest, objects_for_paths, of_record, put, put_many};
+pub(crate) use scan::Wanted;
+pub(crate) use unwrap::Unwrapping;
+pub(crate) use version_change::{
+    create_index, create_object_store, delete_index, delete_object_store, rename_index,
+    rename_object_store,
+};
+pub(crate) use walk::{ENTRIES_MAX, Scans, Step, Walk, WalkEntry};
+
+use std::sync::Arc;
+
+use larder_codec::{IndexId, ObjectStoreId};
+
+use crate::error::Result;
+use crate::schema::{IndexCell, StoreCell};
+
+/// Where records are read from: an object store, or one of its indexes.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    pub(crate) store: Arc<StoreCell>,
+    pub(crate) index: Option<Arc<IndexCell>>,
+}
+
+impl Source {
+    /// Their numbers on disk.
+    fn ids(&self) -> Result<(ObjectStoreId, Option<IndexId>)> {
+        let index = self.index.as_ref().map(|index| index.id()).transpose()?;
+        Ok((self.store.id()?, index))
+    }
+
+    /// Whether it or the object store it belongs to is deleted.
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.store.is_deleted() || self.index.as_ref().is_some_and(|index| index.is_deleted())
+    }
+}
+
+#[cfg(test)]
+mod tests;

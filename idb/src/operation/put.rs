@@ -1,0 +1,241 @@
+//! Storing a record (7.1, "store a record into an object store").
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use larder_backing_store::blob::NewExternalObject;
+use larder_backing_store::{IndexKeys, Put, PutKey, PutMode};
+use larder_codec::external_object::ExternalObject as Object;
+use larder_codec::value::{Evaluator, Payload, WRAPPER_MIME_TYPE, wrap};
+use larder_codec::{IdbKey, IndexId, RawKey};
+
+use crate::error::{Error, Result};
+use crate::schema::{IndexCell, StoreCell};
+use crate::transaction::execution::Execution;
+use crate::value::{ExternalObject, Value};
+
+/// What is to be stored.
+#[derive(Debug)]
+pub(crate) struct PutRequest {
+    pub(crate) store: Arc<StoreCell>,
+    /// Those that the object store had when the request was made.
+    pub(crate) indexes: Arc<[Arc<IndexCell>]>,
+    pub(crate) value: Value,
+    /// Given, or found in the value; else it is to be generated.
+    pub(crate) key: Option<IdbKey>,
+    pub(crate) mode: PutMode,
+}
+
+/// Memory that is used again.
+#[derive(Debug, Default)]
+pub(crate) struct PutMemory {
+    evaluator: Evaluator,
+    /// The primary key's bytes.
+    key: Vec<u8>,
+    /// The value with the key that is generated for it.
+    injected: Vec<u8>,
+    index_keys: EncodedKeys,
+}
+
+/// Keys of several indexes, one behind the other.
+#[derive(Debug, Default)]
+pub(super) struct EncodedKeys {
+    bytes: Vec<u8>,
+    places: Vec<(IndexId, Range<usize>)>,
+}
+
+impl EncodedKeys {
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Adds the keys under which an index has a record with this value. What is no key gives none.
+    pub(super) fn add(
+        &mut self,
+        evaluator: &mut Evaluator,
+        index: &IndexCell,
+        payload: &Payload<'_>,
+        objects: &[Object],
+    ) -> Result<()> {
+        let Some(path) = &index.path else {
+            return Ok(());
+        };
+        let id = index.id()?;
+        for key in evaluator.index_keys(path, index.multi_entry, payload, objects)? {
+            let start = self.bytes.len();
+            key.encode(&mut self.bytes);
+            self.places.push((id, start..self.bytes.len()));
+        }
+        Ok(())
+    }
+
+    /// Hands them to `work`, index by index.
+    pub(super) fn with<T>(&self, work: impl FnOnce(&[IndexKeys<'_>]) -> Result<T>) -> Result<T> {
+        let mut keys = Vec::with_capacity(self.places.len());
+        for (_, range) in &self.places {
+            let bytes = self.bytes.get(range.clone()).unwrap_or_default();
+            keys.push(RawKey::decode_exact(bytes)?);
+        }
+        let mut rest = &*keys;
+        let mut lists = Vec::new();
+        for places in self.places.chunk_by(|(a, _), (b, _)| a == b) {
+            let Some((keys, behind)) = rest.split_at_checked(places.len()) else {
+                break;
+            };
+            rest = behind;
+            lists.extend(places.first().map(|(index_id, _)| IndexKeys {
+                index_id: *index_id,
+                keys,
+            }));
+        }
+        work(&lists)
+    }
+}
+
+/// Stores a record and tells its key.
+pub(crate) fn put(execution: &mut Execution, request: PutRequest) -> Result<IdbKey> {
+    let mut memory = std::mem::take(&mut execution.scratch.put);
+    let done = put_with(execution, request, &mut memory);
+    execution.scratch.put = memory;
+    done
+}
+
+/// Stores records up to the first that cannot be; the error tells which that was.
+pub(crate) fn put_many(
+    execution: &mut Execution,
+    requests: Vec<PutRequest>,
+) -> Result<Vec<IdbKey>> {
+    let mut keys = Vec::with_capacity(requests.len());
+    for (at, request) in requests.into_iter().enumerate() {
+        execution.check_cancelled()?;
+        let key = put(execution, request).map_err(|error| of_record(&error, at))?;
+        keys.push(key);
+    }
+    Ok(keys)
+}
+
+/// Tells of which of several records an error is.
+pub(crate) fn of_record(error: &Error, at: usize) -> Error {
+    error.with_message(format!("record {at}: {}", error.message()))
+}
+
+fn put_with(
+    execution: &mut Execution,
+    request: PutRequest,
+    memory: &mut PutMemory,
+) -> Result<IdbKey> {
+    let PutRequest {
+        store,
+        indexes,
+        value,
+        key,
+        mode,
+    } = request;
+    let store_id = store.id()?;
+    memory.key.clear();
+    if let Some(key) = &key {
+        key.encode(&mut memory.key);
+    }
+    memory.index_keys.clear();
+    if !indexes.is_empty() {
+        evaluate_indexes(execution, &store, &indexes, &value, key.is_none(), memory)?;
+    }
+    let len_bytes = value.bytes.len();
+    let (bytes, objects) = wrapped(value);
+    let put_key = match key {
+        Some(_) => PutKey::Given(RawKey::decode_exact(&memory.key)?),
+        None => PutKey::Generated,
+    };
+    let writer = execution.writer()?;
+    let generated = memory.index_keys.with(|index_keys| {
+        let put = Put {
+            key: put_key,
+            value: &bytes,
+            mode,
+            index_keys,
+            external_objects: &objects,
+        };
+        Ok(writer.put(store_id, &put)?)
+    })?;
+    let statistics = &mut execution.statistics;
+    statistics.records_written += 1;
+    statistics.key_bytes_written += memory.key.len() as u64;
+    statistics.value_bytes_written += len_bytes as u64;
+    statistics.index_keys_written += memory.index_keys.len() as u64;
+    if store.auto_increment || !objects.is_empty() {
+        let known = execution.known(store_id)?;
+        known.has_objects |= !objects.is_empty();
+        // A number that was given may have moved the generator.
+        known.generator = generated.map(|number| number + 1);
+    }
+    match (key, generated) {
+        (Some(key), _) => Ok(key),
+        (None, Some(number)) => Ok(IdbKey::Number(number as f64)),
+        (None, None) => Err(Error::corruption("a record was put without a key")),
+    }
+}
+
+/// Finds the index keys. A key that is going to be generated counts as part of the value, where keys are in-line.
+fn evaluate_indexes(
+    execution: &mut Execution,
+    store: &StoreCell,
+    indexes: &[Arc<IndexCell>],
+    value: &Value,
+    is_generated: bool,
+    memory: &mut PutMemory,
+) -> Result<()> {
+    let PutMemory {
+        evaluator,
+        injected,
+        index_keys,
+        ..
+    } = memory;
+    let mut payload = Payload::read(&value.bytes)?;
+    if let Some(path) = store.path.as_ref().filter(|_| is_generated) {
+        let store_id = store.id()?;
+        let next = match execution.known(store_id)?.generator {
+            Some(next) => next,
+            None => {
+                let reads = execution.backing.reads();
+                reads.key_generator(execution.database_id, store_id)?
+            }
+        };
+        injected.clear();
+        let next = IdbKey::Number(next as f64);
+        if evaluator.inject(path, &next, &payload, injected)? {
+            payload = Payload::read(injected)?;
+        }
+    }
+    let objects = objects_for_paths(&value.objects);
+    for index in indexes {
+        index_keys.add(evaluator, index, &payload, &objects)?;
+    }
+    Ok(())
+}
+
+/// External objects as key paths see them: sizes, types, names.
+pub(crate) fn objects_for_paths(objects: &[NewExternalObject]) -> Vec<Object> {
+    let infos = objects.iter().map(ExternalObject::new);
+    infos.map(|object| object.info().clone()).collect()
+}
+
+/// The bytes for the record's row, and its external objects: blobs and files, the value itself if it is too large for
+/// the row, handles, as Chromium lists them.
+fn wrapped(value: Value) -> (Vec<u8>, Vec<NewExternalObject>) {
+    let Value { bytes, mut objects } = value;
+    let blobs = objects.partition_point(|object| object.content().is_some());
+    let wrapped = wrap(bytes, u32::try_from(blobs).unwrap_or(u32::MAX));
+    if let Some(content) = wrapped.blob {
+        let wrapper = NewExternalObject::Blob {
+            mime_type: WRAPPER_MIME_TYPE.into(),
+            content: Arc::new(content),
+        };
+        objects.insert(blobs, wrapper);
+    }
+    (wrapped.inline, objects)
+}

@@ -1,0 +1,170 @@
+//! A walk of the backing store's cursors over a source, and what it fills with what it meets.
+
+use larder_backing_store::{Direction, IndexCursor, Movement, RecordCursor};
+use larder_codec::RawKey;
+
+use super::Source;
+use super::unwrap::Shape;
+use crate::error::Result;
+use crate::key_range::KeyRange;
+use crate::records::Buffer;
+use crate::transaction::execution::{Backing, Execution};
+
+/// What is wanted of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Keys,
+    Values,
+}
+
+/// A cursor over an object store or an index.
+#[derive(Debug)]
+pub(crate) enum Scan {
+    Records(Box<RecordCursor>),
+    Index(Box<IndexCursor>),
+}
+
+/// How much is taken at a time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fill {
+    pub(crate) wanted: Wanted,
+    pub(crate) entries_max: usize,
+    /// The last entry may exceed it.
+    pub(crate) bytes_max: usize,
+}
+
+/// Entries between two looks at whether anybody still wants to know.
+const ENTRIES: usize = 256;
+
+impl Scan {
+    pub(crate) fn open(
+        execution: &mut Execution,
+        source: &Source,
+        range: &KeyRange,
+        direction: Direction,
+        wanted: Wanted,
+    ) -> Result<Self> {
+        let (store_id, index_id) = source.ids()?;
+        let Execution {
+            backing,
+            scratch,
+            database_id,
+            ..
+        } = execution;
+        let (id, reads) = (*database_id, backing.reads());
+        range.with_bytes(&mut scratch.range, |range| {
+            Ok(match (index_id, wanted) {
+                (None, Wanted::Values) => {
+                    let cursor = reads.records_in(id, store_id, range, direction);
+                    Self::Records(Box::new(cursor))
+                }
+                (None, Wanted::Keys) => {
+                    let cursor = reads.keys_in(id, store_id, range, direction);
+                    Self::Records(Box::new(cursor))
+                }
+                (Some(index_id), Wanted::Values) => {
+                    let cursor = reads.index_entries_in(id, store_id, index_id, range, direction);
+                    Self::Index(Box::new(cursor))
+                }
+                (Some(index_id), Wanted::Keys) => {
+                    let cursor = reads.index_keys_in(id, store_id, index_id, range, direction);
+                    Self::Index(Box::new(cursor))
+                }
+            })
+        })
+    }
+
+    /// To the next entry; `false` at the end.
+    #[inline]
+    pub(crate) fn next(&mut self, backing: &mut Backing) -> Result<bool> {
+        match self {
+            Self::Records(cursor) => Ok(cursor.next()?),
+            Self::Index(cursor) => backing.go(cursor, Movement::Next),
+        }
+    }
+
+    /// Moves; `false` at the end.
+    pub(crate) fn go(&mut self, backing: &mut Backing, movement: Movement<'_>) -> Result<bool> {
+        match self {
+            Self::Records(cursor) => Ok(cursor.go(movement)?),
+            Self::Index(cursor) => backing.go(cursor, movement),
+        }
+    }
+
+    /// The bytes of the index key (empty if there is no index) and of the primary key.
+    #[inline]
+    pub(crate) fn key_bytes(&self) -> Result<(&[u8], &[u8])> {
+        match self {
+            Self::Records(cursor) => Ok((&[], cursor.primary_key_bytes())),
+            Self::Index(cursor) => Ok(cursor.key_bytes()?),
+        }
+    }
+
+    #[inline]
+    fn value(&self) -> Result<&[u8]> {
+        match self {
+            Self::Records(cursor) => Ok(cursor.value()?),
+            Self::Index(cursor) => Ok(cursor.value()),
+        }
+    }
+
+    /// Adds entries to `buffer` until one of the limits is reached; `false` if the end was. If it `stands` on an entry
+    /// already, that is the first.
+    pub(crate) fn fill(
+        &mut self,
+        execution: &mut Execution,
+        source: &Source,
+        fill: Fill,
+        mut stands: bool,
+        buffer: &mut Buffer,
+    ) -> Result<bool> {
+        let store_id = source.store.id()?;
+        let has_objects = execution.known(store_id)?.has_objects;
+        let shape = Shape {
+            database_id: execution.database_id,
+            store_id,
+            store: &source.store,
+            has_objects,
+        };
+        while buffer.len() < fill.entries_max && buffer.len_bytes() < fill.bytes_max {
+            if !stands && !self.next(&mut execution.backing)? {
+                return Ok(false);
+            }
+            stands = false;
+            if (buffer.len() + 1).is_multiple_of(ENTRIES) {
+                execution.check_cancelled()?;
+            }
+            self.push(execution, &shape, fill.wanted, buffer)?;
+        }
+        Ok(true)
+    }
+
+    /// Adds the entry where it stands.
+    #[inline]
+    fn push(
+        &self,
+        execution: &mut Execution,
+        shape: &Shape<'_>,
+        wanted: Wanted,
+        buffer: &mut Buffer,
+    ) -> Result<()> {
+        let (index_key, primary_key) = self.key_bytes()?;
+        execution.statistics.records_read += 1;
+        execution.statistics.key_bytes_read += (index_key.len() + primary_key.len()) as u64;
+        if wanted == Wanted::Keys {
+            return buffer.push(0, index_key, primary_key, |_| Ok(Vec::new()));
+        }
+        let value = self.value()?;
+        execution.statistics.value_bytes_read += value.len() as u64;
+        let unwrapping = &mut execution.scratch.unwrapping;
+        let backing = &execution.backing;
+        buffer.push(0, index_key, primary_key, |out| {
+            if shape.is_plain(value) {
+                out.extend_from_slice(value);
+                return Ok(Vec::new());
+            }
+            let primary_key = RawKey::decode_exact(primary_key)?;
+            unwrapping.unwrap(backing, shape, primary_key, value, out)
+        })
+    }
+}

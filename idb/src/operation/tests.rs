@@ -1,0 +1,144 @@
+//! Operations on a store in memory, without anything that schedules them.
+
+mod indexes;
+mod values;
+mod walks;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use larder_backing_store::{
+    BackingStore, Clock, Durability, PutMode, Scope, StorePaths, WriteOptions,
+};
+use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, JsString, Origin};
+use larder_leveldb::storage::MemoryFileSystem;
+
+use super::{PutRequest, Source, create_index, create_object_store, put};
+use crate::error::Result;
+use crate::schema::{IndexCell, StoreCell};
+use crate::transaction::execution::{Backing, Execution};
+use crate::value::Value;
+
+#[derive(Debug)]
+struct Stopped;
+
+impl Clock for Stopped {
+    fn now_us(&self) -> i64 {
+        13_400_000_000_000_000
+    }
+}
+
+/// A database, and what opens it.
+struct Bed {
+    store: BackingStore,
+    id: DatabaseId,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let origin = Origin::from_url("https://a.example").unwrap();
+        let paths = StorePaths::of_leveldb(origin.leveldb_folder_name().as_ref());
+        let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+        options.create_if_missing = true;
+        let fs = Arc::new(MemoryFileSystem::new());
+        let store = BackingStore::open(fs, paths, options).unwrap();
+        let id = store.create_database(&"db".into()).unwrap();
+        Self { store, id }
+    }
+
+    fn execution(&self, backing: Backing) -> Execution {
+        Execution::new(backing, self.id, Arc::new(AtomicBool::new(false)))
+    }
+
+    /// A version change.
+    fn upgrade(&self) -> Execution {
+        let scope = Scope::VersionChange(self.id);
+        let transaction = self.store.begin(scope, Durability::Relaxed).unwrap();
+        self.execution(Backing::Write(Box::new(transaction)))
+    }
+
+    fn read(&self) -> Execution {
+        self.execution(Backing::Read(self.store.read()))
+    }
+}
+
+fn commit(execution: Execution) {
+    match execution.into_backing() {
+        Backing::Write(transaction) => transaction.commit().unwrap(),
+        Backing::Read(_) => unreachable!("only those that write are committed"),
+    }
+}
+
+fn make_store(
+    execution: &mut Execution,
+    name: &str,
+    key_path: IdbKeyPath,
+    auto_increment: bool,
+) -> Arc<StoreCell> {
+    let name = JsString::from(name);
+    let cell = Arc::new(StoreCell::new(name.clone(), key_path, auto_increment));
+    create_object_store(execution, &cell, name).unwrap();
+    cell
+}
+
+fn make_index(
+    execution: &mut Execution,
+    store: &Arc<StoreCell>,
+    name: &str,
+    key_path: &str,
+    (unique, multi_entry): (bool, bool),
+) -> Result<Arc<IndexCell>> {
+    let name = JsString::from(name);
+    let key_path = IdbKeyPath::String(key_path.into());
+    let cell = Arc::new(IndexCell::new(name.clone(), key_path, unique, multi_entry));
+    create_index(execution, store, &cell, name.clone())?;
+    store.add_index(&name, Arc::clone(&cell));
+    Ok(cell)
+}
+
+fn put_value(
+    execution: &mut Execution,
+    store: &Arc<StoreCell>,
+    value: Value,
+    key: Option<IdbKey>,
+) -> Result<IdbKey> {
+    let request = PutRequest {
+        store: Arc::clone(store),
+        indexes: store.indexes(),
+        value,
+        key,
+        mode: PutMode::Put,
+    };
+    put(execution, request)
+}
+
+fn whole(store: &Arc<StoreCell>) -> Source {
+    Source {
+        store: Arc::clone(store),
+        index: None,
+    }
+}
+
+fn by(store: &Arc<StoreCell>, index: &Arc<IndexCell>) -> Source {
+    Source {
+        store: Arc::clone(store),
+        index: Some(Arc::clone(index)),
+    }
+}
+
+/// SplitMix64: the seed tells all.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+}

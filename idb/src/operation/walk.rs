@@ -1,0 +1,364 @@
+//! What stands behind a cursor (2.10; 7.9, "iterate a cursor"): a position, and entries that were read ahead of it.
+//!
+//! Entries are read a page at a time, and a page is of use until the transaction writes. Then the walk goes on from its
+//! position with what is there now, one entry at a time until writing ceases: so it shows what a cursor shows that reads
+//! one entry at each step (the tests compare the two).
+
+use std::cmp::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering as Atomic};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use larder_backing_store::{Direction, Movement};
+use larder_codec::{IdbKey, RawKey};
+
+use super::Source;
+use super::scan::{Fill, Scan, Wanted};
+use crate::error::Result;
+use crate::key_range::KeyRange;
+use crate::records::{Buffer, Records};
+use crate::transaction::execution::Execution;
+
+/// The first page, and how pages grow.
+const ENTRIES_FIRST: usize = 4;
+const GROWTH: usize = 4;
+/// No page has more.
+pub(crate) const ENTRIES_MAX: usize = 256;
+const BYTES_MAX: usize = 64 << 10;
+
+/// Scans that wait for their next step.
+#[derive(Debug, Default)]
+pub(crate) struct Scans {
+    waiting: Vec<Waiting>,
+    next_id: u64,
+    sweep_at: usize,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    id: u64,
+    /// Gone when nobody will ask for a step any more.
+    owner: Weak<()>,
+    scan: Scan,
+}
+
+impl Scans {
+    /// Keeps a scan for its next step.
+    pub(super) fn keep(&mut self, id: u64, owner: &Arc<()>, scan: Scan) {
+        if self.waiting.len() >= self.sweep_at {
+            self.waiting
+                .retain(|waiting| waiting.owner.strong_count() > 0);
+            self.sweep_at = self.waiting.len() * 2 + 16;
+        }
+        let owner = Arc::downgrade(owner);
+        self.waiting.push(Waiting { id, owner, scan });
+    }
+
+    pub(super) fn take(&mut self, id: u64) -> Option<Scan> {
+        let at = self.waiting.iter().rposition(|waiting| waiting.id == id)?;
+        Some(self.waiting.swap_remove(at).scan)
+    }
+
+    pub(super) fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+}
+
+/// One move of a cursor.
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    /// By so many entries, at least one.
+    Advance(u32),
+    /// To the first entry with this key or behind it.
+    To(IdbKey),
+    /// To the first entry with this key and primary key or behind it.
+    ToEntry(IdbKey, IdbKey),
+}
+
+/// Where a walk stands.
+#[derive(Debug, Clone)]
+pub(crate) struct WalkEntry {
+    pub(crate) page: Records,
+    pub(crate) at: usize,
+}
+
+/// A walk over a source.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    pub(crate) source: Source,
+    pub(crate) direction: Direction,
+    pub(crate) wanted: Wanted,
+    range: KeyRange,
+    entries_max: usize,
+    owner: Arc<()>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    page: Records,
+    /// Where it stands in the page.
+    at: usize,
+    /// Nothing comes behind the page.
+    is_last: bool,
+    /// Its scan stands on the page's last entry.
+    in_place: bool,
+    /// The transaction's count of writes, and how high it was when the page was read.
+    writes: Arc<AtomicU64>,
+    writes_seen: u64,
+    /// Entries that the next page will have.
+    entries: usize,
+    scan_id: u64,
+}
+
+enum Found {
+    At(usize),
+    Nothing,
+    /// Behind the page, if anywhere.
+    Behind,
+}
+
+impl Walk {
+    /// A walk that has not begun. Pages have `entries_max` entries at most.
+    pub(crate) fn new(
+        source: Source,
+        range: KeyRange,
+        direction: Direction,
+        wanted: Wanted,
+        entries_max: usize,
+    ) -> Self {
+        Self {
+            source,
+            direction,
+            wanted,
+            range,
+            entries_max,
+            owner: Arc::default(),
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To the first entry.
+    pub(crate) fn begin(&self, execution: &mut Execution) -> Result<Option<WalkEntry>> {
+        let state = &mut *self.state();
+        state.writes = Arc::clone(execution.writes());
+        state.scan_id = execution.scans.new_id();
+        state.entries = ENTRIES_FIRST.min(self.entries_max);
+        let mut scan = self.open(execution)?;
+        let found = scan.next(&mut execution.backing)?;
+        self.turn_page(execution, state, scan, found)
+    }
+
+    /// One move, without asking the store if nothing was written since the page was read and the page tells.
+    pub(crate) fn step_in_page(&self, step: &Step) -> Option<Option<WalkEntry>> {
+        let state = &mut *self.state();
+        if state.writes.load(Atomic::Acquire) != state.writes_seen {
+            return None;
+        }
+        match self.look_in_page(state, step).ok()? {
+            Found::At(at) => {
+                state.at = at;
+                let page = state.page.clone();
+                Some(Some(WalkEntry { page, at }))
+            }
+            Found::Nothing => Some(None),
+            Found::Behind => None,
+        }
+    }
+
+    /// One move. After the end, or an error, there is no other.
+    pub(crate) fn step(&self, execution: &mut Execution, step: &Step) -> Result<Option<WalkEntry>> {
+        if let Some(found) = self.step_in_page(step) {
+            return Ok(found);
+        }
+        let state = &mut *self.state();
+        let has_written = state.writes.load(Atomic::Acquire) != state.writes_seen;
+        let left = state.page.len().saturating_sub(state.at + 1);
+        let scan = execution.scans.take(state.scan_id);
+        state.entries = match has_written {
+            true => 1,
+            false => (state.page.len() * GROWTH).clamp(1, self.entries_max),
+        };
+        // What was read ahead counts for nothing after a write, nor does an end that was met.
+        let is_usable = state.in_place && (!has_written || (left == 0 && !state.is_last));
+        let (scan, found) = match scan.filter(|_| is_usable) {
+            Some(mut scan) => {
+                let found = move_by(&mut scan, execution, step, left)?;
+                (scan, found)
+            }
+            None => {
+                let mut scan = self.open(execution)?;
+                let found = self.move_from_position(&mut scan, execution, state, step)?;
+                (scan, found)
+            }
+        };
+        self.turn_page(execution, state, scan, found)
+    }
+
+    fn open(&self, execution: &mut Execution) -> Result<Scan> {
+        Scan::open(
+            execution,
+            &self.source,
+            &self.range,
+            self.direction,
+            self.wanted,
+        )
+    }
+
+    /// Reads a page from where the scan stands, if it does.
+    fn turn_page(
+        &self,
+        execution: &mut Execution,
+        state: &mut State,
+        mut scan: Scan,
+        found: bool,
+    ) -> Result<Option<WalkEntry>> {
+        (state.page, state.at) = (Records::default(), 0);
+        state.writes_seen = state.writes.load(Atomic::Acquire);
+        if !found {
+            return Ok(None);
+        }
+        let fill = Fill {
+            wanted: self.wanted,
+            entries_max: state.entries,
+            bytes_max: BYTES_MAX,
+        };
+        let mut buffer = Buffer::default();
+        let filled = scan.fill(execution, &self.source, fill, true, &mut buffer);
+        if buffer.len() == 0 {
+            filled?;
+            return Ok(None);
+        }
+        // An error behind the first entry is met again when it is that entry's turn.
+        state.in_place = filled.is_ok();
+        state.is_last = filled.is_ok_and(|is_more| !is_more);
+        state.page = Records::new(buffer);
+        execution.scans.keep(state.scan_id, &self.owner, scan);
+        Ok(Some(WalkEntry {
+            page: state.page.clone(),
+            at: 0,
+        }))
+    }
+
+    fn look_in_page(&self, state: &State, step: &Step) -> Result<Found> {
+        let len = state.page.len();
+        let at = match step {
+            Step::Advance(count) => {
+                let count = usize::try_from(*count).unwrap_or(usize::MAX);
+                state.at.saturating_add(count)
+            }
+            Step::To(key) => self.find_in_page(state, key, None)?,
+            Step::ToEntry(key, primary_key) => self.find_in_page(state, key, Some(primary_key))?,
+        };
+        Ok(match (at < len, state.is_last) {
+            (true, _) => Found::At(at),
+            (false, true) => Found::Nothing,
+            (false, false) => Found::Behind,
+        })
+    }
+
+    /// The first entry behind the position that has the keys or lies behind them.
+    fn find_in_page(
+        &self,
+        state: &State,
+        key: &IdbKey,
+        primary_key: Option<&IdbKey>,
+    ) -> Result<usize> {
+        let (mut bytes, mut primary_bytes) = (Vec::new(), Vec::new());
+        key.encode(&mut bytes);
+        let target = RawKey::decode_exact(&bytes)?;
+        let primary_target = match primary_key {
+            None => None,
+            Some(primary_key) => {
+                primary_key.encode(&mut primary_bytes);
+                Some(RawKey::decode_exact(&primary_bytes)?)
+            }
+        };
+        let page = state.page.buffer();
+        let (mut low, mut high) = (state.at + 1, page.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let mut order = RawKey::decode_exact(page.key(middle))?.cmp(&target);
+            if let Some(primary_target) = primary_target {
+                let (_, primary_key) = page.key_bytes(middle);
+                order = order.then(RawKey::decode_exact(primary_key)?.cmp(&primary_target));
+            }
+            let is_before = match self.direction.is_forward() {
+                true => order == Ordering::Less,
+                false => order == Ordering::Greater,
+            };
+            match is_before {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    /// Moves a new scan from the position on.
+    fn move_from_position(
+        &self,
+        scan: &mut Scan,
+        execution: &mut Execution,
+        state: &State,
+        step: &Step,
+    ) -> Result<bool> {
+        let Step::Advance(count) = step else {
+            return move_by(scan, execution, step, 0);
+        };
+        let page = state.page.buffer();
+        let (_, primary_bytes) = page.key_bytes(state.at);
+        let key = RawKey::decode_exact(page.key(state.at))?;
+        let primary_key = RawKey::decode_exact(primary_bytes)?;
+        let with_primary = self.source.index.is_some() && !self.direction.is_unique();
+        let movement = match with_primary {
+            true => Movement::ToEntry(key, primary_key),
+            false => Movement::To(key),
+        };
+        if !scan.go(&mut execution.backing, movement)? {
+            return Ok(false);
+        }
+        let (index_bytes, primary_bytes) = scan.key_bytes()?;
+        let there_primary = RawKey::decode_exact(primary_bytes)?;
+        let there = match index_bytes {
+            [] => there_primary,
+            bytes => RawKey::decode_exact(bytes)?,
+        };
+        let is_there = there == key && (!with_primary || there_primary == primary_key);
+        // Otherwise the entry of the position is gone, and this is the one behind it.
+        match if is_there { *count } else { *count - 1 } {
+            0 => Ok(true),
+            count => scan.go(&mut execution.backing, Movement::Advance(count)),
+        }
+    }
+}
+
+/// Moves a scan that stands `left` entries behind the position, or has not begun.
+fn move_by(scan: &mut Scan, execution: &mut Execution, step: &Step, left: usize) -> Result<bool> {
+    let backing = &mut execution.backing;
+    let (mut bytes, mut primary_bytes) = (Vec::new(), Vec::new());
+    match step {
+        Step::Advance(count) => {
+            let left = u32::try_from(left).unwrap_or(u32::MAX);
+            match count.saturating_sub(left) {
+                0 | 1 => scan.next(backing),
+                count => scan.go(backing, Movement::Advance(count)),
+            }
+        }
+        Step::To(key) => {
+            key.encode(&mut bytes);
+            scan.go(backing, Movement::To(RawKey::decode_exact(&bytes)?))
+        }
+        Step::ToEntry(key, primary_key) => {
+            key.encode(&mut bytes);
+            primary_key.encode(&mut primary_bytes);
+            let key = RawKey::decode_exact(&bytes)?;
+            let primary_key = RawKey::decode_exact(&primary_bytes)?;
+            scan.go(backing, Movement::ToEntry(key, primary_key))
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Reading requests, which object stores and indexes share.
+
+use larder_backing_store::{Direction, PageLimits};
+use larder_codec::IdbKey;
+
+use crate::cursor::Cursor;
+use crate::error::Result;
+use crate::key_range::KeyRange;
+use crate::operation::{self, GetAll, Source, Walk, Wanted};
+use crate::pages::Pages;
+use crate::records::Records;
+use crate::request::Request;
+use crate::transaction::Transaction;
+use crate::value::StoredValue;
+
+/// How many, and in which order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GetAllOptions {
+    /// At most so many; all if there is no number, or 0.
+    pub count: Option<u32>,
+    /// In which order; ascending by default.
+    pub direction: Direction,
+}
+
+impl GetAllOptions {
+    /// At most so many, ascending.
+    #[must_use]
+    pub const fn first(count: u32) -> Self {
+        Self::new(Some(count), Direction::Next)
+    }
+
+    /// With both.
+    #[must_use]
+    pub const fn new(count: Option<u32>, direction: Direction) -> Self {
+        Self { count, direction }
+    }
+}
+
+impl Default for GetAllOptions {
+    fn default() -> Self {
+        Self::new(None, Direction::Next)
+    }
+}
+
+/// Where requests that read are made, once it has been seen that they can be.
+pub(crate) struct Reader<'a> {
+    pub(crate) transaction: &'a Transaction,
+    pub(crate) source: Source,
+}
+
+impl Reader<'_> {
+    pub(crate) fn get(self, range: KeyRange) -> Result<Request<Option<StoredValue>>> {
+        let source = self.source;
+        self.transaction
+            .submit(move |execution| operation::get(execution, &source, &range))
+    }
+
+    pub(crate) fn get_key(self, range: KeyRange) -> Result<Request<Option<IdbKey>>> {
+        let source = self.source;
+        self.transaction
+            .submit(move |execution| operation::get_key(execution, &source, &range))
+    }
+
+    pub(crate) fn get_many(self, ranges: Vec<KeyRange>) -> Result<Request<Records>> {
+        let source = self.source;
+        self.transaction
+            .submit(move |execution| operation::get_many(execution, &source, &ranges))
+    }
+
+    pub(crate) fn get_all(
+        self,
+        range: KeyRange,
+        options: GetAllOptions,
+        wanted: Wanted,
+    ) -> Result<Request<Records>> {
+        let ask = GetAll {
+            source: self.source,
+            range,
+            direction: options.direction,
+            wanted,
+            count: options.count.unwrap_or(0),
+        };
+        self.transaction
+            .submit(move |execution| operation::get_all(execution, &ask))
+    }
+
+    pub(crate) fn count(self, range: KeyRange) -> Result<Request<u64>> {
+        let source = self.source;
+        self.transaction
+            .submit(move |execution| operation::count(execution, &source, &range))
+    }
+
+    pub(crate) fn open_cursor(
+        self,
+        range: KeyRange,
+        direction: Direction,
+        wanted: Wanted,
+    ) -> Result<Request<Option<Cursor>>> {
+        let max = operation::ENTRIES_MAX;
+        let walk = Walk::new(self.source, range, direction, wanted, max);
+        Cursor::open(self.transaction.clone(), walk)
+    }
+
+    pub(crate) fn pages(self, range: KeyRange, direction: Direction, limits: PageLimits) -> Pages {
+        Pages::new(
+            self.transaction.clone(),
+            self.source,
+            range,
+            direction,
+            limits,
+        )
+    }
+}
+
+/// The methods of both handles, each behind the checks of its own.
+macro_rules! reading_methods {
+    ($handle:ident) => {
+        impl $handle {
+            /// The value of the first record in a range.
+            ///
+            /// # Errors
+            /// Those of every request.
+            pub fn get(
+                &self,
+                range: impl Into<$crate::KeyRange>,
+            ) -> $crate::Result<$crate::Request<Option<$crate::StoredValue>>> {
+                self.reader()?.get(range.into())
+            }
+
+            /// The primary key of the first record in a range. No value is read.
+            ///
+            /// # Errors
+            /// Those of every request.
+            pub fn get_key(
+                &self,
+                range: impl Into<$crate::KeyRange>,
+            ) -> $crate::Result<$crate::Request<Option<$crate::Key>>> {
+                self.reader()?.get_key(range.into())
+            }
+
+            /// The first records of many ranges. Entries tell which range they answer
+            /// ([`Entry::request`]($crate::Entry::request)); a range without records has none.
+            ///
+            /// # Errors
+            /// Those of every request.
+            pub fn get_many(
+                &self,
+                ranges: impl IntoIterator<Item = impl Into<$crate::KeyRange>>,
+            ) -> $crate::Result<$crate::Request<$crate::Records>> {
+                let reader = self.reader()?;
+                reader.get_many(ranges.into_iter().map(Into::into).collect())
+            }
+
+            /// The records in a range, with keys, primary keys and values: what a page's `getAll` and `getAllRecords`
+            /// give. All of them at once: see [`pages`](Self::pages).
+            ///
+            /// # Errors
+            /// Those of every request.
+            pub fn get_all(
+                &self,
+                range: impl Into<$crate::KeyRange>,
+                options: $crate::GetAllOptions,
+            ) -> $crate::Result<$crate::Request<$crate::Records>> {
+                let wanted = $crate::operation::Wanted::Values;
+                self.reader()?.get_all(range.into(), options, wanted)
+            }
+
+            /// The same by its other name.
+            ///
+            /// # Errors
+            /// Those of every request.
+            pub fn get_all_records(
+                &self,
+                range: impl Into<$crate::KeyRange>,
+                options: $crate::GetAllOptions,
+            ) -> $crate::Result<$crate::Request<$crate::Records>> {
+                self.get_all(range, options)
+            }
+
+            /// The same without values, which are not read.
+            ///
+            /// # Errors
+            /// Those of every request.
+            pub fn get_all_keys(
+                &self,
+                range: impl Into<$crate::KeyRange>,
+                options: $crate::GetAllOptions,
+            ) -> $crate::Result<$crate::Request<$crate::Records>> {
+                let wanted = $crate::operation::Wanted::Keys;
+                self.reader()?.get_all(range.into(), options, wanted)
+            }
+
+            /// How many records or index entries there are in a range. No value is read.
+            ///
+            /// # Errors
+            /// Those of every request.
+            pub fn count(
+                &self,
+                range: impl Into<$crate::KeyRange>,
+            ) -> $crate::Result<$crate::Request<u64>> {
+                self.reader()?.count(range.into())
+            }
+
+            /// A cursor at the first record of a range, in its direction.
+            ///
+            /// # Errors
+            /// Those of every request.
+            pub fn open_cursor(
+                &self,
+                range: impl Into<$crate::KeyRange>,
+                direction: $crate::Direction,
+            ) -> $crate::Result<$crate::Request<Option<$crate::Cursor>>> {
+                let wanted = $crate::operation::Wanted::Values;
+                self.reader()?.open_cursor(range.into(), direction, wanted)
+            }
+
+            /// The same without values, which are not read.
+            ///
+            /// # Errors
+            /// Those of every request.
+            pub fn open_key_cursor(
+                &self,
+                range: impl Into<$crate::KeyRange>,
+                direction: $crate::Direction,
+            ) -> $crate::Result<$crate::Request<Option<$crate::Cursor>>> {
+                let wanted = $crate::operation::Wanted::Keys;
+                self.reader()?.open_cursor(range.into(), direction, wanted)
+            }
+
+            /// The records of a range page by page: no page is read before it is asked for.
+            ///
+            /// # Errors
+            /// Those of every request.
+            pub fn pages(
+                &self,
+                range: impl Into<$crate::KeyRange>,
+                direction: $crate::Direction,
+                limits: $crate::PageLimits,
+            ) -> $crate::Result<$crate::Pages> {
+                Ok(self.reader()?.pages(range.into(), direction, limits))
+            }
+        }
+    };
+}
+
+pub(crate) use reading_methods;

@@ -1,0 +1,278 @@
+//! Requests: a result that is there or will be. One type, three ways: a future, a call that waits, a callback.
+
+pub(crate) mod slot;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use crate::error::{Error, ErrorName, Result};
+use crate::executor::{Callback, Ready, Task, Turn};
+use crate::storage::StorageInner;
+use crate::sync::{Mutex, locked, thread};
+use crate::transaction::TransactionCore;
+use slot::{Outlet, Waiter};
+
+/// What was asked for, and its result once it is there (specification, 2.8).
+///
+/// It is queued from the moment it was made, and executed in any case if its transaction commits; but nobody is woken to
+/// execute it until someone wants its result or enough has been queued. To want it: [`wait`](Self::wait) for it, poll it as
+/// a future (of no particular runtime), or hand over a callback ([`on_done`](Self::on_done)). Letting it go changes nothing
+/// but that nobody looks at the result; if it fails then, the transaction does not commit.
+#[must_use = "its error, if it fails, aborts the transaction when that commits"]
+pub struct Request<T> {
+    state: State<T>,
+    home: Home,
+}
+
+enum State<T> {
+    Known(Result<T>),
+    Pending(Arc<dyn Outlet<T>>),
+    Taken,
+}
+
+/// Who brings it on.
+pub(crate) enum Home {
+    /// The transaction, as its operation of this number.
+    Transaction(Arc<TransactionCore>, u64),
+    /// The same, of an operation that keeps a handle to the transaction while it is queued.
+    Holder(Arc<TransactionCore>, u64),
+    /// The end of a transaction.
+    End(Arc<TransactionCore>),
+    /// The end of a transaction, by the call that asked for it.
+    Commit(Arc<TransactionCore>),
+    /// Whatever is in the queue of the storage, which has to be there until then.
+    Pool(Arc<StorageInner>),
+}
+
+impl Home {
+    fn ready(&self) -> &Arc<Ready> {
+        match self {
+            Self::Transaction(core, _)
+            | Self::Holder(core, _)
+            | Self::End(core)
+            | Self::Commit(core) => core.ready(),
+            Self::Pool(storage) => storage.ready(),
+        }
+    }
+
+    /// Somebody wants the result.
+    fn urge(&self) {
+        match self {
+            Self::Transaction(core, number) | Self::Holder(core, number) => core.urge(*number),
+            Self::End(core) | Self::Commit(core) => core.urge(u64::MAX),
+            Self::Pool(..) => {}
+        }
+    }
+
+    /// Somebody has the result.
+    fn note_observed<T>(&self, result: &Result<T>) {
+        if let (Err(_), Self::Transaction(core, number) | Self::Holder(core, number)) =
+            (result, self)
+        {
+            core.note_observed(*number);
+        }
+    }
+
+    /// Calls back when nothing is in the way.
+    fn call_back(&self, callback: Callback) {
+        match self {
+            Self::Transaction(core, _)
+            | Self::Holder(core, _)
+            | Self::End(core)
+            | Self::Commit(core) => core.deliver_later(callback),
+            Self::Pool(storage) => storage.ready().push(Arc::new(Job::new(callback))),
+        }
+    }
+}
+
+impl<T: Send + 'static> Request<T> {
+    pub(crate) fn pending(outlet: Arc<dyn Outlet<T>>, home: Home) -> Self {
+        Self {
+            state: State::Pending(outlet),
+            home,
+        }
+    }
+
+    /// One whose result is known.
+    pub(crate) fn known(result: Result<T>, home: Home) -> Self {
+        Self {
+            state: State::Known(result),
+            home,
+        }
+    }
+
+    /// Waits for the result. Nothing else need run meanwhile: this thread executes what is queued itself if nobody does.
+    ///
+    /// With [`Executor::Driven`](crate::Executor::Driven) it runs steps of whatever can run until the result is there, and
+    /// sleeps if nothing can until another thread brings work.
+    ///
+    /// # Errors
+    /// The request's own; `InvalidStateError` if its result has been taken already.
+    ///
+    /// # Panics
+    /// In caller-driven mode, with what a callback threw that ran meanwhile.
+    pub fn wait(mut self) -> Result<T> {
+        loop {
+            if let Some(result) = self.try_take() {
+                return result;
+            }
+            let State::Pending(outlet) = &self.state else {
+                return Err(taken());
+            };
+            self.wait_once(outlet);
+        }
+    }
+
+    fn wait_once(&self, outlet: &Arc<dyn Outlet<T>>) {
+        if outlet.listen(Waiter::Thread(thread::current())).is_some() {
+            return;
+        }
+        let is_done = || outlet.is_done();
+        let ready = self.home.ready();
+        let transaction = match &self.home {
+            Home::Transaction(core, number) | Home::Holder(core, number) => Some((core, *number)),
+            Home::End(core) | Home::Commit(core) => Some((core, u64::MAX)),
+            Home::Pool(..) => None,
+        };
+        if let Some((core, _)) = transaction
+            && !ready.is_driven()
+        {
+            core.help(&is_done);
+        }
+        if ready.must_run_tasks() {
+            self.home.urge();
+            ready.run_until(is_done);
+        } else if let Some((core, number)) = transaction {
+            core.wait(number, &is_done);
+        } else {
+            while !is_done() {
+                thread::park();
+            }
+        }
+    }
+
+    /// Calls back with the result: on a thread of the storage or of whoever waits for something, or in caller-driven mode
+    /// in a step; never inside this call, and never while a lock is held. Callbacks of a transaction's requests are called
+    /// one after the other, in the order of the requests as far as they are registered before the results are there.
+    pub fn on_done(mut self, callback: impl FnOnce(Result<T>) + Send + 'static) {
+        let mut on_done: slot::OnDone<T> = Box::new(callback);
+        if let State::Pending(outlet) = &self.state {
+            match outlet.listen(Waiter::Callback(on_done)) {
+                None => {
+                    self.home.urge();
+                    self.state = State::Taken;
+                    return;
+                }
+                Some(Waiter::Callback(refused)) => on_done = refused,
+                Some(_) => return,
+            }
+        }
+        let result = match std::mem::replace(&mut self.state, State::Taken) {
+            State::Known(result) => result,
+            State::Pending(outlet) => outlet.take().unwrap_or_else(|| Err(taken())),
+            State::Taken => Err(taken()),
+        };
+        // Seen before it is called: its turn comes in any case.
+        self.home.note_observed(&result);
+        self.home.call_back(Box::new(move || on_done(result)));
+    }
+
+    /// The result, if it is there and was not taken before. Asking for it brings nothing on.
+    pub fn try_take(&mut self) -> Option<Result<T>> {
+        let result = match &self.state {
+            State::Pending(outlet) => outlet.take()?,
+            State::Known(_) => match std::mem::replace(&mut self.state, State::Taken) {
+                State::Known(result) => result,
+                _ => return None,
+            },
+            State::Taken => return None,
+        };
+        self.state = State::Taken;
+        self.home.note_observed(&result);
+        Some(result)
+    }
+
+    /// Whether the result is there, or has been.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        match &self.state {
+            State::Pending(outlet) => outlet.is_done(),
+            State::Known(_) | State::Taken => true,
+        }
+    }
+}
+
+fn taken() -> Error {
+    let what = "the result of the request has been taken already";
+    Error::new(ErrorName::InvalidStateError, what)
+}
+
+impl<T: Send + 'static> Future for Request<T> {
+    type Output = Result<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        let this = self.get_mut();
+        if let State::Pending(outlet) = &this.state {
+            let waiter = Waiter::Waker(context.waker().clone());
+            if outlet.listen(waiter).is_none() {
+                this.home.urge();
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(this.try_take().unwrap_or_else(|| Err(taken())))
+    }
+}
+
+/// Nothing in it is pinned.
+impl<T> Unpin for Request<T> {}
+
+impl<T> Drop for Request<T> {
+    fn drop(&mut self) {
+        if let (State::Pending(_), Home::Commit(_) | Home::Holder(..)) = (&self.state, &self.home) {
+            self.home.urge();
+        }
+    }
+}
+
+impl<T> fmt::Debug for Request<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match &self.state {
+            State::Known(Ok(_)) => "succeeded",
+            State::Known(Err(_)) => "failed",
+            State::Pending(_) => "pending",
+            State::Taken => "taken",
+        };
+        f.debug_struct("Request")
+            .field("state", &state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Something that is done once.
+pub(crate) struct Job(Mutex<Option<Work>>);
+
+type Work = Box<dyn FnOnce(&mut Turn) + Send>;
+
+impl Job {
+    /// A host's code.
+    pub(crate) fn new(callback: Callback) -> Self {
+        Self::of(move |turn: &mut Turn| turn.call(callback))
+    }
+
+    /// Work of this crate.
+    pub(crate) fn of(work: impl FnOnce(&mut Turn) + Send + 'static) -> Self {
+        Self(Mutex::new(Some(Box::new(work))))
+    }
+}
+
+impl Task for Job {
+    fn run(self: Arc<Self>, turn: &mut Turn) {
+        let work = locked(&self.0).take();
+        if let Some(work) = work {
+            work(turn);
+        }
+    }
+}

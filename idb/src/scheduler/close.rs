@@ -1,0 +1,92 @@
+//! Closing connections (specification, 5.2).
+
+use std::sync::Arc;
+
+use super::{Database, Open, State};
+use crate::connection::ConnectionEvent;
+use crate::error::{Error, ErrorName};
+use crate::sync::locked;
+
+impl Database {
+    /// Whether a connection is to be closed, or is closed.
+    pub(crate) fn is_close_pending(&self, connection: u64) -> bool {
+        let state = locked(&self.state);
+        let open = state.connections.get(&connection);
+        open.is_none_or(|open| open.is_close_pending)
+    }
+
+    /// Closes a connection as soon as its transactions have ended.
+    pub(crate) fn close(self: &Arc<Self>, connection: u64) {
+        let (closed, is_due) = {
+            let mut state = locked(&self.state);
+            state.mark_closing(connection, false);
+            (state.close_if_done(connection), state.schedule())
+        };
+        self.push(is_due);
+        self.tell_closed(closed);
+    }
+
+    /// Aborts all transactions and closes all connections, each of which is told so once that is done.
+    pub(crate) fn force_close(self: &Arc<Self>, why: &Error) {
+        let (closed, transactions, is_due) = {
+            let mut state = locked(&self.state);
+            let numbers: Vec<u64> = state.connections.keys().copied().collect();
+            for number in &numbers {
+                state.mark_closing(*number, true);
+            }
+            let closed = numbers.iter().map(|number| state.close_if_done(*number));
+            let closed: Vec<_> = closed.collect();
+            let transactions: Vec<_> = state.transactions.values().cloned().collect();
+            (closed, transactions, state.schedule())
+        };
+        for transaction in transactions {
+            // One that is committing needs nobody any more.
+            let _ = transaction.abort(Some(why.clone()));
+        }
+        self.push(is_due);
+        for closed in closed {
+            self.tell_closed(closed);
+        }
+    }
+
+    /// A connection's events come to their end, the last of them being that it was closed by force.
+    pub(super) fn tell_closed(self: &Arc<Self>, closed: Option<Open>) {
+        let Some(open) = closed else {
+            return;
+        };
+        open.core.release_store();
+        if open.is_forced {
+            open.core.events.push(ConnectionEvent::Close);
+        }
+        open.core.events.end();
+        drop(open);
+        self.kick();
+    }
+}
+
+/// Why transactions end when their connection is closed by force.
+pub(crate) fn forced() -> Error {
+    let what = "the connection was closed by force";
+    Error::new(ErrorName::AbortError, what)
+}
+
+impl State {
+    fn mark_closing(&mut self, connection: u64, is_forced: bool) {
+        let Some(open) = self.connections.get_mut(&connection) else {
+            return;
+        };
+        open.is_close_pending = true;
+        open.is_forced |= is_forced;
+        // Whatever it makes of a version change that was announced, it no longer stands in its way.
+        self.note_dispatched(connection);
+    }
+
+    /// Takes a connection out that is to be closed and has no transactions left.
+    pub(super) fn close_if_done(&mut self, connection: u64) -> Option<Open> {
+        let open = self.connections.get(&connection)?;
+        let is_done = open.is_close_pending && open.transactions == 0;
+        is_done
+            .then(|| self.connections.remove(&connection))
+            .flatten()
+    }
+}

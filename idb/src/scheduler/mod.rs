@@ -1,0 +1,106 @@
+//! One database of one origin: its connections, their transactions, and the queue of requests to open and to delete it.
+//!
+//! Its lock is held for moments; taken before a transaction's, and never while anything is read or written or a host's code
+//! runs.
+
+mod close;
+mod connection_queue;
+mod scope_locks;
+mod transactions;
+
+pub(crate) use close::forced;
+pub(crate) use connection_queue::{ConnectionRequest, storage_gone};
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use larder_codec::JsString;
+
+use crate::connection::ConnectionCore;
+use crate::executor::Ready;
+use crate::origin::Origin;
+use crate::sync::{Mutex, locked};
+use crate::transaction::TransactionCore;
+use connection_queue::Current;
+use scope_locks::ScopeLocks;
+
+/// A database, there or not.
+pub(crate) struct Database {
+    pub(crate) origin: Arc<Origin>,
+    pub(crate) name: JsString,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Requests to open or delete it, in the order they were made.
+    queue: VecDeque<ConnectionRequest>,
+    /// The one that is being processed.
+    current: Option<Current>,
+    /// Whether somebody is processing it now.
+    is_running: bool,
+    /// Whether the database is in the queue of tasks.
+    is_scheduled: bool,
+    /// Connections that are not closed.
+    connections: BTreeMap<u64, Open>,
+    /// Transactions that have not ended.
+    transactions: BTreeMap<u64, Arc<TransactionCore>>,
+    locks: ScopeLocks,
+    next_connection: u64,
+    next_transaction: u64,
+}
+
+/// A connection that is not closed.
+struct Open {
+    core: Arc<ConnectionCore>,
+    /// It is closed as soon as its transactions have ended.
+    is_close_pending: bool,
+    /// The host has not asked for that.
+    is_forced: bool,
+    /// How many of its transactions have not ended.
+    transactions: usize,
+    /// It is being upgraded.
+    is_upgrading: bool,
+}
+
+impl Database {
+    pub(crate) fn new(origin: Arc<Origin>, name: JsString) -> Self {
+        Self {
+            origin,
+            name,
+            state: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn ready(&self) -> &Arc<Ready> {
+        self.origin.ready()
+    }
+
+    /// Lets the connection queue go on if it can.
+    pub(crate) fn kick(self: &Arc<Self>) {
+        let is_due = locked(&self.state).schedule();
+        self.push(is_due);
+    }
+
+    fn push(self: &Arc<Self>, is_due: bool) {
+        if is_due {
+            self.ready().push(Arc::clone(self) as _);
+        }
+    }
+
+    fn next_connection(&self) -> u64 {
+        let mut state = locked(&self.state);
+        let number = state.next_connection;
+        state.next_connection += 1;
+        number
+    }
+}
+
+impl State {
+    /// Whether the database is to be put into the queue of tasks, which the caller does then.
+    fn schedule(&mut self) -> bool {
+        let is_due = !self.is_running && !self.is_scheduled && self.can_go_on();
+        self.is_scheduled |= is_due;
+        is_due
+    }
+}

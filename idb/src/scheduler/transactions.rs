@@ -1,0 +1,150 @@
+//! A database's transactions: made, started in their turn, gone.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use larder_codec::JsString;
+
+use super::{Database, State};
+use crate::connection::ConnectionCore;
+use crate::error::{Error, ErrorName, Result};
+use crate::storage::Scheduling;
+use crate::sync::locked;
+use crate::transaction::{DurabilityHint, Mode, Plan, TransactionCore};
+
+impl Database {
+    /// Makes a transaction (specification, 4.4, `transaction()`).
+    ///
+    /// # Errors
+    /// In this order: `InvalidStateError` while the connection is being upgraded, or once it is to be closed;
+    /// `NotFoundError` if there is no object store of one of the names; `InvalidAccessError` if there are no names;
+    /// `TypeError` if the mode is that of an upgrade.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        connection: &Arc<ConnectionCore>,
+        names: &[JsString],
+        mode: Mode,
+        durability: DurabilityHint,
+    ) -> Result<Arc<TransactionCore>> {
+        let is_snapshot_reader =
+            mode == Mode::ReadOnly && self.origin.scheduling() == Scheduling::SnapshotReaders;
+        let mut guard = locked(&self.state);
+        let state = &mut *guard;
+        let open = state.connections.get_mut(&connection.number);
+        let open = open.filter(|open| !open.is_upgrading && !open.is_close_pending);
+        let Some(open) = open else {
+            let what = "the connection is being upgraded, or closed";
+            return Err(Error::new(ErrorName::InvalidStateError, what));
+        };
+        let plan = plan(connection, names, mode, durability, state.next_transaction)?;
+        state.next_transaction += 1;
+        open.transactions += 1;
+        let number = plan.number;
+        let may_start = state
+            .locks
+            .enter(number, &plan.object_stores, mode == Mode::ReadWrite);
+        let core = Arc::new(TransactionCore::new(Arc::clone(connection), plan, None));
+        state.transactions.insert(number, Arc::clone(&core));
+        if may_start {
+            // Nobody can have asked it for anything.
+            state.start(number, is_snapshot_reader);
+        }
+        Ok(core)
+    }
+
+    /// A transaction has been committed or rolled back: others may start.
+    pub(crate) fn release(&self, transaction: &TransactionCore) {
+        let plan = &transaction.plan;
+        let mut due = Vec::new();
+        {
+            let mut state = locked(&self.state);
+            if state.transactions.remove(&plan.number).is_none() {
+                return;
+            }
+            let readers_leave = self.origin.scheduling() == Scheduling::SnapshotReaders;
+            let mut startable = state.locks.leave(plan.number, &plan.object_stores);
+            while !startable.is_empty() {
+                let mut next = Vec::new();
+                for number in startable {
+                    let (core, more) = state.start(number, readers_leave);
+                    due.extend(core);
+                    next.extend(more);
+                }
+                startable = next;
+            }
+        }
+        for core in due {
+            self.ready().push(core);
+        }
+    }
+
+    /// One of a connection's transactions has ended, and everybody has been told.
+    pub(crate) fn leave_connection(self: &Arc<Self>, connection: u64) {
+        let closed = {
+            let mut state = locked(&self.state);
+            if let Some(open) = state.connections.get_mut(&connection) {
+                open.transactions -= 1;
+            }
+            state.close_if_done(connection)
+        };
+        self.tell_closed(closed);
+    }
+}
+
+impl State {
+    /// Starts a transaction: the same one if it is to be put into the queue of tasks; and which others may start now.
+    fn start(
+        &mut self,
+        number: u64,
+        readers_leave: bool,
+    ) -> (Option<Arc<TransactionCore>>, Vec<u64>) {
+        let Some(core) = self.transactions.get(&number) else {
+            return (None, Vec::new());
+        };
+        let core = Arc::clone(core);
+        let reads_only = core.plan.mode == Mode::ReadOnly;
+        let store = reads_only.then(|| core.connection.store().ok()).flatten();
+        let snapshot = store.map(|store| store.backing().read());
+        let is_due = core.start(snapshot);
+        // It sees what was committed when its turn came, whatever others write from now on.
+        let more = match reads_only && readers_leave {
+            true => self.locks.leave(number, &core.plan.object_stores),
+            false => Vec::new(),
+        };
+        (is_due.then_some(core), more)
+    }
+}
+
+fn plan(
+    connection: &ConnectionCore,
+    names: &[JsString],
+    mode: Mode,
+    durability: DurabilityHint,
+    number: u64,
+) -> Result<Plan> {
+    let names: BTreeSet<&JsString> = names.iter().collect();
+    let mut object_stores = BTreeSet::new();
+    for name in &names {
+        let Some(store) = connection.schema.object_store(name) else {
+            let what = format!("there is no object store {:?}", name.to_string_lossy());
+            return Err(Error::new(ErrorName::NotFoundError, what));
+        };
+        object_stores.insert(store.id()?);
+    }
+    if names.is_empty() {
+        let what = "a transaction needs an object store";
+        return Err(Error::new(ErrorName::InvalidAccessError, what));
+    }
+    if mode == Mode::VersionChange {
+        let what = "only an upgrade has a transaction of that mode";
+        return Err(Error::new(ErrorName::TypeError, what));
+    }
+    Ok(Plan {
+        number,
+        mode,
+        durability,
+        names: names.into_iter().cloned().collect(),
+        object_stores,
+        versions: None,
+    })
+}

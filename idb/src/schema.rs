@@ -1,0 +1,330 @@
+//! The object stores and indexes of a database as one connection sees them: what handles refer to.
+//!
+//! A version change alters them at once, when its calls are made, though the rows follow later; aborting it takes them
+//! back to where they were ([`Schema::snapshot`], [`Schema::restore`]). Nobody else alters them: there is no other
+//! connection meanwhile. The steps are those of the specification's "abort an upgrade transaction" (5.8).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use larder_backing_store::{DatabaseMetadata, IndexMetadata, ObjectStoreMetadata};
+use larder_codec::value::{Evaluator, KeyPath};
+use larder_codec::{IdbKeyPath, IndexId, JsString, ObjectStoreId};
+
+use crate::error::{Error, ErrorName, Result};
+
+/// All object stores by name, in the order of their names' code units.
+#[derive(Debug, Default)]
+pub(crate) struct Schema {
+    object_stores: Mutex<BTreeMap<JsString, Arc<StoreCell>>>,
+}
+
+/// One object store, created or deleted ones included.
+#[derive(Debug)]
+pub(crate) struct StoreCell {
+    /// Known from when its rows have been made.
+    id: OnceLock<ObjectStoreId>,
+    pub(crate) key_path: IdbKeyPath,
+    /// The same, taken apart.
+    pub(crate) path: Option<KeyPath>,
+    pub(crate) auto_increment: bool,
+    state: Mutex<StoreState>,
+    /// For looking into values when a put is asked for.
+    evaluator: Mutex<Evaluator>,
+}
+
+#[derive(Debug, Clone)]
+struct StoreState {
+    name: JsString,
+    is_deleted: bool,
+    indexes: BTreeMap<JsString, Arc<IndexCell>>,
+    /// The same, in order of creation, to be handed out with each put.
+    list: Arc<[Arc<IndexCell>]>,
+}
+
+/// One index.
+#[derive(Debug)]
+pub(crate) struct IndexCell {
+    id: OnceLock<IndexId>,
+    pub(crate) key_path: IdbKeyPath,
+    /// The same, taken apart. A store that was damaged may have an index without one.
+    pub(crate) path: Option<KeyPath>,
+    pub(crate) unique: bool,
+    pub(crate) multi_entry: bool,
+    state: Mutex<IndexState>,
+}
+
+#[derive(Debug, Clone)]
+struct IndexState {
+    name: JsString,
+    is_deleted: bool,
+}
+
+/// How things were when a version change began.
+#[derive(Debug)]
+pub(crate) struct SchemaSnapshot {
+    object_stores: BTreeMap<JsString, Arc<StoreCell>>,
+    stores: Vec<(Arc<StoreCell>, StoreState)>,
+    indexes: Vec<(Arc<IndexCell>, IndexState)>,
+}
+
+/// Nothing that holds one of these locks leaves half a change.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Schema {
+    /// Those of a database that is there.
+    pub(crate) fn from_metadata(metadata: &DatabaseMetadata) -> Self {
+        let stores = metadata.object_stores.iter().map(|store| {
+            let cell = Arc::new(StoreCell::from_metadata(store));
+            (store.name.clone(), cell)
+        });
+        Self {
+            object_stores: Mutex::new(stores.collect()),
+        }
+    }
+
+    /// Their names, sorted.
+    pub(crate) fn object_store_names(&self) -> Vec<JsString> {
+        locked(&self.object_stores).keys().cloned().collect()
+    }
+
+    pub(crate) fn object_store(&self, name: &JsString) -> Option<Arc<StoreCell>> {
+        locked(&self.object_stores).get(name).cloned()
+    }
+
+    /// Adds one. Its name is not taken.
+    pub(crate) fn add(&self, name: &JsString, cell: Arc<StoreCell>) {
+        locked(&self.object_stores).insert(name.clone(), cell);
+    }
+
+    /// Takes one away, with its indexes.
+    pub(crate) fn remove(&self, name: &JsString) {
+        if let Some(cell) = locked(&self.object_stores).remove(name) {
+            cell.mark_deleted();
+        }
+    }
+
+    /// Gives one another name, which is not taken.
+    pub(crate) fn rename(&self, cell: &Arc<StoreCell>, name: &JsString) {
+        let mut stores = locked(&self.object_stores);
+        let mut state = locked(&cell.state);
+        stores.remove(&state.name);
+        state.name = name.clone();
+        stores.insert(name.clone(), Arc::clone(cell));
+    }
+
+    /// How things are.
+    pub(crate) fn snapshot(&self) -> SchemaSnapshot {
+        let object_stores = locked(&self.object_stores).clone();
+        let mut snapshot = SchemaSnapshot {
+            stores: Vec::new(),
+            indexes: Vec::new(),
+            object_stores,
+        };
+        for cell in snapshot.object_stores.values() {
+            let state = locked(&cell.state).clone();
+            for index in state.indexes.values() {
+                let index_state = locked(&index.state).clone();
+                snapshot.indexes.push((Arc::clone(index), index_state));
+            }
+            snapshot.stores.push((Arc::clone(cell), state));
+        }
+        snapshot
+    }
+
+    /// Back to how things were. What was created since counts as deleted.
+    pub(crate) fn restore(&self, snapshot: SchemaSnapshot) {
+        let mut stores = locked(&self.object_stores);
+        for cell in stores.values() {
+            cell.mark_deleted();
+        }
+        *stores = snapshot.object_stores;
+        for (cell, state) in snapshot.stores {
+            let mut now = locked(&cell.state);
+            for index in now.indexes.values() {
+                locked(&index.state).is_deleted = true;
+            }
+            *now = state;
+        }
+        for (index, state) in snapshot.indexes {
+            *locked(&index.state) = state;
+        }
+    }
+}
+
+impl StoreCell {
+    /// A new one, without indexes.
+    pub(crate) fn new(name: JsString, key_path: IdbKeyPath, auto_increment: bool) -> Self {
+        Self::with_indexes(name, key_path, auto_increment, &[])
+    }
+
+    fn with_indexes(
+        name: JsString,
+        key_path: IdbKeyPath,
+        auto_increment: bool,
+        indexes: &[IndexMetadata],
+    ) -> Self {
+        let cells = indexes.iter().map(IndexCell::from_metadata).map(Arc::new);
+        let list: Arc<[_]> = cells.collect();
+        let names = indexes.iter().map(|index| index.name.clone());
+        Self {
+            id: OnceLock::new(),
+            path: KeyPath::new(&key_path),
+            key_path,
+            auto_increment,
+            state: Mutex::new(StoreState {
+                name,
+                is_deleted: false,
+                indexes: names.zip(list.iter().cloned()).collect(),
+                list,
+            }),
+            evaluator: Mutex::default(),
+        }
+    }
+
+    fn from_metadata(metadata: &ObjectStoreMetadata) -> Self {
+        let (name, key_path) = (metadata.name.clone(), metadata.key_path.clone());
+        let indexes = &metadata.indexes;
+        let cell = Self::with_indexes(name, key_path, metadata.auto_increment, indexes);
+        cell.set_id(metadata.id);
+        cell
+    }
+
+    /// Its number on disk.
+    ///
+    /// # Errors
+    /// If its rows could not be made; whoever asks comes after that.
+    pub(crate) fn id(&self) -> Result<ObjectStoreId> {
+        let what = "the object store could not be created";
+        let id = self.id.get().copied();
+        id.ok_or_else(|| Error::new(ErrorName::UnknownError, what))
+    }
+
+    /// Its rows have been made.
+    pub(crate) fn set_id(&self, id: ObjectStoreId) {
+        let _ = self.id.set(id);
+    }
+
+    pub(crate) fn name(&self) -> JsString {
+        locked(&self.state).name.clone()
+    }
+
+    pub(crate) fn is_deleted(&self) -> bool {
+        locked(&self.state).is_deleted
+    }
+
+    /// Its indexes' names, sorted.
+    pub(crate) fn index_names(&self) -> Vec<JsString> {
+        locked(&self.state).indexes.keys().cloned().collect()
+    }
+
+    pub(crate) fn index(&self, name: &JsString) -> Option<Arc<IndexCell>> {
+        locked(&self.state).indexes.get(name).cloned()
+    }
+
+    /// All indexes, in order of creation.
+    pub(crate) fn indexes(&self) -> Arc<[Arc<IndexCell>]> {
+        Arc::clone(&locked(&self.state).list)
+    }
+
+    /// Whether keys are found in values.
+    pub(crate) const fn uses_inline_keys(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Lends what looks into values.
+    pub(crate) fn evaluator(&self) -> MutexGuard<'_, Evaluator> {
+        locked(&self.evaluator)
+    }
+
+    /// Adds an index. Its name is not taken.
+    pub(crate) fn add_index(&self, name: &JsString, cell: Arc<IndexCell>) {
+        let mut state = locked(&self.state);
+        let list = state.list.iter().cloned().chain([Arc::clone(&cell)]);
+        state.list = list.collect();
+        state.indexes.insert(name.clone(), cell);
+    }
+
+    /// Takes an index away.
+    pub(crate) fn remove_index(&self, name: &JsString) {
+        let mut state = locked(&self.state);
+        let Some(cell) = state.indexes.remove(name) else {
+            return;
+        };
+        let others = state.list.iter().filter(|other| !Arc::ptr_eq(other, &cell));
+        state.list = others.cloned().collect();
+        locked(&cell.state).is_deleted = true;
+    }
+
+    /// Gives an index another name, which is not taken.
+    pub(crate) fn rename_index(&self, cell: &Arc<IndexCell>, name: &JsString) {
+        let mut state = locked(&self.state);
+        let mut index_state = locked(&cell.state);
+        state.indexes.remove(&index_state.name);
+        index_state.name = name.clone();
+        state.indexes.insert(name.clone(), Arc::clone(cell));
+    }
+
+    fn mark_deleted(&self) {
+        let mut state = locked(&self.state);
+        state.is_deleted = true;
+        for index in state.indexes.values() {
+            locked(&index.state).is_deleted = true;
+        }
+        state.indexes.clear();
+        state.list = Arc::default();
+    }
+}
+
+impl IndexCell {
+    pub(crate) fn new(
+        name: JsString,
+        key_path: IdbKeyPath,
+        unique: bool,
+        multi_entry: bool,
+    ) -> Self {
+        Self {
+            id: OnceLock::new(),
+            path: KeyPath::new(&key_path),
+            key_path,
+            unique,
+            multi_entry,
+            state: Mutex::new(IndexState {
+                name,
+                is_deleted: false,
+            }),
+        }
+    }
+
+    fn from_metadata(metadata: &IndexMetadata) -> Self {
+        let (name, key_path) = (metadata.name.clone(), metadata.key_path.clone());
+        let cell = Self::new(name, key_path, metadata.unique, metadata.multi_entry);
+        cell.set_id(metadata.id);
+        cell
+    }
+
+    /// Its number on disk.
+    ///
+    /// # Errors
+    /// If its rows could not be made; whoever asks comes after that.
+    pub(crate) fn id(&self) -> Result<IndexId> {
+        let what = "the index could not be created";
+        let id = self.id.get().copied();
+        id.ok_or_else(|| Error::new(ErrorName::UnknownError, what))
+    }
+
+    /// Its rows have been made.
+    pub(crate) fn set_id(&self, id: IndexId) {
+        let _ = self.id.set(id);
+    }
+
+    pub(crate) fn name(&self) -> JsString {
+        locked(&self.state).name.clone()
+    }
+
+    pub(crate) fn is_deleted(&self) -> bool {
+        locked(&self.state).is_deleted
+    }
+}

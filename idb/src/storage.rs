@@ -1,0 +1,197 @@
+//! A folder of stores, one for each origin, or the same in memory: where everything begins.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use larder_backing_store::{Background, Clock, DATA_VERSION, MaintenanceSchedule};
+use larder_codec::{DataVersion, Origin as OriginName};
+use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
+
+use crate::error::Result;
+use crate::executor::{Executor, Pool, Ready};
+use crate::factory::Factory;
+use crate::origin::Origin;
+use crate::request::slot::LoneSlot;
+use crate::request::{Home, Request};
+use crate::sync::{AtomicBool, Mutex, locked};
+
+/// Which transactions wait for which.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Scheduling {
+    /// As the specification says: one that writes waits also for older ones that only read its object stores.
+    #[default]
+    Specified,
+    /// One that writes does not wait for older ones that only read, once these have started: they go on to see what was
+    /// committed then. What is seen is the same; what comes first may differ.
+    SnapshotReaders,
+}
+
+/// How a storage is set up.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct StorageOptions {
+    /// Where files are.
+    pub fs: Arc<dyn FileSystem>,
+    /// The folder that has `ORIGIN.indexeddb.leveldb` and `ORIGIN.indexeddb.blob`: Chromium's layout.
+    pub folder: PathBuf,
+    /// Tells when maintenance is due.
+    pub clock: Arc<dyn Clock>,
+    /// Who executes requests (two threads).
+    pub executor: Executor,
+    /// Which transactions wait for which ([`Scheduling::Specified`]).
+    pub scheduling: Scheduling,
+    /// Where random choices of maintenance start from (0).
+    pub random_seed: u64,
+    /// Size of the cache of LevelDB blocks of each origin, in bytes (8 MiB).
+    pub block_cache_bytes: usize,
+    /// A LevelDB memtable of so many bytes becomes a table (4 MiB).
+    pub write_buffer_bytes: usize,
+    /// A transaction's writes stay in memory up to so many bytes (8 MiB).
+    pub transaction_memory_bytes: usize,
+    /// The versions of the formats in which values will be written. A store's are raised to them if they are older.
+    pub data_version: DataVersion,
+    pub(crate) maintenance: Arc<MaintenanceSchedule>,
+}
+
+impl StorageOptions {
+    /// The origins' stores in this folder, with the values above.
+    #[must_use]
+    pub fn new(fs: Arc<dyn FileSystem>, folder: impl Into<PathBuf>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            fs,
+            folder: folder.into(),
+            clock,
+            executor: Executor::default(),
+            scheduling: Scheduling::default(),
+            random_seed: 0,
+            block_cache_bytes: 8 << 20,
+            write_buffer_bytes: 4 << 20,
+            transaction_memory_bytes: 8 << 20,
+            data_version: DATA_VERSION,
+            maintenance: Arc::default(),
+        }
+    }
+
+    /// Stores that are gone with the storage.
+    #[must_use]
+    pub fn in_memory(clock: Arc<dyn Clock>) -> Self {
+        Self::new(Arc::new(MemoryFileSystem::new()), "idb", clock)
+    }
+
+    /// Who compacts tables: in caller-driven mode nothing happens behind the host's back.
+    pub(crate) const fn background(&self) -> Background {
+        match self.executor {
+            Executor::Threads(_) => Background::Thread,
+            Executor::Driven { .. } => Background::Caller,
+        }
+    }
+}
+
+/// The databases of all origins. Clones are the same storage; it is there until the last handle to it and to anything in it
+/// goes, and then ends what has been asked for.
+#[derive(Clone)]
+pub struct Storage(Arc<StorageInner>);
+
+/// The shared part.
+pub(crate) struct StorageInner {
+    options: Arc<StorageOptions>,
+    origins: Mutex<BTreeMap<String, Arc<Origin>>>,
+    is_closed: AtomicBool,
+    pool: Pool,
+}
+
+impl StorageInner {
+    pub(crate) fn ready(&self) -> &Arc<Ready> {
+        self.pool.ready()
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(std::sync::atomic::Ordering::Acquire)
+    }
+}
+
+impl<T: Send + 'static> Request<T> {
+    /// One that something in the storage will complete, which is there until then.
+    pub(crate) fn of_storage(storage: &Arc<StorageInner>) -> (Self, Arc<LoneSlot<T>>) {
+        let slot = Arc::new(LoneSlot::default());
+        let home = Home::Pool(Arc::clone(storage));
+        (Self::pending(Arc::clone(&slot) as _, home), slot)
+    }
+}
+
+impl Storage {
+    /// Sets it up. No store is opened before it is needed.
+    ///
+    /// # Errors
+    /// `UnknownError` if a thread cannot be started.
+    pub fn new(options: StorageOptions) -> Result<Self> {
+        let pool = Pool::start(options.executor)?;
+        Ok(Self(Arc::new(StorageInner {
+            options: Arc::new(options),
+            origins: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+            pool,
+        })))
+    }
+
+    /// The databases of an origin.
+    #[must_use]
+    pub fn factory(&self, origin: &OriginName) -> Factory {
+        let mut origins = locked(&self.0.origins);
+        let entry = origins.entry(origin.identifier());
+        let shared = entry.or_insert_with(|| {
+            let options = Arc::clone(&self.0.options);
+            let ready = Arc::clone(self.0.ready());
+            Arc::new(Origin::new(origin.clone(), options, ready))
+        });
+        Factory::new(Arc::clone(shared), Arc::clone(&self.0))
+    }
+
+    /// Does one step of what can be done now: whether there was one. A step executes one operation of one transaction, or
+    /// takes one request to open or delete a database further, or calls one event's callback.
+    ///
+    /// With [`Executor::Threads`] it helps the threads, and does as much as they would in a turn.
+    ///
+    /// # Panics
+    /// In caller-driven mode, with what a callback threw. The step was brought to its end before.
+    pub fn run_one(&self) -> bool {
+        self.0.ready().run_one()
+    }
+
+    /// Does all that can be done now. What then is left waits for the host.
+    ///
+    /// # Panics
+    /// As [`run_one`](Self::run_one).
+    pub fn run_until_idle(&self) {
+        while self.run_one() {}
+    }
+
+    /// Ends it: transactions are aborted, connections closed by force, requests to open fail. Commits that are under way are
+    /// brought to their end. Then the stores are closed, and the threads have ended.
+    ///
+    /// # Errors
+    /// The first that closing a store met with.
+    pub fn close(self) -> Result<()> {
+        let storage = &self.0;
+        storage
+            .is_closed
+            .store(true, std::sync::atomic::Ordering::Release);
+        let origins: Vec<_> = locked(&storage.origins).values().cloned().collect();
+        for origin in &origins {
+            origin.begin_close();
+        }
+        storage.pool.stop();
+        let closed: Vec<_> = origins.iter().map(|origin| origin.close_store()).collect();
+        closed.into_iter().collect()
+    }
+}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Storage")
+            .field("folder", &self.0.options.folder)
+            .finish_non_exhaustive()
+    }
+}

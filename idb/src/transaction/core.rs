@@ -1,0 +1,371 @@
+//! What the handles of a transaction share: its queue, its state, who executes it at the moment.
+//!
+//! Locks: `runner` is held by who executes, who has said so in `shared.is_running` before and is the only one to want it;
+//! `shared` is held for moments, also while `runner` is. The database's lock is never taken while either is held, nor is a
+//! host's code run.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use larder_backing_store::ReadTransaction;
+use larder_codec::{JsString, ObjectStoreId};
+
+use super::execution::Execution;
+use super::operation::{Operation, Requested, Silent};
+use super::statistics::Published;
+use super::{DurabilityHint, Mode};
+use crate::connection::ConnectionCore;
+use crate::error::{Error, ErrorName, Result};
+use crate::executor::{Callback, Ready, Turn};
+use crate::request::slot::LoneSlot;
+use crate::request::{Home, Request};
+use crate::schema::SchemaSnapshot;
+use crate::statistics::Statistics;
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Thread, locked};
+
+/// So many operations wait before somebody is woken to execute them though nobody wants their results yet.
+const QUEUED_UNURGED_MAX: usize = 32;
+
+/// What a transaction is about.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// In order of creation within the database.
+    pub(crate) number: u64,
+    pub(crate) mode: Mode,
+    pub(crate) durability: DurabilityHint,
+    /// The names of its object stores, sorted; of a version change, none.
+    pub(crate) names: Vec<JsString>,
+    pub(crate) object_stores: BTreeSet<ObjectStoreId>,
+    /// Of a version change.
+    pub(crate) versions: Option<Versions>,
+}
+
+/// What a version change leads from and to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Versions {
+    pub(crate) old: u64,
+    pub(crate) new: u64,
+}
+
+impl Plan {
+    /// Of the transaction of an upgrade.
+    pub(crate) fn of_upgrade(number: u64, versions: Versions) -> Self {
+        Self {
+            number,
+            mode: Mode::VersionChange,
+            durability: DurabilityHint::Strict,
+            names: Vec::new(),
+            object_stores: BTreeSet::new(),
+            versions: Some(versions),
+        }
+    }
+}
+
+/// The shared part.
+pub(crate) struct TransactionCore {
+    pub(crate) connection: Arc<ConnectionCore>,
+    pub(crate) plan: Plan,
+    /// Set when it is aborted: who executes looks at it.
+    pub(super) is_cancelled: Arc<AtomicBool>,
+    /// Set when who executes is to hand over.
+    pub(super) is_asked_for: AtomicBool,
+    /// How many operations have been queued; changed under the lock.
+    submitted: AtomicU64,
+    /// How many have completed; changed by who executes.
+    pub(super) completed: AtomicU64,
+    pub(super) shared: Mutex<Shared>,
+    pub(super) runner: Mutex<Runner>,
+    statistics: Published,
+}
+
+/// Where it stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Requests can be made.
+    #[default]
+    Active,
+    /// It is to be committed when everything queued has been executed.
+    Committing,
+    /// It is to be rolled back.
+    Aborted,
+    /// It is being committed or rolled back.
+    Ending,
+    Finished,
+}
+
+#[derive(Default)]
+pub(super) struct Shared {
+    pub(super) queue: VecDeque<Arc<dyn Operation>>,
+    /// Operations that the runner has taken and not executed, while nobody runs.
+    pub(super) batch_left: usize,
+    pub(super) phase: Phase,
+    /// Why it was aborted, if there is a reason.
+    pub(super) error: Option<Error>,
+    /// Whether its turn has come: no transaction before it is in its way.
+    pub(super) is_started: bool,
+    /// What it reads, if it only reads, from when it was started until somebody executes it.
+    pub(super) snapshot: Option<ReadTransaction>,
+    /// Whether someone executes it.
+    pub(super) is_running: bool,
+    /// Whether it is in the queue of tasks.
+    pub(super) is_scheduled: bool,
+    /// Results are wanted up to the operation of this number.
+    pub(super) wanted: u64,
+    /// Threads that want to execute it themselves.
+    pub(super) heirs: Vec<Thread>,
+    /// Failures that nobody has seen yet.
+    failures: BTreeMap<u64, Error>,
+    /// Who is told of the end.
+    pub(super) ends: Vec<Arc<LoneSlot<()>>>,
+    /// Callbacks that are due.
+    deliveries: VecDeque<Callback>,
+    is_delivering: bool,
+    /// Of a version change.
+    pub(super) schema_before: Option<SchemaSnapshot>,
+}
+
+/// What who executes it works with.
+#[derive(Default)]
+pub(super) struct Runner {
+    pub(super) execution: Option<Execution>,
+    pub(super) batch: VecDeque<Arc<dyn Operation>>,
+}
+
+impl Shared {
+    /// Whether there is something to execute.
+    pub(super) fn can_run(&self) -> bool {
+        match self.phase {
+            Phase::Active => self.is_started && self.queued() > 0,
+            Phase::Committing => self.is_started,
+            Phase::Aborted => true,
+            Phase::Ending | Phase::Finished => false,
+        }
+    }
+
+    fn queued(&self) -> usize {
+        self.queue.len() + self.batch_left
+    }
+
+    /// Whether the task is to be put into the queue, which the caller does then.
+    pub(super) fn schedule(&mut self, is_wanted: bool) -> bool {
+        let is_due = is_wanted && !self.is_running && self.can_run();
+        let is_due = is_due || (!self.is_delivering && !self.deliveries.is_empty());
+        let is_due = is_due && !self.is_scheduled;
+        self.is_scheduled |= is_due;
+        is_due
+    }
+}
+
+impl TransactionCore {
+    pub(crate) fn new(
+        connection: Arc<ConnectionCore>,
+        plan: Plan,
+        schema_before: Option<SchemaSnapshot>,
+    ) -> Self {
+        Self {
+            connection,
+            plan,
+            is_cancelled: Arc::default(),
+            is_asked_for: AtomicBool::new(false),
+            submitted: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+            shared: Mutex::new(Shared {
+                schema_before,
+                ..Shared::default()
+            }),
+            runner: Mutex::default(),
+            statistics: Published::default(),
+        }
+    }
+
+    pub(crate) fn ready(&self) -> &Arc<Ready> {
+        self.connection.ready()
+    }
+
+    /// Its turn has come. Whether it is to be put into the queue of tasks.
+    pub(crate) fn start(&self, snapshot: Option<ReadTransaction>) -> bool {
+        let mut shared = locked(&self.shared);
+        shared.is_started = true;
+        shared.snapshot = snapshot;
+        shared.schedule(true)
+    }
+
+    pub(super) fn push(self: &Arc<Self>, shared_due: bool) {
+        if shared_due {
+            self.ready().push(Arc::clone(self) as _);
+        }
+    }
+
+    /// Queues an operation.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` unless it is active.
+    pub(crate) fn submit<T, F>(self: &Arc<Self>, operation: F) -> Result<Request<T>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
+    {
+        let operation = Arc::new(Requested::new(operation));
+        let number = self.enqueue(Arc::clone(&operation) as _)?;
+        let home = Home::Transaction(Arc::clone(self), number);
+        Ok(Request::pending(operation, home))
+    }
+
+    /// Queues an operation that keeps a handle to the transaction.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` unless it is active.
+    pub(crate) fn submit_holding<T, F>(self: &Arc<Self>, operation: F) -> Result<Request<T>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
+    {
+        let operation = Arc::new(Requested::new(operation));
+        let number = self.enqueue(Arc::clone(&operation) as _)?;
+        let home = Home::Holder(Arc::clone(self), number);
+        Ok(Request::pending(operation, home))
+    }
+
+    /// Queues an operation whose failure aborts the transaction.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` unless it is active.
+    pub(crate) fn submit_silently<F>(self: &Arc<Self>, operation: F) -> Result<()>
+    where
+        F: FnOnce(&mut Execution) -> Result<()> + Send + 'static,
+    {
+        self.enqueue(Arc::new(Silent::new(operation))).map(|_| ())
+    }
+
+    fn enqueue(self: &Arc<Self>, operation: Arc<dyn Operation>) -> Result<u64> {
+        let (number, is_due) = {
+            let mut shared = locked(&self.shared);
+            if shared.phase != Phase::Active {
+                return Err(inactive());
+            }
+            shared.queue.push_back(operation);
+            let number = self.submitted.load(Ordering::Relaxed) + 1;
+            self.submitted.store(number, Ordering::Release);
+            let is_wanted = shared.queue.len() >= QUEUED_UNURGED_MAX || self.ready().is_driven();
+            (number, shared.schedule(is_wanted))
+        };
+        self.push(is_due);
+        Ok(number)
+    }
+
+    /// A request that is answered without an operation.
+    pub(crate) fn completed<T: Send + 'static>(self: &Arc<Self>, result: Result<T>) -> Request<T> {
+        // After everything that was queued before, whose numbers are not above.
+        let number = self.submitted.load(Ordering::Acquire);
+        Request::known(result, Home::Transaction(Arc::clone(self), number))
+    }
+
+    /// # Errors
+    /// `TransactionInactiveError` unless requests can be made.
+    pub(crate) fn check_active(&self) -> Result<()> {
+        match locked(&self.shared).phase {
+            Phase::Active => Ok(()),
+            _ => Err(inactive()),
+        }
+    }
+
+    /// Whether everything that was queued has completed.
+    pub(crate) fn is_idle(&self) -> bool {
+        let submitted = self.submitted.load(Ordering::Acquire);
+        self.completed.load(Ordering::Acquire) == submitted
+    }
+
+    /// Results up to this number are wanted soon.
+    pub(crate) fn urge(self: &Arc<Self>, number: u64) {
+        let is_due = {
+            let mut shared = locked(&self.shared);
+            shared.wanted = shared.wanted.max(number);
+            shared.schedule(true)
+        };
+        self.push(is_due);
+    }
+
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.is_cancelled.load(Ordering::Acquire)
+    }
+
+    /// What its unfinished requests end with.
+    pub(crate) fn abort_error(&self) -> Error {
+        Error::aborted(locked(&self.shared).error.as_ref())
+    }
+
+    /// An operation has failed: nobody has seen it yet.
+    pub(crate) fn note_failure(self: &Arc<Self>, number: u64, error: &Error) {
+        let mut shared = locked(&self.shared);
+        match shared.phase {
+            Phase::Active => {
+                shared.failures.insert(number, error.clone());
+            }
+            Phase::Committing => {
+                drop(shared);
+                self.abort_from_within(error.clone());
+            }
+            Phase::Aborted | Phase::Ending | Phase::Finished => {}
+        }
+    }
+
+    /// Somebody has seen that an operation failed.
+    pub(crate) fn note_observed(&self, number: u64) {
+        locked(&self.shared).failures.remove(&number);
+    }
+
+    /// The first failure that nobody has seen.
+    pub(super) fn unobserved(shared: &mut Shared) -> Option<Error> {
+        shared.failures.pop_first().map(|(_, error)| error)
+    }
+
+    /// Who executes tells that an operation has been executed.
+    pub(crate) fn publish(&self, execution: &Execution, number: u64) {
+        self.statistics.publish(&execution.statistics);
+        self.completed.store(number, Ordering::Release);
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        self.statistics.read()
+    }
+
+    /// Calls back when it is this callback's turn.
+    pub(crate) fn deliver_later(self: &Arc<Self>, callback: Callback) {
+        let is_due = {
+            let mut shared = locked(&self.shared);
+            shared.deliveries.push_back(callback);
+            shared.schedule(false)
+        };
+        self.push(is_due);
+    }
+
+    /// Notes callbacks; the caller delivers.
+    pub(super) fn note_deliveries(&self, callbacks: impl IntoIterator<Item = Callback>) {
+        locked(&self.shared).deliveries.extend(callbacks);
+    }
+
+    /// Calls what is due, unless somebody is at it.
+    pub(super) fn deliver(&self, turn: &mut Turn) {
+        loop {
+            let callback = {
+                let mut shared = locked(&self.shared);
+                if shared.is_delivering {
+                    return;
+                }
+                let Some(callback) = shared.deliveries.pop_front() else {
+                    return;
+                };
+                shared.is_delivering = true;
+                callback
+            };
+            turn.call(callback);
+            locked(&self.shared).is_delivering = false;
+        }
+    }
+}
+
+fn inactive() -> Error {
+    let what = "the transaction is committing, or has ended";
+    Error::new(ErrorName::TransactionInactiveError, what)
+}

@@ -1,0 +1,231 @@
+//! The end of a transaction: commit and abort (specification, 5.4 and 5.5).
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
+
+use super::core::{Phase, Runner, Shared, TransactionCore};
+use super::execution::{Backing, Execution};
+use super::operation::{Operation, panicked};
+use super::run::wake;
+use crate::error::{Error, ErrorKind, ErrorName, Result};
+use crate::executor::Callback;
+use crate::request::slot::LoneSlot;
+use crate::request::{Home, Request};
+use crate::schema::SchemaSnapshot;
+use crate::sync::locked;
+
+impl TransactionCore {
+    /// Commits when everything queued has been executed.
+    ///
+    /// # Errors
+    /// `InvalidStateError` unless it is active.
+    pub(crate) fn commit(self: &Arc<Self>) -> Result<Request<()>> {
+        let slot = Arc::new(LoneSlot::default());
+        let (failure, is_due) = {
+            let mut shared = locked(&self.shared);
+            if shared.phase != Phase::Active {
+                return Err(not_active());
+            }
+            shared.ends.push(Arc::clone(&slot));
+            let failure = Self::unobserved(&mut shared);
+            if failure.is_none() {
+                shared.phase = Phase::Committing;
+            }
+            // Whoever waits for the end does not ask again.
+            let is_wanted = shared.wanted == u64::MAX || self.ready().is_driven();
+            (failure, shared.schedule(is_wanted))
+        };
+        self.push(is_due);
+        if let Some(failure) = failure {
+            self.abort_from_within(failure);
+        }
+        Ok(Request::pending(slot, Home::Commit(Arc::clone(self))))
+    }
+
+    /// Commits if everything queued has completed.
+    pub(crate) fn commit_if_idle(self: &Arc<Self>) -> bool {
+        self.is_idle() && self.commit().is_ok()
+    }
+
+    /// Rolls back. What was asked for since the beginning, and has not completed, ends with `AbortError`.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if it is committing or has ended.
+    pub(crate) fn abort(self: &Arc<Self>, error: Option<Error>) -> Result<()> {
+        match self.enter_abort(error, false) {
+            true => Ok(()),
+            false => Err(not_active()),
+        }
+    }
+
+    /// Rolls back whatever has been asked for, unless the end is under way.
+    pub(crate) fn abort_from_within(self: &Arc<Self>, error: Error) {
+        self.enter_abort(Some(error), true);
+    }
+
+    /// No handle is left that could commit it.
+    pub(crate) fn abandon(self: &Arc<Self>) {
+        self.enter_abort(None, false);
+    }
+
+    fn enter_abort(self: &Arc<Self>, error: Option<Error>, also_committing: bool) -> bool {
+        let (schema, is_due) = {
+            let mut shared = locked(&self.shared);
+            match shared.phase {
+                Phase::Active => {}
+                Phase::Committing if also_committing => {}
+                _ => return false,
+            }
+            shared.phase = Phase::Aborted;
+            shared.error = error;
+            self.is_cancelled.store(true, Ordering::Release);
+            (shared.schema_before.take(), shared.schedule(true))
+        };
+        self.revert(schema);
+        self.push(is_due);
+        true
+    }
+
+    /// The steps to abort an upgrade transaction (5.8) that can be seen at once.
+    fn revert(&self, schema: Option<SchemaSnapshot>) {
+        if let Some(schema) = schema {
+            let old_version = self.plan.versions.map_or(0, |versions| versions.old);
+            self.connection.revert(schema, old_version);
+        }
+    }
+
+    /// A request for the end: succeeds when it is committed, and fails with why it was aborted.
+    pub(crate) fn finished(self: &Arc<Self>) -> Request<()> {
+        let mut shared = locked(&self.shared);
+        let home = Home::End(Arc::clone(self));
+        if shared.phase == Phase::Finished {
+            return Request::known(outcome(&shared, self.is_aborted()), home);
+        }
+        let slot = Arc::new(LoneSlot::default());
+        shared.ends.push(Arc::clone(&slot));
+        Request::pending(slot, home)
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        locked(&self.shared).phase == Phase::Finished
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        locked(&self.shared).phase
+    }
+
+    /// Why it was aborted, if there is a reason.
+    pub(crate) fn error(&self) -> Option<Error> {
+        locked(&self.shared).error.clone()
+    }
+
+    /// Commits the backing store's transaction. With the token, which is given up.
+    pub(super) fn commit_now(self: &Arc<Self>, mut runner: MutexGuard<'_, Runner>) {
+        let execution = match runner.execution.take() {
+            // The version is to be written.
+            None if self.plan.versions.is_some() => self.begin().map(Some),
+            execution => Ok(execution),
+        };
+        drop(runner);
+        let committed = execution.and_then(|execution| {
+            execution.map_or(Ok(()), |execution| {
+                catch_unwind(AssertUnwindSafe(|| commit(execution)))
+                    .unwrap_or_else(|_| Err(panicked()))
+            })
+        });
+        if let Err(error) = committed {
+            let schema = {
+                let mut shared = locked(&self.shared);
+                shared.error = Some(error);
+                shared.schema_before.take()
+            };
+            self.is_cancelled.store(true, Ordering::Release);
+            self.revert(schema);
+        }
+        self.finish(VecDeque::new());
+    }
+
+    /// Rolls the backing store's transaction back. With the token, which is given up.
+    pub(super) fn abort_now(self: &Arc<Self>, mut runner: MutexGuard<'_, Runner>) {
+        let execution = runner.execution.take();
+        let unfinished = std::mem::take(&mut runner.batch);
+        drop(runner);
+        if let Some(Backing::Write(transaction)) = execution.map(Execution::into_backing) {
+            // If the engine cannot write it is undone when the store is opened again; and nobody sees it until then.
+            let rolled_back = transaction.rollback();
+            if let Err(error) = rolled_back {
+                self.connection.note_store_error(&error.into());
+            }
+        }
+        self.finish(unfinished);
+    }
+
+    /// Tells everybody: first those whose turn it is now, then who made requests, in order, then who waits for the end.
+    fn finish(self: &Arc<Self>, unfinished: VecDeque<Arc<dyn Operation>>) {
+        let database = &self.connection.database;
+        database.release(self);
+        let (ends, outcome, error) = {
+            let mut shared = locked(&self.shared);
+            shared.phase = Phase::Finished;
+            shared.snapshot = None;
+            shared.schema_before = None;
+            let ends = std::mem::take(&mut shared.ends);
+            let outcome = outcome(&shared, self.is_aborted());
+            (ends, outcome, shared.error.clone())
+        };
+        if let Some(error) = &error {
+            self.connection.note_store_error(error);
+        }
+        let mut callbacks = Vec::new();
+        if !unfinished.is_empty() {
+            let abort_error = self.abort_error();
+            callbacks.extend(unfinished.iter().filter_map(|one| one.abort(&abort_error)));
+        }
+        callbacks.extend(ends.iter().filter_map(|end| end.complete(outcome.clone())));
+        if self.plan.versions.is_some() {
+            // After the callbacks: the open request succeeds when its transaction has completed.
+            callbacks.push(self.upgrade_ended(outcome));
+        } else {
+            database.leave_connection(self.connection.number);
+        }
+        self.note_deliveries(callbacks);
+        let heirs = self.leave(&mut locked(&self.shared));
+        wake(heirs);
+    }
+
+    fn upgrade_ended(&self, outcome: Result<()>) -> Callback {
+        let connection = Arc::clone(&self.connection);
+        Box::new(move || {
+            connection
+                .database
+                .upgrade_ended(connection.number, outcome);
+        })
+    }
+}
+
+fn commit(execution: Execution) -> Result<()> {
+    match execution.into_backing() {
+        Backing::Read(_) => Ok(()),
+        Backing::Write(transaction) => Ok(transaction.commit()?),
+    }
+}
+
+fn outcome(shared: &Shared, is_aborted: bool) -> Result<()> {
+    match (&shared.error, is_aborted) {
+        (Some(error), _) => Err(error.clone()),
+        (None, true) => Err(Error::aborted(None)),
+        (None, false) => Ok(()),
+    }
+}
+
+fn not_active() -> Error {
+    let what = "the transaction is committing, or has ended";
+    Error::new(ErrorName::InvalidStateError, what)
+}
+
+/// Whether an error tells that the store takes no writes any more.
+pub(crate) fn is_store_gone(error: &Error) -> bool {
+    error.kind() == ErrorKind::Closed
+}

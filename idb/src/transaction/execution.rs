@@ -1,0 +1,175 @@
+//! Where a transaction's operations are executed, one after the other: the backing store's transaction and what is kept
+//! from one operation to the next.
+//!
+//! Which operation comes next, and when, is not known here.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use larder_backing_store::{
+    IndexCursor, Movement, ReadTransaction, Reads, Record, WriteTransaction,
+};
+use larder_codec::{DatabaseId, ObjectStoreId};
+
+use crate::error::{Error, ErrorName, Result};
+use crate::operation::{PutMemory, Scans, Unwrapping};
+use crate::statistics::Statistics;
+
+/// The backing store's transaction.
+#[derive(Debug)]
+pub(crate) enum Backing {
+    /// One that reads.
+    Read(ReadTransaction),
+    /// One that writes.
+    Write(Box<WriteTransaction>),
+}
+
+impl Backing {
+    /// All that can be read.
+    pub(crate) fn reads(&self) -> &Reads {
+        match self {
+            Self::Read(transaction) => transaction,
+            Self::Write(transaction) => transaction,
+        }
+    }
+
+    /// Moves a cursor over an index. One that writes removes the stale rows in the way, which changes nothing that
+    /// anybody sees.
+    pub(crate) fn go(&mut self, cursor: &mut IndexCursor, movement: Movement<'_>) -> Result<bool> {
+        Ok(match self {
+            Self::Read(_) => cursor.go(movement)?,
+            Self::Write(transaction) => transaction.go(cursor, movement)?,
+        })
+    }
+}
+
+/// Memory that is used again.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// Of a range's ends.
+    pub(crate) range: Vec<u8>,
+    pub(crate) record: Record,
+    pub(crate) unwrapping: Unwrapping,
+    pub(crate) put: PutMemory,
+}
+
+/// What is known of an object store, so that it need not be looked up again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Known {
+    id: ObjectStoreId,
+    /// Whether any record may have external objects.
+    pub(crate) has_objects: bool,
+    /// What the key generator gives next.
+    pub(crate) generator: Option<i64>,
+}
+
+/// The place of execution.
+#[derive(Debug)]
+pub(crate) struct Execution {
+    pub(crate) backing: Backing,
+    pub(crate) database_id: DatabaseId,
+    pub(crate) scratch: Scratch,
+    pub(crate) scans: Scans,
+    known: Vec<Known>,
+    /// Set when nobody wants results any more.
+    cancelled: Arc<AtomicBool>,
+    /// How often something was written.
+    writes: Arc<AtomicU64>,
+    pub(crate) statistics: Statistics,
+}
+
+impl Execution {
+    /// For a transaction that has just begun. Long operations end with `AbortError` soon after `cancelled` is set.
+    pub(crate) fn new(
+        backing: Backing,
+        database_id: DatabaseId,
+        cancelled: Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            backing,
+            database_id,
+            scratch: Scratch::default(),
+            scans: Scans::default(),
+            known: Vec::new(),
+            cancelled,
+            writes: Arc::default(),
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// The backing store's transaction, to be committed or rolled back. Everything else goes.
+    pub(crate) fn into_backing(self) -> Backing {
+        self.backing
+    }
+
+    /// How often something has been written: what was read ahead before is void.
+    pub(crate) const fn writes(&self) -> &Arc<AtomicU64> {
+        &self.writes
+    }
+
+    /// The transaction that writes. Everything that was read ahead is void from now on.
+    ///
+    /// # Errors
+    /// `ReadOnlyError` if it only reads; that is refused earlier.
+    pub(crate) fn writer(&mut self) -> Result<&mut WriteTransaction> {
+        self.note_write();
+        match &mut self.backing {
+            Backing::Write(transaction) => Ok(transaction),
+            Backing::Read(_) => {
+                let what = "the transaction only reads";
+                Err(Error::new(ErrorName::ReadOnlyError, what))
+            }
+        }
+    }
+
+    /// Something is about to be written.
+    pub(crate) fn note_write(&self) {
+        self.writes.fetch_add(1, Ordering::Release);
+    }
+
+    /// What is known of an object store.
+    ///
+    /// # Errors
+    /// If its rows cannot be read.
+    pub(crate) fn known(&mut self, id: ObjectStoreId) -> Result<&mut Known> {
+        let at = match self.known.iter().position(|known| known.id == id) {
+            Some(at) => at,
+            None => {
+                let reads = self.backing.reads();
+                self.known.push(Known {
+                    id,
+                    has_objects: reads.has_external_objects(self.database_id, id)?,
+                    generator: None,
+                });
+                self.known.len() - 1
+            }
+        };
+        let missing = || Error::new(ErrorName::UnknownError, "an object store was forgotten");
+        self.known.get_mut(at).ok_or_else(missing)
+    }
+
+    /// Ends a long operation that nobody waits for.
+    ///
+    /// # Errors
+    /// `AbortError` if the transaction was aborted.
+    pub(crate) fn check_cancelled(&self) -> Result<()> {
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(Error::new(
+                ErrorName::AbortError,
+                "the transaction was aborted",
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_execution_can_be_moved_between_threads() {
+        fn is_send<T: Send>() {}
+        is_send::<Execution>();
+    }
+}

@@ -1,0 +1,279 @@
+//! Transactions (specification, 2.7): the handle.
+//!
+//! Which may run beside which is `scheduler`'s; what the operations do is `operation`'s.
+
+mod core;
+mod end;
+pub(crate) mod execution;
+mod operation;
+mod run;
+mod statistics;
+
+pub(crate) use self::core::{Plan, TransactionCore, Versions};
+pub(crate) use end::is_store_gone;
+
+use std::fmt;
+use std::sync::Arc;
+
+use larder_codec::JsString;
+
+use self::core::Phase;
+use self::execution::Execution;
+use crate::connection::Connection;
+use crate::error::{Error, Result};
+use crate::request::Request;
+use crate::schema::Schema;
+use crate::statistics::Statistics;
+
+/// What a transaction may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Read.
+    ReadOnly,
+    /// Read and write records.
+    ReadWrite,
+    /// All that, and create, rename and delete object stores and indexes: the transaction of an upgrade.
+    VersionChange,
+}
+
+/// What a transaction asks for when it commits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum DurabilityHint {
+    /// Whatever the storage thinks fit: as Chromium, [`Relaxed`](Self::Relaxed).
+    #[default]
+    Default,
+    /// It has been handed over to the operating system: it survives the end of the process.
+    Relaxed,
+    /// It has been synced: it survives the end of the machine.
+    Strict,
+}
+
+/// What else there is to say of a transaction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TransactionOptions {
+    /// When it counts as committed.
+    pub durability: DurabilityHint,
+}
+
+impl TransactionOptions {
+    /// With this durability.
+    #[must_use]
+    pub const fn with_durability(durability: DurabilityHint) -> Self {
+        Self { durability }
+    }
+}
+
+/// Where a transaction stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TransactionState {
+    /// It takes requests. Whether a page's is "active" or "inactive" just now is the host's to know.
+    Active,
+    /// It commits once what was asked for is done.
+    Committing,
+    /// It was aborted, and is being rolled back.
+    Aborting,
+    /// It was committed or rolled back.
+    Finished,
+}
+
+/// A transaction. Clones are the same transaction; when the last handle to it and to its object stores, indexes and cursors
+/// goes and it was not told to commit, it is aborted.
+///
+/// It never commits by itself: the host calls [`commit`](Self::commit), or [`commit_if_idle`](Self::commit_if_idle) when the
+/// specification lets an inactive transaction commit.
+#[derive(Clone)]
+pub struct Transaction(Arc<Handle>);
+
+struct Handle {
+    core: Arc<TransactionCore>,
+    connection: Connection,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.core.abandon();
+    }
+}
+
+impl Transaction {
+    pub(crate) fn new(core: Arc<TransactionCore>, connection: Connection) -> Self {
+        Self(Arc::new(Handle { core, connection }))
+    }
+
+    /// Its mode.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.0.core.plan.mode
+    }
+
+    /// What was asked for when it was made.
+    #[must_use]
+    pub fn durability(&self) -> DurabilityHint {
+        self.0.core.plan.durability
+    }
+
+    /// The connection that it belongs to.
+    #[must_use]
+    pub fn connection(&self) -> &Connection {
+        &self.0.connection
+    }
+
+    /// The names of the object stores in its scope, sorted: of a version change, all there are now.
+    #[must_use]
+    pub fn object_store_names(&self) -> Vec<JsString> {
+        match self.mode() {
+            Mode::VersionChange => self.schema().object_store_names(),
+            Mode::ReadOnly | Mode::ReadWrite => self.0.core.plan.names.clone(),
+        }
+    }
+
+    /// Whether an object store of this name is in its scope.
+    pub(crate) fn includes(&self, name: &JsString) -> bool {
+        match self.mode() {
+            Mode::VersionChange => true,
+            Mode::ReadOnly | Mode::ReadWrite => self.0.core.plan.names.binary_search(name).is_ok(),
+        }
+    }
+
+    /// The object stores as its connection sees them.
+    pub(crate) fn schema(&self) -> &Arc<Schema> {
+        self.0.connection.schema()
+    }
+
+    /// Takes no more requests, and commits when those that were made have completed. If one has failed and nobody has taken
+    /// its error until now, or fails from now on, all of it is rolled back.
+    ///
+    /// The request succeeds when it has been committed; for whatever reason it was aborted, it fails with that.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if it is committing or has ended.
+    pub fn commit(&self) -> Result<Request<()>> {
+        self.0.core.commit()
+    }
+
+    /// Commits, as the specification has it of transactions that are inactive, if nothing that was asked for is left to be
+    /// executed: whether it does. To be called when no result is left that the host has yet to tell.
+    pub fn commit_if_idle(&self) -> bool {
+        self.0.core.commit_if_idle()
+    }
+
+    /// Takes everything back. Requests that have not completed fail with `AbortError`, and then [`finished`](Self::finished)
+    /// with `error`, or `AbortError` if there is none. What an upgrade did to names, versions and the schema is as it was
+    /// when this returns.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if it is committing or has ended.
+    pub fn abort(&self, error: Option<Error>) -> Result<()> {
+        self.0.core.abort(error)
+    }
+
+    /// A request for the end, whoever brings it about: succeeds when it has been committed, fails when it was aborted, with
+    /// the reason.
+    pub fn finished(&self) -> Request<()> {
+        self.0.core.finished()
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn state(&self) -> TransactionState {
+        match self.0.core.phase() {
+            Phase::Active => TransactionState::Active,
+            Phase::Aborted => TransactionState::Aborting,
+            Phase::Ending if self.0.core.is_aborted() => TransactionState::Aborting,
+            Phase::Committing | Phase::Ending => TransactionState::Committing,
+            Phase::Finished => TransactionState::Finished,
+        }
+    }
+
+    /// Whether it has been committed or rolled back.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.0.core.is_finished()
+    }
+
+    /// Why it was aborted: `None` while it was not, and if there was no reason but that the host wanted it.
+    #[must_use]
+    pub fn error(&self) -> Option<Error> {
+        self.0.core.error()
+    }
+
+    /// What it has done so far: everything that was completed before, at least.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.0.core.statistics()
+    }
+
+    /// # Errors
+    /// `TransactionInactiveError` if it is committing or has ended.
+    pub(crate) fn check_active(&self) -> Result<()> {
+        self.0.core.check_active()
+    }
+
+    /// Queues an operation, after all that were queued before.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` if it is committing or has ended.
+    pub(crate) fn submit<T, F>(&self, operation: F) -> Result<Request<T>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
+    {
+        self.0.core.submit(operation)
+    }
+
+    /// Queues an operation that keeps a handle to this transaction: if nobody wants its result, it is executed soon all the
+    /// same, lest the transaction live on for want of someone to execute it.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` if it is committing or has ended.
+    pub(crate) fn submit_holding<T, F>(&self, operation: F) -> Result<Request<T>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
+    {
+        self.0.core.submit_holding(operation)
+    }
+
+    /// Queues an operation that nobody has asked for: if it fails, the transaction is aborted.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` if it is committing or has ended.
+    pub(crate) fn submit_silently<F>(&self, operation: F) -> Result<()>
+    where
+        F: FnOnce(&mut Execution) -> Result<()> + Send + 'static,
+    {
+        self.0.core.submit_silently(operation)
+    }
+
+    /// Whether nothing is queued or being executed.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.0.core.is_idle()
+    }
+
+    /// A request that is answered without an operation.
+    pub(crate) fn completed<T: Send + 'static>(&self, result: Result<T>) -> Request<T> {
+        self.0.core.completed(result)
+    }
+}
+
+impl PartialEq for Transaction {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Transaction {}
+
+impl fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transaction")
+            .field("number", &self.0.core.plan.number)
+            .field("mode", &self.mode())
+            .field("state", &self.state())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

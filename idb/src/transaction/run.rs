@@ -1,0 +1,233 @@
+//! Executing a transaction's operations, one after the other: by a worker, a step of the host's, or a thread that waits.
+//!
+//! Whoever executes has the token (`is_running`). A thread that waits for a result takes it if nobody has it, and asks
+//! who has it to hand over: the results come to where they are wanted without waking anyone for each.
+
+use std::sync::Arc;
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+
+use larder_backing_store::{Durability, Scope};
+
+use super::core::{Phase, Runner, Shared, TransactionCore};
+use super::execution::{Backing, Execution};
+use super::operation::Operation;
+use super::{DurabilityHint, Mode};
+use crate::error::{Error, ErrorName, Result};
+use crate::executor::{Task, Turn};
+use crate::sync::{Thread, locked, thread};
+
+/// What comes next for who has the token.
+enum Next {
+    Operation(Arc<dyn Operation>),
+    Commit,
+    Abort,
+    /// Nothing: the token has been given up.
+    Nothing,
+}
+
+impl Task for TransactionCore {
+    fn run(self: Arc<Self>, turn: &mut Turn) {
+        locked(&self.shared).is_scheduled = false;
+        if self.claim() {
+            self.execute(turn, &|| false);
+        }
+        self.deliver(turn);
+    }
+}
+
+impl TransactionCore {
+    /// Takes the token if nobody has it and there is something to execute.
+    fn claim(&self) -> bool {
+        let mut shared = locked(&self.shared);
+        let is_free = !shared.is_running && shared.can_run();
+        shared.is_running |= is_free;
+        is_free
+    }
+
+    /// Executes on this thread until `is_done`, as long as nobody else does.
+    pub(crate) fn help(self: &Arc<Self>, is_done: &dyn Fn() -> bool) {
+        while !is_done() && self.claim() {
+            self.execute(&mut Turn::long(), is_done);
+        }
+    }
+
+    /// Executes on this thread or sleeps until `is_done`; who makes it true wakes this thread.
+    pub(crate) fn wait(self: &Arc<Self>, number: u64, is_done: &dyn Fn() -> bool) {
+        while !is_done() {
+            if self.claim_or_ask(number) {
+                self.execute(&mut Turn::long(), is_done);
+            } else {
+                thread::park();
+            }
+        }
+        // Somebody may have handed over to this thread, which goes.
+        let is_due = {
+            let mut shared = locked(&self.shared);
+            let is_wanted = shared.wanted > self.completed.load(Ordering::Relaxed);
+            shared.schedule(is_wanted)
+        };
+        self.push(is_due);
+    }
+
+    fn claim_or_ask(&self, number: u64) -> bool {
+        let mut shared = locked(&self.shared);
+        if !shared.is_running && shared.can_run() {
+            shared.is_running = true;
+            return true;
+        }
+        shared.wanted = shared.wanted.max(number);
+        if shared.is_running {
+            shared.heirs.push(thread::current());
+            self.is_asked_for.store(true, Ordering::Relaxed);
+        }
+        false
+    }
+
+    /// Executes, with the token, which is given up: as long as there is something and the turn lasts, until `is_enough`
+    /// or a callback is due. Then callbacks are called.
+    fn execute(self: &Arc<Self>, turn: &mut Turn, is_enough: &dyn Fn() -> bool) {
+        let mut runner = locked(&self.runner);
+        let mut left = turn.operations;
+        loop {
+            let operation = match self.next(&mut runner) {
+                Next::Operation(operation) => operation,
+                Next::Commit => {
+                    self.commit_now(runner);
+                    break;
+                }
+                Next::Abort => {
+                    self.abort_now(runner);
+                    break;
+                }
+                Next::Nothing => break,
+            };
+            let number = self.completed.load(Ordering::Relaxed) + 1;
+            let Some(execution) = self.begun(&mut runner) else {
+                runner.batch.push_front(operation);
+                continue;
+            };
+            let callback = operation.run(execution, self, number);
+            drop(operation);
+            left -= 1;
+            let is_over = left == 0 || self.is_asked_for.load(Ordering::Relaxed);
+            if is_over || callback.is_some() || is_enough() {
+                let is_more_wanted = left == 0 || callback.is_some() && !is_enough();
+                self.note_deliveries(callback);
+                self.give_up(runner, is_more_wanted);
+                break;
+            }
+        }
+        self.deliver(turn);
+    }
+
+    fn next(&self, runner: &mut Runner) -> Next {
+        loop {
+            if !self.is_aborted()
+                && let Some(operation) = runner.batch.pop_front()
+            {
+                return Next::Operation(operation);
+            }
+            let mut shared = locked(&self.shared);
+            shared.batch_left = 0;
+            match shared.phase {
+                Phase::Aborted => {
+                    shared.phase = Phase::Ending;
+                    runner.batch.append(&mut shared.queue);
+                    return Next::Abort;
+                }
+                _ if !shared.queue.is_empty() => {
+                    std::mem::swap(&mut shared.queue, &mut runner.batch);
+                }
+                Phase::Committing => {
+                    shared.phase = Phase::Ending;
+                    return Next::Commit;
+                }
+                Phase::Active | Phase::Ending | Phase::Finished => {
+                    let heirs = self.leave(&mut shared);
+                    drop(shared);
+                    wake(heirs);
+                    return Next::Nothing;
+                }
+            }
+        }
+    }
+
+    /// The token is free again. Who asked for it is to be woken.
+    pub(super) fn leave(&self, shared: &mut Shared) -> Vec<Thread> {
+        shared.is_running = false;
+        self.is_asked_for.store(false, Ordering::Relaxed);
+        std::mem::take(&mut shared.heirs)
+    }
+
+    /// Gives the token up in the midst of things.
+    fn give_up(self: &Arc<Self>, runner: MutexGuard<'_, Runner>, is_more_wanted: bool) {
+        let batch_left = runner.batch.len();
+        drop(runner);
+        let (heirs, is_due) = {
+            let mut shared = locked(&self.shared);
+            shared.batch_left = batch_left;
+            let heirs = self.leave(&mut shared);
+            let is_wanted = is_more_wanted
+                || self.ready().is_driven()
+                || shared.wanted > self.completed.load(Ordering::Relaxed)
+                || shared.phase == Phase::Aborted;
+            let is_due = heirs.is_empty() && shared.schedule(is_wanted);
+            (heirs, is_due)
+        };
+        wake(heirs);
+        self.push(is_due);
+    }
+
+    /// The place of execution. `None` if the backing store's transaction cannot be begun: this one is aborted then.
+    fn begun<'a>(self: &Arc<Self>, runner: &'a mut Runner) -> Option<&'a mut Execution> {
+        if runner.execution.is_none() {
+            match self.begin() {
+                Ok(execution) => runner.execution = Some(execution),
+                Err(error) => {
+                    self.abort_from_within(error);
+                    return None;
+                }
+            }
+        }
+        runner.execution.as_mut()
+    }
+
+    pub(super) fn begin(&self) -> Result<Execution> {
+        let connection = &self.connection;
+        let store = connection.store()?;
+        let store = store.backing();
+        let database_id = connection.database_id;
+        let backing = match self.plan.mode {
+            Mode::ReadOnly => {
+                let snapshot = locked(&self.shared).snapshot.take();
+                Backing::Read(snapshot.unwrap_or_else(|| store.read()))
+            }
+            Mode::ReadWrite => {
+                let scope = Scope::Stores(database_id, self.plan.object_stores.clone());
+                let durability = match self.plan.durability {
+                    DurabilityHint::Strict => Durability::Strict,
+                    DurabilityHint::Default | DurabilityHint::Relaxed => Durability::Relaxed,
+                };
+                Backing::Write(Box::new(store.begin(scope, durability)?))
+            }
+            Mode::VersionChange => {
+                let scope = Scope::VersionChange(database_id);
+                let mut transaction = store.begin(scope, Durability::Strict)?;
+                let version = self.plan.versions.map_or(1, |versions| versions.new);
+                let version = i64::try_from(version)
+                    .map_err(|_| Error::new(ErrorName::TypeError, "no version of a database"))?;
+                transaction.set_version(version)?;
+                Backing::Write(Box::new(transaction))
+            }
+        };
+        let is_cancelled = Arc::clone(&self.is_cancelled);
+        Ok(Execution::new(backing, database_id, is_cancelled))
+    }
+}
+
+pub(super) fn wake(threads: Vec<Thread>) {
+    for thread in threads {
+        thread.unpark();
+    }
+}

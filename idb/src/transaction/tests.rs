@@ -1,0 +1,213 @@
+//! Requests, their order, and the end, on operations that touch no rows.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+
+use larder_codec::{JsString, Origin};
+
+use super::*;
+use crate::connection::ConnectionEvent;
+use crate::error::ErrorName;
+use crate::executor::Executor;
+use crate::object_store::ObjectStoreParameters;
+use crate::open_request::OpenEvent;
+use crate::storage::{Storage, StorageOptions};
+
+#[derive(Debug)]
+struct Stopped;
+
+impl larder_backing_store::Clock for Stopped {
+    fn now_us(&self) -> i64 {
+        13_400_000_000_000_000
+    }
+}
+
+const MODES: [Executor; 3] = [
+    Executor::Threads(NonZeroUsize::MIN.saturating_add(1)),
+    Executor::Driven { seed: None },
+    Executor::Driven { seed: Some(7) },
+];
+
+fn storage(executor: Executor) -> Storage {
+    let mut options = StorageOptions::in_memory(Arc::new(Stopped));
+    options.executor = executor;
+    Storage::new(options).unwrap()
+}
+
+fn open(storage: &Storage, stores: &'static [&str]) -> Connection {
+    let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+    let request = factory.open(&"db".into(), None).unwrap();
+    let request = request.with_upgrade(move |upgrade| {
+        for name in stores {
+            let name = JsString::from(*name);
+            let parameters = ObjectStoreParameters::default();
+            upgrade.transaction.create_object_store(&name, parameters)?;
+        }
+        Ok(())
+    });
+    request.wait().unwrap()
+}
+
+fn write(connection: &Connection, names: &[&str]) -> Transaction {
+    let names: Vec<JsString> = names.iter().map(|name| JsString::from(*name)).collect();
+    let options = TransactionOptions::default();
+    connection
+        .transaction(&names, Mode::ReadWrite, options)
+        .unwrap()
+}
+
+#[test]
+fn requests_complete_in_order_in_each_mode() {
+    for mode in MODES {
+        let storage = storage(mode);
+        let connection = open(&storage, &["a"]);
+        assert_eq!(connection.version(), 1);
+        let transaction = write(&connection, &["a"]);
+        let counter = Arc::new(AtomicU32::new(0));
+        let requests: Vec<Request<u32>> = (0..1000)
+            .map(|_| {
+                let counter = Arc::clone(&counter);
+                let operation =
+                    move |_: &mut Execution| Ok(counter.fetch_add(1, Ordering::Relaxed));
+                transaction.submit(operation).unwrap()
+            })
+            .collect();
+        let commit = transaction.commit().unwrap();
+        for (number, request) in requests.into_iter().enumerate() {
+            assert_eq!(request.wait().unwrap() as usize, number);
+        }
+        commit.wait().unwrap();
+        assert!(transaction.is_finished());
+        let refused = transaction.submit(|_| Ok(())).unwrap_err();
+        assert_eq!(refused.name(), ErrorName::TransactionInactiveError);
+        storage.close().unwrap();
+    }
+}
+
+#[test]
+fn a_failure_that_nobody_saw_before_commit_aborts() {
+    for mode in MODES {
+        let storage = storage(mode);
+        let connection = open(&storage, &["a"]);
+        let fail = |_: &mut Execution| -> Result<()> {
+            Err(Error::new(ErrorName::ConstraintError, "test"))
+        };
+        // Seen.
+        let transaction = write(&connection, &["a"]);
+        let error = transaction.submit(fail).unwrap().wait().unwrap_err();
+        assert_eq!(error.name(), ErrorName::ConstraintError);
+        transaction.commit().unwrap().wait().unwrap();
+        // Not seen, executed or not.
+        let transaction = write(&connection, &["a"]);
+        let failed = transaction.submit(fail).unwrap();
+        transaction.submit(|_| Ok(())).unwrap().wait().unwrap();
+        let after = transaction.submit(|_| Ok(())).unwrap();
+        let end = transaction.commit().unwrap();
+        assert_eq!(
+            failed.wait().unwrap_err().name(),
+            ErrorName::ConstraintError
+        );
+        assert_eq!(after.wait().unwrap_err().name(), ErrorName::AbortError);
+        assert_eq!(end.wait().unwrap_err().name(), ErrorName::ConstraintError);
+        assert_eq!(
+            transaction.error().unwrap().name(),
+            ErrorName::ConstraintError
+        );
+        // Only after the call.
+        let transaction = write(&connection, &["a"]);
+        let failed = transaction.submit(fail).unwrap();
+        let end = transaction.commit().unwrap();
+        assert!(failed.wait().is_err());
+        assert_eq!(end.wait().unwrap_err().name(), ErrorName::ConstraintError);
+    }
+}
+
+#[test]
+fn abort_ends_requests_in_order_before_the_transaction() {
+    for mode in MODES {
+        let storage = storage(mode);
+        let connection = open(&storage, &["a"]);
+        let transaction = write(&connection, &["a"]);
+        let (sender, told) = mpsc::channel();
+        for number in 0..3 {
+            let sender = sender.clone();
+            let request = transaction.submit(|_| Ok(())).unwrap();
+            if number > 0 {
+                request.on_done(move |result| sender.send((number, result.err())).unwrap());
+            }
+        }
+        transaction
+            .finished()
+            .on_done(move |result| sender.send((3, result.err())).unwrap());
+        transaction.abort(None).unwrap();
+        assert_eq!(
+            transaction.abort(None).unwrap_err().name(),
+            ErrorName::InvalidStateError
+        );
+        assert!(transaction.finished().wait().is_err());
+        storage.close().unwrap();
+        let told: Vec<_> = told.iter().collect();
+        let numbers: Vec<u32> = told.iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, [1, 2, 3]);
+        assert_eq!(told[2].1.as_ref().unwrap().name(), ErrorName::AbortError);
+    }
+}
+
+#[test]
+fn overlapping_writers_take_turns_and_disjoint_ones_do_not() {
+    for mode in MODES {
+        let storage = storage(mode);
+        let connection = open(&storage, &["a", "b"]);
+        let first = write(&connection, &["a"]);
+        let second = write(&connection, &["a", "b"]);
+        let third = write(&connection, &["b"]);
+        let other = open(&storage, &[]);
+        first.submit(|_| Ok(())).unwrap().wait().unwrap();
+        let mut waiting = second.submit(|_| Ok(())).unwrap();
+        let end = second.commit().unwrap();
+        let mut last = third.submit(|_| Ok(())).unwrap();
+        assert!(waiting.try_take().is_none() && last.try_take().is_none());
+        first.commit().unwrap().wait().unwrap();
+        end.wait().unwrap();
+        last.try_take();
+        third.commit().unwrap().wait().unwrap();
+        drop(other);
+    }
+}
+
+#[test]
+fn an_upgrade_waits_for_other_connections_and_says_so() {
+    for mode in MODES {
+        let storage = storage(mode);
+        let connection = open(&storage, &["a"]);
+        let events = connection.events();
+        assert!(events.try_next().is_none());
+        let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+        let request = factory.open(&"db".into(), Some(2)).unwrap();
+        let Some(ConnectionEvent::VersionChange(change)) = events.wait_next() else {
+            panic!("no version change");
+        };
+        assert_eq!((change.old_version(), change.new_version()), (1, Some(2)));
+        assert!(request.events().try_next().is_none());
+        drop(change);
+        assert!(matches!(
+            request.events().wait_next(),
+            Some(OpenEvent::Blocked { .. })
+        ));
+        connection.close();
+        assert!(connection.is_close_pending());
+        let Some(OpenEvent::UpgradeNeeded(upgrade)) = request.events().wait_next() else {
+            panic!("no upgrade");
+        };
+        assert_eq!(upgrade.connection.version(), 2);
+        upgrade.transaction.abort(None).unwrap();
+        assert_eq!(upgrade.connection.version(), 1);
+        let Some(OpenEvent::Done(Err(error))) = request.events().wait_next() else {
+            panic!("no error");
+        };
+        assert_eq!(error.name(), ErrorName::AbortError);
+        assert!(request.events().wait_next().is_none());
+        assert_eq!(factory.databases().wait().unwrap()[0].version, 1);
+    }
+}

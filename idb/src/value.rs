@@ -1,0 +1,166 @@
+//! Values: bytes as Blink and V8 serialise them, and the external objects that they refer to.
+//!
+//! The bytes are `larder_codec::value`'s matter. What a host puts is a [`Value`], what it reads a [`StoredValue`]: never
+//! compressed, never in a blob, and with its key in it if that was generated. On disk it is all three (Chromium wraps
+//! large values and keeps generated keys out of them); nobody above needs to know.
+
+mod external_object;
+
+pub use external_object::ExternalObject;
+pub(crate) use external_object::InFile;
+
+use std::fmt;
+
+use larder_backing_store::blob::NewExternalObject;
+use larder_codec::value::serde as codec_serde;
+use larder_codec::value::{Decoder, Encoder, Payload, Tree};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, ErrorName, Result};
+use crate::records::Records;
+
+/// A value to be put.
+///
+/// ```
+/// use larder_idb::Value;
+/// let value = Value::serialize(&("text", 1.5))?;
+/// assert!(value.bytes().starts_with(&[0xff, 0x15]));
+/// # Ok::<(), larder_idb::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Value {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) objects: Vec<NewExternalObject>,
+}
+
+impl Value {
+    /// A value in Blink's envelope, as a browser serialises it: `ff 15 fe …` today. Neither compressed nor a reference to
+    /// a blob; whether the header is one is looked at when the value is put, the rest where key paths lead.
+    #[must_use]
+    pub const fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self {
+            bytes,
+            objects: Vec::new(),
+        }
+    }
+
+    /// The same with external objects. The value refers to blobs and files by their places among themselves, to handles
+    /// likewise.
+    #[must_use]
+    pub fn with_objects(bytes: Vec<u8>, mut objects: Vec<NewExternalObject>) -> Self {
+        // As Chromium lists them.
+        objects.sort_by_key(|object| object.content().is_none());
+        Self { bytes, objects }
+    }
+
+    /// A value of Rust's, by way of [`larder_codec::value::serde`].
+    ///
+    /// # Errors
+    /// `DataCloneError` if it has no form.
+    pub fn serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
+        let mut bytes = Vec::new();
+        codec_serde::to_bytes(value, &mut bytes)
+            .map_err(|error| Error::new(ErrorName::DataCloneError, error.to_string()))?;
+        Ok(Self::from_bytes(bytes))
+    }
+
+    /// A value that was built as a tree.
+    #[must_use]
+    pub fn from_tree(tree: &Tree<'_>) -> Self {
+        let mut bytes = Vec::new();
+        Encoder::new().encode(tree, &mut bytes);
+        Self::from_bytes(bytes)
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Its external objects.
+    #[must_use]
+    pub fn objects(&self) -> &[NewExternalObject] {
+        &self.objects
+    }
+}
+
+/// A value that was read. Cheap to clone if it is one of many.
+#[derive(Clone)]
+pub struct StoredValue(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Own {
+        bytes: Vec<u8>,
+        objects: Vec<ExternalObject>,
+    },
+    OneOf(Records, usize),
+}
+
+impl StoredValue {
+    pub(crate) const fn new(bytes: Vec<u8>, objects: Vec<ExternalObject>) -> Self {
+        Self(Kind::Own { bytes, objects })
+    }
+
+    pub(crate) const fn one_of(records: Records, at: usize) -> Self {
+        Self(Kind::OneOf(records, at))
+    }
+
+    /// Its bytes, in Blink's envelope: [`Value::from_bytes`] takes them back.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match &self.0 {
+            Kind::Own { bytes, .. } => bytes,
+            Kind::OneOf(records, at) => records.value_at(*at),
+        }
+    }
+
+    /// Its blobs, files and handles.
+    #[must_use]
+    pub fn objects(&self) -> &[ExternalObject] {
+        match &self.0 {
+            Kind::Own { objects, .. } => objects,
+            Kind::OneOf(records, at) => records.objects_at(*at),
+        }
+    }
+
+    /// What [`larder_codec::value::Decoder`] and [`larder_codec::value::Evaluator`] take.
+    ///
+    /// # Errors
+    /// If the header is none.
+    pub fn payload(&self) -> Result<Payload<'_>> {
+        Ok(Payload::read(self.bytes())?)
+    }
+
+    /// The value as a tree. Who reads many keeps a [`Decoder`] instead.
+    ///
+    /// # Errors
+    /// If the bytes do not decode.
+    pub fn tree(&self) -> Result<Tree<'_>> {
+        Ok(Decoder::new().decode(&self.payload()?)?)
+    }
+
+    /// The value as one of Rust's, by way of [`larder_codec::value::serde`].
+    ///
+    /// # Errors
+    /// `DataError` if it is not what `T` asks for; `UnknownError` if its header does not decode.
+    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T> {
+        deserialize(&self.payload()?)
+    }
+}
+
+pub(crate) fn deserialize<T: DeserializeOwned>(payload: &Payload<'_>) -> Result<T> {
+    codec_serde::from_payload(payload)
+        .map_err(|error| Error::new(ErrorName::DataError, error.to_string()))
+}
+
+impl fmt::Debug for StoredValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredValue")
+            .field("len_bytes", &self.bytes().len())
+            .field("objects", &self.objects())
+            .finish()
+    }
+}

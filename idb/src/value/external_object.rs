@@ -1,0 +1,117 @@
+//! External objects of a value that was read: their kinds, and their contents.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use larder_backing_store::blob::{BlobHandle, BlobSource, NewExternalObject};
+use larder_backing_store::{BlobReader, StorePaths};
+use larder_codec::external_object::{BlobInfo, ExternalObject as Object};
+use larder_codec::{BlobNumber, DatabaseId};
+use larder_leveldb::storage::FileSystem;
+
+use crate::error::{Error, ErrorName, Result};
+
+/// A blob, a file or a handle. As long as it is there its content can be read, whatever becomes of the record and of the
+/// transaction.
+#[derive(Debug, Clone)]
+pub struct ExternalObject {
+    object: Object,
+    content: Content,
+}
+
+#[derive(Debug, Clone)]
+enum Content {
+    /// Of a handle.
+    None,
+    /// Written by a transaction that has committed.
+    File(Arc<InFile>),
+    /// Put in the same transaction.
+    New(Arc<dyn BlobSource>),
+}
+
+#[derive(Debug)]
+pub(crate) struct InFile {
+    pub(crate) fs: Arc<dyn FileSystem>,
+    pub(crate) paths: StorePaths,
+    pub(crate) database_id: DatabaseId,
+    /// The file stays until this is dropped.
+    pub(crate) _handle: BlobHandle,
+}
+
+impl ExternalObject {
+    /// One that stands in the store; `file` tells where a blob lies.
+    pub(crate) fn stored(object: Object, file: impl FnOnce(BlobNumber) -> InFile) -> Self {
+        let content = match blob_of(&object) {
+            Some(blob) => Content::File(Arc::new(file(blob.number))),
+            None => Content::None,
+        };
+        Self { object, content }
+    }
+
+    /// One that will be stored when the transaction commits. It has no number yet.
+    pub(crate) fn new(object: &NewExternalObject) -> Self {
+        let blob = |mime_type: &larder_codec::JsString, content: &Arc<dyn BlobSource>| BlobInfo {
+            number: BlobNumber::MIN,
+            mime_type: mime_type.clone(),
+            size_bytes: i64::try_from(content.size_bytes()).unwrap_or(i64::MAX),
+        };
+        match object {
+            NewExternalObject::Blob { mime_type, content } => Self {
+                object: Object::Blob(blob(mime_type, content)),
+                content: Content::New(Arc::clone(content)),
+            },
+            NewExternalObject::File {
+                mime_type,
+                content,
+                name,
+                last_modified_micros,
+            } => Self {
+                object: Object::File {
+                    blob: blob(mime_type, content),
+                    name: name.clone(),
+                    last_modified_micros: *last_modified_micros,
+                },
+                content: Content::New(Arc::clone(content)),
+            },
+            NewExternalObject::FileSystemAccessHandle { token } => Self {
+                object: Object::FileSystemAccessHandle {
+                    token: token.clone(),
+                },
+                content: Content::None,
+            },
+        }
+    }
+
+    /// What it is: kind, type, size, name, time. The number of one that was put in the same transaction means nothing.
+    #[must_use]
+    pub const fn info(&self) -> &Object {
+        &self.object
+    }
+
+    /// The content from its beginning.
+    ///
+    /// # Errors
+    /// `NotReadableError` if it cannot be read, or is a handle, which has none.
+    pub fn open(&self) -> Result<Box<dyn Read + Send + '_>> {
+        let unreadable = |what: String| Error::new(ErrorName::NotReadableError, what);
+        match (&self.content, blob_of(&self.object)) {
+            (Content::New(source), _) => {
+                source.open().map_err(|error| unreadable(error.to_string()))
+            }
+            (Content::File(file), Some(blob)) => {
+                let reader = BlobReader::open(&*file.fs, &file.paths, file.database_id, blob);
+                Ok(Box::new(
+                    reader.map_err(|error| unreadable(error.to_string()))?,
+                ))
+            }
+            (Content::None, _) | (_, None) => Err(unreadable("a handle has no content".into())),
+        }
+    }
+}
+
+fn blob_of(object: &Object) -> Option<&BlobInfo> {
+    match object {
+        Object::Blob(blob) | Object::File { blob, .. } => Some(blob),
+        Object::FileSystemAccessHandle { .. } => None,
+    }
+}
