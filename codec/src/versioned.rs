@@ -45,6 +45,7 @@ impl<'a> DataRow<'a> {
     ///
     /// # Errors
     /// On a bad version.
+    #[inline]
     pub fn decode_exact(input: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(input);
         Ok(Self {

@@ -59,7 +59,7 @@ impl Cursor {
             walk,
             moves: AtomicU64::new(0),
         });
-        transaction.submit(move |execution| {
+        transaction.submit_holding(move |execution| {
             let entry = shared.walk.begin(execution)?;
             Ok(entry.map(|entry| Self {
                 shared,
@@ -284,7 +284,7 @@ impl Cursor {
         {
             return Ok(self.transaction().completed(Ok(arrive(shared, entry))));
         }
-        self.transaction().submit(move |execution| {
+        self.transaction().submit_holding(move |execution| {
             let entry = shared.walk.step(execution, &step)?;
             Ok(arrive(shared, entry))
         })

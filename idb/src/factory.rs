@@ -12,7 +12,7 @@ use crate::open_request::{DeleteEvent, DeleteRequest, OpenRequest, check_version
 use crate::origin::{Access, Origin};
 use crate::request::{Job, Request};
 use crate::scheduler::{ConnectionRequest, forced, storage_gone};
-use crate::storage::StorageInner;
+use crate::storage::{Root, StorageInner};
 
 /// A database that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,12 +27,16 @@ pub struct DatabaseInfo {
 #[derive(Clone)]
 pub struct Factory {
     origin: Arc<Origin>,
-    storage: Arc<StorageInner>,
+    root: Arc<Root>,
 }
 
 impl Factory {
-    pub(crate) fn new(origin: Arc<Origin>, storage: Arc<StorageInner>) -> Self {
-        Self { origin, storage }
+    pub(crate) fn new(origin: Arc<Origin>, root: Arc<Root>) -> Self {
+        Self { origin, root }
+    }
+
+    fn storage(&self) -> &Arc<StorageInner> {
+        &self.root.inner
     }
 
     /// Opens a database, which is made if it is not there. With a version above its own it is upgraded; without one it is
@@ -46,22 +50,22 @@ impl Factory {
     /// `TypeError` if the version is 0 or above 2^53 - 1; `InvalidStateError` if the storage is closed.
     pub fn open(&self, name: &JsString, version: Option<u64>) -> Result<OpenRequest> {
         check_version(version)?;
-        if self.storage.is_closed() {
+        if self.storage().is_closed() {
             return Err(storage_gone());
         }
-        let events = EventsCore::new(self.storage.ready());
+        let events = EventsCore::new(self.storage().ready());
         self.origin.database(name).enqueue(ConnectionRequest::Open {
             version,
             events: Arc::clone(&events),
-            storage: Arc::downgrade(&self.storage),
+            storage: Arc::downgrade(self.storage()),
         });
-        Ok(OpenRequest::new(events, Arc::clone(&self.storage)))
+        Ok(OpenRequest::new(events, Arc::clone(self.storage())))
     }
 
     /// Deletes a database once all connections to it are closed. None there is no error.
     pub fn delete_database(&self, name: &JsString) -> DeleteRequest {
-        let events = EventsCore::new(self.storage.ready());
-        if self.storage.is_closed() {
+        let events = EventsCore::new(self.storage().ready());
+        if self.storage().is_closed() {
             events.push(DeleteEvent::Done(Err(storage_gone())));
             events.end();
         } else {
@@ -69,12 +73,12 @@ impl Factory {
             let request = ConnectionRequest::Delete { events };
             self.origin.database(name).enqueue(request);
         }
-        DeleteRequest::new(events, Arc::clone(&self.storage))
+        DeleteRequest::new(events, Arc::clone(self.storage()))
     }
 
     /// The databases that are there and have a version, by name. Upgrades that have not been committed do not show.
     pub fn databases(&self) -> Request<Vec<DatabaseInfo>> {
-        let (request, slot) = Request::of_storage(&self.storage);
+        let (request, slot) = Request::of_storage(self.storage());
         let origin = Arc::clone(&self.origin);
         let work = Job::of(move |turn| {
             let listed = list(&origin);
@@ -82,7 +86,7 @@ impl Factory {
                 turn.call(callback);
             }
         });
-        self.storage.ready().push(Arc::new(work));
+        self.storage().ready().push(Arc::new(work));
         request
     }
 
@@ -103,14 +107,14 @@ impl Factory {
     ///
     /// The request fails if the store could not make everything durable.
     pub fn close(&self) -> Request<()> {
-        let (request, slot) = Request::of_storage(&self.storage);
+        let (request, slot) = Request::of_storage(self.storage());
         let origin = Arc::clone(&self.origin);
         let work = Job::of(move |turn| {
             if let Some(callback) = origin.close(slot) {
                 turn.call(callback);
             }
         });
-        self.storage.ready().push(Arc::new(work));
+        self.storage().ready().push(Arc::new(work));
         request
     }
 }

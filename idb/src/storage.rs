@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use larder_backing_store::{Background, Clock, DATA_VERSION, MaintenanceSchedule};
 use larder_codec::{DataVersion, Origin as OriginName};
@@ -89,10 +90,27 @@ impl StorageOptions {
     }
 }
 
-/// The databases of all origins. Clones are the same storage; it is there until the last handle to it and to anything in it
-/// goes, and then ends what has been asked for.
+/// The databases of all origins. Clones are the same storage.
+///
+/// With threads it is there until the last handle to it and to anything in it goes, and then ends what has been asked for. In
+/// caller-driven mode nobody could run steps without it: when its last clone and the last [`Factory`] go, it is closed as by
+/// [`close`](Self::close).
 #[derive(Clone)]
-pub struct Storage(Arc<StorageInner>);
+pub struct Storage(Arc<Root>);
+
+/// What a host has to drive with.
+pub(crate) struct Root {
+    pub(crate) inner: Arc<StorageInner>,
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        if self.inner.ready().is_driven() {
+            // Whoever cares about the result calls `close`.
+            let _ = self.inner.close();
+        }
+    }
+}
 
 /// The shared part.
 pub(crate) struct StorageInner {
@@ -108,7 +126,18 @@ impl StorageInner {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed.load(std::sync::atomic::Ordering::Acquire)
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.is_closed.store(true, Ordering::Release);
+        let origins: Vec<_> = locked(&self.origins).values().cloned().collect();
+        for origin in &origins {
+            origin.begin_close();
+        }
+        self.pool.stop();
+        let closed: Vec<_> = origins.iter().map(|origin| origin.close_store()).collect();
+        closed.into_iter().collect()
     }
 }
 
@@ -128,22 +157,24 @@ impl Storage {
     /// `UnknownError` if a thread cannot be started.
     pub fn new(options: StorageOptions) -> Result<Self> {
         let pool = Pool::start(options.executor)?;
-        Ok(Self(Arc::new(StorageInner {
+        let inner = Arc::new(StorageInner {
             options: Arc::new(options),
             origins: Mutex::default(),
             is_closed: AtomicBool::new(false),
             pool,
-        })))
+        });
+        Ok(Self(Arc::new(Root { inner })))
     }
 
     /// The databases of an origin.
     #[must_use]
     pub fn factory(&self, origin: &OriginName) -> Factory {
-        let mut origins = locked(&self.0.origins);
+        let inner = &self.0.inner;
+        let mut origins = locked(&inner.origins);
         let entry = origins.entry(origin.identifier());
         let shared = entry.or_insert_with(|| {
-            let options = Arc::clone(&self.0.options);
-            let ready = Arc::clone(self.0.ready());
+            let options = Arc::clone(&inner.options);
+            let ready = Arc::clone(inner.ready());
             Arc::new(Origin::new(origin.clone(), options, ready))
         });
         Factory::new(Arc::clone(shared), Arc::clone(&self.0))
@@ -157,7 +188,7 @@ impl Storage {
     /// # Panics
     /// In caller-driven mode, with what a callback threw. The step was brought to its end before.
     pub fn run_one(&self) -> bool {
-        self.0.ready().run_one()
+        self.0.inner.ready().run_one()
     }
 
     /// Does all that can be done now. What then is left waits for the host.
@@ -174,24 +205,14 @@ impl Storage {
     /// # Errors
     /// The first that closing a store met with.
     pub fn close(self) -> Result<()> {
-        let storage = &self.0;
-        storage
-            .is_closed
-            .store(true, std::sync::atomic::Ordering::Release);
-        let origins: Vec<_> = locked(&storage.origins).values().cloned().collect();
-        for origin in &origins {
-            origin.begin_close();
-        }
-        storage.pool.stop();
-        let closed: Vec<_> = origins.iter().map(|origin| origin.close_store()).collect();
-        closed.into_iter().collect()
+        self.0.inner.close()
     }
 }
 
 impl fmt::Debug for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Storage")
-            .field("folder", &self.0.options.folder)
+            .field("folder", &self.0.inner.options.folder)
             .finish_non_exhaustive()
     }
 }

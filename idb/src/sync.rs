@@ -10,6 +10,7 @@ pub(crate) use shuttle::{
         atomic::{AtomicBool, AtomicU64},
     },
     thread::{self, JoinHandle, Thread},
+    thread_local,
 };
 #[cfg(not(all(test, shuttle)))]
 pub(crate) use std::{
@@ -18,6 +19,7 @@ pub(crate) use std::{
         atomic::{AtomicBool, AtomicU64},
     },
     thread::{self, JoinHandle, Thread},
+    thread_local,
 };
 
 use std::sync::PoisonError;

@@ -138,7 +138,7 @@ impl Db {
         })
     }
 
-    fn engine(&self) -> Result<&Arc<Engine>> {
+    pub(crate) fn engine(&self) -> Result<&Arc<Engine>> {
         match &self.store {
             Store::Writing(engine) => Ok(engine),
             Store::Reading { .. } => Err(Error::new(
@@ -196,7 +196,8 @@ impl Db {
     /// # Errors
     /// `Usage` for a store opened for reading, and for a batch above 3 GiB or 2^27 entries. `Io` if the log cannot be
     /// written: then it is not known whether the batch will be there after opening the store again, and all further writes
-    /// are refused (`Closed`) while reads go on. `Closed` also after a flush or compaction has failed.
+    /// are refused (`Closed`) while reads go on. `Closed` also after a flush or compaction has failed, or the comparator has
+    /// panicked in any of these.
     pub fn write(&self, batch: &mut BatchWriter, durability: Durability) -> Result<()> {
         self.engine()?.write(batch, durability)
     }

@@ -17,7 +17,7 @@ use larder_leveldb::{Db, Snapshot};
 use super::journal;
 use super::maintenance::UnderWay;
 use super::options::WriteOptions;
-use crate::blob::HeldBlobs;
+use crate::blob::{DurableDirs, HeldBlobs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::reads::Surroundings;
@@ -38,6 +38,7 @@ pub(crate) struct Core {
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) options: WriteOptions,
     pub(crate) held_blobs: HeldBlobs,
+    pub(crate) durable_dirs: DurableDirs,
     active: Mutex<Active>,
     /// Of each transaction that has written to the engine and not committed: its number, and its rows as they were.
     windows: Mutex<Vec<(u64, Vec<Window>)>>,
@@ -81,6 +82,7 @@ impl Core {
             fs,
             paths,
             held_blobs: HeldBlobs::default(),
+            durable_dirs: DurableDirs::default(),
             active: Mutex::default(),
             windows: Mutex::default(),
             direct: Mutex::default(),

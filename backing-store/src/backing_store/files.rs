@@ -70,7 +70,7 @@ pub(crate) fn sync_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     }
 }
 
-/// Makes the folders that `path` is to lie in.
+/// Makes the folders that `path` is to lie in; the names of those it made are durable then.
 pub(crate) fn create_parents(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     let Some(parent) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) else {
         return Ok(());
@@ -79,10 +79,23 @@ pub(crate) fn create_parents(fs: &dyn FileSystem, path: &Path) -> Result<()> {
         return Ok(());
     }
     create_parents(fs, parent)?;
-    match fs.create_dir(parent) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            Err(failed(parent, "cannot make", &error))
-        }
-        _ => Ok(()),
+    make_dir(fs, parent)?;
+    sync_name(fs, parent)
+}
+
+/// Makes a folder in one that is there; whether it was not there.
+pub(crate) fn make_dir(fs: &dyn FileSystem, dir: &Path) -> Result<bool> {
+    match fs.create_dir(dir) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(failed(dir, "cannot make", &error)),
+    }
+}
+
+/// Makes the name of a folder durable.
+pub(crate) fn sync_name(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+    match dir.parent() {
+        Some(parent) => sync_dir(fs, parent),
+        None => Ok(()),
     }
 }

@@ -9,7 +9,7 @@ mod migration;
 pub(crate) mod open;
 mod options;
 
-pub(crate) use self::core::Core;
+pub(crate) use self::core::{Core, locked};
 pub use maintenance::{Maintenance, MaintenanceSchedule};
 pub use options::{Background, Clock, DATA_VERSION, WriteOptions};
 

@@ -15,7 +15,7 @@ mod file;
 mod held;
 mod source;
 
-pub(crate) use file::write;
+pub(crate) use file::{BlobFiles, DurableDirs};
 pub use held::BlobHandle;
 pub(crate) use held::{HeldBlobs, ReaderGuard};
 pub use source::{BlobSource, NewExternalObject};

@@ -7,7 +7,7 @@ use super::state::OpenStore;
 use crate::cursor::Direction;
 use crate::error::Result;
 use crate::key_range::KeyRange;
-use crate::reads::record_row_prefix;
+use crate::reads::{has_two_forms, record_row_prefix};
 use crate::transaction::WriteTransaction;
 
 impl WriteTransaction {
@@ -18,9 +18,42 @@ impl WriteTransaction {
     /// cannot be read or written.
     pub fn delete(&mut self, object_store_id: ObjectStoreId, range: &KeyRange<'_>) -> Result<()> {
         let database_id = self.scope().database_id();
-        self.with_store(object_store_id, |transaction, store| {
-            transaction.delete_in(database_id, store, range)
+        self.with_store(object_store_id, |transaction, store| match range.single() {
+            Some(key) if !has_two_forms(key) => transaction.delete_one(database_id, store, key),
+            _ => transaction.delete_in(database_id, store, range),
         })
+    }
+
+    /// Deletes one record, if it is there.
+    fn delete_one(
+        &mut self,
+        database_id: DatabaseId,
+        store: &mut OpenStore,
+        key: RawKey<'_>,
+    ) -> Result<()> {
+        if !self.delete_record_row(database_id, store, RecordTable::Data, key)? {
+            return Ok(());
+        }
+        self.delete_record_row(database_id, store, RecordTable::Exists, key)?;
+        if store.has_external_objects {
+            self.delete_record_row(database_id, store, RecordTable::ExternalObject, key)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the row of a table that belongs to a record, if it is there; whether it was.
+    fn delete_record_row(
+        &mut self,
+        database_id: DatabaseId,
+        store: &mut OpenStore,
+        table: RecordTable,
+        primary_key: RawKey<'_>,
+    ) -> Result<bool> {
+        let mut buffers = std::mem::take(&mut store.buffers);
+        store.record_row(database_id, table, primary_key, &mut buffers.key);
+        let deleted = self.delete_existing_row(&buffers.key, &mut buffers.value);
+        store.buffers = buffers;
+        deleted
     }
 
     /// Deletes from the first to the last record there is, as Chromium does: the tables are asked for no more than that.
@@ -87,13 +120,14 @@ impl WriteTransaction {
         store: &mut OpenStore,
         primary_key: RawKey<'_>,
     ) -> Result<()> {
+        let table = RecordTable::ExternalObject;
+        if !has_two_forms(primary_key) {
+            return self
+                .delete_record_row(database_id, store, table, primary_key)
+                .map(drop);
+        }
         let mut key = std::mem::take(&mut store.buffers.key);
-        store.record_row(
-            database_id,
-            RecordTable::ExternalObject,
-            primary_key,
-            &mut key,
-        );
+        store.record_row(database_id, table, primary_key, &mut key);
         let deleted = self.delete_rows(&key, &key, true);
         store.buffers.key = key;
         deleted

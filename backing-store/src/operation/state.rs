@@ -122,7 +122,8 @@ impl WriteTransaction {
             version_key,
             generator_key: metadata_key(database_id, id, ObjectStoreField::KeyGenerator),
             generator: None,
-            has_external_objects: self.has_external_objects(database_id, id)?,
+            has_external_objects: self.has_new_objects(id)
+                || self.has_external_objects(database_id, id)?,
             buffers: Buffers::default(),
         })
     }

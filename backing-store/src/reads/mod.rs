@@ -31,7 +31,7 @@ use crate::view::View;
 
 pub(crate) use exists::ExistsCheck;
 pub(crate) use lookup::IndexLookup;
-pub(crate) use point::get_row;
+pub(crate) use point::{get_row, has_two_forms};
 
 /// A key generator that has reached this is used up (2^53).
 pub const KEY_GENERATOR_MAX: i64 = 1 << 53;

@@ -33,7 +33,7 @@ pub(crate) fn get_row(
 }
 
 /// Whether the key has a zero anywhere.
-fn has_two_forms(key: RawKey<'_>) -> bool {
+pub(crate) fn has_two_forms(key: RawKey<'_>) -> bool {
     key.parts().any(
         |part| matches!(part, KeyPart::Number(number) | KeyPart::Date(number) if number == 0.0),
     )

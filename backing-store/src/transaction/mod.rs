@@ -160,6 +160,18 @@ impl WriteTransaction {
         Ok(())
     }
 
+    /// Takes one row away, whose key has no other form ([`has_two_forms`](crate::reads::has_two_forms)); whether there was
+    /// one. Unlike [`delete_rows`](Self::delete_rows), it does not pass over tombstones to find that no further row follows.
+    pub(crate) fn delete_existing_row(&mut self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        self.objects.forget_new_of(key);
+        if !self.view.get_into(key, value)? {
+            return Ok(false);
+        }
+        self.objects.note_removed(key, || Ok(&**value))?;
+        self.delete_row(key)?;
+        Ok(true)
+    }
+
     fn check_open(&self) -> Result<()> {
         if self.state == State::Open {
             return Ok(());

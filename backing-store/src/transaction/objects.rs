@@ -20,8 +20,9 @@ use larder_leveldb::write_batch::BatchWriter;
 use super::WriteTransaction;
 use crate::backing_store::open::global_key;
 use crate::backing_store::{Core, files, journal};
-use crate::blob::{self, BlobHandle, BlobSource, NewExternalObject, entry};
+use crate::blob::{BlobFiles, BlobHandle, BlobSource, NewExternalObject, entry};
 use crate::error::{Error, ErrorKind, Result};
+use crate::reads::record_row_prefix;
 
 /// What a transaction does to external objects.
 #[derive(Debug, Default)]
@@ -48,6 +49,11 @@ impl ObjectChanges {
                 }
         };
         self.new.retain(|key, _| !is_gone(key));
+    }
+
+    /// The record with this row, whose key has no other form, is gone.
+    pub(super) fn forget_new_of(&mut self, key: &[u8]) {
+        self.new.remove(key);
     }
 
     /// A row is about to be deleted: the blobs that it lists, if it lists any, are to go.
@@ -114,6 +120,14 @@ impl WriteTransaction {
         let mut all = self.objects.new.iter();
         all.find(|(other, _)| compare(other, &key) == Ordering::Equal)
             .map(|(_, objects)| &**objects)
+    }
+
+    /// Whether any record of the object store has been put with external objects in this transaction: their rows are written
+    /// only when it is committed.
+    pub(crate) fn has_new_objects(&self, object_store_id: ObjectStoreId) -> bool {
+        let database_id = self.scope.database_id();
+        let prefix = record_row_prefix(database_id, object_store_id, RecordTable::ExternalObject);
+        self.objects.new.keys().any(|key| key.starts_with(&prefix))
     }
 
     /// Keeps a blob's file until the handle is dropped, whatever becomes of the record.
@@ -208,15 +222,13 @@ impl WriteTransaction {
     /// Writes the files, and stages the rows.
     fn write_objects(&mut self, numbered: &mut Numbered) -> Result<()> {
         let database_id = self.scope.database_id();
+        let core = &self.core;
+        let mut files = BlobFiles::new(&*core.fs, &core.paths, &core.durable_dirs);
         for file in numbered.files.drain(..) {
-            blob::write(
-                &*self.core.fs,
-                &self.core.paths,
-                (database_id, file.number),
-                &*file.content,
-                file.last_modified_micros,
-            )?;
+            let place = (database_id, file.number);
+            files.write(place, &*file.content, file.last_modified_micros)?;
         }
+        files.sync()?;
         for (key, value) in &numbered.rows {
             self.put_row(key, value)?;
         }

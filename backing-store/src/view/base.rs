@@ -61,6 +61,7 @@ impl Base {
             windows: windows.collect(),
             base: self.clone(),
             segment: 0,
+            is_behind_scopes: false,
         }
     }
 
@@ -102,6 +103,8 @@ pub(crate) struct BaseIter {
     /// Each window's.
     windows: Vec<Iter>,
     segment: usize,
+    /// Behind the scopes area: going forward, it does not meet it any more.
+    is_behind_scopes: bool,
 }
 
 impl BaseIter {
@@ -138,33 +141,34 @@ impl BaseIter {
 
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.segment = self.base.segment_of(key);
+        self.is_behind_scopes = compare(key, &SCOPES_END) != Ordering::Less;
         self.current_mut().seek(key)?;
         self.settle(true)
     }
 
     pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.segment = self.base.segment_of(key);
+        self.is_behind_scopes = false;
         self.current_mut().seek_for_prev(key)?;
         self.settle(false)
     }
 
+    #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
-        if self.windows.is_empty() {
+        if self.is_behind_scopes && self.windows.is_empty() {
             // The same in short, for nearly every step of nearly every scan.
-            self.present.next()?;
-            if !self.present.key().starts_with(&SCOPES_PREFIX) {
-                return Ok(());
-            }
-        } else if !self.valid() {
-            return Ok(());
-        } else {
-            self.current_mut().next()?;
+            return Ok(self.present.next()?);
         }
-        self.settle(true)
+        if self.valid() {
+            self.current_mut().next()?;
+            self.settle(true)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn prev(&mut self) -> Result<()> {
         if self.valid() {
+            self.is_behind_scopes = false;
             self.current_mut().prev()?;
             self.settle(false)?;
         }

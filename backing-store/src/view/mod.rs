@@ -138,11 +138,13 @@ impl ViewIter {
     }
 
     /// To the next row. Nothing happens when not on a row.
+    #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
         forward!(mut self, iter => iter.next())
     }
 
     /// To the row before. Nothing happens when not on a row.
+    #[inline]
     pub(crate) fn prev(&mut self) -> Result<()> {
         forward!(mut self, iter => iter.prev())
     }

@@ -10,9 +10,7 @@ use larder_fixtures::Fixture;
 use larder_leveldb::storage::DiskFileSystem;
 use serde_json::Value;
 
-use larder_fixtures::canonical::{comparable, first_difference, with_large_stack};
-
-use crate::support::{dump_canonical, stderr};
+use crate::support::{compare_with_browser, for_every_golden_store};
 
 #[derive(Debug)]
 struct Stopped;
@@ -47,30 +45,15 @@ fn check(fixture: &Fixture) -> Result<(), String> {
     BackingStore::open(fs, paths, options)
         .and_then(BackingStore::close)
         .map_err(|error| format!("{}: {error}", fixture.name))?;
-    let output = dump_canonical(&copy.leveldb());
-    if !output.status.success() {
-        return Err(format!("{}: {}", fixture.name, stderr(&output)));
-    }
-    let (mut ours, theirs) = (comparable(&output.stdout), comparable(&fixture.expected()));
-    if is_migrated {
-        // Shown as by a browser that knows schema 5, whose images tell more.
-        leave_out_color_spaces(&mut ours);
-    }
-    match first_difference(&ours, &theirs, "databases") {
-        Some(difference) => Err(format!("{}: {difference}", fixture.name)),
-        None => Ok(()),
-    }
+    compare_with_browser(fixture, &copy.leveldb(), |ours| {
+        if is_migrated {
+            // Shown as by a browser that knows schema 5, whose images tell more.
+            leave_out_color_spaces(ours);
+        }
+    })
 }
 
 #[test]
 fn every_golden_store_opened_for_writing_dumps_to_what_its_browser_showed() {
-    with_large_stack(|| {
-        let fixtures = larder_fixtures::all();
-        assert!(fixtures.len() >= 10);
-        let failures: Vec<String> = fixtures
-            .iter()
-            .filter_map(|fixture| check(fixture).err())
-            .collect();
-        assert!(failures.is_empty(), "{}", failures.join("\n"));
-    });
+    for_every_golden_store(check);
 }

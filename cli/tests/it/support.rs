@@ -3,6 +3,10 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use larder_fixtures::Fixture;
+use larder_fixtures::canonical::{comparable, first_difference, with_large_stack};
+use serde_json::Value;
+
 /// Runs `larder` with these arguments.
 pub(crate) fn larder<I: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = I>) -> Output {
     Command::new(env!("CARGO_BIN_EXE_larder"))
@@ -24,4 +28,41 @@ pub(crate) fn dump_canonical(store: &Path) -> Output {
 /// Standard error as text.
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// Dumps a copy of a golden store and compares that with what its browser showed. `adjust` changes our dump before.
+pub(crate) fn compare_with_browser(
+    fixture: &Fixture,
+    store: &Path,
+    adjust: impl FnOnce(&mut Value),
+) -> Result<(), String> {
+    let output = dump_canonical(store);
+    if !output.status.success() {
+        let (name, status) = (&fixture.name, output.status);
+        return Err(format!("{name}: {status:?}\n{}", stderr(&output)));
+    }
+    let (mut ours, theirs) = (comparable(&output.stdout), comparable(&fixture.expected()));
+    adjust(&mut ours);
+    match first_difference(&ours, &theirs, "databases") {
+        Some(difference) => Err(format!("{}: {difference}", fixture.name)),
+        None => Ok(()),
+    }
+}
+
+/// Checks all golden stores and tells of every one that fails.
+#[expect(clippy::print_stdout, reason = "CI shows what was tried")]
+pub(crate) fn for_every_golden_store(check: fn(&Fixture) -> Result<(), String>) {
+    with_large_stack(move || {
+        let fixtures = larder_fixtures::all();
+        assert!(fixtures.len() >= 10);
+        let failures: Vec<String> = fixtures
+            .iter()
+            .filter_map(|fixture| check(fixture).err())
+            .collect();
+        assert!(failures.is_empty(), "{}", failures.join("\n"));
+        println!(
+            "{} stores dumped as their browsers showed them",
+            fixtures.len()
+        );
+    });
 }

@@ -40,7 +40,11 @@ impl<'a> RawKey<'a> {
     ///
     /// # Errors
     /// As [`RawKey::decode`], and on left-over bytes.
+    #[inline]
     pub fn decode_exact(input: &'a [u8]) -> Result<Self> {
+        if is_double(input) {
+            return Ok(Self { bytes: input });
+        }
         decode_exact_with(input, "key", Self::read)
     }
 
@@ -99,6 +103,17 @@ impl<'a> RawKey<'a> {
     /// Compares the keys at the front of two byte strings; see [`compare_user_keys`].
     pub(super) fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
         compare_user_keys(a, b)
+    }
+}
+
+/// Whether the input is the bytes of one number or date, which most keys are.
+#[inline]
+fn is_double(input: &[u8]) -> bool {
+    match input.split_first_chunk::<9>() {
+        Some((&[TAG_NUMBER | TAG_DATE, ref double @ ..], [])) => {
+            !f64::from_le_bytes(*double).is_nan()
+        }
+        _ => false,
     }
 }
 

@@ -66,6 +66,7 @@ fn nan_is_no_key_whatever_its_bits() {
         for key in [IdbKey::Number(nan), IdbKey::Date(nan)] {
             assert!(IdbKey::decode(&encoded(&key)).is_err());
             assert!(RawKey::decode(&encoded(&key)).is_err());
+            assert!(RawKey::decode_exact(&encoded(&key)).is_err());
         }
     }
 }

@@ -36,6 +36,7 @@ pub fn decode_exact(input: &[u8]) -> Result<i64> {
     decode_exact_with(input, "VarInt", |reader| read(reader, "VarInt"))
 }
 
+#[inline]
 pub(crate) fn read(reader: &mut Reader<'_>, what: &'static str) -> Result<i64> {
     let at_start = *reader;
     let first = reader.byte(what)?;

@@ -256,11 +256,11 @@ impl Run<'_, '_, '_> {
                 Form::Set
             }
             Object::Error(error) => {
-                self.error_head(error);
+                write_error_head(&mut self.writer, error);
                 Form::Error
             }
             leaf => {
-                self.leaf(leaf);
+                write_leaf(&mut self.writer, leaf);
                 return None;
             }
         };
@@ -288,48 +288,6 @@ impl Run<'_, '_, '_> {
             Form::Doubles
         } else {
             Form::Dense
-        }
-    }
-
-    /// Objects without values inside.
-    fn leaf(&mut self, object: &Object<'_>) {
-        let writer = &mut self.writer;
-        match object {
-            Object::Date(time_ms) => {
-                writer.byte(tag::DATE);
-                writer.f64(*time_ms);
-            }
-            Object::BooleanObject(true) => writer.byte(tag::TRUE_OBJECT),
-            Object::BooleanObject(false) => writer.byte(tag::FALSE_OBJECT),
-            Object::NumberObject(number) => {
-                writer.byte(tag::NUMBER_OBJECT);
-                writer.f64(*number);
-            }
-            Object::BigIntObject(bigint) => {
-                writer.byte(tag::BIGINT_OBJECT);
-                writer.bigint(*bigint);
-            }
-            Object::StringObject(string) => {
-                writer.byte(tag::STRING_OBJECT);
-                writer.string(*string);
-            }
-            Object::RegExp { source, flags } => {
-                writer.byte(tag::REGEXP);
-                writer.string(*source);
-                writer.varint(flags.bits());
-            }
-            Object::ArrayBuffer(buffer) => buffer.write(writer),
-            Object::Host(host) => {
-                writer.byte(tag::HOST_OBJECT);
-                host.write(writer);
-            }
-            // Containers and views have been seen to.
-            Object::Plain(_)
-            | Object::Array(_)
-            | Object::Map(_)
-            | Object::Set(_)
-            | Object::View(_)
-            | Object::Error(_) => {}
         }
     }
 
@@ -375,21 +333,12 @@ impl Run<'_, '_, '_> {
         let left = tree.properties(span).get(frame.at - before..);
         for property in left.unwrap_or_default() {
             frame.at += 1;
-            self.name(&property.name);
+            write_name(&mut self.writer, &property.name);
             if let Some(child) = self.value(property.value) {
                 return Some(child);
             }
         }
         None
-    }
-
-    #[inline]
-    fn name(&mut self, name: &PropertyName<'_>) {
-        match name {
-            PropertyName::Index(index) => self.writer.index(*index),
-            PropertyName::String(name) => self.writer.string(*name),
-            PropertyName::Number(_) => name.with_str(|name| self.writer.string(name)),
-        }
     }
 
     fn dense(&mut self, frame: &mut Frame, array: &Array) -> Option<Frame> {
@@ -443,23 +392,6 @@ impl Run<'_, '_, '_> {
         None
     }
 
-    /// Type, message and stack: everything without values inside.
-    fn error_head(&mut self, error: &ErrorObject<'_>) {
-        let writer = &mut self.writer;
-        writer.byte(tag::ERROR);
-        if let Some(type_tag) = error.error_type.tag() {
-            writer.byte(type_tag);
-        }
-        if let Some(message) = error.message {
-            writer.byte(error_tag::MESSAGE);
-            writer.string(message);
-        }
-        if let Some(stack) = error.stack {
-            writer.byte(error_tag::STACK);
-            writer.string(stack);
-        }
-    }
-
     fn error_tail(&mut self, frame: &mut Frame, error: &ErrorObject<'_>) -> Option<Frame> {
         if let Some(cause) = error.cause
             && frame.at == 0
@@ -472,6 +404,73 @@ impl Run<'_, '_, '_> {
         }
         self.writer.byte(error_tag::END);
         None
+    }
+}
+
+/// Writes a property's name: an index as a number, as V8 does.
+#[inline]
+pub(super) fn write_name(writer: &mut Writer<'_>, name: &PropertyName<'_>) {
+    match name {
+        PropertyName::Index(index) => writer.index(*index),
+        PropertyName::String(name) => writer.string(*name),
+        PropertyName::Number(_) => name.with_str(|name| writer.string(name)),
+    }
+}
+
+/// Writes an object without values inside; nothing for containers and views.
+pub(super) fn write_leaf(writer: &mut Writer<'_>, object: &Object<'_>) {
+    match object {
+        Object::Date(time_ms) => {
+            writer.byte(tag::DATE);
+            writer.f64(*time_ms);
+        }
+        Object::BooleanObject(true) => writer.byte(tag::TRUE_OBJECT),
+        Object::BooleanObject(false) => writer.byte(tag::FALSE_OBJECT),
+        Object::NumberObject(number) => {
+            writer.byte(tag::NUMBER_OBJECT);
+            writer.f64(*number);
+        }
+        Object::BigIntObject(bigint) => {
+            writer.byte(tag::BIGINT_OBJECT);
+            writer.bigint(*bigint);
+        }
+        Object::StringObject(string) => {
+            writer.byte(tag::STRING_OBJECT);
+            writer.string(*string);
+        }
+        Object::RegExp { source, flags } => {
+            writer.byte(tag::REGEXP);
+            writer.string(*source);
+            writer.varint(flags.bits());
+        }
+        Object::ArrayBuffer(buffer) => buffer.write(writer),
+        Object::Host(host) => {
+            writer.byte(tag::HOST_OBJECT);
+            host.write(writer);
+        }
+        // Containers and views have been seen to.
+        Object::Plain(_)
+        | Object::Array(_)
+        | Object::Map(_)
+        | Object::Set(_)
+        | Object::View(_)
+        | Object::Error(_) => {}
+    }
+}
+
+/// Writes an error's type, message and stack: everything without values inside.
+pub(super) fn write_error_head(writer: &mut Writer<'_>, error: &ErrorObject<'_>) {
+    writer.byte(tag::ERROR);
+    if let Some(type_tag) = error.error_type.tag() {
+        writer.byte(type_tag);
+    }
+    if let Some(message) = error.message {
+        writer.byte(error_tag::MESSAGE);
+        writer.string(message);
+    }
+    if let Some(stack) = error.stack {
+        writer.byte(error_tag::STACK);
+        writer.string(stack);
     }
 }
 

@@ -3,7 +3,8 @@
 //! A record's value is Blink's envelope around V8's wire format. [`Envelope`] takes the envelope
 //! off: outermost possibly a blob in place of the bytes, then possibly Snappy, then version
 //! headers. [`Decoder`] turns what is left into a [`Tree`], and a `Tree` serialises as JSON
-//! (`docs/format/jsonl-values.md`). [`Encoder`] turns it into bytes again, and [`wrap`] compresses
+//! (`docs/format/jsonl-values.md`). [`Encoder`] turns it into bytes again,
+//! [`Builder`] writes bytes as a host walks values of its own, and [`wrap`] compresses
 //! them or moves them to a blob. [`Evaluator`] finds keys in the bytes, [`serde`] makes values of
 //! Rust's. Byte shapes: `docs/format/values.md`. Fetching and storing blobs is
 //! not done here.
@@ -28,6 +29,7 @@
 mod bigint;
 mod bits;
 mod buffer;
+mod builder;
 mod date;
 mod decode;
 mod encode;
@@ -51,6 +53,7 @@ mod writer;
 
 pub use bigint::{BigInt, DECIMAL_LEN_BYTES_MAX};
 pub use buffer::{ArrayBuffer, BufferKind, View, ViewKind};
+pub use builder::Builder;
 pub use date::{IsoDate, time_clip};
 pub use decode::{DEPTH_MAX, Decoder};
 pub use encode::Encoder;

@@ -45,6 +45,7 @@ fn main() {
     values(&corpus);
     engine(&corpus);
     directories(&corpus);
+    transactions(&corpus);
 }
 
 /// The seeds' folder.
@@ -571,4 +572,30 @@ fn directories(corpus: &Corpus) {
         2,
         &[0, 0, 6, 5, 1, 0, 0, 0, 0, 0, 3],
     );
+}
+
+/// Transactions: the first makes two object stores with indexes, the others do anything.
+fn transactions(corpus: &Corpus) {
+    // The number of steps but one; step by step: two object stores, three indexes.
+    let first = [
+        4, 0, 1, 1, 0, 16, 1, 2, 1, 1, 0, 1, 1, 17, 1, 2, 3, 1, 0, 5, 2,
+    ];
+    for seed in 1..=16_u64 {
+        let mut program = first.to_vec();
+        let mut state = seed;
+        for _ in 0..8 {
+            // SplitMix64.
+            let bytes = std::iter::repeat_with(|| {
+                state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                let mut z = state;
+                z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+                (z ^ (z >> 31)).to_le_bytes()[0]
+            });
+            let steps: Vec<u8> = bytes.take(4 * 12).collect();
+            program.push(11);
+            program.extend_from_slice(&steps);
+        }
+        corpus.add("transactions", &seed.to_string(), &program);
+    }
 }

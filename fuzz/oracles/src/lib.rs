@@ -24,6 +24,7 @@ mod reading;
 mod store_directory;
 mod store_writing;
 mod table;
+mod transactions;
 mod value;
 pub mod write;
 
@@ -34,4 +35,5 @@ pub use manifest::manifest;
 pub use store_directory::store_directory;
 pub use store_writing::store_writing;
 pub use table::table;
+pub use transactions::transactions;
 pub use value::{value_decoding, value_encoding};

@@ -83,3 +83,8 @@ fn store_directory_holds_over_its_corpus() {
 fn store_writing_holds_over_the_corpus_of_store_directory() {
     run("store_directory", larder_fuzz_oracles::store_writing);
 }
+
+#[test]
+fn transactions_hold_over_their_corpus() {
+    run("transactions", larder_fuzz_oracles::transactions);
+}

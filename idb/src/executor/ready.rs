@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::{Executor, Task, Turn};
-use crate::sync::{Mutex, Thread, locked, thread};
+use crate::sync::{Mutex, Thread, locked, thread, thread_local};
 
 /// The queue.
 pub(crate) struct Ready {
@@ -157,7 +157,7 @@ impl Ready {
 
     /// What a worker does until it is to end.
     pub(super) fn work(&self) {
-        WORKER_OF.set(ptr::from_ref(self));
+        WORKER_OF.with(|worker| worker.set(ptr::from_ref(self)));
         self.run_until(|| {
             let state = locked(&self.state);
             state.is_stopping && state.tasks.is_empty()
@@ -166,7 +166,7 @@ impl Ready {
 
     /// Whether this thread is one that others count on to run tasks: it must not sleep beside them.
     pub(crate) fn must_run_tasks(&self) -> bool {
-        self.is_driven || ptr::eq(WORKER_OF.get(), self) || self.is_stopping()
+        self.is_driven || WORKER_OF.with(|worker| ptr::eq(worker.get(), self)) || self.is_stopping()
     }
 
     pub(super) fn stop(&self) {

@@ -127,9 +127,6 @@ impl<T: Send + 'static> Request<T> {
     }
 
     fn wait_once(&self, outlet: &Arc<dyn Outlet<T>>) {
-        if outlet.listen(Waiter::Thread(thread::current())).is_some() {
-            return;
-        }
         let is_done = || outlet.is_done();
         let ready = self.home.ready();
         let transaction = match &self.home {
@@ -141,6 +138,9 @@ impl<T: Send + 'static> Request<T> {
             && !ready.is_driven()
         {
             core.help(&is_done);
+        }
+        if outlet.listen(Waiter::Thread(thread::current())).is_some() {
+            return;
         }
         if ready.must_run_tasks() {
             self.home.urge();

@@ -46,6 +46,7 @@ fn execute<T>(
     operation: impl FnOnce(&mut Execution) -> Result<T>,
     execution: &mut Execution,
 ) -> Result<T> {
+    execution.statistics.requests += 1;
     catch_unwind(AssertUnwindSafe(|| operation(execution))).unwrap_or_else(|_| Err(panicked()))
 }
 

@@ -35,6 +35,7 @@ fn storage(executor: Executor) -> Storage {
     Storage::new(options).unwrap()
 }
 
+/// A database with these object stores.
 fn open(storage: &Storage, stores: &'static [&str]) -> Connection {
     let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
     let request = factory.open(&"db".into(), None).unwrap();
@@ -209,5 +210,68 @@ fn an_upgrade_waits_for_other_connections_and_says_so() {
         assert_eq!(error.name(), ErrorName::AbortError);
         assert!(request.events().wait_next().is_none());
         assert_eq!(factory.databases().wait().unwrap()[0].version, 1);
+    }
+}
+
+/// Whatever is let go of in whatever state: nothing keeps the store open.
+#[test]
+fn everything_may_be_dropped_at_any_moment() {
+    for mode in MODES {
+        for steps in 0..40 {
+            let fs = Arc::new(larder_leveldb::storage::MemoryFileSystem::new());
+            drop_at(&fs, mode, steps);
+            let options = StorageOptions::new(fs, "idb", Arc::new(Stopped));
+            let storage = Storage::new(options).unwrap();
+            let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+            // With threads, they may still be at it.
+            while let Err(error) = factory
+                .open(&"db".into(), None)
+                .unwrap()
+                .connection()
+                .wait()
+            {
+                assert_eq!(error.kind(), crate::ErrorKind::Conflict);
+                assert!(
+                    matches!(mode, Executor::Threads(_)),
+                    "{mode:?} {steps}: {error}"
+                );
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+fn drop_at(fs: &Arc<larder_leveldb::storage::MemoryFileSystem>, mode: Executor, steps: u64) {
+    let mut options = StorageOptions::new(Arc::clone(fs) as _, "idb", Arc::new(Stopped));
+    options.executor = mode;
+    let storage = Storage::new(options).unwrap();
+    let origin = Origin::from_url("https://a.example").unwrap();
+    let factory = storage.factory(&origin);
+    let request = factory.open(&"db".into(), Some(1 + steps / 20)).unwrap();
+    let (sender, told) = mpsc::channel();
+    let request = request.with_upgrade(move |upgrade| {
+        let name = JsString::from(format!("s{steps}").as_str());
+        upgrade
+            .connection
+            .schema()
+            .add(&name, IdbKeyPath::Null, false);
+        sender.send(upgrade.transaction.clone()).unwrap();
+        Ok(())
+    });
+    let mut left = steps;
+    while left > 0 && storage.run_one() {
+        left -= 1;
+    }
+    let Ok(transaction) = told.try_recv() else {
+        return;
+    };
+    let holder = transaction.clone();
+    let holding = transaction.submit_holding(move |_| Ok(holder));
+    if steps % 2 == 0 {
+        drop(holding);
+        drop(request);
+    } else if let Ok(holding) = holding {
+        holding.on_done(|_| ());
+        request.on_done(|_| ());
     }
 }

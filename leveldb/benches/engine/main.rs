@@ -20,6 +20,7 @@ mod growth;
 #[path = "../../tests/it/idb_like.rs"]
 mod idb_like;
 mod ours;
+mod plot;
 mod run;
 
 use run::{Job, Pair, Runs, Shape, ratio};

@@ -5,7 +5,7 @@
 
 use crate::varint::{decode_varint32, fixed32};
 use std::cmp::Ordering;
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// The unpacked bytes of a block: a part of a shared buffer.
@@ -384,13 +384,8 @@ impl BlockCursor {
     }
 
     /// The last restart point whose key is less than a target, or the first restart point.
-    fn restart_before(
-        &self,
-        within: Range<usize>,
-        compare: &mut impl FnMut(&[u8]) -> Ordering,
-    ) -> Step<usize> {
-        let high = within.end.min(self.restart_count).max(1);
-        let (mut low, mut high) = (within.start.saturating_sub(1).min(high - 1), high);
+    fn restart_before(&self, compare: &mut impl FnMut(&[u8]) -> Ordering) -> Step<usize> {
+        let (mut low, mut high) = (0, self.restart_count);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             let at = self.restart(middle)?;
@@ -407,23 +402,25 @@ impl BlockCursor {
         restart_key_at(&self.block, self.restarts_at, at)
     }
 
-    /// To the first entry that is not less than the target: `compare` gives the order of a key against it.
-    pub(crate) fn seek(&mut self, compare: impl FnMut(&[u8]) -> Ordering) -> Step {
-        self.seek_within(0..usize::MAX, compare)
+    /// To the entry at a restart point; to none if there are not so many.
+    pub(crate) fn seek_to_restart(&mut self, restart: usize) -> Step {
+        self.valid = false;
+        self.interval.position = None;
+        if restart >= self.restart_count || self.restarts_at == 0 {
+            return Ok(());
+        }
+        self.key.clear();
+        let at = self.restart(restart)?;
+        self.step_to(at)
     }
 
-    /// As [`seek`](Self::seek), when the restart points before `within` are known to be less than the target, and those
-    /// after it greater.
-    pub(crate) fn seek_within(
-        &mut self,
-        within: Range<usize>,
-        mut compare: impl FnMut(&[u8]) -> Ordering,
-    ) -> Step {
+    /// To the first entry that is not less than the target: `compare` gives the order of a key against it.
+    pub(crate) fn seek(&mut self, mut compare: impl FnMut(&[u8]) -> Ordering) -> Step {
         self.valid = false;
         if self.restarts_at == 0 {
             return Ok(());
         }
-        let restart = self.restart_before(within, &mut compare)?;
+        let restart = self.restart_before(&mut compare)?;
         self.key.clear();
         let at = self.restart(restart)?;
         self.step_to(at)?;

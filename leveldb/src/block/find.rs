@@ -2,24 +2,43 @@
 
 use super::cursor::{BlockCursor, BlockFault, Step, layout, restart_key_at, restart_of};
 use std::cmp::Ordering;
-use std::ops::Range;
 
-/// The keys at a block's restart points.
-pub(crate) fn restart_keys(block: &[u8]) -> Result<Vec<&[u8]>, BlockFault> {
+/// An entry with its whole key, at a restart point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WholeEntry<'a> {
+    pub(crate) at: usize,
+    pub(crate) key: &'a [u8],
+    pub(crate) value: &'a [u8],
+}
+
+/// All entries of a block that has a restart point for each, as an index block does; `None` if it has not.
+pub(crate) fn whole_entries(block: &[u8]) -> Result<Option<Vec<WholeEntry<'_>>>, BlockFault> {
     let (restarts_at, count) = layout(block)?;
-    let key = |i| restart_key_at(block, restarts_at, restart_of(block, restarts_at, i)?);
-    match restarts_at {
-        0 => Ok(Vec::new()),
-        _ => (0..count).map(key).collect(),
+    let mut entries = Vec::with_capacity(count);
+    let mut at = 0;
+    while at < restarts_at {
+        if entries.len() == count || restart_of(block, restarts_at, entries.len())? != at {
+            return Ok(None);
+        }
+        let key = restart_key_at(block, restarts_at, at)?;
+        let (start, end) = BlockCursor::decode(block, restarts_at, at, &mut Vec::new())?.value;
+        let value = block.get(start..end).unwrap_or_default();
+        entries.push(WholeEntry { at, key, value });
+        at = end;
     }
+    Ok((entries.len() == count || restarts_at == 0).then_some(entries))
+}
+
+/// The key of a [`WholeEntry`] at `at`.
+#[inline]
+pub(crate) fn whole_key(block: &[u8], at: usize) -> Result<&[u8], BlockFault> {
+    restart_key_at(block, block.len(), at)
 }
 
 /// The value of the first entry that is not less than the target, and its key in `key`: `compare` gives the order of a key
-/// against the target. `None` if all are less. Restart points before `within` are known to be less than the target, and
-/// those after it greater.
+/// against the target. `None` if all are less.
 pub(crate) fn find<'a>(
     block: &'a [u8],
-    within: Range<usize>,
     key: &mut Vec<u8>,
     mut compare: impl FnMut(&[u8]) -> Ordering,
 ) -> Result<Option<&'a [u8]>, BlockFault> {
@@ -27,8 +46,7 @@ pub(crate) fn find<'a>(
     if restarts_at == 0 {
         return Ok(None);
     }
-    let high = within.end.min(count).max(1);
-    let (mut low, mut high) = (within.start.saturating_sub(1).min(high - 1), high);
+    let (mut low, mut high) = (0, count);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
         let at = restart_of(block, restarts_at, middle)?;

@@ -58,7 +58,7 @@ quickcheck! {
         true
     }
 
-    fn finding_without_a_cursor_finds_what_a_cursor_finds(rows: Rows, flips: Vec<(usize, u8)>, target: Vec<u8>, narrow: bool) -> bool {
+    fn finding_without_a_cursor_finds_what_a_cursor_finds(rows: Rows, flips: Vec<(usize, u8)>, target: Vec<u8>) -> bool {
         let whole = block(&rows, 3);
         let mut damaged = whole.clone();
         for (at, bits) in flips {
@@ -67,17 +67,31 @@ quickcheck! {
         }
         let targets: Vec<&Vec<u8>> = rows.keys().chain([&target]).collect();
         [whole, damaged].into_iter().all(|bytes| targets.iter().all(|target| {
-            let restarts = restart_keys(&bytes).unwrap_or_default();
-            let low = restarts.iter().take_while(|key| **key < &target[..]).count();
-            let within = if narrow { low..low + 1 } else { 0..usize::MAX };
             let mut key = Vec::new();
-            let found = find(&bytes, within.clone(), &mut key, |key| key.cmp(target));
+            let found = find(&bytes, &mut key, |key| key.cmp(target));
             let Ok(mut cursor) = cursor(bytes.clone()) else { return found.is_err() };
-            match (cursor.seek_within(within, |key| key.cmp(target)), found) {
+            match (cursor.seek(|key| key.cmp(target)), found) {
                 (Ok(()), Ok(found)) => current(&cursor) == found.map(|value| (&key[..], value)),
                 (sought, found) => sought.is_err() && found.is_err(),
             }
         }))
+    }
+
+    fn whole_entries_are_all_entries_or_none(rows: Rows, interval: u8) -> bool {
+        let bytes = block(&rows, usize::from(interval % 3));
+        let Some(entries) = whole_entries(&bytes).unwrap() else {
+            return rows.len() > 1 && interval % 3 > 1;
+        };
+        let mut cursor = cursor(bytes.clone()).unwrap();
+        entries.iter().zip(&rows).enumerate().all(|(i, (entry, (key, value)))| {
+            cursor.seek_to_restart(i).unwrap();
+            current(&cursor) == Some((key, value))
+                && (entry.key, entry.value) == (key, value)
+                && whole_key(&bytes, entry.at) == Ok(key)
+        }) && entries.len() == rows.len() && {
+            cursor.seek_to_restart(entries.len()).unwrap();
+            !cursor.valid()
+        }
     }
 
     fn damaged_blocks_never_panic(rows: Rows, flips: Vec<(usize, u8)>, target: Vec<u8>) -> bool {
@@ -86,7 +100,7 @@ quickcheck! {
             let at = at % bytes.len();
             bytes[at] ^= bits;
         }
-        let len = bytes.len();
+        let (len, whole) = (bytes.len(), bytes.clone());
         let Ok(mut cursor) = cursor(bytes) else { return true };
         let mut steps = 0;
         let mut go = cursor.seek_to_first();
@@ -99,6 +113,7 @@ quickcheck! {
             go = cursor.prev();
         }
         let _ = (cursor.seek(|key| key.cmp(&target)), cursor.seek_before(|key| key.cmp(&target)));
+        let _ = (whole_entries(&whole), cursor.seek_to_restart(target.len()));
         steps <= 2 * len
     }
 }

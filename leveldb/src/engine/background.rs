@@ -20,7 +20,7 @@ impl Engine {
     )]
     pub(crate) fn start(self: &Arc<Self>) -> JoinHandle<()> {
         let engine = self.clone();
-        thread::spawn(move || engine.run())
+        thread::spawn(move || engine.watched("background work", || engine.run()))
     }
 
     fn run(&self) {
@@ -75,7 +75,7 @@ impl Engine {
 
     /// Makes a table of the full memtable, or else does one compaction that is due. Whether there was any work.
     pub(crate) fn work_once(&self) -> Result<bool> {
-        let result = self.try_work();
+        let result = self.watched("background work", || self.try_work());
         match &result {
             Err(error) if error.kind() != ErrorKind::Closed => self.fail(error),
             _ => {}

@@ -176,7 +176,7 @@ impl Engine {
         self.flush()?;
         let work = &mut *locked(&self.work);
         work.must_rewrite = true;
-        let done = self.compact_levels(work, from, to);
+        let done = self.watched("a compaction", || self.compact_levels(work, from, to));
         work.must_rewrite = false;
         if let Err(error) = &done
             && error.kind() != ErrorKind::Closed

@@ -3,6 +3,7 @@
 //! Whoever finds nobody writing writes its own batch. Others add theirs to the last waiting group; the first of a group
 //! writes it when its turn comes, and the rest only wait for the result.
 
+use super::health::panicked;
 use super::{Engine, locked};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{Condvar, Mutex};
@@ -32,6 +33,14 @@ pub(super) struct Queue {
     waiting: VecDeque<Group>,
 }
 
+#[cfg(all(test, not(shuttle)))]
+impl Queue {
+    pub(super) fn waiting_entries(&self) -> u32 {
+        let groups = self.waiting.iter();
+        groups.map(|group| group.batch.entry_count()).sum()
+    }
+}
+
 #[derive(Debug)]
 struct Group {
     batch: BatchWriter,
@@ -49,7 +58,32 @@ struct Turn {
 #[derive(Debug, Default)]
 struct TurnState {
     is_up: bool,
-    result: Option<Result<(), (ErrorKind, String)>>,
+    result: Option<Shared>,
+}
+
+/// What all writers of a group are told.
+type Shared = Result<(), (ErrorKind, String)>;
+
+/// Whoever writes has it. It goes on to the next group when this one is done, also when its writer has panicked: the rest of
+/// the group is told, and those who come later are refused.
+struct Writing<'a> {
+    engine: &'a Engine,
+    turn: Option<Arc<Turn>>,
+    result: Option<Shared>,
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        let result = self.result.take().unwrap_or_else(|| {
+            let error = panicked("a write");
+            self.engine.fail(&error);
+            Err((error.kind(), error.to_string()))
+        });
+        self.engine.next_turn();
+        if let Some(turn) = &self.turn {
+            turn.set(|state| state.result = Some(result));
+        }
+    }
 }
 
 impl Turn {
@@ -82,8 +116,7 @@ impl Engine {
         }
         let joined = self.join(batch, durability);
         let Some((turn, is_first)) = joined else {
-            let written = self.commit(batch, durability);
-            self.next_turn();
+            let written = self.write_for(None, batch, durability);
             batch.clear();
             return written;
         };
@@ -95,13 +128,26 @@ impl Engine {
         let Some(mut group) = group else {
             return Ok(());
         };
-        let written = self.commit(&mut group.batch, group.durability);
-        let shared = match &written {
+        self.write_for(Some(group.turn), &mut group.batch, group.durability)
+    }
+
+    /// Writes a batch when it is its turn, and hands on.
+    fn write_for(
+        &self,
+        turn: Option<Arc<Turn>>,
+        batch: &mut BatchWriter,
+        durability: Durability,
+    ) -> Result<()> {
+        let mut writing = Writing {
+            engine: self,
+            turn,
+            result: None,
+        };
+        let written = self.commit(batch, durability);
+        writing.result = Some(match &written {
             Ok(()) => Ok(()),
             Err(error) => Err((error.kind(), error.to_string())),
-        };
-        self.next_turn();
-        turn.set(|state| state.result = Some(shared));
+        });
         written
     }
 

@@ -1,5 +1,7 @@
-//! Why a store refuses writes, if it does.
+//! Why a store refuses writes, if it does: an error after which it is not known what is on the medium, or a panic (of the
+//! caller's comparator) after which it is not known what is done.
 
+use super::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{AtomicBool, Mutex};
 use std::sync::PoisonError;
@@ -33,5 +35,39 @@ impl Health {
         let why = why.as_deref().unwrap_or("");
         let what = format!("writes are refused until the store is opened again, after: {why}");
         Err(Error::new(ErrorKind::Closed, what))
+    }
+}
+
+/// Says that something has panicked, if it is dropped before it was told that nothing has.
+struct Watch<'a> {
+    engine: &'a Engine,
+    what: &'static str,
+    is_over: bool,
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.engine.fail(&panicked(self.what));
+        }
+    }
+}
+
+pub(super) fn panicked(what: &str) -> Error {
+    Error::new(ErrorKind::Closed, format!("{what} has panicked"))
+}
+
+impl Engine {
+    /// Does what calls the comparator, and may panic where that does: then writes are refused from now on, and whoever waits
+    /// hears of it.
+    pub(super) fn watched<T>(&self, what: &'static str, work: impl FnOnce() -> T) -> T {
+        let mut watch = Watch {
+            engine: self,
+            what,
+            is_over: false,
+        };
+        let done = work();
+        watch.is_over = true;
+        done
     }
 }

@@ -82,7 +82,8 @@ struct Current {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No code that holds a lock here panics; if a comparator does, what it left is as whole as after an error.
+    // No code that holds a lock here panics; if a comparator does, what it left is as whole as after an error, and writes are
+    // refused.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -149,5 +150,6 @@ impl Engine {
 
 #[cfg(test)]
 mod model;
-#[cfg(all(test, not(shuttle)))]
+#[cfg(test)]
+#[cfg(not(shuttle))]
 mod tests;

@@ -74,6 +74,9 @@ impl Engine {
             let what = format!("{} is no LevelDB store", dir.display());
             return Err(Error::new(ErrorKind::NotAStore, what));
         }
+        if is_new {
+            sync_name(&*fs, dir)?;
+        }
         let lock = lock(&*fs, dir)?;
         // Someone may have made it since.
         let is_new = is_new && self::is_new(&*fs, dir)?;
@@ -100,12 +103,21 @@ impl Engine {
 
 fn make_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     match fs.create_dir(dir) {
-        Ok(()) => {
-            let synced = dir.parent().map_or(Ok(()), |parent| fs.sync_dir(parent));
-            synced.map_err(|error| Error::io(dir, "cannot sync the directory above", error))
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(Error::io(dir, "cannot make the directory", error))
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(Error::io(dir, "cannot make the directory", error)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the name of a new store's directory durable, whoever made the directory: it may be left from an attempt that was
+/// killed. A directory above that may not be read cannot be synced, and is left to whoever made it.
+fn sync_name(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+    match dir.parent().map_or(Ok(()), |parent| fs.sync_dir(parent)) {
+        Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {
+            Err(Error::io(dir, "cannot sync the directory above", error))
+        }
+        _ => Ok(()),
     }
 }
 

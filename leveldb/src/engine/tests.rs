@@ -1,10 +1,14 @@
-//! Writers that are stopped: shown with a background thread that is never started.
+//! Writers that are stopped, shown with a background thread that is never started; and comparators that panic.
 
 use super::*;
 use crate::options::Background;
 use crate::storage::MemoryFileSystem;
 use crate::write_batch::BatchWriter;
+use crate::{Comparator, Db, ErrorKind};
+use std::cmp::Ordering as Order;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::mpsc;
 
 #[test]
 #[cfg_attr(miri, ignore = "much work for an interpreter")]
@@ -45,4 +49,128 @@ fn a_writer_stops_at_twelve_tables_of_level_0_and_goes_on_when_there_are_fewer()
     });
     assert!(engine.statistics().stops > 0);
     assert_eq!(engine.last_sequence(), 500);
+}
+
+/// Panics for one key once it is told to, and when it shall shorten keys for a table.
+#[derive(Debug)]
+struct Panicking {
+    says_that_it_is_there: Mutex<mpsc::Sender<()>>,
+    may_go_on: Mutex<mpsc::Receiver<()>>,
+    panics_at_tables: AtomicBool,
+}
+
+impl Comparator for Panicking {
+    fn name(&self) -> &str {
+        "panicking"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Order {
+        if a == b"panic" || b == b"panic" {
+            locked(&self.says_that_it_is_there).send(()).unwrap();
+            locked(&self.may_go_on).recv().unwrap();
+            panic!("a comparator that panics");
+        }
+        a.cmp(b)
+    }
+
+    fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}
+
+    fn shorten_successor(&self, _: &mut Vec<u8>) {
+        if self.panics_at_tables.load(Ordering::Relaxed) {
+            panic!("a comparator that panics");
+        }
+    }
+}
+
+type Panics = (
+    Arc<Panicking>,
+    mpsc::Receiver<()>,
+    mpsc::Sender<()>,
+    Arc<MemoryFileSystem>,
+);
+
+fn panics() -> Panics {
+    let (says_that_it_is_there, is_there) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel();
+    let panicking = Panicking {
+        says_that_it_is_there: Mutex::new(says_that_it_is_there),
+        may_go_on: Mutex::new(may_go_on),
+        panics_at_tables: AtomicBool::new(false),
+    };
+    let fs = Arc::new(MemoryFileSystem::new());
+    (Arc::new(panicking), is_there, go_on, fs)
+}
+
+fn open(fs: &Arc<MemoryFileSystem>, order: &Arc<Panicking>, background: Background) -> Db {
+    let options = Options {
+        create_if_missing: true,
+        background,
+        ..Options::new(order.clone())
+    };
+    Db::open(fs.clone(), Path::new("db"), options).unwrap()
+}
+
+fn is_refused(written: Result<()>) {
+    let error = written.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Closed);
+    assert!(error.to_string().contains("panicked"), "{error}");
+}
+
+#[test]
+fn a_panic_in_a_write_is_an_error_for_those_who_wait_and_for_all_later() {
+    let (order, is_there, go_on, fs) = panics();
+    let db = open(&fs, &order, Background::Caller);
+    let put = |key: &[u8]| db.put(key, b"value", Durability::Relaxed);
+    put(b"before").unwrap();
+    let engine = db.engine().unwrap();
+    let waiting_entries = || {
+        let queue = locked(&engine.queue);
+        queue.waiting_entries()
+    };
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| catch_unwind(AssertUnwindSafe(|| put(b"panic"))));
+        is_there.recv().unwrap();
+        let waiting = [b"one", b"two"].map(|key| scope.spawn(move || put(key)));
+        while waiting_entries() < 2 {
+            std::thread::yield_now();
+        }
+        go_on.send(()).unwrap();
+        assert!(first.join().unwrap().is_err());
+        for writer in waiting {
+            is_refused(writer.join().unwrap());
+        }
+    });
+    is_refused(put(b"after"));
+    is_refused(db.flush());
+    let read = |key: &[u8]| db.get(key).unwrap().is_some();
+    assert!(read(b"before") && !read(b"one") && !read(b"after"));
+    is_refused(db.close());
+}
+
+#[test]
+fn a_panic_in_background_work_is_an_error_for_those_who_wait_for_it() {
+    for background in [Background::Thread, Background::Caller] {
+        let (order, _is_there, _go_on, fs) = panics();
+        let db = open(&fs, &order, background);
+        db.put(b"key", b"value", Durability::Relaxed).unwrap();
+        order.panics_at_tables.store(true, Ordering::Relaxed);
+        let flushed = catch_unwind(AssertUnwindSafe(|| db.flush()));
+        match background {
+            Background::Thread => is_refused(flushed.unwrap()),
+            Background::Caller => assert!(flushed.is_err()),
+        }
+        is_refused(db.put(b"after", b"value", Durability::Relaxed));
+        assert_eq!(db.get(b"key").unwrap().as_deref(), Some(&b"value"[..]));
+        is_closed_with_an_error(db);
+        // Nothing is lost.
+        order.panics_at_tables.store(false, Ordering::Relaxed);
+        let db = open(&fs, &order, background);
+        assert_eq!(db.get(b"key").unwrap().as_deref(), Some(&b"value"[..]));
+        assert_eq!(db.get(b"after").unwrap(), None);
+    }
+}
+
+fn is_closed_with_an_error(db: Db) {
+    let error = db.close().unwrap_err();
+    assert!(error.to_string().contains("panicked"), "{error}");
 }

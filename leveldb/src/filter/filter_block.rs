@@ -5,6 +5,7 @@
 
 use super::bloom;
 use crate::varint::fixed32;
+use std::ops::Range;
 
 const BASE_LG: u8 = 11;
 
@@ -37,26 +38,23 @@ impl<'a> FilterBlock<'a> {
 
     /// Whether the data block at `block_offset` may hold a user key with this [`bloom::key_hash`]. What cannot be read may.
     pub fn may_contain(&self, block_offset: u64, key_hash: u32) -> bool {
+        let filter = self
+            .filter_of(block_offset)
+            .and_then(|at| self.bytes.get(at));
+        filter.is_none_or(|filter| bloom::may_contain(filter, key_hash))
+    }
+
+    /// Where the filter of the data block at `block_offset` lies; `None` if there is none that tells anything.
+    pub(crate) fn filter_of(&self, block_offset: u64) -> Option<Range<usize>> {
         let index = block_offset >> self.base_lg;
         if index >= self.count as u64 {
-            return true;
+            return None;
         }
         let at = self.offsets_at + index as usize * 4;
         // The offset after the last filter's is that of the array itself.
-        let (Some(start), Some(end)) = (fixed32(self.bytes, at), fixed32(self.bytes, at + 4))
-        else {
-            return true;
-        };
-        let (start, end) = (start as usize, end as usize);
-        if start == end {
-            return end > self.offsets_at;
-        }
-        if end > self.offsets_at {
-            return true;
-        }
-        self.bytes
-            .get(start..end)
-            .is_none_or(|filter| bloom::may_contain(filter, key_hash))
+        let start = fixed32(self.bytes, at)? as usize;
+        let end = fixed32(self.bytes, at + 4)? as usize;
+        (start <= end && end <= self.offsets_at).then_some(start..end)
     }
 }
 

@@ -202,6 +202,8 @@ fn directories(fs: &dyn FileSystem, dir: &Path) -> Check {
         "making a directory twice",
     )?;
     expect(fs.metadata(&sub)?.is_dir, "metadata of a directory")?;
+    fs.sync_dir(dir)?;
+    fs.sync_dir(Path::new(""))?;
     write(fs, &sub.join("file"), b"x")?;
     expect(
         fs.list(dir)? == [OsString::from("sub")],

@@ -124,7 +124,9 @@ impl FileSystem for DiskFileSystem {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        system::sync_dir(dir)
+        // The parent of a name without folders.
+        let is_current = dir.as_os_str().is_empty();
+        system::sync_dir(if is_current { Path::new(".") } else { dir })
     }
 }
 

@@ -1,8 +1,9 @@
 //! Files in memory, and the images that a crash would leave of them.
 //!
 //! The model: every name points at an inode. An inode remembers how much of it was synced; the file system remembers which
-//! names were durable when their directory was last synced. Bytes that were overwritten after a sync count as unsynced
-//! (there is only appending and truncating).
+//! names, those of directories too, were durable when their directory was last synced. What lies in a directory that is lost
+//! is lost with it. Bytes that were overwritten after a sync count as unsynced (there is only appending and truncating). A
+//! directory that was removed and made again under the same name counts as the same one until the directory above is synced.
 
 use super::{FileLock, FileSystem, LockHolder, Metadata, RandomFile, SequentialFile, WritableFile};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +39,7 @@ struct State {
     live: BTreeMap<PathBuf, Arc<Inode>>,
     durable: BTreeMap<PathBuf, Arc<Inode>>,
     dirs: BTreeSet<PathBuf>,
+    durable_dirs: BTreeSet<PathBuf>,
     locked: BTreeSet<PathBuf>,
 }
 
@@ -91,26 +93,20 @@ impl MemoryFileSystem {
     /// A new file system with what a crash at this moment would leave. Locks are free in it; this one goes on.
     pub fn crash_image(&self, image: CrashImage) -> MemoryFileSystem {
         let state = self.state();
+        let dirs = state.dirs_after(image);
         let mut after = State {
-            dirs: state.dirs.clone(),
+            durable_dirs: dirs.clone(),
+            dirs,
             ..State::default()
         };
         let names: BTreeSet<&PathBuf> = state.live.keys().chain(state.durable.keys()).collect();
         for (i, path) in names.into_iter().enumerate() {
             let (live, durable) = (state.live.get(path), state.durable.get(path));
-            let mut random = Mix(i as u64);
-            let chosen = match image {
-                CrashImage::KeepWritten => live,
-                CrashImage::LoseUnsynced => durable,
-                CrashImage::Tear { seed } => {
-                    random = Mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i as u64);
-                    if random.next().is_multiple_of(2) {
-                        live
-                    } else {
-                        durable
-                    }
-                }
-            };
+            let mut random = Mix::of(image, i);
+            let chosen = if random.stays(image) { live } else { durable };
+            if after.require_parent(path).is_err() {
+                continue;
+            }
             let Some(inode) = chosen else { continue };
             let mut content = inode.content().clone();
             let unsynced = content.bytes.len() - content.synced_len;
@@ -137,6 +133,25 @@ impl MemoryFileSystem {
 struct Mix(u64);
 
 impl Mix {
+    /// For the name of this number in this image.
+    fn of(image: CrashImage, number: usize) -> Mix {
+        match image {
+            CrashImage::Tear { seed } => {
+                Mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number as u64)
+            }
+            _ => Mix(number as u64),
+        }
+    }
+
+    /// Whether a name is as it was at the crash, rather than as it was synced.
+    fn stays(&mut self, image: CrashImage) -> bool {
+        match image {
+            CrashImage::KeepWritten => true,
+            CrashImage::LoseUnsynced => false,
+            CrashImage::Tear { .. } => self.next().is_multiple_of(2),
+        }
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -153,6 +168,44 @@ impl State {
             Some(parent) if self.is_dir(parent) => Ok(()),
             Some(_) => Err(io::ErrorKind::NotFound.into()),
         }
+    }
+
+    /// The directories that a crash leaves.
+    fn dirs_after(&self, image: CrashImage) -> BTreeSet<PathBuf> {
+        let mut after = State::default();
+        // A directory comes before those in it.
+        for (i, dir) in self.dirs.union(&self.durable_dirs).enumerate() {
+            // Numbers that no file has.
+            let from = match Mix::of(image, usize::MAX - i).stays(image) {
+                true => &self.dirs,
+                false => &self.durable_dirs,
+            };
+            if from.contains(dir) && after.require_parent(dir).is_ok() {
+                after.dirs.insert(dir.clone());
+            }
+        }
+        after.dirs
+    }
+
+    /// Makes the names of directories in a directory durable. What is in those that are gone is gone for good.
+    fn sync_names_of_dirs(&mut self, dir: &Path) {
+        let State {
+            dirs,
+            durable_dirs,
+            durable,
+            ..
+        } = self;
+        let is_inside = |path: &Path| path.parent() == Some(dir);
+        let gone: Vec<PathBuf> = durable_dirs
+            .difference(dirs)
+            .filter(|path| is_inside(path))
+            .cloned()
+            .collect();
+        for gone in gone {
+            durable_dirs.retain(|path| !path.starts_with(&gone));
+            durable.retain(|path, _| !path.starts_with(&gone));
+        }
+        durable_dirs.extend(dirs.iter().filter(|path| is_inside(path)).cloned());
     }
 
     fn is_dir(&self, path: &Path) -> bool {
@@ -308,6 +361,7 @@ impl FileSystem for MemoryFileSystem {
             .map(|(path, inode)| (path.clone(), inode.clone()))
             .collect();
         state.durable.extend(now);
+        state.sync_names_of_dirs(dir);
         Ok(())
     }
 }

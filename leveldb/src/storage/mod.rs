@@ -69,7 +69,8 @@ pub trait FileSystem: Send + Sync + Debug {
     fn lock(&self, path: &Path) -> io::Result<Box<dyn FileLock>>;
     /// Who holds the lock; takes nothing and makes nothing. `None` if nobody does or the file is missing.
     fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>>;
-    /// Makes the names in a directory durable.
+    /// Makes the names in a directory durable, those of directories too. The empty path is the directory that relative paths
+    /// begin in.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 }
 

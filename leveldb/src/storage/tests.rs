@@ -65,6 +65,7 @@ fn read(fs: &MemoryFileSystem, path: &str) -> Option<Vec<u8>> {
 fn a_crash_loses_bytes_that_were_not_synced_and_names_whose_directory_was_not() {
     let fs = MemoryFileSystem::new();
     fs.create_dir(Path::new("d")).unwrap();
+    fs.sync_dir(Path::new("")).unwrap();
     write(&fs, "d/kept", b"durable", true);
     fs.sync_dir(Path::new("d")).unwrap();
     write(&fs, "d/kept", b" lost", false);
@@ -83,9 +84,58 @@ fn a_crash_loses_bytes_that_were_not_synced_and_names_whose_directory_was_not() 
 }
 
 #[test]
+fn a_crash_loses_directories_whose_names_were_not_synced_with_all_that_is_in_them() {
+    let fs = MemoryFileSystem::new();
+    let dir = |name: &'static str| Path::new(name);
+    for name in ["kept", "kept/below", "lost", "lost/below"] {
+        fs.create_dir(dir(name)).unwrap();
+    }
+    for name in ["kept", "kept/below", "lost/below"] {
+        write(&fs, &format!("{name}/f"), b"synced", true);
+    }
+    // Whoever syncs what is in a directory has not synced its name.
+    for name in ["lost/below", "kept/below", "kept", "lost"] {
+        fs.sync_dir(dir(name)).unwrap();
+    }
+    fs.create_dir(dir("gone")).unwrap();
+    write(&fs, "gone/f", b"synced", true);
+    fs.sync_dir(dir("gone")).unwrap();
+    fs.remove_dir(dir("lost")).unwrap_err();
+    let before = fs.crash_image(CrashImage::LoseUnsynced);
+    assert!(before.list(dir("")).unwrap().is_empty());
+    fs.remove(dir("lost/below/f")).unwrap();
+    fs.remove_dir(dir("lost/below")).unwrap();
+    fs.remove_dir(dir("lost")).unwrap();
+    fs.sync_dir(dir("")).unwrap();
+    fs.create_dir(dir("lost")).unwrap();
+    fs.remove(dir("gone/f")).unwrap();
+    fs.remove_dir(dir("gone")).unwrap();
+    let after = fs.crash_image(CrashImage::LoseUnsynced);
+    let names = |of: &str| {
+        let mut names = after.list(Path::new(of)).unwrap();
+        names.sort();
+        names
+    };
+    // A directory whose removal was not synced is there again, with its file.
+    assert_eq!(names(""), ["gone", "kept"]);
+    assert_eq!(read(&after, "gone/f").as_deref(), Some(&b"synced"[..]));
+    assert_eq!(names("kept"), ["below", "f"]);
+    assert_eq!(
+        read(&after, "kept/below/f").as_deref(),
+        Some(&b"synced"[..])
+    );
+    fs.sync_dir(dir("")).unwrap();
+    fs.create_dir(dir("gone")).unwrap();
+    fs.sync_dir(dir("")).unwrap();
+    let after = fs.crash_image(CrashImage::LoseUnsynced);
+    assert!(after.list(dir("gone")).unwrap().is_empty());
+}
+
+#[test]
 fn a_torn_crash_keeps_a_prefix_of_what_was_not_synced() {
     let fs = MemoryFileSystem::new();
     fs.create_dir(Path::new("d")).unwrap();
+    fs.sync_dir(Path::new("")).unwrap();
     write(&fs, "d/f", b"durable", true);
     fs.sync_dir(Path::new("d")).unwrap();
     write(&fs, "d/f", &[b'x'; 100], false);

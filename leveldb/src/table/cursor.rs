@@ -21,16 +21,32 @@ use std::sync::Arc;
 /// After so many steps from block to block it is a scan.
 const SCAN_STEPS: u32 = 4;
 /// How much is read ahead at first, and at most.
-const READ_AHEAD_MIN: usize = 16 << 10;
-const READ_AHEAD_MAX: usize = 128 << 10;
+const READ_AHEAD_MIN: u64 = 16 << 10;
+const READ_AHEAD_MAX: u64 = 128 << 10;
 
 impl ReadAhead {
-    /// How much to read; zero for one block only.
-    fn window(&self) -> usize {
+    /// How much to read, where a block takes `block_len`; zero for one block only.
+    fn window(&self, block_len: u64) -> u64 {
         match self.steps.checked_sub(SCAN_STEPS) {
-            None => 0,
+            None => match self.expected_steps.saturating_sub(self.steps) {
+                0 => 0,
+                more => (u64::from(more) + 1)
+                    .saturating_mul(block_len)
+                    .min(READ_AHEAD_MIN),
+            },
             Some(beyond) => (READ_AHEAD_MIN << beyond.min(8)).min(READ_AHEAD_MAX),
         }
+    }
+
+    fn is_scan(&self) -> bool {
+        self.steps >= SCAN_STEPS
+    }
+
+    /// A seek: it will go on as the last two did.
+    fn begin(&mut self) {
+        let last = std::mem::take(&mut self.steps).min(SCAN_STEPS);
+        self.expected_steps = last.min(self.last_steps);
+        self.last_steps = last;
     }
 }
 
@@ -47,6 +63,10 @@ struct ReadAhead {
     start: u64,
     /// How many blocks were reached by stepping, since the last seek.
     steps: u32,
+    /// How many there were after the seek before, and how many will be: as many as after both of the last two seeks, but not
+    /// more than make a scan.
+    last_steps: u32,
+    expected_steps: u32,
 }
 
 /// A position in a table: on an entry, or on none.
@@ -166,12 +186,7 @@ impl TableCursor {
     pub(crate) fn seek(&mut self, target: &[u8]) -> Result<()> {
         self.table.pin(&self.core);
         self.data.take_block();
-        let order = &self.core.order;
-        let within = self.table.index_range(target);
-        let moved = self
-            .index
-            .seek_within(within, |key| order.compare(key, target));
-        self.index_moved(moved)?;
+        self.seek_index(target)?;
         self.enter(Direction::Forward, Some(target))
     }
 
@@ -179,10 +194,7 @@ impl TableCursor {
     pub(crate) fn seek_to_key(&mut self, target: &[u8]) -> Result<()> {
         self.data.take_block();
         let order = &self.core.order;
-        let within = self.table.index_range(target);
-        let moved = self
-            .index
-            .seek_within(within, |key| order.compare(key, target));
+        let moved = self.index.seek(|key| order.compare(key, target));
         self.index_moved(moved)?;
         if self.index.valid() {
             let hash = bloom::key_hash(internal_key::user_key(target));
@@ -198,12 +210,7 @@ impl TableCursor {
     /// To the last entry that is less than `target`.
     pub(crate) fn seek_before(&mut self, target: &[u8]) -> Result<()> {
         self.data.take_block();
-        let order = &self.core.order;
-        let within = self.table.index_range(target);
-        let moved = self
-            .index
-            .seek_within(within, |key| order.compare(key, target));
-        self.index_moved(moved)?;
+        self.seek_index(target)?;
         if !self.index.valid() {
             let moved = self.index.seek_to_last();
             self.index_moved(moved)?;
@@ -304,6 +311,16 @@ impl TableCursor {
         Ok(!(is_backward && self.bounds.as_ref().is_some_and(is_past)))
     }
 
+    /// To the first index entry that is not less than `target`.
+    fn seek_index(&mut self, target: &[u8]) -> Result<()> {
+        let order = &self.core.order;
+        let moved = match self.table.place(&self.core, target) {
+            Some(place) => self.index.seek_to_restart(place),
+            None => self.index.seek(|key| order.compare(key, target)),
+        };
+        self.index_moved(moved)
+    }
+
     fn step_index(&mut self, direction: Direction) -> Result<()> {
         let moved = match direction {
             Direction::Forward => self.index.next(),
@@ -335,7 +352,7 @@ impl TableCursor {
     /// (before) it that has one.
     fn enter(&mut self, direction: Direction, mut target: Option<&[u8]>) -> Result<()> {
         if target.is_some() {
-            self.ahead.steps = 0;
+            self.ahead.begin();
         }
         while self.index.valid() {
             match self.enter_block(direction, target) {
@@ -384,31 +401,42 @@ impl TableCursor {
         }
     }
 
-    /// The block's bytes: from the cache; after a seek read and put there; on a scan read ahead.
+    /// The block's bytes: from the cache; after a seek read and put there, with those that will follow if they did last
+    /// time; on a scan read ahead.
     fn block(&mut self, handle: BlockHandle, direction: Direction) -> Result<BlockBytes, Fault> {
-        if self.ahead.window() == 0 {
-            return self
-                .table
-                .cached_block(&self.core, handle)
-                .map(BlockBytes::whole);
+        let window = self.ahead.window(handle.len);
+        if window == 0 {
+            let block = self.table.cached_block(&self.core, handle);
+            return block.map(BlockBytes::whole);
         }
-        if let Some(block) = self.core.cache.get((self.table.number, handle.offset)) {
-            return Ok(BlockBytes::whole(block));
-        }
+        let id = (self.table.number, handle.offset);
+        let is_scan = self.ahead.is_scan();
+        let room = match is_scan {
+            true => self.core.cache.get(id).ok_or(None),
+            false => self.core.cache.get_or_room(id),
+        };
+        let room = match room {
+            Ok(block) => return Ok(BlockBytes::whole(block)),
+            Err(room) => room,
+        };
         let old = self.data.take_block();
         self.keep_spare(old);
         let end = self.table.end_of(handle)?;
-        self.read_ahead(handle.offset, end, direction)?;
+        self.read_ahead(handle.offset, end, window, direction)?;
         let from = (handle.offset - self.ahead.start) as usize;
         let to = (end - self.ahead.start) as usize;
         let Some(ahead) = &self.ahead.bytes else {
             return Ok(BlockBytes::default());
         };
         let (compression, block) = verify(ahead.get(from..to).unwrap_or_default())?;
-        if compression == Compression::None {
+        if is_scan && compression == Compression::None {
             return Ok(BlockBytes::part(ahead.clone(), from, from + block.len()));
         }
-        let mut buffer = self.spare.take().unwrap_or_default();
+        let room = match is_scan {
+            true => self.spare.take(),
+            false => room,
+        };
+        let mut buffer = room.unwrap_or_default();
         if Arc::get_mut(&mut buffer).is_none() {
             buffer = Arc::default();
         }
@@ -416,12 +444,20 @@ impl TableCursor {
             decompress(compression, block, unpacked)
                 .map_err(|what| Fault::new(DamageKind::Structure, what))?;
         }
+        if !is_scan {
+            self.core.cache.insert(id, buffer.clone());
+        }
         Ok(BlockBytes::whole(buffer))
     }
 
     /// Sees to it that `start..end` of the file is in the buffer.
-    fn read_ahead(&mut self, start: u64, end: u64, direction: Direction) -> Result<(), Fault> {
-        let window = self.ahead.window() as u64;
+    fn read_ahead(
+        &mut self,
+        start: u64,
+        end: u64,
+        window: u64,
+        direction: Direction,
+    ) -> Result<(), Fault> {
         let ahead = &mut self.ahead;
         let len = ahead.bytes.as_ref().map_or(0, |bytes| bytes.len());
         if start >= ahead.start && end <= ahead.start + len as u64 {
@@ -440,7 +476,7 @@ impl TableCursor {
         };
         let len = (to - from) as usize;
         // A huge block before must not be held for ever.
-        if bytes.capacity() > 2 * len.max(READ_AHEAD_MAX) {
+        if bytes.capacity() > 2 * len.max(READ_AHEAD_MAX as usize) {
             *bytes = Vec::new();
         }
         bytes.resize(len, 0);

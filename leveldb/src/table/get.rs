@@ -25,28 +25,41 @@ impl Table {
     /// the user key's. The table is prepared.
     pub(crate) fn get(&self, core: &Core, target: &[u8], hash: u32, value: &mut Vec<u8>) -> Lookup {
         self.pin(core);
-        let Ok(index) = self.index(core) else {
-            return Lookup::Unsure;
-        };
         let order = &core.order;
-        let mut key = Vec::with_capacity(2 * target.len());
-        let within = self.index_range(target);
         let compare = |key: &[u8]| order.compare(key, target);
-        let handle = match block::find(&index, within, &mut key, compare) {
-            Ok(Some(handle)) => BlockHandle::decode_exact(handle),
-            Ok(None) => return Lookup::Absent,
-            Err(_) => None,
+        let mut key = Vec::with_capacity(2 * target.len());
+        let handle = match self.place(core, target) {
+            Some(place) => {
+                let Some(spot) = self.spot(place) else {
+                    return Lookup::Absent;
+                };
+                if !self.may_contain_in(core, spot, hash) {
+                    return Lookup::Absent;
+                }
+                spot.handle()
+            }
+            None => {
+                let Ok(index) = self.index(core) else {
+                    return Lookup::Unsure;
+                };
+                let handle = match block::find(&index, &mut key, compare) {
+                    Ok(Some(handle)) => BlockHandle::decode_exact(handle),
+                    Ok(None) => return Lookup::Absent,
+                    Err(_) => None,
+                };
+                let Some(handle) = handle else {
+                    return Lookup::Unsure;
+                };
+                if !self.may_contain(core, handle.offset, hash) {
+                    return Lookup::Absent;
+                }
+                handle
+            }
         };
-        let Some(handle) = handle else {
-            return Lookup::Unsure;
-        };
-        if !self.may_contain(core, handle.offset, hash) {
-            return Lookup::Absent;
-        }
         let Ok(block) = self.cached_block(core, handle) else {
             return Lookup::Unsure;
         };
-        let found = block::find(&block, 0..usize::MAX, &mut key, compare);
+        let found = block::find(&block, &mut key, compare);
         let Ok(Some(found)) = found else {
             // Behind the block's last entry, or damage.
             return Lookup::Unsure;

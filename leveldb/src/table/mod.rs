@@ -7,6 +7,7 @@
 
 mod builder;
 mod cursor;
+mod directory;
 mod get;
 mod reader;
 mod salvage;

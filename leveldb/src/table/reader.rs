@@ -3,9 +3,10 @@
 //! An open table holds a file handle and where its index and filter lie, nothing else: index and filter blocks live in the
 //! block cache, so memory does not grow with the store. A damaged table's index is rebuilt from its blocks and kept.
 
+use super::directory::{Directory, Spot};
 use super::salvage;
 use super::{BlockHandle, FOOTER_LEN, Footer, TRAILER_LEN};
-use crate::block::{BlockBytes, BlockCursor, restart_keys};
+use crate::block::{BlockBytes, BlockCursor};
 use crate::cache::Pinned;
 use crate::compression::{Compression, decompress};
 use crate::core::{Core, OnDamage};
@@ -13,13 +14,12 @@ use crate::crc;
 use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use crate::filter::{FilterBlock, bloom};
-use crate::heads::Heads;
 use crate::internal_key;
 use crate::storage::{RandomFile, read_exact_at};
 use crate::varint::fixed32;
 use crate::version::TableFile;
+use std::cell::Cell;
 use std::cmp::Ordering;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering as Memory};
 use std::sync::{Arc, OnceLock};
 use std::{fmt, io};
@@ -78,8 +78,7 @@ pub(crate) struct Table {
     /// What the index says is found out at first use.
     layout: OnceLock<Layout>,
     /// Index and filter, once somebody has looked for a key, as far as there is room: else they are in the block cache.
-    index_pin: OnceLock<Option<(Pinned, Option<Heads>)>>,
-    filter_pin: OnceLock<Option<Pinned>>,
+    pins: OnceLock<Pins>,
     /// Whether its first and last keys were compared with what the MANIFEST says.
     has_checked_bounds: AtomicBool,
 }
@@ -90,6 +89,13 @@ struct Layout {
     filter: Option<BlockHandle>,
 }
 
+/// What a table holds on to.
+#[derive(Debug, Default)]
+struct Pins {
+    index: Option<(Pinned, Option<Directory>)>,
+    filter: Option<Pinned>,
+}
+
 #[derive(Debug)]
 enum Index {
     Stored(BlockHandle),
@@ -98,7 +104,26 @@ enum Index {
 }
 
 /// Blocks that take so many bytes in their file are read without an allocation.
-const SMALL_LEN: usize = 4 << 10;
+const SMALL_LEN: usize = 64 << 10;
+
+thread_local! {
+    /// Takes a block as it is stored, until it is unpacked. What was in it is written over and need not be cleared.
+    static STORED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Gives `use_it` room for `len` bytes with anything in them.
+fn with_room<T>(len: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
+    // A thread that ends has no such room any more.
+    let mut room = STORED.try_with(Cell::take).unwrap_or_default();
+    if room.len() < len {
+        room.resize(len, 0);
+    }
+    let used = use_it(&mut room[..len]);
+    if room.len() <= SMALL_LEN {
+        let _ = STORED.try_with(|stored| stored.set(room));
+    }
+    used
+}
 
 /// Verifies a block with its trailer: its compression and its bytes as stored.
 pub(crate) fn verify(stored: &[u8]) -> Result<(Compression, &[u8]), Fault> {
@@ -128,18 +153,6 @@ pub(crate) fn verify(stored: &[u8]) -> Result<(Compression, &[u8]), Fault> {
     }
 }
 
-/// `None` if the order is not that of bytes. The index was checked: its keys ascend.
-fn index_heads(core: &Core, index: &[u8]) -> Option<Heads> {
-    if !core.order.is_bytewise() {
-        return None;
-    }
-    let mut keys = restart_keys(index).ok()?;
-    for key in &mut keys {
-        *key = internal_key::user_key(key);
-    }
-    Some(Heads::new(&keys))
-}
-
 fn unpack((compression, block): (Compression, &[u8]), out: &mut Vec<u8>) -> Result<(), Fault> {
     decompress(compression, block, out).map_err(|what| Fault::new(DamageKind::Structure, what))
 }
@@ -163,8 +176,7 @@ impl Table {
             file: Some(file),
             len,
             layout: OnceLock::new(),
-            index_pin: OnceLock::new(),
-            filter_pin: OnceLock::new(),
+            pins: OnceLock::new(),
             has_checked_bounds: AtomicBool::new(false),
         }
     }
@@ -181,8 +193,7 @@ impl Table {
             file: None,
             len: 0,
             layout: OnceLock::from(layout),
-            index_pin: OnceLock::new(),
-            filter_pin: OnceLock::new(),
+            pins: OnceLock::new(),
             has_checked_bounds: AtomicBool::new(false),
         }
     }
@@ -371,10 +382,11 @@ impl Table {
     /// Reads, verifies and unpacks a block, in place of what was there.
     fn read_into(&self, handle: BlockHandle, unpacked: &mut Vec<u8>) -> Result<(), Fault> {
         let len = (self.end_of(handle)? - handle.offset) as usize;
-        let mut small = [0; SMALL_LEN];
-        if let Some(stored) = small.get_mut(..len) {
-            self.read_exact(handle.offset, stored)?;
-            return unpack(verify(stored)?, unpacked);
+        if len <= SMALL_LEN {
+            return with_room(len, |stored| {
+                self.read_exact(handle.offset, stored)?;
+                unpack(verify(stored)?, unpacked)
+            });
         }
         let mut stored = vec![0; len];
         self.read_exact(handle.offset, &mut stored)?;
@@ -409,34 +421,48 @@ impl Table {
 
     /// Takes index and filter out of the cache into the table's own memory, if there is room: whoever looks for one key may
     /// look for more.
+    #[inline]
     pub(crate) fn pin(&self, core: &Core) {
-        let Some(layout) = self.layout.get() else {
-            return;
+        if self.pins.get().is_none()
+            && let Some(layout) = self.layout.get()
+        {
+            self.pins.get_or_init(|| self.new_pins(core, layout));
+        }
+    }
+
+    #[cold]
+    fn new_pins(&self, core: &Core, layout: &Layout) -> Pins {
+        let Index::Stored(handle) = layout.index else {
+            return Pins::default();
         };
         let take = |handle: BlockHandle| {
             let block = self.cached_block(core, handle).ok()?;
             core.cache.remove((self.number, handle.offset));
             Some(block)
         };
-        self.index_pin.get_or_init(|| {
-            let Index::Stored(handle) = layout.index else {
-                return None;
-            };
-            let block = take(handle)?;
-            let heads = index_heads(core, &block);
-            let heads_len = heads.as_ref().map_or(0, Heads::len_bytes);
-            Some((core.cache.pin(block, heads_len)?, heads))
+        let filter = layout.filter.and_then(take);
+        let filter = filter.and_then(|block| core.cache.pin(block, 0));
+        let index = take(handle).and_then(|block| {
+            let filters = filter.as_ref().map(|filter| filter.block.as_slice());
+            let directory = Directory::new(&core.order, &block, filters);
+            let beside_len = directory.as_ref().map_or(0, Directory::len_bytes);
+            Some((core.cache.pin(block, beside_len)?, directory))
         });
-        self.filter_pin
-            .get_or_init(|| core.cache.pin(take(layout.filter?)?, 0));
+        Pins { index, filter }
     }
 
-    /// The restart points of the index among which an internal key's place is.
-    pub(crate) fn index_range(&self, target: &[u8]) -> Range<usize> {
-        match self.index_pin.get() {
-            Some(Some((_, Some(heads)))) => heads.range(internal_key::user_key(target)),
-            _ => 0..usize::MAX,
-        }
+    /// The number of the index entry that is sought for an internal key, if the index is unfolded: the first that is not less.
+    pub(super) fn place(&self, core: &Core, target: &[u8]) -> Option<usize> {
+        let (index, directory) = self.pinned_index()?;
+        let directory = directory.as_ref()?;
+        Some(directory.find(&core.order, &index.block, target))
+    }
+
+    /// The block of a [`place`](Self::place); `None` behind the last.
+    #[inline]
+    pub(super) fn spot(&self, place: usize) -> Option<&Spot> {
+        let (_, directory) = self.pinned_index()?;
+        directory.as_ref()?.spot(place)
     }
 
     /// The index block; [`prepare`](Self::prepare) came first.
@@ -444,7 +470,7 @@ impl Table {
         match self.layout.get().map(|layout| &layout.index) {
             None => Ok(salvage::empty_index()),
             Some(Index::Rebuilt(index)) => Ok(index.clone()),
-            Some(Index::Stored(_)) if let Some(Some((pinned, _))) = self.index_pin.get() => {
+            Some(Index::Stored(_)) if let Some((pinned, _)) = self.pinned_index() => {
                 Ok(pinned.block.clone())
             }
             Some(Index::Stored(handle)) => self
@@ -453,19 +479,36 @@ impl Table {
         }
     }
 
+    fn pinned_index(&self) -> Option<&(Pinned, Option<Directory>)> {
+        self.pins.get()?.index.as_ref()
+    }
+
+    fn pinned_filter(&self) -> Option<&Pinned> {
+        self.pins.get()?.filter.as_ref()
+    }
+
+    /// As [`may_contain`](Self::may_contain), for a block of the directory.
+    #[inline]
+    pub(super) fn may_contain_in(&self, core: &Core, spot: &Spot, key_hash: u32) -> bool {
+        match self.pinned_filter() {
+            Some(pinned) => spot.may_contain(&pinned.block, key_hash),
+            None => self.may_contain(core, spot.handle().offset, key_hash),
+        }
+    }
+
     /// Whether the block at `offset` may hold a user key. Without a usable filter, it may.
     pub(crate) fn may_contain(&self, core: &Core, offset: u64, key_hash: u32) -> bool {
         let Some(handle) = self.layout.get().and_then(|layout| layout.filter) else {
             return true;
         };
-        if let Some(Some(pinned)) = self.filter_pin.get() {
-            return FilterBlock::decode(&pinned.block)
-                .is_none_or(|filter| filter.may_contain(offset, key_hash));
-        }
-        match self.cached_block(core, handle) {
-            Ok(bytes) => FilterBlock::decode(&bytes)
-                .is_none_or(|filter| filter.may_contain(offset, key_hash)),
-            Err(_) => true,
+        let says = |bytes: &[u8]| {
+            FilterBlock::decode(bytes).is_none_or(|filter| filter.may_contain(offset, key_hash))
+        };
+        match self.pinned_filter() {
+            Some(pinned) => says(&pinned.block),
+            None => self
+                .cached_block(core, handle)
+                .map_or(true, |bytes| says(&bytes)),
         }
     }
 }

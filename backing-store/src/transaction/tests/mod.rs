@@ -139,6 +139,34 @@ fn a_cursor_keeps_its_row_until_it_moves_and_then_sees_what_was_written() {
 }
 
 #[test]
+fn a_cursor_that_turns_round_on_either_side_of_the_undo_log_never_shows_it() {
+    let fs = MemoryFileSystem::new();
+    let store = open(&fs);
+    let mut write = store.begin(stores(&[1]), Durability::Relaxed).unwrap();
+    write.put_row(&key(1, 1), b"one").unwrap();
+    write.commit().unwrap();
+    let undo_row = metadata_key(larder_codec::ScopeId::MIN);
+    store
+        .core
+        .db
+        .put(&undo_row, b"", Durability::Relaxed)
+        .unwrap();
+    let mut iter = store.read().view().iter();
+    iter.seek(&key(1, 1)).unwrap();
+    // The metadata of the whole store lie before the undo log.
+    for _ in 0..2 {
+        assert_eq!(iter.key(), key(1, 1));
+        iter.prev().unwrap();
+        assert_eq!(iter.key(), [0, 0, 0, 0, 2]);
+        iter.next().unwrap();
+    }
+    iter.seek(&undo_row).unwrap();
+    assert_eq!(iter.key(), key(1, 1));
+    iter.seek_for_prev(&undo_row).unwrap();
+    assert_eq!(iter.key(), [0, 0, 0, 0, 2]);
+}
+
+#[test]
 fn a_range_is_deleted_with_or_without_its_end() {
     let fs = MemoryFileSystem::new();
     let store = open(&fs);

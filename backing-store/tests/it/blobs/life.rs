@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 use std::time::{Duration, UNIX_EPOCH};
 
-use larder_backing_store::ErrorKind;
 use larder_backing_store::blob::BlobSource;
+use larder_backing_store::{ErrorKind, IndexParameters};
 use larder_codec::BlobNumber;
 use larder_codec::external_object::BlobInfo;
 use larder_codec::row_key::GlobalKey;
@@ -112,6 +112,36 @@ fn files_go_with_their_records_and_no_others() {
     );
     assert!(store.delete_database(&database()).unwrap());
     assert_eq!(file_count(&fs), 0);
+}
+
+#[test]
+fn a_record_that_is_put_again_after_its_object_store_changed_loses_the_blobs_it_was_put_with() {
+    let fs = MemoryFileSystem::new();
+    let store = open(Arc::new(fs.clone())).unwrap();
+    let id = set_up(&store).unwrap();
+    let scope = Scope::VersionChange(id);
+    let mut change = store.begin(scope, Durability::Relaxed).unwrap();
+    for n in 1..=3 {
+        put(&mut change, n, &[blob(&[n])]).unwrap();
+    }
+    // Whatever is known of the object store is read anew now. The blobs' rows come with the commit.
+    let index = IndexParameters {
+        id: None,
+        name: "i".into(),
+        key_path: IdbKeyPath::Null,
+        unique: false,
+        multi_entry: false,
+    };
+    change.create_index(STORE, &index).unwrap();
+    put(&mut change, 1, &[]).unwrap();
+    delete(&mut change, 2).unwrap();
+    put(&mut change, 2, &[]).unwrap();
+    change.commit().unwrap();
+    let expected = Contents::from([(1, vec![]), (2, vec![]), (3, vec![vec![3]])]);
+    assert_eq!(
+        (contents(&store.read(), id), file_count(&fs)),
+        (expected, 1)
+    );
 }
 
 /// Cannot be read to its end.

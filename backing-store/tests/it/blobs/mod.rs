@@ -27,8 +27,9 @@ impl Clock for Stopped {
 }
 
 const STORE: ObjectStoreId = ObjectStoreId::MIN;
-const LEVELDB: &str = "https_a.example_0.indexeddb.leveldb";
-const BLOB: &str = "https_a.example_0.indexeddb.blob";
+/// In folders that opening makes: their names must be durable, too.
+const LEVELDB: &str = "profile/IndexedDB/https_a.example_0.indexeddb.leveldb";
+const BLOB: &str = "profile/IndexedDB/https_a.example_0.indexeddb.blob";
 
 /// What a file's last modification is, in microseconds since 1601 and in seconds since 1970.
 const MODIFIED_MICROS: i64 = 13_300_000_000_000_000;

@@ -3,6 +3,7 @@
 //! What the pages did is in `fixtures/generate/page`. Of serialised values only the versions before them are compared; they
 //! are not made here.
 
+mod blobs;
 mod generators;
 mod indexes;
 mod lifecycle;
@@ -37,7 +38,7 @@ pub(crate) type Row = (Vec<u8>, Vec<u8>);
 struct Written {
     store: Store,
     id: DatabaseId,
-    _fixture: OpenFixture,
+    fixture: OpenFixture,
 }
 
 /// The index keys of one put: index and key.
@@ -54,7 +55,7 @@ impl Written {
         Self {
             id: found.unwrap().id,
             store,
-            _fixture: fixture,
+            fixture,
         }
     }
 

@@ -8,9 +8,9 @@ use larder_backing_store::{
 };
 use larder_codec::{IdbKey, IndexId, ObjectStoreId, RawKey};
 
-use super::bytes;
 use super::model::{Cursor, Database, Range, Store};
 use super::run::{database, key, with_range};
+use super::support::bytes;
 
 const DIRECTIONS: [Direction; 4] = [
     Direction::Next,

@@ -31,6 +31,8 @@ pub(crate) struct Store {
 pub(crate) struct Record {
     pub(crate) version: i64,
     pub(crate) value: Vec<u8>,
+    /// The contents of its blobs.
+    pub(crate) objects: Vec<Vec<u8>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -88,6 +90,7 @@ impl Store {
         value: &[u8],
         mode: Mode,
         index_keys: &[(i64, IdbKey)],
+        objects: &[Vec<u8>],
     ) -> Result<Option<i64>, Refused> {
         let generated = key.is_none().then_some(self.generator);
         if generated.is_some_and(|number| number > GENERATOR_MAX) {
@@ -106,6 +109,7 @@ impl Store {
         let record = Record {
             version: self.last_version,
             value: value.to_vec(),
+            objects: objects.to_vec(),
         };
         self.records.insert(key.clone(), record);
         self.insert_index_keys(&key, index_keys);

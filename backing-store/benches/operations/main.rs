@@ -3,12 +3,19 @@
 //! `cargo bench -p larder-backing-store [-- RUNS [WHAT]]`, where WHAT is part of a line's name. Both sides are done by turns in one process, on stores on the disk; the
 //! first pair warms up and does not count. Keys are numbers, values 100 bytes, one index. The engine's side gets its keys
 //! encoded and gives its rows as they are.
+//!
+//! `... -- growth [SVG]` measures stores of 10,000 to 10,000,000 records and draws the plot; the largest takes 3 GB in the
+//! system's folder for temporary files.
 
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a program that measures and prints"
 )]
+
+mod growth;
+#[path = "../../../leveldb/benches/engine/plot.rs"]
+mod plot;
 
 use larder_backing_store::{
     Background, BackingStore, Clock, Direction, Durability, IdbComparator, IndexKeys,
@@ -48,6 +55,11 @@ fn main() {
         .skip(1)
         .filter(|arg| arg != "--bench")
         .collect();
+    match args.first().map(String::as_str) {
+        Some("growth") => return growth::run(args.get(1).map(Path::new)),
+        Some(growth::ONE) => return growth::measure(&args[1..]),
+        _ => {}
+    }
     let bench = Bench {
         runs: args.first().and_then(|runs| runs.parse().ok()).unwrap_or(7),
         what: args.get(1).cloned().unwrap_or_default(),

@@ -1,0 +1,64 @@
+//! Object stores, indexes and cursors through the public interface, in each way of executing requests.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
+mod cursors;
+mod many;
+mod version_changes;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use larder_idb::{
+    Clock, Connection, Executor, JsString, Mode, ObjectStore, Origin, Result, Storage,
+    StorageOptions, Transaction, TransactionOptions, Upgrade,
+};
+
+#[derive(Debug)]
+struct Stopped;
+
+impl Clock for Stopped {
+    fn now_us(&self) -> i64 {
+        13_400_000_000_000_000
+    }
+}
+
+/// Threads; the caller in order; the caller in an order of its own.
+const EXECUTORS: [Executor; 3] = [
+    Executor::Threads(NonZeroUsize::MIN),
+    Executor::Driven { seed: None },
+    Executor::Driven { seed: Some(5) },
+];
+
+fn storage(executor: Executor) -> Storage {
+    let mut options = StorageOptions::in_memory(Arc::new(Stopped));
+    options.executor = executor;
+    Storage::new(options).unwrap()
+}
+
+fn open(
+    storage: &Storage,
+    version: u64,
+    upgrade: impl FnOnce(&Upgrade) -> Result<()> + Send + 'static,
+) -> Result<Connection> {
+    let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+    let request = factory.open(&"db".into(), Some(version))?;
+    request.with_upgrade(upgrade).wait()
+}
+
+fn begin(connection: &Connection, mode: Mode) -> Transaction {
+    let names = connection.object_store_names();
+    let options = TransactionOptions::default();
+    connection.transaction(&names, mode, options).unwrap()
+}
+
+fn store(transaction: &Transaction, name: &str) -> ObjectStore {
+    transaction.object_store(&name.into()).unwrap()
+}
+
+fn finish(transaction: &Transaction) {
+    transaction.commit().unwrap().wait().unwrap();
+}
+
+fn names(names: &[&str]) -> Vec<JsString> {
+    names.iter().map(|&name| name.into()).collect()
+}

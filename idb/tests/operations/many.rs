@@ -1,0 +1,212 @@
+//! Many records at a time, and what is counted.
+
+use larder_idb::{
+    Direction, ErrorName, GetAllOptions, IdbKeyPath, IndexOptions, Key, KeyRange, Mode, PageLimits,
+    Value,
+};
+
+use super::{EXECUTORS, begin, finish, open, storage, store};
+
+fn text(text: &str) -> Value {
+    Value::serialize(text).unwrap()
+}
+
+#[test]
+fn many_are_put_up_to_the_first_that_cannot_be_and_the_error_tells_which() {
+    for executor in EXECUTORS {
+        let storage = storage(executor);
+        let connection = open(&storage, 1, |upgrade| {
+            let store = upgrade
+                .transaction
+                .create_object_store(&"s".into(), Default::default())?;
+            let options = IndexOptions {
+                unique: true,
+                multi_entry: false,
+            };
+            store.create_index(&"i".into(), IdbKeyPath::String("".into()), options)?;
+            Ok(())
+        })
+        .unwrap();
+        let transaction = begin(&connection, Mode::ReadWrite);
+        let s = store(&transaction, "s");
+        let items = ["a", "b", "a", "c"].into_iter().zip(1_u8..);
+        let items = items.map(|(value, key)| (text(value), Some(f64::from(key).into())));
+        let error = s.put_many(items).unwrap().wait().unwrap_err();
+        assert_eq!(error.name(), ErrorName::ConstraintError);
+        assert!(error.message().contains("record 2"), "{error}");
+        let keys = s
+            .put_many([(text("x"), Some("k".into()))])
+            .unwrap()
+            .wait()
+            .unwrap();
+        assert_eq!(keys, [Key::from("k")]);
+        // One that needs no looking at the store is refused before any is put.
+        let refused = s.put_many([(text("y"), Some(5.0.into())), (text("z"), None)]);
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.name(), ErrorName::DataError);
+        assert!(refused.message().contains("record 1"), "{refused}");
+        let all = s
+            .get_all_keys(KeyRange::all(), GetAllOptions::default())
+            .unwrap();
+        let all: Vec<Key> = all
+            .wait()
+            .unwrap()
+            .iter()
+            .map(|entry| entry.key())
+            .collect();
+        assert_eq!(all, [1.0.into(), 2.0.into(), Key::from("k")]);
+        finish(&transaction);
+    }
+}
+
+#[test]
+fn many_ranges_are_answered_each_by_its_first_record() {
+    for executor in EXECUTORS {
+        let storage = storage(executor);
+        let connection = open(&storage, 1, |upgrade| {
+            let store = upgrade
+                .transaction
+                .create_object_store(&"s".into(), Default::default())?;
+            store.create_index(
+                &"i".into(),
+                IdbKeyPath::String("".into()),
+                Default::default(),
+            )?;
+            for number in 0..10_u8 {
+                drop(store.put(
+                    text(&format!("v{}", 9 - number)),
+                    Some(f64::from(number).into()),
+                )?);
+            }
+            Ok(())
+        })
+        .unwrap();
+        let transaction = begin(&connection, Mode::ReadOnly);
+        let s = store(&transaction, "s");
+        let ranges = [
+            KeyRange::only(3.0.into()),
+            77.0.into(),
+            KeyRange::lower_bound(5.0.into(), true),
+        ];
+        let found = s.get_many(ranges).unwrap().wait().unwrap();
+        let told: Vec<_> = found
+            .iter()
+            .map(|entry| {
+                (
+                    entry.request,
+                    entry.key(),
+                    entry.deserialize::<String>().unwrap(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [(0, 3.0.into(), "v6".into()), (2, 6.0.into(), "v3".into())]
+        );
+        let index = s.index(&"i".into()).unwrap();
+        let found = index
+            .get_many(["v1", "none", "v0"])
+            .unwrap()
+            .wait()
+            .unwrap();
+        let told: Vec<_> = found
+            .iter()
+            .map(|entry| (entry.request, entry.primary_key()))
+            .collect();
+        assert_eq!(told, [(0, 8.0.into()), (2, 9.0.into())]);
+    }
+}
+
+#[test]
+fn pages_come_in_order_none_larger_than_asked_for_and_see_what_was_written_meanwhile() {
+    for executor in EXECUTORS {
+        let storage = storage(executor);
+        let connection = open(&storage, 1, |upgrade| {
+            let store = upgrade
+                .transaction
+                .create_object_store(&"s".into(), Default::default())?;
+            for number in 0..100_u8 {
+                drop(store.put(text("v"), Some(f64::from(number).into()))?);
+            }
+            Ok(())
+        })
+        .unwrap();
+        let transaction = begin(&connection, Mode::ReadWrite);
+        let s = store(&transaction, "s");
+        let limits = PageLimits {
+            entries_max: 30,
+            bytes_max: 1 << 20,
+        };
+        let pages = s
+            .pages(
+                KeyRange::lower_bound(10.0.into(), false),
+                Direction::Next,
+                limits,
+            )
+            .unwrap();
+        let (first, second) = (pages.next().unwrap(), pages.next().unwrap());
+        assert_eq!(
+            second.wait().unwrap().unwrap().get(0).unwrap().key(),
+            40.0.into()
+        );
+        assert_eq!(first.wait().unwrap().unwrap().len(), 30);
+        drop(s.put(text("late"), Some(1000.0.into())).unwrap());
+        drop(
+            s.delete(KeyRange::bound(71.0.into(), 98.0.into(), false, false).unwrap())
+                .unwrap(),
+        );
+        let rest = pages.next().unwrap().wait().unwrap().unwrap();
+        let keys: Vec<Key> = rest.iter().map(|entry| entry.key()).collect();
+        assert_eq!(keys, [70.0.into(), 99.0.into(), 1000.0.into()]);
+        assert!(pages.next().unwrap().wait().unwrap().is_none());
+        assert!(pages.next().unwrap().wait().unwrap().is_none());
+        finish(&transaction);
+    }
+}
+
+#[test]
+fn statistics_tell_what_was_read_and_written() {
+    let storage = storage(EXECUTORS[1]);
+    let connection = open(&storage, 1, |upgrade| {
+        let store = upgrade
+            .transaction
+            .create_object_store(&"s".into(), Default::default())?;
+        store.create_index(
+            &"i".into(),
+            IdbKeyPath::String("".into()),
+            Default::default(),
+        )?;
+        Ok(())
+    })
+    .unwrap();
+    let transaction = begin(&connection, Mode::ReadWrite);
+    let s = store(&transaction, "s");
+    let value = text("one");
+    let len_bytes = value.bytes().len() as u64;
+    for number in 0..4_u8 {
+        drop(
+            s.put(value.clone(), Some(f64::from(number).into()))
+                .unwrap(),
+        );
+    }
+    let all = s.get_all(KeyRange::all(), GetAllOptions::first(3)).unwrap();
+    assert_eq!(all.wait().unwrap().len(), 3);
+    s.delete(2.0).unwrap().wait().unwrap();
+    let counted = transaction.statistics();
+    assert_eq!(
+        (counted.records_written, counted.index_keys_written),
+        (4, 4)
+    );
+    assert_eq!(counted.value_bytes_written, 4 * len_bytes);
+    assert_eq!(
+        (counted.records_read, counted.value_bytes_read),
+        (3, 3 * len_bytes)
+    );
+    // A number has a type byte and eight more.
+    assert_eq!(
+        (counted.key_bytes_written, counted.key_bytes_read),
+        (4 * 9, 3 * 9)
+    );
+    assert_eq!((counted.deletions, counted.requests), (1, 6));
+    finish(&transaction);
+}
