@@ -18,6 +18,7 @@ use crate::table::TableCursor;
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::io;
 use std::sync::Arc;
 
@@ -33,11 +34,14 @@ pub(crate) struct Opened {
     /// What the MANIFEST says of the next file, and of where compactions go on; zero and none without a MANIFEST.
     pub(crate) next_file_number: u64,
     pub(crate) compact_pointers: BTreeMap<usize, Vec<u8>>,
+    /// What was in the directory: all that is there, if nobody else changes the store.
+    pub(crate) found: Vec<OsString>,
 }
 
 /// Opens the store of `core`. `new_core` makes another one, without what an attempt left in it.
 ///
-/// `is_locked`: nobody else changes the store, so tables need not be opened before they are needed.
+/// `is_locked`: nobody else changes the store, so tables need not be opened before they are needed, and the directory need be
+/// listed only once.
 pub(crate) fn open(
     new_core: impl Fn() -> Core,
     log_value_bytes: usize,
@@ -72,6 +76,7 @@ struct Opening<'a> {
 /// The names in the store's directory.
 #[derive(Debug, Default)]
 struct Names {
+    all: Vec<OsString>,
     has_current: bool,
     manifests: BTreeSet<u64>,
     logs: BTreeSet<u64>,
@@ -103,7 +108,10 @@ impl Opening<'_> {
         };
         self.check_comparator(&manifest)?;
         // After the MANIFEST was read: a log that it names was there by then.
-        let names = self.names()?;
+        let names = match self.is_locked {
+            true => names,
+            false => self.names()?,
+        };
         let is_old = manifest.is_complete() && is_older_than(&manifest, &names);
         if is_old && !self.is_last_attempt {
             return Ok(None);
@@ -151,6 +159,7 @@ impl Opening<'_> {
             torn,
             next_file_number: manifest.next_file_number.unwrap_or(0),
             compact_pointers: manifest.compact_pointers,
+            found: names.all,
         }))
     }
 
@@ -166,8 +175,11 @@ impl Opening<'_> {
                 ),
                 _ => Error::io(&*self.core.dir, "cannot list the directory", error),
             })?;
-        let mut names = Names::default();
-        for name in list.iter().filter_map(|name| FileName::parse(name)) {
+        let mut names = Names {
+            all: list,
+            ..Names::default()
+        };
+        for name in names.all.iter().filter_map(|name| FileName::parse(name)) {
             match name {
                 FileName::Current => names.has_current = true,
                 FileName::Manifest(n) => drop(names.manifests.insert(n)),

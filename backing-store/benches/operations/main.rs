@@ -4,7 +4,7 @@
 //! first pair warms up and does not count. Keys are numbers, values 100 bytes, one index. The engine's side gets its keys
 //! encoded and gives its rows as they are.
 //!
-//! `... -- growth [SVG]` measures stores of 10,000 to 10,000,000 records and draws the plot; the largest takes 3 GB in the
+//! `... -- growth [SVG]` measures stores of 10,000 to 10,000,000 records and draws the plot; the largest takes 2 GB in the
 //! system's folder for temporary files.
 
 #![expect(

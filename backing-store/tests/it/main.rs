@@ -5,4 +5,6 @@ mod blobs;
 #[cfg(test)]
 mod chromium_rows;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod operations;

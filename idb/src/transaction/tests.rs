@@ -251,10 +251,8 @@ fn drop_at(fs: &Arc<larder_leveldb::storage::MemoryFileSystem>, mode: Executor, 
     let (sender, told) = mpsc::channel();
     let request = request.with_upgrade(move |upgrade| {
         let name = JsString::from(format!("s{steps}").as_str());
-        upgrade
-            .connection
-            .schema()
-            .add(&name, IdbKeyPath::Null, false);
+        let parameters = ObjectStoreParameters::default();
+        upgrade.transaction.create_object_store(&name, parameters)?;
         sender.send(upgrade.transaction.clone()).unwrap();
         Ok(())
     });
@@ -267,7 +265,7 @@ fn drop_at(fs: &Arc<larder_leveldb::storage::MemoryFileSystem>, mode: Executor, 
     };
     let holder = transaction.clone();
     let holding = transaction.submit_holding(move |_| Ok(holder));
-    if steps % 2 == 0 {
+    if steps.is_multiple_of(2) {
         drop(holding);
         drop(request);
     } else if let Ok(holding) = holding {

@@ -94,7 +94,7 @@ impl Engine {
             tables: OpenTables::new(options.open_tables_max),
         };
         let (core, opened) = match is_new {
-            true => (Arc::new(new_core()), nothing()),
+            true => (Arc::new(new_core()), nothing(&*fs, dir)?),
             false => open::open(new_core, options.log_value_bytes, true)?,
         };
         recover(core, opened, options, lock)
@@ -158,22 +158,25 @@ fn is_new(fs: &dyn FileSystem, dir: &Path) -> Result<bool> {
     }
 }
 
-fn nothing() -> Opened {
-    Opened {
+/// A store that is not there yet; a crash while it was made may have left something.
+fn nothing(fs: &dyn FileSystem, dir: &Path) -> Result<Opened> {
+    let found = fs.list(dir);
+    let found = found.map_err(|error| Error::io(dir, "cannot list the directory", error))?;
+    Ok(Opened {
         version: Version::default(),
         mem: MemTable::default(),
         last_sequence: 0,
         torn: Vec::new(),
         next_file_number: 1,
         compact_pointers: BTreeMap::new(),
-    }
+        found,
+    })
 }
 
 /// A number above those of all files that are there.
-pub(crate) fn first_number(core: &Core, opened: &Opened) -> Result<u64> {
-    let failed = |error| Error::io(&*core.dir, "cannot list the directory", error);
-    let names = core.fs.list(&core.dir).map_err(failed)?;
-    let numbers = names
+pub(crate) fn first_number(opened: &Opened) -> Result<u64> {
+    let numbers = opened
+        .found
         .iter()
         .filter_map(|name| match FileName::parse(name)? {
             FileName::Manifest(n) | FileName::Log(n) | FileName::Table(n) => Some(n),
@@ -200,7 +203,7 @@ fn recover(
     options: Options,
     lock: Box<dyn FileLock>,
 ) -> Result<Recovered> {
-    let numbers = Numbers(std::cell::Cell::new(first_number(&core, &opened)?));
+    let numbers = Numbers(std::cell::Cell::new(first_number(&opened)?));
     let mut files: Vec<TableFile> = opened
         .version
         .files()
@@ -269,7 +272,7 @@ fn recover(
         counters: Default::default(),
         _lock: lock,
     };
-    engine.remove_strangers();
+    engine.remove_strangers(&opened.found);
     Ok(Recovered {
         engine: Arc::new(engine),
         torn: opened.torn,

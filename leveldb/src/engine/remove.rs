@@ -5,6 +5,7 @@ use super::{Engine, locked};
 use crate::file_name::FileName;
 use crate::snapshot::ReadState;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io;
 use std::sync::{Arc, Weak};
 
@@ -66,16 +67,14 @@ impl Engine {
         }
     }
 
-    /// Removes what a crash, or an earlier process, has left: files of a store that are not part of this one.
-    pub(super) fn remove_strangers(&self) {
+    /// Removes what a crash, or an earlier process, has left: of the files that were found, those of a store that are not part
+    /// of this one.
+    pub(super) fn remove_strangers(&self, found: &[OsString]) {
         let work = locked(&self.work);
         let state = self.state();
         let tables: BTreeSet<u64> = state.version.files().map(|file| file.number).collect();
         let logs: BTreeSet<u64> = state.live.iter().map(|list| list.log_number).collect();
-        let Ok(names) = self.core.fs.list(&self.core.dir) else {
-            return;
-        };
-        for name in &names {
+        for name in found {
             let is_ours = match FileName::parse(name) {
                 Some(FileName::Table(number) | FileName::OldTable(number)) => {
                     tables.contains(&number)

@@ -176,7 +176,7 @@ struct Prepared {
 
 impl<'a> Repair<'a> {
     fn new(core: Arc<Core>, opened: Opened, options: &'a Options) -> Result<Repair<'a>> {
-        let numbers = Numbers(Cell::new(first_number(&core, &opened)?));
+        let numbers = Numbers(Cell::new(first_number(&opened)?));
         let state = Arc::new(ReadState {
             core: core.clone(),
             version: Arc::new(opened.version),
