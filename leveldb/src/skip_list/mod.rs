@@ -7,17 +7,14 @@
 //! where it stands. LevelDB's `db/skiplist.h` has the same shape.
 
 mod cursor;
-mod hints;
 mod node;
 mod segments;
 
 pub(crate) use cursor::SkipCursor;
 
-use crate::Identity;
 use crate::internal_key::{self, EntryKind, InternalOrder};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex};
 use crate::write_batch::{BatchEntry, BatchReader, Operation};
-use hints::{Hint, Hints};
 use node::{Bytes, INLINE_LEN_MAX, Node};
 use segments::Segments;
 use std::cmp::Ordering;
@@ -42,7 +39,6 @@ pub(crate) struct SkipList {
     order: InternalOrder,
     nodes: Segments<AtomicU64>,
     chunks: Segments<OnceLock<Vec<u8>>>,
-    hints: Hints,
     /// How many levels are in use.
     height: AtomicUsize,
     len_bytes: AtomicUsize,
@@ -58,8 +54,6 @@ struct Writer {
     /// The last node put in and, level by level, what comes before the next place.
     last: u32,
     before: [u32; LEVELS_MAX],
-    /// The sequence number of the last entry.
-    sequence: u64,
     /// The internal key being put in.
     key: Vec<u8>,
 }
@@ -89,7 +83,6 @@ impl SkipList {
             order,
             nodes,
             chunks: Segments::default(),
-            hints: Hints::new(),
             height: AtomicUsize::new(1),
             len_bytes: AtomicUsize::new(0),
             writer: Mutex::new(Writer {
@@ -98,7 +91,6 @@ impl SkipList {
                 random: 0x2545_f491,
                 last: HEAD,
                 before: [HEAD; LEVELS_MAX],
-                sequence: 0,
                 key: Vec::new(),
             }),
         }
@@ -212,17 +204,6 @@ impl SkipList {
             writer.before[level] = at;
         }
         writer.last = at;
-        self.add_hint(writer, user_key, entry.sequence, at);
-    }
-
-    fn add_hint(&self, writer: &mut Writer, user_key: &[u8], sequence: u64, node: u32) {
-        let is_newest = sequence > writer.sequence;
-        writer.sequence = sequence;
-        match self.order.identity(user_key) {
-            Identity::Bytes if is_newest => self.hints.put(user_key, node),
-            Identity::Several if is_newest => {}
-            _ => self.hints.turn_off(),
-        }
     }
 
     /// Sets what comes before `key` on each level.
@@ -362,52 +343,26 @@ impl SkipList {
 
     /// Appends the value of the first entry not less than an internal key, if it is of the same user key: its tag.
     pub(crate) fn get(&self, target: &[u8], value: &mut Vec<u8>) -> Option<u64> {
-        let user_key = internal_key::user_key(target);
-        if self.order.identity(user_key) == Identity::Bytes {
-            match self.hints.get(user_key) {
-                Hint::Absent => return None,
-                Hint::Node(at) => {
-                    // The newest entry of its key, if it is the right one's; a snapshot may be older.
-                    let mut room = [0; INLINE_LEN_MAX];
-                    let key = self.key(at, &mut room);
-                    let tag = internal_key::tag(key);
-                    if internal_key::user_key(key) == user_key && tag <= internal_key::tag(target) {
-                        self.copy(self.node(at).value(), value);
-                        return Some(tag);
-                    }
-                }
-                Hint::Unknown => {}
-            }
-        }
-        self.get_by_search(target, value)
-    }
-
-    /// The naive twin of [`get`](Self::get).
-    fn get_by_search(&self, target: &[u8], value: &mut Vec<u8>) -> Option<u64> {
         let at = self.first_at_least(target);
         if at == HEAD {
             return None;
         }
+        let node = self.node(at);
         let mut room = [0; INLINE_LEN_MAX];
-        let key = self.key(at, &mut room);
-        let (a, b) = (internal_key::user_key(key), internal_key::user_key(target));
-        if self.order.compare_user(a, b) != Ordering::Equal {
-            return None;
-        }
-        self.copy(self.node(at).value(), value);
-        Some(internal_key::tag(key))
-    }
-
-    /// A node's internal key.
-    fn key<'a>(&'a self, at: u32, room: &'a mut [u8; INLINE_LEN_MAX]) -> &'a [u8] {
-        match self.node(at).key() {
+        let key = match node.key() {
             Bytes::Words(words, len) => {
                 let room = &mut room[..len.min(INLINE_LEN_MAX)];
                 node::copy(words, room);
                 room
             }
             Bytes::Outside { chunk, at, len } => self.outside(chunk, at, len),
+        };
+        let (a, b) = (internal_key::user_key(key), internal_key::user_key(target));
+        if self.order.compare_user(a, b) != Ordering::Equal {
+            return None;
         }
+        self.copy(node.value(), value);
+        Some(internal_key::tag(key))
     }
 }
 
