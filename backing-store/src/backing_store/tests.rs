@@ -10,6 +10,7 @@ use larder_leveldb::{Db, Options};
 
 use super::open::global_key;
 use super::*;
+use crate::Clock;
 use crate::SCHEMA_VERSION_MAX;
 use crate::view::{SCOPES_PREFIX, View};
 use crate::{Error, ErrorKind, IdbComparator, OpenOptions, Store};
