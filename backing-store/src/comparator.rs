@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use larder_codec::{COMPARATOR_NAME, RowIdentity, compare, row_identity};
-use larder_leveldb::{Comparator, Identity};
+use larder_codec::{COMPARATOR_NAME, compare};
+use larder_leveldb::Comparator;
 
 /// `idb_cmp1`: Chromium's order of IndexedDB rows. It shortens no keys, so index blocks hold whole ones.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,14 +16,6 @@ impl Comparator for IdbComparator {
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         compare(a, b)
-    }
-
-    fn identity(&self, key: &[u8]) -> Identity {
-        match row_identity(key) {
-            RowIdentity::Bytes => Identity::Bytes,
-            RowIdentity::Several => Identity::Several,
-            RowIdentity::Unclear => Identity::Unclear,
-        }
     }
 
     fn shorten_separator(&self, _start: &mut Vec<u8>, _limit: &[u8]) {}

@@ -17,25 +17,11 @@ pub trait Comparator: Send + Sync + Debug {
     /// The order of two user keys.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering;
 
-    /// Which other bytes are the same key as these: [`Identity`]. Lookups by hash go by it.
-    fn identity(&self, key: &[u8]) -> Identity;
-
     /// May replace `start` by a shorter key that is `>= start` and `< limit`, given `start < limit`.
     fn shorten_separator(&self, start: &mut Vec<u8>, limit: &[u8]);
 
     /// May replace `key` by a shorter key that is `>= key`.
     fn shorten_successor(&self, key: &mut Vec<u8>);
-}
-
-/// Which bytes compare equal to a key's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Identity {
-    /// No others, except some that are [`Unclear`](Self::Unclear).
-    Bytes,
-    /// Perhaps others, all of which have this answer or are [`Unclear`](Self::Unclear).
-    Several,
-    /// Any: bytes that nobody should have written.
-    Unclear,
 }
 
 /// LevelDB's default: unsigned bytes, shorter first. Its name on disk is `leveldb.BytewiseComparator`.
@@ -56,10 +42,6 @@ impl Comparator for BytewiseComparator {
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         a.cmp(b)
-    }
-
-    fn identity(&self, _key: &[u8]) -> Identity {
-        Identity::Bytes
     }
 
     fn shorten_separator(&self, start: &mut Vec<u8>, limit: &[u8]) {

@@ -4,7 +4,7 @@
 //! the newest first, so descending by those eight bytes as a number. LevelDB's `db/dbformat.h`.
 
 use crate::varint::fixed64;
-use crate::{BytewiseComparator, Comparator, Identity};
+use crate::{BytewiseComparator, Comparator};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -146,15 +146,6 @@ impl InternalOrder {
     #[inline]
     pub(crate) fn is_bytewise(&self) -> bool {
         self.is_bytewise
-    }
-
-    /// Which other user keys are the same.
-    #[inline]
-    pub(crate) fn identity(&self, user_key: &[u8]) -> Identity {
-        match self.is_bytewise {
-            true => Identity::Bytes,
-            false => self.user.identity(user_key),
-        }
     }
 
     /// The order of two user keys.

@@ -250,7 +250,7 @@ mod tests {
     use crate::storage::MemoryFileSystem;
     use crate::table::TableOptions;
     use crate::write_batch::BatchWriter;
-    use crate::{Background, BytewiseComparator, Comparator, Db, Durability, Identity, Options};
+    use crate::{Background, BytewiseComparator, Comparator, Db, Durability, Options};
     use std::cmp::Ordering;
     use std::path::Path;
 
@@ -265,10 +265,6 @@ mod tests {
 
         fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
             a.cmp(b)
-        }
-
-        fn identity(&self, _: &[u8]) -> Identity {
-            Identity::Bytes
         }
 
         fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}

@@ -113,6 +113,15 @@ impl BackingStore {
         databases::delete(&self.core, name)
     }
 
+    /// Whether writes are still taken.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Closed`](crate::ErrorKind::Closed), with the first failure, if an earlier write has failed: opening the
+    /// store again shows what is there.
+    pub fn check_writable(&self) -> Result<()> {
+        Ok(self.core.db.check_writable()?)
+    }
+
     /// Does one step of what is to be done in quiet times: takes away what ended transactions and deleted databases have
     /// left; and if they are due, which is every few days, deletes stale index rows and compacts tables. A step looks at a
     /// thousand rows or compacts some tables. Chromium begins two seconds after the last connection has closed, and stops

@@ -284,27 +284,6 @@ properties! {
         })
     }
 
-    fn keys_that_are_equal_with_other_bytes_say_so(family: Family, key: IdbKey) -> bool {
-        let Family(mut keys) = family;
-        let row = bytes_of(|out| key.encode(out));
-        for table in 1..=3 {
-            keys.push([&[0, 1, 1, table], &row[..]].concat());
-        }
-        keys.extend(keys.clone().into_iter().map(|mut key| {
-            // -0 for 0, often enough.
-            if let Some(at) = key.windows(8).position(|eight| eight == [0; 8]) {
-                key[at + 7] = 0x80;
-            }
-            key
-        }));
-        let honest = |a: &[u8], b: &[u8]| match (row_identity(a), row_identity(b)) {
-            (RowIdentity::Unclear, _) | (_, RowIdentity::Unclear) => true,
-            (RowIdentity::Several, RowIdentity::Several) => true,
-            _ => a == b || compare(a, b) != Ordering::Equal,
-        };
-        keys.iter().all(|a| keys.iter().all(|b| honest(a, b)))
-    }
-
     fn encoded_user_keys_order_like_the_keys(a: KeyBound, b: KeyBound) -> bool {
         let (bytes_a, bytes_b) = (bytes_of(|out| a.encode(out)), bytes_of(|out| b.encode(out)));
         let rows = |user: &[u8]| [&[0, 1, 1, 1], user].concat();

@@ -9,7 +9,7 @@ use super::core::{Phase, Runner, Shared, TransactionCore};
 use super::execution::{Backing, Execution};
 use super::operation::{Operation, panicked};
 use super::run::wake;
-use crate::error::{Error, ErrorKind, ErrorName, Result};
+use crate::error::{Error, ErrorName, Result};
 use crate::executor::Callback;
 use crate::request::slot::LoneSlot;
 use crate::request::{Home, Request};
@@ -34,7 +34,8 @@ impl TransactionCore {
                 shared.phase = Phase::Committing;
             }
             // Whoever waits for the end does not ask again.
-            let is_wanted = shared.wanted == u64::MAX || self.ready().is_driven();
+            let is_wanted =
+                shared.is_awaited || shared.wanted == u64::MAX || self.ready().is_driven();
             (failure, shared.schedule(is_wanted))
         };
         self.push(is_due);
@@ -223,9 +224,4 @@ fn outcome(shared: &Shared, is_aborted: bool) -> Result<()> {
 fn not_active() -> Error {
     let what = "the transaction is committing, or has ended";
     Error::new(ErrorName::InvalidStateError, what)
-}
-
-/// Whether an error tells that the store takes no writes any more.
-pub(crate) fn is_store_gone(error: &Error) -> bool {
-    error.kind() == ErrorKind::Closed
 }

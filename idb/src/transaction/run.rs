@@ -64,10 +64,18 @@ impl TransactionCore {
         // Somebody may have handed over to this thread, which goes.
         let is_due = {
             let mut shared = locked(&self.shared);
-            let is_wanted = shared.wanted > self.completed.load(Ordering::Relaxed);
+            let is_wanted = self.is_wanted(&shared);
             shared.schedule(is_wanted)
         };
         self.push(is_due);
+    }
+
+    /// Whether somebody other than who has just executed wants it to go on.
+    fn is_wanted(&self, shared: &Shared) -> bool {
+        shared.wanted > self.completed.load(Ordering::Relaxed)
+            || shared.phase == Phase::Aborted
+            || (shared.phase == Phase::Committing && shared.is_awaited)
+            || self.ready().is_driven()
     }
 
     fn claim_or_ask(&self, number: u64) -> bool {
@@ -168,10 +176,7 @@ impl TransactionCore {
             let mut shared = locked(&self.shared);
             shared.batch_left = batch_left;
             let heirs = self.leave(&mut shared);
-            let is_wanted = is_more_wanted
-                || self.ready().is_driven()
-                || shared.wanted > self.completed.load(Ordering::Relaxed)
-                || shared.phase == Phase::Aborted;
+            let is_wanted = is_more_wanted || self.is_wanted(&shared);
             let is_due = heirs.is_empty() && shared.schedule(is_wanted);
             (heirs, is_due)
         };

@@ -4,7 +4,7 @@ use super::*;
 use crate::options::Background;
 use crate::storage::MemoryFileSystem;
 use crate::write_batch::BatchWriter;
-use crate::{Comparator, Db, ErrorKind, Identity};
+use crate::{Comparator, Db, ErrorKind};
 use std::cmp::Ordering as Order;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -71,10 +71,6 @@ impl Comparator for Panicking {
             panic!("a comparator that panics");
         }
         a.cmp(b)
-    }
-
-    fn identity(&self, _: &[u8]) -> Identity {
-        Identity::Bytes
     }
 
     fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}

@@ -7,17 +7,14 @@
 //! where it stands. LevelDB's `db/skiplist.h` has the same shape.
 
 mod cursor;
-mod hints;
 mod node;
 mod segments;
 
 pub(crate) use cursor::SkipCursor;
 
-use crate::Identity;
 use crate::internal_key::{self, EntryKind, InternalOrder};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex};
 use crate::write_batch::{BatchEntry, BatchReader, Operation};
-use hints::{Hint, Hints};
 use node::{Bytes, INLINE_LEN_MAX, Node};
 use segments::Segments;
 use std::cmp::Ordering;
@@ -42,7 +39,6 @@ pub(crate) struct SkipList {
     order: InternalOrder,
     nodes: Segments<AtomicU64>,
     chunks: Segments<OnceLock<Vec<u8>>>,
-    hints: Hints,
     /// How many levels are in use.
     height: AtomicUsize,
     len_bytes: AtomicUsize,
@@ -58,8 +54,6 @@ struct Writer {
     /// The last node put in and, level by level, what comes before the next place.
     last: u32,
     before: [u32; LEVELS_MAX],
-    /// The sequence number of the last entry.
-    sequence: u64,
     /// The internal key being put in.
     key: Vec<u8>,
 }
@@ -89,7 +83,6 @@ impl SkipList {
             order,
             nodes,
             chunks: Segments::default(),
-            hints: Hints::new(),
             height: AtomicUsize::new(1),
             len_bytes: AtomicUsize::new(0),
             writer: Mutex::new(Writer {
@@ -98,7 +91,6 @@ impl SkipList {
                 random: 0x2545_f491,
                 last: HEAD,
                 before: [HEAD; LEVELS_MAX],
-                sequence: 0,
                 key: Vec::new(),
             }),
         }
@@ -212,40 +204,56 @@ impl SkipList {
             writer.before[level] = at;
         }
         writer.last = at;
-        self.add_hint(writer, user_key, entry.sequence, at);
-    }
-
-    fn add_hint(&self, writer: &mut Writer, user_key: &[u8], sequence: u64, node: u32) {
-        let is_newest = sequence > writer.sequence;
-        writer.sequence = sequence;
-        match self.order.identity(user_key) {
-            Identity::Bytes if is_newest => self.hints.put(user_key, node),
-            Identity::Several if is_newest => {}
-            _ => self.hints.turn_off(),
-        }
     }
 
     /// Sets what comes before `key` on each level.
     fn find_place(&self, writer: &mut Writer, key: &[u8]) {
-        // Keys often come in order: then what came before the last one's successor is what is sought.
         let search = &mut Search::new(key);
-        if writer.last != HEAD && self.is_before(&self.node(writer.last), search) {
-            let next = self.node(writer.last).next(0);
-            if next == HEAD || !self.is_before(&self.node(next), search) {
-                return;
-            }
+        let height = self.height.load(Memory::Relaxed);
+        // Keys often come in order: then the place is behind the last one's, as many levels up as there are nodes between.
+        if writer.last == HEAD || !self.is_before(&self.node(writer.last), search) {
+            let found = |level, node| writer.before[level] = node;
+            self.search_below(search, HEAD, height, HEAD, found);
+            return;
         }
-        self.search(search, |level, node| writer.before[level] = node);
+        let mut level = 0;
+        let mut not_before = HEAD;
+        while level < height {
+            let next = self.node(writer.before[level]).next(level);
+            if next == HEAD || !self.is_before(&self.node(next), search) {
+                not_before = next;
+                break;
+            }
+            level += 1;
+        }
+        if let Some(below) = level.checked_sub(1) {
+            let from = writer.before[below];
+            let found = |level, node| writer.before[level] = node;
+            self.search_below(search, from, level, not_before, found);
+        }
     }
 
     /// The last node before the key, and the one after it that was found not to be: by now a newer one may stand between
-    /// them. Tells each level's last node before the key.
-    fn search(&self, search: &mut Search<'_>, mut found: impl FnMut(usize, u32)) -> (u32, u32) {
-        let mut at = HEAD;
-        let mut node = self.node(HEAD);
+    /// them.
+    fn search(&self, search: &mut Search<'_>) -> (u32, u32) {
+        let height = self.height.load(Memory::Relaxed);
+        self.search_below(search, HEAD, height, HEAD, |_, _| ())
+    }
+
+    /// As [`search`](Self::search) from a node before the key on, on the levels below `height`. Tells each level's last
+    /// node before the key. `not_before` is a node that is known not to be, or [`HEAD`].
+    fn search_below(
+        &self,
+        search: &mut Search<'_>,
+        from: u32,
+        height: usize,
         // A node that was compared on the level above need not be again.
-        let mut not_before = HEAD;
-        for level in (0..self.height.load(Memory::Relaxed)).rev() {
+        mut not_before: u32,
+        mut found: impl FnMut(usize, u32),
+    ) -> (u32, u32) {
+        let mut at = from;
+        let mut node = self.node(from);
+        for level in (0..height).rev() {
             loop {
                 let next_at = node.next(level);
                 if next_at == HEAD || next_at == not_before {
@@ -285,12 +293,12 @@ impl SkipList {
 
     /// The first node that is not before `key`, or [`HEAD`].
     fn first_at_least(&self, key: &[u8]) -> u32 {
-        self.search(&mut Search::new(key), |_, _| ()).1
+        self.search(&mut Search::new(key)).1
     }
 
     /// The last node before `key`, or [`HEAD`].
     fn last_before(&self, key: &[u8]) -> u32 {
-        self.search(&mut Search::new(key), |_, _| ()).0
+        self.search(&mut Search::new(key)).0
     }
 
     fn last(&self) -> u32 {
@@ -335,52 +343,26 @@ impl SkipList {
 
     /// Appends the value of the first entry not less than an internal key, if it is of the same user key: its tag.
     pub(crate) fn get(&self, target: &[u8], value: &mut Vec<u8>) -> Option<u64> {
-        let user_key = internal_key::user_key(target);
-        if self.order.identity(user_key) == Identity::Bytes {
-            match self.hints.get(user_key) {
-                Hint::Absent => return None,
-                Hint::Node(at) => {
-                    // The newest entry of its key, if it is the right one's; a snapshot may be older.
-                    let mut room = [0; INLINE_LEN_MAX];
-                    let key = self.key(at, &mut room);
-                    let tag = internal_key::tag(key);
-                    if internal_key::user_key(key) == user_key && tag <= internal_key::tag(target) {
-                        self.copy(self.node(at).value(), value);
-                        return Some(tag);
-                    }
-                }
-                Hint::Unknown => {}
-            }
-        }
-        self.get_by_search(target, value)
-    }
-
-    /// The naive twin of [`get`](Self::get).
-    fn get_by_search(&self, target: &[u8], value: &mut Vec<u8>) -> Option<u64> {
         let at = self.first_at_least(target);
         if at == HEAD {
             return None;
         }
+        let node = self.node(at);
         let mut room = [0; INLINE_LEN_MAX];
-        let key = self.key(at, &mut room);
-        let (a, b) = (internal_key::user_key(key), internal_key::user_key(target));
-        if self.order.compare_user(a, b) != Ordering::Equal {
-            return None;
-        }
-        self.copy(self.node(at).value(), value);
-        Some(internal_key::tag(key))
-    }
-
-    /// A node's internal key.
-    fn key<'a>(&'a self, at: u32, room: &'a mut [u8; INLINE_LEN_MAX]) -> &'a [u8] {
-        match self.node(at).key() {
+        let key = match node.key() {
             Bytes::Words(words, len) => {
                 let room = &mut room[..len.min(INLINE_LEN_MAX)];
                 node::copy(words, room);
                 room
             }
             Bytes::Outside { chunk, at, len } => self.outside(chunk, at, len),
+        };
+        let (a, b) = (internal_key::user_key(key), internal_key::user_key(target));
+        if self.order.compare_user(a, b) != Ordering::Equal {
+            return None;
         }
+        self.copy(node.value(), value);
+        Some(internal_key::tag(key))
     }
 }
 

@@ -97,6 +97,31 @@ quickcheck! {
 }
 
 #[test]
+fn batches_in_order_land_between_what_is_there() {
+    let list = Arc::new(list());
+    let mut model = Model::new();
+    let (mut sequence, mut state) = (1, 1_u64);
+    for _ in 0..size(20, 4) {
+        let mut keys: Vec<u64> = Vec::new();
+        for _ in 0..size(300, 20) {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            keys.push(state >> 44);
+        }
+        keys.sort_unstable();
+        let put = |key: &u64| (key.to_be_bytes().to_vec(), Some(b"v".to_vec()));
+        let batch: Vec<_> = keys.iter().map(put).collect();
+        insert(&list, sequence, &batch);
+        for (key, value) in batch {
+            model.insert((key, !((sequence << 8) | 1)), value.unwrap());
+            sequence += 1;
+        }
+    }
+    agrees(&list, &model, &[5_u64.to_be_bytes().to_vec()]);
+}
+
+#[test]
 fn a_batch_of_many_chunks_is_kept_whole() {
     let list = Arc::new(list());
     let count = size(5000, 40);
@@ -182,10 +207,6 @@ impl Comparator for Meddler {
         a.cmp(b)
     }
 
-    fn identity(&self, _: &[u8]) -> Identity {
-        Identity::Bytes
-    }
-
     fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}
 
     fn shorten_successor(&self, _: &mut Vec<u8>) {}
@@ -221,10 +242,6 @@ impl Comparator for Named {
         a.cmp(b)
     }
 
-    fn identity(&self, _: &[u8]) -> Identity {
-        Identity::Bytes
-    }
-
     fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}
 
     fn shorten_successor(&self, _: &mut Vec<u8>) {}
@@ -239,92 +256,6 @@ fn sized((like, len): &(Vec<u8>, u16)) -> Vec<u8> {
 }
 
 type Sized = (Vec<u8>, u16);
-
-fn looked_up_as_searched_for(list: &SkipList, key: &[u8], tag: u64) {
-    let mut target = Vec::new();
-    internal_key::encode_tagged(&mut target, key, tag);
-    let (mut found, mut searched) = (Vec::new(), Vec::new());
-    let tags = (
-        list.get(&target, &mut found),
-        list.get_by_search(&target, &mut searched),
-    );
-    assert!(tags.0 == tags.1 && found == searched, "{key:?} at {tag}");
-}
-
-/// Bytewise, but the last byte of three means nothing, nor does the second if it is 255, and that should not be there.
-#[derive(Debug)]
-struct Careless;
-
-fn meaning(key: &[u8]) -> &[u8] {
-    match key {
-        [_, _, _] => &key[..2],
-        [_, 255] => &key[..1],
-        _ => key,
-    }
-}
-
-impl Comparator for Careless {
-    fn name(&self) -> &str {
-        "careless"
-    }
-
-    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        meaning(a).cmp(meaning(b))
-    }
-
-    fn identity(&self, key: &[u8]) -> Identity {
-        match key {
-            [_, 255] => Identity::Unclear,
-            [_, _] | [_, _, _] => Identity::Several,
-            _ => Identity::Bytes,
-        }
-    }
-
-    fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}
-
-    fn shorten_successor(&self, _: &mut Vec<u8>) {}
-}
-
-#[test]
-fn what_was_put_in_with_other_bytes_of_the_same_key_is_found() {
-    for (first, second) in [([1, 1, 1].to_vec(), vec![1, 1, 2]), (vec![1], vec![1, 255])] {
-        let list = SkipList::new(InternalOrder::new(Arc::new(Careless)), 7);
-        insert(&list, 1, &[(first.clone(), Some(vec![1]))]);
-        looked_up_as_searched_for(&list, &first, u64::MAX);
-        insert(&list, 2, &[(second, Some(vec![2]))]);
-        let (mut target, mut value) = (Vec::new(), Vec::new());
-        internal_key::encode_tagged(&mut target, &first, u64::MAX);
-        assert_eq!(list.get(&target, &mut value), Some((2 << 8) | 1));
-        assert_eq!(value, [2]);
-    }
-}
-
-#[test]
-fn an_older_entry_that_is_put_in_later_does_not_hide_a_newer_one() {
-    let list = list();
-    insert(&list, 9, &[(vec![1], Some(vec![9]))]);
-    insert(&list, 3, &[(vec![1], Some(vec![3]))]);
-    let mut value = Vec::new();
-    let mut target = Vec::new();
-    internal_key::encode_tagged(&mut target, &[1], u64::MAX);
-    assert_eq!(list.get(&target, &mut value), Some((9 << 8) | 1));
-    assert_eq!(value, [9]);
-}
-
-#[test]
-fn lookups_of_more_keys_than_there_are_hints_find_what_searches_find() {
-    let list = list();
-    let count = u64::from(size(150_000, 40));
-    for n in 1..=count {
-        let key = (n * 7 % (count / 2)).to_be_bytes().to_vec();
-        insert(&list, n, &[(key, Some(n.to_be_bytes().to_vec()))]);
-    }
-    for key in 0..count / 2 + 100 {
-        for sequence in [0, key, count] {
-            looked_up_as_searched_for(&list, &key.to_be_bytes(), internal_key::seek_tag(sequence));
-        }
-    }
-}
 
 quickcheck! {
     fn comparing_words_is_comparing_the_bytes(a: Sized, b: Sized, tags: (u64, u64)) -> bool {
@@ -368,9 +299,6 @@ quickcheck! {
                 let mut value = Vec::new();
                 let tag = list.get(&internal, &mut value);
                 assert!(tag == Some(!newest.0.1) && value == *newest.1, "{key:?} {inverted}");
-                for tag in [!inverted, !inverted - 256, !inverted + 256] {
-                    looked_up_as_searched_for(&list, key, tag);
-                }
             }
         }
         true

@@ -186,7 +186,7 @@ mod tests {
     use crate::block::{BlockBuilder, find};
     use crate::filter::FilterBlockBuilder;
     use crate::internal_key::{EntryKind, encode};
-    use crate::{BytewiseComparator, Comparator, Identity};
+    use crate::{BytewiseComparator, Comparator};
     use quickcheck::quickcheck;
     use std::collections::BTreeSet;
     use std::sync::Arc;
@@ -202,10 +202,6 @@ mod tests {
 
         fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
             b.len().cmp(&a.len()).then_with(|| a.cmp(b))
-        }
-
-        fn identity(&self, _: &[u8]) -> Identity {
-            Identity::Bytes
         }
 
         fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}

@@ -1,6 +1,6 @@
 //! The order of IndexedDB's data rows, as much of it as the tests need: the same as in `oracle/idb_comparator.h`.
 
-use larder_leveldb::{Comparator, Identity};
+use larder_leveldb::Comparator;
 use std::cmp::Ordering;
 
 /// Numbers by value, strings by their units, numbers first.
@@ -26,14 +26,6 @@ impl Comparator for IdbLike {
             }
             1 if a.len() > 6 && b.len() > 6 => a[6..].cmp(&b[6..]),
             _ => a.cmp(b),
-        }
-    }
-
-    fn identity(&self, key: &[u8]) -> Identity {
-        match key.get(4) {
-            Some(3) if key.len() == 13 && key[5..12] != [0; 7] => Identity::Bytes,
-            Some(1 | 3) => Identity::Several,
-            _ => Identity::Bytes,
         }
     }
 
