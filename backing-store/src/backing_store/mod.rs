@@ -11,7 +11,7 @@ mod options;
 
 pub(crate) use self::core::{Core, locked};
 pub use maintenance::{Maintenance, MaintenanceSchedule};
-pub use options::{Background, Clock, DATA_VERSION, WriteOptions};
+pub use options::{Background, DATA_VERSION, WriteOptions};
 
 use std::sync::Arc;
 
