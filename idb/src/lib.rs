@@ -51,3 +51,8 @@ pub use statistics::Statistics;
 pub use storage::{Scheduling, Storage, StorageOptions};
 pub use transaction::{DurabilityHint, Mode, Transaction, TransactionOptions, TransactionState};
 pub use value::{ExternalObject, StoredValue, Value};
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
