@@ -179,17 +179,19 @@ impl TransactionCore {
         if let Some(error) = &error {
             self.connection.note_store_error(error);
         }
+        let is_upgrade = self.plan.versions.is_some();
+        let number = self.connection.number;
+        let tell_closed = (!is_upgrade).then(|| database.leave_connection(number));
         let mut callbacks = Vec::new();
         if !unfinished.is_empty() {
             let abort_error = self.abort_error();
             callbacks.extend(unfinished.iter().filter_map(|one| one.abort(&abort_error)));
         }
         callbacks.extend(ends.iter().filter_map(|end| end.complete(outcome.clone())));
-        if self.plan.versions.is_some() {
+        match tell_closed {
+            Some(tell_closed) => tell_closed(),
             // After the callbacks: the open request succeeds when its transaction has completed.
-            callbacks.push(self.upgrade_ended(outcome));
-        } else {
-            database.leave_connection(self.connection.number);
+            None => callbacks.push(self.upgrade_ended(outcome)),
         }
         self.note_deliveries(callbacks);
         let heirs = self.leave(&mut locked(&self.shared));
