@@ -1,8 +1,8 @@
 //! Where modules come from: the host's own, built in, and those of scripts, from files.
 //!
 //! Specifiers of scripts are paths, relative to the module or absolute, or names of packages in the
-//! nearest `node_modules` (a small part of Node's resolution: `exports` with `import`, `browser` or
-//! `default`, then `module`, then `main`). Scripts cannot import the host's own.
+//! nearest `node_modules` (as bundlers resolve them: `module`, which has no CommonJS in it, then `exports`
+//! with `browser`, `import`, `module` or `default`, then `main`). Scripts cannot import the host's own.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -154,12 +154,13 @@ fn package(base: &Path, name: &str) -> Option<String> {
     } else {
         &serde_json::Value::Null
     });
-    let file = conditional(entry).or_else(|| match inside {
-        Some(inside) => Some(inside),
-        None => ["module", "main"]
-            .iter()
-            .find_map(|field| manifest[field].as_str()),
-    });
+    let file = match inside {
+        Some(inside) => conditional(entry).or(Some(inside)),
+        None => manifest["module"]
+            .as_str()
+            .or_else(|| conditional(entry))
+            .or_else(|| manifest["main"].as_str()),
+    };
     let path = folder.join(file.unwrap_or("index.js").trim_start_matches("./"));
     Some(path.to_str()?.to_owned())
 }

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
 
 use super::core::{Phase, Runner, Shared, TransactionCore};
 use super::execution::{Backing, Execution};
@@ -14,7 +14,7 @@ use crate::executor::Callback;
 use crate::request::slot::LoneSlot;
 use crate::request::{Home, Request};
 use crate::schema::SchemaSnapshot;
-use crate::sync::locked;
+use crate::sync::{MutexGuard, locked};
 
 impl TransactionCore {
     /// Commits when everything queued has been executed.

@@ -70,7 +70,8 @@ export class RequestState extends EventTargetState {
     const { transaction } = this;
     transaction.pending -= 1;
     this.done = true;
-    if (error === undefined && transaction.aborted) {
+    // Whatever came of it before, nothing of it is told after an abort.
+    if (transaction.aborted) {
       error = domException("AbortError", "The transaction was aborted, so the request cannot be fulfilled.");
     }
     if (error === undefined) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use larder_codec::JsString;
 use larder_idb::{
-    Connection, DeleteEvent, DurabilityHint, Error, ErrorName, IdbKeyPath, Index, IndexOptions,
-    Mode, ObjectStore, ObjectStoreParameters, OpenEvent, Transaction, TransactionOptions,
+    Connection, DurabilityHint, Error, ErrorName, IdbKeyPath, Index, IndexOptions, Mode,
+    ObjectStore, ObjectStoreParameters, Transaction, TransactionOptions,
 };
 use rquickjs::{Array, Ctx, Exception, Function, Object, Result, String as QuickString, Value};
 
@@ -270,11 +270,10 @@ impl Engine {
         // The binding has seen to it that it is a whole number up to 2^53 - 1.
         let version = version.map(|version| version as u64);
         let opening = checked(ctx, self.factory.open(&name, version))?;
-        self.outbox.expect_event();
+        self.outbox.expect_opening(&name);
         let outbox = Arc::clone(&self.outbox);
         opening.events().on_event(move |event| {
-            let came = usize::from(matches!(event, OpenEvent::Done(_)));
-            outbox.put(Answer::Open(request, event), came);
+            outbox.put_opening(&name, Answer::Open(request, event));
         });
         self.opening.borrow_mut().insert(request, opening);
         Ok(())
@@ -288,11 +287,10 @@ impl Engine {
     ) -> Result<()> {
         let name = self.string(ctx, name)?;
         let deleting = self.factory.delete_database(&name);
-        self.outbox.expect_event();
+        self.outbox.expect_opening(&name);
         let outbox = Arc::clone(&self.outbox);
         deleting.events().on_event(move |event| {
-            let came = usize::from(matches!(event, DeleteEvent::Done(_)));
-            outbox.put(Answer::Delete(request, event), came);
+            outbox.put_opening(&name, Answer::Delete(request, event));
         });
         self.deleting.borrow_mut().insert(request, deleting);
         Ok(())

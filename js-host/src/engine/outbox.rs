@@ -1,9 +1,10 @@
 //! [`Outbox`]: the engine's answers, in the order in which they came, until the event loop takes them.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use larder_codec::JsString;
 use larder_idb::{
     ConnectionEvent, Cursor, DatabaseInfo, DeleteEvent, Key, OpenEvent, Records, Request, Result,
     StoredValue,
@@ -52,6 +53,15 @@ struct State {
     answers: VecDeque<Answer>,
     /// How many are to come for certain.
     expected: usize,
+    /// By database: requests to open and delete it.
+    opening: HashMap<JsString, Opening>,
+}
+
+#[derive(Debug, Default)]
+struct Opening {
+    waiting: usize,
+    /// Whether the first of them waits for script to close a connection, which may be never.
+    is_blocked: bool,
 }
 
 impl Outbox {
@@ -74,9 +84,35 @@ impl Outbox {
         });
     }
 
-    /// Something that ends with an answer of its own will come.
-    pub(super) fn expect_event(&self) {
-        self.state().expected += 1;
+    /// A database is being opened or deleted.
+    pub(super) fn expect_opening(&self, name: &JsString) {
+        let mut state = self.state();
+        state.opening.entry(name.clone()).or_default().waiting += 1;
+    }
+
+    /// Something has happened to a request to open or delete a database.
+    pub(super) fn put_opening(&self, name: &JsString, answer: Answer) {
+        let (is_done, is_blocked) = match &answer {
+            Answer::Open(_, event) => (
+                matches!(event, OpenEvent::Done(_)),
+                matches!(event, OpenEvent::Blocked { .. }),
+            ),
+            Answer::Delete(_, event) => (
+                matches!(event, DeleteEvent::Done(_)),
+                matches!(event, DeleteEvent::Blocked { .. }),
+            ),
+            _ => (false, false),
+        };
+        let mut state = self.state();
+        if let Some(opening) = state.opening.get_mut(name) {
+            opening.is_blocked = is_blocked;
+            opening.waiting -= usize::from(is_done && opening.waiting > 0);
+            if opening.waiting == 0 {
+                state.opening.remove(name);
+            }
+        }
+        drop(state);
+        self.put(answer, 0);
     }
 
     /// Puts an answer in; so many of the expected ones have come with it.
@@ -95,7 +131,8 @@ impl Outbox {
     /// Whether any is there or will come.
     pub(super) fn expects_any(&self) -> bool {
         let state = self.state();
-        state.expected > 0 || !state.answers.is_empty()
+        let opening = state.opening.values().any(|opening| !opening.is_blocked);
+        state.expected > 0 || opening || !state.answers.is_empty()
     }
 
     /// Waits until there is one, or for so long.
