@@ -150,6 +150,11 @@ impl World {
     /// "Close a database connection" (5.2). Where it leaves open what becomes of a commit that is under way, that is brought to its
     /// end.
     pub(crate) fn close(&mut self, connection: usize, forced: bool) {
+        self.begin_close(connection, forced);
+        self.pump();
+    }
+
+    fn begin_close(&mut self, connection: usize, forced: bool) {
         self.connections[connection].close_pending = true;
         if forced {
             for id in 0..self.transactions.len() {
@@ -163,7 +168,6 @@ impl World {
                 .events
                 .push(ConnectionEvent::Close);
         }
-        self.pump();
     }
 
     /// A forced close of every connection to a database, or to all.
@@ -178,10 +182,9 @@ impl World {
             .filter(|id| !self.connections[*id].closed && !is_waiting(*id))
             .collect();
         for id in meant {
-            if !self.connections[id].closed {
-                self.close(id, true);
-            }
+            self.begin_close(id, true);
         }
+        self.pump();
     }
 
     pub(crate) fn has_live_transaction(&self, connection: usize) -> bool {
