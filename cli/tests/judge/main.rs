@@ -9,6 +9,7 @@ mod idb;
 mod killed;
 mod ours;
 mod random;
+mod scripts;
 mod theirs;
 
 use std::path::Path;

@@ -76,7 +76,12 @@ fn databases<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> R
     give!(hooks, ctx, engine, "release", |handle: u32| {
         let _ = ctx;
         let released = engine.handles.borrow_mut().release(handle);
-        drop(released);
+        if let Some(Handle::Connection(connection)) = released {
+            let name = connection.name().clone();
+            // The last handle closes it.
+            drop(connection);
+            engine.unblock(&name);
+        }
     });
     give!(
         hooks,
@@ -101,7 +106,9 @@ fn databases<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> R
         engine.strings(ctx, names)
     });
     give!(hooks, ctx, engine, "closeConnection", |connection: u32| {
-        engine.connection(ctx, connection)?.close();
+        let connection = engine.connection(ctx, connection)?;
+        connection.close();
+        engine.unblock(connection.name());
         Ok::<_, rquickjs::Error>(())
     });
     Ok(())
@@ -294,6 +301,13 @@ impl Engine {
         });
         self.deleting.borrow_mut().insert(request, deleting);
         Ok(())
+    }
+
+    /// A connection has been closed: what it blocked goes on, if it was the last.
+    fn unblock(&self, name: &JsString) {
+        if self.outbox.is_blocked(name) && !self.handles.borrow().has_open_connection(name) {
+            self.outbox.unblock(name);
+        }
     }
 
     fn watch(&self, ctx: &Ctx<'_>, connection: u32, request: u32) -> Result<()> {

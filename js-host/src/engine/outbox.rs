@@ -115,6 +115,22 @@ impl Outbox {
         self.put(answer, 0);
     }
 
+    /// Whether a request waits for script to close connections to this database.
+    pub(super) fn is_blocked(&self, name: &JsString) -> bool {
+        let state = self.state();
+        state
+            .opening
+            .get(name)
+            .is_some_and(|opening| opening.is_blocked)
+    }
+
+    /// Script has closed the last connection to this database.
+    pub(super) fn unblock(&self, name: &JsString) {
+        if let Some(opening) = self.state().opening.get_mut(name) {
+            opening.is_blocked = false;
+        }
+    }
+
     /// Puts an answer in; so many of the expected ones have come with it.
     pub(super) fn put(&self, answer: Answer, came: usize) {
         let mut state = self.state();
