@@ -12,6 +12,8 @@ mod factory;
 mod index;
 mod key_path;
 mod key_range;
+#[cfg(all(test, shuttle))]
+mod model;
 mod object_store;
 mod open_request;
 mod operation;

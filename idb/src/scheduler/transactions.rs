@@ -87,8 +87,9 @@ impl Database {
         }
     }
 
-    /// One of a connection's transactions has ended, and everybody has been told.
-    pub(crate) fn leave_connection(self: &Arc<Self>, connection: u64) {
+    /// One of a connection's transactions has ended: what is to be called when everybody has been told. Who hears of the end
+    /// and then closes the connection has it closed at once.
+    pub(crate) fn leave_connection(self: &Arc<Self>, connection: u64) -> impl FnOnce() + use<> {
         let closed = {
             let mut state = locked(&self.state);
             if let Some(open) = state.connections.get_mut(&connection) {
@@ -96,7 +97,8 @@ impl Database {
             }
             state.close_if_done(connection)
         };
-        self.tell_closed(closed);
+        let database = Arc::clone(self);
+        move || database.tell_closed(closed)
     }
 }
 

@@ -66,8 +66,8 @@ impl Plan {
 pub(crate) struct TransactionCore {
     pub(crate) connection: Arc<ConnectionCore>,
     pub(crate) plan: Plan,
-    /// Set when it is aborted: who executes looks at it.
-    pub(super) is_cancelled: Arc<AtomicBool>,
+    /// Set when it is aborted: who executes looks at it, also in the midst of long operations.
+    pub(super) is_cancelled: Arc<std::sync::atomic::AtomicBool>,
     /// Set when who executes is to hand over.
     pub(super) is_asked_for: AtomicBool,
     /// How many operations have been queued; changed under the lock.

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
 
 use super::core::{Phase, Runner, Shared, TransactionCore};
 use super::execution::{Backing, Execution};
@@ -14,7 +14,7 @@ use crate::executor::Callback;
 use crate::request::slot::LoneSlot;
 use crate::request::{Home, Request};
 use crate::schema::SchemaSnapshot;
-use crate::sync::locked;
+use crate::sync::{MutexGuard, locked};
 
 impl TransactionCore {
     /// Commits when everything queued has been executed.
@@ -179,17 +179,19 @@ impl TransactionCore {
         if let Some(error) = &error {
             self.connection.note_store_error(error);
         }
+        let is_upgrade = self.plan.versions.is_some();
+        let number = self.connection.number;
+        let tell_closed = (!is_upgrade).then(|| database.leave_connection(number));
         let mut callbacks = Vec::new();
         if !unfinished.is_empty() {
             let abort_error = self.abort_error();
             callbacks.extend(unfinished.iter().filter_map(|one| one.abort(&abort_error)));
         }
         callbacks.extend(ends.iter().filter_map(|end| end.complete(outcome.clone())));
-        if self.plan.versions.is_some() {
+        match tell_closed {
+            Some(tell_closed) => tell_closed(),
             // After the callbacks: the open request succeeds when its transaction has completed.
-            callbacks.push(self.upgrade_ended(outcome));
-        } else {
-            database.leave_connection(self.connection.number);
+            None => callbacks.push(self.upgrade_ended(outcome)),
         }
         self.note_deliveries(callbacks);
         let heirs = self.leave(&mut locked(&self.shared));

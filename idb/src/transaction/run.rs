@@ -4,7 +4,6 @@
 //! who has it to hand over: the results come to where they are wanted without waking anyone for each.
 
 use std::sync::Arc;
-use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 use larder_backing_store::{Durability, Scope};
@@ -15,7 +14,7 @@ use super::operation::Operation;
 use super::{DurabilityHint, Mode};
 use crate::error::{Error, ErrorName, Result};
 use crate::executor::{Task, Turn};
-use crate::sync::{Thread, locked, thread};
+use crate::sync::{MutexGuard, Thread, locked, thread};
 
 /// What comes next for who has the token.
 enum Next {

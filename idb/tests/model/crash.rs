@@ -9,7 +9,7 @@ use larder_leveldb::storage::{CrashImage, FaultFileSystem, MemoryFileSystem};
 use crate::naive::Committed;
 use crate::program::{Random, program};
 use crate::run::dump::{Dump, compare, of_files, of_model};
-use crate::run::{Commits, Host, Runner, Verdict};
+use crate::run::{Commits, Host, Runner, Setup, Verdict};
 
 /// What a crash left, and which commits it may show.
 struct Image {
@@ -50,7 +50,12 @@ fn images(seed: u64, every: usize) -> Verdict<(Vec<Image>, Vec<Committed>)> {
             most: told.begun.load(Ordering::SeqCst).max(acknowledged),
         });
     });
-    let runner = Runner::new(Host::Driven(Some(seed)), Arc::new(fs), Some(commits))?;
+    let setup = Setup {
+        host: Host::Driven(Some(seed)),
+        has_snapshots: false,
+        is_small: seed.is_multiple_of(2),
+    };
+    let runner = Runner::new(setup, Arc::new(fs), Some(commits))?;
     let world = runner.run_to_the_end(&program(seed))?;
     let images = std::mem::take(&mut *images.lock().unwrap_or_else(PoisonError::into_inner));
     Ok((images, world.history))

@@ -26,20 +26,20 @@ use std::time::Duration;
 use larder_idb::MemoryFileSystem;
 
 use program::{Action, program, shrink};
-use run::{Host, Runner, Verdict};
+use run::{Host, Runner, Setup, Verdict};
 
 fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).map_or(default, |number| number.parse().unwrap())
 }
 
 /// Runs a program on a thread of its own: one that hangs, or panics, fails.
-fn verdict(actions: &[Action], host: Host, patience: Duration) -> Verdict {
+fn verdict(actions: &[Action], setup: Setup, patience: Duration) -> Verdict {
     let (sender, receiver) = mpsc::channel();
     let (copy, at) = (actions.to_vec(), Arc::new(AtomicUsize::new(0)));
     let told = Arc::clone(&at);
     let runner = thread::spawn(move || {
         let fs = Arc::new(MemoryFileSystem::new());
-        let verdict = Runner::new(host, fs, None).and_then(|mut runner| {
+        let verdict = Runner::new(setup, fs, None).and_then(|mut runner| {
             runner.at = told;
             runner.run(&copy)
         });
@@ -62,29 +62,29 @@ fn verdict(actions: &[Action], host: Host, patience: Duration) -> Verdict {
     }
 }
 
-fn agree(name: &str, count: u64, host: impl Fn(u64) -> Host) {
+fn agree<S: Into<Setup>>(name: &str, count: u64, setup: impl Fn(u64) -> S) {
     let first = number("LARDER_SEED", 1);
     let count = number("LARDER_PROGRAMS", count);
     println!("{name}: {count} programs from LARDER_SEED={first}");
     for seed in first..first + count {
         let actions = program(seed);
-        let host = host(seed);
+        let setup = setup(seed).into();
         let Err(what) = verdict(
             &actions,
-            host,
+            setup,
             Duration::from_secs(number("LARDER_PATIENCE_S", 30)),
         ) else {
             continue;
         };
-        println!("seed {seed}, {host:?}: {what}");
+        println!("seed {seed}, {setup:?}: {what}");
         // Fewer actions take no longer; hanging takes so long again and again.
         let patience = Duration::from_millis(500);
-        let fails = |actions: &[Action]| verdict(actions, host, patience).is_err();
+        let fails = |actions: &[Action]| verdict(actions, setup, patience).is_err();
         let least = shrink(actions, 200, fails);
-        let what_least = verdict(&least, host, patience);
+        let what_least = verdict(&least, setup, patience);
         let list: Vec<String> = least.iter().map(|action| format!("  {action:?}")).collect();
         panic!(
-            "seed {seed}, {host:?}: {what}\ncut down: {what_least:?}\n{}",
+            "seed {seed}, {setup:?}: {what}\ncut down: {what_least:?}\n{}",
             list.join("\n")
         );
     }
@@ -103,6 +103,83 @@ fn programs_give_what_the_specification_says_driven_in_any_order() {
 #[test]
 fn programs_give_what_the_specification_says_on_threads() {
     agree("threads", 2500, |_| Host::Threads);
+}
+
+#[test]
+fn programs_come_to_every_kind_of_result() {
+    for seed in 0..600 {
+        let verdict = verdict(
+            &program(seed),
+            Host::Driven(None).into(),
+            Duration::from_secs(60),
+        );
+        assert_eq!(verdict, Ok(()), "seed {seed}");
+    }
+    let reached = run::reached();
+    println!("{reached:#?}");
+    let wanted = [
+        "refused InvalidStateError",
+        "refused TransactionInactiveError",
+        "refused ReadOnlyError",
+        "refused DataError",
+        "refused ConstraintError",
+        "refused SyntaxError",
+        "refused InvalidAccessError",
+        "refused NotFoundError",
+        "refused TypeError",
+        "put done",
+        "put ConstraintError",
+        "put AbortError",
+        "put many done",
+        "get finds nothing",
+        "get done",
+        "get AbortError",
+        "get many done",
+        "get all done",
+        "count done",
+        "delete done",
+        "clear done",
+        "cursor done",
+        "cursor finds nothing",
+        "transaction ends committed",
+        "transaction ends AbortError",
+        "transaction ends ConstraintError",
+        "transaction ends QuotaExceededError",
+        "event version change",
+        "event close",
+        "event blocked",
+        "event upgrade needed",
+        "event opened or deleted",
+        "event AbortError",
+        "event VersionError",
+    ];
+    for what in wanted {
+        assert!(reached.contains_key(what), "{what}");
+    }
+}
+
+#[test]
+fn programs_give_the_same_where_writers_wait_for_no_readers() {
+    agree("snapshots", 1500, |seed| Setup {
+        host: match seed % 2 {
+            0 => Host::Threads,
+            _ => Host::Driven(Some(seed)),
+        },
+        has_snapshots: true,
+        is_small: false,
+    });
+}
+
+#[test]
+fn programs_give_the_same_where_memory_is_short() {
+    agree("little memory", 1500, |seed| Setup {
+        host: match seed % 2 {
+            0 => Host::Threads,
+            _ => Host::Driven(Some(seed)),
+        },
+        has_snapshots: seed % 3 == 0,
+        is_small: true,
+    });
 }
 
 #[test]

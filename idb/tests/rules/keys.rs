@@ -68,6 +68,39 @@ fn records_lie_in_the_order_of_their_keys() {
 }
 
 #[test]
+fn a_record_has_the_zero_that_it_was_put_with_whichever_one_asks_for() {
+    let place = place();
+    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let out = store(&transaction, "out");
+    let is_negative = |key: &Key| matches!(key, Key::Number(zero) if zero.is_sign_negative());
+    for (put, asked) in [(0.0, -0.0), (-0.0, 0.0)] {
+        let list = |number| Key::array(vec![Key::from("a"), Key::from(number)]).unwrap();
+        drop(out.put(text("x"), Some(Key::from(put))).unwrap());
+        drop(out.put(text("x"), Some(list(put))).unwrap());
+        let found = out
+            .get_key(Key::from(asked))
+            .unwrap()
+            .wait()
+            .unwrap()
+            .unwrap();
+        assert_eq!(is_negative(&found), put.is_sign_negative());
+        let found = out
+            .get_many([Key::from(asked), list(asked)])
+            .unwrap()
+            .wait()
+            .unwrap();
+        let keys: Vec<Key> = found.iter().map(|entry| entry.primary_key()).collect();
+        assert_eq!(is_negative(&keys[0]), put.is_sign_negative());
+        let Key::Array(elements) = &keys[1] else {
+            panic!()
+        };
+        let last = elements.iter().last().unwrap();
+        assert_eq!(is_negative(last), put.is_sign_negative());
+    }
+    assert_eq!(out.count(KeyRange::all()).unwrap().wait().unwrap(), 2);
+}
+
+#[test]
 fn ranges_leave_out_open_bounds() {
     let place = place();
     let (_connection, transaction) = place.transaction(Mode::ReadWrite);

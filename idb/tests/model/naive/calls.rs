@@ -18,7 +18,7 @@ impl World {
         self.requests.push(Request {
             transaction,
             operation,
-            is_watched,
+            is_watched: is_watched && !self.watches_nothing,
             is_observed: false,
             outcome: None,
         });

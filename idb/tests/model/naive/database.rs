@@ -65,6 +65,26 @@ pub(crate) enum OpenEvent {
     Done(Result<u64, Exception>),
 }
 
+impl ConnectionEvent {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::VersionChange { .. } => "version change",
+            Self::Close => "close",
+        }
+    }
+}
+
+impl OpenEvent {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Blocked { .. } => "blocked",
+            Self::UpgradeNeeded { .. } => "upgrade needed",
+            Self::Done(Ok(_)) => "opened or deleted",
+            Self::Done(Err(exception)) => exception,
+        }
+    }
+}
+
 /// Where an open or delete request stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Progress {
@@ -115,6 +135,8 @@ pub(crate) struct World {
     pub(crate) opens: Vec<Open>,
     pub(crate) cursors: Vec<Cursor>,
     pub(crate) ids: usize,
+    /// Whether no request has a callback, whatever is asked for.
+    pub(crate) watches_nothing: bool,
     /// What has been committed, after each commit.
     pub(crate) history: Vec<Committed>,
 }

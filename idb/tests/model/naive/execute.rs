@@ -58,10 +58,12 @@ impl World {
                 source,
                 range,
                 direction,
+                skip,
                 count,
                 what,
             } => {
                 let mut records = cursor::walk(&list(content, source), &range, direction);
+                records.drain(..skip.min(records.len()));
                 if count != 0 {
                     records.truncate(count as usize);
                 }

@@ -105,6 +105,8 @@ pub(crate) enum Operation {
         source: Source,
         range: Range,
         direction: Direction,
+        /// So many are left out first.
+        skip: usize,
         count: u32,
         what: What,
     },
@@ -136,6 +138,33 @@ pub(crate) enum Outcome {
     /// Key, primary key and value of each record, as far as asked for.
     Rows(Vec<[Option<Value>; 3]>),
     Error(Exception),
+}
+
+impl Operation {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Put { .. } => "put",
+            Self::PutMany { .. } => "put many",
+            Self::Get { .. } => "get",
+            Self::GetMany { .. } => "get many",
+            Self::GetAll { .. } => "get all",
+            Self::Count { .. } => "count",
+            Self::Delete { .. } => "delete",
+            Self::Clear { .. } => "clear",
+            Self::Iterate { .. } => "cursor",
+        }
+    }
+}
+
+impl Outcome {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Done | Self::Count(_) => "done",
+            Self::Rows(rows) if rows.is_empty() => "finds nothing",
+            Self::Rows(_) => "done",
+            Self::Error(exception) => exception,
+        }
+    }
 }
 
 #[derive(Debug)]

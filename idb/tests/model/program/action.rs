@@ -44,6 +44,12 @@ pub(crate) enum Read {
     Count {
         range: Range,
     },
+    /// Three pages of so many records.
+    Pages {
+        range: Range,
+        direction: Direction,
+        len: u32,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -76,6 +82,9 @@ pub(crate) enum Action {
         strict: bool,
     },
     Commit {
+        transaction: Pick,
+    },
+    CommitIfIdle {
         transaction: Pick,
     },
     Abort {

@@ -91,9 +91,13 @@ fn element(random: &mut Random) -> Option<Value> {
 }
 
 pub(super) fn value(random: &mut Random) -> Value {
-    if random.one_in(12) {
-        return leaf(random);
+    match random.one_in(12) {
+        true => leaf(random),
+        false => object(random),
     }
+}
+
+pub(super) fn object(random: &mut Random) -> Value {
     let mut properties = Vec::new();
     if !random.one_in(5) {
         let id = match random.one_in(10) {

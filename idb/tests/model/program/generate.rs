@@ -28,10 +28,13 @@ pub(crate) fn program(seed: u64) -> Vec<Action> {
     let mut random = Random::new(seed);
     let flavour = *random.of(&FLAVOURS);
     let mut actions = Vec::new();
-    upgrade(&mut random, 0, Some(1), &mut actions);
-    let count = 25 + random.below(60);
+    upgrade(&mut random, 0, Some(1), true, &mut actions);
+    let count = 40 + random.below(80);
     while actions.len() < count {
-        step(&mut random, flavour, &mut actions);
+        match random.one_in(3) && !matches!(flavour, Flavour::Connections) {
+            true => block(&mut random, flavour, &mut actions),
+            false => step(&mut random, flavour, &mut actions),
+        }
     }
     actions
 }
@@ -46,21 +49,55 @@ fn on(random: &mut Random) -> On {
         transaction: pick(random),
         store: pick(random),
         index: random.one_in(3).then(|| pick(random)),
-        is_old: random.one_in(10),
+        is_old: random.one_in(20),
     }
 }
 
-fn upgrade(random: &mut Random, database: usize, version: Option<u64>, out: &mut Vec<Action>) {
+/// A transaction from begin to end, with little else in between.
+fn block(random: &mut Random, flavour: Flavour, out: &mut Vec<Action>) {
+    out.push(begin(random));
+    for _ in 0..2 + random.below(10) {
+        let choice = match flavour {
+            Flavour::Cursors => random.below(9),
+            _ => random.below(6),
+        };
+        out.push(match choice {
+            0 if random.one_in(3) => delete_or_many(random),
+            0..3 => put(random),
+            3 | 4 => read(random),
+            5 => observe(random),
+            _ => cursor(random),
+        });
+    }
+    if !random.one_in(4) {
+        out.push(finish(random));
+    }
+}
+
+fn observe(random: &mut Random) -> Action {
+    Action::Observe {
+        request: pick(random),
+    }
+}
+
+fn upgrade(
+    random: &mut Random,
+    database: usize,
+    version: Option<u64>,
+    is_first: bool,
+    out: &mut Vec<Action>,
+) {
     let polite = !random.one_in(3);
     out.push(Action::Open {
         database,
         version,
         polite,
     });
-    for _ in 0..1 + random.below(3) {
+    let (changes, puts) = if is_first { (6, 12) } else { (3, 6) };
+    for _ in 0..1 + random.below(changes) {
         schema(random, true, out);
     }
-    for _ in 0..random.below(6) {
+    for _ in 0..random.below(puts) {
         out.push(put(random));
     }
     if random.one_in(2) {
@@ -68,7 +105,7 @@ fn upgrade(random: &mut Random, database: usize, version: Option<u64>, out: &mut
     }
     // Of the newest transaction, which 255 is not: picks are modulo what there is, so this ends all that live.
     let transaction = pick(random);
-    out.push(match random.one_in(8) {
+    out.push(match random.one_in(8) && !is_first {
         true => Action::Abort {
             transaction,
             with_error: random.one_in(2),
@@ -139,7 +176,12 @@ fn put(random: &mut Random) -> Action {
 fn read(random: &mut Random) -> Action {
     let range = data::range(random);
     let what = *random.of(&[What::Keys, What::Values, What::Records]);
-    let read = match random.below(8) {
+    let read = match random.below(9) {
+        8 => Read::Pages {
+            range,
+            direction: data::direction(random),
+            len: 1 + random.below(3) as u32,
+        },
         0..2 => Read::Get {
             range,
             what: *random.of(&[What::Keys, What::Values]),
@@ -225,6 +267,7 @@ fn finish(random: &mut Random) -> Action {
             with_error: random.one_in(2),
         },
         1 => Action::DropTransaction { transaction },
+        2 => Action::CommitIfIdle { transaction },
         _ => Action::Commit { transaction },
     }
 }
@@ -249,7 +292,7 @@ fn connection(random: &mut Random, out: &mut Vec<Action>) {
         }),
         4..6 => {
             let version = Some(1 + random.below(6) as u64);
-            upgrade(random, database, version, out);
+            upgrade(random, database, version, false, out);
         }
         6 => out.push(Action::DeleteDatabase { database }),
         7 => out.push(Action::Databases),
@@ -295,9 +338,7 @@ fn step(random: &mut Random, flavour: Flavour, out: &mut Vec<Action>) {
         Some(5) => out.push(begin(random)),
         Some(6) => out.push(finish(random)),
         _ => out.push(match random.below(8) {
-            0..4 => Action::Observe {
-                request: pick(random),
-            },
+            0..4 => observe(random),
             4 => Action::DropRequest {
                 request: pick(random),
             },
@@ -319,7 +360,7 @@ fn delete_or_many(random: &mut Random) -> Action {
         1 | 2 => Action::PutMany {
             on: on(random),
             records: (0..1 + random.below(3))
-                .map(|_| (data::value(random), data::key(random)))
+                .map(|_| (data::object(random), data::key(random)))
                 .collect(),
             give: Give::Fit,
         },

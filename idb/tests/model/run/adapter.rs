@@ -73,6 +73,7 @@ pub(crate) enum Pending {
     MaybeKey(Request<Option<IdbKey>>),
     Value(Request<Option<StoredValue>>),
     Records(Request<Records>, Shape),
+    Page(Request<Option<Records>>),
     Count(Request<u64>),
     Done(Request<()>),
     Cursor(Request<Option<Cursor>>),
@@ -98,6 +99,7 @@ impl Pending {
             Self::MaybeKey(request) => (maybe_key_outcome(request.wait()), None),
             Self::Value(request) => (value_outcome(request.wait()), None),
             Self::Records(request, shape) => (records_outcome(request.wait(), shape), None),
+            Self::Page(request) => (page_outcome(request.wait()), None),
             Self::Count(request) => (outcome(request.wait(), Outcome::Count), None),
             Self::Done(request) => (outcome(request.wait(), |()| Outcome::Done), None),
             Self::Cursor(request) => {
@@ -128,6 +130,7 @@ impl Pending {
             Self::Records(request, shape) => {
                 request.on_done(move |result| push(records_outcome(result, shape)));
             }
+            Self::Page(request) => request.on_done(move |result| push(page_outcome(result))),
             Self::Count(request) => {
                 request.on_done(move |result| push(outcome(result, Outcome::Count)));
             }
@@ -147,6 +150,7 @@ impl Pending {
             Self::MaybeKey(request) => request.is_done(),
             Self::Value(request) => request.is_done(),
             Self::Records(request, _) => request.is_done(),
+            Self::Page(request) => request.is_done(),
             Self::Count(request) => request.is_done(),
             Self::Done(request) => request.is_done(),
             Self::Cursor(request) => request.is_done(),
@@ -213,6 +217,13 @@ pub(crate) fn records_outcome(result: Result<Records>, shape: Shape) -> Outcome 
         });
         Outcome::Rows(rows.collect())
     })
+}
+
+fn page_outcome(result: Result<Option<Records>>) -> Outcome {
+    match result.transpose() {
+        None => Outcome::Rows(Vec::new()),
+        Some(result) => records_outcome(result, Shape::Records),
+    }
 }
 
 fn cursor_outcome(cursor: Option<&Cursor>) -> Outcome {

@@ -131,7 +131,7 @@ impl Runner {
         let closed = self.storage.clone().close();
         closed.map_err(|error| format!("does not close: {error}"))?;
         self.settle()?;
-        self.storage = storage(Arc::clone(&self.fs), self.host)?;
+        self.storage = storage(Arc::clone(&self.fs), self.setup)?;
         self.factory = factory(&self.storage);
         Ok(())
     }

@@ -13,7 +13,7 @@ mod settle;
 mod state;
 mod transactions;
 
-pub(crate) use state::{Commits, Host, Runner};
+pub(crate) use state::{Commits, Host, Runner, Setup, reached};
 
 use std::sync::atomic::Ordering;
 
@@ -60,6 +60,7 @@ impl Runner {
             }
             Action::Begin { .. }
             | Action::Commit { .. }
+            | Action::CommitIfIdle { .. }
             | Action::Abort { .. }
             | Action::DropTransaction { .. }
             | Action::CreateStore { .. }

@@ -1,8 +1,8 @@
 //! Actions on records, cursors and requests.
 
 use larder_idb::{
-    Error, GetAllOptions, Index, Key as IdbKey, KeyRange, ObjectStore, Request, Result,
-    Value as IdbValue,
+    Error, GetAllOptions, Index, Key as IdbKey, KeyRange, ObjectStore, PageLimits, Pages, Request,
+    Result, Value as IdbValue,
 };
 
 use super::Verdict;
@@ -10,7 +10,8 @@ use super::adapter::{self, Pending, Shape};
 use super::bytes::serialize;
 use super::state::{Asked, RealRequest, Runner};
 use crate::naive::{
-    self, Direction, Exception, Handle, IndexHandle, Key, KeyPath, Operation, State, Value, What,
+    self, Direction, Exception, Handle, IndexHandle, Key, KeyPath, Operation, Range, State, Value,
+    What,
 };
 use crate::program::{Action, Give, Pick, Read};
 
@@ -202,6 +203,14 @@ impl Runner {
         read: &Read,
         watched: bool,
     ) -> Verdict {
+        if let Read::Pages {
+            range,
+            direction,
+            len,
+        } = read
+        {
+            return self.read_pages(handle, index, source, (range, *direction, *len));
+        }
         let real = source.read(read);
         let model = match read {
             Read::Get { range, what } => {
@@ -227,11 +236,12 @@ impl Runner {
                         source,
                         range,
                         direction,
+                        skip: 0,
                         count,
                         what,
                     })
             }
-            Read::Count { range } => {
+            Read::Count { range } | Read::Pages { range, .. } => {
                 let range = range.clone();
                 self.world
                     .read(handle, index, watched, |source| Operation::Count {
@@ -241,6 +251,41 @@ impl Runner {
             }
         };
         self.keep(model, real).map(drop)
+    }
+
+    /// The first three pages, all asked for at once.
+    fn read_pages(
+        &mut self,
+        handle: Handle,
+        index: Option<IndexHandle>,
+        source: &Source,
+        (range, direction, len): (&Range, Direction, u32),
+    ) -> Verdict {
+        let limits = PageLimits {
+            entries_max: len as usize,
+            bytes_max: usize::MAX,
+        };
+        let (real_range, real_direction) = (adapter::range(range), adapter::direction(direction));
+        let pages = match source {
+            Source::Store(store) => store.pages(real_range, real_direction, limits),
+            Source::Index(index) => index.pages(real_range, real_direction, limits),
+        };
+        for number in 0..3 {
+            let real = pages.as_ref().map_err(Clone::clone).and_then(Pages::next);
+            let range = range.clone();
+            let model = self
+                .world
+                .read(handle, index, false, |source| Operation::GetAll {
+                    source,
+                    range,
+                    direction,
+                    skip: number * len as usize,
+                    count: len,
+                    what: What::Records,
+                });
+            self.keep(model, real.map(Pending::Page))?;
+        }
+        Ok(())
     }
 
     fn open_cursor(&mut self, action: &Action) -> Verdict {
@@ -405,7 +450,7 @@ impl Source {
                 }
                 .map(|request| Pending::Records(request, shape(*what)))
             }
-            Read::Count { range } => {
+            Read::Count { range } | Read::Pages { range, .. } => {
                 let range = adapter::range(range);
                 match self {
                     Self::Store(store) => store.count(range).map(Pending::Count),

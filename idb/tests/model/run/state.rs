@@ -1,13 +1,14 @@
 //! Both sides of a run: the model, and what the crate handed out, by the model's numbers.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use larder_idb::{
     Clock, Connection, ConnectionEvent, Cursor, DeleteRequest, Events, Executor, Factory,
-    FileSystem, Index, ObjectStore, OpenRequest, Origin, Request, Storage, StorageOptions,
-    Transaction,
+    FileSystem, Index, ObjectStore, OpenRequest, Origin, Request, Scheduling, Storage,
+    StorageOptions, Transaction,
 };
 
 use super::Verdict;
@@ -16,10 +17,36 @@ use crate::naive::{self, Exception, Outcome, State, World};
 use crate::program::Pick;
 
 /// Who executes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Host {
     Driven(Option<u64>),
     Threads,
+}
+
+/// How the storage is set up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) host: Host,
+    /// Whether writers wait for no readers.
+    pub(crate) has_snapshots: bool,
+    /// Whether memory is so short that transactions spill and tables are written all the time.
+    pub(crate) is_small: bool,
+}
+
+impl From<Host> for Setup {
+    fn from(host: Host) -> Self {
+        Self {
+            host,
+            has_snapshots: false,
+            is_small: false,
+        }
+    }
+}
+
+impl Setup {
+    pub(super) fn is_driven(self) -> bool {
+        self.host != Host::Threads
+    }
 }
 
 pub(crate) enum RealOpen {
@@ -91,7 +118,7 @@ pub(crate) struct Commits {
 pub(crate) struct Runner {
     /// The action under way, for those who watch over a run.
     pub(crate) at: Arc<AtomicUsize>,
-    pub(super) host: Host,
+    pub(super) setup: Setup,
     pub(super) world: World,
     pub(super) fs: Arc<dyn FileSystem>,
     /// If a crash may come: every commit is brought to its end before the next begins.
@@ -110,6 +137,21 @@ pub(crate) struct Runner {
     pub(super) cursors: Vec<(usize, Option<Cursor>)>,
 }
 
+/// What programs have come to, and how often: so that one can see that they come to everything.
+static REACHED: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
+
+pub(super) fn reach(what: &[&str]) {
+    let mut reached = REACHED.lock().unwrap_or_else(PoisonError::into_inner);
+    *reached.entry(what.join(" ")).or_default() += 1;
+}
+
+pub(crate) fn reached() -> BTreeMap<String, u64> {
+    REACHED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone()
+}
+
 /// Nothing here depends on the time.
 #[derive(Debug)]
 struct Stopped;
@@ -121,13 +163,19 @@ impl Clock for Stopped {
 }
 
 /// A storage in memory on these files.
-pub(crate) fn storage(fs: Arc<dyn FileSystem>, host: Host) -> Verdict<Storage> {
+pub(crate) fn storage(fs: Arc<dyn FileSystem>, setup: Setup) -> Verdict<Storage> {
     let clock = Arc::new(Stopped);
     let mut options = StorageOptions::new(fs, "storage", clock);
-    options.executor = match host {
+    options.executor = match setup.host {
         Host::Driven(seed) => Executor::Driven { seed },
         Host::Threads => Executor::Threads(NonZeroUsize::MIN.saturating_add(1)),
     };
+    if setup.has_snapshots {
+        options.scheduling = Scheduling::SnapshotReaders;
+    }
+    if setup.is_small {
+        (options.write_buffer_bytes, options.transaction_memory_bytes) = (4096, 300);
+    }
     Storage::new(options).map_err(|error| format!("no storage: {error}"))
 }
 
@@ -137,15 +185,20 @@ pub(crate) fn factory(storage: &Storage) -> Factory {
 
 impl Runner {
     pub(crate) fn new(
-        host: Host,
+        setup: impl Into<Setup>,
         fs: Arc<dyn FileSystem>,
         commits: Option<Arc<Commits>>,
     ) -> Verdict<Self> {
-        let storage = storage(Arc::clone(&fs), host)?;
+        let setup = setup.into();
+        let storage = storage(Arc::clone(&fs), setup)?;
         let factory = factory(&storage);
         Ok(Self {
-            host,
-            world: World::default(),
+            setup,
+            // When a request fails depends on when its transaction may start; callbacks see it as soon as that.
+            world: World {
+                watches_nothing: setup.has_snapshots,
+                ..World::default()
+            },
             fs,
             at: Arc::default(),
             commits,
@@ -181,7 +234,10 @@ impl Runner {
     /// One of so many things: mostly of those that live.
     pub(super) fn pick(pick: Pick, count: usize, is_live: impl Fn(usize) -> bool) -> Option<usize> {
         let live: Vec<usize> = (0..count).filter(|id| is_live(*id)).collect();
-        let among = match live.is_empty() || pick.0 >= 240 {
+        if live.is_empty() && pick.0 < 220 {
+            return None;
+        }
+        let among = match live.is_empty() || pick.0 >= 250 {
             true => (0..count).collect(),
             false => live,
         };
@@ -210,6 +266,9 @@ impl Runner {
         model: Result<M, Exception>,
         real: larder_idb::Result<R>,
     ) -> Verdict<Option<(M, R)>> {
+        if let Err(exception) = &model {
+            reach(&["refused", exception]);
+        }
         match (model, real) {
             (Ok(model), Ok(real)) => Ok(Some((model, real))),
             (Err(model), Err(real)) if model == real.name().as_str() => Ok(None),

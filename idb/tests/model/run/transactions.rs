@@ -35,6 +35,10 @@ impl Runner {
                 Some(id) => self.commit(id),
                 None => Ok(()),
             },
+            Action::CommitIfIdle { transaction } => match self.pick_transaction(*transaction) {
+                Some(id) => self.commit_if_idle(id),
+                None => Ok(()),
+            },
             Action::Abort {
                 transaction,
                 with_error,
@@ -104,6 +108,32 @@ impl Runner {
         Self::agree(model, real).map(drop)
     }
 
+    fn commit_if_idle(&mut self, id: usize) -> Verdict {
+        if self.commits.is_some() && !self.world.transactions[id].is_started {
+            return Ok(());
+        }
+        self.settle()?;
+        let requests = &self.world.transactions[id].requests;
+        let is_idle = requests
+            .iter()
+            .all(|id| self.world.requests[*id].outcome.is_some());
+        let is_active = self.world.transactions[id].state == State::Active;
+        let Some(Some(transaction)) = self.transactions[id].as_ref().map(|t| &t.transaction) else {
+            return Ok(());
+        };
+        let does_commit = transaction.commit_if_idle();
+        // On threads it may be behind the model.
+        let must_commit = is_idle && is_active && self.setup.is_driven();
+        let may_commit = (is_idle || self.setup.has_snapshots) && is_active;
+        if does_commit && may_commit {
+            return self.world.commit(id).map_err(String::from);
+        }
+        match does_commit == must_commit || !(does_commit || must_commit) {
+            true => Ok(()),
+            false => Err(format!("idle is {is_idle}, commits {does_commit}")),
+        }
+    }
+
     fn abort(&mut self, id: usize, with_error: bool) -> Verdict {
         let Some(Some(transaction)) = self.transactions[id].as_ref().map(|t| &t.transaction) else {
             return Ok(());
@@ -161,13 +191,14 @@ impl Runner {
         if on.is_old {
             let count = self.handles.len();
             let picked = Self::pick(on.store, count, |at| self.handles[at].1.is_some());
-            let is_over = |at: usize| {
+            let state = picked.map(|at| {
                 let transaction = self.handles[at].0.transaction;
-                self.world.transactions[transaction].state == State::Finished
-            };
-            if picked.is_some_and(is_over) {
-                // Committing and having ended is not the same to all methods.
-                self.settle()?;
+                self.world.transactions[transaction].state
+            });
+            // Committing and having ended is not the same to all methods.
+            self.catch_up(state)?;
+            if state == Some(State::Committing) && self.setup.has_snapshots {
+                return Ok(None);
             }
             return Ok(picked.and_then(|at| {
                 let (model, real) = &self.handles[at];
@@ -177,8 +208,11 @@ impl Runner {
         let Some(id) = self.pick_transaction(on.transaction) else {
             return Ok(None);
         };
-        if self.world.transactions[id].state == State::Finished {
-            self.settle()?;
+        let state = self.world.transactions[id].state;
+        self.catch_up(Some(state))?;
+        if state == State::Committing && self.setup.has_snapshots {
+            // It may have ended before the model's could start.
+            return Ok(None);
         }
         let Some(Some(transaction)) = self.transactions[id].as_ref().map(|t| &t.transaction) else {
             return Ok(None);
@@ -191,6 +225,13 @@ impl Runner {
             self.handles.push((*model, Some(real.clone())));
         }
         Ok(both)
+    }
+
+    fn catch_up(&mut self, state: Option<State>) -> Verdict {
+        match state {
+            Some(State::Finished) => self.settle(),
+            _ => Ok(()),
+        }
     }
 
     /// Mostly the name of a store that is there.

@@ -1,0 +1,81 @@
+//! Runs IndexedDB's conformance suite, web-platform-tests, on this host.
+//!
+//! `WPT_DIR` names the suite's folder, with `IndexedDB/`, `resources/testharness.js` and, for the check
+//! of interfaces, `resources/idlharness.js`, `resources/WebIDLParser.js` and `interfaces/*.idl`. Without
+//! it nothing is run, and that is said. One process per file and variant; what is expected to fail is in
+//! `js-host/wpt-expectations.json`, each with its reason, and anything else that fails, and anything of
+//! these that passes, fails the run.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command that tells what it finds"
+)]
+
+mod child;
+mod expectations;
+mod report;
+mod run;
+mod suite;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use run::Settings;
+
+const USAGE: &str =
+    "usage: WPT_DIR=SUITE wpt [--storage FOLDER] [--threads] [--jobs N] [--json FILE] [NAME...]
+  NAME             only files whose names contain one of these
+  --storage FOLDER stores on disk, a folder for each file (otherwise in memory)
+  --threads        the engine on threads of its own (otherwise the host drives it)
+  --jobs N         so many processes at once (2)
+  --json FILE      results as JSON";
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("wpt: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<ExitCode, Box<dyn Error>> {
+    let Some(suite) = std::env::var_os("WPT_DIR").map(PathBuf::from) else {
+        println!("skipped: WPT_DIR does not name the suite's folder");
+        return Ok(ExitCode::SUCCESS);
+    };
+    let mut settings = Settings::new(suite);
+    let mut names = Vec::new();
+    let mut json = None;
+    let mut child = None;
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or(USAGE);
+        match arg.as_str() {
+            "--storage" => settings.storage = Some(PathBuf::from(value()?)),
+            "--threads" => settings.threads = true,
+            "--jobs" => settings.jobs = value()?.parse()?,
+            "--json" => json = Some(PathBuf::from(value()?)),
+            "--child" => child = Some((value()?, value()?)),
+            _ if arg.starts_with('-') => return Err(USAGE.into()),
+            _ => names.push(arg),
+        }
+    }
+    if let Some((file, variant)) = child {
+        child::run(&settings, &file, &variant)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let results = run::all(&settings, &names)?;
+    if let Some(json) = json {
+        report::write_json(&json, &results)?;
+    }
+    let expectations = expectations::read()?;
+    let is_well = report::tell(&results, &expectations, names.is_empty());
+    Ok(if is_well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,106 @@
+// IDBIndex (specification, 4.6).
+import { attach, checkConstructor, domException, exposeInterface, INTERNAL, requireArguments, stateOf } from "./internals.js";
+import { hooks } from "./hooks.js";
+import { keyPathValue } from "./key_path.js";
+import { SourceState, toCount, toDirection } from "./source.js";
+import { toDOMString } from "./webidl.js";
+
+export class IndexState extends SourceState {
+  constructor(store, handle, name, keyPath, unique, multiEntry, isNew) {
+    super(store.transaction, handle, name);
+    this.store = store;
+    this.keyPathValue = keyPathValue(keyPath);
+    this.unique = unique;
+    this.multiEntry = multiEntry;
+    this.originalName = name;
+    this.isNew = isNew;
+  }
+
+  isGone() {
+    return this.isDeleted || this.store.isDeleted;
+  }
+
+  markDeleted() {
+    this.isDeleted = true;
+  }
+
+  revert() {
+    if (!this.isNew) this.name = this.originalName;
+    this.isDeleted = this.isNew;
+  }
+
+  rename(name) {
+    if (this.transaction.mode !== "versionchange") {
+      throw domException("InvalidStateError", "The database is not running a version change transaction.");
+    }
+    this.requireUsable("name");
+    if (name === this.name) return;
+    if (this.store.indexNames().includes(name)) {
+      throw domException("ConstraintError", "An index with the specified name already exists.");
+    }
+    const oldName = this.name;
+    hooks.engine.renameIndex(this.handle, name);
+    this.name = name;
+    this.store.renamed(this, oldName);
+  }
+}
+
+export class IDBIndex {
+  constructor(token = undefined, state = undefined) {
+    checkConstructor(token, "IDBIndex");
+    attach(this, state);
+  }
+  get name() {
+    return stateOf(this, IndexState).name;
+  }
+  set name(value) {
+    stateOf(this, IndexState).rename(toDOMString(value));
+  }
+  get objectStore() {
+    return stateOf(this, IndexState).store.wrapper;
+  }
+  get keyPath() {
+    return stateOf(this, IndexState).keyPathValue;
+  }
+  get multiEntry() {
+    return stateOf(this, IndexState).multiEntry;
+  }
+  get unique() {
+    return stateOf(this, IndexState).unique;
+  }
+  get(query) {
+    const state = stateOf(this, IndexState);
+    requireArguments(arguments.length, 1, "get");
+    return state.get(query);
+  }
+  getKey(query) {
+    const state = stateOf(this, IndexState);
+    requireArguments(arguments.length, 1, "getKey");
+    return state.getKey(query);
+  }
+  getAll(queryOrOptions = undefined, count = undefined) {
+    return stateOf(this, IndexState).getAll("getAll", queryOrOptions, toCount(count), false);
+  }
+  getAllKeys(queryOrOptions = undefined, count = undefined) {
+    return stateOf(this, IndexState).getAll("getAllKeys", queryOrOptions, toCount(count), false);
+  }
+  getAllRecords(options = undefined) {
+    return stateOf(this, IndexState).getAll("getAllRecords", options, undefined, true);
+  }
+  count(query = undefined) {
+    return stateOf(this, IndexState).count(query);
+  }
+  openCursor(query = undefined, direction = "next") {
+    return stateOf(this, IndexState).openCursor("openCursor", query, toDirection(direction), true);
+  }
+  openKeyCursor(query = undefined, direction = "next") {
+    return stateOf(this, IndexState).openCursor("openKeyCursor", query, toDirection(direction), false);
+  }
+}
+exposeInterface(IDBIndex, "IDBIndex");
+
+export function createIndex(store, handle, name, keyPath, unique, multiEntry, isNew) {
+  const state = new IndexState(store, handle, name, keyPath, unique, multiEntry, isNew);
+  new IDBIndex(INTERNAL, state);
+  return state;
+}

@@ -1,0 +1,118 @@
+// IDBRequest (specification, 4.1) and the register of what the engine has not answered yet.
+import { checkConstructor, domException, exposeInterface } from "./internals.js";
+import { createEvent } from "./event.js";
+import { defineHandlers, dispatch, EventTarget, EventTargetState } from "./event_target.js";
+import { stateOf } from "./internals.js";
+
+const waiting = new Map();
+let last = 0;
+
+// The number under which the engine answers: `answer(error, result)`, called from a task, once; or
+// more often, until `forget`.
+export function expect(answerer) {
+  last += 1;
+  waiting.set(last, answerer);
+  return last;
+}
+
+export function forget(number) {
+  waiting.delete(number);
+}
+
+// The engine's answer.
+export function complete(number, error, result) {
+  const answerer = waiting.get(number);
+  if (answerer === undefined) return;
+  waiting.delete(number);
+  answerer.answer(error, result);
+}
+
+// Something that can come more than once: the events of opening and deleting, of connections.
+export function notify(number, kind, ...details) {
+  waiting.get(number)?.notify(kind, ...details);
+}
+
+// Makes a request of a transaction: `ask` gets its number and may throw.
+export function place(request, ask) {
+  const { transaction } = request;
+  const number = expect(request);
+  try {
+    ask(number);
+  } catch (error) {
+    forget(number);
+    throw error;
+  }
+  request.done = false;
+  request.result = undefined;
+  request.error = null;
+  transaction.pending += 1;
+  return request.wrapper;
+}
+
+export class RequestState extends EventTargetState {
+  constructor(source, transaction, convert = undefined) {
+    super();
+    // The wrapper of an object store, index or cursor, or null.
+    this.source = source;
+    this.transaction = transaction;
+    this.done = false;
+    this.result = undefined;
+    this.error = null;
+    // Makes the result of what the engine answers.
+    this.convert = convert;
+  }
+
+  get eventParent() {
+    return this.transaction;
+  }
+
+  answer(error, result) {
+    const { transaction } = this;
+    transaction.pending -= 1;
+    this.done = true;
+    // Whatever came of it before, nothing of it is told after an abort.
+    if (transaction.aborted) {
+      error = domException("AbortError", "The transaction was aborted, so the request cannot be fulfilled.");
+    }
+    if (error === undefined) {
+      this.result = this.convert === undefined ? result : this.convert(result);
+      transaction.succeed(this, createEvent("success", false, false));
+    } else {
+      this.result = undefined;
+      this.error = error;
+      transaction.fail(this, createEvent("error", true, true));
+    }
+  }
+
+  fire(event) {
+    return dispatch(this, event, true);
+  }
+}
+
+export class IDBRequest extends EventTarget {
+  constructor(token = undefined, state = undefined) {
+    checkConstructor(token, "IDBRequest");
+    super(token, state);
+  }
+  get result() {
+    const state = stateOf(this, RequestState);
+    if (!state.done) throw domException("InvalidStateError", "The request has not finished.");
+    return state.result;
+  }
+  get error() {
+    const state = stateOf(this, RequestState);
+    if (!state.done) throw domException("InvalidStateError", "The request has not finished.");
+    return state.error;
+  }
+  get source() {
+    return stateOf(this, RequestState).source;
+  }
+  get transaction() {
+    return stateOf(this, RequestState).transaction?.wrapper ?? null;
+  }
+  get readyState() {
+    return stateOf(this, RequestState).done ? "done" : "pending";
+  }
+}
+exposeInterface(IDBRequest, "IDBRequest");
+defineHandlers(IDBRequest, RequestState, ["success", "error"]);

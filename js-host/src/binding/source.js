@@ -1,0 +1,112 @@
+// What object stores and indexes have in common: the requests that read.
+import { domException, INTERNAL, peek } from "./internals.js";
+import { createCursor } from "./cursor.js";
+import { hooks, releaseWhenCollected } from "./hooks.js";
+import { isPotentialKey } from "./key.js";
+import { isKeyRange, toRange } from "./key_range.js";
+import { createRecord } from "./record.js";
+import { IDBRequest, place, RequestState } from "./request.js";
+import { toDictionary, toEnum, toUnsignedLong } from "./webidl.js";
+
+export const DIRECTIONS = ["next", "nextunique", "prev", "prevunique"];
+
+export class SourceState {
+  constructor(transaction, handle, name) {
+    this.wrapper = null;
+    this.transaction = transaction;
+    this.handle = handle;
+    this.name = name;
+    this.isDeleted = false;
+    releaseWhenCollected(this, handle);
+  }
+
+  requireUsable(what) {
+    if (this.isGone()) throw domException("InvalidStateError", `${what}: The object store or index has been deleted.`);
+    this.transaction.requireActive(what);
+  }
+
+  requireWritable(what) {
+    this.requireUsable(what);
+    if (this.transaction.mode === "readonly") {
+      throw domException("ReadOnlyError", `${what}: The transaction is read-only.`);
+    }
+  }
+
+  request(ask, convert = undefined) {
+    const request = new RequestState(this.wrapper, this.transaction, convert);
+    new IDBRequest(INTERNAL, request);
+    return place(request, ask);
+  }
+
+  read(what, query, nullDisallowed, engineCall) {
+    this.requireUsable(what);
+    const range = toRange(query, nullDisallowed);
+    return this.request((number) => engineCall(number, this.handle, range));
+  }
+
+  get(query) {
+    return this.read("get", query, true, hooks.engine.get);
+  }
+
+  getKey(query) {
+    return this.read("getKey", query, true, hooks.engine.getKey);
+  }
+
+  count(query) {
+    return this.read("count", query, false, hooks.engine.count);
+  }
+
+  // `what` is the engine's call: getAll, getAllKeys or getAllRecords.
+  getAll(what, queryOrOptions, count, onlyOptions) {
+    let options = { query: queryOrOptions, count, direction: "next" };
+    if (onlyOptions || !(isKeyRange(queryOrOptions) || isPotentialKey(queryOrOptions))) {
+      options = toGetAllOptions(queryOrOptions);
+    }
+    this.requireUsable(what);
+    const range = toRange(options.query, false);
+    const convert = what === "getAllRecords" ? toRecords : undefined;
+    const limit = options.count;
+    return this.request(
+      (number) => hooks.engine[what](number, this.handle, range, limit, options.direction),
+      convert,
+    );
+  }
+
+  openCursor(what, query, direction, withValue) {
+    this.requireUsable(what);
+    const range = toRange(query, false);
+    const request = new RequestState(this.wrapper, this.transaction);
+    new IDBRequest(INTERNAL, request);
+    const cursor = createCursor(this, request, direction, withValue);
+    request.convert = (handle) => cursor.moved(handle);
+    return place(request, (number) =>
+      hooks.engine.openCursor(number, this.handle, range, direction, withValue),
+    );
+  }
+}
+
+function toRecords(found) {
+  return found.map(([key, primaryKey, value]) => createRecord(key, primaryKey, value));
+}
+
+// IDBGetAllOptions; members in WebIDL's order.
+function toGetAllOptions(value) {
+  const { count, direction, query } = toDictionary(value, "IDBGetAllOptions");
+  return {
+    count: count === undefined ? undefined : toUnsignedLong(count, "count"),
+    direction: direction === undefined ? "next" : toEnum(direction, DIRECTIONS, "IDBCursorDirection"),
+    query,
+  };
+}
+
+export function toCount(value) {
+  return value === undefined ? undefined : toUnsignedLong(value, "count");
+}
+
+export function toDirection(value) {
+  return toEnum(value, DIRECTIONS, "IDBCursorDirection");
+}
+
+export function isSource(object) {
+  return peek(object) instanceof SourceState;
+}

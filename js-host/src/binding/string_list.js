@@ -1,0 +1,45 @@
+// DOMStringList (HTML, 2.6.5). Its indices are own properties that cannot be written.
+import { attach, checkConstructor, exposeInterface, INTERNAL, requireArguments, stateOf } from "./internals.js";
+import { toDOMString } from "./webidl.js";
+
+class StringListState {
+  constructor(strings) {
+    this.strings = strings;
+  }
+}
+
+export class DOMStringList {
+  constructor(token = undefined, state = undefined) {
+    checkConstructor(token, "DOMStringList");
+    attach(this, state);
+    for (let i = 0; i < state.strings.length; i++) {
+      const value = state.strings[i];
+      Object.defineProperty(this, i, { value, writable: false, enumerable: true, configurable: true });
+    }
+  }
+  get length() {
+    return stateOf(this, StringListState).strings.length;
+  }
+  item(index) {
+    const { strings } = stateOf(this, StringListState);
+    requireArguments(arguments.length, 1, "item");
+    return strings[index >>> 0] ?? null;
+  }
+  contains(string) {
+    const { strings } = stateOf(this, StringListState);
+    requireArguments(arguments.length, 1, "contains");
+    return strings.includes(toDOMString(string));
+  }
+}
+exposeInterface(DOMStringList, "DOMStringList");
+Object.defineProperty(DOMStringList.prototype, Symbol.iterator, {
+  value: Array.prototype[Symbol.iterator],
+  writable: true,
+  enumerable: false,
+  configurable: true,
+});
+
+// The strings are in the engine's order: by code unit.
+export function createStringList(strings) {
+  return new DOMStringList(INTERNAL, new StringListState(strings));
+}

@@ -1,0 +1,240 @@
+// IDBTransaction (specification, 4.10) and its life: active, inactive, committing, finished (2.7.1).
+//
+// The engine queues and carries out; here lies when script may place requests and when to commit.
+import { checkConstructor, domException, exposeInterface, INTERNAL, peek, requireArguments, stateOf } from "./internals.js";
+import { createEvent } from "./event.js";
+import { defineHandlers, dispatch, EventTarget, EventTargetState } from "./event_target.js";
+import { atEndOfCheckpoint, hooks, releaseWhenCollected } from "./hooks.js";
+import { createObjectStore } from "./object_store.js";
+import { createStringList } from "./string_list.js";
+import { expect } from "./request.js";
+import { toDOMString } from "./webidl.js";
+
+export class TransactionState extends EventTargetState {
+  constructor(database, handle, mode, scope, durability) {
+    super();
+    this.database = database;
+    this.handle = handle;
+    releaseWhenCollected(this, handle);
+    this.mode = mode;
+    // Names; null of an upgrade, whose scope changes.
+    this.scope = scope;
+    this.durability = durability;
+    this.state = "active";
+    // Requests that are not done.
+    this.pending = 0;
+    this.error = null;
+    this.aborted = false;
+    this.abortedByScript = false;
+    this.toldToCommit = false;
+    // Object stores by name: the same object for the same name.
+    this.stores = new Map();
+    // All that were ever handed out, for what an abort reverts.
+    this.handedOut = [];
+    this.openRequest = null;
+    this.oldVersion = 0;
+  }
+
+  get eventParent() {
+    return this.database;
+  }
+
+  begin() {
+    hooks.engine.watchTransaction(this.handle, expect(this));
+  }
+
+  createdByScript() {
+    atEndOfCheckpoint(this);
+  }
+
+  upgrades(openRequest, oldVersion) {
+    this.openRequest = openRequest;
+    this.oldVersion = oldVersion;
+    this.database.upgrade = this;
+  }
+
+  requireActive(what) {
+    if (this.state !== "active") {
+      const why = this.state === "finished" ? "has finished" : "is not active";
+      throw domException("TransactionInactiveError", `${what}: The transaction ${why}.`);
+    }
+  }
+
+  // Between the steps of placing a request, script may run: not as part of this transaction.
+  whileInactive(run) {
+    this.state = "inactive";
+    try {
+      return run();
+    } finally {
+      if (this.state === "inactive") this.state = "active";
+    }
+  }
+
+  deactivateAfterCreation() {
+    if (this.state !== "active") return;
+    this.state = "inactive";
+    this.commitIfDone();
+  }
+
+  commitIfDone() {
+    if (this.pending > 0 || this.toldToCommit || this.aborted) return;
+    if (this.state === "inactive") this.state = "committing";
+    if (this.state !== "committing") return;
+    this.toldToCommit = true;
+    hooks.engine.commit(this.handle);
+  }
+
+  // Dispatches one of its requests' events; whether script let it be and nobody threw.
+  fire(request, event) {
+    if (this.state === "inactive") this.state = "active";
+    const notPrevented = request.fire(event);
+    if (this.state === "active") {
+      this.state = "inactive";
+      if (peek(event).listenersThrew) {
+        this.abort(domException("AbortError", "An event listener threw an exception."));
+        return false;
+      }
+    }
+    return notPrevented;
+  }
+
+  succeed(request, event) {
+    this.fire(request, event);
+    this.commitIfDone();
+  }
+
+  fail(request, event) {
+    const wasFinished = this.state === "finished";
+    const notPrevented = this.fire(request, event);
+    if (!wasFinished && notPrevented && this.state !== "finished") this.abort(request.error);
+    this.commitIfDone();
+  }
+
+  afterUpgradeNeeded(event) {
+    if (this.state === "active") this.state = "inactive";
+    if (peek(event).listenersThrew && this.state !== "finished") {
+      this.abort(domException("AbortError", "A listener of upgradeneeded threw an exception."));
+    }
+    this.commitIfDone();
+  }
+
+  abort(error) {
+    this.state = "finished";
+    this.aborted = true;
+    this.error = error;
+    hooks.engine.abort(this.handle, error === null ? null : error.name, error === null ? "" : error.message);
+    this.revert();
+  }
+
+  // What an aborted upgrade had changed is as before.
+  revert() {
+    if (this.openRequest === null) return;
+    this.database.version = this.oldVersion;
+    for (const store of this.handedOut) store.revert();
+  }
+
+  // The engine's answer: it has ended.
+  answer(error) {
+    const wasAborted = this.aborted;
+    this.state = "finished";
+    if (error !== undefined) {
+      this.aborted = true;
+      if (!this.abortedByScript) this.error = error;
+      if (!wasAborted) this.revert();
+    }
+    if (this.openRequest !== null) this.database.upgrade = null;
+    const event = this.aborted ? createEvent("abort", true, false) : createEvent("complete", false, false);
+    const { openRequest } = this;
+    dispatch(this, event, true);
+    if (openRequest !== null) openRequest.upgraded(this.aborted);
+  }
+
+  remember(store) {
+    this.stores.set(store.name, store);
+    this.handedOut.push(store);
+    return store;
+  }
+
+  store(name) {
+    if (this.state === "finished") throw domException("InvalidStateError", "The transaction has finished.");
+    const known = this.stores.get(name);
+    if (known !== undefined) return known;
+    const names = this.scope ?? this.database.storeNames();
+    if (!names.includes(name)) throw domException("NotFoundError", "The specified object store was not found.");
+    const [handle, keyPath, autoIncrement] = hooks.engine.objectStore(this.handle, name);
+    return this.remember(createObjectStore(this, handle, name, keyPath, autoIncrement, false));
+  }
+
+  createStore(name, keyPath, autoIncrement) {
+    const handle = hooks.engine.createObjectStore(this.handle, name, keyPath, autoIncrement);
+    return this.remember(createObjectStore(this, handle, name, keyPath, autoIncrement, true));
+  }
+
+  deleteStore(name) {
+    hooks.engine.deleteObjectStore(this.handle, name);
+    this.stores.get(name)?.markDeleted();
+    this.stores.delete(name);
+  }
+
+  renamed(store, oldName) {
+    if (this.stores.get(oldName) === store) this.stores.delete(oldName);
+    this.stores.set(store.name, store);
+  }
+}
+
+export class IDBTransaction extends EventTarget {
+  constructor(token = undefined, state = undefined) {
+    checkConstructor(token, "IDBTransaction");
+    super(token, state);
+  }
+  get objectStoreNames() {
+    const state = stateOf(this, TransactionState);
+    return createStringList(state.scope ?? state.database.storeNames());
+  }
+  get mode() {
+    return stateOf(this, TransactionState).mode;
+  }
+  get durability() {
+    return stateOf(this, TransactionState).durability;
+  }
+  get db() {
+    return stateOf(this, TransactionState).database.wrapper;
+  }
+  get error() {
+    return stateOf(this, TransactionState).error;
+  }
+  objectStore(name) {
+    const state = stateOf(this, TransactionState);
+    requireArguments(arguments.length, 1, "objectStore");
+    return state.store(toDOMString(name)).wrapper;
+  }
+  commit() {
+    const state = stateOf(this, TransactionState);
+    if (state.state !== "active") {
+      throw domException("InvalidStateError", "The transaction is not active.");
+    }
+    state.state = "committing";
+    state.commitIfDone();
+  }
+  abort() {
+    const state = stateOf(this, TransactionState);
+    if (state.state === "committing" || state.state === "finished") {
+      throw domException("InvalidStateError", "The transaction is committing or has finished.");
+    }
+    state.abortedByScript = true;
+    state.abort(null);
+  }
+}
+exposeInterface(IDBTransaction, "IDBTransaction");
+defineHandlers(IDBTransaction, TransactionState, ["abort", "complete", "error"]);
+
+export function createTransaction(database, handle, mode, scope, durability) {
+  const sorted = scope === null ? null : scope.slice().sort(byUnit);
+  const state = new TransactionState(database, handle, mode, sorted, durability);
+  new IDBTransaction(INTERNAL, state);
+  return state;
+}
+
+function byUnit(a, b) {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

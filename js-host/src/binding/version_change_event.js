@@ -1,0 +1,52 @@
+// IDBVersionChangeEvent (specification, 4.2).
+import { exposeInterface, INTERNAL, requireArguments, stateOf } from "./internals.js";
+import { Event, EventState } from "./event.js";
+import { toDictionary, toDOMString } from "./webidl.js";
+
+class VersionChangeState extends EventState {
+  constructor(type, bubbles, cancelable, oldVersion, newVersion) {
+    super(type, bubbles, cancelable);
+    this.oldVersion = oldVersion;
+    this.newVersion = newVersion;
+  }
+}
+
+// Not [EnforceRange] here: modulo 2^64, as ToBigUint64 of the integer part.
+function toVersion(value) {
+  const number = Math.trunc(+value);
+  if (!Number.isFinite(number)) return 0;
+  return number >= 0 && number <= Number.MAX_SAFE_INTEGER ? number + 0 : Number(BigInt.asUintN(64, BigInt(number)));
+}
+
+export class IDBVersionChangeEvent extends Event {
+  constructor(type, init = undefined) {
+    if (type === INTERNAL) {
+      super(INTERNAL, init);
+      return;
+    }
+    requireArguments(arguments.length, 1, "IDBVersionChangeEvent");
+    const name = toDOMString(type);
+    const options = toDictionary(init, "IDBVersionChangeEventInit");
+    const bubbles = !!options.bubbles;
+    const cancelable = !!options.cancelable;
+    const composed = !!options.composed;
+    const newVersion = options.newVersion === undefined || options.newVersion === null ? null : toVersion(options.newVersion);
+    const oldVersion = options.oldVersion === undefined ? 0 : toVersion(options.oldVersion);
+    const state = new VersionChangeState(name, bubbles, cancelable, oldVersion, newVersion);
+    state.composed = composed;
+    super(INTERNAL, state);
+  }
+  get oldVersion() {
+    return stateOf(this, VersionChangeState).oldVersion;
+  }
+  get newVersion() {
+    return stateOf(this, VersionChangeState).newVersion;
+  }
+}
+exposeInterface(IDBVersionChangeEvent, "IDBVersionChangeEvent");
+
+export function createVersionChangeEvent(type, oldVersion, newVersion) {
+  const state = new VersionChangeState(type, false, false, oldVersion, newVersion);
+  state.trusted = true;
+  return new IDBVersionChangeEvent(INTERNAL, state);
+}

@@ -1,0 +1,345 @@
+// What structured clone (clone/*.rs) leaves to JavaScript: telling objects of the engine's own classes
+// apart and making them. Everything is taken from the realm before any script runs.
+import { peek } from "../binding/internals.js";
+
+const { apply, getPrototypeOf } = Reflect;
+const { getOwnPropertyDescriptor, defineProperty } = Object;
+const toTag = Object.prototype.toString;
+const getter = (object, name) => getOwnPropertyDescriptor(object, name).get;
+
+const TypedArray = getPrototypeOf(Uint8Array);
+const taGet = Object.fromEntries(
+  ["buffer", "byteOffset", "byteLength", "length"].map((name) => [name, getter(TypedArray.prototype, name)]),
+);
+const taTag = getter(TypedArray.prototype, Symbol.toStringTag);
+const dvGet = Object.fromEntries(
+  ["buffer", "byteOffset", "byteLength"].map((name) => [name, getter(DataView.prototype, name)]),
+);
+const abGet = Object.fromEntries(
+  ["byteLength", "detached", "resizable", "maxByteLength", "immutable"].map((name) => [
+    name,
+    getter(ArrayBuffer.prototype, name),
+  ]),
+);
+const { toBase64 } = Uint8Array.prototype;
+const { fromBase64 } = Uint8Array;
+const { sliceToImmutable } = ArrayBuffer.prototype;
+const { isView } = ArrayBuffer;
+const { isError } = Error;
+const regexpSource = getter(RegExp.prototype, "source");
+const regexpFlags = Object.fromEntries(
+  ["hasIndices", "global", "ignoreCase", "multiline", "dotAll", "unicode", "unicodeSets", "sticky"].map((name) => [
+    name,
+    getter(RegExp.prototype, name),
+  ]),
+);
+const mapSize = getter(Map.prototype, "size");
+const mapForEach = Map.prototype.forEach;
+const mapSet = Map.prototype.set;
+const setSize = getter(Set.prototype, "size");
+const setForEach = Set.prototype.forEach;
+const setAdd = Set.prototype.add;
+const domName = getter(DOMException.prototype, "name");
+const domMessage = getter(DOMException.prototype, "message");
+const bigintToString = BigInt.prototype.toString;
+const { fromCharCode } = String;
+const { charCodeAt } = String.prototype;
+
+// Kinds, as clone/serialize.rs numbers them.
+const DATE = 1;
+const REGEXP = 2;
+const MAP = 3;
+const SET = 4;
+const BOOLEAN = 5;
+const NUMBER = 6;
+const STRING = 7;
+const BIGINT = 8;
+const BUFFER = 9;
+const VIEW = 10;
+const ERROR = 11;
+const DOM_EXCEPTION = 12;
+const PLATFORM = 13;
+
+const base64 = (bytes) => apply(toBase64, bytes, []);
+
+function push(list, value) {
+  defineProperty(list, list.length, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function regexp(value) {
+  // `source` alone answers for RegExp.prototype, which is no regular expression.
+  if (value === RegExp.prototype) return undefined;
+  const source = apply(regexpSource, value, []);
+  let flags = "";
+  const letters = "dgimsuvy";
+  let at = 0;
+  for (const name in regexpFlags) {
+    if (apply(regexpFlags[name], value, [])) flags += letters[at];
+    at += 1;
+  }
+  return [REGEXP, source, flags];
+}
+
+function entries(map) {
+  apply(mapSize, map, []);
+  const flat = [];
+  apply(mapForEach, map, [
+    (value, key) => {
+      push(flat, key);
+      push(flat, value);
+    },
+  ]);
+  return [MAP, flat];
+}
+
+function members(set) {
+  apply(setSize, set, []);
+  const all = [];
+  apply(setForEach, set, [(value) => push(all, value)]);
+  return [SET, all];
+}
+
+function buffer(value) {
+  if (apply(abGet.detached, value, [])) return "An ArrayBuffer is detached and could not be cloned.";
+  const max = apply(abGet.resizable, value, []) ? apply(abGet.maxByteLength, value, []) : undefined;
+  return [BUFFER, base64(new Uint8Array(value)), max, apply(abGet.immutable, value, [])];
+}
+
+// Whether a view ends where its resizable buffer ends: found out by asking for it anew.
+function tracksLength(value, tag, bytes, offset, length) {
+  if (!apply(abGet.resizable, bytes, [])) return false;
+  const end = apply(abGet.byteLength, bytes, []);
+  const element = tag === undefined ? 1 : makers[tag].BYTES_PER_ELEMENT;
+  if (end - offset - length >= element) return false;
+  return hooksOfViews.isTracking(value, bytes, end, tag);
+}
+
+// No reflection tells a tracking view from one that happens to end there. Growing the buffer would;
+// nothing is written, and the length is put back.
+const { resize } = ArrayBuffer.prototype;
+const hooksOfViews = {
+  isTracking(value, bytes, end, tag) {
+    const length = tag === undefined ? dvGet.byteLength : taGet.byteLength;
+    const before = apply(length, value, []);
+    const max = apply(abGet.maxByteLength, bytes, []);
+    const element = tag === undefined ? 1 : makers[tag].BYTES_PER_ELEMENT;
+    if (end + element <= max) {
+      apply(resize, bytes, [end + element]);
+      const after = apply(length, value, []);
+      apply(resize, bytes, [end]);
+      return after !== before;
+    }
+    // At its greatest length only shrinking would tell, and would lose bytes.
+    return false;
+  },
+};
+
+function view(value) {
+  const tag = apply(taTag, value, []);
+  const get = tag === undefined ? dvGet : taGet;
+  const bytes = apply(get.buffer, value, []);
+  if (!isBuffer(bytes)) return "A SharedArrayBuffer could not be cloned.";
+  if (apply(abGet.detached, bytes, [])) return "An ArrayBuffer is detached and could not be cloned.";
+  let offset;
+  let length;
+  try {
+    length = apply(get.byteLength, value, []);
+    offset = apply(get.byteOffset, value, []);
+  } catch {
+    return "A view is out of its buffer's bounds and could not be cloned.";
+  }
+  const end = apply(abGet.byteLength, bytes, []);
+  if (length === 0 && offset === 0 && tag !== undefined && end > 0 && isOutOfBounds(value)) {
+    return "A view is out of its buffer's bounds and could not be cloned.";
+  }
+  return [VIEW, tag ?? "DataView", bytes, offset, length, tracksLength(value, tag, bytes, offset, length)];
+}
+
+const { at: taAt } = TypedArray.prototype;
+function isOutOfBounds(value) {
+  try {
+    apply(taAt, value, [0]);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+function isBuffer(value) {
+  try {
+    apply(abGet.byteLength, value, []);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function error(value) {
+  const name = value.name;
+  const own = (key) => {
+    const descriptor = getOwnPropertyDescriptor(value, key);
+    return descriptor !== undefined && "value" in descriptor ? descriptor : undefined;
+  };
+  const message = own("message");
+  const cause = own("cause");
+  const stack = value.stack;
+  return [
+    ERROR,
+    name === undefined ? "Error" : `${name}`,
+    message === undefined ? undefined : `${message.value}`,
+    typeof stack === "string" ? stack : undefined,
+    cause !== undefined,
+    cause?.value,
+  ];
+}
+
+const boxed = (kind, valueOf) => (value) => [kind, apply(valueOf, value, [])];
+const refused = (name, method) => (value) => {
+  apply(method, value, [{}]);
+  return `A ${name} could not be cloned.`;
+};
+
+// By prototype: what its objects are, if they are what they look like. Each throws for others.
+const checks = new Map([
+  [Date.prototype, boxed(DATE, Date.prototype.getTime)],
+  [RegExp.prototype, regexp],
+  [Map.prototype, entries],
+  [Set.prototype, members],
+  [Boolean.prototype, boxed(BOOLEAN, Boolean.prototype.valueOf)],
+  [Number.prototype, boxed(NUMBER, Number.prototype.valueOf)],
+  [String.prototype, boxed(STRING, String.prototype.valueOf)],
+  [BigInt.prototype, boxed(BIGINT, BigInt.prototype.valueOf)],
+  [ArrayBuffer.prototype, buffer],
+  [
+    DOMException.prototype,
+    (value) => [DOM_EXCEPTION, apply(domName, value, []), apply(domMessage, value, []), `${value.stack}`],
+  ],
+  [Symbol.prototype, (value) => (apply(Symbol.prototype.valueOf, value, []), "A Symbol object could not be cloned.")],
+  [WeakMap.prototype, refused("WeakMap", WeakMap.prototype.has)],
+  [WeakSet.prototype, refused("WeakSet", WeakSet.prototype.has)],
+  [WeakRef.prototype, refused("WeakRef", WeakRef.prototype.deref)],
+  [FinalizationRegistry.prototype, refused("FinalizationRegistry", FinalizationRegistry.prototype.unregister)],
+  [
+    SharedArrayBuffer.prototype,
+    (value) => (
+      apply(getter(SharedArrayBuffer.prototype, "byteLength"), value, []), "A SharedArrayBuffer could not be cloned."
+    ),
+  ],
+]);
+
+const ITERATORS = /^\[object (Generator|AsyncGenerator|.* Iterator|Iterator Helper|Module)\]$/;
+
+function check(how, value) {
+  try {
+    return how(value);
+  } catch {
+    return undefined;
+  }
+}
+
+// What an object is: 0 for a plain one, a sentence if it cannot be cloned, else kind and content.
+// `thorough`: even if its prototype says otherwise.
+export function inspect(value, thorough) {
+  const state = peek(value);
+  if (state !== undefined) {
+    return state.cloneKind === undefined ? "A platform object could not be cloned." : [PLATFORM, state.cloneKind, value, ...(state.cloneFields?.() ?? [])];
+  }
+  if (isView(value)) return view(value);
+  if (isError(value)) return error(value);
+  for (let proto = getPrototypeOf(value); proto !== null; proto = getPrototypeOf(proto)) {
+    const how = checks.get(proto);
+    const found = how === undefined ? undefined : check(how, value);
+    if (found !== undefined) return found;
+  }
+  if (thorough) {
+    for (const how of checks.values()) {
+      const found = check(how, value);
+      if (found !== undefined) return found;
+    }
+    const tag = apply(toTag, value, []);
+    if (ITERATORS.test(tag)) return `${tag} could not be cloned.`;
+  }
+  return 0;
+}
+
+const makers = {
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  Float16Array,
+  Float32Array,
+  Float64Array,
+  BigInt64Array,
+  BigUint64Array,
+  DataView,
+};
+const errors = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
+
+function hidden(object, name, value) {
+  defineProperty(object, name, { value, writable: true, enumerable: false, configurable: true });
+}
+
+const ArrayBufferOf = ArrayBuffer;
+const Bytes = Uint8Array;
+
+// Objects of the engine's classes, by clone/deserialize.rs.
+export const make = {
+  date: (time) => new Date(time),
+  regexp: (source, flags) => new RegExp(source, flags),
+  boxed: (value) => Object(value),
+  hex: (value) => apply(bigintToString, value, [16]),
+  bigint: (digits, negative) => (negative ? -BigInt(digits) : BigInt(digits)),
+  map: () => new Map(),
+  set: () => new Set(),
+  fillMap(map, flat) {
+    for (let i = 0; i < flat.length; i += 2) apply(mapSet, map, [flat[i], flat[i + 1]]);
+  },
+  fillSet(set, all) {
+    for (let i = 0; i < all.length; i++) apply(setAdd, set, [all[i]]);
+  },
+  resizable(bytes, maxByteLength) {
+    const made = new ArrayBufferOf(bytes.byteLength, { maxByteLength });
+    new Bytes(made).set(new Bytes(bytes));
+    return made;
+  },
+  immutable: (bytes) => apply(sliceToImmutable, bytes, []),
+  view: (kind, bytes, offset, length) =>
+    length === undefined ? new makers[kind](bytes, offset) : new makers[kind](bytes, offset, length),
+  error(type, message, stack) {
+    const made = new errors[type]();
+    delete made.message;
+    if (message !== undefined) hidden(made, "message", message);
+    hidden(made, "stack", stack);
+    return made;
+  },
+  cause: (made, cause) => hidden(made, "cause", cause),
+  domException: (name, message) => new DOMException(message, name),
+  typeError: (message) => new TypeError(message),
+};
+
+// Strings that have no UTF-8: their units, little-endian, in Base64.
+export function unitsOf(string) {
+  const units = new Uint16Array(string.length);
+  for (let i = 0; i < string.length; i++) units[i] = apply(charCodeAt, string, [i]);
+  return base64(new Uint8Array(units.buffer));
+}
+
+export function stringOf(encoded) {
+  const units = new Uint16Array(apply(fromBase64, Bytes, [encoded]).buffer);
+  let string = "";
+  for (let i = 0; i < units.length; i++) string += fromCharCode(units[i]);
+  return string;
+}
+
+export function bytesOf(buffer) {
+  return base64(new Uint8Array(buffer));
+}
+
+// Whether a property that was there is there still.
+export function hasOwn(object, key) {
+  return getOwnPropertyDescriptor(object, key) !== undefined;
+}

@@ -1,0 +1,24 @@
+//! Structured clone: values of QuickJS to the bytes that Chromium stores, and back.
+//!
+//! The algorithm is HTML's StructuredSerializeForStorage and StructuredDeserialize, its form V8's wire
+//! format in Blink's envelope, which `larder-codec` knows. The walk is done here, with a stack of its
+//! own, so that nesting costs no native stack; what only JavaScript can tell of an object, or make, is
+//! in `helpers.js`.
+//!
+//! One limit: a `Map`, `Set`, `Date` or the like whose prototype has been replaced, *and* which has
+//! properties of its own, is taken for a plain object. Without such properties it is found out.
+
+mod base64;
+mod deserialize;
+mod helpers;
+mod key;
+mod serialize;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub(crate) use deserialize::Deserializer;
+pub(crate) use helpers::Helpers;
+pub(crate) use key::{key_from_js, key_to_js};
+pub(crate) use serialize::serialize;
+pub(crate) use text::{js_string_from_js, string_to_js};

@@ -1,0 +1,447 @@
+//! Calls about databases, connections, transactions, and their object stores and indexes.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use larder_codec::JsString;
+use larder_idb::{
+    Connection, DurabilityHint, Error, ErrorName, IdbKeyPath, Index, IndexOptions, Mode,
+    ObjectStore, ObjectStoreParameters, Transaction, TransactionOptions,
+};
+use rquickjs::{Array, Ctx, Exception, Function, Object, Result, String as QuickString, Value};
+
+use super::handles::Handle;
+use super::outbox::{Answer, Outcome};
+use super::{Engine, checked};
+use crate::clone::{js_string_from_js, key_from_js, key_to_js, string_to_js};
+
+/// Gives a function of the engine's to script.
+macro_rules! give {
+    ($hooks:ident, $ctx:ident, $engine:ident, $name:literal, |$($arg:ident: $type:ty),*| $call:expr) => {{
+        let $engine = Rc::clone($engine);
+        let call = move |ctx: Ctx<'js>, $($arg: $type),*| {
+            let $ctx = &ctx;
+            $call
+        };
+        $hooks.set($name, Function::new($ctx.clone(), call)?.with_name($name)?)?;
+    }};
+}
+pub(super) use give;
+
+pub(super) fn install<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
+    databases(ctx, engine, hooks)?;
+    transactions(ctx, engine, hooks)?;
+    schema(ctx, engine, hooks)
+}
+
+fn databases<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
+    give!(hooks, ctx, engine, "openDatabase", |request: u32,
+                                               name: QuickString<
+        'js,
+    >,
+                                               version: Option<
+        f64,
+    >| {
+        engine.open(ctx, request, &name, version)
+    });
+    give!(hooks, ctx, engine, "deleteDatabase", |request: u32,
+                                                 name: QuickString<
+        'js,
+    >| {
+        engine.delete_database(ctx, request, &name)
+    });
+    give!(hooks, ctx, engine, "databases", |request: u32| {
+        let _ = ctx;
+        engine
+            .outbox
+            .expect(request, engine.factory.databases(), Outcome::Databases);
+    });
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "compare",
+        |first: Value<'js>, second: Value<'js>| {
+            let helpers = engine.shared.helpers(ctx)?;
+            let first = key_from_js(ctx, &helpers, &first)?;
+            let second = key_from_js(ctx, &helpers, &second)?;
+            Ok::<_, rquickjs::Error>(engine.factory.cmp(&first, &second) as i32)
+        }
+    );
+    give!(hooks, ctx, engine, "keyToValue", |key: Value<'js>| {
+        let helpers = engine.shared.helpers(ctx)?;
+        let key = key_from_js(ctx, &helpers, &key)?;
+        key_to_js(ctx, &helpers, &key)
+    });
+    give!(hooks, ctx, engine, "release", |handle: u32| {
+        let _ = ctx;
+        let released = engine.handles.borrow_mut().release(handle);
+        drop(released);
+    });
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "watchConnection",
+        |connection: u32, request: u32| engine.watch(ctx, connection, request)
+    );
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "versionChangeDispatched",
+        |token: usize| {
+            let _ = ctx;
+            let event = engine.handles.borrow_mut().take_versionchange(token);
+            drop(event);
+        }
+    );
+    give!(hooks, ctx, engine, "objectStoreNames", |connection: u32| {
+        let names = engine.connection(ctx, connection)?.object_store_names();
+        engine.strings(ctx, names)
+    });
+    give!(hooks, ctx, engine, "closeConnection", |connection: u32| {
+        engine.connection(ctx, connection)?.close();
+        Ok::<_, rquickjs::Error>(())
+    });
+    Ok(())
+}
+
+fn transactions<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "beginTransaction",
+        |connection: u32, names: Vec<QuickString<'js>>, mode: String, durability: String| {
+            engine.begin(ctx, connection, &names, &mode, &durability)
+        }
+    );
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "watchTransaction",
+        |transaction: u32, request: u32| {
+            let finished = engine.transaction(ctx, transaction)?.finished();
+            engine
+                .outbox
+                .expect(request, finished, |()| Outcome::Nothing);
+            Ok::<_, rquickjs::Error>(())
+        }
+    );
+    // The engine may have ended it already; then its end is told anyway.
+    give!(hooks, ctx, engine, "commit", |transaction: u32| {
+        drop(engine.transaction(ctx, transaction)?.commit());
+        Ok::<_, rquickjs::Error>(())
+    });
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "abort",
+        |transaction: u32, name: Option<String>, message: String| {
+            let error = name.map(|name| Error::new(error_name(&name), message));
+            drop(engine.transaction(ctx, transaction)?.abort(error));
+            Ok::<_, rquickjs::Error>(())
+        }
+    );
+    Ok(())
+}
+
+fn schema<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
+    give!(hooks, ctx, engine, "objectStore", |transaction: u32,
+                                              name: QuickString<
+        'js,
+    >| {
+        engine.object_store(ctx, transaction, &name)
+    });
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "createObjectStore",
+        |transaction: u32, name: QuickString<'js>, key_path: Value<'js>, auto_increment: bool| {
+            let parameters = ObjectStoreParameters {
+                key_path: engine.key_path(ctx, &key_path)?,
+                auto_increment,
+            };
+            let name = engine.string(ctx, &name)?;
+            let transaction = engine.transaction(ctx, transaction)?;
+            let store = checked(ctx, transaction.create_object_store(&name, parameters))?;
+            Ok::<_, rquickjs::Error>(engine.handles.borrow_mut().add(Handle::Store(store)))
+        }
+    );
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "deleteObjectStore",
+        |transaction: u32, name: QuickString<'js>| {
+            let name = engine.string(ctx, &name)?;
+            let transaction = engine.transaction(ctx, transaction)?;
+            checked(ctx, transaction.delete_object_store(&name))
+        }
+    );
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "renameObjectStore",
+        |store: u32, name: QuickString<'js>| {
+            let name = engine.string(ctx, &name)?;
+            checked(ctx, engine.store(ctx, store)?.rename(&name))
+        }
+    );
+    give!(hooks, ctx, engine, "indexNames", |store: u32| {
+        let names = engine.store(ctx, store)?.index_names();
+        engine.strings(ctx, names)
+    });
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "index",
+        |store: u32, name: QuickString<'js>| engine.open_index(ctx, store, &name)
+    );
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "createIndex",
+        |store: u32,
+         name: QuickString<'js>,
+         key_path: Value<'js>,
+         unique: bool,
+         multi_entry: bool| {
+            let key_path = engine.key_path(ctx, &key_path)?;
+            let options = IndexOptions {
+                unique,
+                multi_entry,
+            };
+            let name = engine.string(ctx, &name)?;
+            let index = engine
+                .store(ctx, store)?
+                .create_index(&name, key_path, options);
+            let index = checked(ctx, index)?;
+            Ok::<_, rquickjs::Error>(engine.handles.borrow_mut().add(Handle::Index(index)))
+        }
+    );
+    give!(hooks, ctx, engine, "deleteIndex", |store: u32,
+                                              name: QuickString<
+        'js,
+    >| {
+        let name = engine.string(ctx, &name)?;
+        checked(ctx, engine.store(ctx, store)?.delete_index(&name))
+    });
+    give!(hooks, ctx, engine, "renameIndex", |index: u32,
+                                              name: QuickString<
+        'js,
+    >| {
+        let name = engine.string(ctx, &name)?;
+        checked(ctx, engine.index(ctx, index)?.rename(&name))
+    });
+    Ok(())
+}
+
+/// The engine's name of an exception that aborts a transaction; what it does not know is an abort.
+fn error_name(name: &str) -> ErrorName {
+    [
+        ErrorName::ConstraintError,
+        ErrorName::DataError,
+        ErrorName::NotReadableError,
+        ErrorName::QuotaExceededError,
+        ErrorName::UnknownError,
+    ]
+    .into_iter()
+    .find(|known| known.as_str() == name)
+    .unwrap_or(ErrorName::AbortError)
+}
+
+impl Engine {
+    fn open<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        request: u32,
+        name: &QuickString<'js>,
+        version: Option<f64>,
+    ) -> Result<()> {
+        let name = self.string(ctx, name)?;
+        // The binding has seen to it that it is a whole number up to 2^53 - 1.
+        let version = version.map(|version| version as u64);
+        let opening = checked(ctx, self.factory.open(&name, version))?;
+        self.outbox.expect_opening(&name);
+        let outbox = Arc::clone(&self.outbox);
+        opening.events().on_event(move |event| {
+            outbox.put_opening(&name, Answer::Open(request, event));
+        });
+        self.opening.borrow_mut().insert(request, opening);
+        Ok(())
+    }
+
+    fn delete_database<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        request: u32,
+        name: &QuickString<'js>,
+    ) -> Result<()> {
+        let name = self.string(ctx, name)?;
+        let deleting = self.factory.delete_database(&name);
+        self.outbox.expect_opening(&name);
+        let outbox = Arc::clone(&self.outbox);
+        deleting.events().on_event(move |event| {
+            outbox.put_opening(&name, Answer::Delete(request, event));
+        });
+        self.deleting.borrow_mut().insert(request, deleting);
+        Ok(())
+    }
+
+    fn watch(&self, ctx: &Ctx<'_>, connection: u32, request: u32) -> Result<()> {
+        let events = self.connection(ctx, connection)?.events();
+        let outbox = Arc::clone(&self.outbox);
+        events.on_event(move |event| outbox.put(Answer::Connection(request, event), 0));
+        Ok(())
+    }
+
+    fn begin<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        connection: u32,
+        names: &[QuickString<'js>],
+        mode: &str,
+        durability: &str,
+    ) -> Result<u32> {
+        let names: Result<Vec<JsString>> =
+            names.iter().map(|name| self.string(ctx, name)).collect();
+        let mode = match mode {
+            "readwrite" => Mode::ReadWrite,
+            _ => Mode::ReadOnly,
+        };
+        let durability = match durability {
+            "strict" => DurabilityHint::Strict,
+            "relaxed" => DurabilityHint::Relaxed,
+            _ => DurabilityHint::Default,
+        };
+        let options = TransactionOptions::with_durability(durability);
+        let connection = self.connection(ctx, connection)?;
+        let transaction = checked(ctx, connection.transaction(&names?, mode, options))?;
+        Ok(self
+            .handles
+            .borrow_mut()
+            .add(Handle::Transaction(transaction)))
+    }
+
+    fn object_store<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        transaction: u32,
+        name: &QuickString<'js>,
+    ) -> Result<Array<'js>> {
+        let name = self.string(ctx, name)?;
+        let transaction = self.transaction(ctx, transaction)?;
+        let store = checked(ctx, transaction.object_store(&name))?;
+        let told = Array::new(ctx.clone())?;
+        told.set(1, self.key_path_value(ctx, store.key_path())?)?;
+        told.set(2, store.auto_increment())?;
+        told.set(0, self.handles.borrow_mut().add(Handle::Store(store)))?;
+        Ok(told)
+    }
+
+    fn open_index<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        store: u32,
+        name: &QuickString<'js>,
+    ) -> Result<Array<'js>> {
+        let name = self.string(ctx, name)?;
+        let index = checked(ctx, self.store(ctx, store)?.index(&name))?;
+        let told = Array::new(ctx.clone())?;
+        told.set(1, self.key_path_value(ctx, index.key_path())?)?;
+        told.set(2, index.unique())?;
+        told.set(3, index.multi_entry())?;
+        told.set(0, self.handles.borrow_mut().add(Handle::Index(index)))?;
+        Ok(told)
+    }
+
+    pub(super) fn string<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        string: &QuickString<'js>,
+    ) -> Result<JsString> {
+        js_string_from_js(&*self.shared.helpers(ctx)?, string)
+    }
+
+    fn strings<'js>(&self, ctx: &Ctx<'js>, strings: Vec<JsString>) -> Result<Vec<Value<'js>>> {
+        let helpers = self.shared.helpers(ctx)?;
+        let strings = strings.iter();
+        strings
+            .map(|string| string_to_js(ctx, &helpers, string))
+            .collect()
+    }
+
+    fn key_path<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<IdbKeyPath> {
+        if let Some(string) = value.as_string() {
+            return Ok(IdbKeyPath::String(self.string(ctx, string)?));
+        }
+        let Some(array) = value.as_array() else {
+            return Ok(IdbKeyPath::Null);
+        };
+        let strings = array.iter::<QuickString<'js>>();
+        let strings: Result<Vec<_>> = strings.map(|string| self.string(ctx, &string?)).collect();
+        Ok(IdbKeyPath::Array(strings?))
+    }
+
+    fn key_path_value<'js>(&self, ctx: &Ctx<'js>, path: &IdbKeyPath) -> Result<Value<'js>> {
+        let helpers = self.shared.helpers(ctx)?;
+        match path {
+            IdbKeyPath::Null => Ok(Value::new_null(ctx.clone())),
+            IdbKeyPath::String(string) => string_to_js(ctx, &helpers, string),
+            IdbKeyPath::Array(strings) => {
+                let array = Array::new(ctx.clone())?;
+                for (at, string) in strings.iter().enumerate() {
+                    array.set(at, string_to_js(ctx, &helpers, string)?)?;
+                }
+                Ok(array.into_value())
+            }
+        }
+    }
+
+    /// What a number stands for.
+    pub(super) fn handle(&self, ctx: &Ctx<'_>, number: u32) -> Result<Handle> {
+        let handle = self.handles.borrow().get(number).cloned();
+        handle.ok_or_else(|| gone(ctx))
+    }
+
+    fn connection(&self, ctx: &Ctx<'_>, number: u32) -> Result<Connection> {
+        match self.handle(ctx, number)? {
+            Handle::Connection(connection) => Ok(connection),
+            _ => Err(gone(ctx)),
+        }
+    }
+
+    fn transaction(&self, ctx: &Ctx<'_>, number: u32) -> Result<Transaction> {
+        match self.handle(ctx, number)? {
+            Handle::Transaction(transaction) => Ok(transaction),
+            _ => Err(gone(ctx)),
+        }
+    }
+
+    pub(super) fn store(&self, ctx: &Ctx<'_>, number: u32) -> Result<ObjectStore> {
+        match self.handle(ctx, number)? {
+            Handle::Store(store) => Ok(store),
+            _ => Err(gone(ctx)),
+        }
+    }
+
+    fn index(&self, ctx: &Ctx<'_>, number: u32) -> Result<Index> {
+        match self.handle(ctx, number)? {
+            Handle::Index(index) => Ok(index),
+            _ => Err(gone(ctx)),
+        }
+    }
+}
+
+/// The binding has named something that is not there: a defect.
+pub(super) fn gone(ctx: &Ctx<'_>) -> rquickjs::Error {
+    Exception::throw_internal(ctx, "the engine has nothing of this number")
+}

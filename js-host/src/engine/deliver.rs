@@ -1,0 +1,242 @@
+//! Handing the engine's answers to the binding, each as a task of its own.
+
+use larder_codec::external_object::ExternalObject as Info;
+use larder_idb::{ConnectionEvent, DeleteEvent, Error, ExternalObject, OpenEvent, Records};
+use rquickjs::function::IntoArgs;
+use rquickjs::{Array, Ctx, Result, Value};
+
+use super::Engine;
+use super::handles::Handle;
+use super::outbox::{Answer, Outcome, Wanted};
+use crate::clone::{key_to_js, string_to_js};
+
+/// From 1601-01-01, where Chromium's time begins, to 1970-01-01, in milliseconds.
+const UNIX_EPOCH_MS: f64 = 11_644_473_600e3;
+
+impl Engine {
+    /// Hands over the oldest answer: whether there was one.
+    pub(crate) fn deliver_one(&self, ctx: &Ctx<'_>) -> bool {
+        let Some(answer) = self.outbox.take() else {
+            return false;
+        };
+        if self.deliver(ctx, answer).is_err() {
+            self.shared.report_exception(ctx);
+        }
+        true
+    }
+
+    fn deliver(&self, ctx: &Ctx<'_>, answer: Answer) -> Result<()> {
+        match answer {
+            Answer::Complete(request, result) => self.complete(ctx, request, result),
+            Answer::Open(request, event) => self.opened(ctx, request, event),
+            Answer::Delete(request, event) => match event {
+                DeleteEvent::Blocked { old_version } => {
+                    let old = old_version as f64;
+                    self.notify(ctx, (request, "blocked", old, Value::new_null(ctx.clone())))
+                }
+                DeleteEvent::Done(Ok(old_version)) => {
+                    self.deleting.borrow_mut().remove(&request);
+                    let none = Value::new_undefined(ctx.clone());
+                    self.notify(ctx, (request, "deleted", none, old_version as f64))
+                }
+                DeleteEvent::Done(Err(error)) => {
+                    self.deleting.borrow_mut().remove(&request);
+                    self.notify(ctx, (request, "deleted", self.exception(ctx, &error)?))
+                }
+            },
+            Answer::Connection(request, ConnectionEvent::Close) => {
+                self.notify(ctx, (request, "close"))
+            }
+            Answer::Connection(request, ConnectionEvent::VersionChange(event)) => {
+                let old = event.old_version() as f64;
+                let new = match event.new_version() {
+                    Some(new) => Value::new_number(ctx.clone(), new as f64),
+                    None => Value::new_null(ctx.clone()),
+                };
+                let token = self.handles.borrow_mut().add_versionchange(event);
+                self.notify(ctx, (request, "versionChange", old, new, token))
+            }
+        }
+    }
+
+    fn notify<'js>(&self, ctx: &Ctx<'js>, args: impl IntoArgs<'js>) -> Result<()> {
+        let _: Value<'js> = self.shared.call(ctx, "notify", args)?;
+        Ok(())
+    }
+
+    fn opened(&self, ctx: &Ctx<'_>, request: u32, event: OpenEvent) -> Result<()> {
+        match event {
+            OpenEvent::Blocked {
+                old_version,
+                new_version,
+            } => {
+                let versions = (old_version as f64, new_version as f64);
+                self.notify(ctx, (request, "blocked", versions.0, versions.1))
+            }
+            OpenEvent::UpgradeNeeded(upgrade) => {
+                let name =
+                    string_to_js(ctx, &*self.shared.helpers(ctx)?, upgrade.connection.name())?;
+                let (old, new) = (upgrade.old_version as f64, upgrade.new_version as f64);
+                let (connection, transaction) = {
+                    let mut handles = self.handles.borrow_mut();
+                    (
+                        handles.add(Handle::Connection(upgrade.connection)),
+                        handles.add(Handle::Transaction(upgrade.transaction)),
+                    )
+                };
+                let args = (request, "upgrade", connection, transaction, name, old, new);
+                self.notify(ctx, args)
+            }
+            OpenEvent::Done(Ok(connection)) => {
+                self.opening.borrow_mut().remove(&request);
+                let none = Value::new_undefined(ctx.clone());
+                let name = string_to_js(ctx, &*self.shared.helpers(ctx)?, connection.name())?;
+                let version = connection.version() as f64;
+                let handle = self
+                    .handles
+                    .borrow_mut()
+                    .add(Handle::Connection(connection));
+                self.notify(ctx, (request, "opened", none, handle, name, version))
+            }
+            OpenEvent::Done(Err(error)) => {
+                self.opening.borrow_mut().remove(&request);
+                self.notify(ctx, (request, "opened", self.exception(ctx, &error)?))
+            }
+        }
+    }
+
+    fn complete(
+        &self,
+        ctx: &Ctx<'_>,
+        request: u32,
+        result: larder_idb::Result<Outcome>,
+    ) -> Result<()> {
+        let undefined = Value::new_undefined(ctx.clone());
+        let value = result.map(|outcome| self.outcome(ctx, outcome));
+        let _: Value<'_> = match value {
+            Ok(Ok(value)) => self
+                .shared
+                .call(ctx, "complete", (request, undefined, value))?,
+            // The value could not be made: the request has failed with that.
+            Ok(Err(_)) => {
+                let exception = ctx.catch();
+                self.shared.call(ctx, "complete", (request, exception))?
+            }
+            Err(error) => {
+                let exception = self.exception(ctx, &error)?;
+                self.shared.call(ctx, "complete", (request, exception))?
+            }
+        };
+        Ok(())
+    }
+
+    /// An error of the engine's as the page is to see it.
+    fn exception<'js>(&self, ctx: &Ctx<'js>, error: &Error) -> Result<Value<'js>> {
+        let helpers = self.shared.helpers(ctx)?;
+        helpers.dom_exception(ctx, error.name().as_str(), error.message())
+    }
+
+    fn outcome<'js>(&self, ctx: &Ctx<'js>, outcome: Outcome) -> Result<Value<'js>> {
+        let helpers = self.shared.helpers(ctx)?;
+        let undefined = || Value::new_undefined(ctx.clone());
+        Ok(match outcome {
+            Outcome::Nothing | Outcome::MaybeKey(None) | Outcome::Value(None) => undefined(),
+            Outcome::Key(key) | Outcome::MaybeKey(Some(key)) => key_to_js(ctx, &helpers, &key)?,
+            Outcome::Value(Some(value)) => self.value(ctx, value.bytes(), value.objects())?,
+            Outcome::Count(count) => Value::new_number(ctx.clone(), count as f64),
+            Outcome::Records(records, wanted) => self.records(ctx, &records, wanted)?,
+            Outcome::Cursor(None) | Outcome::Moved(_, None) => Value::new_null(ctx.clone()),
+            Outcome::Cursor(Some(cursor)) => {
+                let number = self.handles.borrow_mut().add(Handle::Cursor(cursor));
+                Value::new_number(ctx.clone(), f64::from(number))
+            }
+            // To the page the same cursor.
+            Outcome::Moved(number, Some(cursor)) => {
+                self.handles
+                    .borrow_mut()
+                    .replace(number, Handle::Cursor(cursor));
+                Value::new_number(ctx.clone(), f64::from(number))
+            }
+            Outcome::Databases(all) => {
+                let array = Array::new(ctx.clone())?;
+                for (at, database) in all.iter().enumerate() {
+                    let pair = Array::new(ctx.clone())?;
+                    pair.set(0, string_to_js(ctx, &helpers, &database.name)?)?;
+                    pair.set(1, database.version as f64)?;
+                    array.set(at, pair)?;
+                }
+                array.into_value()
+            }
+        })
+    }
+
+    fn records<'js>(&self, ctx: &Ctx<'js>, all: &Records, wanted: Wanted) -> Result<Value<'js>> {
+        let helpers = self.shared.helpers(ctx)?;
+        let array = Array::new(ctx.clone())?;
+        for (at, entry) in all.iter().enumerate() {
+            let value = match wanted {
+                Wanted::PrimaryKeys => key_to_js(ctx, &helpers, &entry.primary_key())?,
+                Wanted::Values => self.value(ctx, entry.value(), entry.objects())?,
+                Wanted::Whole => {
+                    let triple = Array::new(ctx.clone())?;
+                    triple.set(0, key_to_js(ctx, &helpers, &entry.key())?)?;
+                    triple.set(1, key_to_js(ctx, &helpers, &entry.primary_key())?)?;
+                    triple.set(2, self.value(ctx, entry.value(), entry.objects())?)?;
+                    triple.into_value()
+                }
+            };
+            array.set(at, value)?;
+        }
+        Ok(array.into_value())
+    }
+
+    /// A stored value as script has it.
+    pub(super) fn value<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        bytes: &[u8],
+        objects: &[ExternalObject],
+    ) -> Result<Value<'js>> {
+        let helpers = self.shared.helpers(ctx)?;
+        let blobs: Result<Vec<_>> = objects
+            .iter()
+            .filter_map(|object| self.stored_blob(ctx, object).transpose())
+            .collect();
+        let mut deserializer = self.shared.deserializer.take();
+        let value = deserializer.deserialize(ctx, &helpers, bytes, &blobs?);
+        self.shared.deserializer.replace(deserializer);
+        value
+    }
+
+    /// A stored blob or file as script has it; `None` for a handle.
+    fn stored_blob<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        object: &ExternalObject,
+    ) -> Result<Option<Value<'js>>> {
+        let helpers = self.shared.helpers(ctx)?;
+        let (blob, file) = match object.info() {
+            Info::Blob(blob) => (blob, None),
+            Info::File {
+                blob,
+                name,
+                last_modified_micros,
+            } => (blob, Some((name, last_modified_micros))),
+            Info::FileSystemAccessHandle { .. } => return Ok(None),
+        };
+        let mime_type = string_to_js(ctx, &helpers, &blob.mime_type)?;
+        let size = blob.size_bytes as f64;
+        let file = match file {
+            None => None,
+            Some((name, micros)) => {
+                let modified = (*micros as f64 / 1000.0 - UNIX_EPOCH_MS).floor();
+                Some((string_to_js(ctx, &helpers, name)?, modified))
+            }
+        };
+        let handle = Handle::Blob(object.clone());
+        let number = self.handles.borrow_mut().add(handle);
+        helpers
+            .stored_blob(ctx, number, size, mime_type, file)
+            .map(Some)
+    }
+}

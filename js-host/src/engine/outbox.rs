@@ -1,0 +1,154 @@
+//! [`Outbox`]: the engine's answers, in the order in which they came, until the event loop takes them.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use larder_codec::JsString;
+use larder_idb::{
+    ConnectionEvent, Cursor, DatabaseInfo, DeleteEvent, Key, OpenEvent, Records, Request, Result,
+    StoredValue,
+};
+
+/// What a request comes to.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Nothing,
+    Key(Key),
+    MaybeKey(Option<Key>),
+    Value(Option<StoredValue>),
+    Count(u64),
+    Records(Records, Wanted),
+    Cursor(Option<Cursor>),
+    /// A cursor that has a number has moved.
+    Moved(u32, Option<Cursor>),
+    Databases(Vec<DatabaseInfo>),
+}
+
+/// What of records is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Values,
+    PrimaryKeys,
+    Whole,
+}
+
+/// An answer, or something that has happened, and the number of the request that it is for.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Complete(u32, Result<Outcome>),
+    Open(u32, OpenEvent),
+    Delete(u32, DeleteEvent),
+    Connection(u32, ConnectionEvent),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    state: Mutex<State>,
+    arrived: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    answers: VecDeque<Answer>,
+    /// How many are to come for certain.
+    expected: usize,
+    /// By database: requests to open and delete it.
+    opening: HashMap<JsString, Opening>,
+}
+
+#[derive(Debug, Default)]
+struct Opening {
+    waiting: usize,
+    /// Whether the first of them waits for script to close a connection, which may be never.
+    is_blocked: bool,
+}
+
+impl Outbox {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it is locked.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts the result of a request in when it is there.
+    pub(super) fn expect<T: Send + 'static>(
+        self: &Arc<Self>,
+        number: u32,
+        request: Request<T>,
+        outcome: impl FnOnce(T) -> Outcome + Send + 'static,
+    ) {
+        self.state().expected += 1;
+        let outbox = Arc::clone(self);
+        request.on_done(move |result| {
+            outbox.put(Answer::Complete(number, result.map(outcome)), 1);
+        });
+    }
+
+    /// A database is being opened or deleted.
+    pub(super) fn expect_opening(&self, name: &JsString) {
+        let mut state = self.state();
+        state.opening.entry(name.clone()).or_default().waiting += 1;
+    }
+
+    /// Something has happened to a request to open or delete a database.
+    pub(super) fn put_opening(&self, name: &JsString, answer: Answer) {
+        let (is_done, is_blocked) = match &answer {
+            Answer::Open(_, event) => (
+                matches!(event, OpenEvent::Done(_)),
+                matches!(event, OpenEvent::Blocked { .. }),
+            ),
+            Answer::Delete(_, event) => (
+                matches!(event, DeleteEvent::Done(_)),
+                matches!(event, DeleteEvent::Blocked { .. }),
+            ),
+            _ => (false, false),
+        };
+        let mut state = self.state();
+        if let Some(opening) = state.opening.get_mut(name) {
+            opening.is_blocked = is_blocked;
+            opening.waiting -= usize::from(is_done && opening.waiting > 0);
+            if opening.waiting == 0 {
+                state.opening.remove(name);
+            }
+        }
+        drop(state);
+        self.put(answer, 0);
+    }
+
+    /// Puts an answer in; so many of the expected ones have come with it.
+    pub(super) fn put(&self, answer: Answer, came: usize) {
+        let mut state = self.state();
+        state.expected = state.expected.saturating_sub(came);
+        state.answers.push_back(answer);
+        drop(state);
+        self.arrived.notify_one();
+    }
+
+    pub(super) fn take(&self) -> Option<Answer> {
+        self.state().answers.pop_front()
+    }
+
+    /// Whether any is there or will come.
+    pub(super) fn expects_any(&self) -> bool {
+        let state = self.state();
+        let opening = state.opening.values().any(|opening| !opening.is_blocked);
+        state.expected > 0 || opening || !state.answers.is_empty()
+    }
+
+    /// Waits until there is one, or for so long.
+    pub(super) fn wait(&self, limit: Option<Duration>) {
+        let state = self.state();
+        if !state.answers.is_empty() {
+            return;
+        }
+        match limit {
+            Some(limit) => drop(self.arrived.wait_timeout(state, limit)),
+            None => drop(self.arrived.wait(state)),
+        }
+    }
+
+    pub(super) fn clear(&self) {
+        let answers = std::mem::take(&mut self.state().answers);
+        drop(answers);
+    }
+}

@@ -1,0 +1,231 @@
+//! Calls that read: of object stores and indexes, and of cursors where they stand.
+
+use std::rc::Rc;
+
+use larder_idb::{Cursor, Direction, GetAllOptions, Key, KeyRange};
+use rquickjs::{Ctx, Exception, Function, Object, Result, Value};
+
+use super::calls::{give, gone};
+use super::handles::Handle;
+use super::outbox::{Outcome, Wanted};
+use super::{Engine, checked};
+use crate::clone::{key_from_js, key_to_js};
+
+/// The bits of a range, as `binding/key_range.js` has them.
+const LOWER_OPEN: u32 = 1;
+const UPPER_OPEN: u32 = 2;
+const ONLY: u32 = 4;
+
+/// Calls a reading method, which object stores and indexes share.
+macro_rules! read {
+    ($engine:ident, $ctx:ident, $source:ident, $method:ident($($arg:expr),*)) => {
+        match $engine.handle($ctx, $source)? {
+            Handle::Store(store) => checked($ctx, store.$method($($arg),*))?,
+            Handle::Index(index) => checked($ctx, index.$method($($arg),*))?,
+            _ => return Err(gone($ctx)),
+        }
+    };
+}
+
+pub(super) fn install<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
+    one(ctx, engine, hooks)?;
+    many(ctx, engine, hooks)?;
+    cursors(ctx, engine, hooks)
+}
+
+fn one<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "get",
+        |request: u32, source: u32, range: Object<'js>| {
+            let range = engine.range(ctx, &range)?;
+            let asked = read!(engine, ctx, source, get(range));
+            engine.outbox.expect(request, asked, Outcome::Value);
+            Ok::<_, rquickjs::Error>(())
+        }
+    );
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "getKey",
+        |request: u32, source: u32, range: Object<'js>| {
+            let range = engine.range(ctx, &range)?;
+            let asked = read!(engine, ctx, source, get_key(range));
+            engine.outbox.expect(request, asked, Outcome::MaybeKey);
+            Ok::<_, rquickjs::Error>(())
+        }
+    );
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "count",
+        |request: u32, source: u32, range: Object<'js>| {
+            let range = engine.range(ctx, &range)?;
+            let asked = read!(engine, ctx, source, count(range));
+            engine.outbox.expect(request, asked, Outcome::Count);
+            Ok::<_, rquickjs::Error>(())
+        }
+    );
+    Ok(())
+}
+
+fn many<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
+    for (name, wanted) in [
+        ("getAll", Wanted::Values),
+        ("getAllKeys", Wanted::PrimaryKeys),
+        ("getAllRecords", Wanted::Whole),
+    ] {
+        let engine = Rc::clone(engine);
+        let call = move |ctx: Ctx<'js>,
+                         request: u32,
+                         source: u32,
+                         range: Object<'js>,
+                         count: Option<u32>,
+                         direction: String| {
+            let ctx = &ctx;
+            let range = engine.range(ctx, &range)?;
+            let options = GetAllOptions::new(count, self::direction(&direction));
+            let asked = match wanted {
+                Wanted::PrimaryKeys => read!(engine, ctx, source, get_all_keys(range, options)),
+                _ => read!(engine, ctx, source, get_all(range, options)),
+            };
+            let outcome = move |records| Outcome::Records(records, wanted);
+            engine.outbox.expect(request, asked, outcome);
+            Ok::<_, rquickjs::Error>(())
+        };
+        hooks.set(name, Function::new(ctx.clone(), call)?.with_name(name)?)?;
+    }
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "openCursor",
+        |request: u32, source: u32, range: Object<'js>, direction: String, with_value: bool| {
+            let range = engine.range(ctx, &range)?;
+            let direction = self::direction(&direction);
+            let asked = match with_value {
+                true => read!(engine, ctx, source, open_cursor(range, direction)),
+                false => read!(engine, ctx, source, open_key_cursor(range, direction)),
+            };
+            engine.outbox.expect(request, asked, Outcome::Cursor);
+            Ok::<_, rquickjs::Error>(())
+        }
+    );
+    Ok(())
+}
+
+fn cursors<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "continueCursor",
+        |request: u32, cursor: u32, key: Value<'js>| {
+            let key = engine.maybe_key(ctx, &key)?;
+            let asked = checked(ctx, engine.cursor(ctx, cursor)?.continue_(key))?;
+            engine
+                .outbox
+                .expect(request, asked, move |moved| Outcome::Moved(cursor, moved));
+            Ok::<_, rquickjs::Error>(())
+        }
+    );
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "continueCursorPrimaryKey",
+        |request: u32, cursor: u32, key: Value<'js>, primary_key: Value<'js>| {
+            let key = engine.key(ctx, &key)?;
+            let primary_key = engine.key(ctx, &primary_key)?;
+            let asked = engine
+                .cursor(ctx, cursor)?
+                .continue_primary_key(key, primary_key);
+            let asked = checked(ctx, asked)?;
+            engine
+                .outbox
+                .expect(request, asked, move |moved| Outcome::Moved(cursor, moved));
+            Ok::<_, rquickjs::Error>(())
+        }
+    );
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "advanceCursor",
+        |request: u32, cursor: u32, count: u32| {
+            let asked = checked(ctx, engine.cursor(ctx, cursor)?.advance(count))?;
+            engine
+                .outbox
+                .expect(request, asked, move |moved| Outcome::Moved(cursor, moved));
+            Ok::<_, rquickjs::Error>(())
+        }
+    );
+    give!(hooks, ctx, engine, "cursorKey", |cursor: u32| {
+        let key = engine.cursor(ctx, cursor)?.key();
+        key_to_js(ctx, &*engine.shared.helpers(ctx)?, &key)
+    });
+    give!(hooks, ctx, engine, "cursorPrimaryKey", |cursor: u32| {
+        let key = engine.cursor(ctx, cursor)?.primary_key();
+        key_to_js(ctx, &*engine.shared.helpers(ctx)?, &key)
+    });
+    give!(hooks, ctx, engine, "cursorValue", |cursor: u32| {
+        let value = engine.cursor(ctx, cursor)?.value();
+        match value {
+            Some(value) => engine.value(ctx, value.bytes(), value.objects()),
+            None => Ok(Value::new_undefined(ctx.clone())),
+        }
+    });
+    Ok(())
+}
+
+fn direction(name: &str) -> Direction {
+    match name {
+        "nextunique" => Direction::NextUnique,
+        "prev" => Direction::Prev,
+        "prevunique" => Direction::PrevUnique,
+        _ => Direction::Next,
+    }
+}
+
+impl Engine {
+    pub(super) fn key<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Key> {
+        key_from_js(ctx, &*self.shared.helpers(ctx)?, value)
+    }
+
+    /// `undefined` is no key.
+    pub(super) fn maybe_key<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Option<Key>> {
+        match value.is_undefined() {
+            true => Ok(None),
+            false => self.key(ctx, value).map(Some),
+        }
+    }
+
+    /// The range of `binding/key_range.js`.
+    pub(super) fn range<'js>(&self, ctx: &Ctx<'js>, range: &Object<'js>) -> Result<KeyRange> {
+        let flags: u32 = range.get("flags")?;
+        let lower = self.maybe_key(ctx, &range.get("lower")?)?;
+        let upper = self.maybe_key(ctx, &range.get("upper")?)?;
+        let lower_open = flags & LOWER_OPEN != 0;
+        let upper_open = flags & UPPER_OPEN != 0;
+        match (lower, upper) {
+            (None, None) => Ok(KeyRange::all()),
+            (Some(key), _) if flags & ONLY != 0 => Ok(KeyRange::only(key)),
+            (Some(lower), None) => Ok(KeyRange::lower_bound(lower, lower_open)),
+            (None, Some(upper)) => Ok(KeyRange::upper_bound(upper, upper_open)),
+            (Some(lower), Some(upper)) => {
+                checked(ctx, KeyRange::bound(lower, upper, lower_open, upper_open))
+            }
+        }
+    }
+
+    pub(super) fn cursor(&self, ctx: &Ctx<'_>, number: u32) -> Result<Cursor> {
+        match self.handle(ctx, number)? {
+            Handle::Cursor(cursor) => Ok(cursor),
+            _ => Err(Exception::throw_internal(ctx, "not a cursor")),
+        }
+    }
+}

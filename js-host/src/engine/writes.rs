@@ -1,0 +1,146 @@
+//! Calls that write records, and the blobs in them.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use larder_idb::{BlobSource, NewExternalObject, Value as IdbValue};
+use rquickjs::{
+    Array, ArrayBuffer, Ctx, Exception, Function, Object, Result, String as QuickString, Value,
+};
+
+use super::calls::{give, gone};
+use super::handles::Handle;
+use super::outbox::Outcome;
+use super::{Engine, checked, thrown};
+
+/// From 1601-01-01, where Chromium's time begins, to 1970-01-01, in microseconds.
+const UNIX_EPOCH_US: f64 = 11_644_473_600e6;
+
+pub(super) fn install<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
+    records(ctx, engine, hooks)?;
+    blobs(ctx, engine, hooks)
+}
+
+fn records<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "put",
+        |request: u32, store: u32, clone: usize, key: Value<'js>, overwrite: bool| {
+            let value = engine.take_clone(ctx, clone)?;
+            let key = engine.maybe_key(ctx, &key)?;
+            let store = engine.store(ctx, store)?;
+            let asked = match overwrite {
+                true => store.put(value, key),
+                false => store.add(value, key),
+            };
+            engine
+                .outbox
+                .expect(request, checked(ctx, asked)?, Outcome::Key);
+            Ok::<_, rquickjs::Error>(())
+        }
+    );
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "delete",
+        |request: u32, store: u32, range: Object<'js>| {
+            let range = engine.range(ctx, &range)?;
+            let asked = checked(ctx, engine.store(ctx, store)?.delete(range))?;
+            engine.outbox.expect(request, asked, |()| Outcome::Nothing);
+            Ok::<_, rquickjs::Error>(())
+        }
+    );
+    give!(hooks, ctx, engine, "clear", |request: u32, store: u32| {
+        let asked = checked(ctx, engine.store(ctx, store)?.clear())?;
+        engine.outbox.expect(request, asked, |()| Outcome::Nothing);
+        Ok::<_, rquickjs::Error>(())
+    });
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "updateCursor",
+        |request: u32, cursor: u32, clone: usize| {
+            let value = engine.take_clone(ctx, clone)?;
+            let asked = checked(ctx, engine.cursor(ctx, cursor)?.update(value))?;
+            engine.outbox.expect(request, asked, Outcome::Key);
+            Ok::<_, rquickjs::Error>(())
+        }
+    );
+    give!(
+        hooks,
+        ctx,
+        engine,
+        "deleteCursor",
+        |request: u32, cursor: u32| {
+            let asked = checked(ctx, engine.cursor(ctx, cursor)?.delete())?;
+            engine.outbox.expect(request, asked, |()| Outcome::Nothing);
+            Ok::<_, rquickjs::Error>(())
+        }
+    );
+    Ok(())
+}
+
+fn blobs<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
+    give!(hooks, ctx, engine, "readBlob", |blob: u32| engine
+        .read_blob(ctx, blob));
+    Ok(())
+}
+
+impl Engine {
+    /// What `serialize` has kept, as the engine takes it.
+    fn take_clone(&self, ctx: &Ctx<'_>, number: usize) -> Result<IdbValue> {
+        let Some(clone) = self.shared.take_clone(number) else {
+            return Err(gone(ctx));
+        };
+        if clone.blobs.is_empty() {
+            return Ok(IdbValue::from_bytes(clone.bytes));
+        }
+        let mut objects = Vec::new();
+        for blob in clone.blobs {
+            objects.push(self.new_blob(ctx, blob.restore(ctx)?)?);
+        }
+        Ok(IdbValue::with_objects(clone.bytes, objects))
+    }
+
+    /// A `Blob` or `File` of script as the engine stores it: type and bytes, and of a file name and time.
+    fn new_blob<'js>(&self, ctx: &Ctx<'js>, blob: Value<'js>) -> Result<NewExternalObject> {
+        let helpers = self.shared.helpers(ctx)?;
+        let content: Array<'js> = helpers.blob_content(ctx, blob)?;
+        let mime_type = self.string(ctx, &content.get(0)?)?;
+        let bytes = helpers.bytes_of(ctx, content.get(1)?)?;
+        let bytes: Arc<dyn BlobSource> = Arc::new(bytes);
+        let name: Option<QuickString<'js>> = content.get(2)?;
+        Ok(match name {
+            None => NewExternalObject::Blob {
+                mime_type,
+                content: bytes,
+            },
+            Some(name) => NewExternalObject::File {
+                mime_type,
+                content: bytes,
+                name: self.string(ctx, &name)?,
+                last_modified_micros: (content.get::<f64>(3)? * 1000.0 + UNIX_EPOCH_US) as i64,
+            },
+        })
+    }
+
+    fn read_blob<'js>(&self, ctx: &Ctx<'js>, number: u32) -> Result<ArrayBuffer<'js>> {
+        let Handle::Blob(blob) = self.handle(ctx, number)? else {
+            return Err(gone(ctx));
+        };
+        let mut bytes = Vec::new();
+        let mut reader = blob.open().map_err(|error| thrown(ctx, &error))?;
+        if let Err(error) = std::io::Read::read_to_end(&mut reader, &mut bytes) {
+            return Err(Exception::throw_dom(
+                ctx,
+                "NotReadableError",
+                &error.to_string(),
+            ));
+        }
+        ArrayBuffer::new(ctx.clone(), bytes)
+    }
+}

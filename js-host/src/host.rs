@@ -1,0 +1,228 @@
+//! [`Host`]: one realm with its event loop.
+//!
+//! A turn of the loop is one task or timer of JavaScript, one answer of the engine, one step of the
+//! engine, each followed by a microtask checkpoint if it ran script.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use larder_codec::Origin;
+use larder_idb::StorageOptions;
+use rquickjs::context::EvalOptions;
+use rquickjs::{CatchResultExt, Context, Ctx, Module, Runtime};
+
+use crate::engine::Engine;
+use crate::modules::{MAIN, Modules, built_in};
+use crate::natives::natives;
+use crate::shared::{Console, Shared};
+
+/// So many answers of the engine come before tasks and timers have their turn, if there are any: an order
+/// that no clock has part in.
+const ANSWERS_IN_A_ROW_MAX: u32 = 8;
+
+/// Native stack that scripts may use; the engine throws beyond it. Test threads have 2 MiB.
+const STACK_LEN_BYTES_MAX: usize = 1 << 20;
+
+/// How a host is made.
+pub struct Options {
+    /// What `location.origin` says, and whose databases scripts see: `https://example.com`.
+    pub origin: String,
+    /// What `location.search` says: empty, or `?` and more.
+    pub search: String,
+    /// Where databases are kept.
+    pub storage: StorageOptions,
+    /// Takes the lines that scripts print, and the exceptions that nobody caught.
+    pub console: Console,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A realm of JavaScript with an event loop. Not `Send`: it stays on its thread.
+pub struct Host {
+    shared: Rc<Shared>,
+    engine: Rc<Engine>,
+    answers_in_a_row: Cell<u32>,
+    // Dropped in this order.
+    context: Context,
+    runtime: Runtime,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").finish_non_exhaustive()
+    }
+}
+
+/// Why a host could not be made or a script not be begun.
+#[derive(Debug)]
+pub struct Error(String);
+
+impl Error {
+    pub(crate) const fn new(what: String) -> Self {
+        Self(what)
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Host {
+    /// Makes a realm.
+    ///
+    /// # Errors
+    /// If memory is short, or the host's own modules fail: a defect.
+    pub fn new(options: Options) -> Result<Self, Error> {
+        let engine = |error: rquickjs::Error| Error(error.to_string());
+        let runtime = Runtime::new().map_err(engine)?;
+        runtime.set_max_stack_size(STACK_LEN_BYTES_MAX);
+        runtime.set_loader(Modules, Modules);
+        let context = Context::full(&runtime).map_err(engine)?;
+        let shared = Rc::new(Shared::new(options.console));
+        let tracked = Rc::clone(&shared);
+        runtime.set_host_promise_rejection_tracker(Some(Box::new(
+            move |ctx, promise, reason, is_handled| {
+                tracked.rejected(&ctx, promise, reason, is_handled);
+            },
+        )));
+        let Some(origin) = Origin::from_url(&options.origin) else {
+            return Err(Error(format!("{} is no origin", options.origin)));
+        };
+        let indexed_db = Engine::new(Rc::clone(&shared), options.storage, &origin);
+        let indexed_db = indexed_db.map_err(|error| Error(error.to_string()))?;
+        let host = Self {
+            shared,
+            engine: Rc::new(indexed_db),
+            answers_in_a_row: Cell::new(0),
+            context,
+            runtime,
+        };
+        let (origin, search) = (options.origin, options.search);
+        host.context.with(|ctx| {
+            let begun = host.begin(&ctx, origin, search).catch(&ctx);
+            begun.map_err(|error| Error(error.to_string()))
+        })?;
+        Ok(host)
+    }
+
+    fn begin(&self, ctx: &Ctx<'_>, origin: String, search: String) -> rquickjs::Result<()> {
+        let native = natives(ctx, &self.shared)?;
+        native.set("origin", origin)?;
+        native.set("search", search)?;
+        native.set("engine", self.engine.hooks(ctx)?)?;
+        ctx.globals().set("larderNative", native)?;
+        let source = built_in(MAIN).unwrap_or_default();
+        let (module, promise) = Module::declare(ctx.clone(), MAIN, source)?.eval()?;
+        promise.finish::<()>()?;
+        self.shared.begin(ctx, &module.namespace()?)
+    }
+
+    /// Runs a classic script, and the microtasks after it. What it throws is reported.
+    pub fn run_script(&self, name: &str, source: &str) {
+        self.context.with(|ctx| {
+            let mut options = EvalOptions::default();
+            options.strict = false;
+            options.filename = Some(name.to_owned());
+            let done: rquickjs::Result<rquickjs::Value<'_>> =
+                ctx.eval_with_options(source, options);
+            if done.is_err() {
+                self.shared.report_exception(&ctx);
+            }
+            self.shared.microtask_checkpoint(&ctx);
+        });
+    }
+
+    /// Runs a module from a file, and the microtasks after it. What it throws is reported.
+    pub fn run_module(&self, path: &str, source: &str) {
+        self.context.with(|ctx| {
+            let evaluated = Module::declare(ctx.clone(), path, source).and_then(Module::eval);
+            // What it rejects with later is an unhandled rejection.
+            if evaluated.is_err() {
+                self.shared.report_exception(&ctx);
+            }
+            self.shared.microtask_checkpoint(&ctx);
+        });
+    }
+
+    /// Runs tasks, timers and requests until there are none.
+    pub fn run_until_idle(&self) {
+        loop {
+            match self.turn() {
+                Some(wait) if wait.is_zero() => {}
+                wait if self.engine.wait(wait) => {}
+                Some(wait) => std::thread::sleep(wait),
+                None => return,
+            }
+        }
+    }
+
+    /// One turn of the loop: how long until there can be another; `None` if there never will.
+    pub fn turn(&self) -> Option<Duration> {
+        // The engine runs ahead, as if it were beside this thread.
+        while self.engine.run_one() {}
+        self.context.with(|ctx| {
+            if self.answers_in_a_row.get() < ANSWERS_IN_A_ROW_MAX && self.engine.deliver_one(&ctx) {
+                self.answers_in_a_row.set(self.answers_in_a_row.get() + 1);
+                self.shared.microtask_checkpoint(&ctx);
+                return Some(Duration::ZERO);
+            }
+            let in_a_row = self.answers_in_a_row.replace(0);
+            let wait_ms: rquickjs::Result<f64> = self.shared.call(&ctx, "turn", ());
+            let wait_ms = wait_ms.unwrap_or_else(|_| {
+                self.shared.report_exception(&ctx);
+                -1.0
+            });
+            self.shared.microtask_checkpoint(&ctx);
+            match wait_ms {
+                ..0.0 => Some(Duration::ZERO),
+                // There may be more answers.
+                _ if in_a_row > 0 => Some(Duration::ZERO),
+                _ if wait_ms.is_finite() => Some(Duration::from_secs_f64(wait_ms / 1000.0)),
+                _ => None,
+            }
+        })
+    }
+
+    /// Puts an empty `FileList` on the global object: what no script can make by itself.
+    ///
+    /// # Errors
+    /// If memory is short.
+    pub fn define_file_list(&self, name: &str) -> Result<(), Error> {
+        let defined = self.context.with(|ctx| {
+            let list = self.shared.helpers(&ctx)?.file_list(&ctx)?;
+            ctx.globals().set(name, list)
+        });
+        defined.map_err(|error| Error(error.to_string()))
+    }
+
+    /// Calls with the realm.
+    #[cfg(test)]
+    pub(crate) fn with<R>(&self, f: impl FnOnce(Ctx<'_>, &Shared) -> R) -> R {
+        self.context.with(|ctx| f(ctx, &self.shared))
+    }
+
+    /// How many exceptions and rejections nobody has caught.
+    #[must_use]
+    pub fn uncaught_count(&self) -> u64 {
+        self.shared.uncaught_count()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.shared.end();
+        self.engine.close();
+        self.runtime.set_host_promise_rejection_tracker(None);
+    }
+}

@@ -1,0 +1,24 @@
+//! A JavaScript host whose `indexedDB` is Larder: scripts run on QuickJS, with an event loop, and what
+//! they store is Chromium's own store.
+//!
+//! | folder | what it is |
+//! |---|---|
+//! | `binding/` | IndexedDB's interfaces in JavaScript, on a few hooks: independent of engine and host |
+//! | `platform/` | the rest of the web platform that scripts need |
+//! | `clone/` | structured clone between QuickJS and V8's wire format |
+//! | `engine/` | the hooks of the binding on `larder-idb` |
+//!
+//! This is a root: it chooses where files live, and reads the clock.
+
+mod clone;
+mod command;
+mod engine;
+mod host;
+mod modules;
+mod natives;
+mod shared;
+
+pub use command::{RunOptions, run};
+pub use engine::MachineClock;
+pub use host::{Error, Host, Options};
+pub use shared::{Console, Stream};

@@ -1,0 +1,84 @@
+//! The functions that the host's JavaScript gets from Rust: the object `native` of `platform/native.js`.
+
+use std::rc::Rc;
+
+use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Persistent, Result, Value};
+
+use crate::clone;
+use crate::shared::{Clone as KeptClone, Shared, Stream};
+
+/// Bytes that `crypto` may ask for at once.
+const RANDOM_LEN_BYTES_MAX: usize = 65_536;
+
+/// Makes the object.
+pub(crate) fn natives<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> Result<Object<'js>> {
+    let native = Object::new(ctx.clone())?;
+    console(ctx, shared, &native)?;
+    time_and_chance(ctx, shared, &native)?;
+    structured_clone(ctx, shared, &native)?;
+    Ok(native)
+}
+
+fn console<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'js>) -> Result<()> {
+    let all = Rc::clone(shared);
+    let print = move |is_error: bool, text: String| {
+        let stream = if is_error { Stream::Err } else { Stream::Out };
+        all.print(stream, &text);
+    };
+    native.set("print", Function::new(ctx.clone(), print)?)?;
+    let all = Rc::clone(shared);
+    let uncaught = move |text: String| all.print_uncaught(&text);
+    native.set("uncaught", Function::new(ctx.clone(), uncaught)?)
+}
+
+fn time_and_chance<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'js>) -> Result<()> {
+    let all = Rc::clone(shared);
+    native.set("now", Function::new(ctx.clone(), move || all.now_ms())?)?;
+    let all = Rc::clone(shared);
+    let checkpoint = move |ctx: Ctx<'js>| all.microtask_checkpoint(&ctx);
+    native.set(
+        "microtaskCheckpoint",
+        Function::new(ctx.clone(), checkpoint)?,
+    )?;
+    let random = |ctx: Ctx<'js>, len: usize| -> Result<ArrayBuffer<'js>> {
+        let mut bytes = vec![0; len.min(RANDOM_LEN_BYTES_MAX)];
+        if getrandom::fill(&mut bytes).is_err() {
+            return Err(Exception::throw_internal(
+                &ctx,
+                "the machine has no randomness",
+            ));
+        }
+        ArrayBuffer::new(ctx, bytes)
+    };
+    native.set("randomBytes", Function::new(ctx.clone(), random)?)?;
+    let is_proxy = |value: Value<'js>| value.is_proxy();
+    native.set("isProxy", Function::new(ctx.clone(), is_proxy)?)
+}
+
+fn structured_clone<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'js>) -> Result<()> {
+    let all = Rc::clone(shared);
+    let serialize = move |ctx: Ctx<'js>, value: Value<'js>| -> Result<usize> {
+        let helpers = all.helpers(&ctx)?;
+        let done = clone::serialize(&ctx, &helpers, value)?;
+        let blobs = done.blobs.into_iter();
+        let blobs = blobs.map(|blob| Persistent::save(&ctx, blob)).collect();
+        let bytes = done.bytes;
+        Ok(all.keep_clone(KeptClone { bytes, blobs }))
+    };
+    native.set("serialize", Function::new(ctx.clone(), serialize)?)?;
+    let all = Rc::clone(shared);
+    let clone = move |ctx: Ctx<'js>, value: Value<'js>| -> Result<Value<'js>> {
+        let helpers = all.helpers(&ctx)?;
+        let done = clone::serialize(&ctx, &helpers, value)?;
+        let mut blobs = Vec::new();
+        for blob in done.blobs {
+            blobs.push(helpers.clone_blob(&ctx, blob)?);
+        }
+        // Getters have run; reading calls no script.
+        let mut deserializer = all.deserializer.take();
+        let value = deserializer.deserialize(&ctx, &helpers, &done.bytes, &blobs);
+        all.deserializer.replace(deserializer);
+        value
+    };
+    native.set("clone", Function::new(ctx.clone(), clone)?)
+}

@@ -1,0 +1,156 @@
+// TextEncoder and TextDecoder (Encoding): UTF-8, and decoding of UTF-16 and Latin-1 (windows-1252's
+// lower part).
+import { attach, exposeInterface, requireArguments, stateOf, webidl } from "../binding/mod.js";
+
+const { toDOMString } = webidl;
+
+function encodeUtf8(string) {
+  const bytes = [];
+  for (const character of string) {
+    let code = character.codePointAt(0);
+    if (code >= 0xd800 && code <= 0xdfff) code = 0xfffd;
+    if (code < 0x80) bytes.push(code);
+    else if (code < 0x800) bytes.push(0xc0 | (code >> 6), 0x80 | (code & 63));
+    else if (code < 0x10000) bytes.push(0xe0 | (code >> 12), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
+    else bytes.push(0xf0 | (code >> 18), 0x80 | ((code >> 12) & 63), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
+  }
+  return new Uint8Array(bytes);
+}
+
+class EncoderState {}
+
+export class TextEncoder {
+  constructor() {
+    attach(this, new EncoderState());
+  }
+  get encoding() {
+    stateOf(this, EncoderState);
+    return "utf-8";
+  }
+  encode(input = "") {
+    stateOf(this, EncoderState);
+    return encodeUtf8(toDOMString(input));
+  }
+  encodeInto(source, destination) {
+    stateOf(this, EncoderState);
+    requireArguments(arguments.length, 2, "encodeInto");
+    let read = 0;
+    let written = 0;
+    for (const character of toDOMString(source)) {
+      const bytes = encodeUtf8(character);
+      if (written + bytes.length > destination.length) break;
+      destination.set(bytes, written);
+      written += bytes.length;
+      read += character.length;
+    }
+    return { read, written };
+  }
+}
+exposeInterface(TextEncoder, "TextEncoder");
+
+const LABELS = {
+  "utf-8": ["utf-8", "utf8", "unicode-1-1-utf-8"],
+  "utf-16le": ["utf-16le", "utf-16", "ucs-2", "unicode"],
+  "utf-16be": ["utf-16be"],
+  "windows-1252": ["windows-1252", "latin1", "iso-8859-1", "ascii", "us-ascii", "l1"],
+};
+
+// The continuation of a UTF-8 sequence: how many bytes follow, and the range of the second.
+function lead(byte) {
+  if (byte >= 0xc2 && byte <= 0xdf) return [1, 0x80, 0xbf, byte & 0x1f];
+  if (byte >= 0xe0 && byte <= 0xef) return [2, byte === 0xe0 ? 0xa0 : 0x80, byte === 0xed ? 0x9f : 0xbf, byte & 15];
+  if (byte >= 0xf0 && byte <= 0xf4) return [3, byte === 0xf0 ? 0x90 : 0x80, byte === 0xf4 ? 0x8f : 0xbf, byte & 7];
+  return null;
+}
+
+// Decodes whole sequences; gives the text and, if `stream`, the bytes of an unfinished last one.
+function decodeUtf8(bytes, stream, malformed) {
+  let text = "";
+  let at = 0;
+  while (at < bytes.length) {
+    const byte = bytes[at];
+    if (byte < 0x80) {
+      text += String.fromCharCode(byte);
+      at += 1;
+      continue;
+    }
+    const how = lead(byte);
+    if (how === null) {
+      text += malformed();
+      at += 1;
+      continue;
+    }
+    let [needed, low, high, code] = how;
+    let next = at + 1;
+    while (needed > 0 && next < bytes.length && bytes[next] >= low && bytes[next] <= high) {
+      code = (code << 6) | (bytes[next] & 63);
+      [low, high] = [0x80, 0xbf];
+      needed -= 1;
+      next += 1;
+    }
+    if (needed === 0) text += String.fromCodePoint(code);
+    else if (next === bytes.length && stream) return [text, bytes.slice(at)];
+    else text += malformed();
+    at = next;
+  }
+  return [text, new Uint8Array()];
+}
+
+function decodeUtf16(bytes, bigEndian, stream, malformed) {
+  let text = "";
+  const whole = bytes.length & ~1;
+  for (let at = 0; at < whole; at += 2) {
+    text += String.fromCharCode(bigEndian ? (bytes[at] << 8) | bytes[at + 1] : bytes[at] | (bytes[at + 1] << 8));
+  }
+  if (whole < bytes.length && !stream) text += malformed();
+  return [text.toWellFormed(), stream ? bytes.slice(whole) : new Uint8Array()];
+}
+
+class DecoderState {
+  constructor(encoding, fatal, ignoreBOM) {
+    Object.assign(this, { encoding, fatal, ignoreBOM, rest: new Uint8Array(), started: false });
+  }
+
+  decode(input, stream) {
+    const bytes = new Uint8Array(this.rest.length + input.length);
+    bytes.set(this.rest);
+    bytes.set(input, this.rest.length);
+    const malformed = () => {
+      if (this.fatal) throw new TypeError("The encoded data was not valid.");
+      return "\ufffd";
+    };
+    let text;
+    if (this.encoding === "utf-8") [text, this.rest] = decodeUtf8(bytes, stream, malformed);
+    else if (this.encoding === "windows-1252") [text, this.rest] = [String.fromCharCode(...bytes), new Uint8Array()];
+    else [text, this.rest] = decodeUtf16(bytes, this.encoding === "utf-16be", stream, malformed);
+    if (!this.started && !this.ignoreBOM && text.startsWith("\ufeff")) text = text.slice(1);
+    this.started = stream && (this.started || text.length > 0);
+    return text;
+  }
+}
+
+export class TextDecoder {
+  constructor(label = "utf-8", options = undefined) {
+    const wanted = toDOMString(label).trim().toLowerCase();
+    const encoding = Object.keys(LABELS).find((name) => LABELS[name].includes(wanted));
+    if (encoding === undefined) throw new RangeError(`The encoding label '${wanted}' is unknown to this host.`);
+    attach(this, new DecoderState(encoding, !!options?.fatal, !!options?.ignoreBOM));
+  }
+  get encoding() {
+    return stateOf(this, DecoderState).encoding;
+  }
+  get fatal() {
+    return stateOf(this, DecoderState).fatal;
+  }
+  get ignoreBOM() {
+    return stateOf(this, DecoderState).ignoreBOM;
+  }
+  decode(input = undefined, options = undefined) {
+    const state = stateOf(this, DecoderState);
+    let bytes = new Uint8Array();
+    if (ArrayBuffer.isView(input)) bytes = new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
+    else if (input !== undefined) bytes = new Uint8Array(input);
+    return state.decode(bytes, !!options?.stream);
+  }
+}
+exposeInterface(TextDecoder, "TextDecoder");

@@ -1,0 +1,69 @@
+// location and navigator: what scripts look at to find out where they run.
+import { exposeInterface, INTERNAL } from "../binding/mod.js";
+import { native } from "./native.js";
+
+export class Location {
+  #origin;
+  constructor(token = undefined, origin = undefined) {
+    if (token !== INTERNAL) throw new TypeError("Illegal constructor: Location");
+    this.#origin = origin;
+  }
+  get origin() {
+    return this.#origin;
+  }
+  get href() {
+    return `${this.#origin}/${this.search}`;
+  }
+  get protocol() {
+    return this.#origin.slice(0, this.#origin.indexOf(":") + 1);
+  }
+  get host() {
+    return this.#origin.slice(this.#origin.indexOf("//") + 2);
+  }
+  get hostname() {
+    return this.host.replace(/:\d+$/, "");
+  }
+  get port() {
+    return /:(\d+)$/.exec(this.host)?.[1] ?? "";
+  }
+  get pathname() {
+    return "/";
+  }
+  get search() {
+    return native.search;
+  }
+  get hash() {
+    return "";
+  }
+  toString() {
+    return this.href;
+  }
+}
+exposeInterface(Location, "Location");
+export const location = new Location(INTERNAL, native.origin);
+
+export class Navigator {
+  constructor(token = undefined) {
+    if (token !== INTERNAL) throw new TypeError("Illegal constructor: Navigator");
+  }
+  get userAgent() {
+    return "Larder";
+  }
+  get platform() {
+    return "";
+  }
+  get language() {
+    return "en";
+  }
+  get languages() {
+    return ["en"];
+  }
+  get onLine() {
+    return false;
+  }
+  get hardwareConcurrency() {
+    return 1;
+  }
+}
+exposeInterface(Navigator, "Navigator");
+export const navigator = new Navigator(INTERNAL);

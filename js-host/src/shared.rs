@@ -1,0 +1,199 @@
+//! [`Shared`]: what the host and the functions it gives to JavaScript both know.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Instant;
+
+use rquickjs::{Ctx, Exception, FromJs, Function, Object, Persistent, Result, Value};
+
+use crate::clone::{Deserializer, Helpers};
+
+/// Where a line of text goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// What a script says.
+    Out,
+    /// What it warns of, and exceptions that nobody caught.
+    Err,
+}
+
+/// Takes the lines that scripts print.
+pub type Console = Box<dyn FnMut(Stream, &str)>;
+
+/// A serialised value with its blobs, between `serialize` and the request that stores it.
+pub(crate) struct Clone {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) blobs: Vec<Persistent<Value<'static>>>,
+}
+
+pub(crate) struct Shared {
+    started: Instant,
+    helpers: RefCell<Option<Rc<Helpers>>>,
+    host: RefCell<Option<Persistent<Object<'static>>>>,
+    pub(crate) deserializer: RefCell<Deserializer>,
+    /// Promises that were rejected without a handler since the last checkpoint, with their reasons.
+    rejections: RefCell<Vec<[Persistent<Value<'static>>; 2]>>,
+    clones: RefCell<Vec<Option<Clone>>>,
+    console: RefCell<Console>,
+    uncaught: Cell<u64>,
+}
+
+impl Shared {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a root reads the clock: timers and Event.timeStamp"
+    )]
+    pub(crate) fn new(console: Console) -> Self {
+        Self {
+            started: Instant::now(),
+            helpers: RefCell::default(),
+            host: RefCell::default(),
+            deserializer: RefCell::default(),
+            rejections: RefCell::default(),
+            clones: RefCell::default(),
+            console: RefCell::new(console),
+            uncaught: Cell::new(0),
+        }
+    }
+
+    /// Milliseconds since the host began.
+    pub(crate) fn now_ms(&self) -> f64 {
+        self.started.elapsed().as_secs_f64() * 1000.0
+    }
+
+    pub(crate) fn print(&self, stream: Stream, text: &str) {
+        // A console that prints to itself would be at fault; what it says then is lost.
+        if let Ok(mut console) = self.console.try_borrow_mut() {
+            console(stream, text);
+        }
+    }
+
+    /// An exception that nobody caught.
+    pub(crate) fn print_uncaught(&self, text: &str) {
+        self.uncaught.set(self.uncaught.get().saturating_add(1));
+        self.print(Stream::Err, text);
+    }
+
+    pub(crate) fn uncaught_count(&self) -> u64 {
+        self.uncaught.get()
+    }
+
+    /// Takes up the exports of the platform's modules.
+    pub(crate) fn begin<'js>(&self, ctx: &Ctx<'js>, exports: &Object<'js>) -> Result<()> {
+        let host: Object<'js> = exports.get("host")?;
+        *self.helpers.borrow_mut() = Some(Rc::new(Helpers::new(ctx, exports.get("clone")?)?));
+        *self.host.borrow_mut() = Some(Persistent::save(ctx, host));
+        Ok(())
+    }
+
+    /// Lets go of everything that lives in the engine, which is about to end.
+    pub(crate) fn end(&self) {
+        self.helpers.take();
+        self.host.take();
+        self.rejections.take();
+        self.clones.take();
+    }
+
+    /// The helpers of structured clone.
+    pub(crate) fn helpers(&self, ctx: &Ctx<'_>) -> Result<Rc<Helpers>> {
+        let helpers = self.helpers.borrow().clone();
+        helpers.ok_or_else(|| Exception::throw_internal(ctx, "the host has ended"))
+    }
+
+    /// Calls one of the functions that `platform/mod.js` gives the host.
+    pub(crate) fn call<'js, A: rquickjs::function::IntoArgs<'js>, R: FromJs<'js>>(
+        &self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        args: A,
+    ) -> Result<R> {
+        let host = self.host.borrow().clone();
+        let Some(host) = host else {
+            return Err(Exception::throw_internal(ctx, "the host has ended"));
+        };
+        let function: Function<'js> = host.restore(ctx)?.get(name)?;
+        function.call(args)
+    }
+
+    /// A promise was rejected without a handler, or has got one since.
+    pub(crate) fn rejected<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        promise: Value<'js>,
+        reason: Value<'js>,
+        is_handled: bool,
+    ) {
+        let mut all = self.rejections.borrow_mut();
+        if is_handled {
+            all.retain(|[known, _]| {
+                known
+                    .clone()
+                    .restore(ctx)
+                    .is_ok_and(|known| known != promise)
+            });
+        } else {
+            let pair = [promise, reason].map(|value| Persistent::save(ctx, value));
+            all.push(pair);
+        }
+    }
+
+    /// Runs all microtasks, and what is to be done after them (HTML, 8.1.7.3).
+    pub(crate) fn microtask_checkpoint(&self, ctx: &Ctx<'_>) {
+        loop {
+            while ctx.execute_pending_job() {}
+            self.report_to(ctx, "runCheckpointCleanup", ());
+            let rejections = self.rejections.take();
+            if rejections.is_empty() {
+                return;
+            }
+            for pair in rejections {
+                let [promise, reason] = pair.map(|value| value.restore(ctx));
+                if let (Ok(promise), Ok(reason)) = (promise, reason) {
+                    self.report_to(ctx, "reportRejection", (promise, reason));
+                }
+            }
+        }
+    }
+
+    /// Calls a function of the host's that should not throw.
+    pub(crate) fn report_to<'js, A: rquickjs::function::IntoArgs<'js>>(
+        &self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        args: A,
+    ) {
+        let done: Result<Value<'js>> = self.call(ctx, name, args);
+        if done.is_err() {
+            self.report_exception(ctx);
+        }
+    }
+
+    /// Reports the exception that is being thrown.
+    pub(crate) fn report_exception(&self, ctx: &Ctx<'_>) {
+        let exception = ctx.catch();
+        let told: Result<Value<'_>> = self.call(ctx, "reportError", (exception,));
+        if told.is_err() {
+            let text = format!("{:?}", ctx.catch());
+            self.print_uncaught(&text);
+        }
+    }
+
+    /// Keeps a serialised value; the number is for [`take_clone`](Self::take_clone).
+    pub(crate) fn keep_clone(&self, clone: Clone) -> usize {
+        let mut clones = self.clones.borrow_mut();
+        match clones.iter().position(Option::is_none) {
+            Some(free) => {
+                clones[free] = Some(clone);
+                free
+            }
+            None => {
+                clones.push(Some(clone));
+                clones.len() - 1
+            }
+        }
+    }
+
+    pub(crate) fn take_clone(&self, number: usize) -> Option<Clone> {
+        self.clones.borrow_mut().get_mut(number)?.take()
+    }
+}

@@ -1,0 +1,87 @@
+//! The host's own tests are scripts: each of `tests/scripts/*.js` runs on a host of its own, and says
+//! at its end how many checks it made.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use larder_idb::{Executor, StorageOptions};
+use larder_js_host::{Host, MachineClock, Options, Stream};
+
+const PRELUDE: &str = include_str!("scripts/prelude/checks.js");
+
+/// Runs a script; everything it has said on the error stream, and how many checks it made.
+fn run(path: &Path, executor: Executor) -> (Vec<String>, usize) {
+    let mut storage = StorageOptions::in_memory(Arc::new(MachineClock));
+    storage.executor = executor;
+    let errors = Rc::new(RefCell::new(Vec::new()));
+    let checks = Rc::new(RefCell::new(0));
+    let (told, made) = (Rc::clone(&errors), Rc::clone(&checks));
+    let host = Host::new(Options {
+        origin: "https://example.com".into(),
+        search: String::new(),
+        storage,
+        console: Box::new(move |stream, line| {
+            if stream == Stream::Err {
+                told.borrow_mut().push(line.to_owned());
+            } else if let Some(count) = line.strip_prefix("checks made: ") {
+                *made.borrow_mut() = count.parse().unwrap();
+            }
+        }),
+    })
+    .unwrap();
+    let source = std::fs::read_to_string(path).unwrap();
+    host.run_script("checks.js", PRELUDE);
+    host.run_script(&path.display().to_string(), &source);
+    host.run_until_idle();
+    drop(host);
+    let count = *checks.borrow();
+    (errors.take(), count)
+}
+
+fn run_all(executor: Executor) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    let mut seen = 0;
+    for entry in folder.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "js") {
+            let (errors, checks) = run(&path, executor);
+            let name = path.file_name().unwrap().display();
+            assert!(errors.is_empty(), "{name}: {}", errors.join("\n"));
+            assert!(checks > 0, "{name} did not come to its end");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 4, "{seen}");
+}
+
+#[test]
+fn every_script_holds_when_the_host_drives_the_engine() {
+    run_all(Executor::Driven { seed: None });
+}
+
+#[test]
+fn every_script_holds_with_the_engine_on_threads_of_its_own() {
+    run_all(Executor::default());
+}
+
+#[test]
+fn a_failed_check_is_told() {
+    let folder = std::env::temp_dir();
+    let file = tempfile::NamedTempFile::new_in(folder).unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(file.path())
+        .and_then(|mut file| {
+            std::io::Write::write_all(&mut file, b"test('no', () => check(false, 'not so'));")
+        })
+        .unwrap();
+    let (errors, _) = run(file.path(), Executor::Driven { seed: None });
+    assert!(
+        errors.iter().any(|line| line.contains("not so")),
+        "{errors:?}"
+    );
+}

@@ -1,0 +1,175 @@
+// Specification, 2.7, 4.10, 5: the life of transactions, events, upgrades.
+const fresh = (name) => openWith(name, 1, (db) => db.createObjectStore("s"));
+
+test("an upgrade's events come in order, and its transaction reaches the request", async () => {
+  const request = indexedDB.open("upgrade", 3);
+  const seen = [];
+  request.onupgradeneeded = (event) => {
+    seen.push(`${event.type} ${event.oldVersion} ${event.newVersion}`);
+    same(request.transaction.mode, "versionchange");
+    same(request.readyState, "done");
+    same(event.constructor, IDBVersionChangeEvent);
+    request.transaction.oncomplete = () => seen.push("complete");
+    const store = request.result.createObjectStore("s", { keyPath: "id" });
+    store.add({ id: 1 }).onsuccess = () => seen.push("added");
+  };
+  const db = await done(request);
+  same(request.transaction, null);
+  list(seen, ["upgradeneeded 0 3", "added", "complete"]);
+  same(db.version, 3);
+  list(db.objectStoreNames, ["s"]);
+  db.close();
+});
+
+test("a transaction is active until the end of the microtasks of the task that made it", async () => {
+  const db = await fresh("active");
+  const transaction = db.transaction("s", "readwrite");
+  const store = transaction.objectStore("s");
+  await null;
+  await null;
+  store.put(1, 1);
+  const over = ended(transaction);
+  setTimeout(() => throws("TransactionInactiveError", () => store.put(2, 2)), 0);
+  same(await over, "complete");
+  throws("TransactionInactiveError", () => store.get(1));
+  throws("InvalidStateError", () => transaction.objectStore("s"));
+  throws("InvalidStateError", () => transaction.commit());
+  db.close();
+});
+
+test("awaiting a request keeps its transaction active", async () => {
+  const db = await fresh("await");
+  const transaction = db.transaction("s", "readwrite");
+  const over = ended(transaction);
+  const store = transaction.objectStore("s");
+  for (let i = 0; i < 50; i++) await done(store.put({ i }, i));
+  same((await done(store.get(49))).i, 49);
+  same(await done(store.count()), 50);
+  same(await over, "complete");
+  db.close();
+});
+
+test("an event passes the transaction and the database on its way", async () => {
+  const db = await fresh("path");
+  const transaction = db.transaction("s", "readwrite");
+  const over = ended(transaction);
+  const seen = [];
+  for (const [name, target] of [["db", db], ["tx", transaction]]) {
+    for (const capture of [true, false]) {
+      target.addEventListener("error", (event) => seen.push(`${name} ${capture} ${event.eventPhase}`), capture);
+    }
+  }
+  const store = transaction.objectStore("s");
+  store.add(1, "k");
+  const request = store.add(2, "k");
+  request.onerror = (event) => {
+    seen.push(`request ${event.eventPhase}`);
+    same(event.composedPath().length, 3);
+    event.preventDefault();
+  };
+  same(await over, "complete");
+  same(request.error.name, "ConstraintError");
+  list(seen, ["db true 1", "tx true 1", "request 2", "tx false 3", "db false 3"]);
+  db.close();
+});
+
+test("an error that nobody prevents aborts, and later requests fail in order", async () => {
+  const db = await fresh("abort");
+  const transaction = db.transaction("s", "readwrite");
+  const over = ended(transaction);
+  const store = transaction.objectStore("s");
+  store.add(1, "k");
+  const seen = [];
+  store.add(2, "k").onerror = (event) => seen.push(event.target.error.name);
+  store.get("k").onerror = (event) => seen.push(event.target.error.name);
+  same(await over, "abort");
+  list(seen, ["ConstraintError", "AbortError"]);
+  same(transaction.error.name, "ConstraintError");
+  same(await done(db.transaction("s").objectStore("s").count()), 0);
+  db.close();
+});
+
+test("an exception in a listener aborts", async () => {
+  const db = await fresh("throw");
+  const transaction = db.transaction("s", "readwrite");
+  const over = ended(transaction);
+  addEventListener("error", (event) => event.preventDefault(), { once: true });
+  transaction.objectStore("s").put(1, 1).onsuccess = () => {
+    throw new Error("in a listener");
+  };
+  same(await over, "abort");
+  same(transaction.error.name, "AbortError");
+  db.close();
+});
+
+test("commit() takes no more requests and commits", async () => {
+  const db = await fresh("commit");
+  const transaction = db.transaction("s", "readwrite");
+  const over = ended(transaction);
+  const store = transaction.objectStore("s");
+  store.put(1, 1);
+  transaction.commit();
+  throws("TransactionInactiveError", () => store.put(2, 2));
+  throws("InvalidStateError", () => transaction.abort());
+  same(await over, "complete");
+  db.close();
+});
+
+test("an aborted upgrade leaves everything as it was", async () => {
+  (await fresh("revert")).close();
+  const request = indexedDB.open("revert", 2);
+  let store;
+  request.onupgradeneeded = () => {
+    store = request.transaction.objectStore("s");
+    store.name = "renamed";
+    store.createIndex("i", "x");
+    request.result.createObjectStore("new");
+    request.transaction.abort();
+    same(store.name, "s");
+    list(store.indexNames, []);
+    list(request.result.objectStoreNames, ["s"]);
+    same(request.result.version, 1);
+  };
+  const error = await done(request).catch((e) => e);
+  same(error.name, "AbortError");
+  const db = await openWith("revert");
+  same(db.version, 1);
+  list(db.objectStoreNames, ["s"]);
+  db.close();
+});
+
+test("opening a higher version tells the others, and is blocked until they close", async () => {
+  const db = await fresh("blocked");
+  const seen = [];
+  db.onversionchange = (event) => seen.push(`versionchange ${event.oldVersion} ${event.newVersion}`);
+  const request = indexedDB.open("blocked", 2);
+  request.onblocked = () => {
+    seen.push("blocked");
+    db.close();
+  };
+  const newer = await done(request);
+  list(seen, ["versionchange 1 2", "blocked"]);
+  newer.close();
+  const removed = indexedDB.deleteDatabase("blocked");
+  await new Promise((resolve) => {
+    removed.onsuccess = (event) => {
+      same(event.oldVersion, 2);
+      same(event.newVersion, null);
+      same(removed.result, undefined);
+      resolve();
+    };
+  });
+});
+
+test("a lower version is refused, and version 0 is no version", async () => {
+  (await openWith("version", 5)).close();
+  const error = await done(indexedDB.open("version", 4)).catch((e) => e);
+  same(error.name, "VersionError");
+  same(error.constructor, DOMException);
+  for (const version of [0, -1, 2 ** 53, "x", NaN]) throws("TypeError", () => indexedDB.open("version", version));
+});
+
+test("databases() tells names and versions", async () => {
+  const found = (await indexedDB.databases()).find((database) => database.name === "version");
+  same(found.version, 5);
+});
