@@ -7,6 +7,7 @@
 
 mod backing_store;
 pub mod blob;
+mod clock;
 mod comparator;
 pub mod cursor;
 pub mod error;
@@ -25,8 +26,9 @@ mod undo_log;
 mod view;
 
 pub use backing_store::{
-    Background, BackingStore, Clock, DATA_VERSION, Maintenance, MaintenanceSchedule, WriteOptions,
+    Background, BackingStore, DATA_VERSION, Maintenance, MaintenanceSchedule, WriteOptions,
 };
+pub use clock::{Clock, SystemClock};
 pub use comparator::IdbComparator;
 pub use cursor::{Direction, IndexCursor, Movement, Page, PageEntry, PageLimits, RecordCursor};
 pub use error::{Error, ErrorKind, Result};

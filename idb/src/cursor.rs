@@ -268,6 +268,7 @@ impl Cursor {
     fn go(&self, step: Step) -> Result<Request<Option<Self>>> {
         let (was, moves) = (self.moves, self.moves + 1);
         let shared = Arc::clone(&self.shared);
+        // Another thread may have moved it since that was looked at.
         let counter = &shared.moves;
         counter
             .compare_exchange(was, moves, Atomic::AcqRel, Atomic::Acquire)

@@ -18,7 +18,7 @@ pub enum ErrorName {
     ConstraintError,
     /// Not a key, not a range, or a key that is not asked for here.
     DataError,
-    /// The value cannot be cloned: hosts tell so, this crate never does.
+    /// The value cannot be cloned: it has no form, or its bytes are not those of a value.
     DataCloneError,
     /// Not possible with these parameters.
     InvalidAccessError,

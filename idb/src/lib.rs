@@ -12,6 +12,8 @@ mod factory;
 mod index;
 mod key_path;
 mod key_range;
+#[cfg(all(test, shuttle))]
+mod model;
 mod object_store;
 mod open_request;
 mod operation;
@@ -37,7 +39,7 @@ pub use factory::{DatabaseInfo, Factory};
 pub use index::Index;
 pub use key_range::KeyRange;
 pub use larder_backing_store::blob::{BlobSource, NewExternalObject};
-pub use larder_backing_store::{Clock, DATA_VERSION, Direction, PageLimits};
+pub use larder_backing_store::{Clock, DATA_VERSION, Direction, PageLimits, SystemClock};
 pub use larder_codec::external_object::ExternalObject as ExternalObjectInfo;
 pub use larder_codec::{DataVersion, IdbKey as Key, IdbKeyPath, JsString, Origin};
 pub use larder_leveldb::storage::{DiskFileSystem, FileSystem, MemoryFileSystem};
@@ -51,3 +53,8 @@ pub use statistics::Statistics;
 pub use storage::{Scheduling, Storage, StorageOptions};
 pub use transaction::{DurabilityHint, Mode, Transaction, TransactionOptions, TransactionState};
 pub use value::{ExternalObject, StoredValue, Value};
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -28,6 +28,55 @@ use crate::transaction::{Mode, Transaction};
 /// Every method that makes a request fails with `InvalidStateError` if the object store has been deleted, then with
 /// `TransactionInactiveError` if the transaction is committing or has ended; those that write fail with `ReadOnlyError` in
 /// a transaction that only reads.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # #[derive(Debug)]
+/// # struct Stopped;
+/// # impl larder_idb::Clock for Stopped {
+/// #     fn now_us(&self) -> i64 {
+/// #         13_400_000_000_000_000
+/// #     }
+/// # }
+/// use larder_idb::{
+///     GetAllOptions, IdbKeyPath, IndexOptions, KeyRange, Mode, ObjectStoreParameters, Origin, Storage,
+///     StorageOptions, TransactionOptions, Value,
+/// };
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Book {
+///     title: String,
+///     authors: Vec<String>,
+/// }
+///
+/// let storage = Storage::new(StorageOptions::in_memory(Arc::new(Stopped)))?;
+/// let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+/// let request = factory.open(&"library".into(), Some(1))?.with_upgrade(|upgrade| {
+///     // Keys are generated, and a page finds them in the values.
+///     let parameters = ObjectStoreParameters {
+///         key_path: IdbKeyPath::String("id".into()),
+///         auto_increment: true,
+///     };
+///     let books = upgrade.transaction.create_object_store(&"books".into(), parameters)?;
+///     let each_author = IndexOptions { unique: false, multi_entry: true };
+///     books.create_index(&"by author".into(), IdbKeyPath::String("authors".into()), each_author)?;
+///     Ok(())
+/// });
+/// let connection = request.wait()?;
+///
+/// let options = TransactionOptions::default();
+/// let transaction = connection.transaction(&["books".into()], Mode::ReadWrite, options)?;
+/// let books = transaction.object_store(&"books".into())?;
+/// let book = Book { title: "Notes".into(), authors: vec!["Ada".into(), "Luigi".into()] };
+/// assert_eq!(books.put(Value::serialize(&book)?, None)?.wait()?, 1.0.into());
+/// let found = books.index(&"by author".into())?.get("Luigi")?.wait()?.unwrap();
+/// assert_eq!(found.deserialize::<Book>()?.title, "Notes");
+/// let all = books.get_all(KeyRange::all(), GetAllOptions::default())?.wait()?;
+/// assert_eq!(all.len(), 1);
+/// transaction.commit()?.wait()?;
+/// # Ok::<(), larder_idb::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct ObjectStore {
     transaction: Transaction,

@@ -17,7 +17,6 @@ use crate::request::slot::LoneSlot;
 use crate::scheduler::{Database, forced, storage_gone};
 use crate::storage::{Scheduling, StorageOptions};
 use crate::sync::{AtomicBool, Mutex, locked};
-use crate::transaction::is_store_gone;
 
 /// An origin's part of a storage.
 pub(crate) struct Origin {
@@ -203,7 +202,13 @@ impl Origin {
 
     /// If an error tells that this store takes no writes any more, it is retired.
     pub(crate) fn note_store_error(self: &Arc<Self>, store: &Arc<OpenStore>, error: &Error) {
-        if is_store_gone(error) {
+        let is_gone = match error.kind() {
+            ErrorKind::Closed => true,
+            // Of the engine's files, or of a blob's content: only the former matters.
+            ErrorKind::Io => store.backing().check_writable().is_err(),
+            _ => false,
+        };
+        if is_gone {
             let why = Error::of_kind(ErrorName::UnknownError, error.kind(), error.message());
             self.retire(store, &why);
         }

@@ -137,16 +137,13 @@ impl Schema {
     /// Back to how things were. What was created since counts as deleted.
     pub(crate) fn restore(&self, snapshot: SchemaSnapshot) {
         let mut stores = locked(&self.object_stores);
+        // Everything first, with all indexes; then what was there before lives again.
         for cell in stores.values() {
             cell.mark_deleted();
         }
         *stores = snapshot.object_stores;
         for (cell, state) in snapshot.stores {
-            let mut now = locked(&cell.state);
-            for index in now.indexes.values() {
-                locked(&index.state).is_deleted = true;
-            }
-            *now = state;
+            *locked(&cell.state) = state;
         }
         for (index, state) in snapshot.indexes {
             *locked(&index.state) = state;

@@ -252,6 +252,15 @@ impl Db {
         size::between(&state.core, &state.version, from, to)
     }
 
+    /// Whether writes are still taken.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Closed`], with the first failure, if writes are refused until the store is opened again; `Usage` if it is
+    /// open for reading only.
+    pub fn check_writable(&self) -> Result<()> {
+        self.engine()?.check_writable()
+    }
+
     /// What the engine has done since the store was opened, and what it is made of. All zero for one opened for reading.
     pub fn statistics(&self) -> Statistics {
         match &self.store {

@@ -24,6 +24,10 @@ use std::sync::atomic::Ordering as Count;
 /// Values up to this length are copied when going backward; longer ones keep their block alive.
 const COPIED_LEN_MAX: usize = 4 << 10;
 
+/// So many older versions of a key are stepped over one by one; then what comes behind all of them is sought. A row that is
+/// written by every transaction has thousands.
+const OLDER_STEPS_MAX: u32 = 8;
+
 /// A position on a row of a snapshot, or on none. Made by [`Snapshot::iter`](crate::Snapshot::iter), on none.
 ///
 /// It owns what it reads from: it may outlive the snapshot and the database handle, and move to another thread. Errors
@@ -251,6 +255,12 @@ impl Iter {
 
     fn turn_forward(&mut self) -> Result<()> {
         self.leave();
+        self.seek_behind_saved()
+    }
+
+    /// Takes the merge cursor behind all entries of the saved key.
+    #[cold]
+    fn seek_behind_saved(&mut self) -> Result<()> {
         let mut target = internal_key::user_key(&self.saved).to_vec();
         target.extend_from_slice(&[0; internal_key::TAG_LEN]);
         self.merge.seek(&target)
@@ -265,6 +275,7 @@ impl Iter {
     /// From the merge cursor's entry forward to a row. `has_saved`: entries of the saved key are older versions of it.
     #[inline]
     fn find_forward(&mut self, mut has_saved: bool) -> Result<()> {
+        let mut older_steps = 0;
         while let Some(source) = self.merge.current() {
             let (key, tag) = internal_key::split(source.key()).unwrap_or_default();
             if let Some(bounds) = &self.bounds
@@ -288,8 +299,15 @@ impl Iter {
                     }
                     self.hide_front(tag as u8);
                     has_saved = true;
+                    older_steps = 0;
                 } else if against == Ordering::Less {
                     self.disorder()?;
+                } else if older_steps == OLDER_STEPS_MAX {
+                    older_steps = 0;
+                    self.seek_behind_saved()?;
+                    continue;
+                } else {
+                    older_steps += 1;
                 }
             }
             self.merge.step()?;

@@ -11,7 +11,7 @@ mod options;
 
 pub(crate) use self::core::{Core, locked};
 pub use maintenance::{Maintenance, MaintenanceSchedule};
-pub use options::{Background, Clock, DATA_VERSION, WriteOptions};
+pub use options::{Background, DATA_VERSION, WriteOptions};
 
 use std::sync::Arc;
 
@@ -111,6 +111,15 @@ impl BackingStore {
     /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if a transaction that writes to it is under way; as writing.
     pub fn delete_database(&self, name: &JsString) -> Result<bool> {
         databases::delete(&self.core, name)
+    }
+
+    /// Whether writes are still taken.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Closed`](crate::ErrorKind::Closed), with the first failure, if an earlier write has failed: opening the
+    /// store again shows what is there.
+    pub fn check_writable(&self) -> Result<()> {
+        Ok(self.core.db.check_writable()?)
     }
 
     /// Does one step of what is to be done in quiet times: takes away what ended transactions and deleted databases have

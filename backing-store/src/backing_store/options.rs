@@ -1,18 +1,12 @@
 //! How a store is opened for writing.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use larder_codec::{DataVersion, Origin};
 pub use larder_leveldb::Background;
 
 use super::maintenance::MaintenanceSchedule;
-
-/// The time, passed in.
-pub trait Clock: Send + Sync + Debug {
-    /// Microseconds since 1601-01-01 UTC, as the store's rows have it.
-    fn now_us(&self) -> i64;
-}
+use crate::clock::Clock;
 
 /// The versions of the value formats that Chromium 150 to 156 write: V8's 16 as seen in their stores, Blink's 21
 /// (`IDB/indexed_db_data_format_version`).

@@ -10,9 +10,8 @@ use larder_leveldb::{Db, Options};
 
 use super::open::global_key;
 use super::*;
-use crate::SCHEMA_VERSION_MAX;
 use crate::view::{SCOPES_PREFIX, View};
-use crate::{Error, ErrorKind, IdbComparator, OpenOptions, Store};
+use crate::{Clock, Error, ErrorKind, IdbComparator, OpenOptions, SCHEMA_VERSION_MAX, Store};
 
 #[derive(Debug)]
 struct Stopped;

@@ -236,6 +236,10 @@ impl Index {
         self.blocks.iter().flatten()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -94,3 +94,35 @@ fn a_value_of_the_same_length_takes_the_place_of_the_one_before_and_other_rows_s
     let written = larder_leveldb::write_batch::BatchReader::new(&written).unwrap();
     assert_eq!(written.filter_map(Result::ok).count(), 5);
 }
+
+#[test]
+fn many_rows_are_written_in_their_order_each_with_its_last_word() {
+    let mut staging = Staging::default();
+    let mut expected: Vec<(Vec<u8>, Option<Vec<u8>>)> = Vec::new();
+    // 7 and 1009 have no divisor in common: every number once, out of order, and every third again.
+    for step in 0..1009_u16 {
+        let number = u32::from(step) * 7 % 1009;
+        let number = number as u16;
+        staging.put(&key(number), b"first");
+        match number % 3 {
+            0 => staging.delete(&key(number)),
+            1 => staging.put(&key(number), b"another length"),
+            _ => {}
+        }
+    }
+    for row in staging.rows() {
+        expected.push((row.key.to_vec(), row.value.map(<[u8]>::to_vec)));
+    }
+    assert!(expected.len() == 1009 && expected.is_sorted_by(|a, b| compare(&a.0, &b.0).is_lt()));
+    let written = staging.batch().finish(1).to_vec();
+    let written = larder_leveldb::write_batch::BatchReader::new(&written).unwrap();
+    let written: Vec<_> = written
+        .map(|entry| match entry.unwrap().operation {
+            larder_leveldb::write_batch::Operation::Put(key, value) => {
+                (key.to_vec(), Some(value.to_vec()))
+            }
+            larder_leveldb::write_batch::Operation::Delete(key) => (key.to_vec(), None),
+        })
+        .collect();
+    assert_eq!(written, expected);
+}

@@ -5,6 +5,7 @@
 //! seed, which is printed. `LARDER_ROUND_TRIPS` says how many rounds (12), `LARDER_SEED` where they start.
 #![cfg(test)]
 
+mod idb;
 mod killed;
 mod ours;
 mod random;

@@ -20,7 +20,7 @@ use crate::random::Random;
 
 /// The time does not matter here.
 #[derive(Debug)]
-struct Stopped;
+pub(crate) struct Stopped;
 
 impl Clock for Stopped {
     fn now_us(&self) -> i64 {
@@ -178,7 +178,7 @@ fn write(
     end(transaction, done, random, did);
 }
 
-fn key(random: &mut Random) -> IdbKey {
+pub(crate) fn key(random: &mut Random) -> IdbKey {
     match random.below(8) {
         0..=2 => IdbKey::Number(random.below(60) as f64),
         3 => IdbKey::Number(random.below(60) as f64 / 2.0),
@@ -284,25 +284,48 @@ fn with_blobs(mut bytes: Vec<u8>, random: &mut Random) -> (Vec<u8>, Vec<NewExter
     (bytes, vec![blob, file])
 }
 
+/// A record to be put.
+pub(crate) struct Drawn {
+    /// Its key, unless that is generated.
+    pub(crate) key: IdbKey,
+    pub(crate) is_generated: bool,
+    /// The value, not wrapped; with the key in it if it belongs there.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) objects: Vec<NewExternalObject>,
+    pub(crate) is_add: bool,
+}
+
+pub(crate) fn draw(random: &mut Random, is_inline: bool, auto_increment: bool) -> Drawn {
+    let is_generated = auto_increment && !random.one_in(3);
+    // Keys that JSON has, where the key is part of the value.
+    let id = match random.one_in(2) {
+        true => json!(random.below(60)),
+        false => json!(format!("k{}", random.below(40))),
+    };
+    let key = match (is_inline, &id) {
+        (false, _) => key(random),
+        (true, Value::String(text)) => IdbKey::from(text.as_str()),
+        (true, number) => IdbKey::Number(number.as_f64().unwrap()),
+    };
+    let in_value = (is_inline && !is_generated).then_some(&id);
+    let (bytes, objects) = value(random, in_value);
+    Drawn {
+        key,
+        is_generated,
+        bytes,
+        objects,
+        is_add: random.one_in(5),
+    }
+}
+
 fn put(
     transaction: &mut WriteTransaction,
     store: &ObjectStoreMetadata,
     random: &mut Random,
 ) -> Result<(), Error> {
     let is_inline = store.key_path != IdbKeyPath::Null;
-    let is_generated = store.auto_increment && !random.one_in(3);
-    // Keys that JSON has, where the key is part of the value.
-    let id = match random.one_in(2) {
-        true => json!(random.below(60)),
-        false => json!(format!("k{}", random.below(40))),
-    };
-    let given = match (is_inline, &id) {
-        (false, _) => key(random),
-        (true, Value::String(text)) => IdbKey::from(text.as_str()),
-        (true, number) => IdbKey::Number(number.as_f64().unwrap()),
-    };
-    let in_value = (is_inline && !is_generated).then_some(&id);
-    let (value, mut objects) = value(random, in_value);
+    let drawn = draw(random, is_inline, store.auto_increment);
+    let (value, mut objects) = (drawn.bytes, drawn.objects);
     let keys = index_keys(store, &value);
     let wrapped = wrap(value, objects.len() as u32);
     if let Some(content) = wrapped.blob {
@@ -311,15 +334,15 @@ fn put(
             content: Arc::new(content),
         });
     }
-    let given = bytes(&given);
+    let given = bytes(&drawn.key);
     with_raw(&keys, |index_keys| {
         let put = Put {
-            key: match is_generated {
+            key: match drawn.is_generated {
                 true => PutKey::Generated,
                 false => PutKey::Given(raw(&given)),
             },
             value: &wrapped.inline,
-            mode: match random.one_in(5) {
+            mode: match drawn.is_add {
                 true => PutMode::Add,
                 false => PutMode::Put,
             },

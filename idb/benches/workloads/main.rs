@@ -12,23 +12,27 @@
     reason = "a program that measures and prints"
 )]
 
+mod ours;
 mod pages;
+mod pain;
 mod raw;
 mod rows;
 mod stopped;
+mod strict;
 mod table;
 
 use std::path::Path;
 
 use larder_codec::value::serde::to_bytes;
+use ours::{Manner, Ours};
 use rows::{RECORDS, ROWS, SINGLES, SIZES, Workload};
 use table::Column;
 
 /// What a record's value is in Rust.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Row<'a> {
+pub(crate) struct Row {
     i: u32,
-    t: &'a str,
+    t: String,
 }
 
 fn main() {
@@ -59,13 +63,22 @@ fn main() {
         columns.extend(of_peers(runs, dir.path()));
     }
     table::print(&columns);
+    if does("strict") {
+        for size in SIZES {
+            let workload = Workload::new(text_len(size), encode);
+            strict::compare(dir.path(), size, &workload);
+        }
+    }
+    if does("pain") {
+        pain::all(dir.path(), runs);
+    }
 }
 
 fn encode(index_key: u32, text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let row = Row {
         i: index_key,
-        t: text,
+        t: text.to_owned(),
     };
     to_bytes(&row, &mut bytes).unwrap();
     bytes
@@ -78,12 +91,24 @@ fn text_len(size: usize) -> usize {
 
 /// Runs ours by turns; the first turn warms up.
 fn in_this_process(runs: usize, dir: &Path) -> Vec<Column> {
+    let manners = [Manner::Types, Manner::Bytes, Manner::Waiting];
+    let names = [table::OURS, table::OURS_BYTES, "idb, waiting"];
+    let mut ours = names.map(Column::new);
     let mut raw = Column::new(table::RAW);
     let keys = raw::Keys::new(RECORDS + SINGLES);
     let dir = dir.join("ours");
     for (n, size) in SIZES.into_iter().enumerate() {
         let workload = Workload::new(text_len(size), encode);
+        let rows = ours::rows_of(&workload);
         for run in 0..=runs {
+            for (manner, column) in manners.into_iter().zip(&mut ours) {
+                let times = rows::run(&dir, &workload, |dir, indexed| {
+                    Ours::create(dir, indexed, manner, &rows)
+                });
+                if run > 0 {
+                    column.add_run(n, &times);
+                }
+            }
             let times = rows::run(&dir, &workload, |dir, indexed| {
                 raw::Raw::create(dir, indexed, keys.clone())
             });
@@ -92,7 +117,7 @@ fn in_this_process(runs: usize, dir: &Path) -> Vec<Column> {
             }
         }
     }
-    vec![raw]
+    ours.into_iter().chain([raw]).collect()
 }
 
 fn of_pages(name: String, runs: impl Fn(usize) -> pages::Runs) -> Column {

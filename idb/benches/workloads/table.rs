@@ -120,7 +120,11 @@ pub(crate) fn goal(what: &str, found: f64, relation: &str, goal: f64, unit: &str
 }
 
 fn goals(columns: &[Column], size: usize, bytes: usize) {
-    let find = |name: &str| columns.iter().find(|column| column.name.starts_with(name));
+    let find = |name: &str| {
+        columns
+            .iter()
+            .find(|column| column.name == name || column.name.starts_with(&format!("{name} ")))
+    };
     let Some(ours) = find(OURS) else { return };
     let (chromium, fake) = (find("Chromium"), find(FAKE));
     let (raw, ours_bytes) = (find(RAW), find(OURS_BYTES));

@@ -34,6 +34,7 @@ pub(crate) fn build_index(
     let (all, direction) = (KeyRange::all(), Direction::Next);
     let mut scan = Scan::open(execution, &source, &all, direction, Wanted::Values)?;
     let fill = Fill {
+        request: 0,
         wanted: Wanted::Values,
         entries_max: ENTRIES_MAX,
         bytes_max: BYTES_MAX,

@@ -3,7 +3,7 @@
 use larder_backing_store::Direction;
 
 use super::Source;
-use super::scan::{Scan, Wanted};
+use super::scan::{Fill, Scan, Wanted};
 use super::unwrap::Shape;
 use crate::error::Result;
 use crate::key_range::KeyRange;
@@ -19,7 +19,7 @@ pub(crate) fn get(
     range: &KeyRange,
 ) -> Result<Option<StoredValue>> {
     let mut bytes = Vec::new();
-    let objects = first(execution, source, range, |_, _, unwrap| unwrap(&mut bytes))?;
+    let objects = first(execution, source, range, |_, unwrap| unwrap(&mut bytes))?;
     Ok(objects.map(|objects| StoredValue::new(bytes, objects)))
 }
 
@@ -48,24 +48,33 @@ pub(crate) fn get_many(
     let mut buffer = Buffer::default();
     for (request, range) in ranges.iter().enumerate() {
         execution.check_cancelled()?;
-        first(
-            execution,
-            source,
-            range,
-            |index_key, primary_key, unwrap| buffer.push(request, index_key, primary_key, unwrap),
-        )?;
+        if source.index.is_none() {
+            first(execution, source, range, |primary_key, unwrap| {
+                buffer.push(request, &[], primary_key, unwrap)
+            })?;
+            continue;
+        }
+        // The index key is told, too.
+        let mut scan = Scan::open(execution, source, range, Direction::Next, Wanted::Values)?;
+        let fill = Fill {
+            request,
+            wanted: Wanted::Values,
+            entries_max: buffer.len() + 1,
+            bytes_max: usize::MAX,
+        };
+        scan.fill(execution, source, fill, false, &mut buffer)?;
     }
     Ok(Records::new(buffer))
 }
 
 type Unwrap<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<Vec<ExternalObject>>;
 
-/// Hands the first record in the range to `take`: index key, primary key, and what appends the value's bytes.
+/// Hands the first record in the range to `take`: its key, and what appends the value's bytes.
 fn first<T>(
     execution: &mut Execution,
     source: &Source,
     range: &KeyRange,
-    take: impl FnOnce(&[u8], &[u8], Unwrap<'_>) -> Result<T>,
+    take: impl FnOnce(&[u8], Unwrap<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
     let (store_id, index_id) = source.ids()?;
     let has_objects = execution.known(store_id)?.has_objects;
@@ -112,5 +121,5 @@ fn first<T>(
     };
     let mut unwrap =
         |out: &mut Vec<u8>| unwrapping.unwrap(backing, &shape, primary_key, record.value(), out);
-    take(&[], primary_key.as_bytes(), &mut unwrap).map(Some)
+    take(primary_key.as_bytes(), &mut unwrap).map(Some)
 }

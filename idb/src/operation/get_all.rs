@@ -25,6 +25,7 @@ pub(crate) fn get_all(execution: &mut Execution, ask: &GetAll) -> Result<Records
     let source = &ask.source;
     let mut scan = Scan::open(execution, source, &ask.range, ask.direction, ask.wanted)?;
     let fill = Fill {
+        request: 0,
         wanted: ask.wanted,
         entries_max: match ask.count {
             0 => usize::MAX,

@@ -42,6 +42,7 @@ impl PageWalk {
             range,
             direction,
             fill: Fill {
+                request: 0,
                 wanted: Wanted::Values,
                 // A page of no entries would be the last.
                 entries_max: limits.entries_max.max(1),

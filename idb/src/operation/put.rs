@@ -9,10 +9,13 @@ use larder_codec::external_object::ExternalObject as Object;
 use larder_codec::value::{Evaluator, Payload, WRAPPER_MIME_TYPE, wrap};
 use larder_codec::{IdbKey, IndexId, RawKey};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorName, Result};
 use crate::schema::{IndexCell, StoreCell};
 use crate::transaction::execution::Execution;
 use crate::value::{ExternalObject, Value};
+
+/// Keys of one record, in bytes. Rows have less than twice as many: so none is refused after another was written.
+const KEYS_LEN_BYTES_MAX: usize = 1 << 29;
 
 /// What is to be stored.
 #[derive(Debug)]
@@ -144,6 +147,10 @@ fn put_with(
     memory.index_keys.clear();
     if !indexes.is_empty() {
         evaluate_indexes(execution, &store, &indexes, &value, key.is_none(), memory)?;
+    }
+    if memory.index_keys.bytes.len() + 2 * memory.key.len() > KEYS_LEN_BYTES_MAX {
+        let what = "the record's keys are too long";
+        return Err(Error::new(ErrorName::UnknownError, what));
     }
     let len_bytes = value.bytes.len();
     let (bytes, objects) = wrapped(value);

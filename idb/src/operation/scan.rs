@@ -27,6 +27,8 @@ pub(crate) enum Scan {
 /// How much is taken at a time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fill {
+    /// Of many ranges, which one the entries answer.
+    pub(crate) request: usize,
     pub(crate) wanted: Wanted,
     pub(crate) entries_max: usize,
     /// The last entry may exceed it.
@@ -134,7 +136,7 @@ impl Scan {
             if (buffer.len() + 1).is_multiple_of(ENTRIES) {
                 execution.check_cancelled()?;
             }
-            self.push(execution, &shape, fill.wanted, buffer)?;
+            self.push(execution, &shape, fill, buffer)?;
         }
         Ok(true)
     }
@@ -145,20 +147,20 @@ impl Scan {
         &self,
         execution: &mut Execution,
         shape: &Shape<'_>,
-        wanted: Wanted,
+        fill: Fill,
         buffer: &mut Buffer,
     ) -> Result<()> {
         let (index_key, primary_key) = self.key_bytes()?;
         execution.statistics.records_read += 1;
         execution.statistics.key_bytes_read += (index_key.len() + primary_key.len()) as u64;
-        if wanted == Wanted::Keys {
-            return buffer.push(0, index_key, primary_key, |_| Ok(Vec::new()));
+        if fill.wanted == Wanted::Keys {
+            return buffer.push(fill.request, index_key, primary_key, |_| Ok(Vec::new()));
         }
         let value = self.value()?;
         execution.statistics.value_bytes_read += value.len() as u64;
         let unwrapping = &mut execution.scratch.unwrapping;
         let backing = &execution.backing;
-        buffer.push(0, index_key, primary_key, |out| {
+        buffer.push(fill.request, index_key, primary_key, |out| {
             if shape.is_plain(value) {
                 out.extend_from_slice(value);
                 return Ok(Vec::new());

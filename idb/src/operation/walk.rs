@@ -223,6 +223,7 @@ impl Walk {
             return Ok(None);
         }
         let fill = Fill {
+            request: 0,
             wanted: self.wanted,
             entries_max: state.entries,
             bytes_max: BYTES_MAX,

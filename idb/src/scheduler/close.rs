@@ -17,11 +17,17 @@ impl Database {
 
     /// Closes a connection as soon as its transactions have ended.
     pub(crate) fn close(self: &Arc<Self>, connection: u64) {
-        let (closed, is_due) = {
+        let (closed, transactions, is_due) = {
             let mut state = locked(&self.state);
             state.mark_closing(connection, false);
-            (state.close_if_done(connection), state.schedule())
+            let transactions = state.transactions.values();
+            let own = transactions.filter(|one| one.connection.number == connection);
+            let own: Vec<_> = own.cloned().collect();
+            (state.close_if_done(connection), own, state.schedule())
         };
+        for transaction in transactions {
+            transaction.await_end();
+        }
         self.push(is_due);
         self.tell_closed(closed);
     }
@@ -41,7 +47,9 @@ impl Database {
         };
         for transaction in transactions {
             // One that is committing needs nobody any more.
-            let _ = transaction.abort(Some(why.clone()));
+            if transaction.abort(Some(why.clone())).is_err() {
+                transaction.await_end();
+            }
         }
         self.push(is_due);
         for closed in closed {
@@ -54,11 +62,12 @@ impl Database {
         let Some(open) = closed else {
             return;
         };
-        open.core.release_store();
         if open.is_forced {
             open.core.events.push(ConnectionEvent::Close);
         }
         open.core.events.end();
+        // Who hears that the store was closed can rely on that.
+        open.core.release_store();
         drop(open);
         self.kick();
     }

@@ -42,13 +42,34 @@ impl Lane {
     }
 }
 
+impl Lane {
+    /// Those that the last one, which was not let in, waits for directly: a writer, or if it writes itself also the readers
+    /// behind that. A reader in front of it waits for the same already.
+    fn note_awaited(&self, awaited: &mut Vec<u64>) {
+        let mut older = self.entries.iter().rev();
+        let Some(last) = older.next() else {
+            return;
+        };
+        for entry in older {
+            if last.writes || entry.writes {
+                awaited.push(entry.transaction);
+            }
+            if entry.writes || !last.writes {
+                return;
+            }
+        }
+    }
+}
+
 impl ScopeLocks {
-    /// The youngest transaction stands in the lanes of its object stores: whether it may start.
+    /// The youngest transaction stands in the lanes of its object stores: whether it may start. Those that it waits for
+    /// directly, and that have not been waited for in its lane before, are added to `awaited`.
     pub(super) fn enter(
         &mut self,
         transaction: u64,
         object_stores: &BTreeSet<ObjectStoreId>,
         writes: bool,
+        awaited: &mut Vec<u64>,
     ) -> bool {
         let mut waits = 0;
         for id in object_stores {
@@ -57,7 +78,10 @@ impl ScopeLocks {
                 transaction,
                 writes,
             });
-            waits += usize::from(lane.admit().is_none());
+            if lane.admit().is_none() {
+                waits += 1;
+                lane.note_awaited(awaited);
+            }
         }
         if waits > 0 {
             self.waiting.insert(transaction, waits);
@@ -116,9 +140,24 @@ mod tests {
     fn readers_share_and_writers_wait_for_all_that_are_older() {
         let mut locks = ScopeLocks::default();
         let all = stores(&[1]);
-        assert!(locks.enter(0, &all, false) && locks.enter(1, &all, false));
-        assert!(!locks.enter(2, &all, true));
-        assert!(!locks.enter(3, &all, false), "a reader behind a writer");
+        let mut enter = |number, writes| {
+            let mut awaited = Vec::new();
+            let may_start = locks.enter(number, &all, writes, &mut awaited);
+            awaited.sort_unstable();
+            (may_start, awaited)
+        };
+        assert_eq!(enter(0, false), (true, vec![]));
+        assert_eq!(enter(1, false), (true, vec![]));
+        assert_eq!(enter(2, true), (false, vec![0, 1]));
+        assert_eq!(
+            enter(3, false),
+            (false, vec![2]),
+            "a reader behind a writer"
+        );
+        assert_eq!(enter(4, false), (false, vec![]), "another behind it");
+        assert_eq!(enter(5, true), (false, vec![2, 3, 4]));
+        assert!(locks.leave(5, &all).is_empty());
+        assert!(locks.leave(4, &all).is_empty());
         assert!(locks.leave(0, &all).is_empty());
         assert_eq!(locks.leave(1, &all), [2]);
         assert_eq!(locks.leave(2, &all), [3]);
@@ -145,7 +184,7 @@ mod tests {
                     let mut scope = vec![1 + draw(4) as i64];
                     scope.extend((1..5).filter(|_| draw(2) == 0));
                     let (scope, writes) = (stores(&scope), draw(2) == 0);
-                    if locks.enter(number, &scope, writes) {
+                    if locks.enter(number, &scope, writes, &mut Vec::new()) {
                         started.insert(number);
                     }
                     live.insert(number, (scope, writes));

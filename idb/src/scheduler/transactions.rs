@@ -28,6 +28,7 @@ impl Database {
     ) -> Result<Arc<TransactionCore>> {
         let is_snapshot_reader =
             mode == Mode::ReadOnly && self.origin.scheduling() == Scheduling::SnapshotReaders;
+        let mut awaited = Vec::new();
         let mut guard = locked(&self.state);
         let state = &mut *guard;
         let open = state.connections.get_mut(&connection.number);
@@ -40,14 +41,22 @@ impl Database {
         state.next_transaction += 1;
         open.transactions += 1;
         let number = plan.number;
-        let may_start = state
-            .locks
-            .enter(number, &plan.object_stores, mode == Mode::ReadWrite);
+        let writes = mode == Mode::ReadWrite;
+        let locks = &mut state.locks;
+        let may_start = locks.enter(number, &plan.object_stores, writes, &mut awaited);
         let core = Arc::new(TransactionCore::new(Arc::clone(connection), plan, None));
         state.transactions.insert(number, Arc::clone(&core));
         if may_start {
             // Nobody can have asked it for anything.
             state.start(number, is_snapshot_reader);
+        }
+        let awaited = awaited
+            .iter()
+            .filter_map(|number| state.transactions.get(number));
+        let awaited: Vec<_> = awaited.cloned().collect();
+        drop(guard);
+        for older in awaited {
+            older.await_end();
         }
         Ok(core)
     }
@@ -78,8 +87,9 @@ impl Database {
         }
     }
 
-    /// One of a connection's transactions has ended, and everybody has been told.
-    pub(crate) fn leave_connection(self: &Arc<Self>, connection: u64) {
+    /// One of a connection's transactions has ended: what is to be called when everybody has been told. Who hears of the end
+    /// and then closes the connection has it closed at once.
+    pub(crate) fn leave_connection(self: &Arc<Self>, connection: u64) -> impl FnOnce() + use<> {
         let closed = {
             let mut state = locked(&self.state);
             if let Some(open) = state.connections.get_mut(&connection) {
@@ -87,7 +97,8 @@ impl Database {
             }
             state.close_if_done(connection)
         };
-        self.tell_closed(closed);
+        let database = Arc::clone(self);
+        move || database.tell_closed(closed)
     }
 }
 

@@ -66,8 +66,8 @@ impl Plan {
 pub(crate) struct TransactionCore {
     pub(crate) connection: Arc<ConnectionCore>,
     pub(crate) plan: Plan,
-    /// Set when it is aborted: who executes looks at it.
-    pub(super) is_cancelled: Arc<AtomicBool>,
+    /// Set when it is aborted: who executes looks at it, also in the midst of long operations.
+    pub(super) is_cancelled: Arc<std::sync::atomic::AtomicBool>,
     /// Set when who executes is to hand over.
     pub(super) is_asked_for: AtomicBool,
     /// How many operations have been queued; changed under the lock.
@@ -112,6 +112,8 @@ pub(super) struct Shared {
     pub(super) is_scheduled: bool,
     /// Results are wanted up to the operation of this number.
     pub(super) wanted: u64,
+    /// Others wait for its end, though perhaps nobody for its results.
+    pub(super) is_awaited: bool,
     /// Threads that want to execute it themselves.
     pub(super) heirs: Vec<Thread>,
     /// Failures that nobody has seen yet.
@@ -165,17 +167,19 @@ impl TransactionCore {
     ) -> Self {
         Self {
             connection,
-            plan,
             is_cancelled: Arc::default(),
             is_asked_for: AtomicBool::new(false),
             submitted: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             shared: Mutex::new(Shared {
+                // The request to open waits for the end of an upgrade.
+                is_awaited: plan.versions.is_some(),
                 schema_before,
                 ..Shared::default()
             }),
             runner: Mutex::default(),
             statistics: Published::default(),
+            plan,
         }
     }
 
@@ -282,6 +286,17 @@ impl TransactionCore {
             let mut shared = locked(&self.shared);
             shared.wanted = shared.wanted.max(number);
             shared.schedule(true)
+        };
+        self.push(is_due);
+    }
+
+    /// Somebody cannot go on until it has ended.
+    pub(crate) fn await_end(self: &Arc<Self>) {
+        let is_due = {
+            let mut shared = locked(&self.shared);
+            shared.is_awaited = true;
+            let is_committing = shared.phase == Phase::Committing;
+            shared.schedule(is_committing)
         };
         self.push(is_due);
     }

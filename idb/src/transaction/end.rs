@@ -2,19 +2,19 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
 
 use super::core::{Phase, Runner, Shared, TransactionCore};
 use super::execution::{Backing, Execution};
 use super::operation::{Operation, panicked};
 use super::run::wake;
-use crate::error::{Error, ErrorKind, ErrorName, Result};
+use crate::error::{Error, ErrorName, Result};
 use crate::executor::Callback;
 use crate::request::slot::LoneSlot;
 use crate::request::{Home, Request};
 use crate::schema::SchemaSnapshot;
-use crate::sync::locked;
+use crate::sync::{MutexGuard, locked};
 
 impl TransactionCore {
     /// Commits when everything queued has been executed.
@@ -34,7 +34,8 @@ impl TransactionCore {
                 shared.phase = Phase::Committing;
             }
             // Whoever waits for the end does not ask again.
-            let is_wanted = shared.wanted == u64::MAX || self.ready().is_driven();
+            let is_wanted =
+                shared.is_awaited || shared.wanted == u64::MAX || self.ready().is_driven();
             (failure, shared.schedule(is_wanted))
         };
         self.push(is_due);
@@ -178,17 +179,19 @@ impl TransactionCore {
         if let Some(error) = &error {
             self.connection.note_store_error(error);
         }
+        let is_upgrade = self.plan.versions.is_some();
+        let number = self.connection.number;
+        let tell_closed = (!is_upgrade).then(|| database.leave_connection(number));
         let mut callbacks = Vec::new();
         if !unfinished.is_empty() {
             let abort_error = self.abort_error();
             callbacks.extend(unfinished.iter().filter_map(|one| one.abort(&abort_error)));
         }
         callbacks.extend(ends.iter().filter_map(|end| end.complete(outcome.clone())));
-        if self.plan.versions.is_some() {
+        match tell_closed {
+            Some(tell_closed) => tell_closed(),
             // After the callbacks: the open request succeeds when its transaction has completed.
-            callbacks.push(self.upgrade_ended(outcome));
-        } else {
-            database.leave_connection(self.connection.number);
+            None => callbacks.push(self.upgrade_ended(outcome)),
         }
         self.note_deliveries(callbacks);
         let heirs = self.leave(&mut locked(&self.shared));
@@ -223,9 +226,4 @@ fn outcome(shared: &Shared, is_aborted: bool) -> Result<()> {
 fn not_active() -> Error {
     let what = "the transaction is committing, or has ended";
     Error::new(ErrorName::InvalidStateError, what)
-}
-
-/// Whether an error tells that the store takes no writes any more.
-pub(crate) fn is_store_gone(error: &Error) -> bool {
-    error.kind() == ErrorKind::Closed
 }

@@ -10,7 +10,6 @@ mod run;
 mod statistics;
 
 pub(crate) use self::core::{Plan, TransactionCore, Versions};
-pub(crate) use end::is_store_gone;
 
 use std::fmt;
 use std::sync::Arc;

@@ -4,7 +4,6 @@
 //! who has it to hand over: the results come to where they are wanted without waking anyone for each.
 
 use std::sync::Arc;
-use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 use larder_backing_store::{Durability, Scope};
@@ -15,7 +14,7 @@ use super::operation::Operation;
 use super::{DurabilityHint, Mode};
 use crate::error::{Error, ErrorName, Result};
 use crate::executor::{Task, Turn};
-use crate::sync::{Thread, locked, thread};
+use crate::sync::{MutexGuard, Thread, locked, thread};
 
 /// What comes next for who has the token.
 enum Next {
@@ -64,10 +63,18 @@ impl TransactionCore {
         // Somebody may have handed over to this thread, which goes.
         let is_due = {
             let mut shared = locked(&self.shared);
-            let is_wanted = shared.wanted > self.completed.load(Ordering::Relaxed);
+            let is_wanted = self.is_wanted(&shared);
             shared.schedule(is_wanted)
         };
         self.push(is_due);
+    }
+
+    /// Whether somebody other than who has just executed wants it to go on.
+    fn is_wanted(&self, shared: &Shared) -> bool {
+        shared.wanted > self.completed.load(Ordering::Relaxed)
+            || shared.phase == Phase::Aborted
+            || (shared.phase == Phase::Committing && shared.is_awaited)
+            || self.ready().is_driven()
     }
 
     fn claim_or_ask(&self, number: u64) -> bool {
@@ -168,10 +175,7 @@ impl TransactionCore {
             let mut shared = locked(&self.shared);
             shared.batch_left = batch_left;
             let heirs = self.leave(&mut shared);
-            let is_wanted = is_more_wanted
-                || self.ready().is_driven()
-                || shared.wanted > self.completed.load(Ordering::Relaxed)
-                || shared.phase == Phase::Aborted;
+            let is_wanted = is_more_wanted || self.is_wanted(&shared);
             let is_due = heirs.is_empty() && shared.schedule(is_wanted);
             (heirs, is_due)
         };

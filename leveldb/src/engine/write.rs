@@ -206,6 +206,11 @@ impl Engine {
         self.health.check()
     }
 
+    /// Fails, with the reason, once a write has failed.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        self.health.check()
+    }
+
     /// Refuses writes from now on, and makes all that were acknowledged durable.
     pub(crate) fn close_log(&self) -> Result<()> {
         let writer = &mut *locked(&self.writer);

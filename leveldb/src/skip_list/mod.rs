@@ -208,25 +208,52 @@ impl SkipList {
 
     /// Sets what comes before `key` on each level.
     fn find_place(&self, writer: &mut Writer, key: &[u8]) {
-        // Keys often come in order: then what came before the last one's successor is what is sought.
         let search = &mut Search::new(key);
-        if writer.last != HEAD && self.is_before(&self.node(writer.last), search) {
-            let next = self.node(writer.last).next(0);
-            if next == HEAD || !self.is_before(&self.node(next), search) {
-                return;
-            }
+        let height = self.height.load(Memory::Relaxed);
+        // Keys often come in order: then the place is behind the last one's, as many levels up as there are nodes between.
+        if writer.last == HEAD || !self.is_before(&self.node(writer.last), search) {
+            let found = |level, node| writer.before[level] = node;
+            self.search_below(search, HEAD, height, HEAD, found);
+            return;
         }
-        self.search(search, |level, node| writer.before[level] = node);
+        let mut level = 0;
+        let mut not_before = HEAD;
+        while level < height {
+            let next = self.node(writer.before[level]).next(level);
+            if next == HEAD || !self.is_before(&self.node(next), search) {
+                not_before = next;
+                break;
+            }
+            level += 1;
+        }
+        if let Some(below) = level.checked_sub(1) {
+            let from = writer.before[below];
+            let found = |level, node| writer.before[level] = node;
+            self.search_below(search, from, level, not_before, found);
+        }
     }
 
     /// The last node before the key, and the one after it that was found not to be: by now a newer one may stand between
-    /// them. Tells each level's last node before the key.
-    fn search(&self, search: &mut Search<'_>, mut found: impl FnMut(usize, u32)) -> (u32, u32) {
-        let mut at = HEAD;
-        let mut node = self.node(HEAD);
+    /// them.
+    fn search(&self, search: &mut Search<'_>) -> (u32, u32) {
+        let height = self.height.load(Memory::Relaxed);
+        self.search_below(search, HEAD, height, HEAD, |_, _| ())
+    }
+
+    /// As [`search`](Self::search) from a node before the key on, on the levels below `height`. Tells each level's last
+    /// node before the key. `not_before` is a node that is known not to be, or [`HEAD`].
+    fn search_below(
+        &self,
+        search: &mut Search<'_>,
+        from: u32,
+        height: usize,
         // A node that was compared on the level above need not be again.
-        let mut not_before = HEAD;
-        for level in (0..self.height.load(Memory::Relaxed)).rev() {
+        mut not_before: u32,
+        mut found: impl FnMut(usize, u32),
+    ) -> (u32, u32) {
+        let mut at = from;
+        let mut node = self.node(from);
+        for level in (0..height).rev() {
             loop {
                 let next_at = node.next(level);
                 if next_at == HEAD || next_at == not_before {
@@ -266,12 +293,12 @@ impl SkipList {
 
     /// The first node that is not before `key`, or [`HEAD`].
     fn first_at_least(&self, key: &[u8]) -> u32 {
-        self.search(&mut Search::new(key), |_, _| ()).1
+        self.search(&mut Search::new(key)).1
     }
 
     /// The last node before `key`, or [`HEAD`].
     fn last_before(&self, key: &[u8]) -> u32 {
-        self.search(&mut Search::new(key), |_, _| ()).0
+        self.search(&mut Search::new(key)).0
     }
 
     fn last(&self) -> u32 {

@@ -84,6 +84,23 @@ fn read(list: &Arc<SkipList>, sequence: u64) {
     let old: Versions = backward.into_iter().rev().filter(is_old).collect();
     assert_eq!(old, expected, "backward at {sequence}");
     seek(&mut cursor, &expected, sequence);
+    look_up(list, &expected, sequence);
+}
+
+/// A lookup finds the newest entry that a snapshot may see.
+fn look_up(list: &SkipList, expected: &Versions, sequence: u64) {
+    for n in 0..5 {
+        let key = format!("key {n}").into_bytes();
+        let mut target = Vec::new();
+        internal_key::encode_tagged(&mut target, &key, internal_key::seek_tag(sequence));
+        let mut value = Vec::new();
+        let found = list.get(&target, &mut value).map(|tag| tag >> 8);
+        let newest = expected.iter().find(|(other, _)| *other == key);
+        assert_eq!(found, newest.map(|newest| newest.1), "lookup at {sequence}");
+        if let Some(found) = found {
+            assert_eq!(value, found.to_be_bytes(), "its own value");
+        }
+    }
 }
 
 /// A seek for a snapshot's entries of a key meets the newest it may see at once; from there, one step back and forth.

@@ -97,6 +97,31 @@ quickcheck! {
 }
 
 #[test]
+fn batches_in_order_land_between_what_is_there() {
+    let list = Arc::new(list());
+    let mut model = Model::new();
+    let (mut sequence, mut state) = (1, 1_u64);
+    for _ in 0..size(20, 4) {
+        let mut keys: Vec<u64> = Vec::new();
+        for _ in 0..size(300, 20) {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            keys.push(state >> 44);
+        }
+        keys.sort_unstable();
+        let put = |key: &u64| (key.to_be_bytes().to_vec(), Some(b"v".to_vec()));
+        let batch: Vec<_> = keys.iter().map(put).collect();
+        insert(&list, sequence, &batch);
+        for (key, value) in batch {
+            model.insert((key, !((sequence << 8) | 1)), value.unwrap());
+            sequence += 1;
+        }
+    }
+    agrees(&list, &model, &[5_u64.to_be_bytes().to_vec()]);
+}
+
+#[test]
 fn a_batch_of_many_chunks_is_kept_whole() {
     let list = Arc::new(list());
     let count = size(5000, 40);

@@ -25,6 +25,7 @@ mod idb_like;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod older_versions;
 mod regressions;
 #[cfg(test)]
 mod repair;

@@ -217,3 +217,64 @@ fn a_key_that_was_given_stays_in_the_value_as_it_was() {
 fn serde_like(id: &str) -> std::collections::BTreeMap<&'static str, String> {
     [("id", id.to_owned()), ("rest", "1".to_owned())].into()
 }
+
+/// Puts bytes into a record's row as they are.
+fn put_raw(
+    execution: &mut super::Execution,
+    store: &crate::schema::StoreCell,
+    value: &[u8],
+    external_objects: &[NewExternalObject],
+) {
+    let mut key = Vec::new();
+    IdbKey::Number(1.0).encode(&mut key);
+    let put = larder_backing_store::Put {
+        key: larder_backing_store::PutKey::Given(larder_codec::RawKey::decode_exact(&key).unwrap()),
+        value,
+        mode: larder_backing_store::PutMode::Put,
+        index_keys: &[],
+        external_objects,
+    };
+    let id = store.id().unwrap();
+    execution.writer().unwrap().put(id, &put).unwrap();
+    execution.known(id).unwrap().has_objects |= !external_objects.is_empty();
+}
+
+#[test]
+fn values_that_lie_about_where_they_are_or_how_large_are_refused() {
+    let bed = Bed::new();
+    let mut execution = bed.upgrade();
+    let store = make_store(&mut execution, "s", IdbKeyPath::Null, false);
+    let source = whole(&store);
+    // In a blob, of 2^63 bytes; a Snappy block that tells of 4 GiB; swapped pairs without their half.
+    let hostile: [&[u8]; 4] = [
+        b"\xff\x11\x01\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01\x00",
+        b"\xff\x11\x01\x05\x00",
+        b"\xff\x11\x02\xff\xff\xff\xff\x0f\x00\x61",
+        b"\x01\xff\x02",
+    ];
+    for value in hostile {
+        put_raw(&mut execution, &store, value, &[]);
+        let refused = get(&mut execution, &source, &1.0.into()).unwrap_err();
+        assert_eq!(refused.name(), ErrorName::UnknownError, "{value:x?}");
+        assert_eq!(refused.kind(), crate::ErrorKind::Corruption, "{value:x?}");
+    }
+    // With a blob of ten bytes, of which the value tells another size or another place.
+    for (size, index, is_right) in [(9, 0, false), (11, 0, false), (10, 1, false), (10, 0, true)] {
+        let value = [0xff, 0x11, 1, size, index];
+        let blob = NewExternalObject::Blob {
+            mime_type: "".into(),
+            content: Arc::new(b"\xff\x0f\"\x06inside".to_vec()),
+        };
+        put_raw(&mut execution, &store, &value, &[blob]);
+        match get(&mut execution, &source, &1.0.into()) {
+            Ok(value) => {
+                assert!(is_right, "{size} {index}");
+                assert_eq!(value.unwrap().deserialize::<String>().unwrap(), "inside");
+            }
+            Err(refused) => {
+                assert!(!is_right, "{size} {index}: {refused}");
+                assert_eq!(refused.kind(), crate::ErrorKind::Corruption);
+            }
+        }
+    }
+}

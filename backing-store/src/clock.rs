@@ -1,0 +1,34 @@
+//! The time: passed in, so that programs which should do the same twice can.
+
+use std::fmt::Debug;
+use std::time::SystemTime;
+
+use crate::external_object::micros_since_1601;
+
+/// The time, passed in.
+pub trait Clock: Send + Sync + Debug {
+    /// Microseconds since 1601-01-01 UTC, as the store's rows have it.
+    fn now_us(&self) -> i64;
+}
+
+/// The machine's clock, for programs; libraries take what they are given.
+///
+/// ```
+/// use larder_backing_store::{Clock, SystemClock};
+///
+/// let new_year_2024 = 13_348_540_800_000_000;
+/// assert!(SystemClock.now_us() > new_year_2024);
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now_us(&self) -> i64 {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "this is what a caller passes in who wants the machine's time"
+        )]
+        let now = SystemTime::now();
+        micros_since_1601(now)
+    }
+}

@@ -1,0 +1,220 @@
+//! `larder-idb` on disk, as hosts use it.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+
+use larder_codec::value::serde::from_payload;
+use larder_codec::value::{Envelope, Payload};
+use larder_idb::{
+    Connection, Cursor, Direction, DiskFileSystem, DurabilityHint, Executor, GetAllOptions,
+    IdbKeyPath, Index, IndexOptions, Key, KeyRange, Mode, ObjectStore, ObjectStoreParameters,
+    Origin, Request, Storage, StorageOptions, StoredValue, Transaction, TransactionOptions, Value,
+};
+
+use crate::Row;
+use crate::rows::{Record, Subject, Workload};
+use crate::stopped::Stopped;
+
+/// How the host goes about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// Values to and from Rust types by serde; requests all at once, on two threads.
+    Types,
+    /// The same with values as their bytes, as a JavaScript engine makes them.
+    Bytes,
+    /// Bytes, no threads, and each request waited for before the next is made.
+    Waiting,
+}
+
+/// An open database.
+#[derive(Debug)]
+pub(crate) struct Ours {
+    manner: Manner,
+    connection: Connection,
+    /// By key, what [`Record::first`] and [`Record::second`] hold.
+    rows: Arc<Vec<[Row; 2]>>,
+    // The last to go.
+    storage: Option<Storage>,
+}
+
+/// The values of a workload as Rust types.
+pub(crate) fn rows_of(workload: &Workload) -> Arc<Vec<[Row; 2]>> {
+    let row = |bytes: &[u8]| {
+        let mut buffer = Vec::new();
+        match Envelope::peel(bytes, &mut buffer).unwrap() {
+            Envelope::Inline(payload) => from_payload::<Row>(&payload).unwrap(),
+            Envelope::InBlob { .. } => unreachable!(),
+        }
+    };
+    let records = workload.records.iter().chain(&workload.singles);
+    let rows = records.map(|record| [row(&record.first.bytes), row(&record.second.bytes)]);
+    Arc::new(rows.collect())
+}
+
+impl Ours {
+    pub(crate) fn create(
+        dir: &Path,
+        indexed: bool,
+        manner: Manner,
+        rows: &Arc<Vec<[Row; 2]>>,
+    ) -> Self {
+        let mut options =
+            StorageOptions::new(Arc::new(DiskFileSystem::new()), dir, Arc::new(Stopped));
+        options.executor = match manner {
+            Manner::Waiting => Executor::Driven { seed: None },
+            _ => Executor::Threads(NonZeroUsize::new(2).unwrap()),
+        };
+        let storage = Storage::new(options).unwrap();
+        let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+        let request = factory.open(&"d".into(), Some(1)).unwrap();
+        let opened = request.with_upgrade(move |upgrade| {
+            let parameters = ObjectStoreParameters::default();
+            let store = upgrade
+                .transaction
+                .create_object_store(&"s".into(), parameters)?;
+            if indexed {
+                let path = IdbKeyPath::String("i".into());
+                store.create_index(&"i".into(), path, IndexOptions::default())?;
+            }
+            Ok(())
+        });
+        Self {
+            manner,
+            connection: opened.wait().unwrap(),
+            rows: Arc::clone(rows),
+            storage: Some(storage),
+        }
+    }
+
+    fn begin(&self, mode: Mode, durability: DurabilityHint) -> (Transaction, ObjectStore) {
+        let options = TransactionOptions::with_durability(durability);
+        let transaction = self.connection.transaction(&["s".into()], mode, options);
+        let transaction = transaction.unwrap();
+        let store = transaction.object_store(&"s".into()).unwrap();
+        (transaction, store)
+    }
+
+    fn read(&self) -> (Transaction, ObjectStore) {
+        self.begin(Mode::ReadOnly, DurabilityHint::Default)
+    }
+
+    fn index(&self) -> Index {
+        self.read().1.index(&"i".into()).unwrap()
+    }
+
+    fn write(&self, records: &[Record], second: bool, durability: DurabilityHint) {
+        let (transaction, store) = self.begin(Mode::ReadWrite, durability);
+        for record in records {
+            let key = Some(Key::Number(f64::from(record.key)));
+            let request = store.put(self.value(record, second), key).unwrap();
+            if self.manner == Manner::Waiting {
+                request.wait().unwrap();
+            }
+        }
+        transaction.commit().unwrap().wait().unwrap();
+    }
+
+    fn value(&self, record: &Record, second: bool) -> Value {
+        if self.manner == Manner::Types {
+            let rows = &self.rows[record.key as usize];
+            return Value::serialize(&rows[usize::from(second)]).unwrap();
+        }
+        let value = if second {
+            &record.second
+        } else {
+            &record.first
+        };
+        Value::from_bytes(value.bytes.clone())
+    }
+
+    fn looked_at(&self, bytes: &[u8]) -> usize {
+        if self.manner == Manner::Types {
+            let payload = Payload::read(bytes).unwrap();
+            std::hint::black_box(from_payload::<Row>(&payload).unwrap());
+        }
+        bytes.len()
+    }
+
+    /// Waits for values one by one or all at once.
+    fn sum(&self, requests: impl Iterator<Item = Request<Option<StoredValue>>>) -> usize {
+        let len = |request: Request<Option<StoredValue>>| {
+            self.looked_at(request.wait().unwrap().unwrap().bytes())
+        };
+        match self.manner {
+            Manner::Waiting => requests.map(len).sum(),
+            _ => requests.collect::<Vec<_>>().into_iter().map(len).sum(),
+        }
+    }
+}
+
+/// Goes through with a cursor.
+fn walk(request: Request<Option<Cursor>>, mut found: impl FnMut(&Cursor) -> usize) -> usize {
+    let mut cursor = request.wait().unwrap();
+    let mut sum = 0;
+    while let Some(at) = cursor {
+        sum += found(&at);
+        cursor = at.continue_(None).unwrap().wait().unwrap();
+    }
+    sum
+}
+
+impl Subject for Ours {
+    fn put(&mut self, records: &[Record], second: bool) {
+        self.write(records, second, DurabilityHint::Relaxed);
+    }
+
+    fn gets(&mut self, order: &[u32]) -> usize {
+        let (_transaction, store) = self.read();
+        let get = |key: &u32| store.get(Key::Number(f64::from(*key))).unwrap();
+        self.sum(order.iter().map(get))
+    }
+
+    fn get_all(&mut self) -> usize {
+        let (_transaction, store) = self.read();
+        let records = store.get_all(KeyRange::all(), GetAllOptions::default());
+        let records = records.unwrap().wait().unwrap();
+        records
+            .iter()
+            .map(|entry| self.looked_at(entry.value()))
+            .sum()
+    }
+
+    fn index_cursor(&mut self) -> usize {
+        let opened = self.index().open_cursor(KeyRange::all(), Direction::Next);
+        walk(opened.unwrap(), |at| self.looked_at(at.entry().value()))
+    }
+
+    fn index_key_cursor(&mut self) -> usize {
+        let opened = self
+            .index()
+            .open_key_cursor(KeyRange::all(), Direction::Next);
+        walk(opened.unwrap(), |at| {
+            std::hint::black_box(at.raw_primary_key());
+            1
+        })
+    }
+
+    fn index_gets(&mut self, order: &[u32]) -> usize {
+        let index = self.index();
+        let get = |key: &u32| index.get(Key::Number(f64::from(*key))).unwrap();
+        self.sum(order.iter().map(get))
+    }
+
+    fn put_one(&mut self, record: &Record, strict: bool) {
+        let durability = match strict {
+            true => DurabilityHint::Strict,
+            false => DurabilityHint::Relaxed,
+        };
+        self.write(std::slice::from_ref(record), strict, durability);
+    }
+}
+
+impl Drop for Ours {
+    fn drop(&mut self) {
+        self.connection.close();
+        if let Some(storage) = self.storage.take() {
+            storage.close().unwrap();
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! A small host of IndexedDB: it opens a database, upgrades it, writes, asks by key, by index and with a cursor, is killed in the middle
+//! of a transaction and goes on where it was. `cargo run --release --example host`; the folder it works in is removed again.
+
+#![expect(clippy::print_stdout, reason = "it tells what it does")]
+
+use std::error::Error;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use larder_idb::{
+    Connection, Direction, DiskFileSystem, IdbKeyPath, IndexOptions, JsString, Key, KeyRange, Mode,
+    ObjectStore, ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock, Transaction,
+    TransactionOptions, Upgrade, Value,
+};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Book {
+    title: String,
+    author: String,
+    year: u32,
+}
+
+type Done<T = ()> = Result<T, Box<dyn Error>>;
+
+fn main() -> Done {
+    // The host that will be killed is this program once more, with the folder as its argument.
+    if let Some(folder) = std::env::args_os().nth(1) {
+        return write_without_end(Path::new(&folder));
+    }
+    let dir = tempfile::tempdir()?;
+    let storage = open_storage(dir.path())?;
+    let library = open_library(&storage)?;
+    println!(
+        "opened \"{}\" at version {}",
+        library.name(),
+        library.version()
+    );
+
+    write_and_query(&library)?;
+    refuse(&library)?;
+    library.close();
+    storage.close()?;
+
+    let told = be_killed(dir.path())?;
+    let storage = open_storage(dir.path())?;
+    let library = open_library(&storage)?;
+    let (_reading, loans) = begin(&library, "loans", Mode::ReadOnly)?;
+    let count = loans.count(KeyRange::all())?.wait()?;
+    println!("killed after {told} transactions of {LOANS_EACH} loans; found again: {count} loans");
+    assert!(count >= told * LOANS_EACH && count.is_multiple_of(LOANS_EACH));
+    storage.close()?;
+    Ok(())
+}
+
+/// A folder like the one where Chromium has its IndexedDB: Chromium could open what is in it.
+fn open_storage(folder: &Path) -> Done<Storage> {
+    let (files, clock) = (Arc::new(DiskFileSystem::new()), Arc::new(SystemClock));
+    Ok(Storage::new(StorageOptions::new(files, folder, clock))?)
+}
+
+fn open_library(storage: &Storage) -> Done<Connection> {
+    let factory = storage.factory(&Origin::from_url("https://library.example").ok_or("no origin")?);
+    let request = factory.open(&"library".into(), Some(1))?;
+    // Called if the database is new or has an older version. What it does is done together or not at all.
+    let upgrade = |upgrade: &Upgrade| {
+        println!(
+            "upgrade from version {} to {}",
+            upgrade.old_version, upgrade.new_version
+        );
+        let transaction = &upgrade.transaction;
+        let generated = ObjectStoreParameters {
+            key_path: IdbKeyPath::Null,
+            auto_increment: true,
+        };
+        let by_title = ObjectStoreParameters {
+            key_path: IdbKeyPath::String("title".into()),
+            auto_increment: false,
+        };
+        transaction.create_object_store(&"loans".into(), generated)?;
+        let books = transaction.create_object_store(&"books".into(), by_title)?;
+        let by_author = IdbKeyPath::String("author".into());
+        books.create_index(&"by author".into(), by_author, IndexOptions::default())?;
+        Ok(())
+    };
+    Ok(request.with_upgrade(upgrade).wait()?)
+}
+
+/// A transaction over one object store. It lives as long as one of the two does.
+fn begin(library: &Connection, store: &str, mode: Mode) -> Done<(Transaction, ObjectStore)> {
+    let name = JsString::from(store);
+    let scope = std::slice::from_ref(&name);
+    let transaction = library.transaction(scope, mode, TransactionOptions::default())?;
+    let store = transaction.object_store(&name)?;
+    Ok((transaction, store))
+}
+
+fn book(title: &str, author: &str, year: u32) -> Result<Value, larder_idb::Error> {
+    Value::serialize(&Book {
+        title: title.into(),
+        author: author.into(),
+        year,
+    })
+}
+
+fn write_and_query(library: &Connection) -> Done {
+    let (writing, books) = begin(library, "books", Mode::ReadWrite)?;
+    // Requests are made one after another and not waited for: the commit tells whether one of them failed.
+    drop(books.put(book("Emma", "Austen", 1815)?, None)?);
+    drop(books.put(book("Persuasion", "Austen", 1817)?, None)?);
+    drop(books.put(book("Middlemarch", "Eliot", 1871)?, None)?);
+    drop(books.put(book("Villette", "Brontë", 1853)?, None)?);
+    writing.commit()?.wait()?;
+
+    let (_reading, books) = begin(library, "books", Mode::ReadOnly)?;
+    let villette = books.get(Key::from("Villette"))?.wait()?.ok_or("gone")?;
+    println!("by key: {:?}", villette.deserialize::<Book>()?);
+
+    let by_author = books.index(&"by author".into())?;
+    let from_b_on = KeyRange::lower_bound("B".into(), false);
+    let mut cursor = by_author.open_cursor(from_b_on, Direction::Next)?.wait()?;
+    while let Some(at) = cursor {
+        let Book {
+            title,
+            author,
+            year,
+        } = at.entry().deserialize()?;
+        println!("by author, from B on: {author}, {title} ({year})");
+        cursor = at.continue_(None)?.wait()?;
+    }
+    Ok(())
+}
+
+/// One request fails, so the transaction does, and leaves nothing.
+fn refuse(library: &Connection) -> Done {
+    let (writing, books) = begin(library, "books", Mode::ReadWrite)?;
+    drop(books.add(book("Silas Marner", "Eliot", 1861)?, None)?);
+    drop(books.add(book("Emma", "somebody", 1999)?, None)?);
+    let error = writing
+        .commit()?
+        .wait()
+        .err()
+        .ok_or("Emma is there twice")?;
+    let (_reading, books) = begin(library, "books", Mode::ReadOnly)?;
+    let count = books.count(KeyRange::all())?.wait()?;
+    println!("a second Emma: {error}; still {count} books");
+    Ok(())
+}
+
+const LOANS_EACH: u64 = 1000;
+
+fn write_without_end(folder: &Path) -> Done {
+    let storage = open_storage(folder)?;
+    let library = open_library(&storage)?;
+    loop {
+        let (writing, loans) = begin(&library, "loans", Mode::ReadWrite)?;
+        for day in 0..LOANS_EACH {
+            drop(loans.add(Value::serialize(&("Emma", day))?, None)?);
+        }
+        writing.commit()?.wait()?;
+        println!("committed");
+    }
+}
+
+/// Lets another process write, and kills it as it does: how many transactions it told of.
+fn be_killed(folder: &Path) -> Done<u64> {
+    let mut host = Command::new(std::env::current_exe()?);
+    let mut host = host.arg(folder).stdout(Stdio::piped()).spawn()?;
+    let output = BufReader::new(host.stdout.take().ok_or("no output")?);
+    let told = output
+        .lines()
+        .filter(|line| matches!(line, Ok(line) if line == "committed"));
+    let told = told.take(20).count();
+    host.kill()?;
+    host.wait()?;
+    Ok(u64::try_from(told)?)
+}

@@ -1,0 +1,226 @@
+//! Laws of who executes, who waits and who wakes whom, under many schedules (`--cfg shuttle`; CONTRIBUTING.md has the command).
+//!
+//! Stores are in memory; their own threads and locks are the machine's, and nothing waits for them for long.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use larder_codec::{IdbKey, JsString, Origin};
+
+use crate::connection::Connection;
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::object_store::ObjectStoreParameters;
+use crate::open_request::OpenEvent;
+use crate::storage::{Storage, StorageOptions};
+use crate::sync::{Mutex, locked, thread};
+use crate::transaction::execution::Execution;
+use crate::transaction::{Mode, Transaction, TransactionOptions};
+
+#[derive(Debug)]
+struct Stopped;
+
+impl larder_backing_store::Clock for Stopped {
+    fn now_us(&self) -> i64 {
+        13_400_000_000_000_000
+    }
+}
+
+/// Runs `law` under so many schedules; each starts with a storage of one or two threads.
+fn check(schedules: usize, law: impl Fn(Storage) + Send + Sync + 'static) {
+    let law = Arc::new(law);
+    for threads in 1..=2 {
+        let law = Arc::clone(&law);
+        shuttle::check_random(
+            move || {
+                let mut options = StorageOptions::in_memory(Arc::new(Stopped));
+                options.executor = Executor::Threads(NonZeroUsize::new(threads).unwrap());
+                law(Storage::new(options).unwrap());
+            },
+            schedules,
+        );
+    }
+}
+
+fn open(storage: &Storage) -> Connection {
+    let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+    let request = factory.open(&"db".into(), None).unwrap();
+    let request = request.with_upgrade(|upgrade| {
+        let parameters = ObjectStoreParameters::default();
+        upgrade
+            .transaction
+            .create_object_store(&"a".into(), parameters)?;
+        Ok(())
+    });
+    request.wait().unwrap()
+}
+
+fn write(connection: &Connection) -> Transaction {
+    let names: [JsString; 1] = ["a".into()];
+    let options = TransactionOptions::default();
+    connection
+        .transaction(&names, Mode::ReadWrite, options)
+        .unwrap()
+}
+
+/// An operation that notes its number.
+fn note(
+    log: &Arc<Mutex<Vec<u32>>>,
+    number: u32,
+) -> impl FnOnce(&mut Execution) -> Result<u32> + use<> {
+    let log = Arc::clone(log);
+    move |_| {
+        locked(&log).push(number);
+        Ok(number)
+    }
+}
+
+#[test]
+fn model_threads_that_wait_share_a_transaction() {
+    check(2000, |storage| {
+        let connection = open(&storage);
+        let transaction = write(&connection);
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let others: Vec<_> = (0..2)
+            .map(|thread| {
+                let (transaction, log) = (transaction.clone(), Arc::clone(&log));
+                thread::spawn(move || {
+                    let first = transaction.submit(note(&log, thread * 10)).unwrap();
+                    let second = transaction.submit(note(&log, thread * 10 + 1)).unwrap();
+                    if thread == 0 {
+                        first.on_done(drop);
+                    } else {
+                        drop(first);
+                    }
+                    assert_eq!(second.wait().unwrap(), thread * 10 + 1);
+                })
+            })
+            .collect();
+        for other in others {
+            other.join().unwrap();
+        }
+        transaction.commit().unwrap().wait().unwrap();
+        let log = locked(&log).clone();
+        assert_eq!(log.len(), 4);
+        for thread in 0..2 {
+            let own: Vec<u32> = log
+                .iter()
+                .copied()
+                .filter(|number| number / 10 == thread)
+                .collect();
+            assert_eq!(own, [thread * 10, thread * 10 + 1]);
+        }
+        drop((transaction, connection));
+        storage.close().unwrap();
+    });
+}
+
+#[test]
+fn model_futures_are_woken() {
+    check(2000, |storage| {
+        let connection = open(&storage);
+        let transaction = write(&connection);
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let first = transaction.submit(note(&log, 1)).unwrap();
+        let second = transaction.submit(note(&log, 2)).unwrap();
+        let finished = transaction.finished();
+        let waiter = thread::spawn(move || shuttle::future::block_on(finished));
+        assert_eq!(shuttle::future::block_on(second).unwrap(), 2);
+        assert_eq!(shuttle::future::block_on(first).unwrap(), 1);
+        drop(transaction.commit().unwrap());
+        waiter.join().unwrap().unwrap();
+        drop((transaction, connection));
+        storage.close().unwrap();
+    });
+}
+
+#[test]
+fn model_abort_beside_requests_completes_all_of_them_in_order() {
+    check(2000, |storage| {
+        let connection = open(&storage);
+        let transaction = write(&connection);
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::new(AtomicU32::new(0));
+        let other = {
+            let transaction = transaction.clone();
+            thread::spawn(move || drop(transaction.abort(None)))
+        };
+        for number in 0..3 {
+            if let Ok(request) = transaction.submit(note(&log, number)) {
+                let told = Arc::clone(&told);
+                request.on_done(move |_| {
+                    assert_eq!(told.fetch_add(1, Ordering::Relaxed), number);
+                });
+            }
+        }
+        drop(transaction.commit());
+        drop(transaction.finished().wait());
+        other.join().unwrap();
+        drop((transaction, connection));
+        storage.close().unwrap();
+    });
+}
+
+#[test]
+fn model_transactions_take_turns_though_nobody_looks_at_their_commits() {
+    check(2000, |storage| {
+        let connection = open(&storage);
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let first = write(&connection);
+        let second = write(&connection);
+        let committer = {
+            let (first, log) = (first.clone(), Arc::clone(&log));
+            thread::spawn(move || {
+                let request = first.submit(note(&log, 1)).unwrap();
+                (request, first.commit().unwrap())
+            })
+        };
+        second.submit(note(&log, 2)).unwrap().wait().unwrap();
+        drop(committer.join().unwrap());
+        assert_eq!(*locked(&log), [1, 2]);
+        drop((first, second));
+        connection.close();
+        drop(connection);
+        storage.close().unwrap();
+    });
+}
+
+#[test]
+fn model_an_upgrade_gets_through_whenever_connections_close() {
+    check(1000, |storage| {
+        let connection = open(&storage);
+        let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+        let closer = thread::spawn(move || {
+            let events = connection.events();
+            drop(events.wait_next());
+            connection.close();
+        });
+        let request = factory.open(&"db".into(), Some(2)).unwrap();
+        loop {
+            match request.events().wait_next() {
+                Some(OpenEvent::Blocked { .. }) => {}
+                Some(OpenEvent::UpgradeNeeded(upgrade)) => drop(upgrade.transaction.commit()),
+                Some(OpenEvent::Done(done)) => break assert_eq!(done.unwrap().version(), 2),
+                None => unreachable!("no end"),
+            }
+        }
+        closer.join().unwrap();
+        storage.close().unwrap();
+    });
+}
+
+#[test]
+fn model_everything_may_go_beside_what_runs() {
+    check(1000, |storage| {
+        let connection = open(&storage);
+        let transaction = write(&connection);
+        let store = transaction.object_store(&"a".into()).unwrap();
+        let cursor = store.open_cursor(IdbKey::Number(1.0), larder_backing_store::Direction::Next);
+        let other = thread::spawn(move || drop((transaction, cursor)));
+        drop(connection);
+        drop(storage);
+        drop(store);
+        other.join().unwrap();
+    });
+}

@@ -1,0 +1,98 @@
+//! Caller-driven: one step at a time, in an order that the seed alone decides.
+
+use super::*;
+
+/// Several writers and readers, all asked for before anything runs: in which order their requests were done, and what is in
+/// the stores at the end.
+fn run(seed: Option<u64>) -> (Vec<String>, Vec<Option<String>>) {
+    let storage = storage(Executor::Driven { seed });
+    let connection = open(&storage).wait().unwrap();
+    let log = Log::default();
+    let stores = ["a", "b", "c"];
+    for round in 0..4 {
+        for (number, store) in stores.iter().enumerate() {
+            let mode = match (round + number) % 3 {
+                0 => Mode::ReadOnly,
+                _ => Mode::ReadWrite,
+            };
+            let transaction = begin(&connection, &[store], mode);
+            for step in 0..3 {
+                let what = format!("{round} {store} {step}");
+                match mode {
+                    Mode::ReadOnly => log.watch(&what, get(&transaction, store, 1.0)),
+                    _ => log.watch(&what, put(&transaction, store, 1.0, &what)),
+                }
+            }
+            log.watch(
+                &format!("{round} {store} end"),
+                transaction.commit().unwrap(),
+            );
+        }
+    }
+    let mut steps = 0;
+    while storage.run_one() {
+        steps += 1;
+    }
+    assert!(steps >= 48, "a step executes one operation: {steps}");
+    let contents = stores.map(|store| look(&connection, store, 1.0)).to_vec();
+    (log.entries(), contents)
+}
+
+#[test]
+fn the_same_seed_gives_the_same_interleaving_and_any_seed_the_same_result() {
+    let (plain, contents) = run(None);
+    assert_eq!(plain.len(), 48);
+    let mut orders = std::collections::BTreeSet::new();
+    for seed in 0..20 {
+        let (order, same_contents) = run(Some(seed));
+        assert_eq!(run(Some(seed)).0, order, "seed {seed}");
+        assert_eq!(same_contents, contents, "seed {seed}");
+        // Within a store everything has its order.
+        for store in ["a", "b", "c"] {
+            let within = |order: &[String]| -> Vec<String> {
+                let is_it = |entry: &&String| entry.split(' ').nth(1) == Some(store);
+                order.iter().filter(is_it).cloned().collect()
+            };
+            let rounds = |order: &[String]| -> Vec<String> {
+                let mut within = within(order);
+                within.sort();
+                within
+            };
+            assert_eq!(rounds(&order), rounds(&plain));
+        }
+        orders.insert(order);
+    }
+    assert!(orders.len() > 10, "{} orders from 20 seeds", orders.len());
+}
+
+#[test]
+fn nothing_happens_unless_the_host_asks() {
+    let storage = storage(DRIVEN);
+    let connection = open(&storage).wait().unwrap();
+    storage.run_until_idle();
+    let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+    let (mut first, mut second) = (
+        put(&transaction, "a", 1.0, "x"),
+        put(&transaction, "a", 2.0, "y"),
+    );
+    assert!(first.try_take().is_none());
+    assert!(storage.run_one());
+    assert!(first.try_take().is_some() && second.try_take().is_none());
+    assert!(storage.run_one());
+    assert!(second.try_take().is_some());
+    assert!(!storage.run_one());
+}
+
+#[test]
+fn who_waits_sleeps_until_another_thread_brings_work() {
+    let storage = storage(DRIVEN);
+    let connection = open(&storage).wait().unwrap();
+    let first = begin(&connection, &["a"], Mode::ReadWrite);
+    let second = begin(&connection, &["a"], Mode::ReadWrite);
+    let waiting = put(&second, "a", 1.0, "second");
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| waiting.wait());
+        drop(first);
+        waiter.join().unwrap().unwrap();
+    });
+}
