@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use larder_idb::{Executor, StorageOptions};
-use larder_js_host::{Host, MachineClock, Options};
+use larder_idb::{Executor, StorageOptions, SystemClock};
+use larder_js_host::{Host, Options};
 
 fn installed() -> Option<PathBuf> {
     let folder = std::env::var_os("LARDER_NPM_DIR").map(PathBuf::from);
@@ -31,7 +31,7 @@ fn said(libraries: &Path, program: &str, before: Option<&str>) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let modules = folder.path().join("node_modules");
     std::os::unix::fs::symlink(libraries.join("node_modules"), &modules).unwrap();
-    let mut storage = StorageOptions::in_memory(Arc::new(MachineClock));
+    let mut storage = StorageOptions::in_memory(Arc::new(SystemClock));
     storage.executor = Executor::Driven { seed: None };
     let lines = Rc::new(RefCell::new(Vec::new()));
     let told = Rc::clone(&lines);

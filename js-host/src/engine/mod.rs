@@ -5,7 +5,6 @@
 //! the binding as a task ([`deliver`]). What a call may throw it throws at once, as a `DOMException`.
 
 mod calls;
-mod clock;
 mod deliver;
 mod handles;
 mod outbox;
@@ -24,7 +23,6 @@ use larder_idb::{
 };
 use rquickjs::{Ctx, Exception, Object, Result};
 
-pub use clock::MachineClock;
 use handles::Handles;
 use outbox::Outbox;
 
