@@ -279,10 +279,11 @@ impl Engine {
         let opening = checked(ctx, self.factory.open(&name, version))?;
         self.outbox.expect_opening(&name);
         let outbox = Arc::clone(&self.outbox);
+        let kept = name.clone();
         opening.events().on_event(move |event| {
             outbox.put_opening(&name, Answer::Open(request, event));
         });
-        self.opening.borrow_mut().insert(request, opening);
+        self.opening.borrow_mut().insert(request, (kept, opening));
         Ok(())
     }
 
@@ -296,10 +297,11 @@ impl Engine {
         let deleting = self.factory.delete_database(&name);
         self.outbox.expect_opening(&name);
         let outbox = Arc::clone(&self.outbox);
+        let kept = name.clone();
         deleting.events().on_event(move |event| {
             outbox.put_opening(&name, Answer::Delete(request, event));
         });
-        self.deleting.borrow_mut().insert(request, deleting);
+        self.deleting.borrow_mut().insert(request, (kept, deleting));
         Ok(())
     }
 
@@ -307,6 +309,15 @@ impl Engine {
     fn unblock(&self, name: &JsString) {
         if self.outbox.is_blocked(name) && !self.handles.borrow().has_open_connection(name) {
             self.outbox.unblock(name);
+        }
+    }
+
+    /// A request is told that it is blocked; it may not be any more.
+    pub(super) fn blocked(&self, name: Option<JsString>) {
+        if let Some(name) = name
+            && self.handles.borrow().has_open_connection(&name)
+        {
+            self.outbox.block(&name);
         }
     }
 

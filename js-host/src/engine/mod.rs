@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use larder_codec::Origin;
+use larder_codec::{JsString, Origin};
 use larder_idb::{
     DeleteRequest, Error, ErrorName, Executor, Factory, OpenRequest, Storage, StorageOptions,
 };
@@ -39,8 +39,8 @@ pub(crate) struct Engine {
     handles: RefCell<Handles>,
     outbox: Arc<Outbox>,
     /// Databases that are being opened and deleted: dropped, they would not be.
-    opening: RefCell<HashMap<u32, OpenRequest>>,
-    deleting: RefCell<HashMap<u32, DeleteRequest>>,
+    opening: RefCell<HashMap<u32, (JsString, OpenRequest)>>,
+    deleting: RefCell<HashMap<u32, (JsString, DeleteRequest)>>,
 }
 
 impl Engine {

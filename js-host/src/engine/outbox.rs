@@ -92,20 +92,13 @@ impl Outbox {
 
     /// Something has happened to a request to open or delete a database.
     pub(super) fn put_opening(&self, name: &JsString, answer: Answer) {
-        let (is_done, is_blocked) = match &answer {
-            Answer::Open(_, event) => (
-                matches!(event, OpenEvent::Done(_)),
-                matches!(event, OpenEvent::Blocked { .. }),
-            ),
-            Answer::Delete(_, event) => (
-                matches!(event, DeleteEvent::Done(_)),
-                matches!(event, DeleteEvent::Blocked { .. }),
-            ),
-            _ => (false, false),
-        };
+        let is_done = matches!(
+            answer,
+            Answer::Open(_, OpenEvent::Done(_)) | Answer::Delete(_, DeleteEvent::Done(_))
+        );
         let mut state = self.state();
         if let Some(opening) = state.opening.get_mut(name) {
-            opening.is_blocked = is_blocked;
+            opening.is_blocked = false;
             opening.waiting -= usize::from(is_done && opening.waiting > 0);
             if opening.waiting == 0 {
                 state.opening.remove(name);
@@ -122,6 +115,13 @@ impl Outbox {
             .opening
             .get(name)
             .is_some_and(|opening| opening.is_blocked)
+    }
+
+    /// A request is blocked, and script has a connection that it has not closed.
+    pub(super) fn block(&self, name: &JsString) {
+        if let Some(opening) = self.state().opening.get_mut(name) {
+            opening.is_blocked = true;
+        }
     }
 
     /// Script has closed the last connection to this database.

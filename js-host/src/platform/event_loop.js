@@ -69,12 +69,14 @@ function popTimer() {
 }
 
 const DELAY_MAX = 0x7fffffff;
+// HTML lets a host wait longer: what another thread has just been asked for may come before.
+const DELAY_MIN = 1;
 
 function start(handler, delay, args, repeats, id) {
   let ms = Math.trunc(+delay);
   if (!(ms >= 0 && ms <= DELAY_MAX)) ms = 0;
   order += 1;
-  const timer = { id, handler, args, ms, repeats, due: native.now() + ms, order };
+  const timer = { id, handler, args, ms, repeats, due: native.now() + Math.max(ms, DELAY_MIN), order };
   live.set(id, timer);
   pushTimer(timer);
   return id;

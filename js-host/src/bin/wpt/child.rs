@@ -79,6 +79,8 @@ pub(crate) fn run(settings: &Settings, file: &str, variant: &str) -> Result<(), 
     host.run_script(file, &test.source);
     host.run_script("done.js", "done();");
     host.run_until_idle();
+    // Nothing more can come. The harness, if it has not told yet, waits in vain.
+    host.run_script("timeout.js", "timeout();");
     Ok(())
 }
 
