@@ -72,6 +72,9 @@ pub enum Command {
     /// Print every raw row, decoded and annotated.
     #[command(after_help = EXIT_HELP, after_long_help = ROWS_EXAMPLES)]
     Rows(RowsArgs),
+    /// Run scripts that use IndexedDB, on a store of Chromium's or one to be made.
+    #[command(after_help = RUN_EXIT, after_long_help = RUN_EXAMPLES)]
+    Run(RunArgs),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -100,6 +103,45 @@ Examples:
   larder rows PATH                    the rows that are visible
   larder rows PATH --history          also overwritten and deleted ones
   larder rows PATH --hex              with the bytes of key and value";
+
+const RUN_EXIT: &str = "Exit status:
+  0  all well
+  1  an exception or rejection that nobody caught: on standard error
+  2  the command line was wrong, a script could not be read, or the storage not be set up";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  larder run script.js                                        databases are gone at the end
+  larder run --storage ./IndexedDB --origin https://app.example script.js
+  larder run --storage ./IndexedDB tool.mjs                   a module; imports from node_modules
+
+Exit status:
+  0  all well
+  1  an exception or rejection that nobody caught: on standard error
+  2  the command line was wrong, a script could not be read, or the storage not be set up";
+
+/// `larder run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The scripts, run one after the other: modules if their names end in .mjs, else classic scripts.
+    #[arg(required = true, value_name = "SCRIPT")]
+    pub scripts: Vec<PathBuf>,
+    /// Run every script as a module.
+    #[arg(long)]
+    pub module: bool,
+    /// Keep databases in this folder, as a browser's IndexedDB folder; made if it is missing.
+    #[arg(long, value_name = "DIR", conflicts_with = "memory")]
+    pub storage: Option<PathBuf>,
+    /// Keep databases in memory until the end (the default).
+    #[arg(long)]
+    pub memory: bool,
+    /// The origin whose databases the scripts see.
+    #[arg(long, value_name = "ORIGIN", default_value = "https://localhost")]
+    pub origin: String,
+    /// Let the storage work on threads of its own.
+    #[arg(long)]
+    pub threads: bool,
+}
 
 /// `larder ls`.
 #[derive(Debug, Args)]

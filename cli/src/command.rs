@@ -12,7 +12,7 @@ use larder_codec::{JsString, Origin};
 use larder_leveldb::OnDamage;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 
-use crate::args::{Cli, ColorWhen, Command};
+use crate::args::{Cli, ColorWhen, Command, RunArgs};
 use crate::locate::find_stores;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -107,6 +107,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 Err(error) => output_failed(&error),
             };
         }
+        Command::Run(args) => return run_scripts(args),
         Command::Ls(args) => (&args.path, &args.origin, Selection::default(), None),
         Command::Dump(args) => {
             let name = |name: &Option<String>| name.as_deref().map(JsString::from);
@@ -146,7 +147,9 @@ pub fn run(cli: Cli) -> ExitCode {
             Err(error) => return output_failed(&error),
         },
         Command::Rows(args) => Box::new(rows::Rows::new(args, output, color)),
-        Command::Completions { .. } | Command::Man => return ExitCode::from(EXIT_OK),
+        Command::Completions { .. } | Command::Man | Command::Run(_) => {
+            return ExitCode::from(EXIT_OK);
+        }
     };
     let mut session = Session {
         fs,
@@ -170,6 +173,25 @@ pub fn run(cli: Cli) -> ExitCode {
         }
     }
     session.finish(command)
+}
+
+/// Runs scripts on the JavaScript host.
+fn run_scripts(args: &RunArgs) -> ExitCode {
+    let options = larder_js_host::RunOptions {
+        scripts: args.scripts.clone(),
+        all_modules: args.module,
+        storage: args.storage.clone(),
+        origin: args.origin.clone(),
+        threads: args.threads,
+    };
+    match larder_js_host::run(&options) {
+        Ok(0) => ExitCode::from(EXIT_OK),
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            complain(&error.to_string());
+            ExitCode::from(EXIT_USAGE)
+        }
+    }
 }
 
 struct Session<'a> {

@@ -64,6 +64,12 @@ impl std::fmt::Debug for Host {
 #[derive(Debug)]
 pub struct Error(String);
 
+impl Error {
+    pub(crate) const fn new(what: String) -> Self {
+        Self(what)
+    }
+}
+
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
@@ -186,6 +192,18 @@ impl Host {
                 _ => None,
             }
         })
+    }
+
+    /// Puts an empty `FileList` on the global object: what no script can make by itself.
+    ///
+    /// # Errors
+    /// If memory is short.
+    pub fn define_file_list(&self, name: &str) -> Result<(), Error> {
+        let defined = self.context.with(|ctx| {
+            let list = self.shared.helpers(&ctx)?.file_list(&ctx)?;
+            ctx.globals().set(name, list)
+        });
+        defined.map_err(|error| Error(error.to_string()))
     }
 
     /// Calls with the realm.

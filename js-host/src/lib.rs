@@ -11,12 +11,14 @@
 //! This is a root: it chooses where files live, and reads the clock.
 
 mod clone;
+mod command;
 mod engine;
 mod host;
 mod modules;
 mod natives;
 mod shared;
 
+pub use command::{RunOptions, run};
 pub use engine::MachineClock;
-pub use host::{Host, Options};
+pub use host::{Error, Host, Options};
 pub use shared::{Console, Stream};

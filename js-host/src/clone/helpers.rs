@@ -84,6 +84,11 @@ impl Helpers {
         }
     }
 
+    /// An empty `FileList`.
+    pub(crate) fn file_list<'js>(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
+        self.make(ctx, "fileList", (Vec::<Value<'js>>::new(),))
+    }
+
     /// A `DOMException`, or a `TypeError`.
     pub(crate) fn dom_exception<'js>(
         &self,

@@ -26,6 +26,15 @@ add_completion_callback((tests, status) => {
 });
 "#;
 
+/// What two tests ask of a document. Not before the harness, which would take it for a window's.
+const DOCUMENT: &str = r#"
+{
+  const { files } = self;
+  delete self.files;
+  self.document = { getElementsByTagName: () => new EventTarget(), createElement: () => ({ files }) };
+}
+"#;
+
 /// Runs a file and variant.
 pub(crate) fn run(settings: &Settings, file: &str, variant: &str) -> Result<(), Box<dyn Error>> {
     let suite = &settings.suite;
@@ -55,6 +64,8 @@ pub(crate) fn run(settings: &Settings, file: &str, variant: &str) -> Result<(), 
     let harness = suite.join("resources/testharness.js");
     host.run_script("testharness.js", &std::fs::read_to_string(harness)?);
     host.run_script("report.js", REPORT);
+    host.define_file_list("files")?;
+    host.run_script("document.js", DOCUMENT);
     for script in &test.scripts {
         let path = match script.strip_prefix('/') {
             Some(absolute) => suite.join(absolute),

@@ -1,0 +1,90 @@
+//! `larder run`: what scripts store is there for the next, and what goes wrong is told.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use larder_js_host::{RunOptions, run};
+
+fn options(scripts: &[&str], folder: &tempfile::TempDir, extension: &str) -> RunOptions {
+    let scripts = scripts.iter().enumerate().map(|(number, source)| {
+        let path = folder.path().join(format!("{number}.{extension}"));
+        let mut file = std::fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&path)
+            .unwrap();
+        file.write_all(source.as_bytes()).unwrap();
+        path
+    });
+    RunOptions {
+        scripts: scripts.collect::<Vec<PathBuf>>(),
+        all_modules: false,
+        storage: Some(folder.path().join("IndexedDB")),
+        origin: "https://app.example".into(),
+        threads: false,
+    }
+}
+
+const WRITE: &str = "
+const request = indexedDB.open('db', 1);
+request.onupgradeneeded = () => request.result.createObjectStore('s').put({ list: [1, new Date(2)] }, 'k');
+";
+/// Throws if it is not as `WRITE` left it.
+const READ: &str = "
+const request = indexedDB.open('db');
+request.onupgradeneeded = () => { throw new Error('not there'); };
+request.onsuccess = () => {
+  request.result.transaction('s').objectStore('s').get('k').onsuccess = (event) => {
+    if (event.target.result.list[1].getTime() !== 2) throw new Error('not the same');
+  };
+};
+";
+
+#[test]
+fn what_a_script_stores_the_next_finds_in_chromiums_layout() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(run(&options(&[WRITE], &folder, "js")).unwrap(), 0);
+    let store = folder
+        .path()
+        .join("IndexedDB/https_app.example_0.indexeddb.leveldb/CURRENT");
+    assert!(store.exists());
+    for threads in [false, true] {
+        let again = RunOptions {
+            threads,
+            ..options(&[READ], &folder, "js")
+        };
+        assert_eq!(run(&again).unwrap(), 0);
+    }
+    let elsewhere = RunOptions {
+        origin: "https://other.example".into(),
+        ..options(&[READ], &folder, "js")
+    };
+    assert!(run(&elsewhere).unwrap() > 0);
+}
+
+#[test]
+fn modules_import_each_other_and_not_the_hosts_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = "import { two } from './1.mjs'; if (two !== 2) throw new Error('not two');";
+    let mut modules = options(&[first, "export const two = await 2;"], &folder, "mjs");
+    modules.scripts.truncate(1);
+    assert_eq!(run(&modules).unwrap(), 0);
+    let mut own = options(&["import 'larder:binding/mod.js';"], &folder, "mjs");
+    own.scripts.truncate(1);
+    assert_eq!(run(&own).unwrap(), 1);
+}
+
+#[test]
+fn what_cannot_be_run_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut missing = options(&["1"], &folder, "js");
+    missing.scripts[0].push("no such file");
+    assert!(run(&missing).is_err());
+    let nobody = RunOptions {
+        origin: "no origin".into(),
+        ..options(&["1"], &folder, "js")
+    };
+    assert!(run(&nobody).is_err());
+}
