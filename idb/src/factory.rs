@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
+use larder_backing_store::Maintenance;
 use larder_codec::{IdbKey, JsString};
 
 use crate::error::{Error, Result};
@@ -83,6 +84,29 @@ impl Factory {
         let work = Job::of(move |turn| {
             let listed = list(&origin);
             if let Some(callback) = slot.complete(listed) {
+                turn.call(callback);
+            }
+        });
+        self.storage().ready().push(Arc::new(work));
+        request
+    }
+
+    /// Does one step of what is to be done in quiet times, if the store is open: takes away what ended transactions and deleted
+    /// databases have left, and now and then index entries that are out of date. Nothing calls this but the host: Chromium
+    /// begins two seconds after the last connection has closed, and goes on for a minute at most, as long as the answer is
+    /// [`Maintenance::Step`].
+    pub fn maintain(&self) -> Request<Maintenance> {
+        let (request, slot) = Request::of_storage(self.storage());
+        let origin = Arc::clone(&self.origin);
+        let work = Job::of(move |turn| {
+            let done = match origin.store_in_use() {
+                Some(store) => {
+                    let done = store.backing().maintain().map_err(Error::from);
+                    done.inspect_err(|error| origin.note_store_error(&store, error))
+                }
+                None => Ok(Maintenance::Idle),
+            };
+            if let Some(callback) = slot.complete(done) {
                 turn.call(callback);
             }
         });

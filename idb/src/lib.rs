@@ -39,7 +39,9 @@ pub use factory::{DatabaseInfo, Factory};
 pub use index::Index;
 pub use key_range::KeyRange;
 pub use larder_backing_store::blob::{BlobSource, NewExternalObject};
-pub use larder_backing_store::{Clock, DATA_VERSION, Direction, PageLimits, SystemClock};
+pub use larder_backing_store::{
+    Clock, DATA_VERSION, Direction, Maintenance, PageLimits, SystemClock,
+};
 pub use larder_codec::external_object::ExternalObject as ExternalObjectInfo;
 pub use larder_codec::{DataVersion, IdbKey as Key, IdbKeyPath, JsString, Origin};
 pub use larder_leveldb::storage::{DiskFileSystem, FileSystem, MemoryFileSystem};

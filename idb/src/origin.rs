@@ -122,6 +122,11 @@ impl Origin {
         database
     }
 
+    /// The store, if it is open.
+    pub(crate) fn store_in_use(&self) -> Option<Arc<OpenStore>> {
+        locked(&self.state).store.clone()
+    }
+
     /// The store; opened, or made if it `may_create` it, where it is not open.
     ///
     /// # Errors

@@ -7,6 +7,8 @@
 
 mod idb;
 mod killed;
+mod killed_script;
+mod libraries;
 mod ours;
 mod random;
 mod scripts;

@@ -1,6 +1,6 @@
 //! The connection queue: versions, version changes, blocked requests, upgrades, deletion, closing (5.1 to 5.3, 5.7, 5.8).
 
-use larder_idb::{ConnectionEvent, DeleteEvent, ErrorName, OpenEvent, Upgrade};
+use larder_idb::{ConnectionEvent, DeleteEvent, ErrorName, Maintenance, OpenEvent, Upgrade};
 
 use super::*;
 
@@ -475,5 +475,31 @@ fn a_storage_that_is_closed_opens_nothing() {
             last = Some(event);
         }
         assert!(end_of(last).is_err());
+    }
+}
+
+#[test]
+fn what_a_deleted_database_leaves_goes_step_by_step_when_the_host_says_so() {
+    for executor in EXECUTORS {
+        let storage = storage(executor);
+        let factory = factory(&storage);
+        assert_eq!(factory.maintain().wait().unwrap(), Maintenance::Idle);
+        let connection = open(&storage).wait().unwrap();
+        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        for n in 0..2_500 {
+            drop(put(&transaction, "a", f64::from(n), "value"));
+        }
+        commit(&transaction).unwrap();
+        connection.close();
+        factory.delete_database(&"db".into()).done().wait().unwrap();
+        let mut steps = 0;
+        loop {
+            match factory.maintain().wait().unwrap() {
+                Maintenance::Step => steps += 1,
+                Maintenance::Idle => break,
+                Maintenance::Waiting => panic!("nobody writes"),
+            }
+        }
+        assert!(steps >= 3, "{steps} steps for 5,000 rows");
     }
 }

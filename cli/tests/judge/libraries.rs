@@ -1,0 +1,208 @@
+//! Libraries that pages use, from npm, on `larder run`: what their apps leave is what they leave in a real Chromium.
+//!
+//! The apps that made the golden stores of `fixtures/apps` (their content is seeded) run here as they ran there, so Chromium's own
+//! answers are the expectation. Two more, in `libraries/`, check as they go. Chromium opens what every one of them left. The packages
+//! are installed as the fixtures' lock says, into a folder that goes away.
+
+use std::path::Path;
+use std::process::Command;
+
+use larder_fixtures::canonical::{databases_of, with_large_stack};
+use larder_fixtures::chromium::{self, Store};
+use serde_json::Value;
+
+use crate::{agree, dumped, records};
+
+struct App {
+    name: &'static str,
+    /// Below `node_modules`.
+    libraries: &'static [&'static str],
+    script: &'static str,
+    /// What the app is called with.
+    adapter: Option<&'static str>,
+    expected: Expected,
+}
+
+/// What a store must hold.
+#[derive(PartialEq)]
+enum Expected {
+    /// What the app checks itself.
+    Checked,
+    /// What the golden store of this name holds.
+    Golden,
+    /// The same, but the library takes versions of databases from the clock.
+    GoldenButVersions,
+}
+
+const APPS: [App; 7] = [
+    App {
+        name: "dexie",
+        libraries: &["dexie/dist/dexie.js"],
+        script: "app-dexie.js",
+        adapter: None,
+        expected: Expected::Golden,
+    },
+    App {
+        name: "localforage",
+        libraries: &["localforage/dist/localforage.js"],
+        script: "app-localforage.js",
+        adapter: None,
+        expected: Expected::Golden,
+    },
+    App {
+        name: "pouchdb",
+        libraries: &["pouchdb/dist/pouchdb.js"],
+        script: "app-pouchdb.js",
+        adapter: Some("idb"),
+        expected: Expected::Golden,
+    },
+    App {
+        name: "pouchdb-indexeddb",
+        libraries: &[
+            "pouchdb/dist/pouchdb.js",
+            "pouchdb/dist/pouchdb.indexeddb.js",
+        ],
+        script: "app-pouchdb.js",
+        adapter: Some("indexeddb"),
+        expected: Expected::GoldenButVersions,
+    },
+    App {
+        name: "y-indexeddb",
+        libraries: &[],
+        script: "app-yjs.mjs",
+        adapter: None,
+        expected: Expected::Golden,
+    },
+    App {
+        name: "idb",
+        libraries: &["idb/build/umd.js"],
+        script: "idb.js",
+        adapter: None,
+        expected: Expected::Checked,
+    },
+    App {
+        name: "idb-keyval",
+        libraries: &["idb-keyval/dist/umd.js"],
+        script: "idb-keyval.js",
+        adapter: None,
+        expected: Expected::Checked,
+    },
+];
+
+/// Where the apps of the golden stores are, and the lock of what they use.
+fn generate() -> std::path::PathBuf {
+    larder_fixtures::root().join("generate")
+}
+
+/// A folder with the packages and every script; `None`, with a word, if they cannot be had here.
+fn installed() -> Option<tempfile::TempDir> {
+    let dir = tempfile::tempdir().unwrap();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge/libraries");
+    let files = ["package.json", "package-lock.json", "page/app-content.js"]
+        .map(|name| generate().join(name));
+    let scripts = ["stand-ins.js", "run.js"].map(|name| own.join(name));
+    let apps = APPS.iter().map(|app| match app.expected {
+        Expected::Checked => own.join(app.script),
+        _ => generate().join("page").join(app.script),
+    });
+    for file in files.into_iter().chain(scripts).chain(apps) {
+        std::fs::copy(&file, dir.path().join(file.file_name().unwrap())).unwrap();
+    }
+    let npm = Command::new("npm")
+        .args([
+            "ci",
+            "--ignore-scripts",
+            "--no-audit",
+            "--no-fund",
+            "--prefer-offline",
+        ])
+        .current_dir(dir.path())
+        .output();
+    let why = match npm {
+        Ok(output) if output.status.success() => return Some(dir),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+        Err(error) => error.to_string(),
+    };
+    assert!(
+        std::env::var_os("LARDER_REQUIRE_PEERS").is_none(),
+        "npm: {why}"
+    );
+    println!("skipped: npm: {why}");
+    None
+}
+
+/// Runs an app to its end.
+fn run(app: &App, dir: &Path, storage: &Path, origin: &str) {
+    let adapter = dir.join("adapter.js");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_larder"));
+    command
+        .args(["run", "--origin", origin, "--storage"])
+        .arg(storage);
+    command.args(["stand-ins.js", "app-content.js"].map(|name| dir.join(name)));
+    command.args(
+        app.libraries
+            .iter()
+            .map(|name| dir.join("node_modules").join(name)),
+    );
+    if let Some(name) = app.adapter {
+        let mut file = tempfile::Builder::new()
+            .suffix(".js")
+            .tempfile_in(dir)
+            .unwrap();
+        std::io::Write::write_all(&mut file, format!("self.adapter = '{name}';").as_bytes())
+            .unwrap();
+        file.persist(&adapter).unwrap();
+        command.arg(adapter);
+    }
+    let output = command
+        .args([app.script, "run.js"].map(|name| dir.join(name)))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {said}", app.name);
+    assert!(
+        output.stdout.ends_with(b"done\n"),
+        "{} did not come to its end: {said}",
+        app.name
+    );
+}
+
+fn forget_versions(databases: &mut Value) {
+    for database in databases.as_array_mut().into_iter().flatten() {
+        database["version"] = Value::Null;
+    }
+}
+
+#[test]
+fn apps_on_libraries_leave_what_they_leave_in_chromium_and_chromium_opens_it() {
+    with_large_stack(|| {
+        let Some(dir) = installed() else { return };
+        for (n, app) in APPS.iter().enumerate() {
+            let origin = format!("http://127.0.0.1:{}", 18_940 + n);
+            let storage = dir.path().join("storage").join(app.name);
+            run(app, dir.path(), &storage, &origin);
+            let store = Store::within(&storage, &origin);
+            let ours = dumped(&store);
+            if let Some(chromium) = chromium::shared() {
+                let theirs = databases_of(chromium.dump(&store).unwrap());
+                agree(&ours, &theirs, app.name);
+            }
+            let count = records(&ours);
+            if app.expected != Expected::Checked {
+                let mut golden = databases_of(larder_fixtures::get(app.name).expected_json());
+                let mut ours = ours;
+                if app.expected == Expected::GoldenButVersions {
+                    forget_versions(&mut ours);
+                    forget_versions(&mut golden);
+                }
+                agree(
+                    &ours,
+                    &golden,
+                    &format!("{} and what it left in Chromium", app.name),
+                );
+            }
+            assert!(count > 5, "{}: {count} records", app.name);
+            println!("{}: {count} records agreed", app.name);
+        }
+    });
+}
