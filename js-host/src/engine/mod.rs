@@ -13,6 +13,7 @@ mod writes;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,10 +45,15 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(
         shared: Rc<Shared>,
-        options: StorageOptions,
+        mut options: StorageOptions,
         origin: &Origin,
     ) -> larder_idb::Result<Self> {
         let is_driven = matches!(options.executor, Executor::Driven { .. });
+        // A page sees a transaction's end before the results of those that waited for it. Answers of
+        // several threads could come the other way round.
+        if !is_driven {
+            options.executor = Executor::Threads(NonZeroUsize::MIN);
+        }
         let storage = Storage::new(options)?;
         let factory = storage.factory(origin);
         Ok(Self {

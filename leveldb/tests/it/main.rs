@@ -26,6 +26,7 @@ mod idb_like;
 mod model;
 #[cfg(test)]
 mod older_versions;
+#[cfg(test)]
 mod regressions;
 #[cfg(test)]
 mod repair;
