@@ -66,10 +66,11 @@ pub(crate) fn run(settings: &Settings, file: &str, variant: &str) -> Result<(), 
     host.run_script("report.js", REPORT);
     host.define_file_list("files")?;
     host.run_script("document.js", DOCUMENT);
+    let source = suite.join("IndexedDB").join(file);
     for script in &test.scripts {
         let path = match script.strip_prefix('/') {
             Some(absolute) => suite.join(absolute),
-            None => suite.join("IndexedDB").join(script),
+            None => source.with_file_name(script),
         };
         // What is not there has a stand-in.
         if let Ok(source) = std::fs::read_to_string(path) {

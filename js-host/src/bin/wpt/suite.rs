@@ -35,14 +35,22 @@ impl TestFile {
     }
 }
 
-/// All `.any.js` of the suite's IndexedDB folder, sorted.
+/// All `.any.js` of the suite's IndexedDB folder and of those within it, as paths from there, sorted.
 pub(crate) fn files(suite: &Path) -> io::Result<Vec<String>> {
     let mut files = Vec::new();
-    for entry in suite.join("IndexedDB").read_dir()? {
-        if let Ok(name) = entry?.file_name().into_string()
-            && name.ends_with(".any.js")
-        {
-            files.push(name);
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in suite.join("IndexedDB").join(&folder).read_dir()? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            let path = format!("{folder}{name}");
+            if entry.file_type()?.is_dir() {
+                folders.push(path + "/");
+            } else if name.ends_with(".any.js") {
+                files.push(path);
+            }
         }
     }
     files.sort();
