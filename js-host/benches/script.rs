@@ -13,8 +13,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use larder_fixtures::chromium;
-use larder_idb::{DiskFileSystem, Executor, StorageOptions};
-use larder_js_host::{Host, MachineClock, Options, Stream};
+use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
+use larder_js_host::{Host, Options, Stream};
 use serde_json::{Value, json};
 
 const SCRIPT: &str = include_str!("script.js");
@@ -24,7 +24,7 @@ const ORIGIN: &str = "http://127.0.0.1:18960";
 fn on_the_host(args: &Value, executor: Executor) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let fs = Arc::new(DiskFileSystem::new());
-    let mut storage = StorageOptions::new(fs, folder.path(), Arc::new(MachineClock));
+    let mut storage = StorageOptions::new(fs, folder.path(), Arc::new(SystemClock));
     storage.executor = executor;
     let result = Rc::new(RefCell::new(Value::Null));
     let told = Rc::clone(&result);

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use larder_idb::{DiskFileSystem, Executor, StorageOptions};
+use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
 
-use crate::{Error, Host, MachineClock, Options, Stream};
+use crate::{Error, Host, Options, Stream};
 
 /// Which scripts run, where, and as whom.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ pub fn run(options: &RunOptions) -> Result<u64, Error> {
 }
 
 fn storage(options: &RunOptions) -> Result<StorageOptions, Error> {
-    let clock = Arc::new(MachineClock);
+    let clock = Arc::new(SystemClock);
     let mut storage = match &options.storage {
         None => StorageOptions::in_memory(clock),
         Some(folder) => {

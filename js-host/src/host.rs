@@ -30,7 +30,7 @@ pub struct Options {
     pub origin: String,
     /// What `location.search` says: empty, or `?` and more.
     pub search: String,
-    /// Where databases are kept.
+    /// Where databases are kept. Of an executor with threads one is used.
     pub storage: StorageOptions,
     /// Takes the lines that scripts print, and the exceptions that nobody caught.
     pub console: Console,

@@ -19,6 +19,5 @@ mod natives;
 mod shared;
 
 pub use command::{RunOptions, run};
-pub use engine::MachineClock;
 pub use host::{Error, Host, Options};
 pub use shared::{Console, Stream};

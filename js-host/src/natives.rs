@@ -40,6 +40,9 @@ fn time_and_chance<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'js
         "microtaskCheckpoint",
         Function::new(ctx.clone(), checkpoint)?,
     )?;
+    let all = Rc::clone(shared);
+    let want = move || all.want_checkpoint_cleanup();
+    native.set("wantCheckpointCleanup", Function::new(ctx.clone(), want)?)?;
     let random = |ctx: Ctx<'js>, len: usize| -> Result<ArrayBuffer<'js>> {
         let mut bytes = vec![0; len.min(RANDOM_LEN_BYTES_MAX)];
         if getrandom::fill(&mut bytes).is_err() {

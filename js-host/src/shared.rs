@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     clones: RefCell<Vec<Option<Clone>>>,
     console: RefCell<Console>,
     uncaught: Cell<u64>,
+    /// Whether the binding has something to do at the end of the next checkpoint.
+    wants_cleanup: Cell<bool>,
 }
 
 impl Shared {
@@ -53,6 +55,7 @@ impl Shared {
             clones: RefCell::default(),
             console: RefCell::new(console),
             uncaught: Cell::new(0),
+            wants_cleanup: Cell::new(false),
         }
     }
 
@@ -137,11 +140,18 @@ impl Shared {
         }
     }
 
+    /// The next checkpoint is to end with the binding's part.
+    pub(crate) fn want_checkpoint_cleanup(&self) {
+        self.wants_cleanup.set(true);
+    }
+
     /// Runs all microtasks, and what is to be done after them (HTML, 8.1.7.3).
     pub(crate) fn microtask_checkpoint(&self, ctx: &Ctx<'_>) {
         loop {
             while ctx.execute_pending_job() {}
-            self.report_to(ctx, "runCheckpointCleanup", ());
+            if self.wants_cleanup.replace(false) {
+                self.report_to(ctx, "runCheckpointCleanup", ());
+            }
             let rejections = self.rejections.take();
             if rejections.is_empty() {
                 return;

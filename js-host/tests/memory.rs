@@ -11,8 +11,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use larder_idb::{DiskFileSystem, Executor, StorageOptions};
-use larder_js_host::{Host, MachineClock, Options};
+use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
+use larder_js_host::{Host, Options};
 
 /// The peaks are taken at tenths; growth counts from the first that has so many requests behind it: the engine's buffer, 4 MiB of
 /// what is to be written, has been full by then.
@@ -85,7 +85,7 @@ fn the_peak_of_memory_does_not_grow_with_the_number_of_requests() {
     let total: u64 = total.map_or(120_000, |total| total.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let fs = Arc::new(DiskFileSystem::new());
-    let mut storage = StorageOptions::new(fs, folder.path(), Arc::new(MachineClock));
+    let mut storage = StorageOptions::new(fs, folder.path(), Arc::new(SystemClock));
     storage.executor = Executor::Driven { seed: None };
     let peaks = Rc::new(RefCell::new(Vec::new()));
     let taken = Rc::clone(&peaks);

@@ -8,14 +8,14 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use larder_idb::{Executor, StorageOptions};
-use larder_js_host::{Host, MachineClock, Options, Stream};
+use larder_idb::{Executor, StorageOptions, SystemClock};
+use larder_js_host::{Host, Options, Stream};
 
 const PRELUDE: &str = include_str!("scripts/prelude/checks.js");
 
 /// Runs a script; everything it has said on the error stream, and how many checks it made.
 fn run(path: &Path, executor: Executor) -> (Vec<String>, usize) {
-    let mut storage = StorageOptions::in_memory(Arc::new(MachineClock));
+    let mut storage = StorageOptions::in_memory(Arc::new(SystemClock));
     storage.executor = executor;
     let errors = Rc::new(RefCell::new(Vec::new()));
     let checks = Rc::new(RefCell::new(0));

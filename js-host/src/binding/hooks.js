@@ -3,7 +3,8 @@
 //
 // The host:
 //   reportError(error)          an exception that nobody caught
-//   microtaskCheckpoint()       run all microtasks, then `runCheckpointCleanup`
+//   microtaskCheckpoint()       run all microtasks, then `runCheckpointCleanup` if it was wanted
+//   wantCheckpointCleanup()     the next checkpoint is to end with `runCheckpointCleanup`
 //   now()                       milliseconds for Event.timeStamp
 //   isProxy(value)              whether an object is a proxy
 //   serialize(value)            structured serialisation for storage; gives something only for `engine`
@@ -29,6 +30,7 @@ const cleanups = [];
 
 export function atEndOfCheckpoint(transaction) {
   cleanups[cleanups.length] = transaction;
+  hooks.wantCheckpointCleanup();
 }
 
 export function runCheckpointCleanup() {

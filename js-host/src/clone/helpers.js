@@ -105,34 +105,21 @@ function buffer(value) {
   return [BUFFER, base64(new Uint8Array(value)), max, apply(abGet.immutable, value, [])];
 }
 
-// Whether a view ends where its resizable buffer ends: found out by asking for it anew.
+// Whether a view ends where its resizable buffer ends. No reflection tells such a view from one that
+// happens to end there; growing the buffer does, which writes nothing, and the length is put back. At its
+// greatest length only shrinking would tell, and would lose bytes: there it counts as one that does not.
+const { resize } = ArrayBuffer.prototype;
 function tracksLength(value, tag, bytes, offset, length) {
   if (!apply(abGet.resizable, bytes, [])) return false;
   const end = apply(abGet.byteLength, bytes, []);
   const element = tag === undefined ? 1 : makers[tag].BYTES_PER_ELEMENT;
   if (end - offset - length >= element) return false;
-  return hooksOfViews.isTracking(value, bytes, end, tag);
+  if (end + element > apply(abGet.maxByteLength, bytes, [])) return false;
+  apply(resize, bytes, [end + element]);
+  const after = apply(tag === undefined ? dvGet.byteLength : taGet.byteLength, value, []);
+  apply(resize, bytes, [end]);
+  return after !== length;
 }
-
-// No reflection tells a tracking view from one that happens to end there. Growing the buffer would;
-// nothing is written, and the length is put back.
-const { resize } = ArrayBuffer.prototype;
-const hooksOfViews = {
-  isTracking(value, bytes, end, tag) {
-    const length = tag === undefined ? dvGet.byteLength : taGet.byteLength;
-    const before = apply(length, value, []);
-    const max = apply(abGet.maxByteLength, bytes, []);
-    const element = tag === undefined ? 1 : makers[tag].BYTES_PER_ELEMENT;
-    if (end + element <= max) {
-      apply(resize, bytes, [end + element]);
-      const after = apply(length, value, []);
-      apply(resize, bytes, [end]);
-      return after !== before;
-    }
-    // At its greatest length only shrinking would tell, and would lose bytes.
-    return false;
-  },
-};
 
 function view(value) {
   const tag = apply(taTag, value, []);

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use larder_backing_store::{Direction, OpenOptions, Store, StorePaths};
 use larder_codec::value::{Decoder, Envelope, HostObject, Object, Payload, Tree};
-use larder_idb::{DiskFileSystem, Executor, StorageOptions};
+use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
 use larder_leveldb::OnDamage;
 use rquickjs::{CatchResultExt, Ctx, Value};
 
 use super::{Deserializer, Helpers, serialize};
-use crate::{Host, MachineClock, Options};
+use crate::{Host, Options};
 
 fn host() -> Host {
-    let mut storage = StorageOptions::in_memory(Arc::new(MachineClock));
+    let mut storage = StorageOptions::in_memory(Arc::new(SystemClock));
     storage.executor = Executor::Driven { seed: None };
     Host::new(Options {
         origin: "https://example.com".into(),

@@ -5,7 +5,6 @@
 //! the binding as a task ([`deliver`]). What a call may throw it throws at once, as a `DOMException`.
 
 mod calls;
-mod clock;
 mod deliver;
 mod handles;
 mod outbox;
@@ -14,6 +13,7 @@ mod writes;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,6 @@ use larder_idb::{
 };
 use rquickjs::{Ctx, Exception, Object, Result};
 
-pub use clock::MachineClock;
 use handles::Handles;
 use outbox::Outbox;
 
@@ -46,10 +45,15 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(
         shared: Rc<Shared>,
-        options: StorageOptions,
+        mut options: StorageOptions,
         origin: &Origin,
     ) -> larder_idb::Result<Self> {
         let is_driven = matches!(options.executor, Executor::Driven { .. });
+        // A page sees a transaction's end before the results of those that waited for it. Answers of
+        // several threads could come the other way round.
+        if !is_driven {
+            options.executor = Executor::Threads(NonZeroUsize::MIN);
+        }
         let storage = Storage::new(options)?;
         let factory = storage.factory(origin);
         Ok(Self {

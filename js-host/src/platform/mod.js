@@ -21,6 +21,7 @@ const { attach, exposeGlobal, exposeInterface, EventTarget, EventTargetState, de
 binding.setHooks({
   reportError,
   microtaskCheckpoint: native.microtaskCheckpoint,
+  wantCheckpointCleanup: native.wantCheckpointCleanup,
   now: native.now,
   isProxy: native.isProxy,
   serialize: native.serialize,

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use larder_idb::{DiskFileSystem, Executor, StorageOptions};
-use larder_js_host::{Host, MachineClock, Options, Stream};
+use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
+use larder_js_host::{Host, Options, Stream};
 
 use crate::run::Settings;
 use crate::suite::TestFile;
@@ -90,7 +90,7 @@ fn storage(
     file: &str,
     variant: &str,
 ) -> Result<StorageOptions, Box<dyn Error>> {
-    let clock = Arc::new(MachineClock);
+    let clock = Arc::new(SystemClock);
     let mut storage = match &settings.storage {
         None => StorageOptions::in_memory(clock),
         Some(folder) => {
