@@ -8,6 +8,7 @@
 mod idb;
 mod killed;
 mod killed_script;
+mod left_behind;
 mod libraries;
 mod ours;
 mod random;
