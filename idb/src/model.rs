@@ -116,6 +116,64 @@ fn model_threads_that_wait_share_a_transaction() {
     });
 }
 
+/// Who waits for the first asks for the token, and is gone when it is handed over.
+#[test]
+fn model_what_is_to_be_called_back_goes_on_though_somebody_waited_for_less() {
+    check(2000, |storage| {
+        let connection = open(&storage);
+        let transaction = write(&connection);
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let first = transaction.submit(note(&log, 1)).unwrap();
+        let second = transaction.submit(note(&log, 2)).unwrap();
+        let told = Arc::new(AtomicU32::new(0));
+        let (copy, this) = (Arc::clone(&told), thread::current());
+        second.on_done(move |result| {
+            copy.store(result.unwrap(), Ordering::Release);
+            this.unpark();
+        });
+        assert_eq!(first.wait().unwrap(), 1);
+        while told.load(Ordering::Acquire) == 0 {
+            thread::park();
+        }
+        assert_eq!(*locked(&log), [1, 2]);
+        drop((transaction, connection));
+        storage.close().unwrap();
+    });
+}
+
+/// Three wait for three results of one transaction, one of them as a future, while others wait for its end.
+#[test]
+fn model_several_wait_for_one_transaction_and_others_for_its_commit() {
+    check(1000, |storage| {
+        let connection = open(&storage);
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let first = write(&connection);
+        let second = write(&connection);
+        let requests = (0..3).map(|number| first.submit(note(&log, number)).unwrap());
+        let waiters = requests.collect::<Vec<_>>().into_iter().enumerate();
+        let waiters: Vec<_> = waiters
+            .map(|(number, request)| {
+                thread::spawn(move || match number {
+                    1 => shuttle::future::block_on(request),
+                    _ => request.wait(),
+                })
+            })
+            .collect();
+        let last = {
+            let log = Arc::clone(&log);
+            thread::spawn(move || second.submit(note(&log, 3)).unwrap().wait())
+        };
+        drop(first.commit().unwrap());
+        for (number, waiter) in waiters.into_iter().enumerate() {
+            assert_eq!(waiter.join().unwrap().unwrap(), number as u32);
+        }
+        assert_eq!(last.join().unwrap().unwrap(), 3);
+        assert_eq!(*locked(&log), [0, 1, 2, 3]);
+        drop((first, connection));
+        storage.close().unwrap();
+    });
+}
+
 #[test]
 fn model_futures_are_woken() {
     check(2000, |storage| {
