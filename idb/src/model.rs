@@ -268,6 +268,26 @@ fn model_an_upgrade_gets_through_whenever_connections_close() {
     });
 }
 
+/// The threads may have ended when the commit ends, which lets the request to open go on.
+#[test]
+fn model_who_waits_is_told_though_the_storage_is_closed_beside_a_commit() {
+    check(1000, |storage| {
+        let connection = open(&storage);
+        let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+        let transaction = write(&connection);
+        let request = factory.open(&"db".into(), Some(2)).unwrap();
+        let opener = thread::spawn(move || request.connection().wait());
+        let committer = thread::spawn(move || {
+            let request = transaction.commit().map(crate::Request::wait);
+            drop(request);
+        });
+        drop(connection);
+        storage.close().unwrap();
+        committer.join().unwrap();
+        drop(opener.join().unwrap());
+    });
+}
+
 #[test]
 fn model_everything_may_go_beside_what_runs() {
     check(1000, |storage| {
