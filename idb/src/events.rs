@@ -29,7 +29,12 @@ struct State<T> {
     /// Whether a callback takes the events, though it may be away just now to be called.
     has_callback: bool,
     is_scheduled: bool,
-    waker: Option<Waker>,
+    /// Whether a callback is being called.
+    is_calling: bool,
+    /// Futures that wait, by number.
+    wakers: Vec<(u64, Waker)>,
+    next_future: u64,
+    /// Threads that wait: each once.
     threads: Vec<Thread>,
     /// Whether anybody has ever asked for events.
     is_listened: bool,
@@ -42,6 +47,7 @@ impl<T> State<T> {
     fn schedule(&mut self) -> bool {
         let is_due = self.callback.is_some()
             && !self.is_scheduled
+            && !self.is_calling
             && (!self.queue.is_empty() || self.has_ended);
         self.is_scheduled |= is_due;
         is_due
@@ -57,7 +63,9 @@ impl<T: Send + 'static> EventsCore<T> {
                 callback: None,
                 has_callback: false,
                 is_scheduled: false,
-                waker: None,
+                is_calling: false,
+                wakers: Vec::new(),
+                next_future: 0,
                 threads: Vec::new(),
                 is_listened: false,
                 has_ended: false,
@@ -84,16 +92,17 @@ impl<T: Send + 'static> EventsCore<T> {
     }
 
     fn change(self: &Arc<Self>, change: impl FnOnce(&mut State<T>)) {
-        let (waker, threads, is_due) = {
+        let (wakers, threads, is_due) = {
             let mut state = locked(&self.state);
             change(&mut state);
             let threads = std::mem::take(&mut state.threads);
-            (state.waker.take(), threads, state.schedule())
+            let wakers = std::mem::take(&mut state.wakers);
+            (wakers, threads, state.schedule())
         };
         if is_due {
             self.ready.push(Arc::clone(self) as _);
         }
-        if let Some(waker) = waker {
+        for (_, waker) in wakers {
             waker.wake();
         }
         for thread in threads {
@@ -129,22 +138,37 @@ impl<T: Send + 'static> EventsCore<T> {
         }
     }
 
-    fn is_due(&self) -> bool {
-        let state = locked(&self.state);
-        !state.queue.is_empty() || state.has_ended
+    /// Whether there is something to take; if not, this thread is woken when there is. Somebody else may take what it is
+    /// woken for, so it is to ask before each sleep.
+    fn is_due_or_listen(&self) -> bool {
+        let mut state = locked(&self.state);
+        if !state.queue.is_empty() || state.has_ended {
+            return true;
+        }
+        let this = thread::current();
+        if state.threads.iter().all(|other| other.id() != this.id()) {
+            state.threads.push(this);
+        }
+        false
     }
 }
 
 /// Calls the callback with one event.
 impl<T: Send + 'static> Task for EventsCore<T> {
     fn run(self: Arc<Self>, turn: &mut Turn) {
-        let (event, callback) = {
+        let (event, mut callback) = {
             let mut state = locked(&self.state);
             state.is_scheduled = false;
-            (state.queue.pop_front(), state.callback.take())
-        };
-        let Some(mut callback) = callback else {
-            return;
+            let event = state.queue.pop_front();
+            // Somebody else may have taken the event.
+            if event.is_none() && !state.has_ended {
+                return;
+            }
+            let Some(callback) = state.callback.take() else {
+                return;
+            };
+            state.is_calling = event.is_some();
+            (event, callback)
         };
         let Some(event) = event else {
             // The end: the callback goes, with what it holds.
@@ -152,14 +176,20 @@ impl<T: Send + 'static> Task for EventsCore<T> {
             return;
         };
         turn.call(|| callback(event));
-        let is_due = {
+        let (replaced, is_due) = {
             let mut state = locked(&self.state);
-            state.callback = Some(callback);
-            state.schedule()
+            state.is_calling = false;
+            // Another may have been registered meanwhile.
+            let replaced = match state.callback {
+                None => state.callback.replace(callback),
+                Some(_) => Some(callback),
+            };
+            (replaced, state.schedule())
         };
         if is_due {
             self.ready.push(self.clone() as _);
         }
+        turn.call(move || drop(replaced));
     }
 }
 
@@ -174,7 +204,10 @@ impl<T: Send + 'static> Events<T> {
 
     /// The next event, as a future of no particular runtime; `None` if no more can come.
     pub fn next(&self) -> NextEvent<'_, T> {
-        NextEvent(self)
+        NextEvent {
+            events: self,
+            number: None,
+        }
     }
 
     /// Waits for the next event; `None` if no more can come. In caller-driven mode it runs steps meanwhile.
@@ -186,18 +219,11 @@ impl<T: Send + 'static> Events<T> {
             if let Some(next) = self.core.take() {
                 return next;
             }
-            {
-                let mut state = locked(&self.core.state);
-                if !state.queue.is_empty() || state.has_ended {
-                    continue;
-                }
-                state.threads.push(thread::current());
-            }
             let ready = &self.core.ready;
             if ready.must_run_tasks() {
-                ready.run_until(|| self.core.is_due());
+                ready.run_until(|| self.core.is_due_or_listen());
             } else {
-                while !self.core.is_due() {
+                while !self.core.is_due_or_listen() {
                     thread::park();
                 }
             }
@@ -235,22 +261,54 @@ impl<T> fmt::Debug for Events<T> {
 /// The next event of [`Events`].
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
-pub struct NextEvent<'a, T>(&'a Events<T>);
+pub struct NextEvent<'a, T> {
+    events: &'a Events<T>,
+    /// Its number among those that wait, once it has.
+    number: Option<u64>,
+}
 
 impl<T: Send + 'static> Future for NextEvent<'_, T> {
     type Output = Option<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        let core = &self.0.core;
+        let this = self.get_mut();
+        let core = &this.events.core;
+        let waker = context.waker().clone();
         loop {
             if let Some(next) = core.take() {
                 return Poll::Ready(next);
             }
             let mut state = locked(&core.state);
-            if state.queue.is_empty() && !state.has_ended {
-                state.waker = Some(context.waker().clone());
-                return Poll::Pending;
+            if !state.queue.is_empty() || state.has_ended {
+                continue;
             }
+            let number = *this.number.get_or_insert(state.next_future);
+            state.next_future = state.next_future.max(number + 1);
+            let own = state.wakers.iter_mut().find(|(other, _)| *other == number);
+            let old = match own {
+                Some((_, old)) => Some(std::mem::replace(old, waker)),
+                None => {
+                    state.wakers.push((number, waker));
+                    None
+                }
+            };
+            drop(state);
+            drop(old);
+            return Poll::Pending;
         }
+    }
+}
+
+impl<T> Drop for NextEvent<'_, T> {
+    fn drop(&mut self) {
+        let Some(number) = self.number else {
+            return;
+        };
+        let waker = {
+            let mut state = locked(&self.events.core.state);
+            let at = state.wakers.iter().position(|(other, _)| *other == number);
+            at.map(|at| state.wakers.swap_remove(at))
+        };
+        drop(waker);
     }
 }

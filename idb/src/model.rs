@@ -116,6 +116,64 @@ fn model_threads_that_wait_share_a_transaction() {
     });
 }
 
+/// Who waits for the first asks for the token, and is gone when it is handed over.
+#[test]
+fn model_what_is_to_be_called_back_goes_on_though_somebody_waited_for_less() {
+    check(2000, |storage| {
+        let connection = open(&storage);
+        let transaction = write(&connection);
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let first = transaction.submit(note(&log, 1)).unwrap();
+        let second = transaction.submit(note(&log, 2)).unwrap();
+        let told = Arc::new(AtomicU32::new(0));
+        let (copy, this) = (Arc::clone(&told), thread::current());
+        second.on_done(move |result| {
+            copy.store(result.unwrap(), Ordering::Release);
+            this.unpark();
+        });
+        assert_eq!(first.wait().unwrap(), 1);
+        while told.load(Ordering::Acquire) == 0 {
+            thread::park();
+        }
+        assert_eq!(*locked(&log), [1, 2]);
+        drop((transaction, connection));
+        storage.close().unwrap();
+    });
+}
+
+/// Three wait for three results of one transaction, one of them as a future, while others wait for its end.
+#[test]
+fn model_several_wait_for_one_transaction_and_others_for_its_commit() {
+    check(1000, |storage| {
+        let connection = open(&storage);
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let first = write(&connection);
+        let second = write(&connection);
+        let requests = (0..3).map(|number| first.submit(note(&log, number)).unwrap());
+        let waiters = requests.collect::<Vec<_>>().into_iter().enumerate();
+        let waiters: Vec<_> = waiters
+            .map(|(number, request)| {
+                thread::spawn(move || match number {
+                    1 => shuttle::future::block_on(request),
+                    _ => request.wait(),
+                })
+            })
+            .collect();
+        let last = {
+            let log = Arc::clone(&log);
+            thread::spawn(move || second.submit(note(&log, 3)).unwrap().wait())
+        };
+        drop(first.commit().unwrap());
+        for (number, waiter) in waiters.into_iter().enumerate() {
+            assert_eq!(waiter.join().unwrap().unwrap(), number as u32);
+        }
+        assert_eq!(last.join().unwrap().unwrap(), 3);
+        assert_eq!(*locked(&log), [0, 1, 2, 3]);
+        drop((first, connection));
+        storage.close().unwrap();
+    });
+}
+
 #[test]
 fn model_futures_are_woken() {
     check(2000, |storage| {
@@ -207,6 +265,55 @@ fn model_an_upgrade_gets_through_whenever_connections_close() {
         }
         closer.join().unwrap();
         storage.close().unwrap();
+    });
+}
+
+/// One takes the event that woke both; the other is told of what comes next all the same.
+#[test]
+fn model_several_wait_for_the_events_of_one_connection() {
+    check(1000, |storage| {
+        let connection = open(&storage);
+        let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+        let closers: Vec<_> = (0..2)
+            .map(|_| {
+                let connection = connection.clone();
+                thread::spawn(move || {
+                    let events = connection.events();
+                    while let Some(event) = events.wait_next() {
+                        drop(event);
+                        connection.close();
+                    }
+                })
+            })
+            .collect();
+        let request = factory.open(&"db".into(), Some(2)).unwrap();
+        let upgraded = thread::spawn(move || request.connection().wait());
+        drop(connection);
+        for closer in closers {
+            closer.join().unwrap();
+        }
+        assert_eq!(upgraded.join().unwrap().unwrap().version(), 2);
+        storage.close().unwrap();
+    });
+}
+
+/// The threads may have ended when the commit ends, which lets the request to open go on.
+#[test]
+fn model_who_waits_is_told_though_the_storage_is_closed_beside_a_commit() {
+    check(1000, |storage| {
+        let connection = open(&storage);
+        let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+        let transaction = write(&connection);
+        let request = factory.open(&"db".into(), Some(2)).unwrap();
+        let opener = thread::spawn(move || request.connection().wait());
+        let committer = thread::spawn(move || {
+            let request = transaction.commit().map(crate::Request::wait);
+            drop(request);
+        });
+        drop(connection);
+        storage.close().unwrap();
+        committer.join().unwrap();
+        drop(opener.join().unwrap());
     });
 }
 

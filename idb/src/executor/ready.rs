@@ -4,13 +4,16 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::{Executor, Task, Turn};
-use crate::sync::{Mutex, Thread, locked, thread, thread_local};
+use crate::sync::{AtomicBool, Mutex, Thread, locked, thread, thread_local};
 
 /// The queue.
 pub(crate) struct Ready {
     is_driven: bool,
+    /// Set under the lock.
+    is_stopping: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -20,7 +23,6 @@ struct State {
     random: Option<u64>,
     /// Threads that sleep until there is a task: each once.
     sleepers: Vec<Thread>,
-    is_stopping: bool,
 }
 
 thread_local! {
@@ -57,11 +59,11 @@ impl Ready {
         };
         Self {
             is_driven,
+            is_stopping: AtomicBool::new(false),
             state: Mutex::new(State {
                 tasks: VecDeque::new(),
                 random,
                 sleepers: Vec::new(),
-                is_stopping: false,
             }),
         }
     }
@@ -73,7 +75,7 @@ impl Ready {
 
     /// Whether threads of this crate no longer look after tasks.
     pub(crate) fn is_stopping(&self) -> bool {
-        locked(&self.state).is_stopping
+        self.is_stopping.load(Ordering::Acquire)
     }
 
     /// Puts a task into the queue.
@@ -153,6 +155,15 @@ impl Ready {
         if let Some(sleeper) = sleeper {
             sleeper.unpark();
         }
+        self.drain_if_stopping();
+    }
+
+    /// Does what no thread of this crate may be there to do any more: to be called by whoever may have put something into the
+    /// queue and goes, since others may wait for it.
+    pub(crate) fn drain_if_stopping(&self) {
+        if self.is_stopping() {
+            self.drain();
+        }
     }
 
     /// What a worker does until it is to end.
@@ -160,7 +171,7 @@ impl Ready {
         WORKER_OF.with(|worker| worker.set(ptr::from_ref(self)));
         self.run_until(|| {
             let state = locked(&self.state);
-            state.is_stopping && state.tasks.is_empty()
+            self.is_stopping() && state.tasks.is_empty()
         });
     }
 
@@ -172,7 +183,7 @@ impl Ready {
     pub(super) fn stop(&self) {
         let sleepers = {
             let mut state = locked(&self.state);
-            state.is_stopping = true;
+            self.is_stopping.store(true, Ordering::Release);
             std::mem::take(&mut state.sleepers)
         };
         for sleeper in sleepers {

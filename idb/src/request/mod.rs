@@ -138,6 +138,7 @@ impl<T: Send + 'static> Request<T> {
             && !ready.is_driven()
         {
             core.help(&is_done);
+            ready.drain_if_stopping();
         }
         if outlet.listen(Waiter::Thread(thread::current())).is_some() {
             return;
@@ -147,6 +148,7 @@ impl<T: Send + 'static> Request<T> {
             ready.run_until(is_done);
         } else if let Some((core, number)) = transaction {
             core.wait(number, &is_done);
+            ready.drain_if_stopping();
         } else {
             while !is_done() {
                 thread::park();
@@ -219,6 +221,7 @@ impl<T: Send + 'static> Future for Request<T> {
             let waiter = Waiter::Waker(context.waker().clone());
             if outlet.listen(waiter).is_none() {
                 this.home.urge();
+                this.home.ready().drain_if_stopping();
                 return Poll::Pending;
             }
         }

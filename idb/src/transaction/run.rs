@@ -60,9 +60,11 @@ impl TransactionCore {
                 thread::park();
             }
         }
-        // Somebody may have handed over to this thread, which goes.
+        // Somebody may have handed over to this thread, which goes; and nobody is to rely on it from now on.
+        let this = thread::current().id();
         let is_due = {
             let mut shared = locked(&self.shared);
+            shared.heirs.retain(|heir| heir.id() != this);
             let is_wanted = self.is_wanted(&shared);
             shared.schedule(is_wanted)
         };

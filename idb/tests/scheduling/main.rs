@@ -7,6 +7,7 @@
 
 mod connections;
 mod driven;
+mod events;
 mod failures;
 mod order;
 mod panics;
