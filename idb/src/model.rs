@@ -268,35 +268,6 @@ fn model_an_upgrade_gets_through_whenever_connections_close() {
     });
 }
 
-/// One takes the event that woke both; the other is told of what comes next all the same.
-#[test]
-fn model_several_wait_for_the_events_of_one_connection() {
-    check(1000, |storage| {
-        let connection = open(&storage);
-        let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-        let closers: Vec<_> = (0..2)
-            .map(|_| {
-                let connection = connection.clone();
-                thread::spawn(move || {
-                    let events = connection.events();
-                    while let Some(event) = events.wait_next() {
-                        drop(event);
-                        connection.close();
-                    }
-                })
-            })
-            .collect();
-        let request = factory.open(&"db".into(), Some(2)).unwrap();
-        let upgraded = thread::spawn(move || request.connection().wait());
-        drop(connection);
-        for closer in closers {
-            closer.join().unwrap();
-        }
-        assert_eq!(upgraded.join().unwrap().unwrap().version(), 2);
-        storage.close().unwrap();
-    });
-}
-
 /// The threads may have ended when the commit ends, which lets the request to open go on.
 #[test]
 fn model_who_waits_is_told_though_the_storage_is_closed_beside_a_commit() {
