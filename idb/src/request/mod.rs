@@ -109,6 +109,9 @@ impl<T: Send + 'static> Request<T> {
     /// With [`Executor::Driven`](crate::Executor::Driven) it runs steps of whatever can run until the result is there, and
     /// sleeps if nothing can until another thread brings work.
     ///
+    /// Inside a callback, do not wait for what comes after it: callbacks of one transaction are called one after the other, and
+    /// what lets go of a transaction, such as the end of an upgrade, comes behind them. Such a wait never ends.
+    ///
     /// # Errors
     /// The request's own; `InvalidStateError` if its result has been taken already.
     ///

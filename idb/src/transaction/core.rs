@@ -330,9 +330,9 @@ impl TransactionCore {
         locked(&self.shared).failures.remove(&number);
     }
 
-    /// The first failure that nobody has seen.
-    pub(super) fn unobserved(shared: &mut Shared) -> Option<Error> {
-        shared.failures.pop_first().map(|(_, error)| error)
+    /// The first failure that nobody has seen. It stays, for another call of `commit` that comes before the abort.
+    pub(super) fn unobserved(shared: &Shared) -> Option<Error> {
+        shared.failures.values().next().cloned()
     }
 
     /// Who executes tells that an operation has been executed.

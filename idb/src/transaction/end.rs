@@ -29,7 +29,7 @@ impl TransactionCore {
                 return Err(not_active());
             }
             shared.ends.push(Arc::clone(&slot));
-            let failure = Self::unobserved(&mut shared);
+            let failure = Self::unobserved(&shared);
             if failure.is_none() {
                 shared.phase = Phase::Committing;
             }
