@@ -116,7 +116,7 @@ impl Reads {
     }
 
     /// The bytes of a value that lies in a blob: what a value says that begins `ff 11 01`. `index` must be that of the
-    /// record's last external object, and `size_bytes` the blob's size, as Chromium checks them.
+    /// record's last blob or file, behind which only handles stand, and `size_bytes` the blob's size, as Chromium checks them.
     ///
     /// # Errors
     /// [`ErrorKind::Corruption`] if it is not so, or the blob's file is missing or of another size.
@@ -128,14 +128,20 @@ impl Reads {
         size_bytes: u64,
     ) -> Result<Vec<u8>> {
         let bad = |what: &str| Err(Error::new(ErrorKind::Corruption, what));
-        let Some((last, before)) = objects.split_last() else {
-            return bad("the value lies in a blob and the record has no external objects");
+        // Handles stand behind blobs and files.
+        let is_blob = |object: &ExternalObject| {
+            !matches!(object, ExternalObject::FileSystemAccessHandle { .. })
         };
-        let (ExternalObject::Blob(blob) | ExternalObject::File { blob, .. }) = last else {
+        let Some(last) = objects.iter().rposition(is_blob) else {
+            return bad("the value lies in a blob and the record has none");
+        };
+        let Some(ExternalObject::Blob(blob) | ExternalObject::File { blob, .. }) =
+            objects.get(last)
+        else {
             return bad("the value lies in an external object that is no blob");
         };
-        if usize::try_from(index) != Ok(before.len()) {
-            return bad("the value lies in an external object that is not the record's last");
+        if usize::try_from(index) != Ok(last) {
+            return bad("the value lies in an external object that is not the record's last blob");
         }
         if u64::try_from(blob.size_bytes) != Ok(size_bytes) {
             return bad("the value lies in a blob of another size than it says");

@@ -110,7 +110,9 @@ impl<'s> ValueReader<'s> {
                     .store
                     .wrapped_value(self.database_id, &list, index, size)?;
                 // The blob with the value is none of the value's own.
-                list.pop();
+                if let Some(at) = usize::try_from(index).ok().filter(|at| *at < list.len()) {
+                    list.remove(at);
+                }
                 objects = Some(list);
                 Envelope::peel_blob(&content, &mut self.inner_buffer)?
             }
