@@ -175,6 +175,10 @@ impl<T: Send + 'static> Request<T> {
                 Some(_) => return,
             }
         }
+        let handover = match &self.state {
+            State::Pending(outlet) => outlet.handover(),
+            State::Known(_) | State::Taken => None,
+        };
         let result = match std::mem::replace(&mut self.state, State::Taken) {
             State::Known(result) => result,
             State::Pending(outlet) => outlet.take().unwrap_or_else(|| Err(taken())),
@@ -182,7 +186,10 @@ impl<T: Send + 'static> Request<T> {
         };
         // Seen before it is called: its turn comes in any case.
         self.home.note_observed(&result);
-        self.home.call_back(Box::new(move || on_done(result)));
+        self.home.call_back(Box::new(move || {
+            on_done(result);
+            drop(handover);
+        }));
     }
 
     /// The result, if it is there and was not taken before. Asking for it brings nothing on.

@@ -2,6 +2,7 @@
 
 use std::task::Waker;
 
+use crate::connection::Handover;
 use crate::error::Result;
 use crate::executor::Callback;
 use crate::sync::{Mutex, Thread, locked};
@@ -116,6 +117,11 @@ pub(crate) trait Outlet<T>: Send + Sync {
         let mut is_done = false;
         self.with(&mut |slot| is_done = slot.is_done());
         is_done
+    }
+
+    /// What goes when the host has dealt with the result.
+    fn handover(&self) -> Option<Handover> {
+        None
     }
 
     fn listen(&self, waiter: Waiter<T>) -> Option<Waiter<T>> {

@@ -9,6 +9,7 @@ mod connections;
 mod driven;
 mod events;
 mod failures;
+mod handover;
 mod order;
 mod panics;
 mod processes;
