@@ -9,6 +9,8 @@ use std::task::{Context, Poll, Waker};
 
 use crate::connection::Handover;
 use crate::executor::{Ready, Task, Turn};
+use crate::request::Job;
+use crate::request::slot::wake;
 use crate::sync::{Mutex, Thread, locked, thread};
 
 /// A queue of events. It ends when no more can come.
@@ -111,11 +113,13 @@ impl<T: Send + 'static> EventsCore<T> {
         if is_due {
             self.ready.push(Arc::clone(self) as _);
         }
-        for (_, waker) in wakers {
-            waker.wake();
-        }
         for thread in threads {
             thread.unpark();
+        }
+        for (_, waker) in wakers {
+            if let Some(thrown) = wake(waker) {
+                self.ready.push(Arc::new(Job::new(thrown)));
+            }
         }
     }
 

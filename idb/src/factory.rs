@@ -7,7 +7,7 @@ use std::sync::Arc;
 use larder_backing_store::Maintenance;
 use larder_codec::{IdbKey, JsString};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, attempt};
 use crate::events::EventsCore;
 use crate::open_request::{DeleteEvent, DeleteRequest, OpenRequest, check_version};
 use crate::origin::{Access, Origin};
@@ -82,7 +82,7 @@ impl Factory {
         let (request, slot) = Request::of_storage(self.storage());
         let origin = Arc::clone(&self.origin);
         let work = Job::of(move |turn| {
-            let listed = list(&origin);
+            let listed = attempt(|| list(&origin));
             if let Some(callback) = slot.complete(listed) {
                 turn.call(callback);
             }
@@ -101,7 +101,7 @@ impl Factory {
         let work = Job::of(move |turn| {
             let done = match origin.store_in_use() {
                 Some(store) => {
-                    let done = store.backing().maintain().map_err(Error::from);
+                    let done = attempt(|| Ok(store.backing().maintain()?));
                     done.inspect_err(|error| origin.note_store_error(&store, error))
                 }
                 None => Ok(Maintenance::Idle),

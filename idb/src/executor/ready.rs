@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,6 +29,8 @@ struct State {
 thread_local! {
     /// The queue that this thread is a worker of.
     static WORKER_OF: Cell<*const Ready> = const { Cell::new(ptr::null()) };
+    /// The queue that this thread runs a task of.
+    static RUNNING: Cell<*const Ready> = const { Cell::new(ptr::null()) };
 }
 
 impl State {
@@ -97,12 +100,23 @@ impl Ready {
             return false;
         };
         let mut turn = self.turn();
-        task.run(&mut turn);
+        self.run(task, &mut turn);
         // A worker, or who helps one, is not to fall over a callback that is none of its business.
         if self.is_driven {
             turn.rethrow();
         }
         true
+    }
+
+    /// Runs a task. None of them throws what a host's code has thrown before all is done; but if one does throw, it is not
+    /// the end of this thread, which others count on.
+    fn run(&self, task: Arc<dyn Task>, turn: &mut Turn) {
+        let outer = RUNNING.with(|running| running.replace(ptr::from_ref(self)));
+        let thrown = catch_unwind(AssertUnwindSafe(|| task.run(turn)));
+        RUNNING.with(|running| running.set(outer));
+        if let Err(thrown) = thrown {
+            turn.note(thrown);
+        }
     }
 
     /// A turn of somebody who helps.
@@ -198,7 +212,7 @@ impl Ready {
             let Some(task) = next else {
                 return;
             };
-            task.run(&mut self.turn());
+            self.run(task, &mut self.turn());
         }
     }
 }

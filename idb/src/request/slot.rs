@@ -1,5 +1,6 @@
 //! Where the result of a request appears, and who is told of it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 
 use crate::connection::Handover;
@@ -90,10 +91,7 @@ impl<T: Send + 'static> Wake<T> {
     pub(crate) fn wake(self) -> Option<Callback> {
         match self {
             Self::Nobody => None,
-            Self::Waker(waker) => {
-                waker.wake();
-                None
-            }
+            Self::Waker(waker) => wake(waker),
             Self::Thread(thread) => {
                 thread.unpark();
                 None
@@ -101,6 +99,12 @@ impl<T: Send + 'static> Wake<T> {
             Self::Callback(on_done, result) => Some(Box::new(move || on_done(result))),
         }
     }
+}
+
+/// Wakes a future. What a host's waker throws comes out where callbacks are called.
+pub(crate) fn wake(waker: Waker) -> Option<Callback> {
+    let thrown = catch_unwind(AssertUnwindSafe(|| waker.wake())).err()?;
+    Some(Box::new(move || resume_unwind(thrown)))
 }
 
 /// A request's end of a slot, whatever else lies beside the slot.

@@ -10,7 +10,7 @@ use larder_backing_store::DatabaseMetadata;
 
 use super::{Database, Open, State};
 use crate::connection::{Connection, ConnectionCore, ConnectionEvent, VersionChange};
-use crate::error::{Error, ErrorKind, ErrorName, Result};
+use crate::error::{Error, ErrorKind, ErrorName, Result, attempt};
 use crate::events::EventsCore;
 use crate::executor::{Task, Turn};
 use crate::open_request::{DeleteEvent, OpenEvent, Upgrade};
@@ -21,6 +21,7 @@ use crate::sync::locked;
 use crate::transaction::{Plan, Transaction, TransactionCore, Versions};
 
 /// A request to open or to delete.
+#[derive(Clone)]
 pub(crate) enum ConnectionRequest {
     Open {
         version: Option<u64>,
@@ -200,7 +201,22 @@ impl Database {
         Some(current)
     }
 
+    /// Takes a request further. One that something panics for, such as a host's file system, fails.
     fn go_on(self: &Arc<Self>, current: Current) {
+        let request = current.request.clone();
+        let went_on = attempt(|| {
+            self.step(current);
+            Ok(())
+        });
+        if let Err(error) = went_on {
+            let left = locked(&self.state).current.take();
+            drop(left);
+            self.origin.note_error(&error);
+            fail(request, error);
+        }
+    }
+
+    fn step(self: &Arc<Self>, current: Current) {
         let Current { request, phase } = current;
         let result = match phase {
             Phase::Begin | Phase::AwaitStore => self.look_up(request),
