@@ -253,7 +253,8 @@ impl<T: Send + 'static> Events<T> {
     }
 
     /// Calls back with every event, those that wait included, one after the other: on a thread of the storage, or in
-    /// caller-driven mode in a step; never inside this call. What else asks for events from now on competes with it.
+    /// caller-driven mode in a step; inside this call only once the storage has been closed, when nobody else may be left to
+    /// call. What else asks for events from now on competes with it.
     pub fn on_event(&self, mut callback: impl FnMut(T) + Send + 'static) {
         self.on_event_with(move |event, handover| {
             callback(event);
@@ -270,6 +271,7 @@ impl<T: Send + 'static> Events<T> {
             old = state.callback.replace(Box::new(callback));
         });
         drop(old);
+        self.core.ready.drain_if_left_alone();
     }
 }
 

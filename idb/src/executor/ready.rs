@@ -180,6 +180,14 @@ impl Ready {
         }
     }
 
+    /// As [`drain_if_stopping`](Self::drain_if_stopping), of a call that a host's callback may make as well: whoever has
+    /// called that one does the rest when it has returned.
+    pub(crate) fn drain_if_left_alone(&self) {
+        if RUNNING.with(|running| !ptr::eq(running.get(), self)) {
+            self.drain_if_stopping();
+        }
+    }
+
     /// What a worker does until it is to end.
     pub(super) fn work(&self) {
         WORKER_OF.with(|worker| worker.set(ptr::from_ref(self)));

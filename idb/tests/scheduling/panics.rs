@@ -216,7 +216,7 @@ fn threads_outlive_a_waker_that_panics() {
 fn program(storage: &Storage) -> [bool; 4] {
     let step = |request: &mut Request<Connection>| {
         storage.run_until_idle();
-        request.try_take().expect("an end")
+        request.try_take().unwrap()
     };
     let opened = step(&mut open(storage));
     let mut has_committed = false;
@@ -229,14 +229,14 @@ fn program(storage: &Storage) -> [bool; 4] {
             drop(transaction.commit());
             storage.run_until_idle();
             assert!(written.try_take().is_some());
-            has_committed = finished.try_take().expect("an end").is_ok();
+            has_committed = finished.try_take().unwrap().is_ok();
         }
     }
     let mut databases = factory(storage).databases();
     let mut closed = factory(storage).close();
     storage.run_until_idle();
-    let has_listed = databases.try_take().expect("an end").is_ok();
-    let is_closed = closed.try_take().expect("an end").is_ok();
+    let has_listed = databases.try_take().unwrap().is_ok();
+    let is_closed = closed.try_take().unwrap().is_ok();
     [opened.is_ok(), has_committed, has_listed, is_closed]
 }
 
@@ -260,7 +260,7 @@ fn a_file_system_that_panics_ends_no_more_than_what_asked_it() {
         is_armed.store(0, Ordering::Relaxed);
         let connection = open(&storage);
         storage.run_until_idle();
-        let connection = { connection }.try_take().expect("an end").unwrap();
+        let connection = { connection }.try_take().unwrap().unwrap();
         let found = look(&connection, "a", 1.0);
         assert!(!went[1] || found.is_some(), "operation {target}: {went:?}");
         storage.close().unwrap();
