@@ -32,7 +32,7 @@ pub use clock::{Clock, SystemClock};
 pub use comparator::IdbComparator;
 pub use cursor::{Direction, IndexCursor, Movement, Page, PageEntry, PageLimits, RecordCursor};
 pub use error::{Error, ErrorKind, Result};
-pub use external_object::BlobReader;
+pub use external_object::{BlobReader, value_wrapper};
 pub use key_range::KeyRange;
 pub use larder_codec::external_object::last_modified_ms;
 pub use larder_leveldb::Durability;
