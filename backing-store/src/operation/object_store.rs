@@ -117,7 +117,7 @@ impl WriteTransaction {
         self.delete_rows(&free(IndexId::MIN), &free(IndexId::MAX), true)?;
         let low = range::all_indexes_low(database_id, id);
         self.delete_rows(&low, &range::all_indexes_high(database_id, id), true)?;
-        self.clear_rows(database_id, id)
+        self.clear_rows(database_id, id).map(drop)
     }
 }
 

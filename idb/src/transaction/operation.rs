@@ -46,7 +46,9 @@ fn execute<T>(
     execution: &mut Execution,
 ) -> Result<T> {
     execution.statistics.requests += 1;
-    attempt(|| operation(execution))
+    let done = attempt(|| operation(execution));
+    execution.count_spilled();
+    done
 }
 
 impl<T, F> Operation for Requested<T, F>
