@@ -37,7 +37,7 @@ pub use key_range::KeyRange;
 pub use larder_codec::external_object::last_modified_ms;
 pub use larder_leveldb::Durability;
 pub use layout::StorePaths;
-pub use metadata::{DatabaseMetadata, IndexMetadata, ObjectStoreMetadata};
+pub use metadata::{DatabaseMetadata, DatabaseName, IndexMetadata, ObjectStoreMetadata};
 pub use operation::{IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode};
 pub use reads::{KEY_GENERATOR_MAX, Reads};
 pub use record::Record;

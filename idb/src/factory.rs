@@ -153,16 +153,22 @@ fn list(origin: &Arc<Origin>) -> Result<Vec<DatabaseInfo>> {
         }
     };
     let mut problems = Vec::new();
-    let databases = store.backing().read().databases(&mut problems)?;
-    if let Some(problem) = problems.into_iter().next() {
-        return Err(problem.into());
+    let read = store.backing().read();
+    let own = origin.name.row_text();
+    let mut databases = Vec::new();
+    for database in read.database_names(&mut problems)? {
+        let version = read.version(database.id, &mut problems)?;
+        if let Some(version) = version.and_then(|version| u64::try_from(version).ok())
+            && database.origin == own
+        {
+            let name = database.name;
+            databases.push(DatabaseInfo { name, version });
+        }
     }
-    let with_version = databases.into_iter().filter_map(|database| {
-        let version = u64::try_from(database.version?).ok()?;
-        let name = database.name;
-        Some(DatabaseInfo { name, version })
-    });
-    Ok(with_version.collect())
+    match problems.into_iter().next() {
+        Some(problem) => Err(problem.into()),
+        None => Ok(databases),
+    }
 }
 
 impl fmt::Debug for Factory {
