@@ -3,8 +3,9 @@
 //! A store opened for reading, a transaction that reads and one that writes all have one of these, so there is one
 //! implementation of each read.
 
+mod entry_lookup;
 mod exists;
-mod lookup;
+mod index_lookup;
 mod point;
 mod records;
 
@@ -29,8 +30,9 @@ use crate::metadata::{
 };
 use crate::view::View;
 
+pub(crate) use entry_lookup::EntryLookup;
 pub(crate) use exists::ExistsCheck;
-pub(crate) use lookup::IndexLookup;
+pub use index_lookup::IndexLookup;
 pub(crate) use point::{get_row, has_two_forms};
 
 /// A key generator that has reached this is used up (2^53).
