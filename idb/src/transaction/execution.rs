@@ -150,6 +150,13 @@ impl Execution {
         }
     }
 
+    /// Notes how much has been written ahead of the commit.
+    pub(crate) fn count_spilled(&mut self) {
+        if let Backing::Write(transaction) = &self.backing {
+            self.statistics.spilled_bytes = transaction.spilled_bytes();
+        }
+    }
+
     /// Something is about to be written.
     pub(crate) fn note_write(&self) {
         self.writes.fetch_add(1, Ordering::Release);
