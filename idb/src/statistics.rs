@@ -1,6 +1,7 @@
 //! What a transaction has done so far, counted as it goes.
 
-/// Counts of one transaction. Rows that are read ahead for a cursor count when they are read.
+/// Counts of one transaction, up to the last of its operations that has been executed. Rows that are read ahead for a cursor count
+/// when they are read. Requests that failed count as such, and what they did before that if it stays.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -20,12 +21,17 @@ pub struct Statistics {
     pub value_bytes_written: u64,
     /// Index keys that were put.
     pub index_keys_written: u64,
-    /// Calls that deleted a range of records or all of them.
-    pub deletions: u64,
+    /// Records that were deleted: by range, by a cursor, or with all others of their object store. Not those that a put took
+    /// the place of, nor those that went with an object store or a database.
+    pub records_deleted: u64,
+    /// Bytes of rows, keys and values together, that were written before the commit, since they were more than
+    /// [`StorageOptions::transaction_memory_bytes`](crate::StorageOptions::transaction_memory_bytes): index entries and whatever
+    /// else belongs to a record included. 0 of a transaction that fits into memory.
+    pub spilled_bytes: u64,
 }
 
 impl Statistics {
-    pub(crate) const COUNTS: usize = 9;
+    pub(crate) const COUNTS: usize = 10;
 
     pub(crate) const fn to_array(self) -> [u64; Self::COUNTS] {
         [
@@ -37,7 +43,8 @@ impl Statistics {
             self.key_bytes_written,
             self.value_bytes_written,
             self.index_keys_written,
-            self.deletions,
+            self.records_deleted,
+            self.spilled_bytes,
         ]
     }
 
@@ -51,7 +58,8 @@ impl Statistics {
             key_bytes_written,
             value_bytes_written,
             index_keys_written,
-            deletions,
+            records_deleted,
+            spilled_bytes,
         ] = counts;
         Self {
             requests,
@@ -62,7 +70,8 @@ impl Statistics {
             key_bytes_written,
             value_bytes_written,
             index_keys_written,
-            deletions,
+            records_deleted,
+            spilled_bytes,
         }
     }
 }

@@ -10,7 +10,7 @@ use larder_backing_store::DatabaseMetadata;
 
 use super::{Database, Open, State};
 use crate::connection::{Connection, ConnectionCore, ConnectionEvent, VersionChange};
-use crate::error::{Error, ErrorKind, ErrorName, Result};
+use crate::error::{Error, ErrorKind, ErrorName, Result, attempt};
 use crate::events::EventsCore;
 use crate::executor::{Task, Turn};
 use crate::open_request::{DeleteEvent, OpenEvent, Upgrade};
@@ -21,6 +21,7 @@ use crate::sync::locked;
 use crate::transaction::{Plan, Transaction, TransactionCore, Versions};
 
 /// A request to open or to delete.
+#[derive(Clone)]
 pub(crate) enum ConnectionRequest {
     Open {
         version: Option<u64>,
@@ -46,7 +47,7 @@ enum Phase {
     /// Other connections have been told that the version changes.
     AwaitDispatch {
         found: Found,
-        /// Which have not dealt with it.
+        /// Which have not dealt with it. Those that are deaf are not waited for.
         pending: BTreeSet<u64>,
     },
     /// The others have yet to close.
@@ -77,7 +78,10 @@ impl State {
         match &current.phase {
             Phase::Begin => true,
             Phase::AwaitStore => false,
-            Phase::AwaitDispatch { pending, .. } => pending.is_empty(),
+            Phase::AwaitDispatch { pending, .. } => pending
+                .iter()
+                .filter_map(|number| self.connections.get(number))
+                .all(Open::is_deaf),
             Phase::AwaitClose(_) => self.connections.is_empty(),
             Phase::Upgrading { outcome, .. } => outcome.is_some(),
         }
@@ -148,6 +152,18 @@ impl Database {
         self.push(is_due);
     }
 
+    /// The host has a connection, or never will.
+    pub(crate) fn handed_over(self: &Arc<Self>, connection: u64) {
+        let is_due = {
+            let mut state = locked(&self.state);
+            if let Some(open) = state.connections.get_mut(&connection) {
+                open.is_handed_over = true;
+            }
+            state.schedule()
+        };
+        self.push(is_due);
+    }
+
     /// The transaction of an upgrade has ended, and everybody has been told.
     pub(crate) fn upgrade_ended(self: &Arc<Self>, connection: u64, ended: Result<()>) {
         let (closed, is_due) = {
@@ -185,7 +201,22 @@ impl Database {
         Some(current)
     }
 
+    /// Takes a request further. One that something panics for, such as a host's file system, fails.
     fn go_on(self: &Arc<Self>, current: Current) {
+        let request = current.request.clone();
+        let went_on = attempt(|| {
+            self.step(current);
+            Ok(())
+        });
+        if let Err(error) = went_on {
+            let left = locked(&self.state).current.take();
+            drop(left);
+            self.origin.note_error(&error);
+            fail(request, error);
+        }
+    }
+
+    fn step(self: &Arc<Self>, current: Current) {
         let Current { request, phase } = current;
         let result = match phase {
             Phase::Begin | Phase::AwaitStore => self.look_up(request),
@@ -291,6 +322,7 @@ impl Database {
             is_forced: false,
             transactions: usize::from(is_upgrading),
             is_upgrading,
+            is_handed_over: false,
         };
         locked(&self.state).connections.insert(core.number, open);
     }
@@ -298,21 +330,19 @@ impl Database {
     /// Tells the other connections. Steps 10.1 to 10.3 of opening, 5 to 7 of deleting.
     fn announce(self: &Arc<Self>, request: ConnectionRequest, found: Found) -> Progress {
         let (old_version, new_version) = (found.old_version, found.new_version);
-        let told: Vec<(Arc<ConnectionCore>, bool)> = {
+        let told: Vec<Arc<ConnectionCore>> = {
             let mut state = locked(&self.state);
             let others = state.connections.values();
             let others = others.filter(|open| !open.is_close_pending);
-            let told = others.map(|open| (Arc::clone(&open.core), open.core.events.is_listened()));
-            let told: Vec<_> = told.collect();
-            let listening = told.iter().filter(|(_, is_listening)| *is_listening);
-            let pending = listening.map(|(core, _)| core.number).collect();
+            let told: Vec<_> = others.map(|open| Arc::clone(&open.core)).collect();
+            let pending = told.iter().map(|core| core.number).collect();
             let phase = Phase::AwaitDispatch { found, pending };
             state.current = Some(Current { request, phase });
             told
         };
-        for (core, is_listening) in told {
-            let dispatch = is_listening.then(|| (Arc::clone(self), core.number));
-            let event = VersionChange::new(old_version, new_version, dispatch);
+        for core in told {
+            let database = Arc::clone(self);
+            let event = VersionChange::new(old_version, new_version, database, core.number);
             core.events.push(ConnectionEvent::VersionChange(event));
         }
         Ok(())
@@ -486,7 +516,8 @@ fn fail_or(request: ConnectionRequest, result: Result<u64>) {
 }
 
 fn finish_open(events: &Arc<EventsCore<OpenEvent>>, result: Result<Connection>) {
-    events.push(OpenEvent::Done(result));
+    let handover = result.as_ref().ok().map(Connection::handover);
+    events.push_with(OpenEvent::Done(result), handover);
     events.end();
 }
 
