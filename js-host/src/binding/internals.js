@@ -21,6 +21,13 @@ class Slot extends Returned {
 // Passed to constructors that script must not call.
 export const INTERNAL = Symbol("internal");
 
+// Gives an object its state.
+export function stamp(object, state) {
+  new Slot(object, state);
+}
+
+// The same where the state has to know its object. The two then go only when garbage is collected, not with the last that
+// knows of them.
 export function attach(object, state) {
   new Slot(object, state);
   state.wrapper = object;

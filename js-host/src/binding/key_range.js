@@ -1,5 +1,5 @@
 // IDBKeyRange (specification, 4.7).
-import { attach, checkConstructor, domException, exposeInterface, INTERNAL, peek, requireArguments, stateOf } from "./internals.js";
+import { checkConstructor, domException, exposeInterface, INTERNAL, peek, requireArguments, stamp, stateOf } from "./internals.js";
 import { hooks } from "./hooks.js";
 import { toKey } from "./key.js";
 
@@ -34,7 +34,7 @@ function create(lower, upper, flags) {
 export class IDBKeyRange {
   constructor(token = undefined, state = undefined) {
     checkConstructor(token, "IDBKeyRange");
-    attach(this, state);
+    stamp(this, state);
   }
   get lower() {
     const state = stateOf(this, KeyRangeState);
