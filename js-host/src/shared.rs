@@ -17,6 +17,9 @@ pub enum Stream {
     Err,
 }
 
+/// The text of a classic script, by the URL that a worker has asked for.
+pub type Scripts = Box<dyn Fn(&str) -> std::io::Result<String>>;
+
 /// Takes the lines that scripts print.
 pub type Console = Box<dyn FnMut(Stream, &str)>;
 
@@ -38,6 +41,8 @@ pub(crate) struct Shared {
     uncaught: Cell<u64>,
     /// Whether the binding has something to do at the end of the next checkpoint.
     wants_cleanup: Cell<bool>,
+    /// Whether a worker has closed itself.
+    is_closed: Cell<bool>,
 }
 
 impl Shared {
@@ -56,6 +61,7 @@ impl Shared {
             console: RefCell::new(console),
             uncaught: Cell::new(0),
             wants_cleanup: Cell::new(false),
+            is_closed: Cell::new(false),
         }
     }
 
@@ -143,6 +149,15 @@ impl Shared {
     /// The next checkpoint is to end with the binding's part.
     pub(crate) fn want_checkpoint_cleanup(&self) {
         self.wants_cleanup.set(true);
+    }
+
+    /// A worker closes itself: no task runs after this one.
+    pub(crate) fn close(&self) {
+        self.is_closed.set(true);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.get()
     }
 
     /// Runs all microtasks, and what is to be done after them (HTML, 8.1.7.3).

@@ -28,7 +28,7 @@ function toTransferList(options) {
 }
 
 // A copy; what was transferred is detached.
-function cloneWithTransfer(value, options) {
+export function cloneWithTransfer(value, options) {
   const list = toTransferList(options);
   const copy = native.clone(value);
   for (const buffer of list) Reflect.apply(transfer, buffer, []);
@@ -118,7 +118,7 @@ export class MessageChannel {
 }
 exposeInterface(MessageChannel, "MessageChannel");
 
-// window.postMessage: to itself.
+// A window's: to itself.
 export function postMessage(message, options = undefined) {
   requireArguments(arguments.length, 1, "postMessage");
   const data = cloneWithTransfer(message, typeof options === "string" ? undefined : options);

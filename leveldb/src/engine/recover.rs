@@ -236,7 +236,8 @@ fn recover(
         old_logs: Vec::new(),
         must_rewrite: false,
     };
-    let mem = Arc::new(SkipList::new(core.order.clone(), log_number));
+    let mem = SkipList::new(core.order.clone(), options.key_identity, log_number);
+    let mem = Arc::new(mem);
     let l0_tables = version.files().filter(|file| file.level == 0).count();
     let engine = Engine {
         current: Mutex::new(Current {

@@ -180,7 +180,8 @@ impl Engine {
             .then_some((writer.mem.log_number, before));
         writer.is_unsynced = true;
         writer.is_name_unsynced = true;
-        writer.mem = Arc::new(SkipList::new(self.core.order.clone(), number));
+        let order = self.core.order.clone();
+        writer.mem = Arc::new(SkipList::new(order, self.options.key_identity, number));
         self.publish(|state| {
             let live = std::iter::once(writer.mem.clone()).chain(state.live.iter().cloned());
             (state.version.clone(), live.collect())
