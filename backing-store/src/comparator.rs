@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use larder_codec::{COMPARATOR_NAME, compare};
-use larder_leveldb::Comparator;
+use larder_codec::{COMPARATOR_NAME, RowIdentity, compare, row_identity};
+use larder_leveldb::{Comparator, Identity};
 
 /// `idb_cmp1`: Chromium's order of IndexedDB rows. It shortens no keys, so index blocks hold whole ones.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,4 +21,13 @@ impl Comparator for IdbComparator {
     fn shorten_separator(&self, _start: &mut Vec<u8>, _limit: &[u8]) {}
 
     fn shorten_successor(&self, _key: &mut Vec<u8>) {}
+}
+
+/// What the engine's lookups by hash must know of [`IdbComparator`].
+pub(crate) fn key_identity(key: &[u8]) -> Identity {
+    match row_identity(key) {
+        RowIdentity::Bytes => Identity::Bytes,
+        RowIdentity::Several => Identity::Several,
+        RowIdentity::Unclear => Identity::Unclear,
+    }
 }

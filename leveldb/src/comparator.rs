@@ -24,6 +24,17 @@ pub trait Comparator: Send + Sync + Debug {
     fn shorten_successor(&self, key: &mut Vec<u8>);
 }
 
+/// Which bytes compare equal to a key's, as far as [`Options::key_identity`](crate::Options::key_identity) can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// No others, except some that are [`Unclear`](Self::Unclear).
+    Bytes,
+    /// Perhaps others, all of which have this answer or are [`Unclear`](Self::Unclear).
+    Several,
+    /// Any: bytes that nobody should have written.
+    Unclear,
+}
+
 /// LevelDB's default: unsigned bytes, shorter first. Its name on disk is `leveldb.BytewiseComparator`.
 ///
 /// ```

@@ -18,7 +18,7 @@ use larder_leveldb::{Db, Durability, Options, Snapshot};
 use super::core::Core;
 use super::options::WriteOptions;
 use super::{files, journal, migration};
-use crate::comparator::IdbComparator;
+use crate::comparator::{IdbComparator, key_identity};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::store::{SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN};
@@ -47,6 +47,7 @@ pub(super) fn open(
         files::create_parents(&*fs, &paths.leveldb)?;
     }
     let mut engine = Options::new(Arc::new(IdbComparator));
+    engine.key_identity = Some(key_identity);
     engine.create_if_missing = options.create_if_missing;
     engine.block_cache_bytes = options.block_cache_bytes;
     engine.write_buffer_bytes = options.write_buffer_bytes;

@@ -4,13 +4,17 @@
 //! The batch is what the engine will write, in the order of the writes, so that a commit hands it over as it is. The index
 //! knows for each key only the last word. Nothing is copied: its entries are places in the batch's bytes.
 
+mod head;
 mod index;
+
+use std::cmp::Ordering;
 
 use larder_codec::compare::compare;
 use larder_leveldb::write_batch::BatchWriter;
 
+use head::head;
 pub(crate) use index::Place;
-use index::{Entry, Index, Slot};
+use index::{Entry, Index, Slot, Sought};
 
 /// Longest key and value together, in bytes: places in the batch are numbers of 32 bits.
 pub(crate) const ROW_LEN_MAX: usize = 1 << 30;
@@ -39,7 +43,8 @@ pub(crate) struct Staging {
 impl Staging {
     /// Gives `key` a value. Key and value together have at most [`ROW_LEN_MAX`] bytes.
     pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) {
-        let slot = self.slot(key);
+        let head = head(key);
+        let slot = self.slot(head, key);
         self.edits += 1;
         if let Some(value_at) = self.replaceable(slot, key, value) {
             // Within a batch only the last word counts. Rows that every put writes anew, versions and generators, would
@@ -50,24 +55,29 @@ impl Staging {
         self.batch.put(key, value);
         let value_at = self.batch.len_bytes() - value.len();
         let key_at = value_at - varint_len(value.len()) - key.len();
-        let entry = Entry::put(key_at, key.len(), value_at, value.len());
+        let entry = Entry::put(head, (key_at, key.len()), (value_at, value.len()));
         self.index.set(slot, entry, table_of(key));
     }
 
     /// Takes `key`'s value away, whether or not there is one.
     pub(crate) fn delete(&mut self, key: &[u8]) {
-        let slot = self.slot(key);
+        let head = head(key);
+        let slot = self.slot(head, key);
         self.edits += 1;
         self.batch.delete(key);
         let key_at = self.batch.len_bytes() - key.len();
-        self.index
-            .set(slot, Entry::delete(key_at, key.len()), table_of(key));
+        let entry = Entry::delete(head, key_at, key.len());
+        self.index.set(slot, entry, table_of(key));
     }
 
-    fn slot(&self, key: &[u8]) -> Slot {
+    fn slot(&self, head: u64, key: &[u8]) -> Slot {
+        self.index.slot_near(table_of(key), &self.sought(head, key))
+    }
+
+    fn sought(&self, head: u64, key: &[u8]) -> Sought<impl Fn(&Entry) -> Ordering> {
         let bytes = self.batch.as_bytes();
-        self.index
-            .slot_near(table_of(key), |entry| compare(entry.key(bytes), key))
+        let order = move |entry: &Entry| compare(entry.key(bytes), key);
+        Sought { head, order }
     }
 
     /// Where the value stands that this one can be written over: one of the same length, under the same bytes of the key.
@@ -84,8 +94,7 @@ impl Staging {
     }
 
     fn lookup(&self, key: &[u8]) -> (Place, bool) {
-        let bytes = self.batch.as_bytes();
-        self.index.lookup(|entry| compare(entry.key(bytes), key))
+        self.index.lookup(&self.sought(head(key), key))
     }
 
     /// The row at a place.

@@ -23,6 +23,7 @@
 //! the reverse of `compare(b, a)`, and both "less" and "equal" are transitive.
 
 mod field;
+mod identity;
 mod user_key;
 
 #[cfg(test)]
@@ -34,6 +35,8 @@ use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
 use field::{Decision, read_byte, read_string, read_var_int, settle, take_var_int};
+
+pub use identity::{RowIdentity, row_identity};
 
 use crate::prefix::{KeyPrefix, PrefixKind};
 use crate::row_key::tag;

@@ -261,6 +261,60 @@ fn a_readable_key_sorts_before_an_unreadable_one_and_those_by_bytes() {
     }
 }
 
+/// What [`row_identity`] promises of two rows.
+fn is_honest(a: &[u8], b: &[u8]) -> bool {
+    match (row_identity(a), row_identity(b)) {
+        (RowIdentity::Unclear, _) | (_, RowIdentity::Unclear) => true,
+        (RowIdentity::Several, RowIdentity::Several) => true,
+        _ => a == b || compare(a, b) != Ordering::Equal,
+    }
+}
+
+/// -0 for the first 0, if there is one.
+fn with_other_zero(mut row: Vec<u8>) -> Vec<u8> {
+    if let Some(at) = row.windows(8).position(|eight| eight == [0; 8]) {
+        row[at + 7] = 0x80;
+    }
+    row
+}
+
+#[test]
+fn rows_of_records_are_their_bytes_unless_a_zero_or_what_nobody_writes_is_in_them() {
+    use RowIdentity::{Bytes, Several, Unclear};
+    let rows: [(&[u8], RowIdentity); 21] = [
+        (&[0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f], Bytes),
+        (&[0, 1, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f], Bytes),
+        (&[0, 1, 1, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0], Bytes),
+        (&[0, 1, 1, 1, 1, 1, 0, 0x61], Bytes),
+        (&[0, 1, 1, 1, 1, 0], Bytes),
+        (&[0, 1, 1, 1, 6, 2, 0, 0x80], Bytes),
+        (&[0, 1, 1, 1, 4, 2, 1, 1, 0, 0x61, 6, 0], Bytes),
+        (&[0x20, 0, 1, 1, 1, 1, 0], Bytes),
+        // 0 and -0, also where they only look like them, and in arrays.
+        (&[0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0], Several),
+        (&[0, 1, 1, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0x80], Several),
+        (&[0, 1, 1, 1, 4, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0x80], Several),
+        (&[0, 1, 1, 1, 6, 8, 0, 0, 0, 0, 0, 0, 0, 0], Several),
+        // Not rows of records.
+        (&[0, 0, 0, 0, 1], Several),
+        (&[0, 1, 0, 0, 1], Several),
+        (&[0, 1, 1, 30, 1, 0, 0, 1, 0], Several),
+        // Longer numbers than needed, more behind the key, NaN, cut off, the ends of a table.
+        (&[0x20, 1, 0, 1, 1, 1, 0], Unclear),
+        (&[0, 1, 1, 1, 1, 0x80, 0], Unclear),
+        (&[0, 1, 1, 1, 1, 0, 9], Unclear),
+        (&[0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f], Unclear),
+        (&[0, 1, 1, 1, 6, 2, 0], Unclear),
+        (&[0, 1, 1, 1], Unclear),
+    ];
+    for (row, identity) in rows {
+        assert_eq!(row_identity(row), identity, "{row:02x?}");
+        for (other, _) in rows {
+            assert!(is_honest(row, other), "{row:02x?} {other:02x?}");
+        }
+    }
+}
+
 properties! {
     fn the_comparator_agrees_with_its_naive_twin(family: Family) -> bool {
         let Family(keys) = family;
@@ -282,6 +336,19 @@ properties! {
                 order(a, b) == order(b, a).reverse() && keys.iter().all(|c| transitive(a, b, c))
             }))
         })
+    }
+
+    fn keys_that_are_equal_with_other_bytes_say_so(family: Family, key: IdbKey) -> bool {
+        let Family(mut keys) = family;
+        let row = bytes_of(|out| key.encode(out));
+        for table in 1..=3 {
+            keys.push([&[0, 1, 1, table], &row[..]].concat());
+        }
+        keys.extend(keys.clone().into_iter().flat_map(|key| [
+            with_other_zero(key.clone()),
+            [&key[..], &[7]].concat(),
+        ]));
+        keys.iter().all(|a| keys.iter().all(|b| is_honest(a, b)))
     }
 
     fn encoded_user_keys_order_like_the_keys(a: KeyBound, b: KeyBound) -> bool {

@@ -1,11 +1,10 @@
 //! One operation in a transaction's queue. It and the place for its result are one allocation.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::core::TransactionCore;
 use super::execution::Execution;
-use crate::error::{Error, ErrorName, Result};
+use crate::error::{Error, Result, attempt};
 use crate::executor::Callback;
 use crate::request::slot::{Outlet, Slot, Wake};
 use crate::sync::{Mutex, locked};
@@ -47,11 +46,9 @@ fn execute<T>(
     execution: &mut Execution,
 ) -> Result<T> {
     execution.statistics.requests += 1;
-    catch_unwind(AssertUnwindSafe(|| operation(execution))).unwrap_or_else(|_| Err(panicked()))
-}
-
-pub(super) fn panicked() -> Error {
-    Error::new(ErrorName::UnknownError, "the operation panicked")
+    let done = attempt(|| operation(execution));
+    execution.count_spilled();
+    done
 }
 
 impl<T, F> Operation for Requested<T, F>

@@ -12,7 +12,7 @@ use super::core::{Phase, Runner, Shared, TransactionCore};
 use super::execution::{Backing, Execution};
 use super::operation::Operation;
 use super::{DurabilityHint, Mode};
-use crate::error::{Error, ErrorName, Result};
+use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::{Task, Turn};
 use crate::sync::{MutexGuard, Thread, locked, thread};
 
@@ -188,7 +188,7 @@ impl TransactionCore {
     /// The place of execution. `None` if the backing store's transaction cannot be begun: this one is aborted then.
     fn begun<'a>(self: &Arc<Self>, runner: &'a mut Runner) -> Option<&'a mut Execution> {
         if runner.execution.is_none() {
-            match self.begin() {
+            match attempt(|| self.begin()) {
                 Ok(execution) => runner.execution = Some(execution),
                 Err(error) => {
                     self.abort_from_within(error);

@@ -1,6 +1,13 @@
-//! A host's callback that panics loses nothing.
+//! A host's callback, waker or file system that panics loses nothing.
 
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use larder_idb::DurabilityHint;
+use larder_leveldb::storage::FaultFileSystem;
 
 use super::*;
 
@@ -111,4 +118,158 @@ fn callbacks_may_ask_and_wait_for_more() {
         storage.close().unwrap();
         assert_eq!(log.entries(), ["found first", "second"]);
     }
+}
+
+/// A waker that panics, and counts how often.
+#[derive(Default)]
+struct BadWaker(AtomicU32);
+
+impl Wake for BadWaker {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        panic!("a host's mistake");
+    }
+}
+
+/// Runs all steps: how many of them threw.
+fn run_all(storage: &Storage) -> u32 {
+    let mut thrown = 0;
+    loop {
+        match catch_unwind(AssertUnwindSafe(|| storage.run_one())) {
+            Ok(true) => {}
+            Ok(false) => return thrown,
+            Err(_) => thrown += 1,
+        }
+    }
+}
+
+#[test]
+fn a_waker_that_panics_keeps_nothing_from_anybody() {
+    let storage = storage(DRIVEN);
+    let connection = open(&storage).wait().unwrap();
+    let bad = Arc::new(BadWaker::default());
+    let waker = Waker::from(Arc::clone(&bad));
+    let mut context = Context::from_waker(&waker);
+    let log = Log::default();
+    let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+    let mut first = put(&transaction, "a", 1.0, "x");
+    let mut databases = factory(&storage).databases();
+    let events = connection.events();
+    let mut event = Box::pin(events.next());
+    let mut committed = transaction.commit().unwrap();
+    assert!(pin!(&mut first).poll(&mut context).is_pending());
+    assert!(pin!(&mut committed).poll(&mut context).is_pending());
+    assert!(pin!(&mut databases).poll(&mut context).is_pending());
+    assert!(event.as_mut().poll(&mut context).is_pending());
+    log.watch("end", transaction.finished());
+    let behind = begin(&connection, &["a"], Mode::ReadWrite);
+    log.watch("behind", put(&behind, "a", 2.0, "y"));
+    log.watch("behind's end", behind.commit().unwrap());
+    assert_eq!(run_all(&storage), 3);
+    assert_eq!(bad.0.load(Ordering::Relaxed), 3);
+    assert_eq!(log.entries(), ["end", "behind", "behind's end"]);
+    first.try_take().unwrap().unwrap();
+    committed.try_take().unwrap().unwrap();
+    assert_eq!(databases.try_take().unwrap().unwrap().len(), 1);
+    // Of an event: who is told of it goes on, and what is to come of it does.
+    let deleting = factory(&storage).delete_database(&"db".into());
+    assert_eq!(run_all(&storage), 1);
+    let told = event.as_mut().poll(&mut context);
+    assert!(matches!(told, Poll::Ready(Some(_))), "{told:?}");
+    drop(told);
+    connection.close();
+    assert_eq!(run_all(&storage), 0);
+    let ended = std::iter::from_fn(|| deleting.events().try_next()).last();
+    assert!(
+        matches!(ended, Some(larder_idb::DeleteEvent::Done(Ok(1)))),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn threads_outlive_a_waker_that_panics() {
+    for executor in EXECUTORS.into_iter().take(2) {
+        let storage = storage(executor);
+        let bad = Arc::new(BadWaker::default());
+        let waker = Waker::from(Arc::clone(&bad));
+        let mut context = Context::from_waker(&waker);
+        // More than there are threads.
+        for _ in 0..4 {
+            let mut databases = factory(&storage).databases();
+            while pin!(&mut databases).poll(&mut context).is_pending() {
+                std::thread::yield_now();
+            }
+            let mut opened = open(&storage);
+            while pin!(&mut opened).poll(&mut context).is_pending() {
+                std::thread::yield_now();
+            }
+        }
+        let connection = open(&storage).wait().unwrap();
+        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        put(&transaction, "a", 1.0, "x").wait().unwrap();
+        commit(&transaction).unwrap();
+        storage.close().unwrap();
+    }
+}
+
+/// What a program left, or that it failed: opens, writes, closes, lists and opens again.
+fn program(storage: &Storage) -> [bool; 4] {
+    let step = |request: &mut Request<Connection>| {
+        storage.run_until_idle();
+        request.try_take().unwrap()
+    };
+    let opened = step(&mut open(storage));
+    let mut has_committed = false;
+    if let Ok(connection) = &opened {
+        let options = TransactionOptions::with_durability(DurabilityHint::Strict);
+        let begun = connection.transaction(&["a".into()], Mode::ReadWrite, options);
+        if let Ok(transaction) = begun {
+            let mut written = put(&transaction, "a", 1.0, "x");
+            let mut finished = transaction.finished();
+            drop(transaction.commit());
+            storage.run_until_idle();
+            assert!(written.try_take().is_some());
+            has_committed = finished.try_take().unwrap().is_ok();
+        }
+    }
+    let mut databases = factory(storage).databases();
+    let mut closed = factory(storage).close();
+    storage.run_until_idle();
+    let has_listed = databases.try_take().unwrap().is_ok();
+    let is_closed = closed.try_take().unwrap().is_ok();
+    [opened.is_ok(), has_committed, has_listed, is_closed]
+}
+
+/// Wherever the host's file system panics once: every request ends, the next program goes through, and finds what was
+/// committed.
+#[test]
+fn a_file_system_that_panics_ends_no_more_than_what_asked_it() {
+    let count = Arc::new(AtomicU32::new(0));
+    for target in 1.. {
+        let fs = Arc::new(FaultFileSystem::new(Arc::new(MemoryFileSystem::new())));
+        let (seen, is_armed) = (Arc::clone(&count), Arc::new(AtomicU32::new(1)));
+        let armed = Arc::clone(&is_armed);
+        fs.watch(move |operation| {
+            if operation == target && armed.swap(0, Ordering::Relaxed) == 1 {
+                seen.fetch_add(1, Ordering::Relaxed);
+                panic!("a host's mistake");
+            }
+        });
+        let storage = storage_on(fs.clone(), DRIVEN);
+        let went = program(&storage);
+        is_armed.store(0, Ordering::Relaxed);
+        let connection = open(&storage);
+        storage.run_until_idle();
+        let connection = { connection }.try_take().unwrap().unwrap();
+        let found = look(&connection, "a", 1.0);
+        assert!(!went[1] || found.is_some(), "operation {target}: {went:?}");
+        storage.close().unwrap();
+        if fs.operations() < target {
+            assert_eq!(went, [true; 4], "{target}");
+            break;
+        }
+    }
+    let count = count.load(Ordering::Relaxed);
+    println!("{count} operations");
+    assert!(count > 30, "{count}");
 }

@@ -236,7 +236,8 @@ fn recover(
         old_logs: Vec::new(),
         must_rewrite: false,
     };
-    let mem = Arc::new(SkipList::new(core.order.clone(), log_number));
+    let mem = SkipList::new(core.order.clone(), options.key_identity, log_number);
+    let mem = Arc::new(mem);
     let l0_tables = version.files().filter(|file| file.level == 0).count();
     let engine = Engine {
         current: Mutex::new(Current {
@@ -259,6 +260,7 @@ fn recover(
             is_name_unsynced: false,
             last_sequence: opened.last_sequence,
             is_closed: false,
+            owed_bytes: 0,
         }),
         work: Mutex::new(work),
         health: Health::default(),
@@ -269,6 +271,7 @@ fn recover(
         has_full: AtomicBool::new(false),
         l0_tables: AtomicUsize::new(l0_tables),
         next_file: AtomicU64::new(numbers.0.get()),
+        progress: Default::default(),
         counters: Default::default(),
         _lock: lock,
     };
@@ -299,6 +302,6 @@ fn tables_of_logs(
         table_bytes: recovery_table_bytes(options),
         new_number: &new_number,
     };
-    let tables = output.write(&mut feed, |_| false, || Ok(()))?;
+    let tables = output.write(&mut feed, |_| false, |_| Ok(()))?;
     Ok(tables.into_iter().map(table_file).collect())
 }

@@ -7,14 +7,17 @@
 //! where it stands. LevelDB's `db/skiplist.h` has the same shape.
 
 mod cursor;
+mod hints;
 mod node;
 mod segments;
 
 pub(crate) use cursor::SkipCursor;
 
+use crate::Identity;
 use crate::internal_key::{self, EntryKind, InternalOrder};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex};
 use crate::write_batch::{BatchEntry, BatchReader, Operation};
+use hints::{Hint, Hints};
 use node::{Bytes, INLINE_LEN_MAX, Node};
 use segments::Segments;
 use std::cmp::Ordering;
@@ -39,6 +42,8 @@ pub(crate) struct SkipList {
     order: InternalOrder,
     nodes: Segments<AtomicU64>,
     chunks: Segments<OnceLock<Vec<u8>>>,
+    /// If it is known which keys are their bytes.
+    hints: Option<Hints>,
     /// How many levels are in use.
     height: AtomicUsize,
     len_bytes: AtomicUsize,
@@ -54,6 +59,8 @@ struct Writer {
     /// The last node put in and, level by level, what comes before the next place.
     last: u32,
     before: [u32; LEVELS_MAX],
+    /// The last batch's entries were before this sequence number.
+    sequence_end: u64,
     /// The internal key being put in.
     key: Vec<u8>,
 }
@@ -74,7 +81,12 @@ impl<'a> Search<'a> {
 }
 
 impl SkipList {
-    pub(crate) fn new(order: InternalOrder, log_number: u64) -> SkipList {
+    /// Empty. `key_identity` is the options'.
+    pub(crate) fn new(
+        order: InternalOrder,
+        key_identity: Option<fn(&[u8]) -> Identity>,
+        log_number: u64,
+    ) -> SkipList {
         let nodes: Segments<AtomicU64> = Segments::default();
         nodes.grow(node::HEAD_WORDS);
         SkipList {
@@ -83,6 +95,7 @@ impl SkipList {
             order,
             nodes,
             chunks: Segments::default(),
+            hints: key_identity.map(Hints::new),
             height: AtomicUsize::new(1),
             len_bytes: AtomicUsize::new(0),
             writer: Mutex::new(Writer {
@@ -91,6 +104,7 @@ impl SkipList {
                 random: 0x2545_f491,
                 last: HEAD,
                 before: [HEAD; LEVELS_MAX],
+                sequence_end: 0,
                 key: Vec::new(),
             }),
         }
@@ -112,6 +126,7 @@ impl SkipList {
     /// Puts in all entries of a batch.
     pub(crate) fn insert(&self, batch: BatchReader<'_>) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        self.expect_ascending(&mut writer, &batch);
         let nodes_before = writer.nodes_end;
         let outside = |entry: &BatchEntry<'_>| outside_len(entry);
         let left: usize = batch.clone().flatten().map(|entry| outside(&entry)).sum();
@@ -129,6 +144,18 @@ impl SkipList {
         }
         let nodes_len = (writer.nodes_end - nodes_before) * size_of::<AtomicU64>();
         self.len_bytes.fetch_add(nodes_len, Memory::Relaxed);
+    }
+
+    /// Hints are of the entries that were put in last. Those are the newest if each batch, in which sequence numbers ascend
+    /// whatever its keys' order, goes on behind the one before.
+    fn expect_ascending(&self, writer: &mut Writer, batch: &BatchReader<'_>) {
+        let is_behind = batch.sequence() >= writer.sequence_end;
+        if let Some(hints) = &self.hints
+            && !is_behind
+        {
+            hints.turn_off();
+        }
+        writer.sequence_end = batch.sequence() + u64::from(batch.entry_count());
     }
 
     /// Copies what does not fit into nodes, `left` bytes in all: chunk and offset for each entry that has any.
@@ -189,6 +216,10 @@ impl SkipList {
         let height = self.height.load(Memory::Relaxed);
         self.find_place(writer, &key);
         writer.key = key;
+        // Before it can be found: who sees the entry sees the hint.
+        if let Some(hints) = &self.hints {
+            hints.put(user_key, at);
+        }
         for level in height..levels {
             writer.before[level] = HEAD;
         }
@@ -343,26 +374,51 @@ impl SkipList {
 
     /// Appends the value of the first entry not less than an internal key, if it is of the same user key: its tag.
     pub(crate) fn get(&self, target: &[u8], value: &mut Vec<u8>) -> Option<u64> {
+        let user_key = internal_key::user_key(target);
+        let hint = (self.hints.as_ref()).map_or(Hint::Unknown, |hints| hints.get(user_key));
+        match hint {
+            Hint::Absent => return None,
+            Hint::Node(at) => {
+                // Another key's perhaps, if hashes are the same; and a snapshot may be older.
+                let mut room = [0; INLINE_LEN_MAX];
+                let key = self.key(at, &mut room);
+                let tag = internal_key::tag(key);
+                if internal_key::user_key(key) == user_key && tag <= internal_key::tag(target) {
+                    self.copy(self.node(at).value(), value);
+                    return Some(tag);
+                }
+            }
+            Hint::Unknown => {}
+        }
+        self.get_by_search(target, value)
+    }
+
+    /// The naive twin of [`get`](Self::get).
+    fn get_by_search(&self, target: &[u8], value: &mut Vec<u8>) -> Option<u64> {
         let at = self.first_at_least(target);
         if at == HEAD {
             return None;
         }
-        let node = self.node(at);
         let mut room = [0; INLINE_LEN_MAX];
-        let key = match node.key() {
+        let key = self.key(at, &mut room);
+        let (a, b) = (internal_key::user_key(key), internal_key::user_key(target));
+        if self.order.compare_user(a, b) != Ordering::Equal {
+            return None;
+        }
+        self.copy(self.node(at).value(), value);
+        Some(internal_key::tag(key))
+    }
+
+    /// A node's internal key.
+    fn key<'a>(&'a self, at: u32, room: &'a mut [u8; INLINE_LEN_MAX]) -> &'a [u8] {
+        match self.node(at).key() {
             Bytes::Words(words, len) => {
                 let room = &mut room[..len.min(INLINE_LEN_MAX)];
                 node::copy(words, room);
                 room
             }
             Bytes::Outside { chunk, at, len } => self.outside(chunk, at, len),
-        };
-        let (a, b) = (internal_key::user_key(key), internal_key::user_key(target));
-        if self.order.compare_user(a, b) != Ordering::Equal {
-            return None;
         }
-        self.copy(node.value(), value);
-        Some(internal_key::tag(key))
     }
 }
 

@@ -1,12 +1,13 @@
 use super::*;
 use crate::write_batch::BatchWriter;
-use crate::{BytewiseComparator, Comparator};
+use crate::{BytewiseComparator, Comparator, Identity};
 use quickcheck::quickcheck;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 
 fn list() -> SkipList {
-    SkipList::new(InternalOrder::new(Arc::new(BytewiseComparator)), 7)
+    let order = InternalOrder::new(Arc::new(BytewiseComparator));
+    SkipList::new(order, Some(|_| Identity::Bytes), 7)
 }
 
 /// The interpreter of miri is some hundred times slower.
@@ -215,7 +216,7 @@ impl Comparator for Meddler {
 #[test]
 fn a_seek_does_not_stop_at_what_is_put_in_before_its_target_meanwhile() {
     let meddler = Arc::new(Meddler::default());
-    let list = SkipList::new(InternalOrder::new(meddler.clone()), 7);
+    let list = SkipList::new(InternalOrder::new(meddler.clone()), None, 7);
     let list = Arc::new(list);
     meddler.list.set(Arc::downgrade(&list)).unwrap();
     insert(&list, 1, &[(b"k".to_vec(), Some(b"old".to_vec()))]);
@@ -257,7 +258,181 @@ fn sized((like, len): &(Vec<u8>, u16)) -> Vec<u8> {
 
 type Sized = (Vec<u8>, u16);
 
+/// What a lookup at `tag` finds by hints, once it is known to be what a search finds.
+fn looked_up_as_searched_for(list: &SkipList, key: &[u8], tag: u64) -> Option<(u64, Vec<u8>)> {
+    let mut target = Vec::new();
+    internal_key::encode_tagged(&mut target, key, tag);
+    let (mut found, mut searched) = (Vec::new(), Vec::new());
+    let tags = (
+        list.get(&target, &mut found),
+        list.get_by_search(&target, &mut searched),
+    );
+    assert!(tags.0 == tags.1 && found == searched, "{key:?} at {tag:x}");
+    tags.0.map(|tag| (tag, found))
+}
+
+/// Bytewise, but the last byte of three means nothing, nor does the second if it is 255, and that should not be there.
+#[derive(Debug)]
+struct Careless;
+
+fn meaning(key: &[u8]) -> &[u8] {
+    match key {
+        [_, _, _] => &key[..2],
+        [_, 255] => &key[..1],
+        _ => key,
+    }
+}
+
+fn careless_identity(key: &[u8]) -> Identity {
+    match key {
+        [_, 255] => Identity::Unclear,
+        [_, _] | [_, _, _] => Identity::Several,
+        _ => Identity::Bytes,
+    }
+}
+
+impl Comparator for Careless {
+    fn name(&self) -> &str {
+        "careless"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        meaning(a).cmp(meaning(b))
+    }
+
+    fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}
+
+    fn shorten_successor(&self, _: &mut Vec<u8>) {}
+}
+
+fn careless() -> SkipList {
+    let order = InternalOrder::new(Arc::new(Careless));
+    SkipList::new(order, Some(careless_identity), 7)
+}
+
+fn hint(list: &SkipList, key: &[u8]) -> Hint {
+    list.hints.as_ref().unwrap().get(key)
+}
+
+#[test]
+fn what_was_put_in_with_other_bytes_of_the_same_key_is_found() {
+    for (first, second) in [([1, 1, 1].to_vec(), vec![1, 1, 2]), (vec![1], vec![1, 255])] {
+        let list = careless();
+        insert(&list, 1, &[(first.clone(), Some(vec![1]))]);
+        let found = looked_up_as_searched_for(&list, &first, u64::MAX);
+        assert_eq!(found, Some(((1 << 8) | 1, vec![1])));
+        insert(&list, 2, &[(second, Some(vec![2]))]);
+        let found = looked_up_as_searched_for(&list, &first, u64::MAX);
+        assert_eq!(found, Some(((2 << 8) | 1, vec![2])));
+    }
+}
+
+#[test]
+fn an_order_of_which_nothing_is_known_has_no_hints() {
+    for order in [
+        Arc::new(Careless) as Arc<dyn Comparator>,
+        Arc::new(BytewiseComparator),
+    ] {
+        let list = SkipList::new(InternalOrder::new(order), None, 7);
+        assert!(list.hints.is_none());
+    }
+    assert!(list().hints.is_some() && careless().hints.is_some());
+}
+
+#[test]
+fn batches_behind_each_other_keep_their_hints_in_whatever_order_their_keys_are() {
+    let list = list();
+    let put = |key: u8| (vec![key], Some(vec![key]));
+    insert(&list, 5, &[put(3), put(1), put(2), put(1)]);
+    insert(&list, 9, &[put(0), put(1), put(4)]);
+    insert(&list, 12, &[]);
+    insert(&list, 12, &[put(2)]);
+    for key in 0..5 {
+        assert!(matches!(hint(&list, &[key]), Hint::Node(_)), "{key}");
+        for sequence in 0..14 {
+            let tag = internal_key::seek_tag(sequence);
+            looked_up_as_searched_for(&list, &[key], tag);
+        }
+    }
+    assert_eq!(hint(&list, &[5]), Hint::Absent);
+}
+
+#[test]
+fn an_older_entry_that_is_put_in_later_does_not_hide_a_newer_one() {
+    // All before what is there, some of it, and one number twice.
+    for (later, first) in [(3, 9), (7, 6), (9, 9)] {
+        let list = list();
+        insert(&list, first, &[(vec![0], None), (vec![1], Some(vec![9]))]);
+        insert(
+            &list,
+            later - 1,
+            &[(vec![1], Some(vec![3])), (vec![2], None)],
+        );
+        // Nor does the next batch that goes on behind turn hints on again.
+        insert(&list, 20, &[(vec![5], Some(vec![20]))]);
+        assert_eq!(hint(&list, &[1]), Hint::Unknown);
+        for key in 0..6 {
+            looked_up_as_searched_for(&list, &[key], u64::MAX);
+        }
+        let newest = looked_up_as_searched_for(&list, &[1], u64::MAX).unwrap();
+        assert_eq!(newest, (((first + 1) << 8) | 1, vec![9]));
+    }
+}
+
+#[test]
+fn lookups_of_more_keys_than_there_are_hints_find_what_searches_find() {
+    let list = list();
+    let count = u64::from(size(150_000, 40));
+    for n in 1..=count {
+        let key = (n * 7 % (count / 2)).to_be_bytes().to_vec();
+        insert(&list, n, &[(key, Some(n.to_be_bytes().to_vec()))]);
+    }
+    let mut hints = [0_u32; 3];
+    for key in 0..count / 2 + 100 {
+        for sequence in [0, key, count] {
+            looked_up_as_searched_for(&list, &key.to_be_bytes(), internal_key::seek_tag(sequence));
+        }
+        match hint(&list, &key.to_be_bytes()) {
+            Hint::Node(_) => hints[0] += 1,
+            Hint::Absent => hints[1] += 1,
+            Hint::Unknown => hints[2] += 1,
+        }
+    }
+    assert!(hints.iter().all(|&count| count > 0), "{hints:?}");
+}
+
 quickcheck! {
+    fn lookups_by_hash_find_what_searches_find(batches: Vec<(Operations, u8)>, ascending: bool) -> bool {
+        // Few keys, so that they meet again.
+        let short = |key: &[u8]| -> Vec<u8> {
+            key.iter().take(3).map(|byte| [1, 2, 254, 255][usize::from(byte % 4)]).collect()
+        };
+        for list in [list(), careless()] {
+            let mut sequence = 300;
+            let mut keys = BTreeSet::from([vec![1], vec![254, 1], vec![2, 255], vec![1, 2, 254]]);
+            for (batch, step) in batches.iter().take(8) {
+                let mut batch: Operations =
+                    batch.iter().take(8).map(|(key, value)| (short(key), value.clone())).collect();
+                if ascending {
+                    batch.sort_by(|a, b| meaning(&a.0).cmp(meaning(&b.0)));
+                }
+                keys.extend(batch.iter().map(|(key, _)| key.clone()));
+                // Now and then back, as no honest log goes.
+                if *step < 16 {
+                    sequence -= u64::from(*step);
+                }
+                insert(&list, sequence, &batch);
+                sequence += batch.len() as u64;
+            }
+            for key in &keys {
+                for sequence in (298..sequence + 2).chain([0]) {
+                    looked_up_as_searched_for(&list, key, internal_key::seek_tag(sequence));
+                }
+            }
+        }
+        true
+    }
+
     fn comparing_words_is_comparing_the_bytes(a: Sized, b: Sized, tags: (u64, u64)) -> bool {
         let internal = |like: &Sized, tag: u64| {
             let mut key = sized(like);
@@ -277,7 +452,7 @@ quickcheck! {
     }
 
     fn entries_of_any_length_are_kept_whole_in_any_order(batches: Vec<Vec<(Sized, Option<Sized>)>>) -> bool {
-        let other = SkipList::new(InternalOrder::new(Arc::new(Named)), 7);
+        let other = SkipList::new(InternalOrder::new(Arc::new(Named)), None, 7);
         for list in [Arc::new(list()), Arc::new(other)] {
             let mut model = Model::new();
             let mut sequence = 1;

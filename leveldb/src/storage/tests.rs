@@ -34,7 +34,8 @@ fn the_suite_notices_every_single_failing_operation() {
     };
     assert!(total > 50, "{total} operations");
     // The first made the directory.
-    for n in 2..=total {
+    let step = if cfg!(miri) { 12 } else { 1 };
+    for n in (2..=total).step_by(step) {
         let fs = FaultFileSystem::new(Arc::new(MemoryFileSystem::new()));
         fs.create_dir(Path::new("root")).unwrap();
         fs.fail_at(Fault {
