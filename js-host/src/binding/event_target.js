@@ -168,8 +168,10 @@ export function dispatch(target, event, fromTask) {
   state.currentTarget = null;
   state.path = null;
   state.dispatching = false;
-  state.stopped = false;
-  state.stoppedImmediately = false;
+  if (state.stopped) {
+    state.stopped = false;
+    state.stoppedImmediately = false;
+  }
   return !state.canceled;
 }
 
@@ -183,9 +185,9 @@ function invoke(target, event, state, capture, fromTask) {
     const listener = list[i];
     if (listener.type !== state.type || listener.capture !== capture || listener.removed) continue;
     if (listener.once) target.remove(listener);
-    state.inPassiveListener = listener.passive;
+    if (listener.passive) state.inPassiveListener = true;
     call(target, event, state, listener);
-    state.inPassiveListener = false;
+    if (listener.passive) state.inPassiveListener = false;
     if (fromTask) hooks.microtaskCheckpoint();
     if (state.stoppedImmediately) return;
   }

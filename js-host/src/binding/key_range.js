@@ -98,7 +98,7 @@ export function isKeyRange(value) {
 // "Convert a value to a key range".
 export function toRange(value, nullDisallowed) {
   const state = peek(value);
-  if (state instanceof KeyRangeState) return state;
+  if (state !== undefined && state instanceof KeyRangeState) return state;
   if (value === undefined || value === null) {
     if (nullDisallowed) throw domException("DataError", "No key or key range specified.");
     return ALL;

@@ -92,6 +92,7 @@ impl Engine {
                         handles.add(Handle::Transaction(upgrade.transaction)),
                     )
                 };
+                self.upgrades.borrow_mut().insert(transaction, request);
                 let args = (request, "upgrade", connection, transaction, name, old, new);
                 self.notify(ctx, args)
             }
