@@ -95,7 +95,8 @@ fn model_threads_that_wait_share_a_transaction() {
                 let (transaction, log) = (transaction.clone(), Arc::clone(log));
                 thread::spawn(move || {
                     let first = transaction.submit(note(&log, thread * 10)).unwrap();
-                    let second = transaction.submit(note(&log, thread * 10 + 1)).unwrap();
+                    let second = transaction.submit_short(note(&log, thread * 10 + 1));
+                    let second = second.unwrap();
                     if thread == 0 {
                         first.on_done(drop);
                     } else {
@@ -128,7 +129,7 @@ fn model_what_is_to_be_called_back_goes_on_though_somebody_waited_for_less() {
     check_connected(2000, |connection, log| {
         let transaction = write(connection);
         let first = transaction.submit(note(log, 1)).unwrap();
-        let second = transaction.submit(note(log, 2)).unwrap();
+        let second = transaction.submit_short(note(log, 2)).unwrap();
         let told = Arc::new(AtomicU32::new(0));
         let (copy, this) = (Arc::clone(&told), thread::current());
         second.on_done(move |result| {
@@ -149,7 +150,7 @@ fn model_several_wait_for_one_transaction_and_others_for_its_commit() {
     check_connected(1000, |connection, log| {
         let first = write(connection);
         let second = write(connection);
-        let requests = (0..3).map(|number| first.submit(note(log, number)).unwrap());
+        let requests = (0..3).map(|number| first.submit_short(note(log, number)).unwrap());
         let waiters = requests.collect::<Vec<_>>().into_iter().enumerate();
         let waiters: Vec<_> = waiters
             .map(|(number, request)| {
