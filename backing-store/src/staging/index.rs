@@ -58,6 +58,15 @@ impl Entry {
         }
     }
 
+    pub(super) const fn head(&self) -> u64 {
+        self.head
+    }
+
+    /// Later writes stand further back in the batch.
+    pub(super) const fn written_at(&self) -> u32 {
+        self.key_at
+    }
+
     pub(super) fn key_range(&self) -> (usize, usize) {
         (self.key_at as usize, self.key_len as usize)
     }
@@ -182,26 +191,86 @@ impl Index {
         hint: usize,
         sought: &Sought<impl Fn(&Entry) -> Ordering>,
     ) -> Slot {
+        match self.slot_by_hint(hint, sought) {
+            Some(slot) => slot,
+            None => self.slot(sought),
+        }
+    }
+
+    /// As [`slot_near`](Self::slot_near) where that needs no search.
+    pub(super) fn slot_by_hint(
+        &self,
+        hint: usize,
+        sought: &Sought<impl Fn(&Entry) -> Ordering>,
+    ) -> Option<Slot> {
         let place = self.hints[hint % HINTS];
         let Place { block, at } = place;
-        match self.get(place).map(|entry| sought.compare(entry)) {
-            Some(Ordering::Equal) => Slot {
-                block,
-                at,
+        let here = |at, is_taken| Slot {
+            block,
+            at,
+            is_taken,
+        };
+        match sought.compare(self.get(place)?) {
+            Ordering::Equal => return Some(here(at, true)),
+            Ordering::Greater => return None,
+            Ordering::Less => {}
+        }
+        let Some(next) = self.next(place) else {
+            return Some(here(at + 1, false));
+        };
+        match sought.compare(self.get(next)?) {
+            Ordering::Greater => Some(here(at + 1, false)),
+            Ordering::Equal => Some(Slot {
+                block: next.block,
+                at: next.at,
                 is_taken: true,
-            },
-            Some(Ordering::Less) => {
-                let next = self.next(place).and_then(|next| self.get(next));
-                if next.is_some_and(|next| sought.compare(next) != Ordering::Greater) {
-                    return self.slot(sought);
-                }
-                Slot {
-                    block,
-                    at: at + 1,
-                    is_taken: false,
-                }
+            }),
+            Ordering::Less => None,
+        }
+    }
+
+    /// Takes many entries over at once. They are in order, each key once, and come in place of those that `order` calls
+    /// equal.
+    pub(super) fn merge(&mut self, new: &[Entry], order: impl Fn(&Entry, &Entry) -> Ordering) {
+        let old = std::mem::take(&mut self.blocks);
+        self.clear();
+        let mut old = old.iter().flatten().peekable();
+        let mut new = new.iter().peekable();
+        loop {
+            let sides = match (old.peek(), new.peek()) {
+                (Some(old), Some(new)) => order(old, new),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => return,
+            };
+            let replaced_or_next = match sides {
+                Ordering::Less | Ordering::Equal => old.next(),
+                Ordering::Greater => None,
+            };
+            let entry = match sides {
+                Ordering::Less => replaced_or_next,
+                Ordering::Equal | Ordering::Greater => new.next(),
+            };
+            self.push(entry.copied());
+        }
+    }
+
+    /// Behind all others.
+    fn push(&mut self, entry: Option<Entry>) {
+        // Some room is left for entries that come between.
+        const LEN: usize = BLOCK_LEN_MAX / 4 * 3;
+        let Some(entry) = entry else {
+            return;
+        };
+        self.len += 1;
+        match self.blocks.last_mut() {
+            Some(block) if block.len() < LEN => block.push(entry),
+            _ => {
+                let mut block = Vec::with_capacity(BLOCK_LEN_MAX);
+                block.push(entry);
+                self.blocks.push(block);
+                self.heads.push(entry.head);
             }
-            _ => self.slot(sought),
         }
     }
 

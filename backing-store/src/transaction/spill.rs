@@ -43,6 +43,7 @@ impl WriteTransaction {
             task: Vec::new(),
         };
         let mut pending = locked(&self.pending);
+        pending.staging.settle();
         let log = match &mut self.log {
             Some(log) => log,
             none => {
