@@ -131,9 +131,11 @@ fn transactions<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -
         "watchTransaction",
         |transaction: u32, request: u32| {
             let finished = engine.transaction(ctx, transaction)?.finished();
-            engine
-                .outbox
-                .expect(request, finished, |()| Outcome::Nothing);
+            let outbox = &engine.outbox;
+            match engine.upgrades.borrow_mut().remove(&transaction) {
+                Some(opening) => outbox.expect_upgraded(request, finished, opening),
+                None => outbox.expect(request, finished, |()| Outcome::Nothing),
+            }
             Ok::<_, rquickjs::Error>(())
         }
     );

@@ -101,6 +101,7 @@ impl Engine {
                     )
                 };
                 self.to_be_watched(connection, request);
+                self.upgrades.borrow_mut().insert(transaction, request);
                 let args = (request, "upgrade", connection, transaction, name, old, new);
                 self.notify(ctx, args)
             }
@@ -137,22 +138,15 @@ impl Engine {
         result: larder_idb::Result<Outcome>,
     ) -> Result<()> {
         let undefined = Value::new_undefined(ctx.clone());
-        let value = result.map(|outcome| self.outcome(ctx, outcome));
-        let _: Value<'_> = match value {
-            Ok(Ok(value)) => self
-                .shared
-                .call(ctx, "complete", (request, undefined, value))?,
+        match result.map(|outcome| self.outcome(ctx, outcome)) {
+            Ok(Ok(value)) => self.shared.complete(ctx, (request, undefined, value)),
             // The value could not be made: the request has failed with that.
-            Ok(Err(_)) => {
-                let exception = ctx.catch();
-                self.shared.call(ctx, "complete", (request, exception))?
-            }
+            Ok(Err(_)) => self.shared.complete(ctx, (request, ctx.catch())),
             Err(error) => {
                 let exception = self.exception(ctx, &error)?;
-                self.shared.call(ctx, "complete", (request, exception))?
+                self.shared.complete(ctx, (request, exception))
             }
-        };
-        Ok(())
+        }
     }
 
     /// An error of the engine's as the page is to see it.

@@ -22,6 +22,7 @@ enum Told {
     Map(Vec<(String, Told)>),
     Kind(Kind),
     Pair(Box<(Told, Told)>),
+    Numbers(Vec<f64>),
     Fields(Box<Fields<Told>>),
     Refuses,
 }
@@ -60,6 +61,7 @@ impl Serialize for Told {
             }
             Self::Kind(value) => value.serialize(serializer),
             Self::Pair(value) => value.serialize(serializer),
+            Self::Numbers(values) => values.serialize(serializer),
             Self::Fields(value) => value.serialize(serializer),
             Self::Refuses => Err(serde::ser::Error::custom("no")),
         }
@@ -67,7 +69,7 @@ impl Serialize for Told {
 }
 
 fn told(g: &mut Gen, levels: u64) -> Told {
-    match below(g, if levels > 0 { 13 } else { 7 }) {
+    match below(g, if levels > 0 { 14 } else { 7 }) {
         0 => Told::Unit,
         1 => Told::Bool(bool::arbitrary(g)),
         2 => Told::Integer(i128::from(i16::arbitrary(g)) << one_of(g, &[0, 0, 0, 20, 40, 60])),
@@ -89,6 +91,7 @@ fn told(g: &mut Gen, levels: u64) -> Told {
         }
         10 => Told::Kind(kind(g, levels - 1)),
         11 => Told::Pair(Box::new((told(g, levels - 1), told(g, levels - 1)))),
+        12 => Told::Numbers((0..below(g, 4)).map(|_| float(g)).collect()),
         _ if below(g, 8) == 0 => Told::Refuses,
         _ => Told::Fields(Box::new(Fields {
             id: u32::arbitrary(g),
@@ -191,6 +194,21 @@ fn what_is_read_at_once_is_what_a_tree_gives() {
     crate::testing::check(property as fn(Told, Vec<(usize, u8)>) -> bool);
     let [not, gone] = GONE.get();
     assert!(not > 1000 && gone > 100, "{not} {gone}");
+}
+
+/// An error that is swallowed in the midst of an array leaves the reading there; what comes next, the end of the inner array,
+/// looks like that of the outer one, which is missing.
+#[test]
+fn nothing_counts_that_is_read_behind_a_refusal() {
+    let bytes = b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0fA\x01A\x01\"\x01s$\0\x01";
+    let mut buffer = Vec::new();
+    let Ok(Envelope::Inline(payload)) = Envelope::peel(bytes, &mut buffer) else {
+        panic!()
+    };
+    assert_eq!(
+        direct_de::read::<Vec<Lenient<Vec<u8>>>>(&payload).map(drop),
+        None
+    );
 }
 
 #[test]
