@@ -92,5 +92,7 @@ export function toKey(value) {
 // (specification, "is a potentially valid key range").
 export function isPotentialKey(value) {
   if (typeof value !== "object" || value === null) return typeof value !== "function" || value === null;
+  // To the specification an array is an exotic object of its own, and a proxy of one is none.
+  if (hooks.isProxy(value)) return false;
   return isArray(value) || isView(value) || isDetached(value) !== undefined || dateOf(value) !== undefined;
 }

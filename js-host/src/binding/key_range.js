@@ -42,7 +42,7 @@ export class IDBKeyRange {
   }
   get upper() {
     const state = stateOf(this, KeyRangeState);
-    return state.flags & ONLY ? state.value("lower", state.lower) : state.value("upper", state.upper);
+    return state.value("upper", state.flags & ONLY ? state.lower : state.upper);
   }
   get lowerOpen() {
     const { lower, flags } = stateOf(this, KeyRangeState);

@@ -48,10 +48,18 @@ impl Engine {
                     self.notify(ctx, (request, "deleted", self.exception(ctx, &error)?))
                 }
             },
-            Answer::Connection(request, ConnectionEvent::Close) => {
-                self.notify(ctx, (request, "close"))
-            }
-            Answer::Connection(request, ConnectionEvent::VersionChange(event)) => {
+            Answer::Connection(watcher, event) => match watcher.get() {
+                Some(request) => self.happened(ctx, *request, event),
+                // Script never got it.
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn happened(&self, ctx: &Ctx<'_>, request: u32, event: ConnectionEvent) -> Result<()> {
+        match event {
+            ConnectionEvent::Close => self.notify(ctx, (request, "close")),
+            ConnectionEvent::VersionChange(event) => {
                 let old = event.old_version() as f64;
                 let new = match event.new_version() {
                     Some(new) => Value::new_number(ctx.clone(), new as f64),
@@ -92,6 +100,7 @@ impl Engine {
                         handles.add(Handle::Transaction(upgrade.transaction)),
                     )
                 };
+                self.to_be_watched(connection, request);
                 self.upgrades.borrow_mut().insert(transaction, request);
                 let args = (request, "upgrade", connection, transaction, name, old, new);
                 self.notify(ctx, args)
@@ -105,6 +114,7 @@ impl Engine {
                     .handles
                     .borrow_mut()
                     .add(Handle::Connection(connection));
+                self.to_be_watched(handle, request);
                 self.notify(ctx, (request, "opened", none, handle, name, version))
             }
             OpenEvent::Done(Err(error)) => {
@@ -112,6 +122,13 @@ impl Engine {
                 self.notify(ctx, (request, "opened", self.exception(ctx, &error)?))
             }
         }
+    }
+
+    /// Script is about to get the connection of a request to open.
+    fn to_be_watched(&self, connection: u32, request: u32) {
+        let watcher = self.outbox.take_watcher(request);
+        let watcher = watcher.map(|watcher| (connection, watcher));
+        self.watchers.borrow_mut().extend(watcher);
     }
 
     fn complete(

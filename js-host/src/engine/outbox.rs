@@ -1,13 +1,13 @@
 //! [`Outbox`]: the engine's answers, in the order in which they came, until the event loop takes them.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use larder_codec::JsString;
 use larder_idb::{
-    ConnectionEvent, Cursor, DatabaseInfo, DeleteEvent, Key, OpenEvent, Records, Request, Result,
-    StoredValue,
+    Connection, ConnectionEvent, Cursor, DatabaseInfo, DeleteEvent, Key, OpenEvent, Records,
+    Request, Result, StoredValue,
 };
 
 /// What a request comes to.
@@ -39,8 +39,12 @@ pub(super) enum Answer {
     Complete(u32, Result<Outcome>),
     Open(u32, OpenEvent),
     Delete(u32, DeleteEvent),
-    Connection(u32, ConnectionEvent),
+    Connection(Watcher, ConnectionEvent),
 }
+
+/// Under which number the binding hears what happens to a connection: it says so when it has the connection, but what happens to it
+/// may come earlier, and must not be lost.
+pub(super) type Watcher = Arc<OnceLock<u32>>;
 
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
@@ -55,6 +59,8 @@ struct State {
     expected: usize,
     /// By database: requests to open and delete it.
     opening: HashMap<JsString, Opening>,
+    /// By request to open: who hears of the connection that is on its way to script.
+    watchers: HashMap<u32, Watcher>,
     /// By request to open: the end of its upgrade's transaction.
     upgraded: HashMap<u32, Answer>,
 }
@@ -131,6 +137,21 @@ impl Outbox {
         state.put(answer, 0);
         drop(state);
         self.arrived.notify_one();
+    }
+
+    /// From now on, what happens to the connection that a request to open has got comes here.
+    pub(super) fn listen(self: &Arc<Self>, request: u32, connection: &Connection) {
+        let watcher = Watcher::default();
+        self.state().watchers.insert(request, Arc::clone(&watcher));
+        let outbox = Arc::clone(self);
+        connection.events().on_event(move |event| {
+            outbox.put(Answer::Connection(Arc::clone(&watcher), event), 0);
+        });
+    }
+
+    /// Who is to hear of the connection of a request to open.
+    pub(super) fn take_watcher(&self, request: u32) -> Option<Watcher> {
+        self.state().watchers.remove(&request)
     }
 
     /// Whether a request waits for script to close connections to this database.
