@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     started: Instant,
     helpers: RefCell<Option<Rc<Helpers>>>,
     host: RefCell<Option<Persistent<Object<'static>>>>,
+    /// Of these the function that takes every answer.
+    complete: RefCell<Option<Persistent<Function<'static>>>>,
     pub(crate) deserializer: RefCell<Deserializer>,
     /// Promises that were rejected without a handler since the last checkpoint, with their reasons.
     rejections: RefCell<Vec<[Persistent<Value<'static>>; 2]>>,
@@ -55,6 +57,7 @@ impl Shared {
             started: Instant::now(),
             helpers: RefCell::default(),
             host: RefCell::default(),
+            complete: RefCell::default(),
             deserializer: RefCell::default(),
             rejections: RefCell::default(),
             clones: RefCell::default(),
@@ -91,6 +94,8 @@ impl Shared {
     pub(crate) fn begin<'js>(&self, ctx: &Ctx<'js>, exports: &Object<'js>) -> Result<()> {
         let host: Object<'js> = exports.get("host")?;
         *self.helpers.borrow_mut() = Some(Rc::new(Helpers::new(ctx, exports.get("clone")?)?));
+        let complete: Function<'js> = host.get("complete")?;
+        *self.complete.borrow_mut() = Some(Persistent::save(ctx, complete));
         *self.host.borrow_mut() = Some(Persistent::save(ctx, host));
         Ok(())
     }
@@ -99,6 +104,7 @@ impl Shared {
     pub(crate) fn end(&self) {
         self.helpers.take();
         self.host.take();
+        self.complete.take();
         self.rejections.take();
         self.clones.take();
     }
@@ -122,6 +128,19 @@ impl Shared {
         };
         let function: Function<'js> = host.restore(ctx)?.get(name)?;
         function.call(args)
+    }
+
+    /// Hands the binding the answer to a request: its number, an exception or `undefined`, and the result.
+    pub(crate) fn complete<'js, A: rquickjs::function::IntoArgs<'js>>(
+        &self,
+        ctx: &Ctx<'js>,
+        args: A,
+    ) -> Result<()> {
+        let complete = self.complete.borrow().clone();
+        match complete {
+            Some(complete) => complete.restore(ctx)?.call(args),
+            None => Err(Exception::throw_internal(ctx, "the host has ended")),
+        }
     }
 
     /// A promise was rejected without a handler, or has got one since.

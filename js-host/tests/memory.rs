@@ -4,7 +4,7 @@
 //! is what is allocated and not freed, by Rust and by QuickJS, while nothing is asked for. The engine's buffer and
 //! cache, which fill up to a bound, are small here; tables and the logs before them come and go, so the least of many counts
 //! is taken. A test binary of its own, because other tests in the process would count. `LARDER_REQUESTS` says how many
-//! requests (60,000).
+//! requests (120,000).
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::sync::Arc;
@@ -96,7 +96,7 @@ fn least(counts: &[Allocated]) -> Allocated {
 #[test]
 fn less_than_a_byte_is_left_of_a_request() {
     let total = std::env::var("LARDER_REQUESTS").ok();
-    let total: u64 = total.map_or(60_000, |total| total.parse().unwrap());
+    let total: u64 = total.map_or(120_000, |total| total.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let fs = Arc::new(DiskFileSystem::new());
     let mut storage = StorageOptions::new(fs, folder.path(), Arc::new(SystemClock));

@@ -154,7 +154,9 @@ fn find_key(cell: &StoreCell, value: &Value, payload: &Payload<'_>) -> Result<Op
         Evaluated::Missing if !cell.auto_increment => {
             Err(data_error("the value has nothing where the key path leads"))
         }
-        Evaluated::Missing if !evaluator.can_inject(path, payload)? => {
+        Evaluated::Missing
+            if !evaluator.can_inject(path, payload)? && !evaluator.loses_key(path, payload)? =>
+        {
             let what = "no key can be put into the value where the key path leads";
             Err(data_error(what))
         }

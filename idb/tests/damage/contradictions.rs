@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use larder_backing_store::IdbComparator;
+use larder_backing_store::{BackingStore, IdbComparator, StorePaths, WriteOptions};
 use larder_codec::primitive::{boolean, int, string, var_int};
 use larder_codec::row_key::{
     DatabaseField, DatabaseKey, GlobalKey, IndexField, IndexMetadataKey, ObjectStoreField,
@@ -222,6 +222,13 @@ fn two_databases_of_one_id_are_neither_opened_nor_deleted() {
         let deleted = factory.delete_database(&name.into()).done().wait();
         assert!(deleted.is_err(), "{deleted:?}");
     }
+    // Nor by the backing store, which looks at no more than the name.
+    factory.close().wait().unwrap();
+    let folder = Path::new("idb").join(origin().leveldb_folder_name());
+    let options = WriteOptions::new(origin(), Arc::new(Stopped));
+    let store = BackingStore::open(Arc::new(fs), StorePaths::of_leveldb(&folder), options).unwrap();
+    let refused = store.delete_database(&"db".into()).unwrap_err();
+    assert_eq!(refused.key(), Some(&*name_row("db")), "{refused}");
 }
 
 #[test]
@@ -243,12 +250,24 @@ fn ids_that_have_rows_are_not_given_again() {
         let fs = store_with(vec![(row.clone(), number(value))]);
         (storage(&fs), hex(&row), fs)
     };
-    // A database.
-    let ((_storage, factory), row, _) = used(global(&GlobalKey::MaxDatabaseId), 1);
-    let made = factory.open(&"new".into(), None).unwrap().connection();
-    let error = made.wait().unwrap_err().to_string();
-    assert!(error.contains(&row), "{error}");
-    assert_eq!(look(&factory, "other").unwrap(), 1);
+    // A database: one that is there, one that has rows and no name, one that has a name and no rows.
+    let max = || global(&GlobalKey::MaxDatabaseId);
+    for rows in [
+        vec![(max(), number(1))],
+        vec![(max(), number(1)), (name_row("other"), None)],
+        vec![(max(), number(6)), (name_row("ghost"), number(7))],
+    ] {
+        let is_there = rows.len() == 1 || rows[1].0 != name_row("other");
+        let fs = store_with(rows);
+        let (_storage, factory) = storage(&fs);
+        let made = factory.open(&"new".into(), None).unwrap().connection();
+        let error = made.wait().unwrap_err().to_string();
+        assert!(error.contains(&hex(&max())), "{error}");
+        assert_eq!(look(&factory, "db").unwrap(), 1);
+        if is_there {
+            assert_eq!(look(&factory, "other").unwrap(), 1);
+        }
+    }
     // An object store, and an index.
     type Change = fn(&Upgrade) -> larder_idb::Result<()>;
     let make_store: Change = |upgrade| {

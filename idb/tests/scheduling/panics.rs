@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use larder_idb::DurabilityHint;
@@ -212,64 +212,111 @@ fn threads_outlive_a_waker_that_panics() {
     }
 }
 
-/// What a program left, or that it failed: opens, writes, closes, lists and opens again.
-fn program(storage: &Storage) -> [bool; 4] {
-    let step = |request: &mut Request<Connection>| {
-        storage.run_until_idle();
-        request.try_take().unwrap()
-    };
-    let opened = step(&mut open(storage));
-    let mut has_committed = false;
-    if let Ok(connection) = &opened {
-        let options = TransactionOptions::with_durability(DurabilityHint::Strict);
-        let begun = connection.transaction(&["a".into()], Mode::ReadWrite, options);
-        if let Ok(transaction) = begun {
-            let mut written = put(&transaction, "a", 1.0, "x");
-            let mut finished = transaction.finished();
-            drop(transaction.commit());
-            storage.run_until_idle();
-            assert!(written.try_take().is_some());
-            has_committed = finished.try_take().unwrap().is_ok();
-        }
-    }
-    let mut databases = factory(storage).databases();
-    let mut closed = factory(storage).close();
+/// A storage whose transactions write before they commit when they have a few records.
+fn small_storage(fs: Arc<dyn FileSystem>) -> Storage {
+    let mut options = StorageOptions::new(fs, "idb", Arc::new(Stopped));
+    options.executor = DRIVEN;
+    options.transaction_memory_bytes = 1_000;
+    Storage::new(options).unwrap()
+}
+
+/// The end of a request, which must have one when nothing can be done any more.
+fn end_of<T: Send + 'static>(storage: &Storage, mut request: Request<T>) -> Result<T> {
     storage.run_until_idle();
-    let has_listed = databases.try_take().unwrap().is_ok();
-    let is_closed = closed.try_take().unwrap().is_ok();
-    [opened.is_ok(), has_committed, has_listed, is_closed]
+    request.try_take().unwrap()
+}
+
+/// Three records that do not fit into memory, committed or not: whether that went well.
+fn write(storage: &Storage, connection: &Connection, is_committed: bool) -> bool {
+    let options = TransactionOptions::with_durability(DurabilityHint::Strict);
+    let begun = connection.transaction(&["a".into()], Mode::ReadWrite, options);
+    let Ok(transaction) = begun else {
+        return false;
+    };
+    let puts = [1.0, 2.0, 3.0].map(|key| put(&transaction, "a", key, &"x".repeat(600)));
+    let has_put = puts.map(|put| end_of(storage, put).is_ok());
+    let finished = transaction.finished();
+    if is_committed {
+        drop(transaction.commit());
+    } else {
+        drop(transaction.abort(None));
+    }
+    let finished = end_of(storage, finished);
+    has_put == [true; 3] && finished.is_ok() == is_committed
+}
+
+/// Lists, opens, writes, upgrades with nothing, takes back, deletes, does maintenance and closes: what went well. The second is
+/// that something was committed.
+fn program(storage: &Storage) -> Vec<bool> {
+    let factory = factory(storage);
+    let mut went = vec![end_of(storage, factory.databases()).is_ok()];
+    let opened = end_of(storage, open(storage));
+    let has_committed = opened
+        .as_ref()
+        .is_ok_and(|connection| write(storage, connection, true));
+    went.extend([has_committed, opened.is_ok()]);
+    drop(opened);
+    let upgrade = factory.open(&"db".into(), Some(2)).unwrap().connection();
+    let upgraded = end_of(storage, upgrade);
+    went.push(upgraded.is_ok());
+    if let Ok(connection) = &upgraded {
+        went.push(write(storage, connection, false));
+    }
+    let other = factory.open(&"other".into(), None).unwrap().connection();
+    went.push(end_of(storage, other).is_ok());
+    let deleted = factory.delete_database(&"other".into()).done();
+    went.push(end_of(storage, deleted).is_ok());
+    for _ in 0..3 {
+        went.push(end_of(storage, factory.maintain()).is_ok());
+    }
+    went.push(end_of(storage, factory.close()).is_ok());
+    went
 }
 
 /// Wherever the host's file system panics once: every request ends, the next program goes through, and finds what was
 /// committed.
 #[test]
 fn a_file_system_that_panics_ends_no_more_than_what_asked_it() {
-    let count = Arc::new(AtomicU32::new(0));
+    let mut count = 0;
     for target in 1.. {
         let fs = Arc::new(FaultFileSystem::new(Arc::new(MemoryFileSystem::new())));
-        let (seen, is_armed) = (Arc::clone(&count), Arc::new(AtomicU32::new(1)));
+        let is_armed = Arc::new(AtomicBool::new(true));
         let armed = Arc::clone(&is_armed);
         fs.watch(move |operation| {
-            if operation == target && armed.swap(0, Ordering::Relaxed) == 1 {
-                seen.fetch_add(1, Ordering::Relaxed);
+            if operation == target && armed.swap(false, Ordering::Relaxed) {
                 panic!("a host's mistake");
             }
         });
-        let storage = storage_on(fs.clone(), DRIVEN);
-        let went = program(&storage);
-        is_armed.store(0, Ordering::Relaxed);
-        let connection = open(&storage);
-        storage.run_until_idle();
-        let connection = { connection }.try_take().unwrap().unwrap();
-        let found = look(&connection, "a", 1.0);
-        assert!(!went[1] || found.is_some(), "operation {target}: {went:?}");
+        // The first run makes the store, so that the second reads it.
+        let storage = small_storage(fs.clone());
+        let mut went = program(&storage);
+        let has_committed = went[1];
+        went.extend(program(&storage));
+        let has_panicked = !is_armed.swap(false, Ordering::Relaxed);
+        let connection = end_of(
+            &storage,
+            factory(&storage)
+                .open(&"db".into(), None)
+                .unwrap()
+                .connection(),
+        );
+        let connection = connection.unwrap();
+        if connection.object_store_names().is_empty() {
+            assert!(!has_committed, "operation {target}: {went:?}");
+        } else {
+            let found = look(&connection, "a", 1.0);
+            assert!(
+                !has_committed || found.is_some(),
+                "operation {target}: {went:?}"
+            );
+        }
         storage.close().unwrap();
-        if fs.operations() < target {
-            assert_eq!(went, [true; 4], "{target}");
+        if !has_panicked {
+            assert!(went.iter().all(|went| *went), "{target}: {went:?}");
             break;
         }
+        count = target;
     }
-    let count = count.load(Ordering::Relaxed);
     println!("{count} operations");
-    assert!(count > 30, "{count}");
+    assert!(count > 100, "{count}");
 }

@@ -3,7 +3,7 @@ export { setHooks, runCheckpointCleanup } from "./hooks.js";
 export { complete, notify } from "./request.js";
 export { dispatch, EventTarget, EventTargetState, defineHandlers } from "./event_target.js";
 export { createEvent, Event, EventState } from "./event.js";
-export { attach, exposeGlobal, exposeInterface, INTERNAL, peek, requireArguments, stateOf } from "./internals.js";
+export { attach, exposeGlobal, exposeInterface, INTERNAL, peek, requireArguments, stamp, stateOf } from "./internals.js";
 export * as webidl from "./webidl.js";
 import { exposeGlobal } from "./internals.js";
 import { createFactory, IDBFactory } from "./factory.js";
