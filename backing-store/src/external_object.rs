@@ -115,11 +115,10 @@ impl Reads {
         BlobReader::open(&**self.fs(), self.paths(), database_id, blob)
     }
 
-    /// The bytes of a value that lies in a blob: what a value says that begins `ff 11 01`. `index` must be that of the
-    /// record's last blob or file, behind which only handles stand, and `size_bytes` the blob's size, as Chromium checks them.
+    /// The bytes of a value that lies in a blob: what a value says that begins `ff 11 01`.
     ///
     /// # Errors
-    /// [`ErrorKind::Corruption`] if it is not so, or the blob's file is missing or of another size.
+    /// As [`value_wrapper`]; [`ErrorKind::Corruption`] if the blob's file is missing or of another size.
     pub fn wrapped_value(
         &self,
         database_id: DatabaseId,
@@ -127,31 +126,42 @@ impl Reads {
         index: u32,
         size_bytes: u64,
     ) -> Result<Vec<u8>> {
-        let bad = |what: &str| Err(Error::new(ErrorKind::Corruption, what));
-        // Handles stand behind blobs and files.
-        let is_blob = |object: &ExternalObject| {
-            !matches!(object, ExternalObject::FileSystemAccessHandle { .. })
-        };
-        let Some(last) = objects.iter().rposition(is_blob) else {
-            return bad("the value lies in a blob and the record has none");
-        };
-        let Some(ExternalObject::Blob(blob) | ExternalObject::File { blob, .. }) =
-            objects.get(last)
-        else {
-            return bad("the value lies in an external object that is no blob");
-        };
-        if usize::try_from(index) != Ok(last) {
-            return bad("the value lies in an external object that is not the record's last blob");
-        }
-        if u64::try_from(blob.size_bytes) != Ok(size_bytes) {
-            return bad("the value lies in a blob of another size than it says");
-        }
+        let (_, blob) = value_wrapper(objects, index, size_bytes)?;
         let mut bytes = Vec::new();
         self.open_blob(database_id, blob)?
             .read_to_end(&mut bytes)
             .map_err(|error| Error::new(ErrorKind::Io, format!("blob {}: {error}", blob.number)))?;
         Ok(bytes)
     }
+}
+
+/// Which of a record's external objects, in their order, a value lies in that begins `ff 11 01`, and the blob that this is.
+/// `index` counts blobs and files alone, and must be that of the last of them; `size_bytes` must be its size. Chromium checks
+/// the same (`third_party/blink/renderer/modules/indexeddb/idb_value_wrapping.cc`).
+///
+/// # Errors
+/// [`ErrorKind::Corruption`] if it is not so.
+pub fn value_wrapper<'a>(
+    objects: impl IntoIterator<Item = &'a ExternalObject>,
+    index: u32,
+    size_bytes: u64,
+) -> Result<(usize, &'a BlobInfo)> {
+    let bad = |what: &str| Err(Error::new(ErrorKind::Corruption, what));
+    let objects = objects.into_iter().enumerate();
+    let blobs = objects.filter_map(|(at, object)| match object {
+        ExternalObject::Blob(blob) | ExternalObject::File { blob, .. } => Some((at, blob)),
+        ExternalObject::FileSystemAccessHandle { .. } => None,
+    });
+    let Some((count_before, (at, blob))) = blobs.enumerate().last() else {
+        return bad("the value lies in a blob and the record has none");
+    };
+    if usize::try_from(index) != Ok(count_before) {
+        return bad("the value lies in an external object that is not the record's last blob");
+    }
+    if u64::try_from(blob.size_bytes) != Ok(size_bytes) {
+        return bad("the value lies in a blob of another size than it says");
+    }
+    Ok((at, blob))
 }
 
 /// A time as Chromium counts it. Times before 1970 are rounded down, as it does.

@@ -27,27 +27,30 @@ pub enum ConnectionEvent {
 
 /// That the version is to change. Whoever announces it waits until this is dropped before it says that it is blocked.
 ///
-/// If nobody has ever asked for the connection's events, it does not wait.
+/// It does not wait for a connection that the host has, and has never asked for events of. One that the host has not got yet,
+/// since nobody has taken the end of the request to open, is waited for; if a callback takes that, until it has returned. So
+/// a host misses nothing that asks for events in such a callback, or, in caller-driven mode, before the next step.
 #[derive(Debug)]
 pub struct VersionChange {
     old_version: u64,
     new_version: Option<u64>,
-    dispatch: Option<Dispatch>,
+    dispatch: Dispatch,
 }
 
 impl VersionChange {
     pub(crate) fn new(
         old_version: u64,
         new_version: Option<u64>,
-        dispatch: Option<(Arc<Database>, u64)>,
+        database: Arc<Database>,
+        connection: u64,
     ) -> Self {
         Self {
             old_version,
             new_version,
-            dispatch: dispatch.map(|(database, connection)| Dispatch {
+            dispatch: Dispatch {
                 database,
                 connection,
-            }),
+            },
         }
     }
 
@@ -83,6 +86,18 @@ impl Drop for Dispatch {
 impl fmt::Debug for Dispatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Dispatch({})", self.connection)
+    }
+}
+
+/// That a connection is on its way to the host. Goes when the host has it, or never will.
+pub(crate) struct Handover {
+    pub(crate) database: Arc<Database>,
+    pub(crate) connection: u64,
+}
+
+impl Drop for Handover {
+    fn drop(&mut self) {
+        self.database.handed_over(self.connection);
     }
 }
 
@@ -177,6 +192,14 @@ impl Connection {
 
     pub(crate) fn core(&self) -> &Arc<ConnectionCore> {
         &self.0.core
+    }
+
+    /// That it is on its way to the host.
+    pub(crate) fn handover(&self) -> Handover {
+        Handover {
+            database: Arc::clone(&self.0.core.database),
+            connection: self.0.core.number,
+        }
     }
 
     pub(crate) fn schema(&self) -> &Arc<Schema> {

@@ -1,6 +1,7 @@
 //! The one error of this crate: the exception that a page would see, and what the host can do about it.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 pub use larder_backing_store::ErrorKind;
@@ -110,6 +111,13 @@ impl Error {
         Self::of_kind(ErrorName::UnknownError, ErrorKind::Corruption, message)
     }
 
+    /// What a host's code has thrown that was called for something: its file system's, or a blob's source's. The store may be
+    /// out of order since.
+    fn panicked() -> Self {
+        let what = "something of the host's that was called for this has panicked";
+        Self::of_kind(ErrorName::UnknownError, ErrorKind::Io, what)
+    }
+
     /// What ends with a transaction that was aborted, and why that was, if there is a reason.
     pub(crate) fn aborted(cause: Option<&Self>) -> Self {
         let Some(cause) = cause else {
@@ -148,6 +156,14 @@ impl Error {
     pub fn message(&self) -> &str {
         &self.message
     }
+}
+
+/// Does what calls a host's code. What panics fails; the panic hook has told.
+///
+/// # Errors
+/// The work's own; `UnknownError` of kind `Io` if it panics.
+pub(crate) fn attempt<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::panicked()))
 }
 
 impl From<larder_backing_store::Error> for Error {

@@ -7,7 +7,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use crate::connection::Handover;
 use crate::executor::{Ready, Task, Turn};
+use crate::request::Job;
+use crate::request::slot::wake;
 use crate::sync::{Mutex, Thread, locked, thread};
 
 /// A queue of events. It ends when no more can come.
@@ -21,10 +24,13 @@ pub(crate) struct EventsCore<T> {
     state: Mutex<State<T>>,
 }
 
-type OnEvent<T> = Box<dyn FnMut(T) + Send>;
+type OnEvent<T> = Box<dyn FnMut(T, Option<Handover>) + Send>;
+
+/// An event that nobody has taken, and what goes when somebody has dealt with it.
+type Waiting<T> = (T, Option<Handover>);
 
 struct State<T> {
-    queue: VecDeque<T>,
+    queue: VecDeque<Waiting<T>>,
     callback: Option<OnEvent<T>>,
     /// Whether a callback takes the events, though it may be away just now to be called.
     has_callback: bool,
@@ -76,7 +82,12 @@ impl<T: Send + 'static> EventsCore<T> {
 
     /// Something has happened.
     pub(crate) fn push(self: &Arc<Self>, event: T) {
-        let mut event = Some(event);
+        self.push_with(event, None);
+    }
+
+    /// Something has happened that somebody else waits for the host to have heard of.
+    pub(crate) fn push_with(self: &Arc<Self>, event: T, handover: Option<Handover>) {
+        let mut event = Some((event, handover));
         self.change(|state| {
             if !state.is_abandoned {
                 state.queue.extend(event.take());
@@ -102,11 +113,13 @@ impl<T: Send + 'static> EventsCore<T> {
         if is_due {
             self.ready.push(Arc::clone(self) as _);
         }
-        for (_, waker) in wakers {
-            waker.wake();
-        }
         for thread in threads {
             thread.unpark();
+        }
+        for (_, waker) in wakers {
+            if let Some(thrown) = wake(waker) {
+                self.ready.push(Arc::new(Job::new(thrown)));
+            }
         }
     }
 
@@ -130,12 +143,16 @@ impl<T: Send + 'static> EventsCore<T> {
 
     /// `Some(None)` at the end.
     fn take(&self) -> Option<Option<T>> {
-        let mut state = locked(&self.state);
-        state.is_listened = true;
-        match state.queue.pop_front() {
-            Some(event) => Some(Some(event)),
-            None => state.has_ended.then_some(None),
-        }
+        let next = {
+            let mut state = locked(&self.state);
+            state.is_listened = true;
+            match state.queue.pop_front() {
+                Some(next) => next,
+                None => return state.has_ended.then_some(None),
+            }
+        };
+        let (event, _handover) = next;
+        Some(Some(event))
     }
 
     /// Whether there is something to take; if not, this thread is woken when there is. Somebody else may take what it is
@@ -170,12 +187,12 @@ impl<T: Send + 'static> Task for EventsCore<T> {
             state.is_calling = event.is_some();
             (event, callback)
         };
-        let Some(event) = event else {
+        let Some((event, handover)) = event else {
             // The end: the callback goes, with what it holds.
             turn.call(move || drop(callback));
             return;
         };
-        turn.call(|| callback(event));
+        turn.call(|| callback(event, handover));
         let (replaced, is_due) = {
             let mut state = locked(&self.state);
             state.is_calling = false;
@@ -236,8 +253,17 @@ impl<T: Send + 'static> Events<T> {
     }
 
     /// Calls back with every event, those that wait included, one after the other: on a thread of the storage, or in
-    /// caller-driven mode in a step; never inside this call. What else asks for events from now on competes with it.
-    pub fn on_event(&self, callback: impl FnMut(T) + Send + 'static) {
+    /// caller-driven mode in a step; inside this call only once the storage has been closed, when nobody else may be left to
+    /// call. What else asks for events from now on competes with it.
+    pub fn on_event(&self, mut callback: impl FnMut(T) + Send + 'static) {
+        self.on_event_with(move |event, handover| {
+            callback(event);
+            drop(handover);
+        });
+    }
+
+    /// As [`on_event`](Self::on_event), of who hands the event on.
+    pub(crate) fn on_event_with(&self, callback: impl FnMut(T, Option<Handover>) + Send + 'static) {
         let mut old = None;
         self.core.change(|state| {
             state.is_listened = true;
@@ -245,6 +271,7 @@ impl<T: Send + 'static> Events<T> {
             old = state.callback.replace(Box::new(callback));
         });
         drop(old);
+        self.core.ready.drain_if_left_alone();
     }
 }
 

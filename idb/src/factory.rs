@@ -7,7 +7,7 @@ use std::sync::Arc;
 use larder_backing_store::Maintenance;
 use larder_codec::{IdbKey, JsString};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, attempt};
 use crate::events::EventsCore;
 use crate::open_request::{DeleteEvent, DeleteRequest, OpenRequest, check_version};
 use crate::origin::{Access, Origin};
@@ -82,7 +82,7 @@ impl Factory {
         let (request, slot) = Request::of_storage(self.storage());
         let origin = Arc::clone(&self.origin);
         let work = Job::of(move |turn| {
-            let listed = list(&origin);
+            let listed = attempt(|| list(&origin));
             if let Some(callback) = slot.complete(listed) {
                 turn.call(callback);
             }
@@ -101,7 +101,7 @@ impl Factory {
         let work = Job::of(move |turn| {
             let done = match origin.store_in_use() {
                 Some(store) => {
-                    let done = store.backing().maintain().map_err(Error::from);
+                    let done = attempt(|| Ok(store.backing().maintain()?));
                     done.inspect_err(|error| origin.note_store_error(&store, error))
                 }
                 None => Ok(Maintenance::Idle),
@@ -153,16 +153,22 @@ fn list(origin: &Arc<Origin>) -> Result<Vec<DatabaseInfo>> {
         }
     };
     let mut problems = Vec::new();
-    let databases = store.backing().read().databases(&mut problems)?;
-    if let Some(problem) = problems.into_iter().next() {
-        return Err(problem.into());
+    let read = store.backing().read();
+    let own = origin.name.row_text();
+    let mut databases = Vec::new();
+    for database in read.database_names(&mut problems)? {
+        let version = read.version(database.id, &mut problems)?;
+        if let Some(version) = version.and_then(|version| u64::try_from(version).ok())
+            && database.origin == own
+        {
+            let name = database.name;
+            databases.push(DatabaseInfo { name, version });
+        }
     }
-    let with_version = databases.into_iter().filter_map(|database| {
-        let version = u64::try_from(database.version?).ok()?;
-        let name = database.name;
-        Some(DatabaseInfo { name, version })
-    });
-    Ok(with_version.collect())
+    match problems.into_iter().next() {
+        Some(problem) => Err(problem.into()),
+        None => Ok(databases),
+    }
 }
 
 impl fmt::Debug for Factory {

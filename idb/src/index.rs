@@ -61,7 +61,7 @@ impl Index {
     /// Whether it or its object store has been deleted, or its creation was taken back.
     #[must_use]
     pub fn is_deleted(&self) -> bool {
-        self.object_store.is_deleted() || self.cell.is_deleted()
+        self.cell.is_deleted()
     }
 
     /// Gives it another name. Only in a version change.

@@ -64,11 +64,21 @@ fn write(connection: &Connection) -> Transaction {
         .unwrap()
 }
 
+/// The numbers of the operations that were executed.
+type Log = Arc<Mutex<Vec<u32>>>;
+
+/// As [`check`], with a connection, which is closed at the end like the storage, and a log.
+fn check_connected(schedules: usize, law: impl Fn(&Connection, &Log) + Send + Sync + 'static) {
+    check(schedules, move |storage| {
+        let connection = open(&storage);
+        law(&connection, &Log::default());
+        drop(connection);
+        storage.close().unwrap();
+    });
+}
+
 /// An operation that notes its number.
-fn note(
-    log: &Arc<Mutex<Vec<u32>>>,
-    number: u32,
-) -> impl FnOnce(&mut Execution) -> Result<u32> + use<> {
+fn note(log: &Log, number: u32) -> impl FnOnce(&mut Execution) -> Result<u32> + use<> {
     let log = Arc::clone(log);
     move |_| {
         locked(&log).push(number);
@@ -78,16 +88,15 @@ fn note(
 
 #[test]
 fn model_threads_that_wait_share_a_transaction() {
-    check(2000, |storage| {
-        let connection = open(&storage);
-        let transaction = write(&connection);
-        let log = Arc::new(Mutex::new(Vec::new()));
+    check_connected(2000, |connection, log| {
+        let transaction = write(connection);
         let others: Vec<_> = (0..2)
             .map(|thread| {
-                let (transaction, log) = (transaction.clone(), Arc::clone(&log));
+                let (transaction, log) = (transaction.clone(), Arc::clone(log));
                 thread::spawn(move || {
                     let first = transaction.submit(note(&log, thread * 10)).unwrap();
-                    let second = transaction.submit(note(&log, thread * 10 + 1)).unwrap();
+                    let second = transaction.submit_short(note(&log, thread * 10 + 1));
+                    let second = second.unwrap();
                     if thread == 0 {
                         first.on_done(drop);
                     } else {
@@ -101,7 +110,7 @@ fn model_threads_that_wait_share_a_transaction() {
             other.join().unwrap();
         }
         transaction.commit().unwrap().wait().unwrap();
-        let log = locked(&log).clone();
+        let log = locked(log).clone();
         assert_eq!(log.len(), 4);
         for thread in 0..2 {
             let own: Vec<u32> = log
@@ -111,20 +120,16 @@ fn model_threads_that_wait_share_a_transaction() {
                 .collect();
             assert_eq!(own, [thread * 10, thread * 10 + 1]);
         }
-        drop((transaction, connection));
-        storage.close().unwrap();
     });
 }
 
 /// Who waits for the first asks for the token, and is gone when it is handed over.
 #[test]
 fn model_what_is_to_be_called_back_goes_on_though_somebody_waited_for_less() {
-    check(2000, |storage| {
-        let connection = open(&storage);
-        let transaction = write(&connection);
-        let log = Arc::new(Mutex::new(Vec::new()));
-        let first = transaction.submit(note(&log, 1)).unwrap();
-        let second = transaction.submit(note(&log, 2)).unwrap();
+    check_connected(2000, |connection, log| {
+        let transaction = write(connection);
+        let first = transaction.submit(note(log, 1)).unwrap();
+        let second = transaction.submit_short(note(log, 2)).unwrap();
         let told = Arc::new(AtomicU32::new(0));
         let (copy, this) = (Arc::clone(&told), thread::current());
         second.on_done(move |result| {
@@ -135,21 +140,17 @@ fn model_what_is_to_be_called_back_goes_on_though_somebody_waited_for_less() {
         while told.load(Ordering::Acquire) == 0 {
             thread::park();
         }
-        assert_eq!(*locked(&log), [1, 2]);
-        drop((transaction, connection));
-        storage.close().unwrap();
+        assert_eq!(*locked(log), [1, 2]);
     });
 }
 
 /// Three wait for three results of one transaction, one of them as a future, while others wait for its end.
 #[test]
 fn model_several_wait_for_one_transaction_and_others_for_its_commit() {
-    check(1000, |storage| {
-        let connection = open(&storage);
-        let log = Arc::new(Mutex::new(Vec::new()));
-        let first = write(&connection);
-        let second = write(&connection);
-        let requests = (0..3).map(|number| first.submit(note(&log, number)).unwrap());
+    check_connected(1000, |connection, log| {
+        let first = write(connection);
+        let second = write(connection);
+        let requests = (0..3).map(|number| first.submit_short(note(log, number)).unwrap());
         let waiters = requests.collect::<Vec<_>>().into_iter().enumerate();
         let waiters: Vec<_> = waiters
             .map(|(number, request)| {
@@ -160,7 +161,7 @@ fn model_several_wait_for_one_transaction_and_others_for_its_commit() {
             })
             .collect();
         let last = {
-            let log = Arc::clone(&log);
+            let log = Arc::clone(log);
             thread::spawn(move || second.submit(note(&log, 3)).unwrap().wait())
         };
         drop(first.commit().unwrap());
@@ -168,44 +169,36 @@ fn model_several_wait_for_one_transaction_and_others_for_its_commit() {
             assert_eq!(waiter.join().unwrap().unwrap(), number as u32);
         }
         assert_eq!(last.join().unwrap().unwrap(), 3);
-        assert_eq!(*locked(&log), [0, 1, 2, 3]);
-        drop((first, connection));
-        storage.close().unwrap();
+        assert_eq!(*locked(log), [0, 1, 2, 3]);
     });
 }
 
 #[test]
 fn model_futures_are_woken() {
-    check(2000, |storage| {
-        let connection = open(&storage);
-        let transaction = write(&connection);
-        let log = Arc::new(Mutex::new(Vec::new()));
-        let first = transaction.submit(note(&log, 1)).unwrap();
-        let second = transaction.submit(note(&log, 2)).unwrap();
+    check_connected(2000, |connection, log| {
+        let transaction = write(connection);
+        let first = transaction.submit(note(log, 1)).unwrap();
+        let second = transaction.submit(note(log, 2)).unwrap();
         let finished = transaction.finished();
         let waiter = thread::spawn(move || shuttle::future::block_on(finished));
         assert_eq!(shuttle::future::block_on(second).unwrap(), 2);
         assert_eq!(shuttle::future::block_on(first).unwrap(), 1);
         drop(transaction.commit().unwrap());
         waiter.join().unwrap().unwrap();
-        drop((transaction, connection));
-        storage.close().unwrap();
     });
 }
 
 #[test]
 fn model_abort_beside_requests_completes_all_of_them_in_order() {
-    check(2000, |storage| {
-        let connection = open(&storage);
-        let transaction = write(&connection);
-        let log = Arc::new(Mutex::new(Vec::new()));
+    check_connected(2000, |connection, log| {
+        let transaction = write(connection);
         let told = Arc::new(AtomicU32::new(0));
         let other = {
             let transaction = transaction.clone();
             thread::spawn(move || drop(transaction.abort(None)))
         };
         for number in 0..3 {
-            if let Ok(request) = transaction.submit(note(&log, number)) {
+            if let Ok(request) = transaction.submit(note(log, number)) {
                 let told = Arc::clone(&told);
                 request.on_done(move |_| {
                     assert_eq!(told.fetch_add(1, Ordering::Relaxed), number);
@@ -215,32 +208,26 @@ fn model_abort_beside_requests_completes_all_of_them_in_order() {
         drop(transaction.commit());
         drop(transaction.finished().wait());
         other.join().unwrap();
-        drop((transaction, connection));
-        storage.close().unwrap();
     });
 }
 
 #[test]
 fn model_transactions_take_turns_though_nobody_looks_at_their_commits() {
-    check(2000, |storage| {
-        let connection = open(&storage);
-        let log = Arc::new(Mutex::new(Vec::new()));
-        let first = write(&connection);
-        let second = write(&connection);
+    check_connected(2000, |connection, log| {
+        let first = write(connection);
+        let second = write(connection);
         let committer = {
-            let (first, log) = (first.clone(), Arc::clone(&log));
+            let (first, log) = (first.clone(), Arc::clone(log));
             thread::spawn(move || {
                 let request = first.submit(note(&log, 1)).unwrap();
                 (request, first.commit().unwrap())
             })
         };
-        second.submit(note(&log, 2)).unwrap().wait().unwrap();
+        second.submit(note(log, 2)).unwrap().wait().unwrap();
         drop(committer.join().unwrap());
-        assert_eq!(*locked(&log), [1, 2]);
+        assert_eq!(*locked(log), [1, 2]);
         drop((first, second));
         connection.close();
-        drop(connection);
-        storage.close().unwrap();
     });
 }
 

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Handover};
 use crate::error::{Error, ErrorName, Result};
 use crate::events::{Events, EventsCore};
 use crate::request::Request;
+use crate::request::slot::{LoneSlot, Outlet, Slot};
 use crate::storage::StorageInner;
+use crate::sync::{Mutex, locked};
 use crate::transaction::Transaction;
 
 /// What happens to a request to open a database.
@@ -87,28 +89,61 @@ impl OpenRequest {
         mut self,
         upgrade: impl FnOnce(&Upgrade) -> Result<()> + Send + 'static,
     ) -> Request<Connection> {
-        let (request, slot) = Request::of_storage(&self.storage);
+        let slot = Arc::new(ConnectionSlot::default());
+        let request = Request::of_outlet(&self.storage, Arc::clone(&slot) as _);
         self.keeps_events = false;
         let mut upgrade = Some(upgrade);
-        self.events.on_event(move |event| match event {
-            OpenEvent::Blocked { .. } => {}
-            OpenEvent::UpgradeNeeded(needed) => {
-                // Called once. If it panics, its transaction is dropped, and so aborted.
-                let upgraded = upgrade.take().map_or(Ok(()), |upgrade| upgrade(&needed));
-                let ended = match upgraded {
-                    Ok(()) => needed.transaction.commit().map(drop),
-                    Err(error) => needed.transaction.abort(Some(error)),
-                };
-                // It was ended by the host itself.
-                drop(ended);
-            }
-            OpenEvent::Done(result) => {
-                if let Some(callback) = slot.complete(result) {
-                    callback();
+        self.events
+            .on_event_with(move |event, handover| match event {
+                OpenEvent::Blocked { .. } => {}
+                OpenEvent::UpgradeNeeded(needed) => {
+                    // Called once. If it panics, its transaction is dropped, and so aborted.
+                    let upgraded = upgrade.take().map_or(Ok(()), |upgrade| upgrade(&needed));
+                    let ended = match upgraded {
+                        Ok(()) => needed.transaction.commit().map(drop),
+                        Err(error) => needed.transaction.abort(Some(error)),
+                    };
+                    // It was ended by the host itself.
+                    drop(ended);
                 }
-            }
-        });
+                OpenEvent::Done(result) => slot.complete(result, handover),
+            });
         request
+    }
+}
+
+/// Where the connection appears, and that it is on its way until somebody takes it.
+#[derive(Default)]
+struct ConnectionSlot {
+    slot: LoneSlot<Connection>,
+    handover: Mutex<Option<Handover>>,
+}
+
+impl ConnectionSlot {
+    fn complete(&self, result: Result<Connection>, handover: Option<Handover>) {
+        *locked(&self.handover) = handover;
+        if let Some(callback) = self.slot.complete(result) {
+            callback();
+            drop(self.handover());
+        }
+    }
+}
+
+impl Outlet<Connection> for ConnectionSlot {
+    fn with(&self, look: &mut dyn FnMut(&mut Slot<Connection>)) {
+        self.slot.with(look);
+    }
+
+    fn take(&self) -> Option<Result<Connection>> {
+        let taken = self.slot.take();
+        if taken.is_some() {
+            drop(self.handover());
+        }
+        taken
+    }
+
+    fn handover(&self) -> Option<Handover> {
+        locked(&self.handover).take()
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 use larder_backing_store::{BackingStore, DatabaseMetadata, StorePaths, WriteOptions};
 use larder_codec::{JsString, Origin as OriginName};
 
-use crate::error::{Error, ErrorKind, ErrorName, Result};
+use crate::error::{Error, ErrorKind, ErrorName, Result, attempt};
 use crate::executor::{Callback, Ready, Turn};
 use crate::request::Job;
 use crate::request::slot::LoneSlot;
@@ -70,8 +70,10 @@ impl OpenStore {
     }
 
     fn close(&mut self) -> Result<()> {
-        let closed = self.backing.take().map_or(Ok(()), BackingStore::close);
-        Ok(closed?)
+        match self.backing.take() {
+            Some(backing) => attempt(|| Ok(backing.close()?)),
+            None => Ok(()),
+        }
     }
 }
 

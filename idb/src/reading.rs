@@ -53,13 +53,13 @@ impl Reader<'_> {
     pub(crate) fn get(self, range: KeyRange) -> Result<Request<Option<StoredValue>>> {
         let source = self.source;
         self.transaction
-            .submit(move |execution| operation::get(execution, &source, &range))
+            .submit_short(move |execution| operation::get(execution, &source, &range))
     }
 
     pub(crate) fn get_key(self, range: KeyRange) -> Result<Request<Option<IdbKey>>> {
         let source = self.source;
         self.transaction
-            .submit(move |execution| operation::get_key(execution, &source, &range))
+            .submit_short(move |execution| operation::get_key(execution, &source, &range))
     }
 
     pub(crate) fn get_many(self, ranges: Vec<KeyRange>) -> Result<Request<Records>> {

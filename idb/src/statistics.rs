@@ -1,68 +1,56 @@
 //! What a transaction has done so far, counted as it goes.
 
-/// Counts of one transaction. Rows that are read ahead for a cursor count when they are read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Statistics {
-    /// Operations that were executed.
-    pub requests: u64,
-    /// Records or index entries that were handed out.
-    pub records_read: u64,
-    /// Keys of those, in bytes as they are stored.
-    pub key_bytes_read: u64,
-    /// Values of those, in bytes as they are stored.
-    pub value_bytes_read: u64,
-    /// Records that were put.
-    pub records_written: u64,
-    /// Primary keys of those, in bytes as they are stored.
-    pub key_bytes_written: u64,
-    /// Values of those, in bytes as they were given.
-    pub value_bytes_written: u64,
-    /// Index keys that were put.
-    pub index_keys_written: u64,
-    /// Calls that deleted a range of records or all of them.
-    pub deletions: u64,
+/// The struct and, in the same order, its counts as an array.
+macro_rules! counts {
+    ($(#[$of_all:meta])+ struct $name:ident { $($(#[$doc:meta])+ $count:ident,)+ }) => {
+        $(#[$of_all])+
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(#[$doc])+ pub $count: u64,)+
+        }
+
+        impl $name {
+            pub(crate) const COUNTS: usize = [$(stringify!($count)),+].len();
+
+            pub(crate) const fn to_array(self) -> [u64; Self::COUNTS] {
+                [$(self.$count),+]
+            }
+
+            pub(crate) const fn from_array(counts: [u64; Self::COUNTS]) -> Self {
+                let [$($count),+] = counts;
+                Self { $($count),+ }
+            }
+        }
+    };
 }
 
-impl Statistics {
-    pub(crate) const COUNTS: usize = 9;
-
-    pub(crate) const fn to_array(self) -> [u64; Self::COUNTS] {
-        [
-            self.requests,
-            self.records_read,
-            self.key_bytes_read,
-            self.value_bytes_read,
-            self.records_written,
-            self.key_bytes_written,
-            self.value_bytes_written,
-            self.index_keys_written,
-            self.deletions,
-        ]
-    }
-
-    pub(crate) const fn from_array(counts: [u64; Self::COUNTS]) -> Self {
-        let [
-            requests,
-            records_read,
-            key_bytes_read,
-            value_bytes_read,
-            records_written,
-            key_bytes_written,
-            value_bytes_written,
-            index_keys_written,
-            deletions,
-        ] = counts;
-        Self {
-            requests,
-            records_read,
-            key_bytes_read,
-            value_bytes_read,
-            records_written,
-            key_bytes_written,
-            value_bytes_written,
-            index_keys_written,
-            deletions,
-        }
+counts! {
+    /// Counts of one transaction, up to the last of its operations that has been executed. Rows that are read ahead for a cursor count
+    /// when they are read. Requests that failed count as such, and what they did before that if it stays.
+    struct Statistics {
+        /// Operations that were executed.
+        requests,
+        /// Records or index entries that were handed out.
+        records_read,
+        /// Keys of those, in bytes as they are stored.
+        key_bytes_read,
+        /// Values of those, in bytes as they are stored.
+        value_bytes_read,
+        /// Records that were put.
+        records_written,
+        /// Primary keys of those, in bytes as they are stored.
+        key_bytes_written,
+        /// Values of those, in bytes as they were given.
+        value_bytes_written,
+        /// Index keys that were put.
+        index_keys_written,
+        /// Records that were deleted: by range, by a cursor, or with all others of their object store. Not those that a put took
+        /// the place of, nor those that went with an object store or a database.
+        records_deleted,
+        /// Bytes of rows, keys and values together, that were written before the commit, since they were more than
+        /// [`StorageOptions::transaction_memory_bytes`](crate::StorageOptions::transaction_memory_bytes): index entries and whatever
+        /// else belongs to a record included. 0 of a transaction that fits into memory.
+        spilled_bytes,
     }
 }

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::executor::{Executor, Pool, Ready};
 use crate::factory::Factory;
 use crate::origin::Origin;
-use crate::request::slot::LoneSlot;
+use crate::request::slot::{LoneSlot, Outlet};
 use crate::request::{Home, Request};
 use crate::sync::{AtomicBool, Mutex, locked};
 
@@ -145,8 +145,12 @@ impl<T: Send + 'static> Request<T> {
     /// One that something in the storage will complete, which is there until then.
     pub(crate) fn of_storage(storage: &Arc<StorageInner>) -> (Self, Arc<LoneSlot<T>>) {
         let slot = Arc::new(LoneSlot::default());
-        let home = Home::Pool(Arc::clone(storage));
-        (Self::pending(Arc::clone(&slot) as _, home), slot)
+        (Self::of_outlet(storage, Arc::clone(&slot) as _), slot)
+    }
+
+    /// The same, with a place of another kind for its result.
+    pub(crate) fn of_outlet(storage: &Arc<StorageInner>, outlet: Arc<dyn Outlet<T>>) -> Self {
+        Self::pending(outlet, Home::Pool(Arc::clone(storage)))
     }
 }
 

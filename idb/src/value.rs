@@ -34,6 +34,9 @@ pub struct Value {
     pub(crate) objects: Vec<NewExternalObject>,
 }
 
+/// Room for what values mostly have, in bytes: rather some unused than a piece of memory that grows step by step.
+const SERIALIZED_LEN: usize = 128;
+
 impl Value {
     /// A value in Blink's envelope, as a browser serialises it: `ff 15 fe …` today. Neither compressed nor a reference to
     /// a blob; whether the header is one is looked at when the value is put, the rest where key paths lead.
@@ -59,7 +62,7 @@ impl Value {
     /// # Errors
     /// `DataCloneError` if it has no form.
     pub fn serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(SERIALIZED_LEN);
         codec_serde::to_bytes(value, &mut bytes)
             .map_err(|error| Error::new(ErrorName::DataCloneError, error.to_string()))?;
         Ok(Self::from_bytes(bytes))

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use larder_fixtures::chromium;
 use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
-use larder_js_host::{Host, Options, Stream};
+use larder_js_host::{Global, Host, Options, Stream};
 use serde_json::{Value, json};
 
 const SCRIPT: &str = include_str!("script.js");
@@ -29,6 +29,7 @@ fn on_the_host(args: &Value, executor: Executor) -> Value {
     let result = Rc::new(RefCell::new(Value::Null));
     let told = Rc::clone(&result);
     let host = Host::new(Options {
+        global: Global::Window,
         origin: ORIGIN.to_owned(),
         search: String::new(),
         storage,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
 
-use crate::{Error, Host, Options, Stream};
+use crate::{Error, Global, Host, Options, Stream};
 
 /// Which scripts run, where, and as whom.
 #[derive(Debug, Clone)]
@@ -32,6 +32,7 @@ pub struct RunOptions {
 /// If a script cannot be read, the origin is none, or the storage cannot be set up.
 pub fn run(options: &RunOptions) -> Result<u64, Error> {
     let host = Host::new(Options {
+        global: Global::Window,
         origin: options.origin.clone(),
         search: String::new(),
         storage: storage(options)?,

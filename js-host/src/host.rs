@@ -15,7 +15,7 @@ use rquickjs::{CatchResultExt, Context, Ctx, Module, Runtime};
 use crate::engine::Engine;
 use crate::modules::{MAIN, Modules, built_in};
 use crate::natives::natives;
-use crate::shared::{Console, Shared};
+use crate::shared::{Console, Scripts, Shared};
 
 /// So many answers of the engine come before tasks and timers have their turn, if there are any: an order
 /// that no clock has part in.
@@ -24,8 +24,20 @@ const ANSWERS_IN_A_ROW_MAX: u32 = 8;
 /// Native stack that scripts may use; the engine throws beyond it. Test threads have 2 MiB.
 const STACK_LEN_BYTES_MAX: usize = 1 << 20;
 
+/// What the global object is, and so what a script finds in it.
+#[derive(Default)]
+pub enum Global {
+    /// A `Window` without a document.
+    #[default]
+    Window,
+    /// A `DedicatedWorkerGlobalScope` whose parent does not listen; these are what `importScripts` finds.
+    DedicatedWorker(Scripts),
+}
+
 /// How a host is made.
 pub struct Options {
+    /// What the global object is.
+    pub global: Global,
     /// What `location.origin` says, and whose databases scripts see: `https://example.com`.
     pub origin: String,
     /// What `location.search` says: empty, or `?` and more.
@@ -110,14 +122,20 @@ impl Host {
         };
         let (origin, search) = (options.origin, options.search);
         host.context.with(|ctx| {
-            let begun = host.begin(&ctx, origin, search).catch(&ctx);
+            let begun = host.begin(&ctx, options.global, origin, search).catch(&ctx);
             begun.map_err(|error| Error(error.to_string()))
         })?;
         Ok(host)
     }
 
-    fn begin(&self, ctx: &Ctx<'_>, origin: String, search: String) -> rquickjs::Result<()> {
-        let native = natives(ctx, &self.shared)?;
+    fn begin(
+        &self,
+        ctx: &Ctx<'_>,
+        global: Global,
+        origin: String,
+        search: String,
+    ) -> rquickjs::Result<()> {
+        let native = natives(ctx, &self.shared, global)?;
         native.set("origin", origin)?;
         native.set("search", search)?;
         native.set("engine", self.engine.hooks(ctx)?)?;
@@ -131,12 +149,7 @@ impl Host {
     /// Runs a classic script, and the microtasks after it. What it throws is reported.
     pub fn run_script(&self, name: &str, source: &str) {
         self.context.with(|ctx| {
-            let mut options = EvalOptions::default();
-            options.strict = false;
-            options.filename = Some(name.to_owned());
-            let done: rquickjs::Result<rquickjs::Value<'_>> =
-                ctx.eval_with_options(source, options);
-            if done.is_err() {
+            if run_classic(&ctx, name, source).is_err() {
                 self.shared.report_exception(&ctx);
             }
             self.shared.microtask_checkpoint(&ctx);
@@ -155,9 +168,9 @@ impl Host {
         });
     }
 
-    /// Runs tasks, timers and requests until there are none.
+    /// Runs tasks, timers and requests until there are none, or a worker has closed itself.
     pub fn run_until_idle(&self) {
-        loop {
+        while !self.shared.is_closed() {
             match self.turn() {
                 Some(wait) if wait.is_zero() => {}
                 wait if self.engine.wait(wait) => {}
@@ -169,6 +182,9 @@ impl Host {
 
     /// One turn of the loop: how long until there can be another; `None` if there never will.
     pub fn turn(&self) -> Option<Duration> {
+        if self.shared.is_closed() {
+            return None;
+        }
         // The engine runs ahead, as if it were beside this thread.
         while self.engine.run_one() {}
         self.context.with(|ctx| {
@@ -212,11 +228,34 @@ impl Host {
         self.context.with(|ctx| f(ctx, &self.shared))
     }
 
+    /// Collects what script cannot reach any more, and lets go of what the engine kept for it.
+    pub fn collect_garbage(&self) {
+        self.runtime.run_gc();
+        self.context
+            .with(|ctx| self.shared.microtask_checkpoint(&ctx));
+    }
+
+    /// Bytes that QuickJS has allocated: all that script can reach, and what has not been collected. What the engine has
+    /// allocated is not in it.
+    #[must_use]
+    pub fn script_heap_bytes(&self) -> u64 {
+        u64::try_from(self.runtime.memory_usage().malloc_size).unwrap_or(0)
+    }
+
     /// How many exceptions and rejections nobody has caught.
     #[must_use]
     pub fn uncaught_count(&self) -> u64 {
         self.shared.uncaught_count()
     }
+}
+
+/// Runs a classic script in the global scope.
+pub(crate) fn run_classic(ctx: &Ctx<'_>, name: &str, source: &str) -> rquickjs::Result<()> {
+    let mut options = EvalOptions::default();
+    options.strict = false;
+    options.filename = Some(name.to_owned());
+    ctx.eval_with_options::<rquickjs::Value<'_>, _>(source, options)
+        .map(drop)
 }
 
 impl Drop for Host {

@@ -19,5 +19,5 @@ mod natives;
 mod shared;
 
 pub use command::{RunOptions, run};
-pub use host::{Error, Host, Options};
-pub use shared::{Console, Stream};
+pub use host::{Error, Global, Host, Options};
+pub use shared::{Console, Scripts, Stream};

@@ -58,6 +58,8 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "platform/native.js"
     "platform/report_error.js"
     "platform/url.js"
+    "platform/window.js"
+    "platform/worker.js"
 ];
 
 /// The source of one of the host's modules.

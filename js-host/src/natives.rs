@@ -5,18 +5,46 @@ use std::rc::Rc;
 use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Persistent, Result, Value};
 
 use crate::clone;
-use crate::shared::{Clone as KeptClone, Shared, Stream};
+use crate::host::{Global, run_classic};
+use crate::shared::{Clone as KeptClone, Scripts, Shared, Stream};
 
 /// Bytes that `crypto` may ask for at once.
 const RANDOM_LEN_BYTES_MAX: usize = 65_536;
 
 /// Makes the object.
-pub(crate) fn natives<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> Result<Object<'js>> {
+pub(crate) fn natives<'js>(
+    ctx: &Ctx<'js>,
+    shared: &Rc<Shared>,
+    global: Global,
+) -> Result<Object<'js>> {
     let native = Object::new(ctx.clone())?;
     console(ctx, shared, &native)?;
     time_and_chance(ctx, shared, &native)?;
     structured_clone(ctx, shared, &native)?;
+    if let Global::DedicatedWorker(scripts) = global {
+        worker(ctx, shared, &native, scripts)?;
+    }
     Ok(native)
+}
+
+/// What only a worker has.
+fn worker<'js>(
+    ctx: &Ctx<'js>,
+    shared: &Rc<Shared>,
+    native: &Object<'js>,
+    scripts: Scripts,
+) -> Result<()> {
+    let import = move |ctx: Ctx<'js>, url: String| {
+        let source = scripts(&url);
+        let source = source.map_err(|error| {
+            let message = format!("The script at '{url}' failed to load: {error}");
+            Exception::throw_dom(&ctx, "NetworkError", &message)
+        });
+        run_classic(&ctx, &url, &source?)
+    };
+    native.set("importScript", Function::new(ctx.clone(), import)?)?;
+    let all = Rc::clone(shared);
+    native.set("close", Function::new(ctx.clone(), move || all.close())?)
 }
 
 fn console<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'js>) -> Result<()> {

@@ -17,6 +17,9 @@ pub enum Stream {
     Err,
 }
 
+/// The text of a classic script, by the URL that a worker has asked for.
+pub type Scripts = Box<dyn Fn(&str) -> std::io::Result<String>>;
+
 /// Takes the lines that scripts print.
 pub type Console = Box<dyn FnMut(Stream, &str)>;
 
@@ -30,6 +33,8 @@ pub(crate) struct Shared {
     started: Instant,
     helpers: RefCell<Option<Rc<Helpers>>>,
     host: RefCell<Option<Persistent<Object<'static>>>>,
+    /// Of these the function that takes every answer.
+    complete: RefCell<Option<Persistent<Function<'static>>>>,
     pub(crate) deserializer: RefCell<Deserializer>,
     /// Promises that were rejected without a handler since the last checkpoint, with their reasons.
     rejections: RefCell<Vec<[Persistent<Value<'static>>; 2]>>,
@@ -38,6 +43,8 @@ pub(crate) struct Shared {
     uncaught: Cell<u64>,
     /// Whether the binding has something to do at the end of the next checkpoint.
     wants_cleanup: Cell<bool>,
+    /// Whether a worker has closed itself.
+    is_closed: Cell<bool>,
 }
 
 impl Shared {
@@ -50,12 +57,14 @@ impl Shared {
             started: Instant::now(),
             helpers: RefCell::default(),
             host: RefCell::default(),
+            complete: RefCell::default(),
             deserializer: RefCell::default(),
             rejections: RefCell::default(),
             clones: RefCell::default(),
             console: RefCell::new(console),
             uncaught: Cell::new(0),
             wants_cleanup: Cell::new(false),
+            is_closed: Cell::new(false),
         }
     }
 
@@ -85,6 +94,8 @@ impl Shared {
     pub(crate) fn begin<'js>(&self, ctx: &Ctx<'js>, exports: &Object<'js>) -> Result<()> {
         let host: Object<'js> = exports.get("host")?;
         *self.helpers.borrow_mut() = Some(Rc::new(Helpers::new(ctx, exports.get("clone")?)?));
+        let complete: Function<'js> = host.get("complete")?;
+        *self.complete.borrow_mut() = Some(Persistent::save(ctx, complete));
         *self.host.borrow_mut() = Some(Persistent::save(ctx, host));
         Ok(())
     }
@@ -93,6 +104,7 @@ impl Shared {
     pub(crate) fn end(&self) {
         self.helpers.take();
         self.host.take();
+        self.complete.take();
         self.rejections.take();
         self.clones.take();
     }
@@ -116,6 +128,19 @@ impl Shared {
         };
         let function: Function<'js> = host.restore(ctx)?.get(name)?;
         function.call(args)
+    }
+
+    /// Hands the binding the answer to a request: its number, an exception or `undefined`, and the result.
+    pub(crate) fn complete<'js, A: rquickjs::function::IntoArgs<'js>>(
+        &self,
+        ctx: &Ctx<'js>,
+        args: A,
+    ) -> Result<()> {
+        let complete = self.complete.borrow().clone();
+        match complete {
+            Some(complete) => complete.restore(ctx)?.call(args),
+            None => Err(Exception::throw_internal(ctx, "the host has ended")),
+        }
     }
 
     /// A promise was rejected without a handler, or has got one since.
@@ -143,6 +168,15 @@ impl Shared {
     /// The next checkpoint is to end with the binding's part.
     pub(crate) fn want_checkpoint_cleanup(&self) {
         self.wants_cleanup.set(true);
+    }
+
+    /// A worker closes itself: no task runs after this one.
+    pub(crate) fn close(&self) {
+        self.is_closed.set(true);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.get()
     }
 
     /// Runs all microtasks, and what is to be done after them (HTML, 8.1.7.3).

@@ -9,18 +9,42 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use larder_idb::{Executor, StorageOptions, SystemClock};
-use larder_js_host::{Host, Options, Stream};
+use larder_js_host::{Global, Host, Options, Stream};
 
 const PRELUDE: &str = include_str!("scripts/prelude/checks.js");
 
+/// What a worker's `importScripts` finds.
+fn imported(url: &str) -> std::io::Result<String> {
+    let source = match url {
+        "https://example.com/lib/a.js" => {
+            "var order = self.order ?? []; order.push('a'); var fromA = 1;"
+        }
+        "https://example.com/lib/b.js" => "order.push('b'); var fromB = fromA + 1;",
+        "https://example.com/lib/throws.js" => "throw new RangeError('mine');",
+        "https://example.com/lib/syntax.js" => "var = 1;",
+        _ => return Err(std::io::ErrorKind::NotFound.into()),
+    };
+    Ok(source.to_owned())
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Scope {
+    Window,
+    Worker,
+}
+
 /// Runs a script; everything it has said on the error stream, and how many checks it made.
-fn run(path: &Path, executor: Executor) -> (Vec<String>, usize) {
+fn run(path: &Path, scope: Scope, executor: Executor) -> (Vec<String>, usize) {
     let mut storage = StorageOptions::in_memory(Arc::new(SystemClock));
     storage.executor = executor;
     let errors = Rc::new(RefCell::new(Vec::new()));
     let checks = Rc::new(RefCell::new(0));
     let (told, made) = (Rc::clone(&errors), Rc::clone(&checks));
     let host = Host::new(Options {
+        global: match scope {
+            Scope::Window => Global::Window,
+            Scope::Worker => Global::DedicatedWorker(Box::new(imported)),
+        },
         origin: "https://example.com".into(),
         search: String::new(),
         storage,
@@ -42,30 +66,54 @@ fn run(path: &Path, executor: Executor) -> (Vec<String>, usize) {
     (errors.take(), count)
 }
 
-fn run_all(executor: Executor) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+/// Runs all scripts of a folder, and tells how many there are.
+fn run_all(folder: &str, scope: Scope, executor: Executor) -> usize {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut seen = 0;
     for entry in folder.read_dir().unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "js") {
-            let (errors, checks) = run(&path, executor);
+            let (errors, checks) = run(&path, scope, executor);
             let name = path.file_name().unwrap().display();
             assert!(errors.is_empty(), "{name}: {}", errors.join("\n"));
             assert!(checks > 0, "{name} did not come to its end");
             seen += 1;
         }
     }
-    assert!(seen >= 4, "{seen}");
+    seen
 }
+
+const DRIVEN: Executor = Executor::Driven { seed: None };
 
 #[test]
 fn every_script_holds_when_the_host_drives_the_engine() {
-    run_all(Executor::Driven { seed: None });
+    assert!(run_all("tests/scripts", Scope::Window, DRIVEN) >= 4);
 }
 
 #[test]
 fn every_script_holds_with_the_engine_on_threads_of_its_own() {
-    run_all(Executor::default());
+    assert!(run_all("tests/scripts", Scope::Window, Executor::default()) >= 4);
+}
+
+#[test]
+fn every_script_holds_in_a_worker() {
+    assert!(run_all("tests/scripts", Scope::Worker, DRIVEN) >= 4);
+    assert!(run_all("tests/scripts/worker", Scope::Worker, DRIVEN) >= 1);
+}
+
+#[test]
+fn nothing_runs_in_a_worker_that_has_closed_itself() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let source = b"
+        setTimeout(() => console.log('checks made: 1'));
+        indexedDB.open('x').onsuccess = () => console.log('checks made: 2');
+        Promise.resolve().then(() => console.log('checks made: 3'));
+        close();";
+    std::io::Write::write_all(&mut file, source).unwrap();
+    for executor in [DRIVEN, Executor::default()] {
+        let (errors, last) = run(file.path(), Scope::Worker, executor);
+        assert_eq!((errors.len(), last), (0, 3), "{errors:?}");
+    }
 }
 
 #[test]
@@ -79,7 +127,7 @@ fn a_failed_check_is_told() {
             std::io::Write::write_all(&mut file, b"test('no', () => check(false, 'not so'));")
         })
         .unwrap();
-    let (errors, _) = run(file.path(), Executor::Driven { seed: None });
+    let (errors, _) = run(file.path(), Scope::Window, DRIVEN);
     assert!(
         errors.iter().any(|line| line.contains("not so")),
         "{errors:?}"

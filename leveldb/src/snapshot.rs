@@ -312,6 +312,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "much work for an interpreter")]
     fn a_lookup_finds_what_the_cursors_find() {
         let orders: [Arc<dyn Comparator>; 2] = [Arc::new(BytewiseComparator), Arc::new(Other)];
         for order in orders {

@@ -15,10 +15,10 @@ use super::core::Core;
 use super::open::global_key;
 use super::{files, journal};
 use crate::error::{Error, ErrorKind, Result};
-use crate::metadata::{DatabaseMetadata, read_databases};
+use crate::metadata::{DatabaseMetadata, read_database_names, read_databases};
 use crate::transaction::Scope;
 use crate::undo_log::{Cleanup, metadata_key, task_key};
-use crate::view::View;
+use crate::view::{View, has_rows};
 
 /// What a database has until its first version change commits.
 const NO_VERSION: i64 = 0;
@@ -71,6 +71,14 @@ pub(super) fn create(core: &Core, name: &JsString) -> Result<DatabaseId> {
             let what = format!("no database id comes after {max}");
             Error::new(ErrorKind::Usage, what).with_key(&max_key)
         })?;
+    let view = View::committed(core.base(None));
+    let names = read_database_names(&view, &mut Vec::new())?;
+    let (low, end) = (range::database_low(id), range::database_end(id));
+    if names.iter().any(|other| other.id == id) || has_rows(&view, &low, &end)? {
+        let what =
+            format!("the greatest database id is {max}, and there is something of database {id}");
+        return Err(Error::inconsistent(&max_key, what));
+    }
     let mut number = Vec::new();
     int::encode(id.get(), &mut number);
     let mut batch = BatchWriter::new();
@@ -96,6 +104,11 @@ pub(super) fn delete(core: &Core, name: &JsString) -> Result<bool> {
     let Some(id) = find(&core.snapshot(), &name_key)? else {
         return Ok(false);
     };
+    let names = read_database_names(&View::committed(core.base(None)), &mut Vec::new())?;
+    if names.iter().filter(|other| other.id == id).count() > 1 {
+        let what = format!("another database has the id {id}, too");
+        return Err(Error::inconsistent(&name_key, what));
+    }
     let number = core.enter(&Scope::VersionChange(id))?;
     let deleted = delete_rows_and_blobs(core, id, &name_key);
     core.leave(number);

@@ -1,8 +1,15 @@
 //! A database: its name row and its fields.
 
+use std::collections::BTreeSet;
+
 use larder_codec::primitive::{int, var_int};
-use larder_codec::row_key::{DatabaseField, DatabaseKey, GlobalKey, RowKey};
-use larder_codec::{DatabaseId, Error as CodecError, ErrorKind as CodecErrorKind, JsString, range};
+use larder_codec::row_key::{
+    DatabaseField, DatabaseKey, GlobalKey, IndexField, IndexMetadataKey, ObjectStoreField,
+    ObjectStoreMetadataKey, RowKey,
+};
+use larder_codec::{
+    DatabaseId, Error as CodecError, ErrorKind as CodecErrorKind, IdbKeyPath, JsString, range,
+};
 
 use super::object_store::{ObjectStoreMetadata, read_object_stores};
 use super::rows::scan;
@@ -24,25 +31,63 @@ pub struct DatabaseMetadata {
     pub object_stores: Vec<ObjectStoreMetadata>,
 }
 
+/// What a database's name row says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseName {
+    /// The database's id.
+    pub id: DatabaseId,
+    /// The origin's identifier: `https_example.com_0@1`.
+    pub origin: JsString,
+    /// The database's name.
+    pub name: JsString,
+}
+
 /// All databases in the order of their name rows: by origin, then by name.
 pub(crate) fn read_databases(
     view: &View,
     problems: &mut Vec<Error>,
 ) -> Result<Vec<DatabaseMetadata>> {
-    let mut databases = Vec::new();
+    read_database_names(view, problems)?
+        .into_iter()
+        .map(|database| read_metadata(view, database, problems))
+        .collect()
+}
+
+/// As [`read_databases`], their name rows alone. Two databases of one id are told as a problem.
+pub(crate) fn read_database_names(
+    view: &View,
+    problems: &mut Vec<Error>,
+) -> Result<Vec<DatabaseName>> {
+    let mut names: Vec<DatabaseName> = Vec::new();
     let low = range::database_names_low(&JsString::default());
     // Name rows are the last of the global metadata: the first database's rows end them.
     let high = range::database_low(DatabaseId::MIN);
     scan(view, &low, &high, problems, |row, value| {
         if let RowKey::Global(GlobalKey::DatabaseName { origin, name }) = row {
-            databases.push((database_id(value)?, origin, name));
+            let id = database_id(value)?;
+            names.push(DatabaseName { id, origin, name });
         }
         Ok(())
     })?;
-    databases
-        .into_iter()
-        .map(|(id, origin, name)| read_metadata(view, id, origin, name, problems))
-        .collect()
+    let mut ids = BTreeSet::new();
+    for name in &names {
+        if !ids.insert(name.id) {
+            problems.push(shared(name));
+        }
+    }
+    Ok(names)
+}
+
+/// A database that has the rows of another.
+fn shared(database: &DatabaseName) -> Error {
+    let mut key = Vec::new();
+    GlobalKey::DatabaseName {
+        origin: database.origin.clone(),
+        name: database.name.clone(),
+    }
+    .encode(&mut key);
+    let what = format!("two databases have the id {}", database.id);
+    Error::inconsistent(&key, what)
 }
 
 /// The database that a name row speaks of.
@@ -62,30 +107,101 @@ pub(crate) fn read_database(
     let Some(value) = view.get(&key)? else {
         return Ok(None);
     };
-    match database_id(&value) {
-        Ok(id) => read_metadata(view, id, origin, name, problems).map(Some),
+    let id = match database_id(&value) {
+        Ok(id) => id,
         Err(error) => {
             let what = "metadata row with an undecodable value";
             problems.push(Error::row(&key, what, error));
-            Ok(None)
+            return Ok(None);
         }
+    };
+    let database = DatabaseName { id, origin, name };
+    // What is wrong with other name rows is none of this one's business.
+    let names = read_database_names(view, &mut Vec::new())?;
+    if names.iter().filter(|other| other.id == id).count() > 1 {
+        problems.push(shared(&database));
     }
+    read_metadata(view, database, problems).map(Some)
 }
 
 fn read_metadata(
     view: &View,
-    id: DatabaseId,
-    origin: JsString,
-    name: JsString,
+    database: DatabaseName,
     problems: &mut Vec<Error>,
 ) -> Result<DatabaseMetadata> {
+    let DatabaseName { id, origin, name } = database;
+    let known = problems.len();
+    let version = read_version(view, id, problems)?;
+    let is_version_known = known == problems.len();
+    let object_stores = read_object_stores(view, id, problems)?;
+    if version.is_none() && is_version_known && !object_stores.is_empty() {
+        // An upgrade from there would take it for new, and aborting that would delete it.
+        let what = "the database has object stores and no version";
+        problems.push(Error::inconsistent(&version_key(id), what));
+    }
+    check_names(id, &object_stores, problems);
     Ok(DatabaseMetadata {
         id,
         origin,
         name,
-        version: read_version(view, id, problems)?,
-        object_stores: read_object_stores(view, id, problems)?,
+        version,
+        object_stores,
     })
+}
+
+/// Two of one name cannot both be had, and an index without a key path has no keys. Whoever writes rows sees to that; rows that were
+/// written need not.
+fn check_names(
+    database_id: DatabaseId,
+    object_stores: &[ObjectStoreMetadata],
+    problems: &mut Vec<Error>,
+) {
+    let mut names = BTreeSet::new();
+    for store in object_stores {
+        let object_store_id = store.id;
+        if !names.insert(&store.name) {
+            let mut key = Vec::new();
+            ObjectStoreMetadataKey {
+                database_id,
+                object_store_id,
+                field: ObjectStoreField::Name,
+            }
+            .encode(&mut key);
+            let what = "another object store has the same name";
+            problems.push(Error::inconsistent(&key, what));
+        }
+        let mut index_names = BTreeSet::new();
+        for index in &store.indexes {
+            let mut check = |is_good: bool, field, what: &str| {
+                if !is_good {
+                    let mut key = Vec::new();
+                    IndexMetadataKey {
+                        database_id,
+                        object_store_id,
+                        index_id: index.id,
+                        field,
+                    }
+                    .encode(&mut key);
+                    problems.push(Error::inconsistent(&key, what));
+                }
+            };
+            let is_first = index_names.insert(&index.name);
+            check(
+                is_first,
+                IndexField::Name,
+                "another index has the same name",
+            );
+            let has_path = index.key_path != IdbKeyPath::Null;
+            check(has_path, IndexField::KeyPath, "the index has no key path");
+        }
+    }
+}
+
+fn version_key(database_id: DatabaseId) -> Vec<u8> {
+    let mut key = Vec::new();
+    let field = DatabaseField::UserVersion;
+    DatabaseKey { database_id, field }.encode(&mut key);
+    key
 }
 
 fn database_id(value: &[u8]) -> larder_codec::Result<DatabaseId> {
@@ -102,13 +218,7 @@ pub(crate) fn read_version(
     id: DatabaseId,
     problems: &mut Vec<Error>,
 ) -> Result<Option<i64>> {
-    let mut key = Vec::new();
-    let field = DatabaseField::UserVersion;
-    DatabaseKey {
-        database_id: id,
-        field,
-    }
-    .encode(&mut key);
+    let key = version_key(id);
     let value = match view.get(&key) {
         Ok(value) => value,
         Err(error) if error.kind() == crate::ErrorKind::Corruption => {

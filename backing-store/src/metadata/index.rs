@@ -1,5 +1,7 @@
 //! An index: four metadata rows, the last optional.
 
+use std::ops::RangeInclusive;
+
 use larder_codec::primitive::{boolean, string};
 use larder_codec::row_key::{IndexField, IndexMetadataKey, RowKey};
 use larder_codec::{DatabaseId, IdbKeyPath, IndexId, JsString, ObjectStoreId, range};
@@ -23,47 +25,58 @@ pub struct IndexMetadata {
     pub multi_entry: bool,
 }
 
+/// What the rows of one index say, before anything is concluded from it.
 #[derive(Debug, Default)]
-struct Rows {
+pub(super) struct Rows {
     name: Option<JsString>,
     key_path: Option<IdbKeyPath>,
     unique: Option<bool>,
     multi_entry: Option<bool>,
 }
 
-pub(super) fn read_indexes(
+/// The rows of all indexes of these object stores, index by index, in the order of their stores' and their own ids.
+pub(super) fn read_index_rows(
     view: &View,
     database_id: DatabaseId,
-    object_store_id: ObjectStoreId,
+    object_stores: RangeInclusive<ObjectStoreId>,
     problems: &mut Vec<Error>,
-) -> Result<Vec<IndexMetadata>> {
-    let mut indexes: Vec<(IndexId, Rows)> = Vec::new();
-    let low = range::all_indexes_low(database_id, object_store_id);
-    let high = range::all_indexes_high(database_id, object_store_id);
+) -> Result<Vec<(ObjectStoreId, IndexId, Rows)>> {
+    let mut indexes: Vec<(ObjectStoreId, IndexId, Rows)> = Vec::new();
+    let low = range::all_indexes_low(database_id, *object_stores.start());
+    let high = range::all_indexes_high(database_id, *object_stores.end());
     scan(view, &low, &high, problems, |row, value| {
         let RowKey::IndexMetadata(key) = row else {
             return Ok(());
         };
-        if indexes.last().is_none_or(|(id, _)| *id != key.index_id) {
-            indexes.push((key.index_id, Rows::default()));
+        let (store_id, index_id) = (key.object_store_id, key.index_id);
+        let last = indexes.last().map(|(store, index, _)| (*store, *index));
+        if last != Some((store_id, index_id)) {
+            indexes.push((store_id, index_id, Rows::default()));
         }
         match indexes.last_mut() {
-            Some((_, rows)) => rows.take(key.field, value),
+            Some((_, _, rows)) => rows.take(key.field, value),
             None => Ok(()),
         }
     })?;
-    Ok(indexes
-        .into_iter()
-        .filter_map(|(index_id, rows)| {
-            let key = |field| IndexMetadataKey {
-                database_id,
-                object_store_id,
-                index_id,
-                field,
-            };
-            rows.conclude(key, problems)
-        })
-        .collect())
+    Ok(indexes)
+}
+
+/// An index whose object store is not there.
+pub(super) fn orphan(
+    database_id: DatabaseId,
+    object_store_id: ObjectStoreId,
+    index_id: IndexId,
+) -> Error {
+    let mut key = Vec::new();
+    IndexMetadataKey {
+        database_id,
+        object_store_id,
+        index_id,
+        field: IndexField::Name,
+    }
+    .encode(&mut key);
+    let what = format!("index {index_id} is of object store {object_store_id}, which is not there");
+    Error::inconsistent(&key, what)
 }
 
 impl Rows {
@@ -77,7 +90,7 @@ impl Rows {
         Ok(())
     }
 
-    fn conclude(
+    pub(super) fn conclude(
         self,
         key: impl Fn(IndexField) -> IndexMetadataKey,
         problems: &mut Vec<Error>,

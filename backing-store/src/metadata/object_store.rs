@@ -1,10 +1,12 @@
 //! An object store: eight metadata rows, the last two optional.
 
-use larder_codec::primitive::{boolean, int, string};
-use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RowKey};
-use larder_codec::{DatabaseId, IdbKeyPath, JsString, ObjectStoreId, range};
+use std::ops::RangeInclusive;
 
-use super::index::{IndexMetadata, read_indexes};
+use larder_codec::primitive::{boolean, int, string};
+use larder_codec::row_key::{IndexMetadataKey, ObjectStoreField, ObjectStoreMetadataKey, RowKey};
+use larder_codec::{DatabaseId, IdbKeyPath, IndexId, JsString, ObjectStoreId, range};
+
+use super::index::{IndexMetadata, Rows as IndexRows, orphan, read_index_rows};
 use super::rows::scan;
 use crate::error::{Error, Result};
 use crate::view::View;
@@ -41,9 +43,8 @@ pub(crate) fn read_object_stores(
     database_id: DatabaseId,
     problems: &mut Vec<Error>,
 ) -> Result<Vec<ObjectStoreMetadata>> {
-    let low = range::all_object_stores_low(database_id);
-    let high = range::all_object_stores_high(database_id);
-    read_between(view, database_id, (&low, &high), problems)
+    let all = ObjectStoreId::MIN..=ObjectStoreId::MAX;
+    read_between(view, database_id, all, problems)
 }
 
 /// One object store of a database.
@@ -53,20 +54,21 @@ pub(crate) fn read_object_store(
     object_store_id: ObjectStoreId,
     problems: &mut Vec<Error>,
 ) -> Result<Option<ObjectStoreMetadata>> {
-    let low = range::object_store_low(database_id, object_store_id);
-    let high = range::object_store_high(database_id, object_store_id);
-    let mut read = read_between(view, database_id, (&low, &high), problems)?;
+    let one = object_store_id..=object_store_id;
+    let mut read = read_between(view, database_id, one, problems)?;
     Ok(read.pop())
 }
 
 fn read_between(
     view: &View,
     database_id: DatabaseId,
-    (low, high): (&[u8], &[u8]),
+    ids: RangeInclusive<ObjectStoreId>,
     problems: &mut Vec<Error>,
 ) -> Result<Vec<ObjectStoreMetadata>> {
     let mut stores: Vec<(ObjectStoreId, Rows)> = Vec::new();
-    scan(view, low, high, problems, |row, value| {
+    let low = range::object_store_low(database_id, *ids.start());
+    let high = range::object_store_high(database_id, *ids.end());
+    scan(view, &low, &high, problems, |row, value| {
         let RowKey::ObjectStoreMetadata(key) = row else {
             return Ok(());
         };
@@ -81,12 +83,18 @@ fn read_between(
             None => Ok(()),
         }
     })?;
+    let indexes = read_index_rows(view, database_id, ids, problems)?;
+    let mut indexes = indexes.into_iter().peekable();
     let mut read = Vec::new();
     for (id, rows) in stores {
-        if let Some(store) = rows.conclude(view, database_id, id, problems)? {
-            read.push(store);
+        while let Some((of, index_id, _)) = indexes.next_if(|(of, ..)| *of < id) {
+            problems.push(orphan(database_id, of, index_id));
         }
+        let own = std::iter::from_fn(|| indexes.next_if(|(of, ..)| *of == id));
+        let own: Vec<_> = own.map(|(_, index_id, rows)| (index_id, rows)).collect();
+        read.extend(rows.conclude(database_id, id, own, problems));
     }
+    problems.extend(indexes.map(|(of, index_id, _)| orphan(database_id, of, index_id)));
     Ok(read)
 }
 
@@ -114,11 +122,11 @@ impl Rows {
 
     fn conclude(
         self,
-        view: &View,
         database_id: DatabaseId,
         object_store_id: ObjectStoreId,
+        indexes: Vec<(IndexId, IndexRows)>,
         problems: &mut Vec<Error>,
-    ) -> Result<Option<ObjectStoreMetadata>> {
+    ) -> Option<ObjectStoreMetadata> {
         let mut missing = |field: ObjectStoreField, what: &str| {
             let mut key = Vec::new();
             ObjectStoreMetadataKey {
@@ -134,7 +142,7 @@ impl Rows {
                 ObjectStoreField::Name,
                 "the object store has no name row; it is left out",
             );
-            return Ok(None);
+            return None;
         };
         if self.key_path.is_none() {
             missing(
@@ -167,14 +175,28 @@ impl Rows {
                 }
                 IdbKeyPath::Null
             }
+            (Some(IdbKeyPath::Null), Some(true)) => {
+                let what = "the object store has no key path and a row that says it has one";
+                missing(ObjectStoreField::HasKeyPath, what);
+                IdbKeyPath::Null
+            }
             (path, _) => path.unwrap_or(IdbKeyPath::Null),
         };
-        Ok(Some(ObjectStoreMetadata {
+        let indexes = indexes.into_iter().filter_map(|(index_id, rows)| {
+            let key = |field| IndexMetadataKey {
+                database_id,
+                object_store_id,
+                index_id,
+                field,
+            };
+            rows.conclude(key, problems)
+        });
+        Some(ObjectStoreMetadata {
             id: object_store_id,
             name,
             key_path,
             auto_increment: self.auto_increment.unwrap_or(false),
-            indexes: read_indexes(view, database_id, object_store_id, problems)?,
-        }))
+            indexes: indexes.collect(),
+        })
     }
 }

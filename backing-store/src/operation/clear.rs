@@ -11,34 +11,37 @@ use crate::reads::{has_two_forms, record_row_prefix};
 use crate::transaction::WriteTransaction;
 
 impl WriteTransaction {
-    /// Deletes the records with primary keys in the range. Their index rows stay, and are stale from now on.
+    /// Deletes the records with primary keys in the range, and tells how many there were. Their index rows stay, and are stale
+    /// from now on.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an object store that is not there or not in the scope; if a row
     /// cannot be read or written.
-    pub fn delete(&mut self, object_store_id: ObjectStoreId, range: &KeyRange<'_>) -> Result<()> {
+    pub fn delete(&mut self, object_store_id: ObjectStoreId, range: &KeyRange<'_>) -> Result<u64> {
         let database_id = self.scope().database_id();
         self.with_store(object_store_id, |transaction, store| match range.single() {
-            Some(key) if !has_two_forms(key) => transaction.delete_one(database_id, store, key),
+            Some(key) if !has_two_forms(key) => transaction
+                .delete_one(database_id, store, key)
+                .map(u64::from),
             _ => transaction.delete_in(database_id, store, range),
         })
     }
 
-    /// Deletes one record, if it is there.
+    /// Deletes one record, if it is there; whether it was.
     fn delete_one(
         &mut self,
         database_id: DatabaseId,
         store: &mut OpenStore,
         key: RawKey<'_>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         if !self.delete_record_row(database_id, store, RecordTable::Data, key)? {
-            return Ok(());
+            return Ok(false);
         }
         self.delete_record_row(database_id, store, RecordTable::Exists, key)?;
         if store.has_external_objects {
             self.delete_record_row(database_id, store, RecordTable::ExternalObject, key)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Deletes the row of a table that belongs to a record, if it is there; whether it was.
@@ -62,10 +65,10 @@ impl WriteTransaction {
         database_id: DatabaseId,
         store: &mut OpenStore,
         range: &KeyRange<'_>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let mut first = self.records_in(database_id, store.id, range, Direction::Next);
         if !first.next()? {
-            return Ok(());
+            return Ok(0);
         }
         let first = first.primary_key()?.as_bytes().to_vec();
         let last = if range.single().is_some() {
@@ -80,37 +83,39 @@ impl WriteTransaction {
         if store.has_external_objects {
             tables.push(RecordTable::ExternalObject);
         }
+        let mut count = 0;
         for table in tables {
             let prefix = record_row_prefix(database_id, store.id, table);
             let (begin, end) = ([&*prefix, &first].concat(), [&*prefix, &last].concat());
-            self.delete_rows(&begin, &end, true)?;
+            count += self.delete_rows_counting(&begin, &end, true, &store.data_prefix)?;
         }
-        Ok(())
+        Ok(count)
     }
 
-    /// Deletes all records, with their index rows. The key generator goes on from where it is, and so do the records'
+    /// Deletes all records, with their index rows, and tells how many there were. The key generator goes on from where it is, and so do the records'
     /// versions.
     ///
     /// # Errors
     /// As [`WriteTransaction::delete`].
-    pub fn clear(&mut self, object_store_id: ObjectStoreId) -> Result<()> {
+    pub fn clear(&mut self, object_store_id: ObjectStoreId) -> Result<u64> {
         let database_id = self.scope().database_id();
         self.with_store(object_store_id, |transaction, store| {
-            transaction.clear_rows(database_id, store.id)?;
+            let count = transaction.clear_rows(database_id, store.id)?;
             store.has_external_objects = false;
-            Ok(())
+            Ok(count)
         })
     }
 
-    /// Deletes all rows of an object store that are not metadata.
+    /// Deletes all rows of an object store that are not metadata, and tells how many records there were.
     pub(super) fn clear_rows(
         &mut self,
         database_id: DatabaseId,
         object_store_id: ObjectStoreId,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let low = range::object_store_rows_low(database_id, object_store_id);
         let end = range::object_store_rows_end(database_id, object_store_id);
-        self.delete_rows(&low, &end, false)
+        let records = record_row_prefix(database_id, object_store_id, RecordTable::Data);
+        self.delete_rows_counting(&low, &end, false, &records)
     }
 
     /// Deletes the row that lists a record's external objects, if there is one.

@@ -7,6 +7,7 @@ use larder_codec::{DatabaseId, IdbKeyPath, IndexId, JsString, ObjectStoreId, ran
 use super::state::{metadata_key, no_store, read_int};
 use crate::error::{Error, ErrorKind, Result};
 use crate::transaction::WriteTransaction;
+use crate::view::has_rows;
 
 /// A new index. That its name is not taken is for the caller to see to, and that an array of key paths is not combined
 /// with `multi_entry`.
@@ -51,6 +52,21 @@ impl WriteTransaction {
             let what = format!("index ids up to {max} have been used");
             return Err(Error::new(ErrorKind::Usage, what));
         };
+        let metadata = (
+            range::index_low(database_id, object_store_id, id),
+            range::index_high(database_id, object_store_id, id),
+        );
+        let entries = (
+            range::index_entries_low(database_id, object_store_id, id),
+            range::index_entries_high(database_id, object_store_id, id),
+        );
+        for (low, end) in [metadata, entries] {
+            // They must not become those of another index.
+            if has_rows(self.view(), &low, &end)? {
+                let what = format!("there are rows of index {id}, which is not to be yet");
+                return Err(Error::inconsistent(&max_key, what));
+            }
+        }
         let mut value = Vec::new();
         int::encode(id.get(), &mut value);
         self.put_row(&max_key, &value)?;

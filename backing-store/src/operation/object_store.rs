@@ -7,6 +7,7 @@ use larder_codec::{DatabaseId, IdbKeyPath, IndexId, JsString, ObjectStoreId, ran
 use super::state::{metadata_key, no_store, read_int};
 use crate::error::{Error, ErrorKind, Result};
 use crate::transaction::WriteTransaction;
+use crate::view::has_rows;
 
 /// The version before the first record's.
 const FIRST_VERSION: i64 = 1;
@@ -48,6 +49,7 @@ impl WriteTransaction {
             let what = format!("object store ids up to {max} have been used");
             return Err(Error::new(ErrorKind::Usage, what));
         };
+        self.check_no_rows_of(database_id, id, &max_key)?;
         let mut value = Vec::new();
         int::encode(id.get(), &mut value);
         self.put_row(&max_key, &value)?;
@@ -58,6 +60,35 @@ impl WriteTransaction {
         }
         self.put_name_row(database_id, &parameters.name, id)?;
         Ok(id)
+    }
+
+    /// Refuses an id that has rows, though it is above all that are said to have been used: they must not become those of
+    /// another object store.
+    fn check_no_rows_of(
+        &self,
+        database_id: DatabaseId,
+        id: ObjectStoreId,
+        max_key: &[u8],
+    ) -> Result<()> {
+        let metadata = (
+            range::object_store_low(database_id, id),
+            range::object_store_high(database_id, id),
+        );
+        let indexes = (
+            range::all_indexes_low(database_id, id),
+            range::all_indexes_high(database_id, id),
+        );
+        let records = (
+            range::object_store_rows_low(database_id, id),
+            range::object_store_rows_end(database_id, id),
+        );
+        for (low, end) in [metadata, indexes, records] {
+            if has_rows(self.view(), &low, &end)? {
+                let what = format!("there are rows of object store {id}, which is not to be yet");
+                return Err(Error::inconsistent(max_key, what));
+            }
+        }
+        Ok(())
     }
 
     fn put_name_row(
@@ -117,7 +148,7 @@ impl WriteTransaction {
         self.delete_rows(&free(IndexId::MIN), &free(IndexId::MAX), true)?;
         let low = range::all_indexes_low(database_id, id);
         self.delete_rows(&low, &range::all_indexes_high(database_id, id), true)?;
-        self.clear_rows(database_id, id)
+        self.clear_rows(database_id, id).map(drop)
     }
 }
 

@@ -6,7 +6,7 @@ use larder_codec::{IndexId, ObjectStoreId};
 use crate::cursor::{Direction, IndexCursor, Movement, Page, PageLimits};
 use crate::error::Result;
 use crate::key_range::KeyRange;
-use crate::reads::Reads;
+use crate::reads::IndexLookup;
 use crate::record::Record;
 use crate::transaction::WriteTransaction;
 
@@ -45,11 +45,22 @@ impl WriteTransaction {
         range: &KeyRange<'_>,
         record: &mut Record,
     ) -> Result<bool> {
-        let place = (self.scope().database_id(), object_store_id, index_id);
-        let reads = Reads::clone(self);
-        reads.get_by_index_with(place, range, record, &mut |row_key| {
-            self.delete_row(row_key)
-        })
+        let database_id = self.scope().database_id();
+        let mut lookup = self.index_lookup(database_id, object_store_id, index_id);
+        self.get_with(&mut lookup, range, record)
+    }
+
+    /// Reads the first record that an index has under a key in the range; as [`IndexLookup::get`].
+    ///
+    /// # Errors
+    /// As there; if a stale row cannot be removed.
+    pub fn get_with(
+        &mut self,
+        lookup: &mut IndexLookup,
+        range: &KeyRange<'_>,
+        record: &mut Record,
+    ) -> Result<bool> {
+        lookup.get_with(range, record, &mut |row_key| self.delete_row(row_key))
     }
 
     /// How many live entries an index has under keys in the range; as

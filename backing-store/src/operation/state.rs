@@ -6,7 +6,7 @@ use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata::read_object_store;
-use crate::reads::{IndexLookup, record_row_prefix};
+use crate::reads::{EntryLookup, record_row_prefix};
 use crate::transaction::{Scope, WriteTransaction};
 use crate::view::View;
 
@@ -34,7 +34,7 @@ pub(super) struct OpenIndex {
     pub(super) id: IndexId,
     pub(super) prefix: Vec<u8>,
     /// For the look-ups of a unique one.
-    pub(super) unique: Option<IndexLookup>,
+    pub(super) unique: Option<EntryLookup>,
 }
 
 /// Memory that is used again.
@@ -105,7 +105,7 @@ impl WriteTransaction {
         let indexes = metadata.indexes.iter().map(|index| {
             let mut prefix = Vec::new();
             KeyPrefix::of_index(database_id, id, index.id).encode(&mut prefix);
-            let lookup = || IndexLookup::new(view, database_id, id, index.id);
+            let lookup = || EntryLookup::new(view, database_id, id, index.id);
             OpenIndex {
                 id: index.id,
                 prefix,

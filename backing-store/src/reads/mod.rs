@@ -3,8 +3,9 @@
 //! A store opened for reading, a transaction that reads and one that writes all have one of these, so there is one
 //! implementation of each read.
 
+mod entry_lookup;
 mod exists;
-mod lookup;
+mod index_lookup;
 mod point;
 mod records;
 
@@ -24,13 +25,14 @@ use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::layout::StorePaths;
 use crate::metadata::{
-    DatabaseMetadata, ObjectStoreMetadata, read_database, read_databases, read_object_stores,
-    read_version,
+    DatabaseMetadata, DatabaseName, ObjectStoreMetadata, read_database, read_database_names,
+    read_databases, read_object_stores, read_version,
 };
 use crate::view::View;
 
+pub(crate) use entry_lookup::EntryLookup;
 pub(crate) use exists::ExistsCheck;
-pub(crate) use lookup::IndexLookup;
+pub use index_lookup::IndexLookup;
 pub(crate) use point::{get_row, has_two_forms};
 
 /// A key generator that has reached this is used up (2^53).
@@ -95,6 +97,15 @@ impl Reads {
     /// an error.
     pub fn databases(&self, problems: &mut Vec<Error>) -> Result<Vec<DatabaseMetadata>> {
         read_databases(&self.view, problems)
+    }
+
+    /// The names of all databases, in their order, without what is in them. Rows that could not be read go to `problems`, and so
+    /// do two databases of one id.
+    ///
+    /// # Errors
+    /// As [`Reads::databases`].
+    pub fn database_names(&self, problems: &mut Vec<Error>) -> Result<Vec<DatabaseName>> {
+        read_database_names(&self.view, problems)
     }
 
     /// The database of this origin (as its name row has it: `https_example.com_0@1`) and name. Rows that could not be

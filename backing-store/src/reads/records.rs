@@ -4,7 +4,7 @@ use larder_codec::row_key::RecordTable;
 use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey};
 
 use super::{IndexLookup, Reads, get_row, record_row_prefix};
-use crate::cursor::{Direction, OnStale, Page};
+use crate::cursor::{Direction, Page};
 use crate::error::Result;
 use crate::key_range::KeyRange;
 use crate::record::Record;
@@ -81,38 +81,19 @@ impl Reads {
         range: &KeyRange<'_>,
         record: &mut Record,
     ) -> Result<bool> {
-        let place = (database_id, object_store_id, index_id);
-        self.get_by_index_with(place, range, record, &mut |_| Ok(()))
+        self.index_lookup(database_id, object_store_id, index_id)
+            .get(range, record)
     }
 
-    pub(crate) fn get_by_index_with(
+    /// What reads records through an index, for whoever reads many: [`Reads::get_by_index`] makes one for each.
+    #[must_use]
+    pub fn index_lookup(
         &self,
-        (database_id, object_store_id, index_id): (DatabaseId, ObjectStoreId, IndexId),
-        range: &KeyRange<'_>,
-        record: &mut Record,
-        on_stale: OnStale<'_>,
-    ) -> Result<bool> {
-        record.clear();
-        let mut first = Vec::new();
-        let index_key = if let Some(key) = range.single() {
-            key
-        } else {
-            let direction = Direction::Next;
-            let mut cursor =
-                self.index_entries_in(database_id, object_store_id, index_id, range, direction);
-            if !cursor.go_with(crate::cursor::Movement::Next, Some(&mut *on_stale))? {
-                return Ok(false);
-            }
-            let index_key = cursor.index_key()?;
-            first.extend_from_slice(index_key.as_bytes());
-            RawKey::decode_exact(&first)
-                .map_err(|error| crate::Error::row(&[], "index entry", error))?
-        };
-        let mut lookup = IndexLookup::new(&self.view, database_id, object_store_id, index_id);
-        match lookup.find(index_key, on_stale)? {
-            Some(primary_key) => self.get(database_id, object_store_id, primary_key, record),
-            None => Ok(false),
-        }
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        index_id: IndexId,
+    ) -> IndexLookup {
+        IndexLookup::new(self, (database_id, object_store_id, index_id))
     }
 
     /// For each range its first record, in the order of the ranges: [`Reads::get_in`] for many. The entries tell which

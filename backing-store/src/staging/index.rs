@@ -1,9 +1,11 @@
 //! Entries in order, in blocks of bounded length: a lookup is two binary searches, an insertion moves part of one block.
+//!
+//! What is looked for is a head and an order among the entries with that head: nobody is asked about the others.
 
 use std::cmp::Ordering;
 
-/// A full block is split. 256 entries are 4 KiB: cheap to move, and few blocks.
-const BLOCK_LEN_MAX: usize = 256;
+/// A full block is split. 128 entries are 3 KiB: cheap to move, and few blocks.
+const BLOCK_LEN_MAX: usize = 128;
 
 /// How many places are remembered.
 const HINTS: usize = 8;
@@ -11,9 +13,10 @@ const HINTS: usize = 8;
 /// Marks an entry without a value.
 const DELETED: u32 = u32::MAX;
 
-/// Where key and value stand in the batch.
+/// Where key and value stand in the batch, and the key's [head](super::head).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
+    head: u64,
     key_at: u32,
     key_len: u32,
     value_at: u32,
@@ -31,8 +34,13 @@ const fn narrow(number: usize) -> u32 {
 }
 
 impl Entry {
-    pub(super) fn put(key_at: usize, key_len: usize, value_at: usize, value_len: usize) -> Self {
+    pub(super) fn put(
+        head: u64,
+        (key_at, key_len): (usize, usize),
+        (value_at, value_len): (usize, usize),
+    ) -> Self {
         Self {
+            head,
             key_at: narrow(key_at),
             key_len: narrow(key_len),
             value_at: narrow(value_at),
@@ -40,13 +48,23 @@ impl Entry {
         }
     }
 
-    pub(super) fn delete(key_at: usize, key_len: usize) -> Self {
+    pub(super) fn delete(head: u64, key_at: usize, key_len: usize) -> Self {
         Self {
+            head,
             key_at: narrow(key_at),
             key_len: narrow(key_len),
             value_at: 0,
             value_len: DELETED,
         }
+    }
+
+    pub(super) const fn head(&self) -> u64 {
+        self.head
+    }
+
+    /// Later writes stand further back in the batch.
+    pub(super) const fn written_at(&self) -> u32 {
+        self.key_at
     }
 
     pub(super) fn key_range(&self) -> (usize, usize) {
@@ -85,35 +103,77 @@ impl Slot {
     }
 }
 
+/// What is looked for: where the entry is that `order` calls equal, which is asked only about entries with this head.
+#[derive(Clone, Copy)]
+pub(super) struct Sought<F> {
+    pub(super) head: u64,
+    pub(super) order: F,
+}
+
+impl<F: Fn(&Entry) -> Ordering> Sought<F> {
+    #[inline]
+    fn compare(&self, entry: &Entry) -> Ordering {
+        match entry.head.cmp(&self.head) {
+            Ordering::Equal => (self.order)(entry),
+            decided => decided,
+        }
+    }
+
+    /// The range of `items` with this head. Among numbers alone, a search never has to guess which way it goes on.
+    #[inline]
+    fn alike<T>(&self, items: &[T], head: impl Fn(&T) -> u64) -> (usize, usize) {
+        let start = items.partition_point(|item| head(item) < self.head);
+        let behind = items.get(start..).unwrap_or_default();
+        match behind.first() {
+            Some(first) if head(first) == self.head => {
+                let len = behind.partition_point(|item| head(item) == self.head);
+                (start, start + len)
+            }
+            _ => (start, start),
+        }
+    }
+}
+
 /// The index. No block is empty.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     blocks: Vec<Vec<Entry>>,
+    /// Of each block the first entry's head, in one piece of memory.
+    heads: Vec<u64>,
     len: usize,
     /// Where entries were set last. Any place will do: it is looked at before it is believed.
     hints: [Place; HINTS],
 }
 
 impl Index {
-    /// Where the entry that `order` calls equal is, or the first behind it, and whether there is one.
-    pub(super) fn lookup(&self, order: impl Fn(&Entry) -> Ordering) -> (Place, bool) {
-        let slot = self.slot(order);
+    /// Where the entry is, or the first behind it, and whether there is one.
+    pub(super) fn lookup(&self, sought: &Sought<impl Fn(&Entry) -> Ordering>) -> (Place, bool) {
+        let slot = self.slot(sought);
         let Slot { block, at, .. } = slot;
-        if at == self.blocks.get(block).map_or(0, Vec::len) && !self.blocks.is_empty() {
+        let len = self.blocks.get(block).map_or(0, Vec::len);
+        if at == len && !self.blocks.is_empty() {
             let block = block + 1;
             return (Place { block, at: 0 }, false);
         }
         (Place { block, at }, slot.is_taken)
     }
 
-    /// Where the entry that `order` calls equal is, or belongs.
-    pub(super) fn slot(&self, order: impl Fn(&Entry) -> Ordering) -> Slot {
-        let after = self
-            .blocks
-            .partition_point(|block| order(&block[0]) != Ordering::Greater);
-        let block = after.saturating_sub(1);
+    /// Where the entry is, or belongs.
+    pub(super) fn slot(&self, sought: &Sought<impl Fn(&Entry) -> Ordering>) -> Slot {
+        let (start, end) = sought.alike(&self.heads, |head| *head);
+        let alike = self.blocks.get(start..end).unwrap_or_default();
+        let is_before = |entries: &Vec<Entry>| {
+            let first = entries.first().map(|entry| (sought.order)(entry));
+            first.is_some_and(|order| order != Ordering::Greater)
+        };
+        let block = (start + alike.partition_point(is_before)).saturating_sub(1);
         let found = match self.blocks.get(block) {
-            Some(entries) => entries.binary_search_by(order),
+            Some(entries) => {
+                let (start, end) = sought.alike(entries, |entry| entry.head);
+                let alike = entries.get(start..end).unwrap_or_default();
+                let found = alike.binary_search_by(|entry| (sought.order)(entry));
+                found.map(|at| start + at).map_err(|at| start + at)
+            }
             None => Err(0),
         };
         let (Ok(at) | Err(at)) = found;
@@ -126,27 +186,91 @@ impl Index {
 
     /// As [`slot`](Self::slot), first looking behind the last entry that was set with the same hint: rows of one table
     /// come in order more often than not, and those of several tables by turns.
-    pub(super) fn slot_near(&self, hint: usize, order: impl Fn(&Entry) -> Ordering) -> Slot {
+    pub(super) fn slot_near(
+        &self,
+        hint: usize,
+        sought: &Sought<impl Fn(&Entry) -> Ordering>,
+    ) -> Slot {
+        match self.slot_by_hint(hint, sought) {
+            Some(slot) => slot,
+            None => self.slot(sought),
+        }
+    }
+
+    /// As [`slot_near`](Self::slot_near) where that needs no search.
+    pub(super) fn slot_by_hint(
+        &self,
+        hint: usize,
+        sought: &Sought<impl Fn(&Entry) -> Ordering>,
+    ) -> Option<Slot> {
         let place = self.hints[hint % HINTS];
         let Place { block, at } = place;
-        match self.get(place).map(&order) {
-            Some(Ordering::Equal) => Slot {
-                block,
-                at,
+        let here = |at, is_taken| Slot {
+            block,
+            at,
+            is_taken,
+        };
+        match sought.compare(self.get(place)?) {
+            Ordering::Equal => return Some(here(at, true)),
+            Ordering::Greater => return None,
+            Ordering::Less => {}
+        }
+        let Some(next) = self.next(place) else {
+            return Some(here(at + 1, false));
+        };
+        match sought.compare(self.get(next)?) {
+            Ordering::Greater => Some(here(at + 1, false)),
+            Ordering::Equal => Some(Slot {
+                block: next.block,
+                at: next.at,
                 is_taken: true,
-            },
-            Some(Ordering::Less) => {
-                let next = self.next(place).and_then(|next| self.get(next));
-                if next.is_some_and(|next| order(next) != Ordering::Greater) {
-                    return self.slot(order);
-                }
-                Slot {
-                    block,
-                    at: at + 1,
-                    is_taken: false,
-                }
+            }),
+            Ordering::Less => None,
+        }
+    }
+
+    /// Takes many entries over at once. They are in order, each key once, and come in place of those that `order` calls
+    /// equal.
+    pub(super) fn merge(&mut self, new: &[Entry], order: impl Fn(&Entry, &Entry) -> Ordering) {
+        let old = std::mem::take(&mut self.blocks);
+        self.clear();
+        let mut old = old.iter().flatten().peekable();
+        let mut new = new.iter().peekable();
+        loop {
+            let sides = match (old.peek(), new.peek()) {
+                (Some(old), Some(new)) => order(old, new),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => return,
+            };
+            let replaced_or_next = match sides {
+                Ordering::Less | Ordering::Equal => old.next(),
+                Ordering::Greater => None,
+            };
+            let entry = match sides {
+                Ordering::Less => replaced_or_next,
+                Ordering::Equal | Ordering::Greater => new.next(),
+            };
+            self.push(entry.copied());
+        }
+    }
+
+    /// Behind all others.
+    fn push(&mut self, entry: Option<Entry>) {
+        // Some room is left for entries that come between.
+        const LEN: usize = BLOCK_LEN_MAX / 4 * 3;
+        let Some(entry) = entry else {
+            return;
+        };
+        self.len += 1;
+        match self.blocks.last_mut() {
+            Some(block) if block.len() < LEN => block.push(entry),
+            _ => {
+                let mut block = Vec::with_capacity(BLOCK_LEN_MAX);
+                block.push(entry);
+                self.blocks.push(block);
+                self.heads.push(entry.head);
             }
-            _ => self.slot(order),
         }
     }
 
@@ -172,6 +296,7 @@ impl Index {
         let is_last = block_at + 1 >= self.blocks.len();
         let Some(block) = self.blocks.get_mut(block_at) else {
             self.blocks.push(vec![entry]);
+            self.heads.push(entry.head);
             self.len = 1;
             return here;
         };
@@ -180,16 +305,21 @@ impl Index {
             return here;
         }
         self.len += 1;
-        if block.len() < BLOCK_LEN_MAX {
-            block.insert(at, entry);
-            return here;
-        }
-        if is_last && at == block.len() {
+        if is_last && at == BLOCK_LEN_MAX {
             // Ascending writes fill their blocks.
-            self.blocks.push(vec![entry]);
+            let mut entries = Vec::with_capacity(BLOCK_LEN_MAX);
+            entries.push(entry);
+            self.blocks.push(entries);
+            self.heads.push(entry.head);
             return next_block;
         }
-        let mut upper = block.split_off(BLOCK_LEN_MAX / 2);
+        if block.len() < BLOCK_LEN_MAX {
+            block.insert(at, entry);
+            self.see_first(block_at);
+            return here;
+        }
+        let mut upper = Vec::with_capacity(BLOCK_LEN_MAX);
+        upper.extend(block.drain(BLOCK_LEN_MAX / 2..));
         let place = match at.checked_sub(block.len() + 1) {
             None => {
                 block.insert(at, entry);
@@ -201,8 +331,18 @@ impl Index {
                 Place { at, ..next_block }
             }
         };
+        self.heads.insert(block_at + 1, upper[0].head);
         self.blocks.insert(block_at + 1, upper);
+        self.see_first(block_at);
         place
+    }
+
+    /// The block may have another first entry than before.
+    fn see_first(&mut self, block: usize) {
+        let first = self.blocks.get(block).and_then(|entries| entries.first());
+        if let (Some(head), Some(first)) = (self.heads.get_mut(block), first) {
+            *head = first.head;
+        }
     }
 
     pub(super) fn get(&self, place: Place) -> Option<&Entry> {
@@ -251,6 +391,7 @@ impl Index {
 
     pub(super) fn clear(&mut self) {
         self.blocks.clear();
+        self.heads.clear();
         self.len = 0;
     }
 }

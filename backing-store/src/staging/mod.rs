@@ -1,16 +1,23 @@
 //! Rows that a transaction has written and the engine does not have yet: a write batch, and an index that puts it in the
 //! rows' order.
 //!
+//! Writes that come in no order are put in order when somebody looks: until then they are only noted
+//! ([`settle`](Staging::settle)). Who writes 100,000 index rows and reads nothing sorts once.
+//!
 //! The batch is what the engine will write, in the order of the writes, so that a commit hands it over as it is. The index
 //! knows for each key only the last word. Nothing is copied: its entries are places in the batch's bytes.
 
+mod head;
 mod index;
+
+use std::cmp::Ordering;
 
 use larder_codec::compare::compare;
 use larder_leveldb::write_batch::BatchWriter;
 
+use head::head;
 pub(crate) use index::Place;
-use index::{Entry, Index, Slot};
+use index::{Entry, Index, Slot, Sought};
 
 /// Longest key and value together, in bytes: places in the batch are numbers of 32 bits.
 pub(crate) const ROW_LEN_MAX: usize = 1 << 30;
@@ -20,6 +27,9 @@ pub(crate) const STAGED_LEN_MAX: usize = 1 << 30;
 
 /// So many rows are sorted before the engine gets them.
 const SORTED_LEN_MIN: usize = 256;
+
+/// So many unplaced entries, as a part of those in the index, are merged with it; fewer are placed one by one.
+const MERGED_SHARE: usize = 8;
 
 /// The last word on a key: its value, or `None` for deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,13 +43,18 @@ pub(crate) struct StagedRow<'a> {
 pub(crate) struct Staging {
     batch: BatchWriter,
     index: Index,
+    /// The latest writes to some tables, in their order; the index does not have them yet.
+    unplaced: Vec<Entry>,
+    /// Which tables these are: one bit for each. The others' rows are all in the index.
+    unplaced_tables: u64,
     edits: u64,
 }
 
 impl Staging {
     /// Gives `key` a value. Key and value together have at most [`ROW_LEN_MAX`] bytes.
     pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) {
-        let slot = self.slot(key);
+        let head = head(key);
+        let slot = self.slot_for(head, key);
         self.edits += 1;
         if let Some(value_at) = self.replaceable(slot, key, value) {
             // Within a batch only the last word counts. Rows that every put writes anew, versions and generators, would
@@ -50,42 +65,110 @@ impl Staging {
         self.batch.put(key, value);
         let value_at = self.batch.len_bytes() - value.len();
         let key_at = value_at - varint_len(value.len()) - key.len();
-        let entry = Entry::put(key_at, key.len(), value_at, value.len());
-        self.index.set(slot, entry, table_of(key));
+        let entry = Entry::put(head, (key_at, key.len()), (value_at, value.len()));
+        self.set(slot, key, entry);
     }
 
     /// Takes `key`'s value away, whether or not there is one.
     pub(crate) fn delete(&mut self, key: &[u8]) {
-        let slot = self.slot(key);
+        let head = head(key);
+        let slot = self.slot_for(head, key);
         self.edits += 1;
         self.batch.delete(key);
         let key_at = self.batch.len_bytes() - key.len();
-        self.index
-            .set(slot, Entry::delete(key_at, key.len()), table_of(key));
+        let entry = Entry::delete(head, key_at, key.len());
+        self.set(slot, key, entry);
     }
 
-    fn slot(&self, key: &[u8]) -> Slot {
+    /// Where the entry of a key that is written belongs, unless it is to be placed later: as all of its table are from the
+    /// first on that does not come in order. Rows of metadata are few, and are written again and again.
+    fn slot_for(&mut self, head: u64, key: &[u8]) -> Option<Slot> {
+        let Some(bit) = table_bit(key) else {
+            self.settle();
+            return Some(self.index.slot_near(table_of(key), &self.sought(head, key)));
+        };
+        if self.unplaced_tables & bit != 0 {
+            return None;
+        }
+        let (table, sought) = (table_of(key), self.sought(head, key));
+        match self.index.slot_by_hint(table, &sought) {
+            None if table == 0 || self.index.is_empty() => Some(self.index.slot(&sought)),
+            slot => slot,
+        }
+    }
+
+    fn set(&mut self, slot: Option<Slot>, key: &[u8], entry: Entry) {
+        match slot {
+            Some(slot) => self.index.set(slot, entry, table_of(key)),
+            None => {
+                self.unplaced.push(entry);
+                self.unplaced_tables |= table_bit(key).unwrap_or_default();
+            }
+        }
+    }
+
+    fn is_unplaced(&self, key: &[u8]) -> bool {
+        match table_bit(key) {
+            Some(bit) => self.unplaced_tables & bit != 0,
+            None => !self.unplaced.is_empty(),
+        }
+    }
+
+    /// Puts everything in its place: before anything is looked at.
+    pub(crate) fn settle(&mut self) {
+        if self.unplaced.is_empty() {
+            return;
+        }
         let bytes = self.batch.as_bytes();
-        self.index
-            .slot_near(table_of(key), |entry| compare(entry.key(bytes), key))
+        let order = |a: &Entry, b: &Entry| match a.head().cmp(&b.head()) {
+            Ordering::Equal => compare(a.key(bytes), b.key(bytes)),
+            decided => decided,
+        };
+        let mut unplaced = std::mem::take(&mut self.unplaced);
+        self.unplaced_tables = 0;
+        // The comparator is a total order on all byte strings, which the sort relies on. Of a key that was written twice the
+        // last word comes first, and stays.
+        unplaced.sort_unstable_by(|a, b| order(a, b).then(b.written_at().cmp(&a.written_at())));
+        unplaced.dedup_by(|later, kept| order(later, kept) == Ordering::Equal);
+        if unplaced.len() >= self.index.len() / MERGED_SHARE {
+            self.index.merge(&unplaced, order);
+        } else {
+            for entry in &unplaced {
+                let key = entry.key(bytes);
+                let table = table_of(key);
+                let slot = self.index.slot_near(table, &self.sought(entry.head(), key));
+                self.index.set(slot, *entry, table);
+            }
+        }
+        unplaced.clear();
+        self.unplaced = unplaced;
+    }
+
+    fn sought(&self, head: u64, key: &[u8]) -> Sought<impl Fn(&Entry) -> Ordering> {
+        let bytes = self.batch.as_bytes();
+        let order = move |entry: &Entry| compare(entry.key(bytes), key);
+        Sought { head, order }
     }
 
     /// Where the value stands that this one can be written over: one of the same length, under the same bytes of the key.
-    fn replaceable(&self, slot: Slot, key: &[u8], value: &[u8]) -> Option<usize> {
-        let entry = self.index.get(slot.found()?)?;
+    fn replaceable(&self, slot: Option<Slot>, key: &[u8], value: &[u8]) -> Option<usize> {
+        let entry = self.index.get(slot?.found()?)?;
         let (value_at, len) = entry.value_range()?;
         (len == value.len() && entry.key(self.batch.as_bytes()) == key).then_some(value_at)
     }
 
     /// The last word on `key`; `None` if nothing was said.
-    pub(crate) fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
+    pub(crate) fn get(&mut self, key: &[u8]) -> Option<Option<&[u8]>> {
+        if self.is_unplaced(key) {
+            self.settle();
+        }
         let (place, is_found) = self.lookup(key);
         is_found.then(|| self.row(place)?.value)
     }
 
     fn lookup(&self, key: &[u8]) -> (Place, bool) {
-        let bytes = self.batch.as_bytes();
-        self.index.lookup(|entry| compare(entry.key(bytes), key))
+        debug_assert!(!self.is_unplaced(key), "looked at before it was settled");
+        self.index.lookup(&self.sought(head(key), key))
     }
 
     /// The row at a place.
@@ -93,13 +176,14 @@ impl Staging {
         Some(self.index.get(place)?.row(self.batch.as_bytes()))
     }
 
-    /// All rows in order.
+    /// All rows in order, once [settled](Self::settle).
     pub(crate) fn rows(&self) -> impl Iterator<Item = StagedRow<'_>> {
+        debug_assert!(self.unplaced.is_empty(), "looked at before it was settled");
         let bytes = self.batch.as_bytes();
         self.index.iter().map(|entry| entry.row(bytes))
     }
 
-    /// The first place behind `key`, or at it if that is `included`.
+    /// The first place behind `key`, or at it if that is `included`; once [settled](Self::settle).
     pub(crate) fn first_behind(&self, key: &[u8], included: bool) -> Option<Place> {
         let (place, is_found) = self.lookup(key);
         if is_found && !included {
@@ -108,7 +192,7 @@ impl Staging {
         self.index.get(place).map(|_| place)
     }
 
-    /// The last place before `key`, or at it if that is `included`.
+    /// The last place before `key`, or at it if that is `included`; once [settled](Self::settle).
     pub(crate) fn last_before(&self, key: &[u8], included: bool) -> Option<Place> {
         let (place, is_found) = self.lookup(key);
         if is_found && included {
@@ -132,12 +216,12 @@ impl Staging {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.index.is_empty()
+        self.index.is_empty() && self.unplaced.is_empty()
     }
 
     /// Memory in use, in bytes.
     pub(crate) fn len_bytes(&self) -> usize {
-        self.batch.len_bytes() + self.index.len_bytes()
+        self.batch.len_bytes() + self.index.len_bytes() + self.unplaced.len() * size_of::<Entry>()
     }
 
     /// All that was written, for the engine. It comes back empty, and then [`clear`](Self::clear) is due.
@@ -145,7 +229,8 @@ impl Staging {
     /// Many rows are put in their order first: copying them costs a fraction of what the engine's memtable saves when
     /// they come one behind the other.
     pub(crate) fn batch(&mut self) -> &mut BatchWriter {
-        if self.index.len() >= SORTED_LEN_MIN {
+        if self.index.len() + self.unplaced.len() >= SORTED_LEN_MIN {
+            self.settle();
             self.batch = self.sorted_batch();
             self.index.clear();
         }
@@ -167,6 +252,8 @@ impl Staging {
     pub(crate) fn clear(&mut self) {
         self.batch.clear();
         self.index.clear();
+        self.unplaced.clear();
+        self.unplaced_tables = 0;
         self.edits += 1;
     }
 }
@@ -190,6 +277,13 @@ impl Entry {
 /// Tells tables apart well enough: with small ids the fourth byte is the table's number or the index's id.
 fn table_of(key: &[u8]) -> usize {
     usize::from(key.get(3).copied().unwrap_or_default())
+}
+
+/// A table's bit, which is the same for all forms of a key; `None` where a key may have another form with another bit: if
+/// its ids are not of a byte each.
+fn table_bit(key: &[u8]) -> Option<u64> {
+    let has_short_ids = key.first() == Some(&0);
+    has_short_ids.then(|| 1 << table_of(key).min(63))
 }
 
 /// Bytes of the varint that the batch writes before a value.

@@ -43,6 +43,7 @@ pub struct WriteTransaction {
     objects: ObjectChanges,
     /// Once rows have been spilled.
     log: Option<UndoLog>,
+    spilled_bytes: u64,
     state: State,
 }
 
@@ -77,6 +78,7 @@ impl WriteTransaction {
             view,
             pending,
             log: None,
+            spilled_bytes: 0,
             state: State::Open,
         })
     }
@@ -85,6 +87,14 @@ impl WriteTransaction {
     #[must_use]
     pub fn scope(&self) -> &Scope {
         &self.scope
+    }
+
+    /// How many bytes of rows, keys and values together, have been written before the commit so far, since memory was not to
+    /// hold more ([`WriteOptions::transaction_memory_bytes`](crate::WriteOptions::transaction_memory_bytes)). What is written
+    /// along with them, to take them back, does not count.
+    #[must_use]
+    pub const fn spilled_bytes(&self) -> u64 {
+        self.spilled_bytes
     }
 
     /// What it has learnt of the object stores that it writes to.
@@ -145,6 +155,19 @@ impl WriteTransaction {
         end: &[u8],
         end_included: bool,
     ) -> Result<()> {
+        self.delete_rows_counting(begin, end, end_included, &[])
+            .map(drop)
+    }
+
+    /// The same; how many of them have keys that begin with `counted`.
+    pub(crate) fn delete_rows_counting(
+        &mut self,
+        begin: &[u8],
+        end: &[u8],
+        end_included: bool,
+        counted: &[u8],
+    ) -> Result<u64> {
+        let mut count = 0;
         self.objects.forget_new(begin, end, end_included);
         let mut iter = self.view.iter();
         iter.seek(begin)?;
@@ -155,9 +178,10 @@ impl WriteTransaction {
             }
             self.objects.note_removed(iter.key(), || iter.value())?;
             self.delete_row(iter.key())?;
+            count += u64::from(iter.key().starts_with(counted));
             iter.next()?;
         }
-        Ok(())
+        Ok(count)
     }
 
     /// Takes one row away, whose key has no other form ([`has_two_forms`](crate::reads::has_two_forms)); whether there was

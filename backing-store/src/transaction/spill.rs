@@ -43,6 +43,7 @@ impl WriteTransaction {
             task: Vec::new(),
         };
         let mut pending = locked(&self.pending);
+        pending.staging.settle();
         let log = match &mut self.log {
             Some(log) => log,
             none => {
@@ -64,6 +65,8 @@ impl WriteTransaction {
                 None if is_there => writer.rows.delete(row.key),
                 None => continue,
             }
+            let len_bytes = row.key.len() + row.value.map_or(0, <[u8]>::len);
+            self.spilled_bytes += len_bytes as u64;
             let task = if is_there {
                 // The bytes of the key as they stand: equal keys can differ in them.
                 let (key, value) = (old.iter.key(), old.iter.value()?);

@@ -13,6 +13,7 @@ pub(crate) use staged::{Pending, locked};
 
 use std::sync::{Arc, Mutex};
 
+use larder_codec::compare::compare;
 use larder_leveldb::Snapshot;
 
 use crate::error::Result;
@@ -76,6 +77,13 @@ impl View {
             Kind::Transaction(pending) => Rows::Staged(StagedIter::new(Arc::clone(pending))),
         })
     }
+}
+
+/// Whether there is a row from `low` on and before `end`.
+pub(crate) fn has_rows(view: &View, low: &[u8], end: &[u8]) -> Result<bool> {
+    let mut iter = view.iter();
+    iter.seek(low)?;
+    Ok(iter.valid() && compare(iter.key(), end).is_lt())
 }
 
 /// A cursor over the view's rows, in both directions. It can turn round anywhere.

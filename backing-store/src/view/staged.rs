@@ -35,7 +35,7 @@ impl Pending {
         self.generation += 1;
     }
 
-    pub(super) fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+    pub(super) fn get_into(&mut self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         match self.staging.get(key) {
             Some(Some(staged)) => {
                 value.clear();
@@ -138,7 +138,8 @@ impl StagedIter {
     /// To the nearest row at, if `included`, or beyond `key`.
     fn position(&mut self, key: &[u8], forward: bool, included: bool) -> Result<()> {
         let pending = Arc::clone(&self.pending);
-        let pending = locked(&pending);
+        let mut pending = locked(&pending);
+        pending.staging.settle();
         if self.generation != pending.generation {
             self.generation = pending.generation;
             self.base = pending.base.iter();
@@ -163,7 +164,8 @@ impl StagedIter {
             return Ok(());
         }
         let shared = Arc::clone(&self.pending);
-        let pending = locked(&shared);
+        let mut pending = locked(&shared);
+        pending.staging.settle();
         if self.forward != forward || self.generation != pending.generation {
             drop(pending);
             let key = self.key().to_vec();

@@ -98,8 +98,10 @@ fn put(transaction: &mut WriteTransaction, n: u8, seed: u32, content: &mut Conte
 }
 
 fn delete(transaction: &mut WriteTransaction, n: u8, content: &mut Content) -> Result<()> {
-    content.remove(&n);
-    transaction.delete(STORE, &KeyRange::only(raw(&key(n))))
+    let was_there = content.remove(&n).is_some();
+    let deleted = transaction.delete(STORE, &KeyRange::only(raw(&key(n))))?;
+    assert_eq!(deleted, u64::from(was_there));
+    Ok(())
 }
 
 fn begin(store: &BackingStore) -> Result<WriteTransaction> {

@@ -11,6 +11,7 @@ mod killed_script;
 mod left_behind;
 mod libraries;
 mod ours;
+mod programs;
 mod random;
 mod scripts;
 mod theirs;

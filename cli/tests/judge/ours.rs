@@ -213,7 +213,8 @@ fn record(
         0..=13 => put(transaction, store, random),
         14..=16 => {
             let key = bytes(&key(random));
-            transaction.delete(store.id, &KeyRange::only(raw(&key)))
+            let only = KeyRange::only(raw(&key));
+            transaction.delete(store.id, &only).map(drop)
         }
         17..=18 => {
             let low = random.below(40);
@@ -223,9 +224,9 @@ fn record(
                 lower: Bound::Included(raw(&low)),
                 upper: Bound::Excluded(raw(&high)),
             };
-            transaction.delete(store.id, &range)
+            transaction.delete(store.id, &range).map(drop)
         }
-        _ if random.one_in(4) => transaction.clear(store.id),
+        _ if random.one_in(4) => transaction.clear(store.id).map(drop),
         _ => Ok(()),
     }
 }

@@ -4,8 +4,6 @@
 //! (key prefix). Chromium uses it for numbers from 0 on; its release builds write a negative one as
 //! the eight bytes of its two's complement, which this module does too.
 
-use byteorder::{ByteOrder, LittleEndian};
-
 use crate::error::{Error, ErrorKind, Result};
 
 /// The longest form in bytes.
@@ -49,7 +47,11 @@ pub fn decode_exact(input: &[u8]) -> Result<i64> {
 pub(crate) fn decode_unsigned(input: &[u8]) -> Result<u64> {
     match input.len() {
         0 => Err(Error::new(ErrorKind::Truncated { missing: 1 }, 0, "int")),
-        len @ 1..=LEN_BYTES_MAX => Ok(LittleEndian::read_uint(input, len)),
+        // So few bytes are not worth the call of a copy.
+        1..=LEN_BYTES_MAX => Ok(input
+            .iter()
+            .rev()
+            .fold(0, |number, byte| number << 8 | u64::from(*byte))),
         len => {
             let extra = (len - LEN_BYTES_MAX) as u64;
             Err(Error::new(

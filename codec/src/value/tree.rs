@@ -223,6 +223,24 @@ impl<'a> Tree<'a> {
         None
     }
 
+    /// Whether the way to the value at a path comes to an object whose properties its serialised form does not keep: a `Date`, a
+    /// `Map`, a buffer, a blob. A script may set one there.
+    pub(super) fn loses(&self, path: &[JsStr<'_>]) -> bool {
+        let Value::Object(mut at) = self.root else {
+            return false;
+        };
+        for part in path {
+            if !matches!(self.object(at), Object::Plain(_) | Object::Array(_)) {
+                return true;
+            }
+            match self.get(at, &PropertyName::from_js(*part)) {
+                Some(Value::Object(next)) => at = next,
+                _ => return false,
+            }
+        }
+        false
+    }
+
     /// Sets an own property of a plain object or array: in place, or in its rank at the end.
     fn set(&mut self, id: ObjectId, name: PropertyName<'a>, value: Value<'a>) {
         let (Object::Plain(span)

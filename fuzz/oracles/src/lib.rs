@@ -1,7 +1,7 @@
 //! What must hold for any bytes at all. Each function takes what a fuzzer made up and panics if a law is broken.
 //!
 //! The fuzz targets in `fuzz/fuzz_targets` call one function each; `cargo test` runs every function over its corpus in
-//! `fuzz/corpus`, which `examples/seeds.rs` makes from the golden stores.
+//! `fuzz/corpus`, which `examples/seeds` makes from the golden stores.
 //!
 //! Checksums keep a fuzzer out of whatever lies behind them, so the functions for files take their input in more than one
 //! way (its first byte chooses): as the file itself; as content that gets right checksums; and as damage done to a file

@@ -2,42 +2,22 @@
 //! rollbacks, blobs, reopenings and kills in the middle, is what plain maps say.
 //!
 //! The reference and what runs it beside a store are those of the backing store's own tests.
+#![expect(
+    clippy::unwrap_used,
+    reason = "an error where none may be is a broken law"
+)]
 
 #[path = "../../../backing-store/tests/it/operations/check.rs"]
-#[expect(
-    clippy::unwrap_used,
-    reason = "an error where none may be is a broken law"
-)]
 mod check;
 #[path = "../../../backing-store/tests/it/operations/cursors.rs"]
-#[expect(
-    clippy::unwrap_used,
-    reason = "an error where none may be is a broken law"
-)]
 mod cursors;
 #[path = "../../../backing-store/tests/it/operations/model.rs"]
-#[expect(
-    clippy::unwrap_used,
-    reason = "an error where none may be is a broken law"
-)]
 mod model;
 #[path = "../../../backing-store/tests/it/operations/run.rs"]
-#[expect(
-    clippy::unwrap_used,
-    reason = "an error where none may be is a broken law"
-)]
 mod run;
 #[path = "../../../backing-store/tests/it/operations/session.rs"]
-#[expect(
-    clippy::unwrap_used,
-    reason = "an error where none may be is a broken law"
-)]
 mod session;
 #[path = "../../../backing-store/tests/it/operations/support.rs"]
-#[expect(
-    clippy::unwrap_used,
-    reason = "an error where none may be is a broken law"
-)]
 mod support;
 
 use crate::input::Input;

@@ -161,13 +161,12 @@ impl Subject for Raw {
 
     fn index_gets(&mut self, order: &[u32]) -> usize {
         let read = self.store.read();
-        let index = self.index.unwrap();
+        let mut lookup = read.index_lookup(self.database, STORE, self.index.unwrap());
         let mut found = Found::new();
         let mut bytes = 0;
         for key in order {
             let range = KeyRange::only(self.keys.get(*key));
-            let is_there = read.get_by_index(self.database, STORE, index, &range, &mut found);
-            assert!(is_there.unwrap());
+            assert!(lookup.get(&range, &mut found).unwrap());
             bytes += found.value().len();
         }
         bytes

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,6 +29,8 @@ struct State {
 thread_local! {
     /// The queue that this thread is a worker of.
     static WORKER_OF: Cell<*const Ready> = const { Cell::new(ptr::null()) };
+    /// The queue that this thread runs a task of.
+    static RUNNING: Cell<*const Ready> = const { Cell::new(ptr::null()) };
 }
 
 impl State {
@@ -97,12 +100,23 @@ impl Ready {
             return false;
         };
         let mut turn = self.turn();
-        task.run(&mut turn);
+        self.run(task, &mut turn);
         // A worker, or who helps one, is not to fall over a callback that is none of its business.
         if self.is_driven {
             turn.rethrow();
         }
         true
+    }
+
+    /// Runs a task. None of them throws what a host's code has thrown before all is done; but if one does throw, it is not
+    /// the end of this thread, which others count on.
+    fn run(&self, task: Arc<dyn Task>, turn: &mut Turn) {
+        let outer = RUNNING.with(|running| running.replace(ptr::from_ref(self)));
+        let thrown = catch_unwind(AssertUnwindSafe(|| task.run(turn)));
+        RUNNING.with(|running| running.set(outer));
+        if let Err(thrown) = thrown {
+            turn.note(thrown);
+        }
     }
 
     /// A turn of somebody who helps.
@@ -166,6 +180,14 @@ impl Ready {
         }
     }
 
+    /// As [`drain_if_stopping`](Self::drain_if_stopping), of a call that a host's callback may make as well: whoever has
+    /// called that one does the rest when it has returned.
+    pub(crate) fn drain_if_left_alone(&self) {
+        if RUNNING.with(|running| !ptr::eq(running.get(), self)) {
+            self.drain_if_stopping();
+        }
+    }
+
     /// What a worker does until it is to end.
     pub(super) fn work(&self) {
         WORKER_OF.with(|worker| worker.set(ptr::from_ref(self)));
@@ -198,7 +220,7 @@ impl Ready {
             let Some(task) = next else {
                 return;
             };
-            task.run(&mut self.turn());
+            self.run(task, &mut self.turn());
         }
     }
 }

@@ -36,8 +36,13 @@ impl Turn {
     /// Calls a host's code. Whatever it throws is caught: what is going on here is brought to its end first.
     pub(crate) fn call(&mut self, callback: impl FnOnce()) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(callback)) {
-            self.panic.get_or_insert(panic);
+            self.note(panic);
         }
+    }
+
+    /// Something was caught.
+    pub(crate) fn note(&mut self, panic: Box<dyn Any + Send>) {
+        self.panic.get_or_insert(panic);
     }
 
     /// Throws the first thing that was caught.

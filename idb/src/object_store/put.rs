@@ -17,6 +17,9 @@ use crate::value::Value;
 /// A value with the key it is to be put under, if keys are not found in values.
 pub type PutItem = (Value, Option<IdbKey>);
 
+/// Values up to this are put in no time, in bytes.
+const SHORT_LEN_MAX: usize = 4096;
+
 impl ObjectStore {
     /// Puts a record, in the place of any with the same key. The request gives the key.
     ///
@@ -42,8 +45,12 @@ impl ObjectStore {
     fn store(&self, value: Value, key: Option<IdbKey>, mode: PutMode) -> Result<Request<IdbKey>> {
         self.check_writable()?;
         let request = self.request(value, key, mode)?;
-        self.transaction
-            .submit(move |execution| operation::put(execution, request))
+        let is_short = request.value.bytes.len() <= SHORT_LEN_MAX;
+        let put = move |execution: &mut _| operation::put(execution, request);
+        match is_short {
+            true => self.transaction.submit_short(put),
+            false => self.transaction.submit(put),
+        }
     }
 
     /// Puts records, each as [`put`](Self::put) does, and gives their keys. At the first that cannot be put it ends; those
@@ -147,7 +154,9 @@ fn find_key(cell: &StoreCell, value: &Value, payload: &Payload<'_>) -> Result<Op
         Evaluated::Missing if !cell.auto_increment => {
             Err(data_error("the value has nothing where the key path leads"))
         }
-        Evaluated::Missing if !evaluator.can_inject(path, payload)? => {
+        Evaluated::Missing
+            if !evaluator.can_inject(path, payload)? && !evaluator.loses_key(path, payload)? =>
+        {
             let what = "no key can be put into the value where the key path leads";
             Err(data_error(what))
         }

@@ -13,13 +13,13 @@ pub(crate) fn delete(execution: &mut Execution, store: &StoreCell, range: &KeyRa
         Ok(execution.writer()?.delete(store_id, range)?)
     });
     execution.scratch.range = buffer;
-    execution.statistics.deletions += 1;
-    done
+    execution.statistics.records_deleted += done?;
+    Ok(())
 }
 
 /// Deletes all records. The key generator goes on from where it is.
 pub(crate) fn clear(execution: &mut Execution, store: &StoreCell) -> Result<()> {
-    execution.writer()?.clear(store.id()?)?;
-    execution.statistics.deletions += 1;
+    let count = execution.writer()?.clear(store.id()?)?;
+    execution.statistics.records_deleted += count;
     Ok(())
 }

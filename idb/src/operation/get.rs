@@ -81,6 +81,7 @@ fn first<T>(
     let Execution {
         backing,
         scratch,
+        lookups,
         database_id,
         statistics,
         ..
@@ -93,17 +94,17 @@ fn first<T>(
         ..
     } = scratch;
     let found = range.with_bytes(buffer, |range| {
-        Ok(match (index_id, &mut *backing) {
-            (None, backing) => {
-                let reads = backing.reads();
-                reads.get_in(database_id, store_id, range, record)?
-            }
-            (Some(index_id), Backing::Read(transaction)) => {
-                transaction.get_by_index(database_id, store_id, index_id, range, record)?
-            }
-            (Some(index_id), Backing::Write(transaction)) => {
-                transaction.get_by_index(store_id, index_id, range, record)?
-            }
+        let Some(index_id) = index_id else {
+            let reads = backing.reads();
+            return Ok(reads.get_in(database_id, store_id, range, record)?);
+        };
+        let lookup = lookups.of((store_id, index_id), || {
+            let reads = backing.reads();
+            reads.index_lookup(database_id, store_id, index_id)
+        });
+        Ok(match backing {
+            Backing::Read(_) => lookup.get(range, record)?,
+            Backing::Write(transaction) => transaction.get_with(lookup, range, record)?,
         })
     })?;
     if !found {

@@ -127,6 +127,9 @@ pub(crate) fn of_record(error: &Error, at: usize) -> Error {
     error.with_message(format!("record {at}: {}", error.message()))
 }
 
+/// Bytes of a number as a key: its type and a double.
+const NUMBER_KEY_LEN: u64 = 9;
+
 fn put_with(
     execution: &mut Execution,
     request: PutRequest,
@@ -171,7 +174,10 @@ fn put_with(
     })?;
     let statistics = &mut execution.statistics;
     statistics.records_written += 1;
-    statistics.key_bytes_written += memory.key.len() as u64;
+    statistics.key_bytes_written += match generated {
+        Some(_) if memory.key.is_empty() => NUMBER_KEY_LEN,
+        _ => memory.key.len() as u64,
+    };
     statistics.value_bytes_written += len_bytes as u64;
     statistics.index_keys_written += memory.index_keys.len() as u64;
     if store.auto_increment || !objects.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use larder_codec::external_object::ExternalObject as Object;
+use larder_backing_store::value_wrapper;
 use larder_codec::value::{Envelope, Evaluated, Evaluator};
 use larder_codec::{DatabaseId, ObjectStoreId, RawKey};
 
@@ -132,31 +132,16 @@ fn objects_of(
         .collect())
 }
 
-/// Takes the blob that a value lies in from among the record's external objects: the last of blobs and files. Its size
-/// must be what the value says, and is what the file has.
+/// Takes the blob that a value lies in from among the record's external objects, and reads it.
 fn take_wrapper(objects: &mut Vec<ExternalObject>, index: u32, size: u64) -> Result<Vec<u8>> {
-    let bad = |what: &str| Err(Error::corruption(what));
-    let is_blob =
-        |object: &ExternalObject| !matches!(object.info(), Object::FileSystemAccessHandle { .. });
-    let Some(last) = objects.iter().rposition(is_blob) else {
-        return bad("the value lies in a blob and the record has none");
-    };
-    let before = objects.iter().take(last).filter(|object| is_blob(object));
-    if usize::try_from(index) != Ok(before.count()) {
-        return bad("the value lies in an external object that is not the record's last blob");
-    }
-    let wrapper = objects.remove(last);
-    let (Object::Blob(blob) | Object::File { blob, .. }) = wrapper.info() else {
-        return bad("the value lies in an external object that is no blob");
-    };
-    if u64::try_from(blob.size_bytes) != Ok(size) {
-        return bad("the value lies in a blob of another size than it says");
-    }
+    let infos = objects.iter().map(ExternalObject::info);
+    let (at, _) = value_wrapper(infos, index, size)?;
+    let wrapper = objects.remove(at);
     let mut content = Vec::new();
     wrapper.open()?.read_to_end(&mut content).map_err(|error| {
         Error::new(
             ErrorName::NotReadableError,
-            format!("blob {}: {error}", blob.number),
+            format!("the blob that the value lies in: {error}"),
         )
     })?;
     Ok(content)

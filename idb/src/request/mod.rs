@@ -159,8 +159,9 @@ impl<T: Send + 'static> Request<T> {
         }
     }
 
-    /// Calls back with the result: on a thread of the storage or of whoever waits for something, or in caller-driven mode
-    /// in a step; never inside this call, and never while a lock is held. Callbacks of a transaction's requests are called
+    /// Calls back with the result, once: on a thread of the storage or of whoever waits for something, or in caller-driven
+    /// mode in a step; never while a lock is held, and never inside this call unless the storage has been closed: then nobody
+    /// else may be left, and a result that is there, such as the error that everything ended with, is told at once. Callbacks of a transaction's requests are called
     /// one after the other, in the order of the requests as far as they are registered before the results are there.
     pub fn on_done(mut self, callback: impl FnOnce(Result<T>) + Send + 'static) {
         let mut on_done: slot::OnDone<T> = Box::new(callback);
@@ -169,12 +170,17 @@ impl<T: Send + 'static> Request<T> {
                 None => {
                     self.home.urge();
                     self.state = State::Taken;
+                    self.home.ready().drain_if_left_alone();
                     return;
                 }
                 Some(Waiter::Callback(refused)) => on_done = refused,
                 Some(_) => return,
             }
         }
+        let handover = match &self.state {
+            State::Pending(outlet) => outlet.handover(),
+            State::Known(_) | State::Taken => None,
+        };
         let result = match std::mem::replace(&mut self.state, State::Taken) {
             State::Known(result) => result,
             State::Pending(outlet) => outlet.take().unwrap_or_else(|| Err(taken())),
@@ -182,7 +188,11 @@ impl<T: Send + 'static> Request<T> {
         };
         // Seen before it is called: its turn comes in any case.
         self.home.note_observed(&result);
-        self.home.call_back(Box::new(move || on_done(result)));
+        self.home.call_back(Box::new(move || {
+            on_done(result);
+            drop(handover);
+        }));
+        self.home.ready().drain_if_left_alone();
     }
 
     /// The result, if it is there and was not taken before. Asking for it brings nothing on.

@@ -1,7 +1,9 @@
 //! Where the result of a request appears, and who is told of it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 
+use crate::connection::Handover;
 use crate::error::Result;
 use crate::executor::Callback;
 use crate::sync::{Mutex, Thread, locked};
@@ -89,10 +91,7 @@ impl<T: Send + 'static> Wake<T> {
     pub(crate) fn wake(self) -> Option<Callback> {
         match self {
             Self::Nobody => None,
-            Self::Waker(waker) => {
-                waker.wake();
-                None
-            }
+            Self::Waker(waker) => wake(waker),
             Self::Thread(thread) => {
                 thread.unpark();
                 None
@@ -100,6 +99,12 @@ impl<T: Send + 'static> Wake<T> {
             Self::Callback(on_done, result) => Some(Box::new(move || on_done(result))),
         }
     }
+}
+
+/// Wakes a future. What a host's waker throws comes out where callbacks are called.
+pub(crate) fn wake(waker: Waker) -> Option<Callback> {
+    let thrown = catch_unwind(AssertUnwindSafe(|| waker.wake())).err()?;
+    Some(Box::new(move || resume_unwind(thrown)))
 }
 
 /// A request's end of a slot, whatever else lies beside the slot.
@@ -116,6 +121,11 @@ pub(crate) trait Outlet<T>: Send + Sync {
         let mut is_done = false;
         self.with(&mut |slot| is_done = slot.is_done());
         is_done
+    }
+
+    /// What goes when the host has dealt with the result.
+    fn handover(&self) -> Option<Handover> {
+        None
     }
 
     fn listen(&self, waiter: Waiter<T>) -> Option<Waiter<T>> {

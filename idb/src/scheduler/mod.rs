@@ -61,6 +61,15 @@ struct Open {
     transactions: usize,
     /// It is being upgraded.
     is_upgrading: bool,
+    /// The host has it: who has not asked for its events by now does not listen.
+    is_handed_over: bool,
+}
+
+impl Open {
+    /// Whether nobody hears what is announced to it.
+    fn is_deaf(&self) -> bool {
+        self.is_handed_over && !self.core.events.is_listened()
+    }
 }
 
 impl Database {

@@ -145,6 +145,13 @@ impl Shared {
         }
     }
 
+    /// Takes the token if nobody has it and there is something to execute.
+    pub(super) fn claim(&mut self) -> bool {
+        let is_free = !self.is_running && self.can_run();
+        self.is_running |= is_free;
+        is_free
+    }
+
     fn queued(&self) -> usize {
         self.queue.len() + self.batch_left
     }
@@ -210,7 +217,28 @@ impl TransactionCore {
         T: Send + 'static,
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
     {
-        let operation = Arc::new(Requested::new(operation));
+        self.submit_requested(Requested::new(operation, false))
+    }
+
+    /// Queues an operation that takes no longer than handing over to another thread does: whoever executes the one before
+    /// it goes on with it.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` unless it is active.
+    pub(crate) fn submit_short<T, F>(self: &Arc<Self>, operation: F) -> Result<Request<T>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
+    {
+        self.submit_requested(Requested::new(operation, true))
+    }
+
+    fn submit_requested<T, F>(self: &Arc<Self>, operation: Requested<T, F>) -> Result<Request<T>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
+    {
+        let operation = Arc::new(operation);
         let number = self.enqueue(Arc::clone(&operation) as _)?;
         let home = Home::Transaction(Arc::clone(self), number);
         Ok(Request::pending(operation, home))
@@ -225,7 +253,7 @@ impl TransactionCore {
         T: Send + 'static,
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
     {
-        let operation = Arc::new(Requested::new(operation));
+        let operation = Arc::new(Requested::new(operation, false));
         let number = self.enqueue(Arc::clone(&operation) as _)?;
         let home = Home::Holder(Arc::clone(self), number);
         Ok(Request::pending(operation, home))

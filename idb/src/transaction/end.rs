@@ -1,15 +1,14 @@
 //! The end of a transaction: commit and abort (specification, 5.4 and 5.5).
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::core::{Phase, Runner, Shared, TransactionCore};
 use super::execution::{Backing, Execution};
-use super::operation::{Operation, panicked};
+use super::operation::Operation;
 use super::run::wake;
-use crate::error::{Error, ErrorName, Result};
+use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::Callback;
 use crate::request::slot::LoneSlot;
 use crate::request::{Home, Request};
@@ -126,15 +125,12 @@ impl TransactionCore {
     pub(super) fn commit_now(self: &Arc<Self>, mut runner: MutexGuard<'_, Runner>) {
         let execution = match runner.execution.take() {
             // The version is to be written.
-            None if self.plan.versions.is_some() => self.begin().map(Some),
+            None if self.plan.versions.is_some() => attempt(|| self.begin()).map(Some),
             execution => Ok(execution),
         };
         drop(runner);
         let committed = execution.and_then(|execution| {
-            execution.map_or(Ok(()), |execution| {
-                catch_unwind(AssertUnwindSafe(|| commit(execution)))
-                    .unwrap_or_else(|_| Err(panicked()))
-            })
+            execution.map_or(Ok(()), |execution| attempt(|| commit(execution)))
         });
         if let Err(error) = committed {
             let schema = {
@@ -155,9 +151,8 @@ impl TransactionCore {
         drop(runner);
         if let Some(Backing::Write(transaction)) = execution.map(Execution::into_backing) {
             // If the engine cannot write it is undone when the store is opened again; and nobody sees it until then.
-            let rolled_back = transaction.rollback();
-            if let Err(error) = rolled_back {
-                self.connection.note_store_error(&error.into());
+            if let Err(error) = attempt(|| Ok(transaction.rollback()?)) {
+                self.connection.note_store_error(&error);
             }
         }
         self.finish(unfinished);

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use larder_backing_store::{
-    IndexCursor, Movement, ReadTransaction, Reads, Record, WriteTransaction,
+    IndexCursor, IndexLookup, Movement, ReadTransaction, Reads, Record, WriteTransaction,
 };
-use larder_codec::{DatabaseId, ObjectStoreId};
+use larder_codec::{DatabaseId, IndexId, ObjectStoreId};
 
 use crate::error::{Error, ErrorName, Result};
 use crate::operation::{PutMemory, Scans, Unwrapping};
@@ -63,11 +63,38 @@ pub(crate) struct Known {
     pub(crate) generator: Option<i64>,
 }
 
+/// So many indexes are remembered: what is kept for each holds blocks of tables in memory.
+const LOOKUPS_MAX: usize = 4;
+
+/// What the indexes that were asked last are asked with.
+#[derive(Debug, Default)]
+pub(crate) struct Lookups(Vec<((ObjectStoreId, IndexId), IndexLookup)>);
+
+impl Lookups {
+    /// The one of an index; it is made if it is not there.
+    pub(crate) fn of(
+        &mut self,
+        index: (ObjectStoreId, IndexId),
+        make: impl FnOnce() -> IndexLookup,
+    ) -> &mut IndexLookup {
+        let at = match self.0.iter().position(|(id, _)| *id == index) {
+            Some(at) => at,
+            None => {
+                self.0.truncate(LOOKUPS_MAX - 1);
+                self.0.insert(0, (index, make()));
+                0
+            }
+        };
+        &mut self.0[at].1
+    }
+}
+
 /// The place of execution.
 #[derive(Debug)]
 pub(crate) struct Execution {
     pub(crate) backing: Backing,
     pub(crate) database_id: DatabaseId,
+    pub(crate) lookups: Lookups,
     pub(crate) scratch: Scratch,
     pub(crate) scans: Scans,
     known: Vec<Known>,
@@ -88,6 +115,7 @@ impl Execution {
         Self {
             backing,
             database_id,
+            lookups: Lookups::default(),
             scratch: Scratch::default(),
             scans: Scans::default(),
             known: Vec::new(),
@@ -119,6 +147,13 @@ impl Execution {
                 let what = "the transaction only reads";
                 Err(Error::new(ErrorName::ReadOnlyError, what))
             }
+        }
+    }
+
+    /// Notes how much has been written ahead of the commit.
+    pub(crate) fn count_spilled(&mut self) {
+        if let Backing::Write(transaction) = &self.backing {
+            self.statistics.spilled_bytes = transaction.spilled_bytes();
         }
     }
 

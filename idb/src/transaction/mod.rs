@@ -221,6 +221,18 @@ impl Transaction {
         self.0.core.submit(operation)
     }
 
+    /// Queues an operation that takes no longer than a thread's waking does.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` if it is committing or has ended.
+    pub(crate) fn submit_short<T, F>(&self, operation: F) -> Result<Request<T>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
+    {
+        self.0.core.submit_short(operation)
+    }
+
     /// Queues an operation that keeps a handle to this transaction: if nobody wants its result, it is executed soon all the
     /// same, lest the transaction live on for want of someone to execute it.
     ///

@@ -1,11 +1,10 @@
 //! One operation in a transaction's queue. It and the place for its result are one allocation.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::core::TransactionCore;
 use super::execution::Execution;
-use crate::error::{Error, ErrorName, Result};
+use crate::error::{Error, Result, attempt};
 use crate::executor::Callback;
 use crate::request::slot::{Outlet, Slot, Wake};
 use crate::sync::{Mutex, locked};
@@ -22,10 +21,16 @@ pub(crate) trait Operation: Send + Sync {
 
     /// Completes it without executing it.
     fn abort(&self, error: &Error) -> Option<Callback>;
+
+    /// Whether it takes no longer than handing over to somebody else does.
+    fn is_short(&self) -> bool;
 }
 
 /// An operation with a request.
-pub(crate) struct Requested<T, F>(Mutex<State<T, F>>);
+pub(crate) struct Requested<T, F> {
+    is_short: bool,
+    state: Mutex<State<T, F>>,
+}
 
 struct State<T, F> {
     operation: Option<F>,
@@ -33,11 +38,14 @@ struct State<T, F> {
 }
 
 impl<T, F> Requested<T, F> {
-    pub(crate) fn new(operation: F) -> Self {
-        Self(Mutex::new(State {
-            operation: Some(operation),
-            slot: Slot::default(),
-        }))
+    pub(crate) fn new(operation: F, is_short: bool) -> Self {
+        Self {
+            is_short,
+            state: Mutex::new(State {
+                operation: Some(operation),
+                slot: Slot::default(),
+            }),
+        }
     }
 }
 
@@ -47,11 +55,9 @@ fn execute<T>(
     execution: &mut Execution,
 ) -> Result<T> {
     execution.statistics.requests += 1;
-    catch_unwind(AssertUnwindSafe(|| operation(execution))).unwrap_or_else(|_| Err(panicked()))
-}
-
-pub(super) fn panicked() -> Error {
-    Error::new(ErrorName::UnknownError, "the operation panicked")
+    let done = attempt(|| operation(execution));
+    execution.count_spilled();
+    done
 }
 
 impl<T, F> Operation for Requested<T, F>
@@ -65,7 +71,7 @@ where
         transaction: &Arc<TransactionCore>,
         number: u64,
     ) -> Option<Callback> {
-        let operation = locked(&self.0).operation.take()?;
+        let operation = locked(&self.state).operation.take()?;
         let mut result = execute(operation, execution);
         if transaction.is_aborted() {
             result = Err(transaction.abort_error());
@@ -74,7 +80,7 @@ where
         }
         transaction.publish(execution, number);
         let has_failed = result.is_err();
-        let wake = locked(&self.0).slot.fill(result);
+        let wake = locked(&self.state).slot.fill(result);
         let observed = match &wake {
             Wake::Callback(..) if has_failed => Some(Arc::clone(transaction)),
             _ => None,
@@ -91,12 +97,16 @@ where
 
     fn abort(&self, error: &Error) -> Option<Callback> {
         let (operation, wake) = {
-            let mut state = locked(&self.0);
+            let mut state = locked(&self.state);
             (state.operation.take(), state.slot.fill(Err(error.clone())))
         };
         // What it holds may be a host's: it goes when the lock has been left.
         drop(operation);
         wake.wake()
+    }
+
+    fn is_short(&self) -> bool {
+        self.is_short
     }
 }
 
@@ -106,7 +116,7 @@ where
     F: Send,
 {
     fn with(&self, look: &mut dyn FnMut(&mut Slot<T>)) {
-        look(&mut locked(&self.0).slot);
+        look(&mut locked(&self.state).slot);
     }
 }
 
@@ -141,5 +151,9 @@ where
         let operation = locked(&self.0).take();
         drop(operation);
         None
+    }
+
+    fn is_short(&self) -> bool {
+        false
     }
 }

@@ -12,9 +12,13 @@ use super::core::{Phase, Runner, Shared, TransactionCore};
 use super::execution::{Backing, Execution};
 use super::operation::Operation;
 use super::{DurabilityHint, Mode};
-use crate::error::{Error, ErrorName, Result};
+use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::{Task, Turn};
 use crate::sync::{MutexGuard, Thread, locked, thread};
+
+/// So many operations that are short are executed behind the one that was waited for, before the token is given up: who
+/// made many requests and waits for each finds the results there.
+const SHORT_BEHIND_MAX: u32 = 64;
 
 /// What comes next for who has the token.
 enum Next {
@@ -27,26 +31,22 @@ enum Next {
 
 impl Task for TransactionCore {
     fn run(self: Arc<Self>, turn: &mut Turn) {
-        locked(&self.shared).is_scheduled = false;
-        if self.claim() {
-            self.execute(turn, &|| false);
+        let is_claimed = {
+            let mut shared = locked(&self.shared);
+            shared.is_scheduled = false;
+            shared.claim()
+        };
+        match is_claimed {
+            true => self.execute(turn, &|| false),
+            false => self.deliver(turn),
         }
-        self.deliver(turn);
     }
 }
 
 impl TransactionCore {
-    /// Takes the token if nobody has it and there is something to execute.
-    fn claim(&self) -> bool {
-        let mut shared = locked(&self.shared);
-        let is_free = !shared.is_running && shared.can_run();
-        shared.is_running |= is_free;
-        is_free
-    }
-
     /// Executes on this thread until `is_done`, as long as nobody else does.
     pub(crate) fn help(self: &Arc<Self>, is_done: &dyn Fn() -> bool) {
-        while !is_done() && self.claim() {
+        while !is_done() && locked(&self.shared).claim() {
             self.execute(&mut Turn::long(), is_done);
         }
     }
@@ -81,8 +81,7 @@ impl TransactionCore {
 
     fn claim_or_ask(&self, number: u64) -> bool {
         let mut shared = locked(&self.shared);
-        if !shared.is_running && shared.can_run() {
-            shared.is_running = true;
+        if shared.claim() {
             return true;
         }
         shared.wanted = shared.wanted.max(number);
@@ -98,6 +97,7 @@ impl TransactionCore {
     fn execute(self: &Arc<Self>, turn: &mut Turn, is_enough: &dyn Fn() -> bool) {
         let mut runner = locked(&self.runner);
         let mut left = turn.operations;
+        let mut short_left = None;
         loop {
             let operation = match self.next(&mut runner) {
                 Next::Operation(operation) => operation,
@@ -120,9 +120,11 @@ impl TransactionCore {
             drop(operation);
             left -= 1;
             let is_over = left == 0 || self.is_asked_for.load(Ordering::Relaxed);
-            if is_over || callback.is_some() || is_enough() {
+            if is_over || callback.is_some() || ends_here(&runner, &mut short_left, is_enough) {
                 let is_more_wanted = left == 0 || callback.is_some() && !is_enough();
-                self.note_deliveries(callback);
+                if callback.is_some() {
+                    self.note_deliveries(callback);
+                }
                 self.give_up(runner, is_more_wanted);
                 break;
             }
@@ -188,7 +190,7 @@ impl TransactionCore {
     /// The place of execution. `None` if the backing store's transaction cannot be begun: this one is aborted then.
     fn begun<'a>(self: &Arc<Self>, runner: &'a mut Runner) -> Option<&'a mut Execution> {
         if runner.execution.is_none() {
-            match self.begin() {
+            match attempt(|| self.begin()) {
                 Ok(execution) => runner.execution = Some(execution),
                 Err(error) => {
                     self.abort_from_within(error);
@@ -230,6 +232,22 @@ impl TransactionCore {
         let is_cancelled = Arc::clone(&self.is_cancelled);
         Ok(Execution::new(backing, database_id, is_cancelled))
     }
+}
+
+/// Whether enough has been done, and nothing short comes next. `short_left` is how many more of these may be executed, once
+/// there was enough.
+fn ends_here(runner: &Runner, short_left: &mut Option<u32>, is_enough: &dyn Fn() -> bool) -> bool {
+    let left = match *short_left {
+        Some(left) => left,
+        None if is_enough() => SHORT_BEHIND_MAX,
+        None => return false,
+    };
+    let is_short = |operation: &Arc<dyn Operation>| operation.is_short();
+    if !runner.batch.front().is_some_and(is_short) {
+        return true;
+    }
+    *short_left = left.checked_sub(1);
+    short_left.is_none()
 }
 
 pub(super) fn wake(threads: Vec<Thread>) {

@@ -87,6 +87,25 @@ fn requests_complete_in_order_in_each_mode() {
 }
 
 #[test]
+fn who_waits_executes_what_is_short_behind_it_and_nothing_else() {
+    for mode in MODES {
+        let storage = storage(mode);
+        let connection = open(&storage, &["a"]);
+        let transaction = write(&connection, &["a"]);
+        let first = transaction.submit(|_| Ok(())).unwrap();
+        let short = [(); 3].map(|()| transaction.submit_short(|_| Ok(())).unwrap());
+        let long = transaction.submit(|_| Ok(())).unwrap();
+        let behind = transaction.submit_short(|_| Ok(())).unwrap();
+        first.wait().unwrap();
+        let is_step = matches!(mode, Executor::Driven { .. });
+        assert!(short.iter().all(|request| request.is_done() != is_step));
+        assert!(!long.is_done() && !behind.is_done());
+        transaction.commit().unwrap().wait().unwrap();
+        storage.close().unwrap();
+    }
+}
+
+#[test]
 fn a_failure_that_nobody_saw_before_commit_aborts() {
     for mode in MODES {
         let storage = storage(mode);

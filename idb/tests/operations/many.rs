@@ -1,11 +1,13 @@
 //! Many records at a time, and what is counted.
 
+use std::sync::Arc;
+
 use larder_idb::{
-    Direction, ErrorName, GetAllOptions, IdbKeyPath, IndexOptions, Key, KeyRange, Mode, PageLimits,
-    Value,
+    Direction, ErrorName, GetAllOptions, IdbKeyPath, IndexOptions, Key, KeyRange, Mode,
+    ObjectStoreParameters, PageLimits, Storage, StorageOptions, Value,
 };
 
-use super::{EXECUTORS, begin, finish, open, storage, store};
+use super::{EXECUTORS, Stopped, begin, finish, open, storage, store};
 
 fn text(text: &str) -> Value {
     Value::serialize(text).unwrap()
@@ -207,6 +209,100 @@ fn statistics_tell_what_was_read_and_written() {
         (counted.key_bytes_written, counted.key_bytes_read),
         (4 * 9, 3 * 9)
     );
-    assert_eq!((counted.deletions, counted.requests), (1, 6));
+    assert_eq!((counted.records_deleted, counted.requests), (1, 6));
+    assert_eq!(counted.spilled_bytes, 0);
     finish(&transaction);
+}
+
+#[test]
+fn statistics_count_the_records_that_were_deleted_however_that_was() {
+    for executor in EXECUTORS {
+        let storage = storage(executor);
+        let connection = open(&storage, 1, |upgrade| {
+            let parameters = ObjectStoreParameters {
+                auto_increment: true,
+                ..ObjectStoreParameters::default()
+            };
+            let transaction = &upgrade.transaction;
+            let store = transaction.create_object_store(&"s".into(), parameters)?;
+            store.create_index(
+                &"i".into(),
+                IdbKeyPath::String("".into()),
+                Default::default(),
+            )?;
+            Ok(())
+        })
+        .unwrap();
+        let transaction = begin(&connection, Mode::ReadWrite);
+        let s = store(&transaction, "s");
+        for _ in 0..10 {
+            drop(s.put(text("value"), None).unwrap());
+        }
+        let mut expected = 0;
+        let mut has_deleted = |count: u64, what: &str| {
+            expected += count;
+            assert_eq!(transaction.statistics().records_deleted, expected, "{what}");
+        };
+        s.delete(1.0).unwrap().wait().unwrap();
+        has_deleted(1, "one");
+        s.delete(1.0).unwrap().wait().unwrap();
+        has_deleted(0, "the same again");
+        let range = KeyRange::bound(2.0.into(), 4.0.into(), false, true).unwrap();
+        s.delete(range.clone()).unwrap().wait().unwrap();
+        has_deleted(2, "a range");
+        s.delete(range).unwrap().wait().unwrap();
+        has_deleted(0, "an empty range");
+        let cursor = s.open_cursor(5.0, Direction::Next).unwrap();
+        let cursor = cursor.wait().unwrap().unwrap();
+        cursor.delete().unwrap().wait().unwrap();
+        has_deleted(1, "by a cursor");
+        drop(s.put(text("another"), Some(6.0.into())).unwrap());
+        s.clear().unwrap().wait().unwrap();
+        has_deleted(6, "all");
+        s.clear().unwrap().wait().unwrap();
+        has_deleted(0, "all of none");
+        let counted = transaction.statistics();
+        assert_eq!(counted.records_written, 11);
+        // Generated keys are keys like others: a type byte and eight more.
+        assert_eq!(counted.key_bytes_written, 11 * 9);
+        finish(&transaction);
+    }
+}
+
+#[test]
+fn statistics_tell_how_much_did_not_fit_into_memory() {
+    for executor in EXECUTORS {
+        let mut options = StorageOptions::in_memory(Arc::new(Stopped));
+        options.executor = executor;
+        options.transaction_memory_bytes = 10_000;
+        let storage = Storage::new(options).unwrap();
+        let connection = open(&storage, 1, |upgrade| {
+            let transaction = &upgrade.transaction;
+            transaction.create_object_store(&"s".into(), Default::default())?;
+            Ok(())
+        })
+        .unwrap();
+        let transaction = begin(&connection, Mode::ReadWrite);
+        let s = store(&transaction, "s");
+        let long = "x".repeat(3_000);
+        let spilled: Vec<u64> = (0..12_u8)
+            .map(|number| {
+                let put = s.put(text(&long), Some(f64::from(number).into())).unwrap();
+                put.wait().unwrap();
+                transaction.statistics().spilled_bytes
+            })
+            .collect();
+        // Four make more than the limit, with about 100 bytes of rows each beside the value.
+        let whole_spills: Vec<u64> = spilled.iter().map(|bytes| bytes / 12_000).collect();
+        assert_eq!(
+            whole_spills,
+            [0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3],
+            "{spilled:?}"
+        );
+        assert!(
+            spilled.iter().all(|bytes| *bytes < 3 * 13_000),
+            "{spilled:?}"
+        );
+        finish(&transaction);
+    }
 }

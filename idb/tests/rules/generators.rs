@@ -1,6 +1,6 @@
 //! Key generators (specification, 2.11).
 
-use larder_idb::{Key, Mode, ObjectStore, Value};
+use larder_idb::{GetAllOptions, Key, KeyRange, Mode, ObjectStore, Value};
 
 use super::support::*;
 
@@ -112,6 +112,17 @@ fn a_generated_key_is_put_into_the_value_and_its_indexes_see_it() {
         // A key that is there moves the generator.
         store.put(object(&[("id", 10.0)]), None)?.wait()?;
         assert_eq!(generated(&store, object(&[])), Ok(Key::from(11.0)));
+        let by_id = store.index(&js("by id"))?;
+        let entries = by_id.get_all_keys(KeyRange::all(), GetAllOptions::default())?;
+        let entries = entries.wait()?;
+        let entries: Vec<_> = entries
+            .iter()
+            .map(|entry| (entry.key(), entry.primary_key()))
+            .collect();
+        assert_eq!(
+            entries,
+            [1.0, 10.0, 11.0].map(|id| (Key::from(id), Key::from(id)))
+        );
         Ok(())
     });
     upgrade.unwrap();

@@ -122,5 +122,8 @@ fn ranges_leave_out_open_bounds() {
     ] {
         let count = out.count(range.clone()).unwrap().wait().unwrap();
         assert_eq!(count, expected, "{range:?}");
+        let inside = [1.0, 2.0, 3.0].map(|number| range.includes(&k(number)));
+        let inside = inside.iter().filter(|is_in| **is_in).count();
+        assert_eq!(inside as u64, expected, "{range:?}");
     }
 }

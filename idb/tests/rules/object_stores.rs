@@ -1,6 +1,6 @@
 //! Object stores (specification, 4.5): which exception comes first.
 
-use larder_idb::{Direction, GetAllOptions, Key, KeyRange, Mode, ObjectStore};
+use larder_idb::{Direction, GetAllOptions, IdbKeyPath, Key, KeyRange, Mode, ObjectStore};
 
 use super::support::*;
 
@@ -157,6 +157,7 @@ fn an_index_is_made_only_in_an_upgrade_and_refused_in_the_order_of_the_steps() {
         assert_eq!(create(&out, "n", paths(&["1"]), MULTI), "ConstraintError");
         assert_eq!(create(&out, "x", paths(&["1"]), MULTI), "SyntaxError");
         assert_eq!(create(&out, "x", paths(&[]), MULTI), "SyntaxError");
+        assert_eq!(create(&out, "x", IdbKeyPath::Null, PLAIN), "SyntaxError");
         assert_eq!(
             create(&out, "x", paths(&["a"]), MULTI),
             "InvalidAccessError"

@@ -1,5 +1,6 @@
 //! The connection queue: versions, version changes, blocked requests, upgrades, deletion, closing (5.1 to 5.3, 5.7, 5.8).
 
+use larder_backing_store::{BackingStore, StorePaths, WriteOptions};
 use larder_idb::{ConnectionEvent, DeleteEvent, ErrorName, Maintenance, OpenEvent, Upgrade};
 
 use super::*;
@@ -27,6 +28,20 @@ fn name_of<T>(result: Result<T>) -> ErrorName {
         Ok(_) => panic!("no error"),
         Err(error) => error.name(),
     }
+}
+
+/// The databases that a store's rows name.
+fn names_in(fs: Arc<MemoryFileSystem>) -> Vec<String> {
+    let origin = Origin::from_url("https://a.example").unwrap();
+    let folder = std::path::Path::new("idb").join(origin.leveldb_folder_name());
+    let paths = StorePaths::of_leveldb(&folder);
+    let options = WriteOptions::new(origin, Arc::new(Stopped));
+    let store = BackingStore::open(fs, paths, options).unwrap();
+    let databases = store.databases().unwrap();
+    let names = databases
+        .iter()
+        .map(|database| database.name.to_string_lossy());
+    names.collect()
 }
 
 #[test]
@@ -199,7 +214,8 @@ fn an_upgrade_that_is_aborted_leaves_a_database_as_it_was() {
 #[test]
 fn an_upgrade_that_is_aborted_leaves_no_database_that_was_not_there() {
     for executor in EXECUTORS {
-        let storage = storage(executor);
+        let fs = Arc::new(MemoryFileSystem::new());
+        let storage = storage_on(fs.clone(), executor);
         let request = factory(&storage).open(&"new".into(), Some(4)).unwrap();
         let failed = request.with_upgrade(|upgrade| {
             let parameters = ObjectStoreParameters::default();
@@ -218,6 +234,9 @@ fn an_upgrade_that_is_aborted_leaves_no_database_that_was_not_there() {
         assert!(upgrade.connection.object_store_names().is_empty());
         upgrade.transaction.abort(None).unwrap();
         assert_eq!(upgrade.connection.version(), 0);
+        drop((upgrade, request));
+        storage.close().unwrap();
+        assert_eq!(names_in(fs), [""; 0]);
     }
 }
 

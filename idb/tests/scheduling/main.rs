@@ -5,10 +5,12 @@
     reason = "helpers of tests fail like tests"
 )]
 
+mod closed;
 mod connections;
 mod driven;
 mod events;
 mod failures;
+mod handover;
 mod order;
 mod panics;
 mod processes;

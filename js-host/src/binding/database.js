@@ -6,7 +6,7 @@ import { hooks, releaseWhenCollected } from "./hooks.js";
 import { isValidKeyPath } from "./key_path.js";
 import { createStringList } from "./string_list.js";
 import { createTransaction } from "./transaction.js";
-import { expect, forget } from "./request.js";
+import { unwatch, watch } from "./request.js";
 import { toDictionary, toDOMString, toEnum, toStringOrSequence } from "./webidl.js";
 import { createVersionChangeEvent } from "./version_change_event.js";
 
@@ -18,7 +18,7 @@ class DatabaseState extends EventTargetState {
     super();
     this.connection = connection;
     releaseWhenCollected(this, connection);
-    this.watch = expect(this);
+    this.watch = watch(this);
     hooks.engine.watchConnection(connection, this.watch);
     this.name = name;
     this.version = version;
@@ -35,7 +35,7 @@ class DatabaseState extends EventTargetState {
       hooks.engine.versionChangeDispatched(token);
     } else {
       this.closing = true;
-      forget(this.watch);
+      unwatch(this.watch);
       dispatch(this, createEvent("close", false, false), true);
     }
   }
@@ -47,7 +47,7 @@ class DatabaseState extends EventTargetState {
   close() {
     if (this.closing) return;
     this.closing = true;
-    forget(this.watch);
+    unwatch(this.watch);
     hooks.engine.closeConnection(this.connection);
   }
 

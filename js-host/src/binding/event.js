@@ -1,7 +1,9 @@
 // Event (DOM, 2.2).
-import { attach, exposeInterface, INTERNAL, requireArguments, stateOf } from "./internals.js";
+import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf } from "./internals.js";
 import { hooks } from "./hooks.js";
 import { toDictionary, toDOMString } from "./webidl.js";
+
+const { defineProperty } = Object;
 
 const NONE = 0;
 const CAPTURING_PHASE = 1;
@@ -14,19 +16,6 @@ export class EventState {
     this.type = type;
     this.bubbles = bubbles;
     this.cancelable = cancelable;
-    this.composed = false;
-    this.target = null;
-    this.currentTarget = null;
-    this.phase = NONE;
-    this.path = null;
-    this.initialized = true;
-    this.trusted = false;
-    this.dispatching = false;
-    this.stopped = false;
-    this.stoppedImmediately = false;
-    this.canceled = false;
-    this.inPassiveListener = false;
-    this.listenersThrew = false;
     this.timeStamp = hooks.now();
   }
 
@@ -34,6 +23,22 @@ export class EventState {
     if (this.cancelable && !this.inPassiveListener) this.canceled = true;
   }
 }
+// As every event begins.
+Object.assign(EventState.prototype, {
+  composed: false,
+  target: null,
+  currentTarget: null,
+  phase: NONE,
+  path: null,
+  initialized: true,
+  trusted: false,
+  dispatching: false,
+  stopped: false,
+  stoppedImmediately: false,
+  canceled: false,
+  inPassiveListener: false,
+  listenersThrew: false,
+});
 
 // [LegacyUnforgeable]: an accessor of each event, with one getter for all.
 const isTrusted = {
@@ -53,16 +58,16 @@ const isTrusted = {
 export class Event {
   constructor(type, init = undefined) {
     if (type === INTERNAL) {
-      attach(this, init);
+      stamp(this, init);
     } else {
       requireArguments(arguments.length, 1, "Event");
       const name = toDOMString(type);
       const { bubbles, cancelable, composed } = toDictionary(init, "EventInit");
       const state = new EventState(name, !!bubbles, !!cancelable);
       state.composed = !!composed;
-      attach(this, state);
+      stamp(this, state);
     }
-    Object.defineProperty(this, "isTrusted", isTrusted);
+    defineProperty(this, "isTrusted", isTrusted);
   }
   get type() {
     return stateOf(this, EventState).type;

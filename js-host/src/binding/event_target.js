@@ -7,12 +7,23 @@ import { EventState, PHASES } from "./event.js";
 import { hooks } from "./hooks.js";
 import { toCallback, toDOMString } from "./webidl.js";
 
+const { apply } = Reflect;
+
+class Listener {
+  constructor(type, callback) {
+    this.type = type;
+    this.callback = callback;
+  }
+}
+// Most are like this: what they have of their own is little.
+Object.assign(Listener.prototype, { capture: false, once: false, passive: false, removed: false, handler: false });
+
 export class EventTargetState {
   constructor() {
     this.wrapper = null;
-    // Lists by type, made when needed.
+    // In the order in which they came; null if there are none. Whoever goes through the list goes as far as it was long then:
+    // it is added to, and another takes its place when something is removed.
     this.listeners = null;
-    this.handlers = null;
   }
 
   // The next target of an event's path.
@@ -21,48 +32,45 @@ export class EventTargetState {
   }
 
   add(listener) {
-    this.listeners ??= new Map();
-    let list = this.listeners.get(listener.type);
-    if (list === undefined) this.listeners.set(listener.type, (list = []));
-    const known = list.some(
-      (other) => other.callback === listener.callback && other.capture === listener.capture && !other.handler,
-    );
-    if (!known || listener.handler) list[list.length] = listener;
+    const list = this.listeners;
+    if (list === null) this.listeners = [listener];
+    else list[list.length] = listener;
   }
 
   remove(listener) {
     listener.removed = true;
-    const list = this.listeners?.get(listener.type);
-    if (list === undefined) return;
-    // Whoever goes through the list has a copy.
-    const rest = list.filter((other) => other !== listener);
-    if (rest.length > 0) this.listeners.set(listener.type, rest);
-    else this.listeners.delete(listener.type);
+    const rest = this.listeners?.filter((other) => other !== listener);
+    this.listeners = rest?.length > 0 ? rest : null;
   }
 
   find(type, callback, capture) {
-    return this.listeners
-      ?.get(type)
-      ?.find((listener) => listener.callback === callback && listener.capture === capture && !listener.handler);
+    return this.listeners?.find(
+      (other) => other.callback === callback && other.type === type && other.capture === capture && !other.handler,
+    );
+  }
+
+  findHandler(type) {
+    const list = this.listeners;
+    if (list === null) return undefined;
+    for (let i = 0; i < list.length; i++) {
+      if (list[i].handler && list[i].type === type) return list[i];
+    }
+    return undefined;
   }
 
   handler(type) {
-    return this.handlers?.get(type)?.callback ?? null;
+    return this.findHandler(type)?.callback ?? null;
   }
 
   setHandler(type, value) {
     const callback = toCallback(value);
-    const known = this.handlers?.get(type);
-    if (callback === null) {
-      if (known === undefined) return;
-      this.handlers.delete(type);
-      this.remove(known);
-    } else if (known !== undefined) {
-      known.callback = callback;
-    } else {
-      const listener = { type, callback, capture: false, once: false, passive: false, removed: false, handler: true };
-      this.handlers ??= new Map();
-      this.handlers.set(type, listener);
+    const known = this.findHandler(type);
+    if (known !== undefined) {
+      if (callback === null) this.remove(known);
+      else known.callback = callback;
+    } else if (callback !== null) {
+      const listener = new Listener(type, callback);
+      listener.handler = true;
       this.add(listener);
     }
   }
@@ -106,7 +114,8 @@ export class EventTarget {
       throw new TypeError("signal is not an AbortSignal");
     }
     if (listener === null || signal?.aborted) return;
-    const entry = { type: name, callback: listener, capture, once, passive, removed: false, handler: false };
+    if (target.find(name, listener, capture) !== undefined) return;
+    const entry = Object.assign(new Listener(name, listener), { capture, once, passive });
     target.add(entry);
     signal?.addEventListener("abort", () => target.remove(entry), { once: true });
   }
@@ -145,11 +154,13 @@ export function dispatch(target, event, fromTask) {
   for (let next = target.eventParent; next !== null; next = next.eventParent) path[path.length] = next;
   state.path = path;
   for (let at = path.length - 1; at >= 0; at--) {
+    if (path[at].listeners === null) continue;
     state.phase = at === 0 ? PHASES.AT_TARGET : PHASES.CAPTURING_PHASE;
     invoke(path[at], event, state, true, fromTask);
   }
   for (let at = 0; at < path.length; at++) {
     if (at > 0 && !state.bubbles) break;
+    if (path[at].listeners === null) continue;
     state.phase = at === 0 ? PHASES.AT_TARGET : PHASES.BUBBLING_PHASE;
     invoke(path[at], event, state, false, fromTask);
   }
@@ -157,24 +168,26 @@ export function dispatch(target, event, fromTask) {
   state.currentTarget = null;
   state.path = null;
   state.dispatching = false;
-  state.stopped = false;
-  state.stoppedImmediately = false;
+  if (state.stopped) {
+    state.stopped = false;
+    state.stoppedImmediately = false;
+  }
   return !state.canceled;
 }
 
 function invoke(target, event, state, capture, fromTask) {
   if (state.stopped) return;
-  const list = target.listeners?.get(state.type);
-  if (list === undefined) return;
+  const list = target.listeners;
+  // Those that come meanwhile are not told.
+  const { length } = list;
   state.currentTarget = target.wrapper;
-  const all = list.slice();
-  for (let i = 0; i < all.length; i++) {
-    const listener = all[i];
-    if (listener.removed || listener.capture !== capture) continue;
+  for (let i = 0; i < length; i++) {
+    const listener = list[i];
+    if (listener.type !== state.type || listener.capture !== capture || listener.removed) continue;
     if (listener.once) target.remove(listener);
-    state.inPassiveListener = listener.passive;
+    if (listener.passive) state.inPassiveListener = true;
     call(target, event, state, listener);
-    state.inPassiveListener = false;
+    if (listener.passive) state.inPassiveListener = false;
     if (fromTask) hooks.microtaskCheckpoint();
     if (state.stoppedImmediately) return;
   }
@@ -184,12 +197,12 @@ function call(target, event, state, listener) {
   const { callback } = listener;
   try {
     if (typeof callback === "function") {
-      const result = Reflect.apply(callback, target.wrapper, [event]);
+      const result = apply(callback, target.wrapper, [event]);
       if (listener.handler && result === false) state.cancel();
     } else if (!listener.handler) {
       const method = callback.handleEvent;
       if (typeof method !== "function") throw new TypeError("handleEvent is not a function");
-      Reflect.apply(method, callback, [event]);
+      apply(method, callback, [event]);
     }
   } catch (error) {
     state.listenersThrew = true;

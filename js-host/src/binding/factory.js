@@ -1,5 +1,5 @@
 // IDBFactory (specification, 4.3).
-import { attach, checkConstructor, exposeInterface, INTERNAL, requireArguments, stateOf } from "./internals.js";
+import { checkConstructor, exposeInterface, INTERNAL, requireArguments, stamp, stateOf } from "./internals.js";
 import { hooks } from "./hooks.js";
 import { toKey } from "./key.js";
 import { createOpenRequest } from "./open_request.js";
@@ -11,7 +11,7 @@ class FactoryState {}
 export class IDBFactory {
   constructor(token = undefined) {
     checkConstructor(token, "IDBFactory");
-    attach(this, new FactoryState());
+    stamp(this, new FactoryState());
   }
   open(name, version = undefined) {
     stateOf(this, FactoryState);

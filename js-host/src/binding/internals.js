@@ -21,6 +21,13 @@ class Slot extends Returned {
 // Passed to constructors that script must not call.
 export const INTERNAL = Symbol("internal");
 
+// Gives an object its state.
+export function stamp(object, state) {
+  new Slot(object, state);
+}
+
+// The same where the state has to know its object. The two then go only when garbage is collected, not with the last that
+// knows of them.
 export function attach(object, state) {
   new Slot(object, state);
   state.wrapper = object;
@@ -36,7 +43,8 @@ export function peek(object) {
 // The brand check: the state of `this`, which must be of a given class.
 export function stateOf(object, State) {
   const state = peek(object);
-  if (state instanceof State) return state;
+  // Most often of this very class, which is sooner found out than by instanceof.
+  if (state !== undefined && (state.constructor === State || state instanceof State)) return state;
   throw new TypeError("Illegal invocation");
 }
 

@@ -19,6 +19,8 @@ const OF_DATA_VIEW = ["buffer", "byteOffset", "byteLength"].map((name) => getter
 const arrayTag = getter(TypedArray, Symbol.toStringTag);
 
 const INVALID = Symbol("invalid");
+// What has been seen on the way to a key that is not within another.
+const NOTHING = [];
 // Elements within one another: what the store's keys can have.
 const DEPTH_MAX = 2000;
 
@@ -81,7 +83,7 @@ function convert(value, seen) {
 
 // Throws what the value's getters throw, or DataError.
 export function toKey(value) {
-  const key = convert(value, []);
+  const key = convert(value, NOTHING);
   if (key === INVALID) throw domException("DataError", "The parameter is not a valid key.");
   return key;
 }
@@ -90,5 +92,7 @@ export function toKey(value) {
 // (specification, "is a potentially valid key range").
 export function isPotentialKey(value) {
   if (typeof value !== "object" || value === null) return typeof value !== "function" || value === null;
+  // To the specification an array is an exotic object of its own, and a proxy of one is none.
+  if (hooks.isProxy(value)) return false;
   return isArray(value) || isView(value) || isDetached(value) !== undefined || dateOf(value) !== undefined;
 }

@@ -1,5 +1,5 @@
 // IDBKeyRange (specification, 4.7).
-import { attach, checkConstructor, domException, exposeInterface, INTERNAL, peek, requireArguments, stateOf } from "./internals.js";
+import { checkConstructor, domException, exposeInterface, INTERNAL, peek, requireArguments, stamp, stateOf } from "./internals.js";
 import { hooks } from "./hooks.js";
 import { toKey } from "./key.js";
 
@@ -34,7 +34,7 @@ function create(lower, upper, flags) {
 export class IDBKeyRange {
   constructor(token = undefined, state = undefined) {
     checkConstructor(token, "IDBKeyRange");
-    attach(this, state);
+    stamp(this, state);
   }
   get lower() {
     const state = stateOf(this, KeyRangeState);
@@ -42,7 +42,7 @@ export class IDBKeyRange {
   }
   get upper() {
     const state = stateOf(this, KeyRangeState);
-    return state.flags & ONLY ? state.value("lower", state.lower) : state.value("upper", state.upper);
+    return state.value("upper", state.flags & ONLY ? state.lower : state.upper);
   }
   get lowerOpen() {
     const { lower, flags } = stateOf(this, KeyRangeState);
@@ -98,7 +98,7 @@ export function isKeyRange(value) {
 // "Convert a value to a key range".
 export function toRange(value, nullDisallowed) {
   const state = peek(value);
-  if (state instanceof KeyRangeState) return state;
+  if (state !== undefined && state instanceof KeyRangeState) return state;
   if (value === undefined || value === null) {
     if (nullDisallowed) throw domException("DataError", "No key or key range specified.");
     return ALL;

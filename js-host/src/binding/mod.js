@@ -3,7 +3,7 @@ export { setHooks, runCheckpointCleanup } from "./hooks.js";
 export { complete, notify } from "./request.js";
 export { dispatch, EventTarget, EventTargetState, defineHandlers } from "./event_target.js";
 export { createEvent, Event, EventState } from "./event.js";
-export { attach, exposeGlobal, exposeInterface, INTERNAL, peek, requireArguments, stateOf } from "./internals.js";
+export { attach, exposeGlobal, exposeInterface, INTERNAL, peek, requireArguments, stamp, stateOf } from "./internals.js";
 export * as webidl from "./webidl.js";
 import { exposeGlobal } from "./internals.js";
 import { createFactory, IDBFactory } from "./factory.js";
@@ -39,8 +39,9 @@ const interfaces = {
   IDBVersionChangeEvent,
 };
 
-// Puts the interfaces and `indexedDB` on a global object.
-export function install(global) {
+// Puts the interfaces on a global object, and `indexedDB` on `holder`: it, or in a worker
+// WorkerGlobalScope.prototype.
+export function install(global, holder) {
   for (const name of Object.keys(interfaces)) exposeGlobal(global, name, interfaces[name]);
   const factory = createFactory();
   const { get } = Object.getOwnPropertyDescriptor(
@@ -52,5 +53,5 @@ export function install(global) {
     },
     "indexedDB",
   );
-  Object.defineProperty(global, "indexedDB", { get, set: undefined, enumerable: true, configurable: true });
+  Object.defineProperty(holder, "indexedDB", { get, set: undefined, enumerable: true, configurable: true });
 }

@@ -5,7 +5,7 @@ import { defineHandlers } from "./event_target.js";
 import { createVersionChangeEvent } from "./version_change_event.js";
 import { createDatabase } from "./database.js";
 import { createTransaction } from "./transaction.js";
-import { expect, forget, IDBRequest, RequestState } from "./request.js";
+import { IDBRequest, RequestState, unwatch, watch } from "./request.js";
 
 class OpenRequestState extends RequestState {
   constructor() {
@@ -46,7 +46,7 @@ class OpenRequestState extends RequestState {
   }
 
   opened(error, connection, name, version) {
-    forget(this.number);
+    unwatch(this.number);
     this.transaction = null;
     this.done = true;
     if (error === undefined) {
@@ -62,7 +62,7 @@ class OpenRequestState extends RequestState {
   }
 
   deleted(error, oldVersion) {
-    forget(this.number);
+    unwatch(this.number);
     this.done = true;
     if (error === undefined) {
       this.result = undefined;
@@ -85,11 +85,11 @@ defineHandlers(IDBOpenDBRequest, OpenRequestState, ["blocked", "upgradeneeded"])
 
 export function createOpenRequest(ask) {
   const state = new OpenRequestState();
-  state.number = expect(state);
+  state.number = watch(state);
   try {
     ask(state.number);
   } catch (error) {
-    forget(state.number);
+    unwatch(state.number);
     throw error;
   }
   return new IDBOpenDBRequest(INTERNAL, state);

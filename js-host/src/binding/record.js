@@ -1,5 +1,5 @@
 // IDBRecord: one of getAllRecords()'s.
-import { attach, checkConstructor, exposeInterface, INTERNAL, stateOf } from "./internals.js";
+import { checkConstructor, exposeInterface, INTERNAL, stamp, stateOf } from "./internals.js";
 
 class RecordState {
   constructor(key, primaryKey, value) {
@@ -12,7 +12,7 @@ class RecordState {
 export class IDBRecord {
   constructor(token = undefined, state = undefined) {
     checkConstructor(token, "IDBRecord");
-    attach(this, state);
+    stamp(this, state);
   }
   get key() {
     return stateOf(this, RecordState).key;

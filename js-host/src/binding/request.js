@@ -4,32 +4,50 @@ import { createEvent } from "./event.js";
 import { defineHandlers, dispatch, EventTarget, EventTargetState } from "./event_target.js";
 import { stateOf } from "./internals.js";
 
-const waiting = new Map();
-let last = 0;
+const waiting = [];
+const free = [];
 
-// The number under which the engine answers: `answer(error, result)`, called from a task, once; or
-// more often, until `forget`.
+// The number under which the engine answers once: `answer(error, result)`, called from a task. Then another gets it.
 export function expect(answerer) {
-  last += 1;
-  waiting.set(last, answerer);
-  return last;
+  let number = waiting.length;
+  if (free.length > 0) {
+    number = free[free.length - 1];
+    free.length -= 1;
+  }
+  waiting[number] = answerer;
+  return number;
 }
 
-export function forget(number) {
-  waiting.delete(number);
+// The engine will not answer, or has: whom.
+function settle(number) {
+  const answerer = waiting[number];
+  waiting[number] = undefined;
+  free[free.length] = number;
+  return answerer;
 }
 
 // The engine's answer.
 export function complete(number, error, result) {
-  const answerer = waiting.get(number);
-  if (answerer === undefined) return;
-  waiting.delete(number);
-  answerer.answer(error, result);
+  settle(number).answer(error, result);
 }
 
-// Something that can come more than once: the events of opening and deleting, of connections.
+// Those who are told of what can come more than once: the events of opening and deleting, of connections. What comes after
+// they have gone nobody hears, so their numbers are theirs alone.
+const watching = new Map();
+let last = 0;
+
+export function watch(watcher) {
+  last += 1;
+  watching.set(last, watcher);
+  return last;
+}
+
+export function unwatch(number) {
+  watching.delete(number);
+}
+
 export function notify(number, kind, ...details) {
-  waiting.get(number)?.notify(kind, ...details);
+  watching.get(number)?.notify(kind, ...details);
 }
 
 // Makes a request of a transaction: `ask` gets its number and may throw.
@@ -39,7 +57,7 @@ export function place(request, ask) {
   try {
     ask(number);
   } catch (error) {
-    forget(number);
+    settle(number);
     throw error;
   }
   request.done = false;

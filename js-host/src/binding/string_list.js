@@ -1,5 +1,5 @@
 // DOMStringList (HTML, 2.6.5). Its indices are own properties that cannot be written.
-import { attach, checkConstructor, exposeInterface, INTERNAL, requireArguments, stateOf } from "./internals.js";
+import { checkConstructor, exposeInterface, INTERNAL, requireArguments, stamp, stateOf } from "./internals.js";
 import { toDOMString } from "./webidl.js";
 
 class StringListState {
@@ -11,7 +11,7 @@ class StringListState {
 export class DOMStringList {
   constructor(token = undefined, state = undefined) {
     checkConstructor(token, "DOMStringList");
-    attach(this, state);
+    stamp(this, state);
     for (let i = 0; i < state.strings.length; i++) {
       const value = state.strings[i];
       Object.defineProperty(this, i, { value, writable: false, enumerable: true, configurable: true });

@@ -106,19 +106,23 @@ function buffer(value) {
 }
 
 // Whether a view ends where its resizable buffer ends. No reflection tells such a view from one that
-// happens to end there; growing the buffer does, which writes nothing, and the length is put back. At its
-// greatest length only shrinking would tell, and would lose bytes: there it counts as one that does not.
+// happens to end there. Shrinking the buffer by an element does: the other is out of bounds then. Length and bytes are
+// put back before any script runs. A view without elements at the very end is told apart by nothing.
 const { resize } = ArrayBuffer.prototype;
+const { set: taSet } = TypedArray.prototype;
 function tracksLength(value, tag, bytes, offset, length) {
   if (!apply(abGet.resizable, bytes, [])) return false;
   const end = apply(abGet.byteLength, bytes, []);
   const element = tag === undefined ? 1 : makers[tag].BYTES_PER_ELEMENT;
-  if (end - offset - length >= element) return false;
-  if (end + element > apply(abGet.maxByteLength, bytes, [])) return false;
-  apply(resize, bytes, [end + element]);
-  const after = apply(tag === undefined ? dvGet.byteLength : taGet.byteLength, value, []);
+  const at = end - element;
+  if (at < offset || at >= offset + length) return false;
+  const lost = new Bytes(element);
+  apply(taSet, lost, [new Bytes(bytes, at)]);
+  apply(resize, bytes, [at]);
+  const tracks = !isOutOfBounds(value, tag);
   apply(resize, bytes, [end]);
-  return after !== length;
+  apply(taSet, new Bytes(bytes, at), [lost]);
+  return tracks;
 }
 
 function view(value) {
@@ -127,25 +131,17 @@ function view(value) {
   const bytes = apply(get.buffer, value, []);
   if (!isBuffer(bytes)) return "A SharedArrayBuffer could not be cloned.";
   if (apply(abGet.detached, bytes, [])) return "An ArrayBuffer is detached and could not be cloned.";
-  let offset;
-  let length;
-  try {
-    length = apply(get.byteLength, value, []);
-    offset = apply(get.byteOffset, value, []);
-  } catch {
-    return "A view is out of its buffer's bounds and could not be cloned.";
-  }
-  const end = apply(abGet.byteLength, bytes, []);
-  if (length === 0 && offset === 0 && tag !== undefined && end > 0 && isOutOfBounds(value)) {
-    return "A view is out of its buffer's bounds and could not be cloned.";
-  }
+  if (isOutOfBounds(value, tag)) return "A view is out of its buffer's bounds and could not be cloned.";
+  const length = apply(get.byteLength, value, []);
+  const offset = apply(get.byteOffset, value, []);
   return [VIEW, tag ?? "DataView", bytes, offset, length, tracksLength(value, tag, bytes, offset, length)];
 }
 
 const { at: taAt } = TypedArray.prototype;
-function isOutOfBounds(value) {
+function isOutOfBounds(value, tag) {
   try {
-    apply(taAt, value, [0]);
+    if (tag === undefined) apply(dvGet.byteLength, value, []);
+    else apply(taAt, value, [0]);
     return false;
   } catch {
     return true;
@@ -186,17 +182,16 @@ const refused = (name, method) => (value) => {
   return `A ${name} could not be cloned.`;
 };
 
-// By prototype: what its objects are, if they are what they look like. Each throws for others.
-const checks = new Map([
-  [Date.prototype, boxed(DATE, Date.prototype.getTime)],
-  [RegExp.prototype, regexp],
+// What objects with an internal slot are. Each throws for others.
+const date = boxed(DATE, Date.prototype.getTime);
+const boolean = boxed(BOOLEAN, Boolean.prototype.valueOf);
+const number = boxed(NUMBER, Number.prototype.valueOf);
+const string = boxed(STRING, String.prototype.valueOf);
+const silent = [
   [Map.prototype, entries],
   [Set.prototype, members],
-  [Boolean.prototype, boxed(BOOLEAN, Boolean.prototype.valueOf)],
-  [Number.prototype, boxed(NUMBER, Number.prototype.valueOf)],
-  [String.prototype, boxed(STRING, String.prototype.valueOf)],
-  [BigInt.prototype, boxed(BIGINT, BigInt.prototype.valueOf)],
   [ArrayBuffer.prototype, buffer],
+  [BigInt.prototype, boxed(BIGINT, BigInt.prototype.valueOf)],
   [
     DOMException.prototype,
     (value) => [DOM_EXCEPTION, apply(domName, value, []), apply(domMessage, value, []), `${value.stack}`],
@@ -206,15 +201,30 @@ const checks = new Map([
   [WeakSet.prototype, refused("WeakSet", WeakSet.prototype.has)],
   [WeakRef.prototype, refused("WeakRef", WeakRef.prototype.deref)],
   [FinalizationRegistry.prototype, refused("FinalizationRegistry", FinalizationRegistry.prototype.unregister)],
-  [
-    SharedArrayBuffer.prototype,
-    (value) => (
-      apply(getter(SharedArrayBuffer.prototype, "byteLength"), value, []), "A SharedArrayBuffer could not be cloned."
-    ),
-  ],
+  [SharedArrayBuffer.prototype, refused("SharedArrayBuffer", getter(SharedArrayBuffer.prototype, "byteLength"))],
+];
+// By prototype, for those that are what they look like.
+const byPrototype = new Map([
+  [Date.prototype, date],
+  [RegExp.prototype, regexp],
+  [Boolean.prototype, boolean],
+  [Number.prototype, number],
+  [String.prototype, string],
+  ...silent,
 ]);
-
+// By what Object.prototype.toString says of their slot, if nothing else speaks for them.
+const byTag = {
+  __proto__: null,
+  "[object Date]": date,
+  "[object RegExp]": regexp,
+  "[object Boolean]": boolean,
+  "[object Number]": number,
+  "[object String]": string,
+};
+const { toStringTag } = Symbol;
 const ITERATORS = /^\[object (Generator|AsyncGenerator|.* Iterator|Iterator Helper|Module)\]$/;
+const { test: matches } = RegExp.prototype;
+const mapGet = Map.prototype.get;
 
 function check(how, value) {
   try {
@@ -224,9 +234,41 @@ function check(how, value) {
   }
 }
 
+// By the slot alone, whatever the prototypes are.
+function bySlot(value) {
+  const speaks = toStringTag in value;
+  if (speaks) {
+    for (const tag in byTag) {
+      const found = check(byTag[tag], value);
+      if (found !== undefined) return found;
+    }
+  } else {
+    const how = byTag[apply(toTag, value, [])];
+    if (how !== undefined) return check(how, value);
+  }
+  for (let i = 0; i < silent.length; i++) {
+    const found = check(silent[i][1], value);
+    if (found !== undefined) return found;
+  }
+  const tag = speaks ? apply(toTag, value, []) : "";
+  return apply(matches, ITERATORS, [tag]) ? `${tag} could not be cloned.` : 0;
+}
+
+// Nobody sees the exceptions by which the checks say no: without stacks they take half the time.
+const { get: stackLimit, set: setStackLimit } = getOwnPropertyDescriptor(Error, "stackTraceLimit");
+function quietly(run, value) {
+  const limit = apply(stackLimit, Error, []);
+  if (typeof limit !== "number") return run(value);
+  apply(setStackLimit, Error, [0]);
+  try {
+    return run(value);
+  } finally {
+    apply(setStackLimit, Error, [limit]);
+  }
+}
+
 // What an object is: 0 for a plain one, a sentence if it cannot be cloned, else kind and content.
-// `thorough`: even if its prototype says otherwise.
-export function inspect(value, thorough) {
+export function inspect(value) {
   const state = peek(value);
   if (state !== undefined) {
     return state.cloneKind === undefined ? "A platform object could not be cloned." : [PLATFORM, state.cloneKind, value, ...(state.cloneFields?.() ?? [])];
@@ -234,19 +276,11 @@ export function inspect(value, thorough) {
   if (isView(value)) return view(value);
   if (isError(value)) return error(value);
   for (let proto = getPrototypeOf(value); proto !== null; proto = getPrototypeOf(proto)) {
-    const how = checks.get(proto);
+    const how = apply(mapGet, byPrototype, [proto]);
     const found = how === undefined ? undefined : check(how, value);
     if (found !== undefined) return found;
   }
-  if (thorough) {
-    for (const how of checks.values()) {
-      const found = check(how, value);
-      if (found !== undefined) return found;
-    }
-    const tag = apply(toTag, value, []);
-    if (ITERATORS.test(tag)) return `${tag} could not be cloned.`;
-  }
-  return 0;
+  return quietly(bySlot, value);
 }
 
 const makers = {

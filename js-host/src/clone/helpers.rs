@@ -8,20 +8,16 @@ pub(crate) struct Helpers {
     exports: Persistent<Object<'static>>,
     make: Persistent<Object<'static>>,
     inspect: Persistent<Function<'static>>,
-    object_prototype: Persistent<Object<'static>>,
 }
 
 impl Helpers {
     pub(crate) fn new<'js>(ctx: &Ctx<'js>, exports: Object<'js>) -> Result<Self> {
         let make: Object<'js> = exports.get("make")?;
         let inspect: Function<'js> = exports.get("inspect")?;
-        let object: Object<'js> = ctx.globals().get("Object")?;
-        let prototype: Object<'js> = object.get("prototype")?;
         Ok(Self {
             exports: Persistent::save(ctx, exports),
             make: Persistent::save(ctx, make),
             inspect: Persistent::save(ctx, inspect),
-            object_prototype: Persistent::save(ctx, prototype),
         })
     }
 
@@ -49,10 +45,6 @@ impl Helpers {
 
     pub(super) fn inspect<'js>(&self, ctx: &Ctx<'js>) -> Result<Function<'js>> {
         self.inspect.clone().restore(ctx)
-    }
-
-    pub(super) fn object_prototype<'js>(&self, ctx: &Ctx<'js>) -> Result<Object<'js>> {
-        self.object_prototype.clone().restore(ctx)
     }
 
     /// The bytes of an ArrayBuffer.

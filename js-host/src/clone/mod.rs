@@ -4,9 +4,6 @@
 //! format in Blink's envelope, which `larder-codec` knows. The walk is done here, with a stack of its
 //! own, so that nesting costs no native stack; what only JavaScript can tell of an object, or make, is
 //! in `helpers.js`.
-//!
-//! One limit: a `Map`, `Set`, `Date` or the like whose prototype has been replaced, *and* which has
-//! properties of its own, is taken for a plain object. Without such properties it is found out.
 
 mod base64;
 mod deserialize;

@@ -38,7 +38,6 @@ pub(crate) fn serialize<'js>(
         ctx,
         helpers,
         inspect: helpers.inspect(ctx)?,
-        object_prototype: helpers.object_prototype(ctx)?,
         builder: Builder::begin(&mut bytes),
         seen: HashMap::new(),
         frames: Vec::new(),
@@ -63,7 +62,6 @@ struct Walk<'w, 'js> {
     ctx: &'w Ctx<'js>,
     helpers: &'w Helpers,
     inspect: Function<'js>,
-    object_prototype: QuickObject<'js>,
     builder: Builder<'w>,
     /// Objects that have been begun. They are kept alive, so that none takes another's place.
     seen: HashMap<Value<'js>, ObjectId>,
@@ -186,26 +184,20 @@ impl<'js> Walk<'_, 'js> {
         if value.is_array() {
             return self.array(object.clone());
         }
-        let keys = own_keys(object)?;
-        let looks_plain = object
-            .get_prototype()
-            .is_none_or(|prototype| prototype == self.object_prototype);
-        if looks_plain && keys.len() > 0 && !object.is_error() {
-            return self.plain(value, keys);
-        }
-        let found: Value<'js> = self.inspect.call((value.clone(), keys.len() == 0))?;
+        let found: Value<'js> = self.inspect.call((value.clone(),))?;
         if let Some(why) = found.as_string() {
             return self.refuse(&why.to_string()?);
         }
         match found.into_array() {
-            None => self.plain(value, keys),
+            None => self.plain(value),
             Some(found) => self.special(value, &found),
         }
     }
 
-    fn plain(&mut self, value: Value<'js>, keys: IntoIter<Atom<'js>>) -> Result<()> {
+    fn plain(&mut self, value: Value<'js>) -> Result<()> {
         let id = self.builder.begin_object();
         if let Some(object) = value.as_object() {
+            let keys = own_keys(object)?;
             self.frames.push(Frame::Properties(object.clone(), keys));
         }
         self.seen.insert(value, id);
@@ -338,7 +330,7 @@ impl<'js> Walk<'_, 'js> {
     fn view(&mut self, value: Value<'js>, found: &Array<'js>) -> Result<()> {
         let name: String = found.get(1)?;
         let buffer: Value<'js> = found.get(2)?;
-        let inspected: Value<'js> = self.inspect.call((buffer.clone(), false))?;
+        let inspected: Value<'js> = self.inspect.call((buffer.clone(),))?;
         let Some(inside) = inspected.as_array() else {
             return self.refuse("An ArrayBuffer is detached and could not be cloned.");
         };

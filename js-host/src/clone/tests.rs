@@ -9,12 +9,13 @@ use larder_leveldb::OnDamage;
 use rquickjs::{CatchResultExt, Ctx, Value};
 
 use super::{Deserializer, Helpers, serialize};
-use crate::{Host, Options};
+use crate::{Global, Host, Options};
 
 fn host() -> Host {
     let mut storage = StorageOptions::in_memory(Arc::new(SystemClock));
     storage.executor = Executor::Driven { seed: None };
     Host::new(Options {
+        global: Global::Window,
         origin: "https://example.com".into(),
         search: String::new(),
         storage,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use larder_codec::JsString;
 use larder_idb::{
     Connection, DurabilityHint, Error, ErrorName, IdbKeyPath, Index, IndexOptions, Mode,
-    ObjectStore, ObjectStoreParameters, Transaction, TransactionOptions,
+    ObjectStore, ObjectStoreParameters, OpenEvent, Transaction, TransactionOptions,
 };
 use rquickjs::{Array, Ctx, Exception, Function, Object, Result, String as QuickString, Value};
 
@@ -131,9 +131,11 @@ fn transactions<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -
         "watchTransaction",
         |transaction: u32, request: u32| {
             let finished = engine.transaction(ctx, transaction)?.finished();
-            engine
-                .outbox
-                .expect(request, finished, |()| Outcome::Nothing);
+            let outbox = &engine.outbox;
+            match engine.upgrades.borrow_mut().remove(&transaction) {
+                Some(opening) => outbox.expect_upgraded(request, finished, opening),
+                None => outbox.expect(request, finished, |()| Outcome::Nothing),
+            }
             Ok::<_, rquickjs::Error>(())
         }
     );
@@ -280,7 +282,18 @@ impl Engine {
         self.outbox.expect_opening(&name);
         let outbox = Arc::clone(&self.outbox);
         let kept = name.clone();
+        let mut is_known = false;
         opening.events().on_event(move |event| {
+            // Heard from here on: whoever is next in the queue waits only for connections that somebody hears.
+            let connection = match &event {
+                OpenEvent::UpgradeNeeded(upgrade) => Some(&upgrade.connection),
+                OpenEvent::Done(Ok(connection)) if !is_known => Some(connection),
+                _ => None,
+            };
+            if let Some(connection) = connection {
+                is_known = true;
+                outbox.listen(request, connection);
+            }
             outbox.put_opening(&name, Answer::Open(request, event));
         });
         self.opening.borrow_mut().insert(request, (kept, opening));
@@ -322,10 +335,10 @@ impl Engine {
     }
 
     fn watch(&self, ctx: &Ctx<'_>, connection: u32, request: u32) -> Result<()> {
-        let events = self.connection(ctx, connection)?.events();
-        let outbox = Arc::clone(&self.outbox);
-        events.on_event(move |event| outbox.put(Answer::Connection(request, event), 0));
-        Ok(())
+        let watcher = self.watchers.borrow_mut().remove(&connection);
+        // It is watched once, when script gets it.
+        let watching = watcher.is_some_and(|watcher| watcher.set(request).is_ok());
+        if watching { Ok(()) } else { Err(gone(ctx)) }
     }
 
     fn begin<'js>(

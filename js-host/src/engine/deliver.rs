@@ -48,10 +48,18 @@ impl Engine {
                     self.notify(ctx, (request, "deleted", self.exception(ctx, &error)?))
                 }
             },
-            Answer::Connection(request, ConnectionEvent::Close) => {
-                self.notify(ctx, (request, "close"))
-            }
-            Answer::Connection(request, ConnectionEvent::VersionChange(event)) => {
+            Answer::Connection(watcher, event) => match watcher.get() {
+                Some(request) => self.happened(ctx, *request, event),
+                // Script never got it.
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn happened(&self, ctx: &Ctx<'_>, request: u32, event: ConnectionEvent) -> Result<()> {
+        match event {
+            ConnectionEvent::Close => self.notify(ctx, (request, "close")),
+            ConnectionEvent::VersionChange(event) => {
                 let old = event.old_version() as f64;
                 let new = match event.new_version() {
                     Some(new) => Value::new_number(ctx.clone(), new as f64),
@@ -92,6 +100,8 @@ impl Engine {
                         handles.add(Handle::Transaction(upgrade.transaction)),
                     )
                 };
+                self.to_be_watched(connection, request);
+                self.upgrades.borrow_mut().insert(transaction, request);
                 let args = (request, "upgrade", connection, transaction, name, old, new);
                 self.notify(ctx, args)
             }
@@ -104,6 +114,7 @@ impl Engine {
                     .handles
                     .borrow_mut()
                     .add(Handle::Connection(connection));
+                self.to_be_watched(handle, request);
                 self.notify(ctx, (request, "opened", none, handle, name, version))
             }
             OpenEvent::Done(Err(error)) => {
@@ -113,6 +124,13 @@ impl Engine {
         }
     }
 
+    /// Script is about to get the connection of a request to open.
+    fn to_be_watched(&self, connection: u32, request: u32) {
+        let watcher = self.outbox.take_watcher(request);
+        let watcher = watcher.map(|watcher| (connection, watcher));
+        self.watchers.borrow_mut().extend(watcher);
+    }
+
     fn complete(
         &self,
         ctx: &Ctx<'_>,
@@ -120,22 +138,15 @@ impl Engine {
         result: larder_idb::Result<Outcome>,
     ) -> Result<()> {
         let undefined = Value::new_undefined(ctx.clone());
-        let value = result.map(|outcome| self.outcome(ctx, outcome));
-        let _: Value<'_> = match value {
-            Ok(Ok(value)) => self
-                .shared
-                .call(ctx, "complete", (request, undefined, value))?,
+        match result.map(|outcome| self.outcome(ctx, outcome)) {
+            Ok(Ok(value)) => self.shared.complete(ctx, (request, undefined, value)),
             // The value could not be made: the request has failed with that.
-            Ok(Err(_)) => {
-                let exception = ctx.catch();
-                self.shared.call(ctx, "complete", (request, exception))?
-            }
+            Ok(Err(_)) => self.shared.complete(ctx, (request, ctx.catch())),
             Err(error) => {
                 let exception = self.exception(ctx, &error)?;
-                self.shared.call(ctx, "complete", (request, exception))?
+                self.shared.complete(ctx, (request, exception))
             }
-        };
-        Ok(())
+        }
     }
 
     /// An error of the engine's as the page is to see it.

@@ -25,7 +25,7 @@ use larder_idb::{
 use rquickjs::{Ctx, Exception, Object, Result};
 
 use handles::Handles;
-use outbox::Outbox;
+use outbox::{Outbox, Watcher};
 
 use crate::shared::Shared;
 
@@ -37,9 +37,13 @@ pub(crate) struct Engine {
     is_driven: bool,
     handles: RefCell<Handles>,
     outbox: Arc<Outbox>,
+    /// By number of a connection that script is about to watch.
+    watchers: RefCell<HashMap<u32, Watcher>>,
     /// Databases that are being opened and deleted: dropped, they would not be.
     opening: RefCell<HashMap<u32, (JsString, OpenRequest)>>,
     deleting: RefCell<HashMap<u32, (JsString, DeleteRequest)>>,
+    /// The requests to open of upgrades' transactions that nobody watches yet.
+    upgrades: RefCell<HashMap<u32, u32>>,
 }
 
 impl Engine {
@@ -63,8 +67,10 @@ impl Engine {
             is_driven,
             handles: RefCell::default(),
             outbox: Arc::default(),
+            watchers: RefCell::default(),
             opening: RefCell::default(),
             deleting: RefCell::default(),
+            upgrades: RefCell::default(),
         })
     }
 
@@ -96,6 +102,7 @@ impl Engine {
     pub(crate) fn close(&self) {
         drop(self.opening.take());
         drop(self.deleting.take());
+        drop(self.watchers.take());
         drop(self.handles.take());
         self.outbox.clear();
     }

@@ -1,13 +1,13 @@
 //! [`Outbox`]: the engine's answers, in the order in which they came, until the event loop takes them.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use larder_codec::JsString;
 use larder_idb::{
-    ConnectionEvent, Cursor, DatabaseInfo, DeleteEvent, Key, OpenEvent, Records, Request, Result,
-    StoredValue,
+    Connection, ConnectionEvent, Cursor, DatabaseInfo, DeleteEvent, Key, OpenEvent, Records,
+    Request, Result, StoredValue,
 };
 
 /// What a request comes to.
@@ -39,8 +39,12 @@ pub(super) enum Answer {
     Complete(u32, Result<Outcome>),
     Open(u32, OpenEvent),
     Delete(u32, DeleteEvent),
-    Connection(u32, ConnectionEvent),
+    Connection(Watcher, ConnectionEvent),
 }
+
+/// Under which number the binding hears what happens to a connection: it says so when it has the connection, but what happens to it
+/// may come earlier, and must not be lost.
+pub(super) type Watcher = Arc<OnceLock<u32>>;
 
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
@@ -55,6 +59,10 @@ struct State {
     expected: usize,
     /// By database: requests to open and delete it.
     opening: HashMap<JsString, Opening>,
+    /// By request to open: who hears of the connection that is on its way to script.
+    watchers: HashMap<u32, Watcher>,
+    /// By request to open: the end of its upgrade's transaction.
+    upgraded: HashMap<u32, Answer>,
 }
 
 #[derive(Debug, Default)]
@@ -84,6 +92,22 @@ impl Outbox {
         });
     }
 
+    /// Puts the end of an upgrade's transaction in just before the end of the request to open, `opening`. In between the engine
+    /// takes no transaction of the connection yet, and what a page does when it hears of the one end may well be to begin one.
+    pub(super) fn expect_upgraded(
+        self: &Arc<Self>,
+        number: u32,
+        finished: Request<()>,
+        opening: u32,
+    ) {
+        self.state().expected += 1;
+        let outbox = Arc::clone(self);
+        finished.on_done(move |result| {
+            let answer = Answer::Complete(number, result.map(|()| Outcome::Nothing));
+            outbox.state().upgraded.insert(opening, answer);
+        });
+    }
+
     /// A database is being opened or deleted.
     pub(super) fn expect_opening(&self, name: &JsString) {
         let mut state = self.state();
@@ -96,6 +120,7 @@ impl Outbox {
             answer,
             Answer::Open(_, OpenEvent::Done(_)) | Answer::Delete(_, DeleteEvent::Done(_))
         );
+        // All at once: who looks in between would find nothing to wait for.
         let mut state = self.state();
         if let Some(opening) = state.opening.get_mut(name) {
             opening.is_blocked = false;
@@ -104,8 +129,29 @@ impl Outbox {
                 state.opening.remove(name);
             }
         }
+        if let Answer::Open(request, OpenEvent::Done(_)) = &answer
+            && let Some(upgraded) = state.upgraded.remove(request)
+        {
+            state.put(upgraded, 1);
+        }
+        state.put(answer, 0);
         drop(state);
-        self.put(answer, 0);
+        self.arrived.notify_one();
+    }
+
+    /// From now on, what happens to the connection that a request to open has got comes here.
+    pub(super) fn listen(self: &Arc<Self>, request: u32, connection: &Connection) {
+        let watcher = Watcher::default();
+        self.state().watchers.insert(request, Arc::clone(&watcher));
+        let outbox = Arc::clone(self);
+        connection.events().on_event(move |event| {
+            outbox.put(Answer::Connection(Arc::clone(&watcher), event), 0);
+        });
+    }
+
+    /// Who is to hear of the connection of a request to open.
+    pub(super) fn take_watcher(&self, request: u32) -> Option<Watcher> {
+        self.state().watchers.remove(&request)
     }
 
     /// Whether a request waits for script to close connections to this database.
@@ -133,10 +179,7 @@ impl Outbox {
 
     /// Puts an answer in; so many of the expected ones have come with it.
     pub(super) fn put(&self, answer: Answer, came: usize) {
-        let mut state = self.state();
-        state.expected = state.expected.saturating_sub(came);
-        state.answers.push_back(answer);
-        drop(state);
+        self.state().put(answer, came);
         self.arrived.notify_one();
     }
 
@@ -164,7 +207,93 @@ impl Outbox {
     }
 
     pub(super) fn clear(&self) {
-        let answers = std::mem::take(&mut self.state().answers);
-        drop(answers);
+        let mut state = self.state();
+        let answers = std::mem::take(&mut state.answers);
+        let upgraded = std::mem::take(&mut state.upgraded);
+        drop(state);
+        drop((answers, upgraded));
+    }
+}
+
+impl State {
+    fn put(&mut self, answer: Answer, came: usize) {
+        self.expected = self.expected.saturating_sub(came);
+        self.answers.push_back(answer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use larder_codec::Origin;
+    use larder_idb::{Error, ErrorName, Executor, Storage, StorageOptions, SystemClock};
+
+    use super::*;
+
+    fn failed() -> OpenEvent {
+        OpenEvent::Done(Err(Error::new(ErrorName::AbortError, "a test")))
+    }
+
+    #[test]
+    fn whoever_looks_finds_the_opening_or_its_end() {
+        let name = JsString::from("x".to_owned());
+        for _ in 0..300 {
+            let outbox = Outbox::default();
+            outbox.expect_opening(&name);
+            thread::scope(|scope| {
+                scope.spawn(|| outbox.put_opening(&name, Answer::Open(1, failed())));
+                while outbox.take().is_none() {
+                    assert!(outbox.expects_any());
+                }
+            });
+            assert!(!outbox.expects_any());
+        }
+    }
+
+    #[test]
+    fn the_end_of_an_upgrade_is_told_when_the_engine_takes_transactions_again() {
+        let mut options = StorageOptions::in_memory(Arc::new(SystemClock));
+        options.executor = Executor::Driven { seed: None };
+        let storage = Storage::new(options).unwrap();
+        let factory = storage.factory(&Origin::from_url("https://example.com").unwrap());
+        let name = JsString::from("x".to_owned());
+        let opening = factory.open(&name, Some(1)).unwrap();
+        let outbox = Arc::new(Outbox::default());
+        outbox.expect_opening(&name);
+        let (to, of) = (Arc::clone(&outbox), name);
+        opening
+            .events()
+            .on_event(move |event| to.put_opening(&of, Answer::Open(1, event)));
+        storage.run_until_idle();
+        let Some(Answer::Open(1, OpenEvent::UpgradeNeeded(upgrade))) = outbox.take() else {
+            unreachable!("a new database is upgraded");
+        };
+        let transaction = upgrade.transaction;
+        transaction
+            .create_object_store(&JsString::from("s".to_owned()), Default::default())
+            .unwrap();
+        outbox.expect_upgraded(2, transaction.finished(), 1);
+        drop(transaction.commit());
+        let begins = || {
+            let names = [JsString::from("s".to_owned())];
+            let mode = larder_idb::Mode::ReadOnly;
+            upgrade
+                .connection
+                .transaction(&names, mode, Default::default())
+                .is_ok()
+        };
+        let mut answer = None;
+        while answer.is_none() {
+            assert!(outbox.expects_any() && storage.run_one());
+            answer = outbox.take();
+        }
+        assert!(matches!(answer, Some(Answer::Complete(2, Ok(_)))));
+        assert!(begins());
+        let done = outbox.take();
+        assert!(matches!(
+            done,
+            Some(Answer::Open(1, OpenEvent::Done(Ok(_))))
+        ));
     }
 }

@@ -1,6 +1,5 @@
 // AbortController and AbortSignal (DOM, 3).
 import {
-  attach,
   createEvent,
   defineHandlers,
   dispatch,
@@ -8,6 +7,7 @@ import {
   EventTargetState,
   exposeInterface,
   INTERNAL,
+  stamp,
   stateOf,
 } from "../binding/mod.js";
 import { functions } from "./event_loop.js";
@@ -78,7 +78,7 @@ class ControllerState {
 
 export class AbortController {
   constructor() {
-    attach(this, new ControllerState());
+    stamp(this, new ControllerState());
   }
   get signal() {
     return stateOf(this, ControllerState).signal;

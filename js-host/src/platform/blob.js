@@ -1,6 +1,6 @@
 // Blob, File and FileList (File API, 3 to 5). A blob's bytes are an ArrayBuffer that nobody changes, or
 // lie in the store and are read when asked for.
-import { attach, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "../binding/mod.js";
+import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "../binding/mod.js";
 import { make } from "../clone/helpers.js";
 import { native } from "./native.js";
 
@@ -74,12 +74,12 @@ function join(parts, endings) {
 export class Blob {
   constructor(parts = undefined, options = undefined) {
     if (parts === INTERNAL) {
-      attach(this, options);
+      stamp(this, options);
       return;
     }
     const { endings, type } = toDictionary(options, "BlobPropertyBag");
     const buffer = join(parts, endings);
-    attach(this, new BlobState({ buffer }, 0, buffer.byteLength, type === undefined ? "" : cleanType(type)));
+    stamp(this, new BlobState({ buffer }, 0, buffer.byteLength, type === undefined ? "" : cleanType(type)));
   }
   get size() {
     return stateOf(this, BlobState).size;
@@ -156,7 +156,7 @@ class FileListState {
 export class FileList {
   constructor(token = undefined, state = undefined) {
     if (token !== INTERNAL) throw new TypeError("Illegal constructor: FileList");
-    attach(this, state);
+    stamp(this, state);
     state.files.forEach((value, i) => Object.defineProperty(this, i, { value, enumerable: true, configurable: true }));
   }
   get length() {

@@ -1,5 +1,5 @@
 // crypto.getRandomValues and randomUUID (Web Cryptography, 10.1).
-import { attach, exposeInterface, INTERNAL, requireArguments, stateOf } from "../binding/mod.js";
+import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf } from "../binding/mod.js";
 import { native } from "./native.js";
 
 class CryptoState {}
@@ -9,7 +9,7 @@ const BYTES_MAX = 65536;
 export class Crypto {
   constructor(token = undefined) {
     if (token !== INTERNAL) throw new TypeError("Illegal constructor: Crypto");
-    attach(this, new CryptoState());
+    stamp(this, new CryptoState());
   }
   getRandomValues(array) {
     stateOf(this, CryptoState);

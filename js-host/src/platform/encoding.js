@@ -1,6 +1,6 @@
 // TextEncoder and TextDecoder (Encoding): UTF-8, and decoding of UTF-16 and Latin-1 (windows-1252's
 // lower part).
-import { attach, exposeInterface, requireArguments, stateOf, webidl } from "../binding/mod.js";
+import { exposeInterface, requireArguments, stamp, stateOf, webidl } from "../binding/mod.js";
 
 const { toDOMString } = webidl;
 
@@ -21,7 +21,7 @@ class EncoderState {}
 
 export class TextEncoder {
   constructor() {
-    attach(this, new EncoderState());
+    stamp(this, new EncoderState());
   }
   get encoding() {
     stateOf(this, EncoderState);
@@ -134,7 +134,7 @@ export class TextDecoder {
     const wanted = toDOMString(label).trim().toLowerCase();
     const encoding = Object.keys(LABELS).find((name) => LABELS[name].includes(wanted));
     if (encoding === undefined) throw new RangeError(`The encoding label '${wanted}' is unknown to this host.`);
-    attach(this, new DecoderState(encoding, !!options?.fatal, !!options?.ignoreBOM));
+    stamp(this, new DecoderState(encoding, !!options?.fatal, !!options?.ignoreBOM));
   }
   get encoding() {
     return stateOf(this, DecoderState).encoding;

@@ -1,11 +1,14 @@
 // location and navigator: what scripts look at to find out where they run.
 import { exposeInterface, INTERNAL } from "../binding/mod.js";
-import { native } from "./native.js";
+import { isWorker, native } from "./native.js";
 
-export class Location {
+// A worker's interfaces are the same by other names.
+const nameHere = (name) => (isWorker ? `Worker${name}` : name);
+
+class Location {
   #origin;
   constructor(token = undefined, origin = undefined) {
-    if (token !== INTERNAL) throw new TypeError("Illegal constructor: Location");
+    if (token !== INTERNAL) throw new TypeError("Illegal constructor");
     this.#origin = origin;
   }
   get origin() {
@@ -39,12 +42,12 @@ export class Location {
     return this.href;
   }
 }
-exposeInterface(Location, "Location");
+exposeInterface(Location, nameHere("Location"));
 export const location = new Location(INTERNAL, native.origin);
 
-export class Navigator {
+class Navigator {
   constructor(token = undefined) {
-    if (token !== INTERNAL) throw new TypeError("Illegal constructor: Navigator");
+    if (token !== INTERNAL) throw new TypeError("Illegal constructor");
   }
   get userAgent() {
     return "Larder";
@@ -65,5 +68,7 @@ export class Navigator {
     return 1;
   }
 }
-exposeInterface(Navigator, "Navigator");
+exposeInterface(Navigator, nameHere("Navigator"));
 export const navigator = new Navigator(INTERNAL);
+
+export const interfaces = { [Location.name]: Location, [Navigator.name]: Navigator };

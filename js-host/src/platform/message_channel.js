@@ -1,6 +1,6 @@
 // structuredClone, MessageChannel and MessagePort (HTML, 2.7.10 and 9.5): within this one realm. What can
 // be transferred is ArrayBuffers.
-import { attach, defineHandlers, dispatch, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stateOf } from "../binding/mod.js";
+import { defineHandlers, dispatch, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stamp, stateOf } from "../binding/mod.js";
 import { MessageEvent, MessageState } from "./custom_event.js";
 import { native } from "./native.js";
 import { queueTask } from "./event_loop.js";
@@ -28,7 +28,7 @@ function toTransferList(options) {
 }
 
 // A copy; what was transferred is detached.
-function cloneWithTransfer(value, options) {
+export function cloneWithTransfer(value, options) {
   const list = toTransferList(options);
   const copy = native.clone(value);
   for (const buffer of list) Reflect.apply(transfer, buffer, []);
@@ -104,7 +104,7 @@ class ChannelState {}
 export class MessageChannel {
   #ports;
   constructor() {
-    attach(this, new ChannelState());
+    stamp(this, new ChannelState());
     const [a, b] = [new PortState(), new PortState()];
     [a.other, b.other] = [b, a];
     this.#ports = [new MessagePort(INTERNAL, a), new MessagePort(INTERNAL, b)];
@@ -118,7 +118,7 @@ export class MessageChannel {
 }
 exposeInterface(MessageChannel, "MessageChannel");
 
-// window.postMessage: to itself.
+// A window's: to itself.
 export function postMessage(message, options = undefined) {
   requireArguments(arguments.length, 1, "postMessage");
   const data = cloneWithTransfer(message, typeof options === "string" ? undefined : options);

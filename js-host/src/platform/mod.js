@@ -1,7 +1,7 @@
 // The global scope: everything that a script finds when it starts, and what the host calls.
 import * as binding from "../binding/mod.js";
 import * as clone from "../clone/helpers.js";
-import { native } from "./native.js";
+import { isWorker, native } from "./native.js";
 import { AbortController, AbortSignal } from "./abort.js";
 import { Blob, File, FileList } from "./blob.js";
 import { console } from "./console.js";
@@ -11,12 +11,14 @@ import { TextDecoder, TextEncoder } from "./encoding.js";
 import { functions, turn } from "./event_loop.js";
 import { fetch, Response } from "./fetch.js";
 import { FileReader } from "./file_reader.js";
-import { Location, location, Navigator, navigator } from "./location.js";
-import { MessageChannel, MessagePort, postMessage, structuredClone } from "./message_channel.js";
+import * as place from "./location.js";
+import { MessageChannel, MessagePort, structuredClone } from "./message_channel.js";
 import { ErrorEvent, PromiseRejectionEvent, reportError, reportRejection } from "./report_error.js";
 import { URL, URLSearchParams } from "./url.js";
+import { scope as window } from "./window.js";
+import { scope as worker } from "./worker.js";
 
-const { attach, exposeGlobal, exposeInterface, EventTarget, EventTargetState, defineHandlers, INTERNAL } = binding;
+const { attach, exposeGlobal, EventTargetState, defineHandlers } = binding;
 
 binding.setHooks({
   reportError,
@@ -28,19 +30,17 @@ binding.setHooks({
   engine: native.engine,
 });
 
-// The global object is an event target.
-class Window extends EventTarget {
-  constructor(token = undefined, state = undefined) {
-    if (token !== INTERNAL) throw new TypeError("Illegal constructor: Window");
-    super(token, state);
-  }
-}
-exposeInterface(Window, "Window");
-Object.setPrototypeOf(globalThis, Window.prototype);
+const scope = isWorker ? worker : window;
+
+// The global object is an event target, and says of itself what its interface says.
+delete globalThis[Symbol.toStringTag];
+Object.setPrototypeOf(globalThis, scope.Interface.prototype);
 attach(globalThis, new EventTargetState());
 defineHandlers({ prototype: globalThis }, EventTargetState, ["error", "unhandledrejection", "rejectionhandled", "message"]);
 
 const interfaces = {
+  ...scope.interfaces,
+  ...place.interfaces,
   AbortController,
   AbortSignal,
   Blob,
@@ -50,38 +50,34 @@ const interfaces = {
   File,
   FileList,
   FileReader,
-  Location,
   MessageChannel,
   MessageEvent,
   MessagePort,
-  Navigator,
   PromiseRejectionEvent,
   Response,
   TextDecoder,
   TextEncoder,
   URL,
   URLSearchParams,
-  Window,
 };
 for (const name of Object.keys(interfaces)) exposeGlobal(globalThis, name, interfaces[name]);
 
 const values = {
+  ...scope.values,
   ...functions,
   console,
   crypto,
   fetch,
-  location,
-  navigator,
-  postMessage,
+  location: place.location,
+  navigator: place.navigator,
   reportError,
   self: globalThis,
   structuredClone,
-  window: globalThis,
 };
 for (const name of Object.keys(values)) {
   Object.defineProperty(globalThis, name, { value: values[name], writable: true, enumerable: true, configurable: true });
 }
-binding.install(globalThis);
+binding.install(globalThis, scope.mixin);
 
 // What the host calls.
 export const host = {

@@ -91,6 +91,49 @@ test("dates, regular expressions, maps, sets", () => {
   list(structuredClone(new Set(["x", 1])), ["x", 1]);
 });
 
+test("an object is what its slot says, whatever its prototype and its properties are", () => {
+  const make = [
+    () => [new Map([[1, 2]]), Map.prototype, (copy) => copy.get(1) === 2],
+    () => [new Set([3]), Set.prototype, (copy) => copy.has(3)],
+    () => [new Date(4), Date.prototype, (copy) => +copy === 4],
+    () => [/x/g, RegExp.prototype, (copy) => String(copy) === "/x/g"],
+    () => [Object(true), Boolean.prototype, (copy) => copy.valueOf()],
+    () => [Object(5), Number.prototype, (copy) => copy.valueOf() === 5],
+    () => [Object("s"), String.prototype, (copy) => copy.valueOf() === "s"],
+    () => [Object(6n), BigInt.prototype, (copy) => copy.valueOf() === 6n],
+    () => [new Uint8Array([7]).buffer, ArrayBuffer.prototype, (copy) => new Uint8Array(copy)[0] === 7],
+    () => [new Uint8Array([8]), Uint8Array.prototype, (copy) => copy[0] === 8],
+    () => [new RangeError("r"), Error.prototype, (copy) => copy.message === "r"],
+    () => [[9], Array.prototype, (copy) => copy[0] === 9],
+  ];
+  class Other {
+    get [Symbol.toStringTag]() {
+      return "Other";
+    }
+  }
+  for (const made of make) {
+    for (const prototype of [Object.prototype, null, Other.prototype]) {
+      const [value, its, holds] = made();
+      Object.setPrototypeOf(value, prototype);
+      if (!Array.isArray(value)) value.own = 1;
+      const copy = structuredClone({ inside: value }).inside;
+      const what = Object.prototype.toString.call(copy);
+      same(Object.getPrototypeOf(copy), its, what);
+      check(holds(copy), what);
+      check(!Object.hasOwn(copy, "own"), what);
+    }
+  }
+  for (const value of [new WeakMap(), new WeakSet(), new WeakRef({}), Object(Symbol()), new SharedArrayBuffer(1)]) {
+    Object.setPrototypeOf(value, Object.prototype).own = 1;
+    refused(value);
+  }
+  const plain = structuredClone(Object.assign(new Other(), { own: 1 }));
+  same(Object.getPrototypeOf(plain), Object.prototype);
+  same(plain.own, 1);
+  // Telling them apart throws and catches: of that nothing is left.
+  same(Error.stackTraceLimit, 10);
+});
+
 test("buffers and views share what they shared", () => {
   const buffer = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]).buffer;
   const value = [new Uint16Array(buffer, 2, 2), new DataView(buffer, 1), buffer];
@@ -107,6 +150,27 @@ test("buffers and views share what they shared", () => {
   for (const View of [Int8Array, Uint8ClampedArray, Int32Array, Uint32Array, Float16Array, Float32Array, Float64Array, BigInt64Array, BigUint64Array]) {
     const view = new View(3);
     same(structuredClone(view).constructor, View);
+  }
+});
+
+test("a view tracks the length of its buffer in the copy if it did, at the greatest length, too", () => {
+  for (const size of [8, 12]) {
+    const buffer = new ArrayBuffer(8, { maxByteLength: size });
+    new Uint8Array(buffer).set([1, 2, 3, 4, 5, 6, 7, 8]);
+    const tracking = [new Uint8Array(buffer), new Uint32Array(buffer, 4), new Uint8Array(buffer, 7), new DataView(buffer, 3)];
+    const fixed = [new Uint8Array(buffer, 0, 8), new Uint32Array(buffer, 4, 1), new Uint8Array(buffer, 7, 1), new DataView(buffer, 3, 5)];
+    const short = new Uint8Array(buffer, 0, 2);
+    const copy = structuredClone({ buffer, tracking, fixed, short });
+    list(new Uint8Array(buffer), [1, 2, 3, 4, 5, 6, 7, 8]);
+    list(tracking.map((view) => view.byteLength), [8, 4, 1, 5]);
+    list(new Uint8Array(copy.buffer), [1, 2, 3, 4, 5, 6, 7, 8]);
+    copy.buffer.resize(7);
+    list(copy.tracking.map((view) => view.byteLength), [7, 0, 0, 4]);
+    for (const view of copy.fixed) {
+      if (view instanceof DataView) throws("TypeError", () => view.byteLength);
+      else throws("TypeError", () => view.at(0));
+    }
+    same(copy.short.length, 2);
   }
 });
 

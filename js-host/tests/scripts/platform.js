@@ -38,6 +38,45 @@ test("events are dispatched to listeners and handlers in the order in which they
   throws("TypeError", () => EventTarget.prototype.addEventListener.call({}, "x", null));
 });
 
+test("a dispatch tells those that were there when it came to the target and are still there", () => {
+  const target = new EventTarget();
+  const seen = [];
+  const late = () => seen.push("late");
+  const removed = () => seen.push("removed");
+  const twice = () => seen.push("twice");
+  target.addEventListener("x", () => {
+    seen.push("first");
+    target.addEventListener("x", late);
+    target.removeEventListener("x", removed);
+  });
+  target.addEventListener("x", removed);
+  target.addEventListener("y", () => seen.push("another type"));
+  target.addEventListener("x", twice);
+  target.addEventListener("x", twice);
+  target.addEventListener("x", twice, true);
+  target.dispatchEvent(new Event("x"));
+  list(seen, ["twice", "first", "twice"]);
+  target.dispatchEvent(new Event("x"));
+  list(seen, ["twice", "first", "twice", "twice", "first", "twice", "late"]);
+});
+
+test("a handler keeps its place when it is replaced, and loses it when it is taken away", () => {
+  const { port1 } = new MessageChannel();
+  const seen = [];
+  const tell = (what) => () => void seen.push(what);
+  port1.onmessageerror = tell("handler");
+  port1.addEventListener("messageerror", tell("listener"));
+  const third = tell("third");
+  port1.onmessageerror = third;
+  same(port1.onmessageerror, third);
+  port1.dispatchEvent(new Event("messageerror"));
+  list(seen, ["third", "listener"]);
+  port1.onmessageerror = null;
+  port1.onmessageerror = tell("again");
+  port1.dispatchEvent(new Event("messageerror"));
+  list(seen.slice(2), ["listener", "again"]);
+});
+
 test("an exception of a listener is reported, and the others run", () => {
   const target = new EventTarget();
   let ran = false;

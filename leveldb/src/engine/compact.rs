@@ -4,7 +4,7 @@ use super::compaction::{self, Compaction, Limits, largest, level_files, overlapp
 use super::feed::Feed;
 use super::install::Work;
 use super::output::Output;
-use super::{Engine, locked};
+use super::{Engine, locked, pace};
 use crate::cache::BlockCache;
 use crate::core::{Core, OnDamage, OpenTables};
 use crate::damage::DamageLog;
@@ -56,7 +56,9 @@ impl Engine {
         let mut feed = Feed::new(self.core.order.clone(), sources, |_| false)?;
         let number = || self.new_file_number();
         let output = self.output(0, u64::MAX, &number);
-        let mut tables = output.write(&mut feed, |_| false, || Ok(()))?;
+        let mut tables = output.write(&mut feed, |_| false, |_| Ok(()))?;
+        let table_bytes = tables.iter().map(|table| table.len_bytes).sum();
+        self.progress.flushed(feed.passed_bytes(), table_bytes);
         for table in &mut tables {
             self.counters.flushed(table.len_bytes);
             if may_sink {
@@ -69,6 +71,8 @@ impl Engine {
             ..VersionEdit::default()
         };
         self.install(work, edit, true)?;
+        // Who waits for room need not wait until files are removed.
+        self.tell_done();
         work.old_logs.push(full.log_number);
         self.remove_obsolete(work);
         Ok(true)
@@ -137,25 +141,41 @@ impl Engine {
         let number = || self.new_file_number();
         let output = self.output(compaction.output_level, limits.table_bytes, &number);
         let mut ahead = Ahead::new(order, compaction, limits);
-        let between = || {
+        let mut told = 0;
+        let between = |passed: u64| {
+            if passed - told >= pace::STEP_BYTES {
+                self.progress.advance(passed - told);
+                told = passed;
+                self.tell_done();
+            }
             if self.stop.load(Ordering::Relaxed) {
                 return Err(Error::new(ErrorKind::Closed, "store is being closed"));
             }
             if self.has_full.load(Ordering::Relaxed) {
                 self.flush_full(work, false)?;
-                self.tell_done();
             }
             Ok(())
         };
-        let tables = output.write(&mut feed, |key| ahead.ends_before(key), between)?;
-        let read = compaction
-            .inputs
-            .iter()
-            .map(|files| compaction::total_bytes(files))
-            .sum();
+        self.progress
+            .begin(self.bytes_until_small(&version, compaction));
+        let written = output.write(&mut feed, |key| ahead.ends_before(key), between);
+        self.progress.finish();
+        let tables = written?;
+        let read = compaction.input_bytes();
         let written = tables.iter().map(|table| table.len_bytes).sum();
         self.counters.compacted(read, written);
         Ok(tables)
+    }
+
+    /// What is to be read before level 0 is small, beginning with a compaction.
+    fn bytes_until_small(&self, version: &Version, compaction: &Compaction) -> u64 {
+        let next: u64 = match compaction.level {
+            0 => 0,
+            _ => (0..2)
+                .map(|level| compaction::total_bytes(&level_files(version, level)))
+                .sum(),
+        };
+        compaction.input_bytes().saturating_add(next)
     }
 
     /// The same files with caches of its own: a compaction must not push out what readers use.

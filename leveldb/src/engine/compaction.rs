@@ -1,9 +1,9 @@
 //! Which tables a compaction takes: LevelDB's `db/version_set.cc`.
 //!
 //! Level 0 is due at four tables, each deeper level when it has more bytes than its limit (10 MiB, ten times as much on each
-//! further level). Nothing that readers do makes a compaction due.
+//! further level), but level 0 goes first once it slows writers down. Nothing that readers do makes a compaction due.
 
-use super::L0_COMPACT;
+use super::{L0_COMPACT, L0_SLOW_DOWN};
 use crate::internal_key::{InternalOrder, user_key};
 use crate::version::{TableFile, Version};
 use crate::version_edit::LEVELS;
@@ -57,6 +57,12 @@ impl Compaction {
             && total_bytes(&self.grandparents) <= limits.grandparent_bytes()
     }
 
+    /// Bytes of the tables that are merged.
+    pub(super) fn input_bytes(&self) -> u64 {
+        let levels = self.inputs.iter().map(|files| total_bytes(files));
+        levels.fold(0, u64::saturating_add)
+    }
+
     pub(super) fn files(&self) -> impl Iterator<Item = &Arc<TableFile>> {
         self.inputs.iter().flatten()
     }
@@ -91,6 +97,10 @@ pub(super) fn most_urgent(version: &Version) -> Option<usize> {
         if let Some(bytes) = bytes.get_mut(file.level) {
             *bytes = bytes.saturating_add(file.len_bytes.unwrap_or(0));
         }
+    }
+    if l0_tables >= L0_SLOW_DOWN {
+        // Writers wait for it: with LevelDB's choice, of the level that is fullest, as often as not for others first.
+        return Some(0);
     }
     let mut best = (l0_tables as f64 / L0_COMPACT as f64, 0);
     let mut limit = LEVEL_1_BYTES;
@@ -329,6 +339,18 @@ mod tests {
             numbers.sort_unstable();
             numbers
         })
+    }
+
+    #[test]
+    fn level_0_goes_first_once_writers_wait_for_it() {
+        let order = InternalOrder::new(Arc::new(BytewiseComparator));
+        let urgent = |l0_tables: u64| {
+            let deep = (100..200).map(|n| file(n, 1, ("b", n), ("b", n)));
+            let first = (0..l0_tables).map(|n| file(n, 0, ("a", n), ("z", n)));
+            most_urgent(&Version::new(&order, deep.chain(first).collect()))
+        };
+        assert_eq!(urgent(L0_SLOW_DOWN as u64 - 1), Some(1));
+        assert_eq!(urgent(L0_SLOW_DOWN as u64), Some(0));
     }
 
     #[test]

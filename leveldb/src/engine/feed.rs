@@ -21,6 +21,7 @@ pub(super) struct Feed<'a> {
     /// The user key before, and whether there is one.
     last: Vec<u8>,
     has_last: bool,
+    passed_bytes: u64,
     /// A tombstone hides nothing then.
     is_oldest: IsOldest<'a>,
 }
@@ -37,6 +38,7 @@ impl<'a> Feed<'a> {
             order,
             last: Vec::new(),
             has_last: false,
+            passed_bytes: 0,
             is_oldest: Box::new(is_oldest),
         };
         feed.merge.seek_to_first()?;
@@ -56,6 +58,11 @@ impl<'a> Feed<'a> {
         Ok(Some((source.key(), value)))
     }
 
+    /// Bytes of keys and values before the entry, also of those that are left out.
+    pub(super) fn passed_bytes(&self) -> u64 {
+        self.passed_bytes
+    }
+
     pub(super) fn advance(&mut self) -> Result<()> {
         self.pass()?;
         self.settle()
@@ -67,6 +74,17 @@ impl<'a> Feed<'a> {
             self.last.clear();
             self.last.extend_from_slice(user_key(source.key()));
             self.has_last = true;
+        }
+        self.step()
+    }
+
+    fn step(&mut self) -> Result<()> {
+        if let Some(source) = self.merge.current() {
+            let value_len = match source.value() {
+                MemValue::Bytes(bytes) => bytes.len(),
+                MemValue::InLog(_) => 0,
+            };
+            self.passed_bytes += (source.key().len() + value_len) as u64;
         }
         self.merge.step()
     }
@@ -80,7 +98,7 @@ impl<'a> Feed<'a> {
                 false => Ordering::Greater,
             };
             match against {
-                Ordering::Equal => self.merge.step()?,
+                Ordering::Equal => self.step()?,
                 Ordering::Less => {
                     let what = "keys are not in ascending order";
                     return Err(Error::corruption(source.file_name(), None, what));

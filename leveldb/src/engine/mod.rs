@@ -15,6 +15,7 @@ mod group;
 mod health;
 mod install;
 mod output;
+mod pace;
 mod recover;
 mod remove;
 mod statistics;
@@ -37,6 +38,7 @@ use background::Signal;
 use group::Queue;
 use health::Health;
 use install::Work;
+use pace::Progress;
 use statistics::Counters;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -68,6 +70,7 @@ pub(crate) struct Engine {
     has_full: AtomicBool,
     l0_tables: AtomicUsize,
     next_file: AtomicU64,
+    progress: Progress,
     counters: Counters,
     /// Released when all else is gone.
     _lock: Box<dyn FileLock>,

@@ -21,12 +21,13 @@ pub(super) struct Output<'a> {
 
 impl Output<'_> {
     /// Makes tables of everything that a feed has; all are synced. `ends_before`: whether a table must end before an internal
-    /// key. `between` is called before each entry. After an error no table is left.
+    /// key. `between` is called before each entry with the bytes of entries that the feed has passed. After an error no table
+    /// is left.
     pub(super) fn write(
         &self,
         feed: &mut Feed<'_>,
         mut ends_before: impl FnMut(&[u8]) -> bool,
-        mut between: impl FnMut() -> Result<()>,
+        mut between: impl FnMut(u64) -> Result<()>,
     ) -> Result<Vec<NewFile>> {
         let mut tables = Vec::new();
         let mut failed = None;
@@ -60,7 +61,7 @@ impl Output<'_> {
         number: u64,
         feed: &mut Feed<'_>,
         ends_before: &mut impl FnMut(&[u8]) -> bool,
-        between: &mut impl FnMut() -> Result<()>,
+        between: &mut impl FnMut(u64) -> Result<()>,
     ) -> Result<NewFile> {
         let name = FileName::Table(number).to_string();
         let failed = |error: io::Error| Error::io(&*name, "cannot write the table", error);
@@ -70,7 +71,7 @@ impl Output<'_> {
             TableBuilder::new(&mut *file, self.core.order.clone(), self.options.table);
         let mut is_empty = true;
         loop {
-            between()?;
+            between(feed.passed_bytes())?;
             let Some((key, value)) = feed.entry()? else {
                 break;
             };

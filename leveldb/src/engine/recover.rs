@@ -260,6 +260,7 @@ fn recover(
             is_name_unsynced: false,
             last_sequence: opened.last_sequence,
             is_closed: false,
+            owed_bytes: 0,
         }),
         work: Mutex::new(work),
         health: Health::default(),
@@ -270,6 +271,7 @@ fn recover(
         has_full: AtomicBool::new(false),
         l0_tables: AtomicUsize::new(l0_tables),
         next_file: AtomicU64::new(numbers.0.get()),
+        progress: Default::default(),
         counters: Default::default(),
         _lock: lock,
     };
@@ -300,6 +302,6 @@ fn tables_of_logs(
         table_bytes: recovery_table_bytes(options),
         new_number: &new_number,
     };
-    let tables = output.write(&mut feed, |_| false, || Ok(()))?;
+    let tables = output.write(&mut feed, |_| false, |_| Ok(()))?;
     Ok(tables.into_iter().map(table_file).collect())
 }

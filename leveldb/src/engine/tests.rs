@@ -51,6 +51,55 @@ fn a_writer_stops_at_twelve_tables_of_level_0_and_goes_on_when_there_are_fewer()
     assert_eq!(engine.last_sequence(), 500);
 }
 
+#[test]
+#[cfg_attr(miri, ignore = "much work for an interpreter")]
+fn while_level_0_is_behind_writers_get_on_as_far_as_its_compaction_does() {
+    let options = Options {
+        create_if_missing: true,
+        write_buffer_bytes: 1 << 20,
+        background: Background::Thread,
+        ..Options::default()
+    };
+    let fs = Arc::new(MemoryFileSystem::new());
+    let engine = Engine::open(fs, Path::new("db"), options).unwrap().engine;
+    let write = |value: &[u8]| {
+        let mut batch = BatchWriter::new();
+        batch.put(b"key", value);
+        engine.write(&mut batch, Durability::Relaxed).unwrap();
+    };
+    while engine.l0_tables.load(Ordering::Acquire) < L0_SLOW_DOWN {
+        write(b"small");
+        engine.switch(&mut locked(&engine.writer)).unwrap();
+        engine.flush_full(&mut locked(&engine.work), false).unwrap();
+    }
+    let before = engine.last_sequence();
+    // What may be written before the stop is four write buffers and this one, 80 writes: each has a step of the work.
+    engine.progress.flushed(1, 1);
+    engine.progress.begin(80 * pace::STEP_BYTES);
+    let written = || engine.last_sequence() - before;
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| (0..10).for_each(|_| write(&[0; 64 << 10])));
+        while engine.statistics().slow_downs == 0 {
+            assert!(written() < 10, "it did not wait");
+            std::thread::yield_now();
+        }
+        let mut steps = 0;
+        loop {
+            let is_finished = writer.is_finished();
+            // Time enough for a writer that would not wait.
+            (0..1000).for_each(|_| std::thread::yield_now());
+            assert!(written() <= steps + 2, "{steps} steps");
+            if is_finished {
+                break;
+            }
+            engine.progress.advance(pace::STEP_BYTES);
+            engine.tell_done();
+            steps += 1;
+        }
+    });
+    assert_eq!(written(), 10);
+}
+
 /// Panics for one key once it is told to, and when it shall shorten keys for a table.
 #[derive(Debug)]
 struct Panicking {

@@ -10,10 +10,6 @@ use crate::skip_list::{LEN_BYTES_MAX, SkipList};
 use crate::write_batch::{BatchReader, BatchWriter};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
-
-/// How long each group of writes waits while compactions are behind.
-const SLOW_DOWN: Duration = Duration::from_millis(1);
 
 /// The log being written and the memtable being filled.
 #[derive(Debug)]
@@ -28,6 +24,8 @@ pub(super) struct Writer {
     pub(super) is_name_unsynced: bool,
     pub(super) last_sequence: u64,
     pub(super) is_closed: bool,
+    /// Of the background work, what writes have not waited for yet.
+    pub(super) owed_bytes: u64,
 }
 
 impl Engine {
@@ -39,7 +37,7 @@ impl Engine {
         }
         self.health.check()?;
         if batch.entry_count() > 0 {
-            self.make_room(writer)?;
+            self.make_room(writer, batch.len_bytes())?;
         }
         let first = writer.last_sequence + 1;
         let last = writer.last_sequence + u64::from(batch.entry_count());
@@ -107,17 +105,16 @@ impl Engine {
         Ok(())
     }
 
-    /// Sees to it that the memtable can take a batch: waits while compactions are behind, and begins a new memtable and log
-    /// when this one is full.
-    fn make_room(&self, writer: &mut Writer) -> Result<()> {
+    /// Sees to it that the memtable can take a batch of so many bytes: waits while compactions are behind, and begins a new
+    /// memtable and log when this one is full.
+    fn make_room(&self, writer: &mut Writer, len_bytes: usize) -> Result<()> {
         let mut may_delay = true;
         loop {
             self.health.check()?;
             let l0_tables = self.l0_tables.load(Ordering::Acquire);
             if may_delay && l0_tables >= L0_SLOW_DOWN {
                 // A little of everyone's time now rather than all of someone's later.
-                self.counters.slowed_down();
-                self.wait_a_little()?;
+                self.slow_down(writer, len_bytes)?;
                 may_delay = false;
             } else if writer.mem.len_bytes() < self.options.write_buffer_bytes.min(LEN_BYTES_MAX)
                 || writer.mem.is_empty()
@@ -133,15 +130,6 @@ impl Engine {
                 self.switch(writer).inspect_err(|error| self.fail(error))?;
             }
         }
-    }
-
-    fn wait_a_little(&self) -> Result<()> {
-        if self.options.background == Background::Caller {
-            return self.work_once().map(drop);
-        }
-        let signal = locked(&self.signal);
-        drop(self.work_done.wait_timeout(signal, SLOW_DOWN));
-        Ok(())
     }
 
     /// Waits for background work, or does it.

@@ -25,6 +25,7 @@ fn a_fault_free_wrapper_keeps_the_contract() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "much work for an interpreter")]
 fn the_suite_notices_every_single_failing_operation() {
     let total = {
         let fs = FaultFileSystem::new(Arc::new(MemoryFileSystem::new()));

@@ -98,7 +98,9 @@ fn put(transaction: &mut WriteTransaction, n: u8, objects: &[NewExternalObject])
 }
 
 fn delete(transaction: &mut WriteTransaction, n: u8) -> Result<()> {
-    transaction.delete(STORE, &KeyRange::only(raw(&key(n))))
+    transaction
+        .delete(STORE, &KeyRange::only(raw(&key(n))))
+        .map(drop)
 }
 
 fn blob(content: &[u8]) -> NewExternalObject {

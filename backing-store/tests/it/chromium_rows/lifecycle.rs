@@ -134,7 +134,9 @@ fn transactions(ours: &Ours) {
     for n in 500..510 {
         put_ok(&mut aborted, KEPT, n as f64, &vec![(32, b(n))]);
     }
-    from(10.0, |range| aborted.delete(store_id(KEPT), range).unwrap());
+    from(10.0, |range| {
+        aborted.delete(store_id(KEPT), range).unwrap();
+    });
     aborted.rollback().unwrap();
     ours.transact(&[KEPT], |transaction| {
         let one = IdbKey::Number(1.0);

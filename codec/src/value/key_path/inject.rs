@@ -69,6 +69,18 @@ impl Evaluator {
         }
     }
 
+    /// Whether a generated key may be put where the path points and is not kept, because the object there has no properties
+    /// in its serialised form: a `Date`, a `Map`, a buffer, a blob.
+    ///
+    /// Such a value passes the specification's "check that a key could be injected into a value", and so do those of
+    /// [`can_inject`](Self::can_inject).
+    ///
+    /// # Errors
+    /// If the value cannot be decoded.
+    pub fn loses_key(&mut self, path: &KeyPath, payload: &Payload<'_>) -> Result<bool> {
+        self.with_tree(payload, |tree| tree.loses_key(path))
+    }
+
     fn inject_on_bytes(
         &mut self,
         path: &KeyPath,

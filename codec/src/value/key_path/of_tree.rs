@@ -266,8 +266,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Whether a generated key could be put where this path points ("check that a key could be
-    /// injected into a value"): all objects on the way are plain ones or arrays, or missing.
+    /// Whether a generated key can be put where this path points: all objects on the way are plain ones or arrays, or missing.
     #[must_use]
     pub fn can_inject(&self, path: &KeyPath) -> bool {
         let Some(steps) = path.single() else {
@@ -275,6 +274,17 @@ impl<'a> Tree<'a> {
         };
         let names: Vec<_> = steps.iter().map(Identifier::as_str).collect();
         self.injection_point(&names).is_some()
+    }
+
+    /// Whether a generated key that was put where this path points would not be kept: the way leads to an object of
+    /// another kind, whose properties are not serialised.
+    #[must_use]
+    pub fn loses_key(&self, path: &KeyPath) -> bool {
+        let Some(steps) = path.single() else {
+            return false;
+        };
+        let names: Vec<_> = steps.iter().map(Identifier::as_str).collect();
+        self.loses(&names)
     }
 }
 

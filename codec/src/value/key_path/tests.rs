@@ -303,3 +303,25 @@ fn a_key_cannot_be_put_into_what_has_no_properties_of_its_own() {
         assert_eq!(inject(value, text), None, "{value:?} {text}");
     }
 }
+
+#[test]
+fn a_key_is_lost_in_an_object_whose_properties_are_not_serialised_and_nowhere_else() {
+    // Expectation: Chromium 156 takes `put(new Date(0))` and `put(new Map())` where the key path is `id` and keys are generated.
+    for (value, text, is_lost) in [
+        (&b"D\0\0\0\0\0\0\0\0"[..], "id", true),
+        (b";:\0", "id", true),
+        (b"B\x01\x07", "id.more", true),
+        (b"o\"\x01pD\0\0\0\0\0\0\0\0{\x01", "p.q", true),
+        (b"o\"\x01pD\0\0\0\0\0\0\0\0{\x01", "p", false),
+        (b"o\"\x01pT{\x01", "p.q", false),
+        (b"o{\0", "id", false),
+        (b"o{\0", "", false),
+        (b"A\0$\0\0", "length", false),
+        (b"T", "id", false),
+    ] {
+        let told = with_payload(value, |payload| {
+            Evaluator::new().loses_key(&path(text), payload)
+        });
+        assert_eq!(told, Ok(is_lost), "{value:?} {text}");
+    }
+}

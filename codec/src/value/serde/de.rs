@@ -187,13 +187,13 @@ fn holes(tree: &Tree<'_>, array: &Array) -> usize {
 }
 
 /// Text as serde has it, if no surrogate stands alone.
-fn text(string: JsStr<'_>) -> Result<Cow<'_, str>, SerdeError> {
+pub(super) fn text(string: JsStr<'_>) -> Result<Cow<'_, str>, SerdeError> {
     string
         .to_utf8()
         .ok_or_else(|| SerdeError::new("a string with a lone surrogate"))
 }
 
-fn visit_text<'de, V: Visitor<'de>>(
+pub(super) fn visit_text<'de, V: Visitor<'de>>(
     string: JsStr<'de>,
     visitor: V,
 ) -> Result<V::Value, SerdeError> {
@@ -203,7 +203,10 @@ fn visit_text<'de, V: Visitor<'de>>(
     }
 }
 
-fn visit_number<'de, V: Visitor<'de>>(number: f64, visitor: V) -> Result<V::Value, SerdeError> {
+pub(super) fn visit_number<'de, V: Visitor<'de>>(
+    number: f64,
+    visitor: V,
+) -> Result<V::Value, SerdeError> {
     let is_integer = number.abs() <= INTEGER_MAX
         && number.trunc() == number
         && (number != 0.0 || number.is_sign_positive());
@@ -408,9 +411,10 @@ impl<'de> MapAccess<'de> for Fields<'_, '_, 'de> {
             return Ok(None);
         };
         self.value = property.value;
-        let name = property
-            .name
-            .with_str(|name| text(name).map(Cow::into_owned))?;
+        let name = match property.name {
+            PropertyName::String(name) => text(name)?,
+            index => index.with_str(|name| text(name).map(|name| name.into_owned().into()))?,
+        };
         seed.deserialize(Key(name)).map(Some)
     }
 
@@ -486,7 +490,7 @@ impl<'r, 't, 'de> EnumAccess<'de> for Variant<'r, 't, 'de> {
             // No variant is called so.
             PropertyName::Index(_) | PropertyName::Number(_) => self
                 .name
-                .with_str(|name| seed.deserialize(Key(name.to_utf8_lossy().into_owned()))),
+                .with_str(|name| seed.deserialize(Key(name.to_utf8_lossy().into_owned().into()))),
         };
         Ok((name?, self.inner))
     }

@@ -1,6 +1,8 @@
 //! Keys of maps: JavaScript's property names are text, so numbers and truth values go by their
 //! text.
 
+use std::borrow::Cow;
+
 use serde::de::{Deserializer, EnumAccess, IntoDeserializer, Unexpected, VariantAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
@@ -147,7 +149,7 @@ impl Serializer for KeyText {
 }
 
 /// A property's name as a map's key.
-pub(super) struct Key(pub(super) String);
+pub(super) struct Key<'de>(pub(super) Cow<'de, str>);
 
 macro_rules! parsed {
     ($($name:ident $visit:ident: $type:ty),* $(,)?) => {
@@ -160,7 +162,7 @@ macro_rules! parsed {
     };
 }
 
-impl<'de> Deserializer<'de> for Key {
+impl<'de> Deserializer<'de> for Key<'de> {
     type Error = SerdeError;
 
     parsed! {
@@ -180,7 +182,10 @@ impl<'de> Deserializer<'de> for Key {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
-        visitor.visit_string(self.0)
+        match self.0 {
+            Cow::Borrowed(name) => visitor.visit_borrowed_str(name),
+            Cow::Owned(name) => visitor.visit_string(name),
+        }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
@@ -201,7 +206,7 @@ impl<'de> Deserializer<'de> for Key {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, SerdeError> {
-        visitor.visit_enum(UnitVariant(self.0))
+        visitor.visit_enum(UnitVariant(self.0.into_owned()))
     }
 
     serde::forward_to_deserialize_any! {

@@ -21,7 +21,10 @@
 //! read twice.
 
 mod de;
+mod direct_de;
+mod direct_ser;
 mod key;
+mod names;
 mod ser;
 #[cfg(test)]
 mod tests;
@@ -49,6 +52,14 @@ impl SerdeError {
     fn new(message: impl fmt::Display) -> Self {
         Self {
             message: message.to_string(),
+            source: None,
+        }
+    }
+
+    /// Of [`direct_de`], which nobody sees.
+    const fn stop() -> Self {
+        Self {
+            message: String::new(),
             source: None,
         }
     }
@@ -118,6 +129,14 @@ impl serde::de::Error for SerdeError {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn to_bytes<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), SerdeError> {
+    match direct_ser::write(value, out) {
+        true => Ok(()),
+        false => to_bytes_by_tree(value, out),
+    }
+}
+
+/// The naive twin of the short way through [`direct_ser`].
+fn to_bytes_by_tree<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), SerdeError> {
     let mut draft = ser::Draft::default();
     let root = value.serialize(&mut draft)?;
     Encoder::new().encode(&draft.tree(root)?, out);
@@ -129,6 +148,14 @@ pub fn to_bytes<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(
 /// # Errors
 /// If the bytes do not decode, or what they hold is not what `T` asks for or has no form in serde.
 pub fn from_payload<'de, T: Deserialize<'de>>(payload: &Payload<'de>) -> Result<T, SerdeError> {
+    match direct_de::read(payload) {
+        Some(value) => Ok(value),
+        None => from_payload_by_tree(payload),
+    }
+}
+
+/// The naive twin of the short way through [`direct_de`].
+fn from_payload_by_tree<'de, T: Deserialize<'de>>(payload: &Payload<'de>) -> Result<T, SerdeError> {
     let tree = Decoder::new().decode(payload)?;
     from_tree(&tree)
 }

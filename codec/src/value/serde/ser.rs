@@ -20,7 +20,7 @@ use super::SerdeError;
 use super::key::KeyText;
 
 /// Integers up to this, either way, are numbers.
-const NUMBER_MAX: u128 = 1 << 53;
+pub(super) const NUMBER_MAX: u128 = 1 << 53;
 
 /// What has been serialised so far.
 #[derive(Debug, Default)]

@@ -9,6 +9,8 @@ use super::*;
 use crate::testing::{below, one_of, properties};
 use crate::value::Envelope;
 
+mod direct;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Kind {
     Unit,

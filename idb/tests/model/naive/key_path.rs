@@ -103,6 +103,8 @@ pub(crate) fn can_inject(value: &Value, path: &KeyPath) -> bool {
             Value::Object(properties) => properties,
             // An array has no property of such a name, but could have.
             Value::Array(_) => return identifier != units("length"),
+            // So these; but what is put into them is not kept.
+            Value::Date(_) | Value::Binary(_) => return true,
             _ => return false,
         };
         match properties.iter().find(|(name, _)| name == identifier) {
@@ -110,7 +112,10 @@ pub(crate) fn can_inject(value: &Value, path: &KeyPath) -> bool {
             None => return true,
         }
     }
-    matches!(value, Value::Object(_) | Value::Array(_))
+    !matches!(
+        value,
+        Value::Undefined | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)
+    )
 }
 
 /// "Inject a key into a value using a key path". Values into which the model's programs have keys injected are objects.

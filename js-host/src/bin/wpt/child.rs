@@ -2,14 +2,16 @@
 
 use std::error::Error;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
-use larder_js_host::{Host, Options, Stream};
+use larder_js_host::{Console, Global, Host, Options, Scripts, Stream};
+use serde_json::json;
 
+use crate::keep::{self, Keeper};
 use crate::run::Settings;
-use crate::suite::TestFile;
+use crate::suite::{Form, TestFile};
 
 const STAND_INS: &str = include_str!("stand_ins.js");
 const ORIGIN: &str = "http://web-platform.test:8000";
@@ -35,49 +37,57 @@ const DOCUMENT: &str = r#"
 }
 "#;
 
-/// Runs a file and variant.
-pub(crate) fn run(settings: &Settings, file: &str, variant: &str) -> Result<(), Box<dyn Error>> {
+/// Runs a file and variant in a form.
+pub(crate) fn run(
+    settings: &Settings,
+    file: &str,
+    variant: &str,
+    form: Form,
+) -> Result<(), Box<dyn Error>> {
     let suite = &settings.suite;
     let test = TestFile::read(suite, file)?;
-    let storage = storage(settings, file, variant)?;
+    let name = format!("{file}{}.{}", variant.replace('?', "-"), form.name());
+    let storage = storage(settings, &name)?;
     let host = Host::new(Options {
+        global: match form {
+            Form::Window => Global::Window,
+            Form::Worker => Global::DedicatedWorker(scripts(suite.clone())),
+        },
         origin: ORIGIN.to_owned(),
         search: variant.to_owned(),
         storage,
-        console: Box::new(|stream, line| {
-            let _ = match stream {
-                Stream::Out => writeln!(std::io::stdout(), "{line}"),
-                Stream::Err => writeln!(std::io::stderr(), "{line}"),
-            };
-        }),
+        console: console(Keeper::new(settings, &name)),
     })?;
+    let loader = Loader { host: &host, form };
     host.run_script("stand_ins.js", STAND_INS);
     let title = serde_json::to_string(&test.title)?;
     host.run_script("title.js", &format!("self.META_TITLE = {title};"));
-    if test
-        .scripts
-        .iter()
-        .any(|script| script.ends_with("idlharness.js"))
-    {
+    host.run_script("form.js", form_script(form));
+    if settings.keep.is_some() {
+        host.run_script("keep.js", keep::SCRIPT);
+    }
+    let asks_for_interfaces = |script: &String| script.ends_with("idlharness.js");
+    if test.scripts.iter().any(asks_for_interfaces) {
         host.run_script("interfaces.js", &interfaces(suite)?);
     }
-    let harness = suite.join("resources/testharness.js");
-    host.run_script("testharness.js", &std::fs::read_to_string(harness)?);
+    loader.load(suite, "resources/testharness.js")?;
     host.run_script("report.js", REPORT);
-    host.define_file_list("files")?;
-    host.run_script("document.js", DOCUMENT);
-    let source = suite.join("IndexedDB").join(file);
+    if form == Form::Window {
+        host.define_file_list("files")?;
+        host.run_script("document.js", DOCUMENT);
+    }
+    let source = Path::new("IndexedDB").join(file);
     for script in &test.scripts {
         let path = match script.strip_prefix('/') {
-            Some(absolute) => suite.join(absolute),
+            Some(absolute) => PathBuf::from(absolute),
             None => source.with_file_name(script),
         };
         // What is not there has a stand-in.
-        if let Ok(source) = std::fs::read_to_string(path) {
-            host.run_script(script, &source);
+        if suite.join(&path).exists() {
+            loader.load(suite, &path.to_string_lossy())?;
         }
     }
-    host.run_script(file, &test.source);
+    loader.load(suite, &source.to_string_lossy())?;
     host.run_script("done.js", "done();");
     host.run_until_idle();
     // Nothing more can come. The harness, if it has not told yet, waits in vain.
@@ -85,17 +95,74 @@ pub(crate) fn run(settings: &Settings, file: &str, variant: &str) -> Result<(), 
     Ok(())
 }
 
-/// Where a file's databases are kept: in memory, or in a folder of its own.
-fn storage(
-    settings: &Settings,
-    file: &str,
-    variant: &str,
-) -> Result<StorageOptions, Box<dyn Error>> {
+/// Passes on what a test prints, and takes a copy of its store when it asks for one.
+fn console(mut keeper: Keeper) -> Console {
+    Box::new(move |stream, line| {
+        let _ = match stream {
+            Stream::Out if line == keep::ABOUT_TO_DELETE => match keeper.keep() {
+                Ok(()) => Ok(()),
+                Err(error) => {
+                    let message = format!("the store could not be copied: {error}");
+                    let failed = json!({ "status": -1, "message": message, "tests": [] });
+                    // The first result counts.
+                    writeln!(std::io::stdout(), "{RESULT}{failed}")
+                }
+            },
+            Stream::Out => writeln!(std::io::stdout(), "{line}"),
+            Stream::Err => writeln!(std::io::stderr(), "{line}"),
+        };
+    })
+}
+
+/// Brings files of the suite into the realm as its form does.
+struct Loader<'h> {
+    host: &'h Host,
+    form: Form,
+}
+
+impl Loader<'_> {
+    fn load(&self, suite: &Path, path: &str) -> Result<(), Box<dyn Error>> {
+        match self.form {
+            Form::Window => {
+                let source = std::fs::read_to_string(suite.join(path))?;
+                self.host.run_script(path, &source);
+            }
+            Form::Worker => {
+                let url = serde_json::to_string(&format!("/{path}"))?;
+                self.host
+                    .run_script("worker.js", &format!("importScripts({url});"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a worker finds by its URL.
+fn scripts(suite: PathBuf) -> Scripts {
+    Box::new(move |url| {
+        let path = url.strip_prefix(ORIGIN).unwrap_or(url);
+        std::fs::read_to_string(suite.join(path.trim_start_matches('/')))
+    })
+}
+
+/// What the suite's server tells a test of its form.
+const fn form_script(form: Form) -> &'static str {
+    match form {
+        Form::Window => {
+            "self.GLOBAL = { isWindow: () => true, isWorker: () => false, isShadowRealm: () => false };"
+        }
+        Form::Worker => {
+            "self.GLOBAL = { isWindow: () => false, isWorker: () => true, isShadowRealm: () => false };"
+        }
+    }
+}
+
+/// Where databases are kept: in memory, or in a folder of this name.
+fn storage(settings: &Settings, name: &str) -> Result<StorageOptions, Box<dyn Error>> {
     let clock = Arc::new(SystemClock);
     let mut storage = match &settings.storage {
         None => StorageOptions::in_memory(clock),
         Some(folder) => {
-            let name = format!("{file}{}", variant.replace('?', "-"));
             let folder = folder.join(name);
             let fs = DiskFileSystem::new();
             std::fs::DirBuilder::new().recursive(true).create(&folder)?;

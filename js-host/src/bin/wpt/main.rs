@@ -13,6 +13,7 @@
 
 mod child;
 mod expectations;
+mod keep;
 mod report;
 mod run;
 mod suite;
@@ -20,15 +21,20 @@ mod suite;
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use run::Settings;
+use suite::Form;
 
 const USAGE: &str =
-    "usage: WPT_DIR=SUITE wpt [--storage FOLDER] [--threads] [--jobs N] [--json FILE] [NAME...]
+    "usage: WPT_DIR=SUITE wpt [--form FORM] [--storage FOLDER [--keep FOLDER]] [--threads] [--jobs N] [--limit SECONDS] [--json FILE] [NAME...]
   NAME             only files whose names contain one of these
+  --form FORM      window or worker (otherwise both)
   --storage FOLDER stores on disk, a folder for each file (otherwise in memory)
+  --keep FOLDER    copies of the stores in which a script is about to delete a database
   --threads        the engine on threads of its own (otherwise the host drives it)
   --jobs N         so many processes at once (2)
+  --limit SECONDS  no file may take longer (20)
   --json FILE      results as JSON";
 
 fn main() -> ExitCode {
@@ -50,29 +56,38 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
     let mut names = Vec::new();
     let mut json = None;
     let mut child = None;
+    let mut forms = Form::ALL.to_vec();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(USAGE);
         match arg.as_str() {
             "--storage" => settings.storage = Some(PathBuf::from(value()?)),
+            "--keep" => settings.keep = Some(PathBuf::from(value()?)),
+            "--form" => forms = vec![Form::of_name(&value()?).ok_or(USAGE)?],
             "--threads" => settings.threads = true,
             "--jobs" => settings.jobs = value()?.parse()?,
+            "--limit" => settings.limit = Duration::from_secs(value()?.parse()?),
             "--json" => json = Some(PathBuf::from(value()?)),
-            "--child" => child = Some((value()?, value()?)),
+            "--child" => child = Some((value()?, value()?, value()?)),
             _ if arg.starts_with('-') => return Err(USAGE.into()),
             _ => names.push(arg),
         }
     }
-    if let Some((file, variant)) = child {
-        child::run(&settings, &file, &variant)?;
+    // A copy is whole only if nothing happens beside it.
+    if settings.keep.is_some() && (settings.storage.is_none() || settings.threads) {
+        return Err(USAGE.into());
+    }
+    if let Some((file, variant, form)) = child {
+        let form = Form::of_name(&form).ok_or(USAGE)?;
+        child::run(&settings, &file, &variant, form)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let results = run::all(&settings, &names)?;
+    let results = run::all(&settings, &forms, &names)?;
     if let Some(json) = json {
         report::write_json(&json, &results)?;
     }
     let expectations = expectations::read()?;
-    let is_well = report::tell(&results, &expectations, names.is_empty());
+    let is_well = report::tell(&results, &expectations, &forms, names.is_empty());
     Ok(if is_well {
         ExitCode::SUCCESS
     } else {

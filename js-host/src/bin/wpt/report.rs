@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::expectations::Expected;
 use crate::run::FileResult;
+use crate::suite::Form;
 
 /// Themes by the beginnings of file names; the first that fits.
 const THEMES: [(&str, &[&str]); 9] = [
@@ -97,9 +98,16 @@ pub(crate) fn write_json(path: &Path, results: &[FileResult]) -> io::Result<()> 
     file.flush()
 }
 
-/// Prints the table and what is unexpected; whether nothing is. `is_whole`: all files were run.
-pub(crate) fn tell(results: &[FileResult], expected: &[Expected], is_whole: bool) -> bool {
-    table(results);
+/// Prints the tables and what is unexpected; whether nothing is. `is_whole`: all files were run.
+pub(crate) fn tell(
+    results: &[FileResult],
+    expected: &[Expected],
+    forms: &[Form],
+    is_whole: bool,
+) -> bool {
+    for form in forms {
+        table(results, *form);
+    }
     let mut is_well = true;
     let mut unexpected = |what: String| {
         println!("{what}");
@@ -107,40 +115,54 @@ pub(crate) fn tell(results: &[FileResult], expected: &[Expected], is_whole: bool
     };
     for result in results {
         let message = result.message.as_deref().unwrap_or_default();
+        let file = format!("{}, {}", result.file, result.form.name());
         if result.status != 0 {
-            unexpected(format!("{}: the harness failed: {message}", result.file));
+            unexpected(format!("{file}: the harness failed: {message}"));
         }
         for test in &result.tests {
             let name = &test.name;
-            let reason = reason(expected, &result.file, name);
+            let reason = reason(expected, result, name);
             match (test.status.as_str(), reason) {
                 ("PASS", None) => {}
-                ("PASS", Some(_)) => unexpected(format!("{}: passes: {name}", result.file)),
-                (_, Some(reason)) => println!("{}: expected: {name}: {reason}", result.file),
+                ("PASS", Some(_)) => unexpected(format!("{file}: passes: {name}")),
+                (_, Some(reason)) => println!("{file}: expected: {name}: {reason}"),
                 (status, None) => {
                     let message = test.message.as_deref().unwrap_or_default();
-                    unexpected(format!("{}: {status}: {name}: {message}", result.file));
+                    unexpected(format!("{file}: {status}: {name}: {message}"));
                 }
             }
         }
     }
-    for entry in expected.iter().filter(|_| is_whole) {
-        for name in &entry.subtests {
-            let is_there = results.iter().any(|result| {
-                result.file == entry.file && result.tests.iter().any(|test| test.name == *name)
-            });
-            if !is_there {
-                unexpected(format!("{}: is not there: {name}", entry.file));
+    for form in forms.iter().filter(|_| is_whole) {
+        for entry in expected.iter().filter(|entry| entry.is_for(*form)) {
+            for name in entry
+                .subtests
+                .iter()
+                .filter(|name| !is_there(results, entry, *form, name))
+            {
+                unexpected(format!(
+                    "{}, {}: is not there: {name}",
+                    entry.file,
+                    form.name()
+                ));
             }
         }
     }
     is_well
 }
 
-fn reason<'e>(expected: &'e [Expected], file: &str, name: &str) -> Option<&'e str> {
-    let entry = expected
-        .iter()
-        .find(|entry| entry.file == file && entry.subtests.iter().any(|subtest| subtest == name));
+fn is_there(results: &[FileResult], entry: &Expected, form: Form, name: &str) -> bool {
+    let mut results = results.iter();
+    let result = results.find(|result| result.form == form && result.file == entry.file);
+    result.is_some_and(|result| result.tests.iter().any(|test| test.name == name))
+}
+
+fn reason<'e>(expected: &'e [Expected], result: &FileResult, name: &str) -> Option<&'e str> {
+    let entry = expected.iter().find(|entry| {
+        entry.file == result.file
+            && entry.is_for(result.form)
+            && entry.subtests.iter().any(|subtest| subtest == name)
+    });
     entry.map(|entry| entry.reason.as_str())
 }
 
@@ -175,10 +197,12 @@ impl Sum {
     }
 }
 
-fn table(results: &[FileResult]) {
+fn table(results: &[FileResult], form: Form) {
+    println!("in a {}:", form.name());
+    let of_form = |result: &&FileResult| result.form == form;
     let mut themes: BTreeMap<usize, Sum> = BTreeMap::new();
     let mut all = Sum::default();
-    for result in results {
+    for result in results.iter().filter(of_form) {
         let fits = |(_, beginnings): &(&str, &[&str])| {
             beginnings
                 .iter()
@@ -192,7 +216,11 @@ fn table(results: &[FileResult]) {
         sum.tell(THEMES[*theme].0);
     }
     all.tell("all");
-    if let Some(slowest) = results.iter().max_by_key(|result| result.duration_ms) {
+    if let Some(slowest) = results
+        .iter()
+        .filter(of_form)
+        .max_by_key(|result| result.duration_ms)
+    {
         println!("slowest: {} {} ms", slowest.file, slowest.duration_ms);
     }
 }

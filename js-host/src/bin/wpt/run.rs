@@ -11,17 +11,20 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::child::RESULT;
-use crate::suite::{self, TestFile};
+use crate::suite::{self, Form, TestFile};
 
-/// No file may take longer.
-const LIMIT: Duration = Duration::from_secs(60);
+/// No file may take longer on a machine that has the time.
+const LIMIT: Duration = Duration::from_secs(20);
 
 /// How the suite is run.
 pub(crate) struct Settings {
     pub(crate) suite: PathBuf,
     pub(crate) storage: Option<PathBuf>,
+    /// Where copies of the stores go that are about to lose a database.
+    pub(crate) keep: Option<PathBuf>,
     pub(crate) threads: bool,
     pub(crate) jobs: usize,
+    pub(crate) limit: Duration,
 }
 
 impl Settings {
@@ -29,8 +32,10 @@ impl Settings {
         Self {
             suite,
             storage: None,
+            keep: None,
             threads: false,
             jobs: 2,
+            limit: LIMIT,
         }
     }
 }
@@ -41,6 +46,8 @@ pub(crate) struct FileResult {
     /// The file's name and its variant.
     #[serde(default)]
     pub(crate) file: String,
+    #[serde(default)]
+    pub(crate) form: Form,
     #[serde(default)]
     pub(crate) duration_ms: u64,
     /// The harness's own: 0 if it is well.
@@ -57,16 +64,19 @@ pub(crate) struct Subtest {
     pub(crate) message: Option<String>,
 }
 
-/// Runs the files whose names contain one of `names`, or all.
+/// Runs the files whose names contain one of `names`, or all, in these forms.
 pub(crate) fn all(
     settings: &Settings,
+    forms: &[Form],
     names: &[String],
 ) -> Result<Vec<FileResult>, Box<dyn Error>> {
     let mut work = Vec::new();
     for file in suite::files(&settings.suite)? {
         if names.is_empty() || names.iter().any(|name| file.contains(name.as_str())) {
-            for variant in TestFile::read(&settings.suite, &file)?.variants {
-                work.push((file.clone(), variant));
+            let test = TestFile::read(&settings.suite, &file)?;
+            for form in test.forms.iter().filter(|form| forms.contains(form)) {
+                let variants = test.variants.iter().cloned();
+                work.extend(variants.map(|variant| (file.clone(), variant, *form)));
             }
         }
     }
@@ -75,8 +85,9 @@ pub(crate) fn all(
     std::thread::scope(|scope| {
         for _ in 0..settings.jobs.max(1) {
             scope.spawn(|| {
-                while let Some((file, variant)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = one(settings, file, variant);
+                while let Some(one) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let (file, variant, form) = one;
+                    let result = self::one(settings, file, variant, *form);
                     if let Ok(mut results) = results.lock() {
                         results.push(result);
                     }
@@ -85,7 +96,7 @@ pub(crate) fn all(
         }
     });
     let mut results = results.into_inner().unwrap_or_default();
-    results.sort_by(|a, b| a.file.cmp(&b.file));
+    results.sort_by(|a, b| (a.form, &a.file).cmp(&(b.form, &b.file)));
     Ok(results)
 }
 
@@ -93,9 +104,9 @@ pub(crate) fn all(
     clippy::disallowed_methods,
     reason = "a root measures how long a file takes"
 )]
-fn one(settings: &Settings, file: &str, variant: &str) -> FileResult {
+fn one(settings: &Settings, file: &str, variant: &str, form: Form) -> FileResult {
     let started = Instant::now();
-    let outcome = output_of(settings, file, variant, started);
+    let outcome = output_of(settings, (file, variant, form), started);
     let parsed = outcome.and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix(RESULT));
         let line = line.ok_or("the process ended without a result")?;
@@ -103,12 +114,14 @@ fn one(settings: &Settings, file: &str, variant: &str) -> FileResult {
     });
     let mut result = parsed.unwrap_or_else(|error| FileResult {
         file: String::new(),
+        form,
         duration_ms: 0,
         status: -1,
         message: Some(error.to_string()),
         tests: Vec::new(),
     });
     result.file = format!("{file}{variant}");
+    result.form = form;
     result.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     result
 }
@@ -116,8 +129,7 @@ fn one(settings: &Settings, file: &str, variant: &str) -> FileResult {
 /// What the process of a file says, within the limit.
 fn output_of(
     settings: &Settings,
-    file: &str,
-    variant: &str,
+    (file, variant, form): (&str, &str, Form),
     started: Instant,
 ) -> Result<String, Box<dyn Error>> {
     let mut command = Command::new(std::env::current_exe()?);
@@ -127,7 +139,10 @@ fn output_of(
     if settings.threads {
         command.arg("--threads");
     }
-    command.args(["--child", file, variant]);
+    if let Some(keep) = &settings.keep {
+        command.arg("--keep").arg(keep);
+    }
+    command.args(["--child", file, variant, form.name()]);
     command.env("WPT_DIR", &settings.suite);
     command.stdin(Stdio::null()).stderr(Stdio::null());
     let mut child = command.stdout(Stdio::piped()).spawn()?;
@@ -139,23 +154,23 @@ fn output_of(
             let mut text = String::new();
             stdout.read_to_string(&mut text).map(|_| text)
         });
-        let in_time = wait(&mut child, started);
+        let in_time = wait(&mut child, started, settings.limit);
         let text = reader.join().map_err(|_| "the output cannot be read")?;
         Ok::<_, Box<dyn Error>>((text?, in_time?))
     })?;
     match reader {
         (text, true) => Ok(text),
-        (_, false) => Err(format!("it took longer than {LIMIT:?}").into()),
+        (_, false) => Err(format!("it took longer than {:?}", settings.limit).into()),
     }
 }
 
 /// Waits for the process, and ends it at the limit: whether it ended by itself.
-fn wait(child: &mut Child, started: Instant) -> std::io::Result<bool> {
+fn wait(child: &mut Child, started: Instant, limit: Duration) -> std::io::Result<bool> {
     loop {
         if child.try_wait()?.is_some() {
             return Ok(true);
         }
-        if started.elapsed() > LIMIT {
+        if started.elapsed() > limit {
             child.kill()?;
             child.wait()?;
             return Ok(false);

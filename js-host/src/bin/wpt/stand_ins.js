@@ -25,5 +25,3 @@ for (const name of ["DOMMatrix", "DOMMatrixReadOnly", "DOMPoint", "DOMPointReadO
 self.ImageData = class ImageData {
   data = new Uint8ClampedArray(256);
 };
-
-self.GLOBAL = { isWindow: () => true, isWorker: () => false, isShadowRealm: () => false };

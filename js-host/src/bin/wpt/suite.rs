@@ -3,12 +3,40 @@
 use std::io;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
+/// The global scope that a file is run in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Form {
+    /// A window's, as `.any.html` of the suite's server.
+    #[default]
+    Window,
+    /// A dedicated worker's, as its `.any.worker.html`.
+    Worker,
+}
+
+impl Form {
+    pub(crate) const ALL: [Self; 2] = [Self::Window, Self::Worker];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Window => "window",
+            Self::Worker => "worker",
+        }
+    }
+
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|form| form.name() == name)
+    }
+}
+
 /// One `.any.js`.
 pub(crate) struct TestFile {
-    pub(crate) source: String,
     pub(crate) scripts: Vec<String>,
     pub(crate) variants: Vec<String>,
     pub(crate) title: String,
+    pub(crate) forms: Vec<Form>,
 }
 
 impl TestFile {
@@ -26,11 +54,18 @@ impl TestFile {
             variants.push(String::new());
         }
         let title = meta("title").pop();
+        let globals = meta("global").pop();
+        let is_for = |form: &Form| match &globals {
+            None => true,
+            Some(globals) => globals.split(',').any(|name| {
+                name == form.name() || (*form == Form::Worker && name == "dedicatedworker")
+            }),
+        };
         Ok(Self {
             scripts: meta("script"),
             variants,
             title: title.unwrap_or_else(|| file.trim_end_matches(".any.js").to_owned()),
-            source,
+            forms: Form::ALL.into_iter().filter(is_for).collect(),
         })
     }
 }

@@ -17,7 +17,7 @@ use crate::view::{View, ViewIter};
 
 /// Looks up keys of one index, any number of them one after the other.
 #[derive(Debug)]
-pub(crate) struct IndexLookup {
+pub(crate) struct EntryLookup {
     view: View,
     iter: ViewIter,
     prefix: Vec<u8>,
@@ -27,7 +27,7 @@ pub(crate) struct IndexLookup {
     exists: Vec<u8>,
 }
 
-impl IndexLookup {
+impl EntryLookup {
     pub(crate) fn new(
         view: &View,
         database_id: DatabaseId,

@@ -1,0 +1,578 @@
+// What programs are made of. Every step says into a log what came of it, exceptions' names among it, so that a program goes on
+// whatever happens and any step can be left out of it.
+//
+// There are many logs, one for each chain of events whose order the specification fixes: each transaction has one, each database's
+// connection queue (opened, blocked, versionchange), and each object store one of the writers' order. Between logs nothing is compared.
+'use strict';
+
+class Log {
+  constructor(world, label) {
+    this.world = world;
+    this.label = label;
+    if (!world.logs[label]) world.logs[label] = [];
+    this.lines = world.logs[label];
+  }
+
+  say(text) {
+    this.world.progress++;
+    this.lines.push(text);
+  }
+
+  // What a call gives; `undefined` if it throws.
+  attempt(what, call) {
+    try {
+      return call();
+    } catch (error) {
+      this.say(`${what} throws ${nameOf(error)}`);
+      return undefined;
+    }
+  }
+}
+
+// A transaction and whatever is asked of it.
+class Chain extends Log {
+  constructor(world, label, transaction) {
+    super(world, label);
+    this.transaction = transaction;
+    this.requests = 0;
+    this.laters = 0;
+    this.event = null;
+    this.cursors = [];
+    this.isCommitting = false;
+    this.isAborted = false;
+    this.hasNewIndex = false;
+    // Object stores and indexes that were got, by path: for calls after the end.
+    this.held = new Map();
+    world.chains.set(label, this);
+    world.chainOf.set(transaction, this);
+    this.finished = world.expect(`${label} ends`);
+    // The first of all that could stop the event.
+    transaction.addEventListener('complete', () => this.ended('complete'), true);
+    transaction.addEventListener('abort', () => this.ended('abort'), true);
+  }
+
+  ended(how) {
+    const { transaction } = this;
+    this.say(`${how}, ${transaction.error === null ? null : nameOf(transaction.error)}`);
+    if (how === 'complete' && transaction.mode === 'readwrite') this.order('complete');
+    if (transaction.mode === 'versionchange') this.describeHeld();
+    this.finished();
+  }
+
+  // A writer's place among the writers of its object stores.
+  order(what) {
+    const { transaction } = this;
+    for (const name of transaction.objectStoreNames) {
+      new Log(this.world, `writers of ${this.world.localName(transaction.db.name)}/${name}`).say(`${this.label} ${what}`);
+    }
+  }
+
+  source(path) {
+    if (this.isCommitting) return this.heldSource(path);
+    const [name, index] = path.split('.');
+    const store = this.transaction.objectStore(name);
+    if (this.transaction.objectStore(name) !== store) this.say(`${name} is another object`);
+    const source = index === undefined ? store : store.index(index);
+    this.held.set(path, source);
+    return source;
+  }
+
+  // Known difference: between commit() and the end, Chromium's objectStore() and index() throw InvalidStateError; the specification's
+  // only when the transaction has finished.
+  heldSource(path) {
+    const held = this.held.get(path);
+    if (held === undefined) throw new RangeError('it is not held');
+    return held;
+  }
+
+  during(event, body) {
+    const outer = this.event;
+    this.event = event;
+    try {
+      body();
+    } finally {
+      this.event = outer;
+    }
+  }
+
+  // ---- requests ----
+
+  ask(path, method, args, handlers = {}) {
+    this.place(`${path}.${method}`, () => this.source(path)[method](...args()), handlers);
+  }
+
+  place(what, call, handlers) {
+    const number = ++this.requests;
+    const request = this.attempt(`${number} ${what}`, () => this.withoutOrder(call));
+    if (request === undefined) return undefined;
+    if (request.readyState !== 'pending') this.say(`${number} is ${request.readyState}`);
+    this.mustThrow(`${number} result`, () => request.result);
+    this.mustThrow(`${number} error`, () => request.error);
+    this.world.numbers.set(request, number);
+    request.onsuccess = (event) => {
+      if (this.transaction.mode === 'readwrite' && !this.began) this.order('begins');
+      this.began = true;
+      this.say(`${number} ${what} ${this.told(event)} ${show(request.result)}`);
+      this.during(event, () => handlers.success?.(request.result));
+    };
+    request.onerror = (event) => {
+      this.say(`${number} ${what} ${this.told(event)} ${this.errorOf(request)}, ${request.result}`);
+      this.during(event, () => handlers.error?.());
+    };
+    return request;
+  }
+
+  // Known difference: what had failed when its transaction was aborted, but was not told yet, is sometimes told as that in Chromium;
+  // by the specification it was aborted.
+  errorOf(request) {
+    const name = nameOf(request.error);
+    const isAborted = this.isAborted || this.transaction.error !== null;
+    return isAborted && name === 'ConstraintError' ? 'AbortError' : name;
+  }
+
+  // Known difference: Chromium clones a value before it looks whether a key may, or must, be given, and which; the specification
+  // says after. So it is not compared which exception comes first, nor that getters ran before one.
+  withoutOrder(call) {
+    this.isOdd = false;
+    this.heard = [];
+    try {
+      const request = call();
+      this.heard.forEach((line) => this.say(line));
+      return request;
+    } catch (error) {
+      if (this.isOdd && ['DataError', 'DataCloneError', 'Error RangeError'].includes(nameOf(error))) {
+        throw new RangeError('what cloning throws, or DataError');
+      }
+      throw error;
+    }
+  }
+
+  // A value that cannot be cloned.
+  odd(value) {
+    this.isOdd = true;
+    return value;
+  }
+
+  mustThrow(what, call) {
+    try {
+      call();
+      this.say(`${what} is there`);
+    } catch (error) {
+      if (nameOf(error) !== 'InvalidStateError') throw error;
+    }
+  }
+
+  told(event) {
+    const { target, currentTarget, type, bubbles, cancelable, eventPhase, isTrusted } = event;
+    const flags = [bubbles && 'bubbles', cancelable && 'cancelable', !isTrusted && 'not trusted'].filter(Boolean);
+    const odd = target.readyState !== 'done' || target.transaction !== this.transaction ? ' of another state' : '';
+    return `${type} ${flags.join(' ')} at ${eventPhase}${target === currentTarget ? '' : ' elsewhere'}${odd}`;
+  }
+
+  // A cursor; `moves` are called one after the other, each with it, when it has come somewhere.
+  cursor(path, method, args, moves, handlers = {}) {
+    const what = `${path}.${method}`;
+    let source, last = null;
+    const request = this.place(what, () => (source = this.source(path))[method](...args()), {
+      ...handlers,
+      success: (cursor) => {
+        if (cursor === null) return;
+        if (last === null) this.say(`${cursor.direction} ${cursor.source === source} ${cursor.request === request}`);
+        else if (last !== cursor) this.say('another cursor');
+        last = cursor;
+        if (!this.cursors.includes(cursor)) this.cursors.push(cursor);
+        const move = moves.shift();
+        if (move) move(cursor);
+        else if (handlers.onward) this.move(cursor, 'continue');
+      },
+    });
+  }
+
+  move(cursor, method, args = () => []) {
+    this.attempt(`cursor ${method}`, () => cursor[method](...args()));
+  }
+
+  change(cursor, method, args, handlers = {}) {
+    this.place(`cursor ${method}`, () => cursor[method](...args()), handlers);
+  }
+
+  // ---- the transaction ----
+
+  abort() {
+    this.attempt('abort', () => {
+      this.transaction.abort();
+      this.isAborted = true;
+    });
+  }
+
+  commit() {
+    // Known difference: the page of a Chromium 156 dies where an upgrade commits before its new indexes are filled.
+    if (this.hasNewIndex) return;
+    this.attempt('commit', () => {
+      this.transaction.commit();
+      this.isCommitting = true;
+    });
+  }
+
+  throw() {
+    // Known difference: where a handler throws while the transaction commits, Chromium's has an error afterwards, though it
+    // completes; the specification's has none.
+    if (this.isCommitting) return;
+    this.say('throws');
+    throw { thrownIn: this };
+  }
+
+  prevent() {
+    this.event?.preventDefault();
+  }
+
+  stop(immediately = false) {
+    if (immediately) this.event?.stopImmediatePropagation();
+    else this.event?.stopPropagation();
+  }
+
+  // Listens at the transaction or its database.
+  listen(where, type, capture, body = () => {}) {
+    const target = where === 'transaction' ? this.transaction : this.transaction.db;
+    target.addEventListener(type, (event) => {
+      const transaction = event.target.transaction ?? event.target;
+      const chain = this.world.chainOf.get(transaction);
+      // An open request's error comes after its transaction.
+      if (!chain) return;
+      const number = this.world.numbers.get(event.target) ?? '';
+      chain.say(`${where} hears ${type} ${number} at ${event.eventPhase} ${event.currentTarget === target} ${event.defaultPrevented}`);
+      if (chain === this) this.during(event, body);
+    }, capture);
+  }
+
+  // In a microtask, or one that comes some microtasks later.
+  async soon(body, hops = 1) {
+    const { event } = this;
+    for (let n = 0; n < hops; n++) await null;
+    this.say('a microtask');
+    this.during(event, () => this.attempt('a microtask', body));
+  }
+
+  // In a task, when the transaction is not active.
+  later(path, method, args) {
+    const log = new Log(this.world, `${this.label} later ${++this.laters}`);
+    const source = this.attempt('later', () => this.source(path));
+    const done = this.world.expect('a task');
+    setTimeout(() => {
+      if (source) log.attempt(method, () => (source[method](...args()), log.say('no exception')));
+      done();
+    });
+  }
+
+  // Of another transaction, or in a handler of another.
+  intrude(label, path, method, args) {
+    const source = this.world.chains.get(label)?.held.get(path);
+    if (source) this.attempt(`${label} ${path}.${method}`, () => (source[method](...args()), this.say('no exception')));
+  }
+
+  // A value whose cloning asks for more.
+  meddling(value) {
+    const chain = this;
+    return {
+      ...value,
+      get meddling() {
+        try {
+          chain.held.values().next().value?.count();
+          chain.heard.push('a getter runs');
+        } catch (error) {
+          chain.heard.push(`a getter runs, ${nameOf(error)}`);
+        }
+        return 'got';
+      },
+    };
+  }
+
+  // ---- schema ----
+
+  createStore(name, options) {
+    const store = this.attempt(`create ${name}`, () => this.transaction.db.createObjectStore(name, options));
+    if (store) this.held.set(name, store);
+  }
+
+  deleteStore(name) {
+    this.attempt(`delete ${name}`, () => this.transaction.db.deleteObjectStore(name));
+  }
+
+  createIndex(store, name, keyPath, options) {
+    this.attempt(`create ${store}.${name}`, () => {
+      this.held.set(`${store}.${name}`, this.source(store).createIndex(name, keyPath, options));
+      this.hasNewIndex = true;
+    });
+  }
+
+  deleteIndex(store, name) {
+    this.attempt(`delete ${store}.${name}`, () => this.source(store).deleteIndex(name));
+  }
+
+  rename(path, name) {
+    this.attempt(`rename ${path}`, () => {
+      this.source(path).name = name;
+    });
+  }
+
+  describe() {
+    const { transaction } = this;
+    this.say(`${transaction.mode} ${transaction.durability} ${transaction.db.version} of ${Array.from(transaction.objectStoreNames)}`);
+    if (this.isCommitting) return;
+    for (const name of transaction.objectStoreNames) this.attempt(name, () => this.say(storeText(transaction.objectStore(name))));
+  }
+
+  // Handles as they are at the end, also of what was deleted or never came to be.
+  describeHeld() {
+    this.say(`${this.transaction.db.version} of ${Array.from(this.transaction.db.objectStoreNames)}`);
+    for (const [path, source] of this.held) {
+      this.say(`${path} is ${source.name} ${source.indexNames === undefined ? '' : Array.from(source.indexNames)}`);
+    }
+  }
+
+  // ---- other transactions ----
+
+  begin(label, connection, stores, mode, options, body) {
+    this.world.begin(label, connection, stores, mode, options, body);
+  }
+}
+
+function indexText(index) {
+  return `${index.name} ${show(index.keyPath)} ${index.unique} ${index.multiEntry}`;
+}
+
+function storeText(store) {
+  const indexes = Array.from(store.indexNames, (name) => indexText(store.index(name)));
+  return `${store.name} ${show(store.keyPath)} ${store.autoIncrement} [${indexes.join('; ')}]`;
+}
+
+class World {
+  constructor(prefix) {
+    this.prefix = String(prefix);
+    this.logs = {};
+    this.progress = 0;
+    this.chains = new Map();
+    this.chainOf = new WeakMap();
+    this.numbers = new WeakMap();
+    this.connections = new Map();
+    this.all = [];
+    this.pending = new Map();
+    this.looks = new Log(this, 'looks');
+  }
+
+  name(local) {
+    return `${this.prefix}:${local}`;
+  }
+
+  localName(name) {
+    return name.slice(this.prefix.length + 1);
+  }
+
+  // Something that a phase waits for; the function says that it has come.
+  expect(what) {
+    const key = {};
+    this.pending.set(key, what);
+    return () => {
+      this.pending.delete(key);
+      if (this.pending.size === 0 && this.rested) this.rested();
+    };
+  }
+
+  // Runs steps, and waits until everything that they began has ended.
+  async phase(body) {
+    const done = this.expect('the phase itself');
+    const rest = new Promise((resolve) => (this.rested = resolve));
+    this.looks.attempt('phase', body);
+    done();
+    await rest;
+  }
+
+  task() {
+    return new Promise((resolve) => setTimeout(resolve));
+  }
+
+  look(call) {
+    const value = this.looks.attempt('look', () => show(call()));
+    if (value !== undefined) this.looks.say(value);
+  }
+
+  databases() {
+    const done = this.expect('databases');
+    indexedDB.databases().then((all) => {
+      const own = all.filter(({ name }) => name.startsWith(`${this.prefix}:`)).map((info) => `${this.localName(info.name)} ${info.version}`);
+      this.looks.say(`databases ${own.sort()}`);
+      done();
+    });
+  }
+
+  // ---- connections ----
+
+  open(label, name, version, upgrade, policy) {
+    const queue = new Log(this, `queue of ${name}`);
+    const request = queue.attempt(`${label} open`, () => indexedDB.open(this.name(name), version));
+    if (request) this.course(queue, label, name, request, (event) => this.upgrade(label, request, event, upgrade, policy));
+  }
+
+  remove(label, name) {
+    const queue = new Log(this, `queue of ${name}`);
+    this.course(queue, label, name, indexedDB.deleteDatabase(this.name(name)));
+  }
+
+  course(queue, label, name, request, upgrade) {
+    const done = this.expect(`${label} of ${name}`);
+    const versions = (event) => `${event.type} ${event.oldVersion} ${event.newVersion} ${event.constructor.name}`;
+    request.onblocked = (event) => {
+      queue.say(`${label} ${versions(event)}`);
+      for (const connection of this.all) if (connection.name === name) connection.makeWay();
+    };
+    request.onupgradeneeded = (event) => {
+      queue.say(`${label} ${versions(event)} ${show(request.result)} ${request.transaction.mode}`);
+      upgrade(event);
+    };
+    request.onsuccess = (event) => {
+      queue.say(`${label} ${versions(event)} ${show(request.result)} ${request.result?.version} ${request.transaction}`);
+      if (request.result) this.opened(queue, label, name, request.result);
+      done();
+    };
+    request.onerror = (event) => {
+      queue.say(`${label} ${versions(event)} ${nameOf(request.error)} ${request.result} ${request.transaction}`);
+      // What fails in another way than by script is for the log only.
+      event.preventDefault();
+      done();
+    };
+  }
+
+  upgrade(label, request, event, body, policy) {
+    const chain = new Chain(this, `upgrade ${label}`, request.transaction);
+    this.policies ??= new Map();
+    this.policies.set(label, policy);
+    chain.during(event, () => body(chain));
+  }
+
+  opened(queue, label, name, database) {
+    const policy = this.policies?.get(label) ?? 'close';
+    const connection = { name, database };
+    connection.makeWay = () => {
+      if (policy === 'late') setTimeout(() => database.close());
+      else database.close();
+    };
+    database.onversionchange = (event) => {
+      queue.say(`${label} hears ${event.type} ${event.oldVersion} ${event.newVersion} ${event.constructor.name}`);
+      if (policy === 'close') database.close();
+    };
+    database.onclose = () => queue.say(`${label} hears close`);
+    this.connections.set(label, connection);
+    this.all.push(connection);
+  }
+
+  close(label) {
+    this.connections.get(label)?.database.close();
+  }
+
+  begin(label, connectionLabel, stores, mode, options, body) {
+    const connection = this.connections.get(connectionLabel);
+    if (!connection) return;
+    const transaction = this.looks.attempt(label, () => connection.database.transaction(stores, mode, options));
+    if (!transaction) return;
+    const chain = new Chain(this, label, transaction);
+    chain.say(`${transaction.mode} ${transaction.durability} ${Array.from(transaction.objectStoreNames)} ${transaction.db === connection.database}`);
+    chain.attempt('its creation', () => body(chain));
+  }
+
+  // What can be asked of a transaction that has ended.
+  stale(label) {
+    const chain = this.chains.get(label);
+    if (!chain) return;
+    const { transaction } = chain;
+    const log = new Log(this, `${label} stale`);
+    log.say(`${transaction.error === null ? null : nameOf(transaction.error)} ${Array.from(transaction.objectStoreNames)}`);
+    for (const method of ['abort', 'commit']) log.attempt(method, () => transaction[method]());
+    log.attempt('objectStore', () => transaction.objectStore('s'));
+    for (const [path, source] of chain.held) {
+      log.say(`${path} ${source.name} ${show(source.keyPath)} ${source.indexNames === undefined ? '' : Array.from(source.indexNames)}`);
+      for (const method of ['get', 'count', 'openCursor', 'delete', 'createIndex', 'deleteIndex', 'put', 'index']) {
+        if (source[method]) log.attempt(`${path}.${method}`, () => source[method]('i', 'x'));
+      }
+    }
+    for (const cursor of chain.cursors) {
+      log.say(show(cursor.key));
+      for (const method of ['continue', 'delete']) log.attempt(`cursor ${method}`, () => cursor[method]());
+      log.attempt('cursor advance', () => cursor.advance(1));
+      log.attempt('cursor update', () => cursor.update(1));
+    }
+  }
+
+  // ---- the end ----
+
+  // All that the databases hold, as requests find it.
+  async readBack() {
+    for (const { database } of this.all) database.close();
+    const infos = await indexedDB.databases();
+    const names = infos.map(({ name }) => name).filter((name) => name.startsWith(`${this.prefix}:`));
+    for (const name of names.sort()) {
+      const log = new Log(this, `content of ${this.localName(name)}`);
+      const database = await result(indexedDB.open(name));
+      log.say(`version ${database.version}`);
+      for (const store of database.objectStoreNames) await this.readStore(log, database.transaction(store).objectStore(store));
+      database.close();
+    }
+  }
+
+  async readStore(log, store) {
+    log.say(storeText(store));
+    const [keys, values] = [await result(store.getAllKeys()), await result(store.getAll())];
+    keys.forEach((key, n) => log.say(`${show(key)}: ${show(values[n])}`));
+    for (const name of store.indexNames) {
+      log.say(name);
+      await new Promise((resolve) => {
+        store.index(name).openKeyCursor().onsuccess = ({ target: { result: cursor } }) => {
+          if (cursor === null) return resolve();
+          log.say(`${show(cursor.key)} -> ${show(cursor.primaryKey)}`);
+          cursor.continue();
+        };
+      });
+    }
+  }
+}
+
+function result(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+// What handlers throw on purpose is heard of here.
+self.addEventListener('error', (event) => {
+  const chain = event.error?.thrownIn;
+  if (!chain) return;
+  chain.say('uncaught');
+  event.preventDefault();
+});
+
+const AsyncFunction = (async () => {}).constructor;
+
+// Resolves when nothing has been logged for so long.
+async function comesToAStop(world, patienceMs) {
+  for (let seen = -1; seen !== world.progress; ) {
+    seen = world.progress;
+    await new Promise((resolve) => (world.timer = setTimeout(resolve, patienceMs)));
+  }
+  world.logs.stuck = [...world.pending.values()];
+}
+
+// Runs one program, the body of an async function of `world`: all its logs.
+async function run(prefix, source, patienceMs) {
+  const world = new World(prefix);
+  const course = async () => {
+    try {
+      await new AsyncFunction('world', source)(world);
+      await world.readBack();
+    } catch (error) {
+      world.logs.failed = [`${error}\n${error?.stack}`];
+    }
+  };
+  await Promise.race([course(), comesToAStop(world, patienceMs)]);
+  clearTimeout(world.timer);
+  return world.logs;
+}

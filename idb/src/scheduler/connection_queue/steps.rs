@@ -1,0 +1,176 @@
+//! The steps of a request up to the change itself: look up, tell the other connections, wait until they are closed.
+
+use std::sync::Arc;
+
+use larder_backing_store::DatabaseMetadata;
+
+use super::super::{Database, Open};
+use super::{
+    ConnectionRequest, Current, Found, Phase, Progress, fail_or, finish_open, storage_gone,
+    version_of,
+};
+use crate::connection::{Connection, ConnectionCore, ConnectionEvent, VersionChange};
+use crate::error::{Error, ErrorName};
+use crate::open_request::{DeleteEvent, OpenEvent};
+use crate::origin::{Access, OpenStore};
+use crate::schema::Schema;
+use crate::sync::locked;
+
+impl Database {
+    /// The database as it is committed. Steps 4 to 9 of opening, 4 of deleting.
+    pub(super) fn look_up(self: &Arc<Self>, request: ConnectionRequest) -> Progress {
+        let is_open = matches!(request, ConnectionRequest::Open { .. });
+        let store = match self.origin.store(is_open) {
+            Ok(Access::Open(store)) => store,
+            Ok(Access::Missing) => {
+                fail_or(request, Ok(0));
+                return Ok(());
+            }
+            Ok(Access::Retiring) => {
+                self.wait_at(request, Phase::AwaitStore);
+                self.origin.await_store(self);
+                return Ok(());
+            }
+            Err(error) => return Err((request, error)),
+        };
+        let metadata = match self.origin.metadata(&store, &self.name) {
+            Ok(metadata) => metadata,
+            Err(error) => return Err((request, error)),
+        };
+        let old_version = version_of(metadata.as_ref());
+        let found = |metadata, new_version| Found {
+            store: Arc::clone(&store),
+            metadata,
+            old_version,
+            new_version,
+        };
+        let ConnectionRequest::Open { version, .. } = &request else {
+            if metadata.is_none() {
+                fail_or(request, Ok(0));
+                return Ok(());
+            }
+            return self.announce(request, found(metadata, None));
+        };
+        let version = version.unwrap_or(old_version.max(1));
+        if version < old_version {
+            let what = format!("the database has version {old_version}, above {version}");
+            return Err((request, Error::new(ErrorName::VersionError, what)));
+        }
+        match metadata {
+            Some(metadata) if version == old_version => {
+                self.connect(request, store, &metadata);
+                Ok(())
+            }
+            metadata => self.announce(request, found(metadata, Some(version))),
+        }
+    }
+
+    /// A connection to the database as it is.
+    fn connect(
+        self: &Arc<Self>,
+        request: ConnectionRequest,
+        store: Arc<OpenStore>,
+        metadata: &DatabaseMetadata,
+    ) {
+        let ConnectionRequest::Open {
+            events, storage, ..
+        } = request
+        else {
+            return;
+        };
+        let schema = Schema::from_metadata(metadata);
+        let version = version_of(Some(metadata));
+        let number = self.next_connection();
+        let core = ConnectionCore::new(number, self, store, metadata.id, schema, version);
+        let core = Arc::new(core);
+        self.add_connection(&core, false);
+        let result = match storage.upgrade() {
+            Some(storage) => Ok(Connection::new(core, storage)),
+            None => {
+                self.close(number);
+                Err(storage_gone())
+            }
+        };
+        finish_open(&events, result);
+    }
+
+    pub(super) fn add_connection(&self, core: &Arc<ConnectionCore>, is_upgrading: bool) {
+        let open = Open {
+            core: Arc::clone(core),
+            is_close_pending: false,
+            is_forced: false,
+            transactions: usize::from(is_upgrading),
+            is_upgrading,
+            is_handed_over: false,
+        };
+        locked(&self.state).connections.insert(core.number, open);
+    }
+
+    /// Tells the other connections. Steps 10.1 to 10.3 of opening, 5 to 7 of deleting.
+    fn announce(self: &Arc<Self>, request: ConnectionRequest, found: Found) -> Progress {
+        let (old_version, new_version) = (found.old_version, found.new_version);
+        let told: Vec<Arc<ConnectionCore>> = {
+            let mut state = locked(&self.state);
+            let others = state.connections.values();
+            let others = others.filter(|open| !open.is_close_pending);
+            let told: Vec<_> = others.map(|open| Arc::clone(&open.core)).collect();
+            let pending = told.iter().map(|core| core.number).collect();
+            let phase = Phase::AwaitDispatch { found, pending };
+            state.current = Some(Current { request, phase });
+            told
+        };
+        for core in told {
+            let database = Arc::clone(self);
+            let event = VersionChange::new(old_version, new_version, database, core.number);
+            core.events.push(ConnectionEvent::VersionChange(event));
+        }
+        Ok(())
+    }
+
+    /// Tells the host that the request waits for connections to be closed, if it does. Steps 10.4 and 8.
+    pub(super) fn block(self: &Arc<Self>, request: ConnectionRequest, found: Found) -> Progress {
+        if locked(&self.state).connections.is_empty() {
+            return self.change(request, found);
+        }
+        let old_version = found.old_version;
+        match (&request, found.new_version) {
+            (ConnectionRequest::Open { events, .. }, Some(new_version)) => {
+                events.push(OpenEvent::Blocked {
+                    old_version,
+                    new_version,
+                });
+            }
+            (ConnectionRequest::Delete { events }, _) => {
+                events.push(DeleteEvent::Blocked { old_version });
+            }
+            (ConnectionRequest::Open { .. }, None) => {}
+        }
+        self.wait_at(request, Phase::AwaitClose(found));
+        Ok(())
+    }
+
+    /// Nobody else has the database open.
+    pub(super) fn change(self: &Arc<Self>, request: ConnectionRequest, found: Found) -> Progress {
+        if self.origin.is_closing() {
+            return Err((request, storage_gone()));
+        }
+        if found.store.is_retired() {
+            // It was opened by a store that takes no writes any more: from the beginning, with the next.
+            drop(found);
+            self.wait_at(request, Phase::Begin);
+            return Ok(());
+        }
+        match (found.new_version, &request) {
+            (Some(new_version), ConnectionRequest::Open { .. }) => {
+                self.upgrade(request, found, new_version)
+            }
+            _ => match found.store.backing().delete_database(&self.name) {
+                Ok(_) => {
+                    fail_or(request, Ok(found.old_version));
+                    Ok(())
+                }
+                Err(error) => Err((request, error.into())),
+            },
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The upgrade of a database: its transaction begins, and what becomes of the request when that has ended.
+
+use std::sync::Arc;
+
+use super::super::Database;
+use super::{ConnectionRequest, Found, Phase, Progress, finish_open, storage_gone};
+use crate::connection::{Connection, ConnectionCore};
+use crate::error::{Error, ErrorName, Result};
+use crate::open_request::{OpenEvent, Upgrade};
+use crate::origin::OpenStore;
+use crate::schema::Schema;
+use crate::sync::locked;
+use crate::transaction::{Plan, Transaction, TransactionCore, Versions};
+
+impl Database {
+    /// Begins an upgrade (specification, 5.7).
+    pub(super) fn upgrade(
+        self: &Arc<Self>,
+        request: ConnectionRequest,
+        found: Found,
+        new_version: u64,
+    ) -> Progress {
+        let ConnectionRequest::Open {
+            events, storage, ..
+        } = &request
+        else {
+            return Ok(());
+        };
+        let Some(storage) = storage.upgrade() else {
+            return Err((request, storage_gone()));
+        };
+        let events = Arc::clone(events);
+        let is_new = (found.old_version == 0).then(|| Arc::clone(&found.store));
+        let (id, schema) = match &found.metadata {
+            Some(metadata) => (metadata.id, Schema::from_metadata(metadata)),
+            None => match found.store.backing().create_database(&self.name) {
+                Ok(id) => (id, Schema::default()),
+                Err(error) => return Err((request, error.into())),
+            },
+        };
+        let versions = Versions {
+            old: found.old_version,
+            new: new_version,
+        };
+        let schema_before = schema.snapshot();
+        let number = self.next_connection();
+        let core = ConnectionCore::new(number, self, found.store, id, schema, new_version);
+        let core = Arc::new(core);
+        let transaction = {
+            let mut state = locked(&self.state);
+            let plan = Plan::of_upgrade(state.next_transaction, versions);
+            state.next_transaction += 1;
+            let number = plan.number;
+            let transaction = TransactionCore::new(Arc::clone(&core), plan, Some(schema_before));
+            let transaction = Arc::new(transaction);
+            transaction.start(None);
+            state.transactions.insert(number, Arc::clone(&transaction));
+            transaction
+        };
+        self.add_connection(&core, true);
+        let connection = Connection::new(core, storage);
+        let upgrade = Upgrade {
+            transaction: Transaction::new(transaction, connection.clone()),
+            connection: connection.clone(),
+            old_version: versions.old,
+            new_version,
+        };
+        let phase = Phase::Upgrading {
+            connection,
+            is_new,
+            outcome: None,
+        };
+        self.wait_at(request, phase);
+        events.push(OpenEvent::UpgradeNeeded(upgrade));
+        Ok(())
+    }
+
+    /// The transaction has ended. Steps 10.7 and 10.8 of opening.
+    pub(super) fn end_upgrade(
+        self: &Arc<Self>,
+        request: ConnectionRequest,
+        connection: Connection,
+        is_new: Option<Arc<OpenStore>>,
+        outcome: Option<Result<()>>,
+    ) -> Progress {
+        let number = connection.core().number;
+        let Some(Err(cause)) = outcome else {
+            if self.is_close_pending(number) {
+                let what = "the connection was closed during the upgrade";
+                return Err((request, Error::new(ErrorName::AbortError, what)));
+            }
+            if let ConnectionRequest::Open { events, .. } = request {
+                finish_open(&events, Ok(connection));
+            }
+            return Ok(());
+        };
+        self.close(number);
+        if let Some(store) = is_new.filter(|store| !store.is_retired()) {
+            // If that fails it has no version, and is as good as not there.
+            if let Err(error) = store.backing().delete_database(&self.name) {
+                self.origin.note_store_error(&store, &error.into());
+            }
+        }
+        Err((request, Error::aborted(Some(&cause))))
+    }
+}

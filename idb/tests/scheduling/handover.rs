@@ -1,0 +1,138 @@
+//! Connections on their way to the host: nobody can listen to one that he has not got yet, and so none is in the way of a
+//! version change unheard.
+
+use larder_idb::{ConnectionEvent, OpenEvent, OpenRequest};
+
+use super::*;
+
+/// A request whose connection is there, to a database of version 1, and one behind it that wants version 2.
+fn two_requests(storage: &Storage) -> (OpenRequest, OpenRequest) {
+    drop(open(storage).wait().unwrap());
+    let factory = factory(storage);
+    let first = factory.open(&"db".into(), None).unwrap();
+    let second = factory.open(&"db".into(), Some(2)).unwrap();
+    (first, second)
+}
+
+/// Closes a connection when it is told of a version change.
+fn close_when_told(connection: Connection) {
+    let events = connection.events();
+    events.on_event(move |event| {
+        if matches!(event, ConnectionEvent::VersionChange(_)) {
+            connection.close();
+        }
+    });
+}
+
+/// Whether a request gets to its upgrade without having been blocked.
+fn is_upgraded_at_once(request: &OpenRequest) -> bool {
+    matches!(
+        request.events().wait_next(),
+        Some(OpenEvent::UpgradeNeeded(_))
+    )
+}
+
+#[test]
+fn a_connection_that_nobody_has_taken_yet_is_not_passed_over() {
+    let storage = storage(DRIVEN);
+    let (first, second) = two_requests(&storage);
+    storage.run_until_idle();
+    assert!(second.events().try_next().is_none(), "it waits");
+    let Some(OpenEvent::Done(Ok(connection))) = first.events().try_next() else {
+        panic!("not opened");
+    };
+    close_when_told(connection);
+    assert!(is_upgraded_at_once(&second));
+}
+
+#[test]
+fn a_connection_s_request_may_be_looked_at_late() {
+    let storage = storage(DRIVEN);
+    let (first, second) = two_requests(&storage);
+    let mut first = first.connection();
+    storage.run_until_idle();
+    assert!(second.events().try_next().is_none(), "it waits");
+    close_when_told(first.try_take().unwrap().unwrap());
+    assert!(is_upgraded_at_once(&second));
+}
+
+#[test]
+fn a_callback_that_is_given_a_connection_has_time_to_listen() {
+    for executor in EXECUTORS {
+        for is_late in [false, true] {
+            let storage = storage(executor);
+            let (first, second) = two_requests(&storage);
+            let first = first.connection();
+            while is_late && !first.is_done() {
+                storage.run_one();
+            }
+            first.on_done(|connection| close_when_told(connection.unwrap()));
+            assert!(is_upgraded_at_once(&second));
+        }
+    }
+}
+
+#[test]
+fn a_callback_that_is_told_the_end_has_time_to_listen() {
+    for executor in EXECUTORS {
+        let storage = storage(executor);
+        let (first, second) = two_requests(&storage);
+        first.events().on_event(|event| {
+            if let OpenEvent::Done(connection) = event {
+                close_when_told(connection.unwrap());
+            }
+        });
+        assert!(is_upgraded_at_once(&second));
+    }
+}
+
+#[test]
+fn who_has_a_connection_and_does_not_listen_is_in_the_way() {
+    for executor in EXECUTORS {
+        let storage = storage(executor);
+        let (first, second) = two_requests(&storage);
+        let connection = first.connection().wait().unwrap();
+        let blocked = second.events().wait_next();
+        assert!(
+            matches!(blocked, Some(OpenEvent::Blocked { .. })),
+            "{blocked:?}"
+        );
+        drop(connection);
+        assert!(is_upgraded_at_once(&second));
+    }
+}
+
+#[test]
+fn a_connection_that_nobody_takes_goes_with_its_request() {
+    for executor in EXECUTORS {
+        let storage = storage(executor);
+        let (first, second) = two_requests(&storage);
+        storage.run_until_idle();
+        drop(first);
+        assert!(is_upgraded_at_once(&second));
+    }
+}
+
+/// The host has the connection of an upgrade before the request has ended.
+#[test]
+fn a_connection_of_an_upgrade_is_told_though_nobody_looks_at_the_request_s_end() {
+    for executor in EXECUTORS {
+        let storage = storage(executor);
+        let factory = factory(&storage);
+        let first = factory.open(&"db".into(), None).unwrap();
+        let second = factory.open(&"db".into(), Some(2)).unwrap();
+        let Some(OpenEvent::UpgradeNeeded(upgrade)) = first.events().wait_next() else {
+            panic!("no upgrade");
+        };
+        let connection = upgrade.connection.clone();
+        upgrade.transaction.commit().unwrap().wait().unwrap();
+        drop((upgrade, first));
+        let blocked = second.events().wait_next();
+        assert!(
+            matches!(blocked, Some(OpenEvent::Blocked { .. })),
+            "{blocked:?}"
+        );
+        drop(connection);
+        assert!(is_upgraded_at_once(&second));
+    }
+}

@@ -1,0 +1,129 @@
+//! Slows writers down while level 0 is behind, so that they need not be stopped.
+//!
+//! Left alone, a writer that is faster than the compactions is stopped when level 0 has [`L0_STOP`] tables, by then for as
+//! long as a whole compaction takes. From [`L0_SLOW_DOWN`] tables on, writing is therefore coupled to the work: of the bytes
+//! that may still be written before the stop, the share that is written may not be larger than the share of the work before
+//! level 0 is small again that is done. No clock tells how fast that work is, its own progress does.
+
+use super::background::Signal;
+use super::write::Writer;
+use super::{Engine, L0_SLOW_DOWN, L0_STOP, locked};
+use crate::error::Result;
+use crate::options::Background;
+use crate::sync::AtomicU64;
+use std::sync::atomic::Ordering;
+
+/// The background work tells of its progress in steps of so many bytes of entries, and writers wait for no less: some
+/// milliseconds.
+pub(super) const STEP_BYTES: u64 = 256 << 10;
+/// Bytes of entries for each byte of a table are kept as a fixed-point number.
+const ONE: u64 = 256;
+
+/// How far the background work is, in bytes of entries taken in.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// Since the store was opened.
+    done: AtomicU64,
+    /// What `done` will be when level 0 has been compacted; no more than `done` while no compaction is under way.
+    end: AtomicU64,
+    /// Bytes of entries for each byte of the last table made of a memtable, times [`ONE`].
+    unpacked: AtomicU64,
+}
+
+impl Progress {
+    /// A memtable became a table.
+    pub(super) fn flushed(&self, entry_bytes: u64, table_bytes: u64) {
+        let ratio = entry_bytes.saturating_mul(ONE) / table_bytes.max(1);
+        self.unpacked.store(ratio, Ordering::Relaxed);
+    }
+
+    /// A compaction begins; so many bytes of tables are to be read before level 0 is small.
+    pub(super) fn begin(&self, table_bytes: u64) {
+        let ratio = self.unpacked.load(Ordering::Relaxed).max(ONE);
+        let bytes = table_bytes.saturating_mul(ratio) / ONE;
+        let end = self.done.load(Ordering::Relaxed).saturating_add(bytes);
+        self.end.store(end, Ordering::Relaxed);
+    }
+
+    /// Entries of so many bytes were merged.
+    pub(super) fn advance(&self, entry_bytes: u64) {
+        self.done.fetch_add(entry_bytes, Ordering::Relaxed);
+    }
+
+    /// The compaction is over.
+    pub(super) fn finish(&self) {
+        self.end.store(0, Ordering::Relaxed);
+    }
+
+    fn done_and_left(&self) -> (u64, u64) {
+        let (done, end) = (
+            self.done.load(Ordering::Relaxed),
+            self.end.load(Ordering::Relaxed),
+        );
+        (done, end.saturating_sub(done))
+    }
+}
+
+/// The share of `left` that a write has to wait for: that of its bytes in `room`, those that may be written before the stop.
+fn share(left: u64, len_bytes: u64, room: u64) -> u64 {
+    let share = u128::from(left) * u128::from(len_bytes) / u128::from(room.max(1));
+    u64::try_from(share).map_or(left, |share| share.min(left))
+}
+
+impl Engine {
+    /// Lets a write of so many bytes wait for its share of the work, or do some of it. Writes of less than a step's share
+    /// wait for several at once.
+    pub(super) fn slow_down(&self, writer: &mut Writer, len_bytes: usize) -> Result<()> {
+        if self.options.background == Background::Caller {
+            self.counters.slowed_down();
+            return self.work_once().map(drop);
+        }
+        let buffer = self.options.write_buffer_bytes as u64;
+        let tables = L0_STOP.saturating_sub(self.l0_tables.load(Ordering::Acquire)) as u64;
+        let room = buffer.saturating_sub(writer.mem.len_bytes() as u64);
+        let room = room.saturating_add(tables.saturating_mul(buffer));
+        let (done, left) = self.progress.done_and_left();
+        let owed = writer
+            .owed_bytes
+            .saturating_add(share(left, len_bytes as u64, room));
+        if owed < STEP_BYTES {
+            writer.owed_bytes = owed;
+            return Ok(());
+        }
+        writer.owed_bytes = 0;
+        self.counters.slowed_down();
+        self.wait_for_progress(done.saturating_add(owed));
+        Ok(())
+    }
+
+    /// Until the work is so far, or none is under way: then the stop at [`L0_STOP`] tables is what counts.
+    fn wait_for_progress(&self, until: u64) {
+        let is_waiting = |signal: &mut Signal| {
+            let (done, left) = self.progress.done_and_left();
+            let is_small = self.l0_tables.load(Ordering::Acquire) < L0_SLOW_DOWN;
+            left > 0 && done < until && !is_small && !signal.is_stopped && !self.health.is_failed()
+        };
+        let signal = locked(&self.signal);
+        drop(self.work_done.wait_while(signal, is_waiting));
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(shuttle))]
+mod tests {
+    use super::*;
+    use quickcheck::quickcheck;
+
+    quickcheck! {
+        fn writes_that_fill_the_room_wait_for_all_that_is_left(lens: Vec<u16>, left: u32) -> bool {
+            let mut room: u64 = lens.iter().map(|&len| u64::from(len)).sum();
+            let is_empty = room == 0;
+            let mut still = u64::from(left);
+            for len in lens {
+                still -= share(still, len.into(), room);
+                room -= u64::from(len);
+            }
+            still == 0 || is_empty
+        }
+    }
+}
