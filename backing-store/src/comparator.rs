@@ -1,9 +1,10 @@
 //! The order of the rows, as the engine asks for it.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
-use larder_codec::{COMPARATOR_NAME, RowIdentity, compare, row_identity};
-use larder_leveldb::{Comparator, Identity};
+use larder_codec::{COMPARATOR_NAME, RowIdentity, compare, row_head, row_identity};
+use larder_leveldb::{Comparator, Identity, KeyFacts, Options};
 
 /// `idb_cmp1`: Chromium's order of IndexedDB rows. It shortens no keys, so index blocks hold whole ones.
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,8 +24,22 @@ impl Comparator for IdbComparator {
     fn shorten_successor(&self, _key: &mut Vec<u8>) {}
 }
 
-/// What the engine's lookups by hash must know of [`IdbComparator`].
-pub(crate) fn key_identity(key: &[u8]) -> Identity {
+impl IdbComparator {
+    /// What is known of its keys, for [`Options::key_facts`](larder_leveldb::Options::key_facts).
+    pub const KEY_FACTS: KeyFacts = KeyFacts {
+        identity: key_identity,
+        head: row_head,
+    };
+}
+
+/// The engine's options for stores in this order.
+pub(crate) fn engine_options() -> Options {
+    let mut options = Options::new(Arc::new(IdbComparator));
+    options.key_facts = Some(IdbComparator::KEY_FACTS);
+    options
+}
+
+fn key_identity(key: &[u8]) -> Identity {
     match row_identity(key) {
         RowIdentity::Bytes => Identity::Bytes,
         RowIdentity::Several => Identity::Several,

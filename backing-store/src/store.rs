@@ -7,9 +7,9 @@ use larder_codec::DataVersion;
 use larder_codec::primitive::int;
 use larder_codec::row_key::GlobalKey;
 use larder_leveldb::storage::FileSystem;
-use larder_leveldb::{Db, OnDamage, Options, Snapshot};
+use larder_leveldb::{Db, OnDamage, Snapshot};
 
-use crate::comparator::IdbComparator;
+use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::reads::{Reads, Surroundings};
@@ -82,7 +82,7 @@ impl Store {
         paths: StorePaths,
         options: OpenOptions,
     ) -> Result<Self> {
-        let mut engine = Options::new(Arc::new(IdbComparator));
+        let mut engine = engine_options();
         engine.on_damage = options.on_damage;
         engine.block_cache_bytes = options.block_cache_bytes;
         let db = Db::open_read_only(Arc::clone(&fs), &paths.leveldb, engine)?;

@@ -26,7 +26,9 @@ mod testing;
 pub mod value;
 pub mod versioned;
 
-pub use compare::{COMPARATOR_NAME, RowIdentity, compare, compare_index_keys, row_identity};
+pub use compare::{
+    COMPARATOR_NAME, RowIdentity, compare, compare_index_keys, row_head, row_identity,
+};
 pub use data_version::DataVersion;
 pub use error::{Error, ErrorKind, Result};
 pub use idb_key::{IdbKey, KeyArray, KeyBound, RawKey};

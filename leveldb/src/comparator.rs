@@ -24,7 +24,26 @@ pub trait Comparator: Send + Sync + Debug {
     fn shorten_successor(&self, key: &mut Vec<u8>);
 }
 
-/// Which bytes compare equal to a key's, as far as [`Options::key_identity`](crate::Options::key_identity) can tell.
+/// What is known of a [`Comparator`]'s keys without comparing them: plain functions of one key's bytes, which must answer the
+/// same every time and must not panic on any bytes. With them, most lookups and seeks call the comparator once or not at all.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyFacts {
+    /// Which other bytes are the same key. With it, most point lookups of what is not in a table yet are by hash, and each put
+    /// costs some more.
+    ///
+    /// If it calls a key [`Identity::Bytes`] that the comparator calls equal to another, not [`Identity::Unclear`] one, then
+    /// lookups of the one may miss the other, or give an older value, while they are in memory. Iterators and files do not
+    /// depend on it.
+    pub identity: fn(&[u8]) -> Identity,
+    /// A number in the comparator's order: if `head(a) < head(b)`, then `a` is less than `b`; equal keys have equal heads. The
+    /// more keys have a head of their own, and in its upper half, the better. For [`BytewiseComparator`] it is not asked.
+    ///
+    /// If it contradicts the comparator, then lookups and seeks may miss keys, and what is put in comes to wrong places, where
+    /// tables have it afterwards: such a store is damaged.
+    pub head: fn(&[u8]) -> u128,
+}
+
+/// Which bytes compare equal to a key's, as far as [`KeyFacts::identity`] can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Identity {
     /// No others, except some that are [`Unclear`](Self::Unclear).

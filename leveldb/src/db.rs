@@ -90,7 +90,7 @@ impl Db {
         let new_core = || Core {
             fs: fs.clone(),
             dir: dir.to_owned(),
-            order: InternalOrder::new(options.comparator.clone()),
+            order: InternalOrder::of(&options),
             on_damage: options.on_damage,
             cache: BlockCache::new(options.block_cache_bytes),
             damage: DamageLog::default(),

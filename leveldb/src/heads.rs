@@ -1,10 +1,13 @@
-//! Narrows a binary search in sorted keys to those whose first bytes are the target's, touching little memory.
+//! Narrows a binary search in sorted keys to those whose heads are the target's, touching little memory.
 //!
-//! Only for the bytewise order: of each key the eight bytes after what all of them share, as a number. The last key does not
-//! count: in a table's index it is shortened to something that shares nothing with the others. The numbers lie in lines of
-//! eight, with a line above for the last number of each of eight lines, and so on: a search touches one line of each height,
-//! and the upper ones stay in the processor's cache.
+//! A head is a number in the keys' order ([`KeyFacts::head`](crate::KeyFacts)). Of each key's, 64 bits are kept, those after what all of the
+//! keys share; in the order of bytes these are the eight bytes after all shared ones, however many they are. The last key
+//! does not count: in a table's index it may be shortened to something that shares nothing with the others. The numbers lie
+//! in lines of eight, with a line above for the last number of each of eight lines, and so on: a search touches one line of
+//! each height, and the upper ones stay in the processor's cache.
 
+use crate::internal_key::InternalOrder;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 const LINE_LEN: usize = 8;
@@ -22,26 +25,79 @@ impl Line {
     }
 }
 
-/// The heads of ascending byte strings.
-#[derive(Debug, Default)]
-pub(crate) struct Heads {
-    shared: Vec<u8>,
-    /// Of all keys but the last; then what lies above, up to one line.
-    heights: Vec<Vec<Line>>,
-    head_count: usize,
-    /// How many keys there are.
-    len: usize,
-}
-
-/// The first eight bytes as a number in the order of the bytes; what is not there counts as zeros.
+/// The first eight bytes as a number in their order; what is not there counts as zeros.
 #[inline]
-fn head(bytes: &[u8]) -> u64 {
+fn first_eight(bytes: &[u8]) -> u64 {
     if let Some(eight) = bytes.first_chunk() {
         return u64::from_be_bytes(*eight);
     }
     let mut eight = [0; 8];
     eight[..bytes.len()].copy_from_slice(bytes);
     u64::from_be_bytes(eight)
+}
+
+/// Which 64 bits of a key count.
+#[derive(Debug)]
+enum Cut {
+    /// The eight bytes after those that all keys share.
+    Bytes(Vec<u8>),
+    /// Those of the head after the bits that all heads share, of which there are at most 64.
+    Head {
+        head: fn(&[u8]) -> u128,
+        shared: u128,
+        shared_len: u32,
+    },
+}
+
+impl Cut {
+    /// Of ascending keys that lie between these two.
+    fn new(order: &InternalOrder, first: &[u8], last: &[u8]) -> Option<Cut> {
+        if order.is_bytewise() {
+            let same = first.iter().zip(last).take_while(|(a, b)| a == b);
+            return Some(Cut::Bytes(first[..same.count()].to_vec()));
+        }
+        let head = order.head()?;
+        let (first, last) = (head(first), head(last));
+        let shared_len = (first ^ last).leading_zeros().min(64);
+        Some(Cut::Head {
+            head,
+            shared: first & !(u128::MAX >> shared_len),
+            shared_len,
+        })
+    }
+
+    /// A key's number; or where it lies, if it does not share what all others do.
+    #[inline]
+    fn number(&self, key: &[u8]) -> Result<u64, Ordering> {
+        match self {
+            Cut::Bytes(shared) => match key.strip_prefix(&shared[..]) {
+                Some(rest) => Ok(first_eight(rest)),
+                None => Err(key.cmp(shared)),
+            },
+            Cut::Head {
+                head,
+                shared,
+                shared_len,
+            } => {
+                let head = head(key);
+                match (head & !(u128::MAX >> shared_len)).cmp(shared) {
+                    Ordering::Equal => Ok(((head << shared_len) >> 64) as u64),
+                    other => Err(other),
+                }
+            }
+        }
+    }
+}
+
+/// The heads of ascending keys.
+#[derive(Debug)]
+pub(crate) struct Heads {
+    cut: Cut,
+    /// Of all keys but the last; then what lies above, up to one line.
+    heights: Vec<Vec<Line>>,
+    head_count: usize,
+    /// How many keys there are.
+    len: usize,
 }
 
 fn lines(numbers: &[u64]) -> Vec<Line> {
@@ -54,30 +110,26 @@ fn lines(numbers: &[u64]) -> Vec<Line> {
 }
 
 impl Heads {
-    /// Of keys that ascend, or are equal.
-    pub(crate) fn new(keys: &[&[u8]]) -> Heads {
+    /// Of keys that ascend, or are equal. `None` if nothing is known of their order.
+    pub(crate) fn new(order: &InternalOrder, keys: &[&[u8]]) -> Option<Heads> {
         let others = keys.split_last().map_or(&[][..], |(_, others)| others);
-        let shared = match others {
-            [first, .., last] => {
-                let same = first.iter().zip(*last).take_while(|(a, b)| a == b);
-                &first[..same.count()]
-            }
-            _ => &[],
-        };
-        let rest = |key: &&[u8]| head(key.get(shared.len()..).unwrap_or_default());
-        let mut numbers: Vec<u64> = others.iter().map(rest).collect();
+        let first = others.first().copied().unwrap_or_default();
+        let cut = Cut::new(order, first, others.last().copied().unwrap_or_default())?;
+        // Keys that do not lie between those two are not in order: no answer about them is right.
+        let number = |key: &&[u8]| cut.number(key).unwrap_or(0);
+        let mut numbers: Vec<u64> = others.iter().map(number).collect();
         let mut heights = vec![lines(&numbers)];
         while numbers.len() > LINE_LEN {
             let last = |line: &[u64]| line.last().copied().unwrap_or(u64::MAX);
             numbers = numbers.chunks(LINE_LEN).map(last).collect();
             heights.push(lines(&numbers));
         }
-        Heads {
+        Some(Heads {
+            cut,
             heights,
             head_count: others.len(),
-            shared: shared.to_vec(),
             len: keys.len(),
-        }
+        })
     }
 
     /// How many bytes it takes, about.
@@ -88,10 +140,10 @@ impl Heads {
     /// Keys before the range are less than `key`, keys after it are greater.
     #[inline]
     pub(crate) fn range(&self, key: &[u8]) -> Range<usize> {
-        let (start, end) = match key.strip_prefix(&self.shared[..]) {
-            Some(rest) => self.equal(head(rest)),
-            None if key < &self.shared[..] => (0, 0),
-            None => (self.head_count, self.head_count),
+        let (start, end) = match self.cut.number(key) {
+            Ok(number) => self.equal(number),
+            Err(Ordering::Less) => (0, 0),
+            Err(_) => (self.head_count, self.head_count),
         };
         match end == self.head_count {
             true => start..self.len,
@@ -133,7 +185,38 @@ impl Heads {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{BytewiseComparator, Comparator, Identity, KeyFacts};
     use quickcheck::quickcheck;
+    use std::sync::Arc;
+
+    /// In the order of bytes, under another name.
+    #[derive(Debug)]
+    struct Named;
+
+    impl Comparator for Named {
+        fn name(&self) -> &str {
+            "named"
+        }
+
+        fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+            a.cmp(b)
+        }
+
+        fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}
+
+        fn shorten_successor(&self, _: &mut Vec<u8>) {}
+    }
+
+    fn bytewise() -> InternalOrder {
+        InternalOrder::new(Arc::new(BytewiseComparator))
+    }
+
+    /// In the order of bytes, with heads.
+    fn named(head: fn(&[u8]) -> u128) -> InternalOrder {
+        let identity = |_: &[u8]| Identity::Several;
+        let facts = KeyFacts { identity, head };
+        InternalOrder::with_facts(Arc::new(Named), Some(facts))
+    }
 
     quickcheck! {
         fn what_is_outside_of_the_range_is_less_or_greater(shared: Vec<u8>, ends: Vec<Vec<u8>>, target: Vec<u8>, like: bool) -> bool {
@@ -142,25 +225,46 @@ mod tests {
             keys.sort();
             let target = if like { [&shared[..], &few(&target)].concat() } else { target };
             let slices: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
-            let range = Heads::new(&slices).range(&target);
-            keys[..range.start].iter().all(|key| *key < target)
-                && keys[range.end..].iter().all(|key| *key > target)
+            let orders = [
+                bytewise(),
+                named(|key| u128::from(first_eight(key)) << 64),
+                named(|key| u128::from(first_eight(key)) << 32),
+                named(|key| u128::from(first_eight(key))),
+                named(|_| 7),
+            ];
+            orders.iter().all(|order| {
+                let range = Heads::new(order, &slices).unwrap().range(&target);
+                keys[..range.start].iter().all(|key| *key < target)
+                    && keys[range.end..].iter().all(|key| *key > target)
+            })
         }
     }
 
     #[test]
     fn keys_with_heads_of_their_own_leave_at_most_one_and_the_last() {
+        let sixteen = |key: &[u8]| {
+            let tail = key.get(8..).unwrap_or_default();
+            (u128::from(first_eight(key)) << 64) | u128::from(first_eight(tail))
+        };
         let keys: Vec<Vec<u8>> = (0..1000u32)
             .map(|n| format!("prefix {n:08}").into_bytes())
             .chain([b"q".to_vec()])
             .collect();
         let slices: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
-        let heads = Heads::new(&slices);
-        for (i, key) in keys.iter().enumerate().take(999) {
-            assert_eq!(heads.range(key), i..i + 1);
-            assert_eq!(heads.range(&[&key[..], b"x"].concat()).end, i + 1);
+        for order in [bytewise(), named(sixteen)] {
+            let heads = Heads::new(&order, &slices).unwrap();
+            for (i, key) in keys.iter().enumerate().take(999) {
+                assert_eq!(heads.range(key), i..i + 1);
+                assert_eq!(heads.range(&[&key[..], b"x"].concat()).end, i + 1);
+            }
+            assert_eq!(heads.range(&keys[999]), 999..1001);
+            assert_eq!((heads.range(b"a"), heads.range(b"q")), (0..0, 1000..1001));
         }
-        assert_eq!(heads.range(&keys[999]), 999..1001);
-        assert_eq!((heads.range(b"a"), heads.range(b"q")), (0..0, 1000..1001));
+    }
+
+    #[test]
+    fn an_order_of_which_nothing_is_known_has_none() {
+        let order = InternalOrder::new(Arc::new(Named));
+        assert!(Heads::new(&order, &[b"k"]).is_none());
     }
 }

@@ -4,7 +4,7 @@
 //! the newest first, so descending by those eight bytes as a number. LevelDB's `db/dbformat.h`.
 
 use crate::varint::fixed64;
-use crate::{BytewiseComparator, Comparator};
+use crate::{BytewiseComparator, Comparator, Identity, KeyFacts, Options};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -128,13 +128,41 @@ pub struct InternalOrder {
     user: Arc<dyn Comparator>,
     /// The user keys' order is that of their bytes: it need not be asked for.
     is_bytewise: bool,
+    facts: Option<KeyFacts>,
 }
 
 impl InternalOrder {
     /// Over the order of user keys.
     pub fn new(user: Arc<dyn Comparator>) -> InternalOrder {
+        InternalOrder::with_facts(user, None)
+    }
+
+    /// Over the options' order of user keys, with what they know of it.
+    pub(crate) fn of(options: &Options) -> InternalOrder {
+        InternalOrder::with_facts(options.comparator.clone(), options.key_facts)
+    }
+
+    pub(crate) fn with_facts(user: Arc<dyn Comparator>, facts: Option<KeyFacts>) -> InternalOrder {
         let is_bytewise = user.name() == BytewiseComparator.name();
-        InternalOrder { user, is_bytewise }
+        InternalOrder {
+            user,
+            is_bytewise,
+            facts,
+        }
+    }
+
+    /// Which bytes are the same user key, if it is known.
+    pub(crate) fn identity(&self) -> Option<fn(&[u8]) -> Identity> {
+        self.facts.map(|facts| facts.identity)
+    }
+
+    /// The head of user keys, if it is known and not their first bytes.
+    #[inline]
+    pub(crate) fn head(&self) -> Option<fn(&[u8]) -> u128> {
+        match self.is_bytewise {
+            true => None,
+            false => self.facts.map(|facts| facts.head),
+        }
     }
 
     /// The order of user keys.

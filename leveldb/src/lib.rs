@@ -47,7 +47,7 @@ pub mod version_edit;
 pub mod write_batch;
 
 pub use bounds::Bounds;
-pub use comparator::{BytewiseComparator, Comparator, Identity};
+pub use comparator::{BytewiseComparator, Comparator, Identity, KeyFacts};
 pub use core::OnDamage;
 pub use damage::{Damage, DamageKind, KeyRange};
 pub use db::{Db, LiveFile};

@@ -2,7 +2,7 @@
 
 use crate::core::OnDamage;
 use crate::table::TableOptions;
-use crate::{BytewiseComparator, Comparator, Identity};
+use crate::{BytewiseComparator, Comparator, KeyFacts};
 use std::sync::Arc;
 
 /// Who makes tables of memtables, and compacts tables.
@@ -20,14 +20,8 @@ pub enum Background {
 pub struct Options {
     /// The order of user keys; its name must be the store's.
     pub comparator: Arc<dyn Comparator>,
-    /// Which other bytes the comparator calls the same key (`None`: nobody knows). With it, most point lookups of what is not
-    /// in a table yet are by hash, and each put costs some more. For [`BytewiseComparator`] it would be `|_| Identity::Bytes`.
-    ///
-    /// It is called for each key that is written or looked up, must give the same key the same answer every time, and must not
-    /// panic on any bytes. If it calls a key [`Identity::Bytes`] that the comparator calls equal to another, not
-    /// [`Identity::Unclear`] one, then lookups of the one may miss the other, or give an older value, while they are in
-    /// memory. Iterators and files do not depend on it.
-    pub key_identity: Option<fn(&[u8]) -> Identity>,
+    /// What is known of the comparator's keys (`None`: nothing). [`BytewiseComparator`] mostly needs none: its heads are known.
+    pub key_facts: Option<KeyFacts>,
     /// How many bytes of unpacked blocks are kept (8 MiB). Besides, the index and filter blocks of open tables in which keys were
     /// sought are kept, up to eight times as many bytes.
     pub block_cache_bytes: usize,
@@ -59,7 +53,7 @@ impl Options {
     pub fn new(comparator: Arc<dyn Comparator>) -> Options {
         Options {
             comparator,
-            key_identity: None,
+            key_facts: None,
             block_cache_bytes: 8 << 20,
             on_damage: OnDamage::Fail,
             open_tables_max: 500,

@@ -28,7 +28,7 @@ pub(crate) struct TableFile {
 pub(crate) struct Run {
     pub(crate) rank: usize,
     pub(crate) files: Vec<Arc<TableFile>>,
-    /// Of the tables' last user keys; `None` if the order is not that of bytes, or one is unknown.
+    /// Of the tables' last user keys; `None` if nothing is known of the order, or one is unknown.
     heads: Option<Heads>,
 }
 
@@ -49,10 +49,10 @@ impl Run {
 
     fn set_heads(&mut self, order: &InternalOrder) {
         let last = |file: &'_ Arc<TableFile>| file.largest.is_some();
-        if order.is_bytewise() && self.files.iter().all(last) {
+        if self.files.iter().all(last) {
             let keys = self.files.iter().filter_map(|file| file.largest.as_deref());
             let keys: Vec<&[u8]> = keys.map(user_key).collect();
-            self.heads = Some(Heads::new(&keys));
+            self.heads = Heads::new(order, &keys);
         }
     }
 

@@ -146,8 +146,14 @@ fn open(dir: &Path) -> BackingStore {
     BackingStore::open(fs, StorePaths::of_leveldb(dir), options).unwrap()
 }
 
-fn open_engine(dir: &Path) -> Db {
+fn engine_options() -> Options {
     let mut options = Options::new(Arc::new(IdbComparator));
+    options.key_facts = Some(IdbComparator::KEY_FACTS);
+    options
+}
+
+fn open_engine(dir: &Path) -> Db {
+    let mut options = engine_options();
     options.create_if_missing = true;
     options.background = Background::Caller;
     Db::open(Arc::new(DiskFileSystem::new()), dir, options).unwrap()
@@ -296,7 +302,7 @@ fn reads(dir: &Path, bench: &Bench) {
         .map(|key| record_key(place.0, RecordTable::Data, raw(key)))
         .collect();
     let fs = Arc::new(DiskFileSystem::new());
-    let db = Db::open_read_only(fs, dir, Options::new(Arc::new(IdbComparator))).unwrap();
+    let db = Db::open_read_only(fs, dir, engine_options()).unwrap();
     let snapshot = db.snapshot();
     let ours = |_| {
         let mut record = Record::new();

@@ -13,12 +13,12 @@ use larder_codec::row_key::GlobalKey;
 use larder_leveldb::file_name::FileName;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::write_batch::BatchWriter;
-use larder_leveldb::{Db, Durability, Options, Snapshot};
+use larder_leveldb::{Db, Durability, Snapshot};
 
 use super::core::Core;
 use super::options::WriteOptions;
 use super::{files, journal, migration};
-use crate::comparator::{IdbComparator, key_identity};
+use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::store::{SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN};
@@ -46,8 +46,7 @@ pub(super) fn open(
     if !look(&fs, &paths, &options)? && options.create_if_missing {
         files::create_parents(&*fs, &paths.leveldb)?;
     }
-    let mut engine = Options::new(Arc::new(IdbComparator));
-    engine.key_identity = Some(key_identity);
+    let mut engine = engine_options();
     engine.create_if_missing = options.create_if_missing;
     engine.block_cache_bytes = options.block_cache_bytes;
     engine.write_buffer_bytes = options.write_buffer_bytes;
@@ -74,7 +73,7 @@ fn look(fs: &Arc<dyn FileSystem>, paths: &StorePaths, options: &WriteOptions) ->
         // Nothing, or what a crash left while a store was made, or damage: the engine tells, and touches nothing before.
         return Ok(false);
     }
-    let mut engine = Options::new(Arc::new(IdbComparator));
+    let mut engine = engine_options();
     engine.block_cache_bytes = options.block_cache_bytes;
     let db = Db::open_read_only(Arc::clone(fs), &paths.leveldb, engine);
     let db = db.map_err(|error| damaged(error.into()))?;

@@ -63,32 +63,41 @@ pub(super) fn read_count<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Both<u64> {
 /// NaN is unreadable: it has no place in an order by value.
 #[inline]
 pub(super) fn read_double<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Both<f64> {
-    read_both(a, b, |rest| {
-        let (bytes, rest) = rest.split_first_chunk::<8>()?;
-        let value = LittleEndian::read_f64(bytes);
-        (!value.is_nan()).then_some((value, rest))
-    })
+    read_both(a, b, take_double)
+}
+
+#[inline]
+pub(super) fn take_double(input: &[u8]) -> Option<(f64, &[u8])> {
+    let (bytes, rest) = input.split_first_chunk::<8>()?;
+    let value = LittleEndian::read_f64(bytes);
+    (!value.is_nan()).then_some((value, rest))
 }
 
 /// The big-endian units of a StringWithLength: their bytes order like the string.
 #[inline]
 pub(super) fn read_string<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Both<&'k [u8]> {
-    read_both(a, b, |rest| {
-        let (len_units, rest) = take_count(rest)?;
-        let len_bytes = usize::try_from(len_units).ok()?.checked_mul(2)?;
-        rest.split_at_checked(len_bytes)
-    })
+    read_both(a, b, take_string)
+}
+
+#[inline]
+pub(super) fn take_string(input: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (len_units, rest) = take_count(input)?;
+    let len_bytes = usize::try_from(len_units).ok()?.checked_mul(2)?;
+    rest.split_at_checked(len_bytes)
 }
 
 #[inline]
 pub(super) fn read_binary<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Both<&'k [u8]> {
-    read_both(a, b, |rest| {
-        let (len_bytes, rest) = take_count(rest)?;
-        rest.split_at_checked(usize::try_from(len_bytes).ok()?)
-    })
+    read_both(a, b, take_binary)
 }
 
-fn take_count(input: &[u8]) -> Option<(u64, &[u8])> {
+#[inline]
+pub(super) fn take_binary(input: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (len_bytes, rest) = take_count(input)?;
+    rest.split_at_checked(usize::try_from(len_bytes).ok()?)
+}
+
+pub(super) fn take_count(input: &[u8]) -> Option<(u64, &[u8])> {
     let (value, rest) = take_var_int(input)?;
     Some((u64::try_from(value).ok()?, rest))
 }

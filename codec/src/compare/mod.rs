@@ -23,6 +23,7 @@
 //! the reverse of `compare(b, a)`, and both "less" and "equal" are transitive.
 
 mod field;
+mod head;
 mod identity;
 mod user_key;
 
@@ -36,6 +37,7 @@ use std::ops::ControlFlow;
 
 use field::{Decision, read_byte, read_string, read_var_int, settle, take_var_int};
 
+pub use head::row_head;
 pub use identity::{RowIdentity, row_identity};
 
 use crate::prefix::{KeyPrefix, PrefixKind};

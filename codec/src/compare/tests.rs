@@ -7,6 +7,7 @@ use super::*;
 use crate::idb_key::tests::{nested, on_small_stack};
 use crate::idb_key::{IdbKey, KeyBound};
 use crate::ids::{DatabaseId, IndexId, ObjectStoreId};
+use crate::js_string::JsString;
 use crate::range;
 use crate::row_key::RecordTable;
 use crate::row_key::tests::{NearlyStoredKey, StoredKey};
@@ -163,6 +164,7 @@ fn one_ascending_list_over_all_kinds_of_keys() {
     for (i, a) in ascending.iter().enumerate() {
         for (j, b) in ascending.iter().enumerate() {
             assert_eq!(compare(a, b), i.cmp(&j), "{a:02x?} {b:02x?}");
+            assert!(heads_agree(a, b), "{a:02x?} {b:02x?}");
         }
     }
 }
@@ -261,6 +263,90 @@ fn a_readable_key_sorts_before_an_unreadable_one_and_those_by_bytes() {
     }
 }
 
+/// What [`row_head`] promises of two rows.
+fn heads_agree(a: &[u8], b: &[u8]) -> bool {
+    match compare(a, b) {
+        Ordering::Less => row_head(a) <= row_head(b),
+        Ordering::Equal => row_head(a) == row_head(b),
+        Ordering::Greater => row_head(a) >= row_head(b),
+    }
+}
+
+#[test]
+fn what_usual_rows_differ_in_is_in_their_heads() {
+    let encoded = |key: &IdbKey| bytes_of(|out| key.encode(out));
+    let string = |text: &str| IdbKey::String(JsString::from(text));
+    let numbers = [
+        -1e300,
+        -2.0,
+        -1.5,
+        0.0,
+        0.5,
+        1.0,
+        2.0,
+        3.0,
+        16_777_217.0,
+        1e9,
+    ];
+    let keys = numbers
+        .map(IdbKey::Number)
+        .into_iter()
+        .chain([1.7e12, 1.700_000_06e12, 1.8e12].map(IdbKey::Date))
+        .chain(
+            [
+                "",
+                "a",
+                "aa",
+                "ab",
+                "abcd1",
+                "abcd2",
+                "b",
+                "\u{416}",
+                "\u{416}\u{416}",
+            ]
+            .map(string),
+        )
+        .chain([
+            IdbKey::Binary(vec![0]),
+            IdbKey::Binary(vec![0, 1]),
+            IdbKey::Binary(vec![1]),
+        ])
+        .chain([
+            IdbKey::array(vec![]).unwrap(),
+            IdbKey::array(vec![IdbKey::Number(1.0)]).unwrap(),
+            IdbKey::array(vec![string("a"), string("b")]).unwrap(),
+            IdbKey::array(vec![string("a"), string("c")]).unwrap(),
+        ]);
+    let keys: Vec<Vec<u8>> = keys.map(|key| encoded(&key)).collect();
+    let mut rows = Vec::new();
+    for prefix in [
+        &[0, 1, 1, 1][..],
+        &[0, 1, 1, 2],
+        &[0, 1, 1, 30],
+        &[0, 1, 2, 1],
+        &[0x20, 1, 1, 1, 1],
+    ] {
+        rows.extend(keys.iter().map(|key| [prefix, key].concat()));
+    }
+    for pair in rows.windows(2) {
+        // The memtable's nodes hold the upper half.
+        assert!(
+            row_head(&pair[0]) >> 64 < row_head(&pair[1]) >> 64,
+            "{pair:02x?}"
+        );
+    }
+    // Rows of one index key have their primary keys in their heads; of one table, longer strings.
+    let index_key = encoded(&IdbKey::Number(7.0));
+    let primary = |n: f64| [&index_key[..], &[0], &encoded(&IdbKey::Number(n))].concat();
+    let long = |end: &str| encoded(&string(&["abcdefghijkl", end].concat()));
+    for (a, b) in [
+        (entry(&primary(1.0)), entry(&primary(2.0))),
+        (entry(&long("1")), entry(&long("2"))),
+    ] {
+        assert!(row_head(&a) < row_head(&b), "{a:02x?} {b:02x?}");
+    }
+}
+
 /// What [`row_identity`] promises of two rows.
 fn is_honest(a: &[u8], b: &[u8]) -> bool {
     match (row_identity(a), row_identity(b)) {
@@ -336,6 +422,27 @@ properties! {
                 order(a, b) == order(b, a).reverse() && keys.iter().all(|c| transitive(a, b, c))
             }))
         })
+    }
+
+    fn heads_never_contradict_the_order(family: Family, keys: Vec<KeyBound>, ids: Vec<(u64, u8)>) -> bool {
+        let Family(mut rows) = family;
+        // Of all sizes alike.
+        let mut ids = ids.iter().map(|(id, shift)| id >> (shift % 64)).cycle().take(12);
+        let mut next_id = || ids.next().unwrap_or(1);
+        for key in keys.iter().take(4) {
+            let key = bytes_of(|out| key.encode(out));
+            let prefix = KeyPrefix {
+                database: next_id(),
+                object_store: next_id(),
+                index: next_id() as u32,
+            };
+            let prefix = bytes_of(|out| prefix.encode(out));
+            rows.push([&prefix[..], &key].concat());
+            rows.push([&[0, 1, 1, 1], &key[..]].concat());
+            rows.push(entry(&[&key[..], &[3], &key].concat()));
+        }
+        rows.extend(rows.clone().into_iter().map(with_other_zero));
+        rows.iter().all(|a| rows.iter().all(|b| heads_agree(a, b)))
     }
 
     fn keys_that_are_equal_with_other_bytes_say_so(family: Family, key: IdbKey) -> bool {

@@ -87,7 +87,7 @@ impl Engine {
         let new_core = || Core {
             fs: fs.clone(),
             dir: dir.to_owned(),
-            order: InternalOrder::new(options.comparator.clone()),
+            order: InternalOrder::of(&options),
             on_damage: OnDamage::Fail,
             cache: BlockCache::new(options.block_cache_bytes),
             damage: DamageLog::default(),
@@ -236,7 +236,7 @@ fn recover(
         old_logs: Vec::new(),
         must_rewrite: false,
     };
-    let mem = SkipList::new(core.order.clone(), options.key_identity, log_number);
+    let mem = SkipList::new(core.order.clone(), log_number);
     let mem = Arc::new(mem);
     let l0_tables = version.files().filter(|file| file.level == 0).count();
     let engine = Engine {

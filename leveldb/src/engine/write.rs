@@ -169,7 +169,7 @@ impl Engine {
         writer.is_unsynced = true;
         writer.is_name_unsynced = true;
         let order = self.core.order.clone();
-        writer.mem = Arc::new(SkipList::new(order, self.options.key_identity, number));
+        writer.mem = Arc::new(SkipList::new(order, number));
         self.publish(|state| {
             let live = std::iter::once(writer.mem.clone()).chain(state.live.iter().cloned());
             (state.version.clone(), live.collect())

@@ -123,7 +123,7 @@ pub fn repair(
     let new_core = || Core {
         fs: fs.clone(),
         dir: dir.to_owned(),
-        order: InternalOrder::new(options.comparator.clone()),
+        order: InternalOrder::of(options),
         on_damage: OnDamage::Skip,
         cache: BlockCache::new(options.block_cache_bytes),
         damage: DamageLog::default(),

@@ -1,8 +1,8 @@
 //! The memtable that is written to: a skip list that one thread fills while any number read it, without a lock.
 //!
 //! Nodes are runs of 64-bit atomics in an arena ([`Segments`]) and name each other by their place in it, so all of this is
-//! safe code. A node holds its links, its internal key and its value ([`node`]), so that one comparison of a search touches
-//! one place in memory; long keys and values lie in chunks. Its words are in place before the first link to it is stored
+//! safe code. A node holds its links, its key's head, if heads are known, its internal key and its value ([`node`]), so
+//! that one comparison of a search touches one place in memory; long keys and values lie in chunks. Its words are in place before the first link to it is stored
 //! with release ordering; who finds it by a link sees them. Nothing is ever changed or removed but links, so a reader stands
 //! where it stands. LevelDB's `db/skiplist.h` has the same shape.
 
@@ -13,7 +13,6 @@ mod segments;
 
 pub(crate) use cursor::SkipCursor;
 
-use crate::Identity;
 use crate::internal_key::{self, EntryKind, InternalOrder};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex};
 use crate::write_batch::{BatchEntry, BatchReader, Operation};
@@ -68,34 +67,22 @@ struct Writer {
 /// What a search looks for, and room for the keys that it meets.
 struct Search<'a> {
     key: &'a [u8],
+    /// The key's, if nodes have heads.
+    head: Option<u64>,
     met: [u8; INLINE_LEN_MAX],
 }
 
-impl<'a> Search<'a> {
-    fn new(key: &'a [u8]) -> Search<'a> {
-        Search {
-            key,
-            met: [0; INLINE_LEN_MAX],
-        }
-    }
-}
-
 impl SkipList {
-    /// Empty. `key_identity` is the options'.
-    pub(crate) fn new(
-        order: InternalOrder,
-        key_identity: Option<fn(&[u8]) -> Identity>,
-        log_number: u64,
-    ) -> SkipList {
+    pub(crate) fn new(order: InternalOrder, log_number: u64) -> SkipList {
         let nodes: Segments<AtomicU64> = Segments::default();
         nodes.grow(node::HEAD_WORDS);
         SkipList {
             log_number,
             log_name: crate::file_name::FileName::Log(log_number).to_string(),
+            hints: order.identity().map(Hints::new),
             order,
             nodes,
             chunks: Segments::default(),
-            hints: key_identity.map(Hints::new),
             height: AtomicUsize::new(1),
             len_bytes: AtomicUsize::new(0),
             writer: Mutex::new(Writer {
@@ -207,14 +194,15 @@ impl SkipList {
         key.clear();
         internal_key::encode(&mut key, user_key, entry.sequence, kind);
         let levels = writer.random_levels();
-        let words = node::words(levels, key.len(), value.len());
+        let head = self.head(user_key);
+        let words = node::words(levels, head, key.len(), value.len());
         let at = self.nodes.room(writer.nodes_end, words);
         writer.nodes_end = at + words;
         self.nodes.grow(writer.nodes_end);
-        node::write(self.nodes.from(at), levels, &key, value, place);
+        node::write(self.nodes.from(at), levels, head, &key, value, place);
         let at = at as u32;
         let height = self.height.load(Memory::Relaxed);
-        self.find_place(writer, &key);
+        self.find_place(writer, &key, head);
         writer.key = key;
         // Before it can be found: who sees the entry sees the hint.
         if let Some(hints) = &self.hints {
@@ -238,8 +226,12 @@ impl SkipList {
     }
 
     /// Sets what comes before `key` on each level.
-    fn find_place(&self, writer: &mut Writer, key: &[u8]) {
-        let search = &mut Search::new(key);
+    fn find_place(&self, writer: &mut Writer, key: &[u8], head: Option<u64>) {
+        let search = &mut Search {
+            key,
+            head,
+            met: [0; INLINE_LEN_MAX],
+        };
         let height = self.height.load(Memory::Relaxed);
         // Keys often come in order: then the place is behind the last one's, as many levels up as there are nodes between.
         if writer.last == HEAD || !self.is_before(&self.node(writer.last), search) {
@@ -262,6 +254,21 @@ impl SkipList {
             let found = |level, node| writer.before[level] = node;
             self.search_below(search, from, level, not_before, found);
         }
+    }
+
+    fn search_for<'a>(&self, key: &'a [u8]) -> Search<'a> {
+        Search {
+            key,
+            head: self.head(internal_key::user_key(key)),
+            met: [0; INLINE_LEN_MAX],
+        }
+    }
+
+    /// The upper half of a user key's head, if heads are known.
+    #[inline]
+    fn head(&self, user_key: &[u8]) -> Option<u64> {
+        let head = self.order.head()?;
+        Some((head(user_key) >> 64) as u64)
     }
 
     /// The last node before the key, and the one after it that was found not to be: by now a newer one may stand between
@@ -305,6 +312,11 @@ impl SkipList {
 
     #[inline]
     fn is_before(&self, node: &Node<'_>, search: &mut Search<'_>) -> bool {
+        if let (Some(head), Some(sought)) = (node.key_head(), search.head)
+            && head != sought
+        {
+            return head < sought;
+        }
         let ordering = match node.key() {
             Bytes::Words(words, len) if self.order.is_bytewise() => {
                 node::compare_bytewise(words, len, search.key)
@@ -324,12 +336,12 @@ impl SkipList {
 
     /// The first node that is not before `key`, or [`HEAD`].
     fn first_at_least(&self, key: &[u8]) -> u32 {
-        self.search(&mut Search::new(key)).1
+        self.search(&mut self.search_for(key)).1
     }
 
     /// The last node before `key`, or [`HEAD`].
     fn last_before(&self, key: &[u8]) -> u32 {
-        self.search(&mut Search::new(key)).0
+        self.search(&mut self.search_for(key)).0
     }
 
     fn last(&self) -> u32 {

@@ -4,7 +4,7 @@
 use super::*;
 use crate::sync::{AtomicU64, thread};
 use crate::write_batch::BatchWriter;
-use crate::{BytewiseComparator, Identity};
+use crate::{BytewiseComparator, Identity, KeyFacts};
 use std::sync::Arc;
 
 type Versions = Vec<(Vec<u8>, u64)>;
@@ -136,8 +136,12 @@ fn seek(cursor: &mut SkipCursor, expected: &Versions, sequence: u64) {
 #[test]
 fn readers_see_all_that_was_published_in_order_whatever_is_put_in_meanwhile() {
     explore(|| {
-        let order = InternalOrder::new(Arc::new(BytewiseComparator));
-        let list = Arc::new(SkipList::new(order, Some(|_| Identity::Bytes), 7));
+        let facts = KeyFacts {
+            identity: |_| Identity::Bytes,
+            head: |_| 0,
+        };
+        let order = InternalOrder::with_facts(Arc::new(BytewiseComparator), Some(facts));
+        let list = Arc::new(SkipList::new(order, 7));
         let published = AtomicU64::new(0);
         thread::scope(|scope| {
             for _ in 0..2 {

@@ -1,8 +1,9 @@
 //! A node's words in the arena.
 //!
 //! Word 0: in its upper half the link of level 0; in its lower half, fixed when the node is made, the number of levels (4
-//! bits), the length of the internal key (12 bits) and that of the value (16 bits), where all bits set mean that it lies in a
-//! chunk. Then the links of the other levels, two to a word; then the key and the value, eight bytes to a word in the order
+//! bits), the length of the internal key (11 bits), whether the key's head is there (1 bit) and the length of the value (16
+//! bits), where all bits of a length set mean that it lies in a chunk. Then the head, if it is there; then the links of the
+//! other levels, two to a word; then the key and the value, eight bytes to a word in the order
 //! of bytes, each padded. What lies in a chunk leaves two words instead: chunk and offset of the key, or of the value if
 //! the key is here; length of key and value.
 //!
@@ -15,7 +16,8 @@ use std::sync::atomic::Ordering as Memory;
 
 /// Longer keys and values lie in chunks.
 pub(super) const INLINE_LEN_MAX: usize = 256;
-const KEY_OUTSIDE: u64 = 0xfff;
+const KEY_OUTSIDE: u64 = 0x7ff;
+const HAS_HEAD: u64 = 1 << 15;
 const VALUE_OUTSIDE: u64 = 0xffff;
 /// Words of [`HEAD`], which has no key.
 pub(super) const HEAD_WORDS: usize = 1 + LEVELS_MAX / 2;
@@ -52,19 +54,21 @@ fn link_words(levels: usize) -> usize {
 }
 
 /// How many words a node takes.
-pub(super) fn words(levels: usize, key_len: usize, value_len: usize) -> usize {
+pub(super) fn words(levels: usize, head: Option<u64>, key_len: usize, value_len: usize) -> usize {
     let inside = |len: usize| match len <= INLINE_LEN_MAX {
         true => words_of(len),
         false => 0,
     };
     let is_outside = key_len > INLINE_LEN_MAX || value_len > INLINE_LEN_MAX;
-    1 + link_words(levels) + inside(key_len) + inside(value_len) + 2 * usize::from(is_outside)
+    let fixed = 1 + usize::from(head.is_some()) + link_words(levels);
+    fixed + inside(key_len) + inside(value_len) + 2 * usize::from(is_outside)
 }
 
 /// Writes a node without links that no reader knows yet.
 pub(super) fn write(
     words: &[AtomicU64],
     levels: usize,
+    head: Option<u64>,
     key: &[u8],
     value: &[u8],
     (chunk, at): (u32, u32),
@@ -87,7 +91,11 @@ pub(super) fn write(
             to.store(word, Memory::Relaxed);
         }
     };
-    put(levels as u64 | (key_field << 4) | (value_field << 16));
+    let has_head = if head.is_some() { HAS_HEAD } else { 0 };
+    put(levels as u64 | (key_field << 4) | has_head | (value_field << 16));
+    if let Some(head) = head {
+        put(head);
+    }
     for _ in 0..link_words(levels) {
         put(0);
     }
@@ -124,13 +132,34 @@ impl<'a> Node<'a> {
         (self.head & 0xf) as usize
     }
 
+    /// The first word of links of upper levels.
+    #[inline]
+    fn links_at(&self) -> usize {
+        1 + usize::from(self.head & HAS_HEAD != 0)
+    }
+
+    /// The first word after the links.
+    #[inline]
+    fn bytes_at(&self) -> usize {
+        self.links_at() + link_words(self.levels())
+    }
+
+    /// The key's head.
+    #[inline]
+    pub(super) fn key_head(&self) -> Option<u64> {
+        if self.head & HAS_HEAD == 0 {
+            return None;
+        }
+        self.words.get(1).map(|word| word.load(Memory::Relaxed))
+    }
+
     /// The node after this one on a level, or [`HEAD`].
     #[inline]
     pub(super) fn next(&self, level: usize) -> u32 {
         if level == 0 {
             return (self.head >> 32) as u32;
         }
-        let word = self.words.get(1 + (level - 1) / 2);
+        let word = self.words.get(self.links_at() + (level - 1) / 2);
         word.map_or(HEAD, |word| {
             (word.load(Memory::Acquire) >> (32 * ((level - 1) % 2))) as u32
         })
@@ -140,7 +169,7 @@ impl<'a> Node<'a> {
     pub(super) fn set_next(&self, level: usize, node: u32) {
         let (word, shift) = match level {
             0 => (0, 32),
-            _ => (1 + (level - 1) / 2, 32 * ((level - 1) % 2)),
+            _ => (self.links_at() + (level - 1) / 2, 32 * ((level - 1) % 2)),
         };
         if let Some(word) = self.words.get(word) {
             let others = word.load(Memory::Relaxed) & !(u64::from(u32::MAX) << shift);
@@ -162,10 +191,8 @@ impl<'a> Node<'a> {
             true => 0,
             false => words_of(field as usize),
         };
-        let at = 1
-            + link_words(self.levels())
-            + inside(key_field, KEY_OUTSIDE)
-            + inside(value_field, VALUE_OUTSIDE);
+        let at =
+            self.bytes_at() + inside(key_field, KEY_OUTSIDE) + inside(value_field, VALUE_OUTSIDE);
         let word = |at| {
             self.words
                 .get(at)
@@ -185,7 +212,7 @@ impl<'a> Node<'a> {
     pub(super) fn key(&self) -> Bytes<'a> {
         let len = (self.head >> 4) & KEY_OUTSIDE;
         if len != KEY_OUTSIDE {
-            return Bytes::Words(self.from(1 + link_words(self.levels())), len as usize);
+            return Bytes::Words(self.from(self.bytes_at()), len as usize);
         }
         let outside = self.outside();
         Bytes::Outside {
@@ -204,7 +231,7 @@ impl<'a> Node<'a> {
             } else {
                 words_of(key_len as usize)
             };
-            let at = 1 + link_words(self.levels()) + key_words;
+            let at = self.bytes_at() + key_words;
             return Bytes::Words(self.from(at), len as usize);
         }
         let outside = self.outside();

@@ -1,13 +1,19 @@
 use super::*;
 use crate::write_batch::BatchWriter;
-use crate::{BytewiseComparator, Comparator, Identity};
+use crate::{BytewiseComparator, Comparator, Identity, KeyFacts};
 use quickcheck::quickcheck;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 
+/// Of the order of bytes.
+const FACTS: KeyFacts = KeyFacts {
+    identity: |_| Identity::Bytes,
+    head: first_eight,
+};
+
 fn list() -> SkipList {
-    let order = InternalOrder::new(Arc::new(BytewiseComparator));
-    SkipList::new(order, Some(|_| Identity::Bytes), 7)
+    let order = InternalOrder::with_facts(Arc::new(BytewiseComparator), Some(FACTS));
+    SkipList::new(order, 7)
 }
 
 /// The interpreter of miri is some hundred times slower.
@@ -77,29 +83,35 @@ fn agrees(list: &Arc<SkipList>, model: &Model, targets: &[Vec<u8>]) {
 
 quickcheck! {
     fn it_is_a_sorted_map(batches: Vec<Operations>, ascending: bool) -> bool {
-        let list = Arc::new(list());
-        let mut model = Model::new();
-        let (mut sequence, mut targets) = (1, Vec::new());
-        for mut batch in batches {
-            if ascending {
-                batch.sort();
+        lists().map(Arc::new).iter().all(|list| {
+            let mut model = Model::new();
+            let (mut sequence, mut targets) = (1, Vec::new());
+            for mut batch in batches.clone() {
+                if ascending {
+                    batch.sort();
+                }
+                insert(list, sequence, &batch);
+                for (key, value) in batch {
+                    let tag = (sequence << 8) | u64::from(value.is_some());
+                    model.insert((key.clone(), !tag), value.unwrap_or_default());
+                    targets.push(key);
+                    sequence += 1;
+                }
             }
-            insert(&list, sequence, &batch);
-            for (key, value) in batch {
-                let tag = (sequence << 8) | u64::from(value.is_some());
-                model.insert((key.clone(), !tag), value.unwrap_or_default());
-                targets.push(key);
-                sequence += 1;
-            }
-        }
-        agrees(&list, &model, &targets);
-        list.is_empty() == model.is_empty()
+            agrees(list, &model, &targets);
+            list.is_empty() == model.is_empty()
+        })
     }
 }
 
 #[test]
 fn batches_in_order_land_between_what_is_there() {
-    let list = Arc::new(list());
+    for list in lists() {
+        batches_in_order_land_between_what_is_in(&Arc::new(list));
+    }
+}
+
+fn batches_in_order_land_between_what_is_in(list: &Arc<SkipList>) {
     let mut model = Model::new();
     let (mut sequence, mut state) = (1, 1_u64);
     for _ in 0..size(20, 4) {
@@ -113,13 +125,13 @@ fn batches_in_order_land_between_what_is_there() {
         keys.sort_unstable();
         let put = |key: &u64| (key.to_be_bytes().to_vec(), Some(b"v".to_vec()));
         let batch: Vec<_> = keys.iter().map(put).collect();
-        insert(&list, sequence, &batch);
+        insert(list, sequence, &batch);
         for (key, value) in batch {
             model.insert((key, !((sequence << 8) | 1)), value.unwrap());
             sequence += 1;
         }
     }
-    agrees(&list, &model, &[5_u64.to_be_bytes().to_vec()]);
+    agrees(list, &model, &[5_u64.to_be_bytes().to_vec()]);
 }
 
 #[test]
@@ -216,7 +228,7 @@ impl Comparator for Meddler {
 #[test]
 fn a_seek_does_not_stop_at_what_is_put_in_before_its_target_meanwhile() {
     let meddler = Arc::new(Meddler::default());
-    let list = SkipList::new(InternalOrder::new(meddler.clone()), None, 7);
+    let list = SkipList::new(InternalOrder::new(meddler.clone()), 7);
     let list = Arc::new(list);
     meddler.list.set(Arc::downgrade(&list)).unwrap();
     insert(&list, 1, &[(b"k".to_vec(), Some(b"old".to_vec()))]);
@@ -246,6 +258,20 @@ impl Comparator for Named {
     fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}
 
     fn shorten_successor(&self, _: &mut Vec<u8>) {}
+}
+
+/// The first eight bytes, or what there is of them.
+fn first_eight(key: &[u8]) -> u128 {
+    let mut eight = [0; 8];
+    let len = key.len().min(8);
+    eight[..len].copy_from_slice(&key[..len]);
+    u128::from(u64::from_be_bytes(eight)) << 64
+}
+
+/// All in the order of bytes: one that knows it, one that asks, one that has heads.
+fn lists() -> [SkipList; 3] {
+    let named = |facts| SkipList::new(InternalOrder::with_facts(Arc::new(Named), facts), 7);
+    [list(), named(None), named(Some(FACTS))]
 }
 
 /// A byte string that shares much with others, and lies in its node or does not.
@@ -306,8 +332,13 @@ impl Comparator for Careless {
 }
 
 fn careless() -> SkipList {
-    let order = InternalOrder::new(Arc::new(Careless));
-    SkipList::new(order, Some(careless_identity), 7)
+    let facts = KeyFacts {
+        identity: careless_identity,
+        // Of few keys one of their own.
+        head: |key| u128::from(meaning(key).first().map_or(0, |byte| byte / 128 + 1)) << 64,
+    };
+    let order = InternalOrder::with_facts(Arc::new(Careless), Some(facts));
+    SkipList::new(order, 7)
 }
 
 fn hint(list: &SkipList, key: &[u8]) -> Hint {
@@ -328,15 +359,17 @@ fn what_was_put_in_with_other_bytes_of_the_same_key_is_found() {
 }
 
 #[test]
-fn an_order_of_which_nothing_is_known_has_no_hints() {
-    for order in [
-        Arc::new(Careless) as Arc<dyn Comparator>,
-        Arc::new(BytewiseComparator),
+fn an_order_of_which_nothing_is_known_has_neither_hints_nor_heads() {
+    let unknown = |order| SkipList::new(InternalOrder::new(order), 7);
+    for list in [
+        unknown(Arc::new(Careless)),
+        unknown(Arc::new(BytewiseComparator)),
     ] {
-        let list = SkipList::new(InternalOrder::new(order), None, 7);
-        assert!(list.hints.is_none());
+        assert!(list.hints.is_none() && list.head(b"k").is_none());
     }
-    assert!(list().hints.is_some() && careless().hints.is_some());
+    assert!(careless().hints.is_some() && careless().head(b"k") == Some(1));
+    // In the order of bytes, words of the key are the head.
+    assert!(list().hints.is_some() && list().head(b"k").is_none());
 }
 
 #[test]
@@ -443,17 +476,20 @@ quickcheck! {
         [(&a, &b), (&a, &a)].iter().all(|(a, b)| {
             let (a, b) = (internal(a, tags.0), internal(b, tags.1));
             let words: Vec<AtomicU64> = (0..80).map(|_| AtomicU64::new(0)).collect();
-            node::write(&words, 3, &a, b"value", (0, 0));
-            let Bytes::Words(words, len) = Node::new(&words).key() else { return false };
-            let mut copied = vec![0; len];
-            node::copy(words, &mut copied);
-            copied == a && node::compare_bytewise(words, len, &b) == list().order.compare(&a, &b)
+            [None, Some(tags.0)].iter().all(|head| {
+                node::write(&words, 3, *head, &a, b"value", (0, 0));
+                let node = Node::new(&words);
+                let Bytes::Words(words, len) = node.key() else { return false };
+                let mut copied = vec![0; len];
+                node::copy(words, &mut copied);
+                copied == a && node.key_head() == *head
+                    && node::compare_bytewise(words, len, &b) == list().order.compare(&a, &b)
+            })
         })
     }
 
     fn entries_of_any_length_are_kept_whole_in_any_order(batches: Vec<Vec<(Sized, Option<Sized>)>>) -> bool {
-        let other = SkipList::new(InternalOrder::new(Arc::new(Named)), None, 7);
-        for list in [Arc::new(list()), Arc::new(other)] {
+        for list in lists().map(Arc::new) {
             let mut model = Model::new();
             let mut sequence = 1;
             for batch in &batches {

@@ -1,7 +1,7 @@
 //! A table's index, unfolded for searching: where each data block, its filter and its index key lie, as plain numbers.
 //!
 //! Made once of an index block that was checked and stays in memory. A search touches few places in memory: what narrows it
-//! lies close together ([`Heads`] in the order of bytes, [`Samples`] in any other), and what is found is one entry. The
+//! lies close together ([`Heads`], or [`Samples`] in an order of which nothing is known), and what is found is one entry. The
 //! index block's own search is its naive twin.
 
 use super::BlockHandle;
@@ -135,12 +135,10 @@ impl Directory {
             })
         };
         let spots = entries.iter().map(spot).collect::<Option<Vec<Spot>>>()?;
-        let narrowed = match order.is_bytewise() {
-            true => {
-                let keys: Vec<&[u8]> = entries.iter().map(|entry| user_key(entry.key)).collect();
-                Narrowed::Heads(Heads::new(&keys))
-            }
-            false => Narrowed::Samples(Samples::new(&entries)),
+        let keys: Vec<&[u8]> = entries.iter().map(|entry| user_key(entry.key)).collect();
+        let narrowed = match Heads::new(order, &keys) {
+            Some(heads) => Narrowed::Heads(heads),
+            None => Narrowed::Samples(Samples::new(&entries)),
         };
         Some(Directory { narrowed, spots })
     }
@@ -186,7 +184,7 @@ mod tests {
     use crate::block::{BlockBuilder, find};
     use crate::filter::FilterBlockBuilder;
     use crate::internal_key::{EntryKind, encode};
-    use crate::{BytewiseComparator, Comparator};
+    use crate::{BytewiseComparator, Comparator, Identity, KeyFacts};
     use quickcheck::quickcheck;
     use std::collections::BTreeSet;
     use std::sync::Arc;
@@ -209,10 +207,17 @@ mod tests {
         fn shorten_successor(&self, _: &mut Vec<u8>) {}
     }
 
-    fn orders() -> [InternalOrder; 2] {
+    /// The length is all of the head.
+    const FACTS: KeyFacts = KeyFacts {
+        identity: |_| Identity::Several,
+        head: |key| u128::MAX - (key.len() as u128),
+    };
+
+    fn orders() -> [InternalOrder; 3] {
         [
             InternalOrder::new(Arc::new(BytewiseComparator)),
             InternalOrder::new(Arc::new(LongerFirst)),
+            InternalOrder::with_facts(Arc::new(LongerFirst), Some(FACTS)),
         ]
     }
 
@@ -260,8 +265,10 @@ mod tests {
         }
 
         fn any_bytes_are_an_index_or_none(bytes: Vec<u8>, target: Vec<u8>) -> bool {
-            let directory = Directory::new(&orders()[1], &bytes, Some(&bytes));
-            directory.is_none_or(|directory| directory.find(&orders()[1], &bytes, &target) <= directory.spots.len())
+            orders().iter().all(|order| {
+                let directory = Directory::new(order, &bytes, Some(&bytes));
+                directory.is_none_or(|directory| directory.find(order, &bytes, &target) <= directory.spots.len())
+            })
         }
     }
 

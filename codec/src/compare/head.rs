@@ -1,0 +1,209 @@
+//! A number in the comparator's order: what decides most comparisons without the keys.
+//!
+//! A row's fields, in the order in which they count, are written one after the other as bits that order like the field and
+//! of which none begin like another's; the first 128 bits are the head. It ends early (with zeros) where fields are not
+//! worth it, and with ones at a field that cannot be read, because such keys come last. Not a format: heads are never
+//! stored.
+
+use crate::idb_key::{TAG_ARRAY, TAG_BINARY, TAG_DATE, TAG_MAX, TAG_MIN, TAG_NUMBER, TAG_STRING};
+use crate::prefix::{KeyPrefix, PrefixKind};
+
+use super::field;
+
+/// Rows with a smaller head are less under [`compare`](super::compare()); of rows with the same head nothing is known. Rows
+/// that are equal have the same head.
+///
+/// Never panics, allocates nothing, and looks at no more of a row than its front.
+///
+/// ```
+/// use larder_codec::{compare, row_head};
+/// let one = [0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f];
+/// let two = [0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0x00, 0x40];
+/// assert!(row_head(&one) < row_head(&two));
+/// assert!(compare(&one, &two).is_lt());
+/// ```
+#[must_use]
+pub fn row_head(row: &[u8]) -> u128 {
+    let mut head = Head { bits: 0, left: 128 };
+    // It is complete at the end of what counts, or before.
+    let _ = head.push_row(row);
+    head.bits
+}
+
+/// Why a head goes no further.
+struct Complete;
+
+/// The bits so far, from the top.
+struct Head {
+    bits: u128,
+    left: u32,
+}
+
+impl Head {
+    /// Adds the lower `width` bits of a number that has no others, or as many of them as there is room for.
+    #[inline]
+    fn push(&mut self, number: u64, width: u32) -> Result<(), Complete> {
+        let room = width.min(self.left);
+        self.left -= room;
+        let kept = u128::from(number) >> (width - room);
+        self.bits |= kept << self.left;
+        match self.left {
+            0 => Err(Complete),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends it behind all that begin alike.
+    #[cold]
+    fn fill(&mut self) -> Complete {
+        self.bits |= u128::MAX.checked_shr(128 - self.left).unwrap_or(0);
+        Complete
+    }
+
+    /// What was read, or the end.
+    #[inline]
+    fn readable<T>(&mut self, field: Option<T>) -> Result<T, Complete> {
+        field.ok_or_else(|| self.fill())
+    }
+
+    /// A number of which most are small.
+    #[inline]
+    fn push_number(&mut self, number: u64) -> Result<(), Complete> {
+        match number {
+            0..8 => self.push(number, 4),
+            8..72 => self.push((0b10 << 6) | (number - 8), 8),
+            72..4168 => self.push((0b110 << 12) | (number - 72), 15),
+            _ => {
+                self.push(0b111, 3)?;
+                self.push(number, 64)
+            }
+        }
+    }
+
+    fn push_row(&mut self, row: &[u8]) -> Result<(), Complete> {
+        let parsed = KeyPrefix::parse_any_length(row);
+        let (prefix, len_bytes) = self.readable(parsed)?;
+        self.push_number(prefix.database)?;
+        self.push_number(prefix.object_store)?;
+        self.push_number(prefix.index.into())?;
+        let rest = row.get(len_bytes..).unwrap_or_default();
+        match prefix.kind() {
+            PrefixKind::Data | PrefixKind::Exists | PrefixKind::ExternalObject => {
+                self.push_user_key(rest)?;
+                Ok(())
+            }
+            PrefixKind::IndexData => {
+                let rest = self.push_user_key(rest)?;
+                self.push_index_tail(rest)
+            }
+            PrefixKind::Global | PrefixKind::Database => {
+                let kind = self.readable(rest.first())?;
+                self.push((*kind).into(), 8)
+            }
+            PrefixKind::Unassigned => Ok(()),
+        }
+    }
+
+    /// Sequence number and primary key, of which the latter counts first.
+    fn push_index_tail(&mut self, rest: &[u8]) -> Result<(), Complete> {
+        let rest = match rest {
+            [] => &[],
+            _ => {
+                let sequence = field::take_var_int(rest);
+                self.readable(sequence)?.1
+            }
+        };
+        self.push_user_key(rest)?;
+        Ok(())
+    }
+
+    /// A user key, which may be missing; gives what follows it.
+    #[inline]
+    fn push_user_key<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
+        let Some((&tag, rest)) = key.split_first() else {
+            // Before the sentinel, which is not told from it.
+            self.push(0, 3)?;
+            return Err(Complete);
+        };
+        match tag {
+            TAG_NUMBER | TAG_DATE => {
+                self.push(if tag == TAG_NUMBER { 1 } else { 2 }, 3)?;
+                self.push_double(rest)
+            }
+            TAG_STRING => {
+                self.push(3, 3)?;
+                self.push_string(rest)
+            }
+            TAG_BINARY => {
+                self.push(4, 3)?;
+                self.push_binary(rest)
+            }
+            TAG_ARRAY => {
+                self.push(5, 3)?;
+                self.push_array(rest)
+            }
+            TAG_MIN => {
+                self.push(0, 3)?;
+                Err(Complete)
+            }
+            TAG_MAX => {
+                self.push(6, 3)?;
+                Ok(rest)
+            }
+            _ => Err(self.fill()),
+        }
+    }
+
+    #[inline]
+    fn push_double<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
+        let (value, rest) = self.readable(field::take_double(key))?;
+        // Adding zero makes -0 positive; bits of negative numbers grow downwards.
+        let bits = (value + 0.0).to_bits();
+        let ascending = match bits >> 63 {
+            0 => bits | 1 << 63,
+            _ => !bits,
+        };
+        self.push(ascending, 64)?;
+        Ok(rest)
+    }
+
+    /// Seven bits for ASCII's units, the end before them; more for others.
+    fn push_string<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
+        let string = field::take_string(key);
+        let (units, rest) = self.readable(string)?;
+        for unit in units.chunks_exact(2) {
+            match u64::from(unit[0]) << 8 | u64::from(unit[1]) {
+                unit @ 0..126 => self.push(unit + 1, 7)?,
+                unit => self.push(127 << 16 | unit, 23)?,
+            }
+        }
+        self.push(0, 7)?;
+        Ok(rest)
+    }
+
+    fn push_binary<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
+        let binary = field::take_binary(key);
+        let (bytes, rest) = self.readable(binary)?;
+        for byte in bytes {
+            self.push(u64::from(*byte) + 1, 9)?;
+        }
+        self.push(0, 9)?;
+        Ok(rest)
+    }
+
+    /// Recursive, but each level takes three bits.
+    fn push_array<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
+        let count = field::take_count(key);
+        let (len, mut rest) = self.readable(count)?;
+        for _ in 0..len {
+            self.push(1, 1)?;
+            rest = match rest {
+                // Cannot be read: there should be one.
+                [] => return Err(self.fill()),
+                _ => self.push_user_key(rest)?,
+            };
+        }
+        self.push(0, 1)?;
+        Ok(rest)
+    }
+}
