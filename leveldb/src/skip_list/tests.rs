@@ -114,9 +114,9 @@ fn batches_in_order_land_between_what_is_there() {
 fn batches_in_order_land_between_what_is_in(list: &Arc<SkipList>) {
     let mut model = Model::new();
     let (mut sequence, mut state) = (1, 1_u64);
-    for _ in 0..size(20, 4) {
+    for _ in 0..size(20, 2) {
         let mut keys: Vec<u64> = Vec::new();
-        for _ in 0..size(300, 20) {
+        for _ in 0..size(300, 6) {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
@@ -276,7 +276,7 @@ fn lists() -> [SkipList; 3] {
 
 /// A byte string that shares much with others, and lies in its node or does not.
 fn sized((like, len): &(Vec<u8>, u16)) -> Vec<u8> {
-    let mut bytes = vec![7; usize::from(*len) % 600];
+    let mut bytes = vec![7; usize::from(*len) % size(600, 300) as usize];
     let at = bytes.len().min(usize::from(*len) % 11);
     bytes.splice(at..at, like.iter().map(|byte| byte % 3));
     bytes
@@ -492,9 +492,10 @@ quickcheck! {
         for list in lists().map(Arc::new) {
             let mut model = Model::new();
             let mut sequence = 1;
-            for batch in &batches {
+            for batch in batches.iter().take(size(u32::MAX, 2) as usize) {
                 let whole = |(key, value): &(Sized, Option<Sized>)| (sized(key), value.as_ref().map(sized));
-                let batch: Operations = batch.iter().map(whole).collect();
+                let batch = batch.iter().take(size(u32::MAX, 3) as usize).map(whole);
+                let batch: Operations = batch.collect();
                 insert(&list, sequence, &batch);
                 for (key, value) in batch {
                     let tag = (sequence << 8) | u64::from(value.is_some());
