@@ -50,6 +50,13 @@ export function notify(number, kind, ...details) {
   watching.get(number)?.notify(kind, ...details);
 }
 
+// Whether the engine says of a transaction in which script may place requests that it may not. A new index has then been found
+// to break its constraint, which for script is still to come: creating an index has its place among the requests.
+function isOfTheEnd(transaction, error) {
+  const isRefusal = ["InvalidStateError", "TransactionInactiveError"].includes(error.name);
+  return isRefusal && transaction.state === "active";
+}
+
 // Makes a request of a transaction: `ask` gets its number and may throw.
 export function place(request, ask) {
   const { transaction } = request;
@@ -58,7 +65,8 @@ export function place(request, ask) {
     ask(number);
   } catch (error) {
     settle(number);
-    throw error;
+    if (!isOfTheEnd(transaction, error)) throw error;
+    transaction.refused.push(request);
   }
   request.done = false;
   request.result = undefined;

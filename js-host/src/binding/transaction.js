@@ -23,6 +23,8 @@ export class TransactionState extends EventTargetState {
     this.state = "active";
     // Requests that are not done.
     this.pending = 0;
+    // Those that the engine did not take: it had aborted, and script had not been told.
+    this.refused = [];
     this.error = null;
     this.aborted = false;
     this.abortedByScript = false;
@@ -111,9 +113,11 @@ export class TransactionState extends EventTargetState {
   }
 
   afterUpgradeNeeded(event) {
-    if (this.state === "active") this.state = "inactive";
-    if (peek(event).listenersThrew && this.state !== "finished") {
-      this.abort(domException("AbortError", "A listener of upgradeneeded threw an exception."));
+    if (this.state === "active") {
+      this.state = "inactive";
+      if (peek(event).listenersThrew) {
+        this.abort(domException("AbortError", "A listener of upgradeneeded threw an exception."));
+      }
     }
     this.commitIfDone();
   }
@@ -141,6 +145,7 @@ export class TransactionState extends EventTargetState {
       this.aborted = true;
       if (!this.abortedByScript) this.error = error;
       if (!wasAborted) this.revert();
+      for (const request of this.refused.splice(0)) request.answer();
     }
     if (this.openRequest !== null) this.database.upgrade = null;
     const event = this.aborted ? createEvent("abort", true, false) : createEvent("complete", false, false);

@@ -173,3 +173,46 @@ test("databases() tells names and versions", async () => {
   const found = (await indexedDB.databases()).find((database) => database.name === "version");
   same(found.version, 5);
 });
+
+// The engine has noticed what is wrong with the index before script hears of the first request.
+test("requests that are placed before an abort for a new index is told are aborted with it, after the others' success", async () => {
+  const request = indexedDB.open("notUnique", 1);
+  const seen = [];
+  request.onupgradeneeded = () => {
+    const store = request.result.createObjectStore("s");
+    const { transaction } = request;
+    transaction.onabort = () => seen.push(`abort ${transaction.error.name}`);
+    const place = (name, ask) => {
+      const placed = ask();
+      placed.onsuccess = () => seen.push(`${name} success`);
+      placed.onerror = () => seen.push(`${name} ${placed.error.name}`);
+      return placed;
+    };
+    place("first", () => store.put({ x: 1 }, 1)).addEventListener("success", () => {
+      place("count", () => store.count());
+      const cursor = place("cursor", () => store.openCursor());
+      same(cursor.readyState, "pending");
+    });
+    place("second", () => store.put({ x: 1 }, 2));
+    store.createIndex("i", "x", { unique: true });
+  };
+  same((await done(request).catch((error) => error)).name, "AbortError");
+  list(seen, ["first success", "second success", "count AbortError", "cursor AbortError", "abort ConstraintError"]);
+});
+
+test("what a listener of upgradeneeded throws after commit() aborts nothing", async () => {
+  const request = indexedDB.open("thrownLate", 1);
+  const seen = [];
+  addEventListener("error", (event) => event.preventDefault(), { once: true });
+  request.onupgradeneeded = () => {
+    request.result.createObjectStore("s");
+    request.transaction.oncomplete = () => seen.push("complete");
+    request.transaction.onabort = () => seen.push("abort");
+    request.transaction.commit();
+    throw new RangeError("late");
+  };
+  const db = await done(request);
+  list(seen, ["complete"]);
+  list(db.objectStoreNames, ["s"]);
+  db.close();
+});

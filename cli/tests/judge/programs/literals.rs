@@ -84,8 +84,14 @@ pub(crate) fn any_key(random: &mut Random) -> String {
 }
 
 /// The same as part of a value.
+///
+/// Known difference: an array with a hole gives a multi-entry index no entries at all in Chromium; the specification takes the
+/// hole for `undefined` and leaves out that member. So there is nothing beside holes that could be an entry.
 fn key_inside(random: &mut Random) -> String {
     let key = any_key(random);
+    if key == "[1, , 2]" {
+        return "[, ]".into();
+    }
     match ["Symbol", "Proxy", "transfer"]
         .iter()
         .any(|sort| key.contains(sort))
@@ -97,11 +103,11 @@ fn key_inside(random: &mut Random) -> String {
 
 /// The same in an array that a multi-entry index may be on.
 ///
-/// Known difference: where an array in such an array holds itself, Chromium makes no entries at all; the specification leaves
-/// out that one.
+/// Known difference: where an array in such an array holds itself or has a hole, Chromium makes no entries at all; the
+/// specification leaves out that one.
 fn member_of_many(random: &mut Random) -> String {
     let key = key_inside(random);
-    match key.contains("a[0] = a") {
+    match key.contains("a[0] = a") || key == "[, ]" {
         true => "NaN".into(),
         false => key,
     }
@@ -161,6 +167,7 @@ pub(crate) fn query(random: &mut Random) -> String {
     }
 }
 
+/// The arrays with holes have nothing else that could be an entry of a multi-entry index: see `key_inside`.
 const CLONEABLE: [&str; 42] = [
     "undefined",
     "null",
@@ -188,7 +195,7 @@ const CLONEABLE: [&str; 42] = [
     "Object(-0)",
     "Object(1n)",
     "[1, 2.5, 3]",
-    "[1, , 'x']",
+    "[{}, , { s: 'x' }]",
     "Object.assign([1, 2], { name: 'n', length: 7 })",
     "(() => { const o = { list: [] }; o.self = o; o.list.push(o, o.list); return o; })()",
     "(() => { const s = {}; return [s, s, new Map([[s, new Set([s, 1])]])]; })()",

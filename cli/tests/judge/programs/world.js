@@ -40,6 +40,9 @@ class Chain extends Log {
     this.cursors = [];
     this.isCommitting = false;
     this.isAborted = false;
+    // The events in which it was aborted by script, and in which a handler threw.
+    this.abortedIn = undefined;
+    this.thrownIn = undefined;
     this.hasBlob = false;
     this.hasNewIndex = false;
     // Object stores and indexes that were got, by path: for calls after the end.
@@ -208,9 +211,11 @@ class Chain extends Log {
   // ---- the transaction ----
 
   abort() {
+    if (this.thrownIn === this.event) return;
     this.attempt('abort', () => {
       this.transaction.abort();
       this.isAborted = true;
+      this.abortedIn = this.event;
     });
   }
 
@@ -227,6 +232,10 @@ class Chain extends Log {
     // Known difference: where a handler throws while the transaction commits, Chromium's has an error afterwards, though it
     // completes; the specification's has none.
     if (this.isCommitting) return;
+    // Known difference: where it is aborted while an event is dispatched and a handler of that event throws, Chromium's has
+    // AbortError as its error afterwards; the specification's has none, as it is not active any more.
+    if (this.abortedIn === this.event) return;
+    this.thrownIn = this.event;
     this.say('throws');
     throw { thrownIn: this };
   }
