@@ -6,8 +6,8 @@ use std::time::Duration;
 use larder_fixtures::canonical::{databases_of, with_large_stack};
 use larder_fixtures::chromium::{self, Store};
 
-use crate::random::Random;
 use crate::{ORIGIN, agree, dumped, ours, records, setting};
+use larder_fixtures::random::Random;
 
 /// Tells the child where to write, and what.
 const CHILD: &str = "LARDER_JUDGE_CHILD";
@@ -20,7 +20,7 @@ fn a_child_that_writes_without_end_does_nothing_without_its_parent() {
     let child = child.into_string().unwrap();
     let (seed, dir) = child.split_once(' ').unwrap();
     let store = Store::within(dir.as_ref(), ORIGIN);
-    ours::change_without_end(&store, &mut Random(seed.parse().unwrap()));
+    ours::change_without_end(&store, &mut Random::new(seed.parse().unwrap()));
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn what_a_killed_larder_leaves_chromium_and_larder_recover_alike() {
         };
         let (kills, seed) = (setting("LARDER_KILLS", 6), setting("LARDER_SEED", 1));
         println!("seed {seed}, {kills} kills");
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let dir = tempfile::tempdir().unwrap();
         let store = Store::within(dir.path(), ORIGIN);
         let mut most = 0;

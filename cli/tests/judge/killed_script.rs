@@ -15,8 +15,8 @@ use std::time::Duration;
 use larder_fixtures::canonical::{databases_of, with_large_stack};
 use larder_fixtures::chromium::{self, Store};
 
-use crate::random::Random;
 use crate::{ORIGIN, agree, dumped, setting};
+use larder_fixtures::random::Random;
 
 /// So many lines at most before the kill: some twelve transactions.
 const LINES_MAX: u64 = 400;
@@ -84,7 +84,7 @@ fn a_script_killed_while_it_writes_leaves_whole_transactions_and_every_acknowled
     with_large_stack(|| {
         let (kills, seed) = (setting("LARDER_SCRIPT_KILLS", 8), setting("LARDER_SEED", 1));
         println!("seed {seed}, {kills} kills of a script");
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let dir = tempfile::tempdir().unwrap();
         let store = Store::within(dir.path(), ORIGIN);
         let (mut before, mut in_the_middle) = (Said::default(), 0);

@@ -12,7 +12,6 @@ mod left_behind;
 mod libraries;
 mod ours;
 mod programs;
-mod random;
 mod scripts;
 mod theirs;
 
@@ -22,7 +21,7 @@ use std::process::Command;
 use larder_backing_store::StorePaths;
 use larder_fixtures::canonical::{comparable, databases_of, first_difference, with_large_stack};
 use larder_fixtures::chromium::{self, Chromium, Store};
-use random::Random;
+use larder_fixtures::random::Random;
 use serde_json::Value;
 
 const ORIGIN: &str = "http://127.0.0.1:18917";
@@ -95,7 +94,7 @@ fn larder_and_chromium_take_turns_on_one_store_and_always_agree() {
         };
         let (rounds, seed) = (setting("LARDER_ROUND_TRIPS", 12), setting("LARDER_SEED", 1));
         println!("seed {seed}, {rounds} rounds");
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut dir = tempfile::tempdir().unwrap();
         let mut store = Store::within(dir.path(), ORIGIN);
         let mut most = 0;
@@ -167,7 +166,7 @@ fn golden_stores_that_larder_changed_are_what_larder_says_and_chromium_changes_t
                 origin: fixture.origin.clone(),
             };
             let out = tempfile::tempdir().unwrap();
-            let mut random = Random(n as u64 + 100);
+            let mut random = Random::new(n as u64 + 100);
             let loses_errors = WITH_LOST_ERRORS.contains(&name);
             let (_, count) = round(
                 chromium,

@@ -16,7 +16,7 @@ use larder_fixtures::chromium::Store;
 use larder_leveldb::storage::DiskFileSystem;
 use serde_json::{Value, json};
 
-use crate::random::Random;
+use larder_fixtures::random::Random;
 
 /// The time does not matter here.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! What happens to a row: a bit flips, in its value or its key; its value is cut; it is lost; two values change places.
 
 use larder_codec::row_key::RowKey;
+use larder_fixtures::random::Random;
 
 use super::golden::{Golden, is_record};
 
@@ -11,32 +12,10 @@ pub(crate) struct Damage {
     pub(crate) put: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// SplitMix64.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    fn flip(&mut self, bytes: &mut [u8]) {
-        let at = self.below(bytes.len());
-        let bit = self.below(8);
-        if let Some(byte) = bytes.get_mut(at) {
-            *byte ^= 1 << bit;
-        }
+fn flip(random: &mut Random, bytes: &mut [u8]) {
+    let (at, bit) = (random.index(bytes.len().max(1)), random.below(8));
+    if let Some(byte) = bytes.get_mut(at) {
+        *byte ^= 1 << bit;
     }
 }
 
@@ -51,7 +30,7 @@ pub(crate) fn damages(golden: &Golden, random: &mut Random, count: usize) -> Vec
         .collect();
     let mut order: Vec<usize> = (0..metadata.len()).collect();
     for at in (1..order.len()).rev() {
-        order.swap(at, random.below(at + 1));
+        order.swap(at, random.index(at + 1));
     }
     let rounds = (count / metadata.len().max(1)).max(1);
     let chosen = order.iter().cycle().take((rounds * order.len()).min(count));
@@ -59,7 +38,7 @@ pub(crate) fn damages(golden: &Golden, random: &mut Random, count: usize) -> Vec
     let rows = |at: usize| (metadata[at].0.clone(), metadata[at].1.clone());
     places
         .into_iter()
-        .map(|at| damage_of(rows(at), rows(random.below(metadata.len())), random))
+        .map(|at| damage_of(rows(at), rows(random.index(metadata.len())), random))
         .collect()
 }
 
@@ -72,17 +51,17 @@ fn damage_of(
     let (mut deleted, mut put) = (Vec::new(), Vec::new());
     match random.below(6) {
         0 | 1 => {
-            random.flip(&mut value);
+            flip(random, &mut value);
             put.push((key, value));
         }
         2 => {
-            value.truncate(random.below(value.len()));
+            value.truncate(random.index(value.len().max(1)));
             put.push((key, value));
         }
         3 => deleted.push(key),
         4 => {
             let mut other = key.clone();
-            random.flip(&mut other);
+            flip(random, &mut other);
             deleted.push(key);
             put.push((other, value));
         }

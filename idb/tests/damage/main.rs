@@ -19,10 +19,11 @@ mod write;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use larder_fixtures::random::Random;
 use larder_idb::{Clock, Executor, Factory, Storage, StorageOptions};
 use larder_leveldb::storage::MemoryFileSystem;
 
-use damage::{Random, damages};
+use damage::damages;
 use golden::Golden;
 use look::{Found, look};
 

@@ -4,10 +4,11 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use larder_fixtures::random::Random;
 use larder_leveldb::storage::{CrashImage, FaultFileSystem, MemoryFileSystem};
 
 use crate::naive::Committed;
-use crate::program::{Random, program};
+use crate::program::program;
 use crate::run::dump::{Dump, compare, of_files, of_model};
 use crate::run::{Commits, Host, Runner, Setup, Verdict};
 
@@ -21,7 +22,7 @@ struct Image {
 }
 
 /// Runs the program of a seed, and takes an image before about every `every`th file operation.
-fn images(seed: u64, every: usize) -> Verdict<(Vec<Image>, Vec<Committed>)> {
+fn images(seed: u64, every: u64) -> Verdict<(Vec<Image>, Vec<Committed>)> {
     let memory = MemoryFileSystem::new();
     let fs = FaultFileSystem::new(Arc::new(memory.clone()));
     let commits = Arc::new(Commits::default());
@@ -91,7 +92,7 @@ fn check(image: Image, states: &[Dump]) -> Verdict {
 }
 
 /// How many programs were crashed, and how often.
-pub(crate) fn crash(seeds: impl Iterator<Item = u64>, every: usize) -> (usize, usize) {
+pub(crate) fn crash(seeds: impl Iterator<Item = u64>, every: u64) -> (usize, usize) {
     let (mut programs, mut crashes) = (0, 0);
     for seed in seeds {
         let (images, history) =

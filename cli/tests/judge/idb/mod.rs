@@ -9,7 +9,7 @@ use larder_fixtures::chromium::{self, Chromium, Store};
 use serde_json::{Value, json};
 
 use super::{ORIGIN, agree, dumped, records, setting, theirs};
-use crate::random::Random;
+use larder_fixtures::random::Random;
 use turn::Did;
 
 /// What an idb that opens the store anew finds.
@@ -78,7 +78,7 @@ fn chromium_shows_what_programs_of_idb_left_and_idb_what_chromium_made_of_it() {
             setting("LARDER_SEED", 1),
         );
         println!("seed {seed}, {rounds} rounds");
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut dir = tempfile::tempdir().unwrap();
         let mut store = Store::within(dir.path(), ORIGIN);
         let mut most = 0;

@@ -13,7 +13,7 @@ use larder_idb::{
 use larder_leveldb::storage::DiskFileSystem;
 
 use super::super::ours::{self, Stopped};
-use super::super::random::Random;
+use larder_fixtures::random::Random;
 
 /// What was done, for the message of a failure.
 pub(crate) type Did = Arc<Mutex<Vec<String>>>;
@@ -89,7 +89,7 @@ fn upgrade(
     did: &Did,
 ) -> Result<Connection, Error> {
     note(did, format!("upgrade {name:?} to {version}"));
-    let (mut random, did) = (Random(random.next()), Arc::clone(did));
+    let (mut random, did) = (Random::new(random.next()), Arc::clone(did));
     let request = factory.open(name, Some(version)).unwrap();
     let opened = request.with_upgrade(move |upgrade| {
         for _ in 0..1 + random.below(4) {

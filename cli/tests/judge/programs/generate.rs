@@ -7,7 +7,7 @@
 use super::literals;
 use super::requests::Requests;
 use super::tree::{Program, Step};
-use crate::random::Random;
+use larder_fixtures::random::Random;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct StoreGuess {

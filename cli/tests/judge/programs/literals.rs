@@ -1,6 +1,6 @@
 //! Keys, ranges, values and key paths of random programs, as JavaScript.
 
-use crate::random::Random;
+use larder_fixtures::random::Random;
 
 /// One of some kinds, each so often as the number beside it says.
 pub(crate) fn weighted(random: &mut Random, weights: &[u64]) -> usize {

@@ -23,8 +23,8 @@ use larder_fixtures::canonical::{databases_of, with_large_stack};
 use larder_fixtures::chromium::{self, Chromium, Store};
 use serde_json::Value;
 
-use crate::random::Random;
 use crate::{ORIGIN, agree, dumped, setting};
+use larder_fixtures::random::Random;
 use runs::{WAYS, Way};
 use tree::Program;
 
@@ -120,7 +120,7 @@ fn report(
 /// What the runs of a batch differ in: logs first, then stores.
 fn batch(chromium: &Chromium, seed: u64, count: u64) -> (u64, Vec<String>) {
     let programs: Vec<Program> = (0..count)
-        .map(|n| generate::program(&mut Random(seed + n)))
+        .map(|n| generate::program(&mut Random::new(seed + n)))
         .collect();
     let sources: Vec<String> = programs.iter().map(Program::source).collect();
     let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 use super::generate::StoreGuess;
 use super::literals::{self, any_key, query, range, value, weighted};
 use super::tree::Step;
-use crate::random::Random;
+use larder_fixtures::random::Random;
 
 /// Handlers nest so deep.
 const DEPTH_MAX: u32 = 3;

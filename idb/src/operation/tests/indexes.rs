@@ -10,7 +10,9 @@ use serde::Serialize;
 
 use super::super::{GetAll, Wanted, create_index, delete, delete_index, get_all};
 use super::put_value;
-use super::{Bed, Execution, IndexCell, Random, StoreCell, Value, by, make_index, make_store};
+use larder_fixtures::random::Random;
+
+use super::{Bed, Execution, IndexCell, StoreCell, Value, by, make_index, make_store};
 use crate::error::ErrorName;
 use crate::key_range::KeyRange;
 
@@ -86,7 +88,7 @@ fn entries(
 #[test]
 fn indexes_have_the_keys_that_the_trees_of_the_values_have() {
     for seed in 0..300 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let bed = Bed::new();
         let mut execution = bed.upgrade();
         let store = make_store(&mut execution, "s", IdbKeyPath::Null, false);

@@ -10,7 +10,9 @@ use larder_codec::{IdbKey, IdbKeyPath};
 use serde::{Deserialize, Serialize};
 
 use super::super::{get, get_many};
-use super::{Bed, Random, Value, by, commit, make_index, make_store, put_value, whole};
+use larder_fixtures::random::Random;
+
+use super::{Bed, Value, by, commit, make_index, make_store, put_value, whole};
 use crate::error::ErrorName;
 use crate::key_range::KeyRange;
 
@@ -23,7 +25,7 @@ fn noise(random: &mut Random, len_bytes: usize) -> String {
 
 #[test]
 fn large_values_come_back_whole_from_rows_and_blobs_in_the_same_transaction_and_after() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let bed = Bed::new();
     let mut execution = bed.upgrade();
     let store = make_store(&mut execution, "s", IdbKeyPath::Null, false);
@@ -74,7 +76,7 @@ fn large_values_come_back_whole_from_rows_and_blobs_in_the_same_transaction_and_
 
 #[test]
 fn blobs_files_and_handles_come_back_with_a_wrapped_value_among_them() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     let bed = Bed::new();
     let mut execution = bed.upgrade();
     let store = make_store(&mut execution, "s", IdbKeyPath::Null, false);

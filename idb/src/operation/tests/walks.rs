@@ -9,7 +9,9 @@ use super::super::{
     ENTRIES_MAX, GetAll, PageWalk, Step, Walk, WalkEntry, Wanted, clear, count, delete, get_all,
     get_key, next_page,
 };
-use super::{Bed, Execution, Random, Source, StoreCell, Value, by, make_index, make_store};
+use larder_fixtures::random::Random;
+
+use super::{Bed, Execution, Source, StoreCell, Value, by, make_index, make_store};
 use super::{put_value, whole};
 use crate::key_range::KeyRange;
 
@@ -72,7 +74,7 @@ fn step(random: &mut Random, source: &Source, direction: Direction, at: &Stood) 
 }
 
 fn walk_both(execution: &mut Execution, store: &Arc<StoreCell>, source: &Source, seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let (range, direction) = (range(&mut random), DIRECTIONS[random.below(4) as usize]);
     let wanted = [Wanted::Keys, Wanted::Values][random.below(2) as usize];
     let make = |entries_max| {
@@ -117,7 +119,7 @@ fn what_is_read_ahead_shows_what_one_step_at_a_time_shows_with_writes_in_between
         let mut execution = bed.upgrade();
         let store = make_store(&mut execution, "s", IdbKeyPath::Null, false);
         let index = make_index(&mut execution, &store, "i", "0", (false, false)).unwrap();
-        let mut random = Random(seed << 32);
+        let mut random = Random::new(seed << 32);
         for _ in 0..random.below(60) {
             put_some(&mut execution, &store, &mut random);
         }
@@ -155,7 +157,7 @@ fn counts_pages_and_all_at_once_show_what_a_naive_walk_shows() {
         let mut execution = bed.upgrade();
         let store = make_store(&mut execution, "s", IdbKeyPath::Null, false);
         let index = make_index(&mut execution, &store, "i", "0", (false, false)).unwrap();
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         for _ in 0..random.below(80) {
             put_some(&mut execution, &store, &mut random);
         }

@@ -1,7 +1,7 @@
 //! Random keys, ranges, values, key paths: few different ones, so that they meet.
 
-use super::random::Random;
 use crate::naive::{Direction, Key, KeyPath, Range, Value, compare, units};
+use larder_fixtures::random::Random;
 
 const EDGES: [f64; 6] = [
     -0.0,
@@ -13,15 +13,15 @@ const EDGES: [f64; 6] = [
 ];
 
 pub(super) fn key(random: &mut Random) -> Key {
-    match random.below(16) {
-        0..9 => Key::Number(random.below(8) as f64),
+    match random.index(16) {
+        0..9 => Key::Number(random.index(8) as f64),
         9 => Key::Number(*random.of(&[0.5, -3.0, 2.5])),
-        10 => Key::Date(random.below(3) as f64 * 1000.0),
+        10 => Key::Date(random.index(3) as f64 * 1000.0),
         11 | 12 => string_key(random),
-        13 => Key::Binary(vec![7; random.below(3)]),
-        14 => Key::Array((0..random.below(3)).map(|_| key(random)).collect()),
+        13 => Key::Binary(vec![7; random.index(3)]),
+        14 => Key::Array((0..random.index(3)).map(|_| key(random)).collect()),
         _ if random.one_in(8) => Key::Number(*random.of(&EDGES)),
-        _ => Key::Number(random.below(40) as f64),
+        _ => Key::Number(random.index(40) as f64),
     }
 }
 
@@ -39,7 +39,7 @@ pub(super) fn range(random: &mut Random) -> Range {
     if compare(&lower.0, &upper.0).is_gt() {
         std::mem::swap(&mut lower, &mut upper);
     }
-    match random.below(8) {
+    match random.index(8) {
         0 | 1 => Range::default(),
         2..5 => Range::only(lower.0),
         5 => Range {
@@ -70,23 +70,23 @@ pub(super) fn direction(random: &mut Random) -> Direction {
 
 /// Something that may or may not be a key.
 fn leaf(random: &mut Random) -> Value {
-    match random.below(12) {
-        0..4 => Value::Number(random.below(6) as f64),
+    match random.index(12) {
+        0..4 => Value::Number(random.index(6) as f64),
         4 | 5 => crate::naive::to_value(&key(random)),
         6 => Value::Null,
         7 => random.of(&[Value::Undefined, Value::Bool(true)]).clone(),
         8 => Value::Number(f64::NAN),
         9 => Value::String(units("ab")),
-        10 => Value::Array((0..random.below(4)).map(|_| element(random)).collect()),
-        _ => Value::Object(vec![(units("q"), Value::Number(random.below(4) as f64))]),
+        10 => Value::Array((0..random.index(4)).map(|_| element(random)).collect()),
+        _ => Value::Object(vec![(units("q"), Value::Number(random.index(4) as f64))]),
     }
 }
 
 fn element(random: &mut Random) -> Option<Value> {
-    match random.below(10) {
+    match random.index(10) {
         0 => None,
         1 => Some(Value::Bool(true)),
-        _ => Some(Value::Number(random.below(5) as f64)),
+        _ => Some(Value::Number(random.index(5) as f64)),
     }
 }
 
@@ -113,7 +113,7 @@ pub(super) fn object(random: &mut Random) -> Value {
     }
     if random.one_in(40) {
         // Compressed, and where that does not help, moved to a blob.
-        let len = 100 + random.below(3) * 40_000;
+        let len = 100 + random.index(3) * 40_000;
         let is_noise = random.one_in(2);
         let bytes = (0..len).map(|at| {
             if is_noise {
@@ -137,7 +137,7 @@ pub(super) fn key_path(random: &mut Random) -> KeyPath {
         units(path)
     };
     if random.one_in(5) {
-        let count = random.below(3).max(random.below(2));
+        let count = random.index(3).max(random.index(2));
         return KeyPath::Several((0..count).map(|_| one(random)).collect());
     }
     KeyPath::One(one(random))
@@ -145,7 +145,7 @@ pub(super) fn key_path(random: &mut Random) -> KeyPath {
 
 /// Of an object store.
 pub(super) fn store_key_path(random: &mut Random) -> Option<KeyPath> {
-    match random.below(10) {
+    match random.index(10) {
         0..4 => None,
         4..8 => Some(KeyPath::One(units("id"))),
         8 => {

@@ -2,8 +2,8 @@
 
 use super::action::{Action, Give, On, Pick, Read};
 use super::data;
-use super::random::Random;
 use crate::naive::{Mode, What};
+use larder_fixtures::random::Random;
 
 /// What a program is mostly about.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub(crate) fn program(seed: u64) -> Vec<Action> {
     let flavour = *random.of(&FLAVOURS);
     let mut actions = Vec::new();
     upgrade(&mut random, 0, Some(1), true, &mut actions);
-    let count = 40 + random.below(80);
+    let count = 40 + random.index(80);
     while actions.len() < count {
         match random.one_in(3) && !matches!(flavour, Flavour::Connections) {
             true => block(&mut random, flavour, &mut actions),
@@ -56,10 +56,10 @@ fn on(random: &mut Random) -> On {
 /// A transaction from begin to end, with little else in between.
 fn block(random: &mut Random, flavour: Flavour, out: &mut Vec<Action>) {
     out.push(begin(random));
-    for _ in 0..2 + random.below(10) {
+    for _ in 0..2 + random.index(10) {
         let choice = match flavour {
-            Flavour::Cursors => random.below(9),
-            _ => random.below(6),
+            Flavour::Cursors => random.index(9),
+            _ => random.index(6),
         };
         out.push(match choice {
             0 if random.one_in(3) => delete_or_many(random),
@@ -94,10 +94,10 @@ fn upgrade(
         polite,
     });
     let (changes, puts) = if is_first { (6, 12) } else { (3, 6) };
-    for _ in 0..1 + random.below(changes) {
+    for _ in 0..1 + random.index(changes) {
         schema(random, true, out);
     }
-    for _ in 0..random.below(puts) {
+    for _ in 0..random.index(puts) {
         out.push(put(random));
     }
     if random.one_in(2) {
@@ -116,11 +116,11 @@ fn upgrade(
 }
 
 fn schema(random: &mut Random, is_growing: bool, out: &mut Vec<Action>) {
-    let name = random.below(3);
+    let name = random.index(3);
     let choice = if is_growing {
-        random.below(6)
+        random.index(6)
     } else {
-        random.below(12)
+        random.index(12)
     };
     match choice {
         0..3 => {
@@ -145,7 +145,7 @@ fn schema(random: &mut Random, is_growing: bool, out: &mut Vec<Action>) {
         }),
         8 => out.push(Action::RenameStore {
             on: on(random),
-            name: random.below(5),
+            name: random.index(5),
         }),
         9 => out.push(Action::DeleteIndex {
             on: on(random),
@@ -153,7 +153,7 @@ fn schema(random: &mut Random, is_growing: bool, out: &mut Vec<Action>) {
         }),
         _ => out.push(Action::RenameIndex {
             on: on(random),
-            name: random.below(5),
+            name: random.index(5),
         }),
     }
 }
@@ -163,7 +163,7 @@ fn put(random: &mut Random) -> Action {
         on: on(random),
         value: data::value(random),
         key: data::key(random),
-        give: match random.below(12) {
+        give: match random.index(12) {
             0 => Give::Always,
             1 => Give::Never,
             _ => Give::Fit,
@@ -176,11 +176,11 @@ fn put(random: &mut Random) -> Action {
 fn read(random: &mut Random) -> Action {
     let range = data::range(random);
     let what = *random.of(&[What::Keys, What::Values, What::Records]);
-    let read = match random.below(9) {
+    let read = match random.index(9) {
         8 => Read::Pages {
             range,
             direction: data::direction(random),
-            len: 1 + random.below(3) as u32,
+            len: 1 + random.index(3) as u32,
         },
         0..2 => Read::Get {
             range,
@@ -188,12 +188,12 @@ fn read(random: &mut Random) -> Action {
         },
         2 => Read::Count { range },
         3 => Read::GetMany {
-            ranges: (0..random.below(4)).map(|_| data::range(random)).collect(),
+            ranges: (0..random.index(4)).map(|_| data::range(random)).collect(),
         },
         _ => Read::GetAll {
             range,
             direction: data::direction(random),
-            count: random.below(4) as u32 * random.below(3) as u32,
+            count: random.index(4) as u32 * random.index(3) as u32,
             what,
         },
     };
@@ -206,7 +206,7 @@ fn read(random: &mut Random) -> Action {
 
 fn cursor(random: &mut Random) -> Action {
     let cursor = pick(random);
-    match random.below(14) {
+    match random.index(14) {
         0..3 => Action::OpenCursor {
             on: on(random),
             range: match random.one_in(2) {
@@ -227,7 +227,7 @@ fn cursor(random: &mut Random) -> Action {
         },
         9 => Action::Advance {
             cursor,
-            count: random.below(4) as u32,
+            count: random.index(4) as u32,
         },
         10 | 11 => Action::Update {
             cursor,
@@ -242,11 +242,11 @@ fn cursor(random: &mut Random) -> Action {
 }
 
 fn begin(random: &mut Random) -> Action {
-    let stores = match random.below(12) {
+    let stores = match random.index(12) {
         0 => Vec::new(),
-        1..7 => vec![random.below(3)],
-        7..11 => vec![random.below(3), random.below(3)],
-        _ => vec![random.below(5)],
+        1..7 => vec![random.index(3)],
+        7..11 => vec![random.index(3), random.index(3)],
+        _ => vec![random.index(5)],
     };
     Action::Begin {
         connection: pick(random),
@@ -261,7 +261,7 @@ fn begin(random: &mut Random) -> Action {
 
 fn finish(random: &mut Random) -> Action {
     let transaction = pick(random);
-    match random.below(8) {
+    match random.index(8) {
         0 => Action::Abort {
             transaction,
             with_error: random.one_in(2),
@@ -273,7 +273,7 @@ fn finish(random: &mut Random) -> Action {
 }
 
 fn connection(random: &mut Random, out: &mut Vec<Action>) {
-    let database = random.below(2);
+    let database = random.index(2);
     let versions = [
         None,
         None,
@@ -284,14 +284,14 @@ fn connection(random: &mut Random, out: &mut Vec<Action>) {
         Some(0),
         Some(1 << 53),
     ];
-    match random.below(12) {
+    match random.index(12) {
         0..4 => out.push(Action::Open {
             database,
             version: *random.of(&versions),
             polite: random.one_in(2),
         }),
         4..6 => {
-            let version = Some(1 + random.below(6) as u64);
+            let version = Some(1 + random.index(6) as u64);
             upgrade(random, database, version, false, out);
         }
         6 => out.push(Action::DeleteDatabase { database }),
@@ -318,7 +318,7 @@ fn step(random: &mut Random, flavour: Flavour, out: &mut Vec<Action>) {
         Flavour::Connections => [3, 1, 1, 1, 8, 3, 3],
         Flavour::Transactions => [8, 4, 2, 0, 1, 7, 5],
     };
-    let mut at = random.below(weights.iter().sum::<usize>() + 4);
+    let mut at = random.index(weights.iter().sum::<usize>() + 4);
     let chosen = weights
         .iter()
         .position(|weight| match at.checked_sub(*weight) {
@@ -337,21 +337,21 @@ fn step(random: &mut Random, flavour: Flavour, out: &mut Vec<Action>) {
         Some(4) => connection(random, out),
         Some(5) => out.push(begin(random)),
         Some(6) => out.push(finish(random)),
-        _ => out.push(match random.below(8) {
+        _ => out.push(match random.index(8) {
             0..4 => observe(random),
             4 => Action::DropRequest {
                 request: pick(random),
             },
             5 => Action::Settle,
             _ => Action::Run {
-                steps: random.below(6),
+                steps: random.index(6),
             },
         }),
     }
 }
 
 fn delete_or_many(random: &mut Random) -> Action {
-    match random.below(6) {
+    match random.index(6) {
         0 => Action::Delete {
             on: on(random),
             range: None,
@@ -359,7 +359,7 @@ fn delete_or_many(random: &mut Random) -> Action {
         },
         1 | 2 => Action::PutMany {
             on: on(random),
-            records: (0..1 + random.below(3))
+            records: (0..1 + random.index(3))
                 .map(|_| (data::object(random), data::key(random)))
                 .collect(),
             give: Give::Fit,

@@ -3,11 +3,9 @@
 mod action;
 mod data;
 mod generate;
-mod random;
 
 pub(crate) use action::{Action, Give, On, Pick, Read};
 pub(crate) use generate::program;
-pub(crate) use random::Random;
 
 /// Drops actions as long as `fails` says that the rest still fails: halves first, then quarters, then one by one. At most
 /// `tries` times, since some failures take long.
