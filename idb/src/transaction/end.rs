@@ -177,6 +177,9 @@ impl TransactionCore {
         let is_upgrade = self.plan.versions.is_some();
         let number = self.connection.number;
         let tell_closed = (!is_upgrade).then(|| database.leave_connection(number));
+        if is_upgrade && outcome.is_ok() {
+            database.upgrade_committed(number);
+        }
         let mut callbacks = Vec::new();
         if !unfinished.is_empty() {
             let abort_error = self.abort_error();

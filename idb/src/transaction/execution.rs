@@ -77,15 +77,14 @@ impl Lookups {
         index: (ObjectStoreId, IndexId),
         make: impl FnOnce() -> IndexLookup,
     ) -> &mut IndexLookup {
-        let at = match self.0.iter().position(|(id, _)| *id == index) {
-            Some(at) => at,
+        match self.0.iter().position(|(id, _)| *id == index) {
+            Some(at) => self.0[..=at].rotate_right(1),
             None => {
                 self.0.truncate(LOOKUPS_MAX - 1);
                 self.0.insert(0, (index, make()));
-                0
             }
-        };
-        &mut self.0[at].1
+        }
+        &mut self.0[0].1
     }
 }
 

@@ -522,3 +522,34 @@ fn what_a_deleted_database_leaves_goes_step_by_step_when_the_host_says_so() {
         assert!(steps >= 3, "{steps} steps for 5,000 rows");
     }
 }
+
+#[test]
+fn whoever_hears_that_an_upgrade_is_committed_may_begin_transactions() {
+    for executor in EXECUTORS {
+        for is_committed in [true, false] {
+            let storage = storage(executor);
+            let heard = Arc::new(Mutex::new(None));
+            let to = Arc::clone(&heard);
+            let request = factory(&storage).open(&"db".into(), None).unwrap();
+            let opened = request.with_upgrade(move |upgrade| {
+                let transaction = &upgrade.transaction;
+                let parameters = ObjectStoreParameters::default();
+                transaction.create_object_store(&"a".into(), parameters)?;
+                let connection = upgrade.connection.clone();
+                transaction.finished().on_done(move |ended| {
+                    let options = TransactionOptions::default();
+                    let begun = connection.transaction(&["a".into()], Mode::ReadOnly, options);
+                    *to.lock().unwrap() = Some((ended.is_ok(), begun.is_ok()));
+                });
+                if is_committed {
+                    Ok(())
+                } else {
+                    transaction.abort(None)
+                }
+            });
+            assert_eq!(opened.wait().is_ok(), is_committed, "{executor:?}");
+            let heard = *heard.lock().unwrap();
+            assert_eq!(heard, Some((is_committed, is_committed)), "{executor:?}");
+        }
+    }
+}

@@ -131,11 +131,9 @@ fn transactions<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -
         "watchTransaction",
         |transaction: u32, request: u32| {
             let finished = engine.transaction(ctx, transaction)?.finished();
-            let outbox = &engine.outbox;
-            match engine.upgrades.borrow_mut().remove(&transaction) {
-                Some(opening) => outbox.expect_upgraded(request, finished, opening),
-                None => outbox.expect(request, finished, |()| Outcome::Nothing),
-            }
+            engine
+                .outbox
+                .expect(request, finished, |()| Outcome::Nothing);
             Ok::<_, rquickjs::Error>(())
         }
     );

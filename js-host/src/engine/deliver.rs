@@ -101,7 +101,6 @@ impl Engine {
                     )
                 };
                 self.to_be_watched(connection, request);
-                self.upgrades.borrow_mut().insert(transaction, request);
                 let args = (request, "upgrade", connection, transaction, name, old, new);
                 self.notify(ctx, args)
             }

@@ -42,8 +42,6 @@ pub(crate) struct Engine {
     /// Databases that are being opened and deleted: dropped, they would not be.
     opening: RefCell<HashMap<u32, (JsString, OpenRequest)>>,
     deleting: RefCell<HashMap<u32, (JsString, DeleteRequest)>>,
-    /// The requests to open of upgrades' transactions that nobody watches yet.
-    upgrades: RefCell<HashMap<u32, u32>>,
 }
 
 impl Engine {
@@ -70,7 +68,6 @@ impl Engine {
             watchers: RefCell::default(),
             opening: RefCell::default(),
             deleting: RefCell::default(),
-            upgrades: RefCell::default(),
         })
     }
 

@@ -61,8 +61,6 @@ struct State {
     opening: HashMap<JsString, Opening>,
     /// By request to open: who hears of the connection that is on its way to script.
     watchers: HashMap<u32, Watcher>,
-    /// By request to open: the end of its upgrade's transaction.
-    upgraded: HashMap<u32, Answer>,
 }
 
 #[derive(Debug, Default)]
@@ -92,22 +90,6 @@ impl Outbox {
         });
     }
 
-    /// Puts the end of an upgrade's transaction in just before the end of the request to open, `opening`. In between the engine
-    /// takes no transaction of the connection yet, and what a page does when it hears of the one end may well be to begin one.
-    pub(super) fn expect_upgraded(
-        self: &Arc<Self>,
-        number: u32,
-        finished: Request<()>,
-        opening: u32,
-    ) {
-        self.state().expected += 1;
-        let outbox = Arc::clone(self);
-        finished.on_done(move |result| {
-            let answer = Answer::Complete(number, result.map(|()| Outcome::Nothing));
-            outbox.state().upgraded.insert(opening, answer);
-        });
-    }
-
     /// A database is being opened or deleted.
     pub(super) fn expect_opening(&self, name: &JsString) {
         let mut state = self.state();
@@ -128,11 +110,6 @@ impl Outbox {
             if opening.waiting == 0 {
                 state.opening.remove(name);
             }
-        }
-        if let Answer::Open(request, OpenEvent::Done(_)) = &answer
-            && let Some(upgraded) = state.upgraded.remove(request)
-        {
-            state.put(upgraded, 1);
         }
         state.put(answer, 0);
         drop(state);
@@ -207,11 +184,8 @@ impl Outbox {
     }
 
     pub(super) fn clear(&self) {
-        let mut state = self.state();
-        let answers = std::mem::take(&mut state.answers);
-        let upgraded = std::mem::take(&mut state.upgraded);
-        drop(state);
-        drop((answers, upgraded));
+        let answers = std::mem::take(&mut self.state().answers);
+        drop(answers);
     }
 }
 
@@ -226,8 +200,7 @@ impl State {
 mod tests {
     use std::thread;
 
-    use larder_codec::Origin;
-    use larder_idb::{Error, ErrorName, Executor, Storage, StorageOptions, SystemClock};
+    use larder_idb::{Error, ErrorName};
 
     use super::*;
 
@@ -249,51 +222,5 @@ mod tests {
             });
             assert!(!outbox.expects_any());
         }
-    }
-
-    #[test]
-    fn the_end_of_an_upgrade_is_told_when_the_engine_takes_transactions_again() {
-        let mut options = StorageOptions::in_memory(Arc::new(SystemClock));
-        options.executor = Executor::Driven { seed: None };
-        let storage = Storage::new(options).unwrap();
-        let factory = storage.factory(&Origin::from_url("https://example.com").unwrap());
-        let name = JsString::from("x".to_owned());
-        let opening = factory.open(&name, Some(1)).unwrap();
-        let outbox = Arc::new(Outbox::default());
-        outbox.expect_opening(&name);
-        let (to, of) = (Arc::clone(&outbox), name);
-        opening
-            .events()
-            .on_event(move |event| to.put_opening(&of, Answer::Open(1, event)));
-        storage.run_until_idle();
-        let Some(Answer::Open(1, OpenEvent::UpgradeNeeded(upgrade))) = outbox.take() else {
-            unreachable!("a new database is upgraded");
-        };
-        let transaction = upgrade.transaction;
-        transaction
-            .create_object_store(&JsString::from("s".to_owned()), Default::default())
-            .unwrap();
-        outbox.expect_upgraded(2, transaction.finished(), 1);
-        drop(transaction.commit());
-        let begins = || {
-            let names = [JsString::from("s".to_owned())];
-            let mode = larder_idb::Mode::ReadOnly;
-            upgrade
-                .connection
-                .transaction(&names, mode, Default::default())
-                .is_ok()
-        };
-        let mut answer = None;
-        while answer.is_none() {
-            assert!(outbox.expects_any() && storage.run_one());
-            answer = outbox.take();
-        }
-        assert!(matches!(answer, Some(Answer::Complete(2, Ok(_)))));
-        assert!(begins());
-        let done = outbox.take();
-        assert!(matches!(
-            done,
-            Some(Answer::Open(1, OpenEvent::Done(Ok(_))))
-        ));
     }
 }
