@@ -133,7 +133,7 @@ impl RangeRows {
     pub(super) fn settle(&mut self) -> Result<Option<Row<'_>>> {
         // On no row the key is empty.
         let key = self.iter.key();
-        let is_inside = match self.strip_prefix(key) {
+        let is_inside = match key.strip_prefix(&*self.prefix) {
             _ if self.state == State::Ended => false,
             Some(tail) if self.forward => {
                 self.upper.compare(tail, Ordering::Greater) != Ordering::Greater
@@ -150,15 +150,6 @@ impl RangeRows {
             tail: self.tail_of(key),
             value: self.iter.value()?,
         }))
-    }
-
-    /// What follows the prefix, if that is there. It is of four bytes nearly always, which are compared without a call.
-    #[inline]
-    fn strip_prefix<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
-        match (<&[u8; 4]>::try_from(&*self.prefix), key.split_first_chunk()) {
-            (Ok(prefix), Some((head, tail))) => (head == prefix).then_some(tail),
-            _ => key.strip_prefix(&*self.prefix),
-        }
     }
 
     /// Whether it stands on a row of the table or index, in the range or not.

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess, Unexpected,
     VariantAccess, Visitor,
@@ -483,10 +482,7 @@ impl<'r, 't, 'de> EnumAccess<'de> for Variant<'r, 't, 'de> {
         seed: S,
     ) -> Result<(S::Value, Node<'r, 't, 'de>), SerdeError> {
         let name = match self.name {
-            PropertyName::String(name) => match text(name)? {
-                Cow::Borrowed(name) => seed.deserialize(BorrowedStrDeserializer::new(name)),
-                Cow::Owned(name) => seed.deserialize(StringDeserializer::new(name)),
-            },
+            PropertyName::String(name) => seed.deserialize(Key(text(name)?)),
             // No variant is called so.
             PropertyName::Index(_) | PropertyName::Number(_) => self
                 .name

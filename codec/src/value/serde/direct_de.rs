@@ -9,9 +9,6 @@
 //! Who reads may swallow an error and go on, in the midst of a container. Therefore a refusal is
 //! noted, too, and nothing that comes behind it counts.
 
-use std::borrow::Cow;
-
-use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, EnumAccess, IgnoredAny, MapAccess, SeqAccess,
     VariantAccess, Visitor,
@@ -342,11 +339,8 @@ impl<'r, 'de> EnumAccess<'de> for Variant<'r, 'de> {
         seed: S,
     ) -> Result<(S::Value, &'r mut Direct<'de>), SerdeError> {
         let name = self.direct.name(&mut NamesSeen::new())?;
-        let variant: Result<_, SerdeError> = match text(name)? {
-            Cow::Borrowed(name) => seed.deserialize(BorrowedStrDeserializer::new(name)),
-            Cow::Owned(name) => seed.deserialize(StringDeserializer::new(name)),
-        };
-        Ok((variant?, self.direct))
+        let variant = seed.deserialize(Key(text(name)?))?;
+        Ok((variant, self.direct))
     }
 }
 
