@@ -255,6 +255,40 @@ fn model_an_upgrade_gets_through_whenever_connections_close() {
     });
 }
 
+/// Few schedules let all of an abort pass between two steps of the upgrade's beginning: those that keep one thread back do.
+#[test]
+fn model_an_upgrade_that_begins_beside_a_forced_close_comes_to_an_end() {
+    let law = || {
+        let mut options = StorageOptions::in_memory(Arc::new(Stopped));
+        options.executor = Executor::Threads(NonZeroUsize::new(2).unwrap());
+        let storage = Storage::new(options).unwrap();
+        let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+        let request = factory.open(&"db".into(), Some(1)).unwrap();
+        let other = thread::spawn(move || factory.force_close(None));
+        let connection = request.connection().wait();
+        other.join().unwrap();
+        drop(connection);
+        storage.close().unwrap();
+    };
+    shuttle::check_pct(law, 5000, 3);
+}
+
+#[test]
+fn model_a_connection_that_is_made_beside_the_storages_end_is_told_of_it() {
+    check(2000, |storage| {
+        drop(open(&storage));
+        let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+        let request = factory.open(&"db".into(), None).unwrap();
+        drop(factory);
+        let closer = thread::spawn(move || storage.close().unwrap());
+        let connection = request.connection().wait();
+        closer.join().unwrap();
+        if let Ok(connection) = connection {
+            assert!(connection.is_close_pending(), "it is open");
+        }
+    });
+}
+
 /// The threads may have ended when the commit ends, which lets the request to open go on.
 #[test]
 fn model_who_waits_is_told_though_the_storage_is_closed_beside_a_commit() {

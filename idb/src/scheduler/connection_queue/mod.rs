@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 use larder_backing_store::DatabaseMetadata;
 
 use super::{Database, Open, State};
-use crate::connection::Connection;
+use crate::connection::{Connection, ConnectionCore};
 use crate::error::{Error, ErrorKind, ErrorName, Result, attempt};
 use crate::events::EventsCore;
 use crate::executor::{Task, Turn};
@@ -86,6 +86,18 @@ impl State {
             Phase::AwaitClose(_) => self.connections.is_empty(),
             Phase::Upgrading { outcome, .. } => outcome.is_some(),
         }
+    }
+
+    fn add_connection(&mut self, core: &Arc<ConnectionCore>, is_upgrading: bool) {
+        let open = Open {
+            core: Arc::clone(core),
+            is_close_pending: false,
+            is_forced: false,
+            transactions: usize::from(is_upgrading),
+            is_upgrading,
+            is_handed_over: false,
+        };
+        self.connections.insert(core.number, open);
     }
 
     /// A connection has dealt with a version change, or is closing.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use larder_backing_store::DatabaseMetadata;
 
-use super::super::{Database, Open};
+use super::super::{Database, forced};
 use super::{
     ConnectionRequest, Current, Found, Phase, Progress, fail_or, finish_open, storage_gone,
     version_of,
@@ -83,7 +83,8 @@ impl Database {
         let number = self.next_connection();
         let core = ConnectionCore::new(number, self, store, metadata.id, schema, version);
         let core = Arc::new(core);
-        self.add_connection(&core, false);
+        locked(&self.state).add_connection(&core, false);
+        self.close_if_gone(&core);
         let result = match storage.upgrade() {
             Some(storage) => Ok(Connection::new(core, storage)),
             None => {
@@ -94,16 +95,13 @@ impl Database {
         finish_open(&events, result);
     }
 
-    pub(super) fn add_connection(&self, core: &Arc<ConnectionCore>, is_upgrading: bool) {
-        let open = Open {
-            core: Arc::clone(core),
-            is_close_pending: false,
-            is_forced: false,
-            transactions: usize::from(is_upgrading),
-            is_upgrading,
-            is_handed_over: false,
-        };
-        locked(&self.state).connections.insert(core.number, open);
+    /// Closes by force a connection that was made while all were: whoever did that may not have seen it.
+    pub(super) fn close_if_gone(self: &Arc<Self>, core: &ConnectionCore) {
+        let is_retired = core.store().is_ok_and(|store| store.is_retired());
+        if is_retired || self.origin.is_closing() {
+            // Those that there are beside it are of the same store.
+            self.force_close(&forced());
+        }
     }
 
     /// Tells the other connections. Steps 10.1 to 10.3 of opening, 5 to 7 of deleting.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::Database;
-use super::{ConnectionRequest, Found, Phase, Progress, finish_open, storage_gone};
+use super::{ConnectionRequest, Current, Found, Phase, Progress, finish_open, storage_gone};
 use crate::connection::{Connection, ConnectionCore};
 use crate::error::{Error, ErrorName, Result};
 use crate::open_request::{OpenEvent, Upgrade};
@@ -46,7 +46,14 @@ impl Database {
         let number = self.next_connection();
         let core = ConnectionCore::new(number, self, found.store, id, schema, new_version);
         let core = Arc::new(core);
+        let connection = Connection::new(Arc::clone(&core), storage);
+        let phase = Phase::Upgrading {
+            connection: connection.clone(),
+            is_new,
+            outcome: None,
+        };
         let transaction = {
+            // All at once: as soon as it can be seen it can be aborted, and its end has to find the rest.
             let mut state = locked(&self.state);
             let plan = Plan::of_upgrade(state.next_transaction, versions);
             state.next_transaction += 1;
@@ -55,23 +62,18 @@ impl Database {
             let transaction = Arc::new(transaction);
             transaction.start(None);
             state.transactions.insert(number, Arc::clone(&transaction));
+            state.add_connection(&core, true);
+            state.current = Some(Current { request, phase });
             transaction
         };
-        self.add_connection(&core, true);
-        let connection = Connection::new(core, storage);
         let upgrade = Upgrade {
             transaction: Transaction::new(transaction, connection.clone()),
-            connection: connection.clone(),
+            connection,
             old_version: versions.old,
             new_version,
         };
-        let phase = Phase::Upgrading {
-            connection,
-            is_new,
-            outcome: None,
-        };
-        self.wait_at(request, phase);
         events.push(OpenEvent::UpgradeNeeded(upgrade));
+        self.close_if_gone(&core);
         Ok(())
     }
 
