@@ -38,6 +38,7 @@ Object.assign(EventState.prototype, {
   canceled: false,
   inPassiveListener: false,
   listenersThrew: false,
+  isErrorReport: false,
 });
 
 // [LegacyUnforgeable]: an accessor of each event, with one getter for all.

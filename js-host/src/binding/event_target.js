@@ -197,8 +197,10 @@ function call(target, event, state, listener) {
   const { callback } = listener;
   try {
     if (typeof callback === "function") {
-      const result = apply(callback, target.wrapper, [event]);
-      if (listener.handler && result === false) state.cancel();
+      // A global's `onerror` is given the error in pieces, and says in its own way that it has dealt with it.
+      const isReport = listener.handler && state.isErrorReport && target.wrapper === globalThis;
+      const result = apply(callback, target.wrapper, isReport ? state.pieces : [event]);
+      if (listener.handler && result === isReport) state.cancel();
     } else if (!listener.handler) {
       const method = callback.handleEvent;
       if (typeof method !== "function") throw new TypeError("handleEvent is not a function");

@@ -20,12 +20,21 @@ class SignalState extends EventTargetState {
     this.followers = [];
   }
 
+  // All that follow are aborted before anybody hears of it.
   abort(reason) {
-    if (this.aborted) return;
+    const why = reason === undefined ? new DOMException("signal is aborted without reason", "AbortError") : reason;
+    const all = [this];
+    for (const state of all) for (const follower of state.followers.splice(0)) all.push(follower);
+    const aborted = all.filter((state) => state.mark(why));
+    for (const state of aborted) dispatch(state, createEvent("abort", false, false), false);
+  }
+
+  // Whether it was not aborted before.
+  mark(reason) {
+    if (this.aborted) return false;
     this.aborted = true;
-    this.reason = reason === undefined ? new DOMException("signal is aborted without reason", "AbortError") : reason;
-    dispatch(this, createEvent("abort", false, false), false);
-    for (const follower of this.followers.splice(0)) follower.abort(this.reason);
+    this.reason = reason;
+    return true;
   }
 }
 

@@ -2,6 +2,8 @@
 // lie in the store and are read when asked for.
 import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "../binding/mod.js";
 import { make } from "../clone/helpers.js";
+import { crypto } from "./crypto.js";
+import { encodeUtf8, TextDecoder } from "./encoding.js";
 import { native } from "./native.js";
 
 const { toDictionary, toDOMString } = webidl;
@@ -53,7 +55,7 @@ function partBytes(part, endings) {
   if (ArrayBuffer.isView(part)) return new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
   if (part instanceof Blob) return new Uint8Array(stateOf(part, BlobState).bytes());
   const text = toDOMString(part);
-  return new TextEncoder().encode(endings === "native" ? text.replace(/\r?\n|\r/g, "\n") : text);
+  return encodeUtf8(endings === "native" ? text.replace(/\r?\n|\r/g, "\n") : text);
 }
 
 function join(parts, endings) {
@@ -69,6 +71,13 @@ function join(parts, endings) {
     at += bytes.length;
   }
   return joined.buffer;
+}
+
+// As WebIDL's [Clamp] has it: to the nearest whole number, of two the even one.
+function clampToWhole(number) {
+  const below = Math.floor(number);
+  const part = number - below;
+  return (part === 0.5 ? below + Math.abs(below % 2) : Math.round(number)) || 0;
 }
 
 export class Blob {
@@ -92,7 +101,7 @@ export class Blob {
     const { size } = state;
     const clamp = (value, otherwise) => {
       if (value === undefined) return otherwise;
-      const whole = Math.trunc(+value) || 0;
+      const whole = clampToWhole(+value);
       return whole < 0 ? Math.max(size + whole, 0) : Math.min(whole, size);
     };
     const from = clamp(start, 0);

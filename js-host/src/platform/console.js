@@ -44,7 +44,9 @@ export const console = {
   log: (...values) => out(values),
   info: (...values) => out(values),
   debug: (...values) => out(values),
+  clear: () => {},
   dir: (value) => out([value]),
+  dirxml: (...values) => out(values),
   table: (value) => out([value]),
   warn: (...values) => err(values),
   error: (...values) => err(values),
@@ -67,6 +69,7 @@ export const console = {
     if (values.length > 0) out(values);
     indent += "  ";
   },
+  groupCollapsed: (...values) => console.group(...values),
   groupEnd() {
     indent = indent.slice(2);
   },

@@ -19,7 +19,11 @@ export class CustomEvent extends Event {
 }
 exposeInterface(CustomEvent, "CustomEvent");
 
-export class MessageState extends EventState {}
+export class MessageState extends EventState {
+  origin = "";
+  source = null;
+  lastEventId = "";
+}
 
 export class MessageEvent extends Event {
   constructor(type, init = undefined) {
@@ -31,7 +35,9 @@ export class MessageEvent extends Event {
     const options = toDictionary(init, "MessageEventInit");
     const state = new MessageState(toDOMString(type), !!options.bubbles, !!options.cancelable);
     state.data = options.data === undefined ? null : options.data;
-    state.ports = [];
+    state.ports = options.ports === undefined ? [] : [...options.ports];
+    for (const name of ["origin", "lastEventId"]) if (options[name] !== undefined) state[name] = toDOMString(options[name]);
+    state.source = options.source ?? null;
     super(INTERNAL, state);
   }
   get data() {
@@ -41,8 +47,13 @@ export class MessageEvent extends Event {
     return stateOf(this, MessageState).ports;
   }
   get origin() {
-    stateOf(this, MessageState);
-    return "";
+    return stateOf(this, MessageState).origin;
+  }
+  get source() {
+    return stateOf(this, MessageState).source;
+  }
+  get lastEventId() {
+    return stateOf(this, MessageState).lastEventId;
   }
 }
 exposeInterface(MessageEvent, "MessageEvent");

@@ -1,10 +1,9 @@
-// TextEncoder and TextDecoder (Encoding): UTF-8, and decoding of UTF-16 and Latin-1 (windows-1252's
-// lower part).
+// TextEncoder and TextDecoder (Encoding): UTF-8, and decoding of UTF-16 and windows-1252.
 import { exposeInterface, requireArguments, stamp, stateOf, webidl } from "../binding/mod.js";
 
 const { toDOMString } = webidl;
 
-function encodeUtf8(string) {
+export function encodeUtf8(string) {
   const bytes = [];
   for (const character of string) {
     let code = character.codePointAt(0);
@@ -97,21 +96,53 @@ function decodeUtf8(bytes, stream, malformed) {
 }
 
 function decodeUtf16(bytes, bigEndian, stream, malformed) {
-  let text = "";
   const whole = bytes.length & ~1;
+  const unit = (at) => (bigEndian ? (bytes[at] << 8) | bytes[at + 1] : bytes[at] | (bytes[at + 1] << 8));
+  let text = "";
   for (let at = 0; at < whole; at += 2) {
-    text += String.fromCharCode(bigEndian ? (bytes[at] << 8) | bytes[at + 1] : bytes[at] | (bytes[at + 1] << 8));
+    const high = unit(at);
+    if ((high & 0xf800) !== 0xd800) {
+      text += String.fromCharCode(high);
+      continue;
+    }
+    const isHigh = high < 0xdc00;
+    if (isHigh && at + 2 === whole && stream) return [text, bytes.slice(at)];
+    const low = isHigh && at + 2 < whole ? unit(at + 2) : 0;
+    if ((low & 0xfc00) === 0xdc00) {
+      text += String.fromCharCode(high, low);
+      at += 2;
+    } else if (isHigh && at + 2 === whole && whole < bytes.length) {
+      // What is unfinished at the end is one error.
+      return [text + malformed(), new Uint8Array()];
+    } else {
+      text += malformed();
+    }
   }
-  if (whole < bytes.length && !stream) text += malformed();
-  return [text.toWellFormed(), stream ? bytes.slice(whole) : new Uint8Array()];
+  if (whole === bytes.length) return [text, new Uint8Array()];
+  return stream ? [text, bytes.slice(whole)] : [text + malformed(), new Uint8Array()];
+}
+
+// What windows-1252 has from 0x80 to 0x9f; all else is Latin-1.
+const WINDOWS = "\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f"
+  + "\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178";
+const decodeWindows = (bytes) => latin1(bytes).replace(/[\x80-\x9f]/g, (c) => WINDOWS[c.charCodeAt(0) - 0x80]);
+
+// Bytes as so many code units.
+export function latin1(bytes) {
+  let text = "";
+  // A call takes so many arguments, not any number.
+  for (let at = 0; at < bytes.length; at += 4096) text += String.fromCharCode(...bytes.subarray(at, at + 4096));
+  return text;
 }
 
 class DecoderState {
   constructor(encoding, fatal, ignoreBOM) {
-    Object.assign(this, { encoding, fatal, ignoreBOM, rest: new Uint8Array(), started: false });
+    Object.assign(this, { encoding, fatal, ignoreBOM, rest: new Uint8Array(), started: false, goesOn: false });
   }
 
   decode(input, stream) {
+    if (!this.goesOn) Object.assign(this, { rest: new Uint8Array(), started: false });
+    this.goesOn = stream;
     const bytes = new Uint8Array(this.rest.length + input.length);
     bytes.set(this.rest);
     bytes.set(input, this.rest.length);
@@ -121,12 +152,29 @@ class DecoderState {
     };
     let text;
     if (this.encoding === "utf-8") [text, this.rest] = decodeUtf8(bytes, stream, malformed);
-    else if (this.encoding === "windows-1252") [text, this.rest] = [String.fromCharCode(...bytes), new Uint8Array()];
+    else if (this.encoding === "windows-1252") text = decodeWindows(bytes);
     else [text, this.rest] = decodeUtf16(bytes, this.encoding === "utf-16be", stream, malformed);
-    if (!this.started && !this.ignoreBOM && text.startsWith("\ufeff")) text = text.slice(1);
-    this.started = stream && (this.started || text.length > 0);
-    return text;
+    const isFirst = !this.started;
+    this.started ||= text.length > 0;
+    return isFirst && !this.ignoreBOM && text.startsWith("\ufeff") ? text.slice(1) : text;
   }
+}
+
+const { apply } = Reflect;
+const lengthOf = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, "byteLength").get;
+const sharedLengthOf = Object.getOwnPropertyDescriptor(SharedArrayBuffer.prototype, "byteLength").get;
+
+// Of an AllowSharedBufferSource.
+function bytesOf(input) {
+  if (input === undefined) return new Uint8Array();
+  if (ArrayBuffer.isView(input)) return new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
+  try {
+    apply(lengthOf, input, []);
+  } catch {
+    // Throws a TypeError for all else.
+    apply(sharedLengthOf, input, []);
+  }
+  return new Uint8Array(input);
 }
 
 export class TextDecoder {
@@ -147,10 +195,7 @@ export class TextDecoder {
   }
   decode(input = undefined, options = undefined) {
     const state = stateOf(this, DecoderState);
-    let bytes = new Uint8Array();
-    if (ArrayBuffer.isView(input)) bytes = new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
-    else if (input !== undefined) bytes = new Uint8Array(input);
-    return state.decode(bytes, !!options?.stream);
+    return state.decode(bytesOf(input), !!options?.stream);
   }
 }
 exposeInterface(TextDecoder, "TextDecoder");

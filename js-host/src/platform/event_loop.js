@@ -15,7 +15,8 @@ function runTask() {
   const run = tasks[head];
   tasks[head] = undefined;
   head += 1;
-  if (head === tasks.length || head > 1024) {
+  // Not more often than so many are left: each is moved a few times at most.
+  if (head === tasks.length || head > Math.max(1024, tasks.length / 2)) {
     tasks.splice(0, head);
     head = 0;
   }
@@ -31,41 +32,48 @@ function guarded(run) {
   }
 }
 
-// Timers in the order in which they are due, in a binary heap; `live` has those not cleared.
+// Timers in the order in which they are due, in a binary heap. Each knows its place: one that is cleared goes at once.
 const heap = [];
+// Those that are to run, by id.
 const live = new Map();
 let lastId = 0;
 let order = 0;
 
 const before = (a, b) => (a.due === b.due ? a.order < b.order : a.due < b.due);
 
-function pushTimer(timer) {
-  let at = heap.length;
+function place(timer, at) {
   heap[at] = timer;
-  while (at > 0) {
-    const parent = (at - 1) >> 1;
-    if (!before(heap[at], heap[parent])) break;
-    [heap[at], heap[parent]] = [heap[parent], heap[at]];
-    at = parent;
-  }
+  timer.at = at;
 }
 
-function popTimer() {
-  const first = heap[0];
-  const last = heap.pop();
-  if (heap.length > 0) {
-    heap[0] = last;
-    for (let at = 0; ; ) {
-      let least = at;
-      for (const child of [2 * at + 1, 2 * at + 2]) {
-        if (child < heap.length && before(heap[child], heap[least])) least = child;
-      }
-      if (least === at) break;
-      [heap[at], heap[least]] = [heap[least], heap[at]];
-      at = least;
-    }
+// Puts a timer in from `at` on upwards.
+function placeUp(timer, at) {
+  while (at > 0) {
+    const parent = (at - 1) >> 1;
+    if (!before(timer, heap[parent])) break;
+    place(heap[parent], at);
+    at = parent;
   }
-  return first;
+  place(timer, at);
+}
+
+function placeDown(timer, at) {
+  for (;;) {
+    let child = 2 * at + 1;
+    if (child >= heap.length) break;
+    if (child + 1 < heap.length && before(heap[child + 1], heap[child])) child += 1;
+    if (!before(heap[child], timer)) break;
+    place(heap[child], at);
+    at = child;
+  }
+  place(timer, at);
+}
+
+function removeTimer(timer) {
+  const last = heap.pop();
+  if (last === timer) return;
+  if (before(last, timer)) placeUp(last, timer.at);
+  else placeDown(last, timer.at);
 }
 
 const DELAY_MAX = 0x7fffffff;
@@ -78,8 +86,16 @@ function start(handler, delay, args, repeats, id) {
   order += 1;
   const timer = { id, handler, args, ms, repeats, due: native.now() + Math.max(ms, DELAY_MIN), order };
   live.set(id, timer);
-  pushTimer(timer);
+  placeUp(timer, heap.length);
   return id;
+}
+
+function clear(id) {
+  const number = id | 0;
+  const timer = live.get(number);
+  if (timer === undefined) return;
+  live.delete(number);
+  removeTimer(timer);
 }
 
 function runTimer(timer) {
@@ -94,18 +110,13 @@ function runTimer(timer) {
 // One task, or one timer that is due. -1 if there was one, else milliseconds to the next timer.
 export function turn() {
   if (runTask()) return -1;
-  while (heap.length > 0) {
-    const first = heap[0];
-    if (live.get(first.id) !== first) {
-      popTimer();
-      continue;
-    }
-    const wait = first.due - native.now();
-    if (wait > 0) return wait;
-    runTimer(popTimer());
-    return -1;
-  }
-  return Infinity;
+  if (heap.length === 0) return Infinity;
+  const first = heap[0];
+  const wait = first.due - native.now();
+  if (wait > 0) return wait;
+  removeTimer(first);
+  runTimer(first);
+  return -1;
 }
 
 const then = Promise.prototype.then;
@@ -114,8 +125,8 @@ const resolved = Promise.resolve();
 export const functions = {
   setTimeout: (handler, delay = 0, ...args) => start(handler, delay, args, false, (lastId += 1)),
   setInterval: (handler, delay = 0, ...args) => start(handler, delay, args, true, (lastId += 1)),
-  clearTimeout: (id = 0) => void live.delete(id),
-  clearInterval: (id = 0) => void live.delete(id),
+  clearTimeout: (id = 0) => clear(id),
+  clearInterval: (id = 0) => clear(id),
   queueMicrotask(callback) {
     if (typeof callback !== "function") throw new TypeError("queueMicrotask: the callback is not a function");
     Reflect.apply(then, resolved, [() => guarded(callback)]);

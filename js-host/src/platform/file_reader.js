@@ -1,6 +1,7 @@
 // FileReader (File API, 6.2).
-import { createEvent, defineHandlers, dispatch, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stateOf } from "../binding/mod.js";
+import { createEvent, defineHandlers, dispatch, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "../binding/mod.js";
 import { blobBytes, blobType } from "./blob.js";
+import { latin1, TextDecoder } from "./encoding.js";
 import { queueTask } from "./event_loop.js";
 
 const STATES = { EMPTY: 0, LOADING: 1, DONE: 2 };
@@ -57,6 +58,15 @@ class ReaderState extends EventTargetState {
   }
 }
 
+// Of a label; of UTF-8 if nobody knows it.
+function decoder(label) {
+  try {
+    return new TextDecoder(label);
+  } catch {
+    return new TextDecoder();
+  }
+}
+
 export class FileReader extends EventTarget {
   constructor() {
     super(INTERNAL, new ReaderState());
@@ -69,7 +79,8 @@ export class FileReader extends EventTarget {
   readAsText(blob, encoding = "utf-8") {
     const state = stateOf(this, ReaderState);
     requireArguments(arguments.length, 1, "readAsText");
-    state.read(blob, (bytes) => new TextDecoder(encoding).decode(bytes));
+    const label = webidl.toDOMString(encoding);
+    state.read(blob, (bytes) => decoder(label).decode(bytes));
   }
   readAsDataURL(blob) {
     const state = stateOf(this, ReaderState);
@@ -80,7 +91,7 @@ export class FileReader extends EventTarget {
   readAsBinaryString(blob) {
     const state = stateOf(this, ReaderState);
     requireArguments(arguments.length, 1, "readAsBinaryString");
-    state.read(blob, (bytes) => new TextDecoder("latin1").decode(bytes));
+    state.read(blob, (bytes) => latin1(new Uint8Array(bytes)));
   }
   abort() {
     stateOf(this, ReaderState).abort();

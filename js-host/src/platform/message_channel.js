@@ -40,6 +40,14 @@ export function structuredClone(value, options = undefined) {
   return cloneWithTransfer(value, options);
 }
 
+function messageState(data) {
+  const state = new MessageState("message", false, false);
+  state.trusted = true;
+  state.data = data;
+  state.ports = [];
+  return state;
+}
+
 class PortState extends EventTargetState {
   constructor() {
     super();
@@ -52,7 +60,7 @@ class PortState extends EventTargetState {
   post(value, options) {
     const data = cloneWithTransfer(value, options);
     const { other } = this;
-    if (other === null || other.closed) return;
+    if (other === null || other.closed || this.closed) return;
     other.waiting.push(data);
     if (other.started) queueTask(() => other.deliver());
   }
@@ -65,10 +73,7 @@ class PortState extends EventTargetState {
 
   deliver() {
     if (this.closed || this.waiting.length === 0) return;
-    const state = new MessageState("message", false, false);
-    state.trusted = true;
-    state.data = this.waiting.shift();
-    state.ports = [];
+    const state = messageState(this.waiting.shift());
     dispatch(this, new MessageEvent(INTERNAL, state), true);
   }
 
@@ -119,14 +124,13 @@ export class MessageChannel {
 exposeInterface(MessageChannel, "MessageChannel");
 
 // A window's: to itself.
-export function postMessage(message, options = undefined) {
+export function postMessage(message, options = undefined, transfer = undefined) {
   requireArguments(arguments.length, 1, "postMessage");
-  const data = cloneWithTransfer(message, typeof options === "string" ? undefined : options);
+  const data = cloneWithTransfer(message, typeof options === "string" ? { transfer } : options);
   queueTask(() => {
-    const state = new MessageState("message", false, false);
-    state.trusted = true;
-    state.data = data;
-    state.ports = [];
+    const state = messageState(data);
+    state.origin = native.origin;
+    state.source = globalThis;
     dispatch(stateOf(globalThis, EventTargetState), new MessageEvent(INTERNAL, state), true);
   });
 }

@@ -4,7 +4,15 @@ import { native } from "./native.js";
 
 const { toDictionary, toDOMString } = webidl;
 
-class ErrorState extends EventState {}
+class ErrorState extends EventState {
+  get isErrorReport() {
+    return this.type === "error";
+  }
+  // Message, file, line, column and error.
+  get pieces() {
+    return [this.message, "", 0, 0, this.error];
+  }
+}
 
 export class ErrorEvent extends Event {
   constructor(type, init = undefined) {

@@ -1,16 +1,24 @@
 // URL and URLSearchParams (URL), for what scripts do with them: take apart, put together, resolve.
 //
-// A smaller parser than the standard's: no IDNA, no percent-encoding sets beyond the common ones, IPv6
-// hosts as they are written.
+// A smaller parser than the standard's: no IDNA, nothing of hosts is percent-encoded, IPv6 hosts as they are written.
 import { exposeInterface, webidl } from "../binding/mod.js";
 import { createObjectURL, revokeObjectURL } from "./blob.js";
+import { encodeUtf8, latin1, TextDecoder } from "./encoding.js";
 
 const { toDOMString } = webidl;
 const PORTS = { "http:": "80", "https:": "443", "ws:": "80", "wss:": "443", "ftp:": "21", "file:": "" };
 const SHAPE = /^([a-z][a-z0-9+.-]*:)?(?:\/\/(?:([^/?#@:]*)(?::([^/?#@]*))?@)?(\[[^\]]*\]|[^/?#:]*)(?::(\d*))?)?([^?#]*)(\?[^#]*)?(#.*)?$/is;
 
-const escape = (text, keep) =>
-  text.replace(/[^\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7c\x7e]/gu, (c) => (keep.includes(c) ? c : encodeURIComponent(c.toWellFormed())));
+// The percent-encode sets (URL, 1.3).
+const SETS = {
+  path: /[\0-\x20"#<>?^`{}\x7f-\u{10ffff}]/gu,
+  opaque: /[\0-\x1f\x7f-\u{10ffff}]/gu,
+  query: /[\0-\x20"#<>\x7f-\u{10ffff}]/gu,
+  specialQuery: /[\0-\x20"#<>'\x7f-\u{10ffff}]/gu,
+  fragment: /[\0-\x20"<>`\x7f-\u{10ffff}]/gu,
+};
+const escape = (text, set) => text.replace(set, (c) => (c === "'" ? "%27" : encodeURIComponent(c.toWellFormed())));
+const querySet = (protocol) => (protocol in PORTS ? SETS.specialQuery : SETS.query);
 
 function normalizePath(path) {
   const out = [];
@@ -62,7 +70,9 @@ function parse(input, base) {
   if (hostname !== undefined) pathname = normalizePath(pathname);
   if (search === "?") search = "";
   if (hash === "#") hash = "";
-  return { protocol, username, password, hostname, port, pathname: escape(pathname, "'"), search: escape(search, ""), hash: escape(hash, "'") };
+  pathname = escape(pathname, hostname === undefined ? SETS.opaque : SETS.path);
+  search = escape(search, querySet(protocol));
+  return { protocol, username, password, hostname, port, pathname, search, hash: escape(hash, SETS.fragment) };
 }
 
 export class URLSearchParams {
@@ -82,12 +92,9 @@ export class URLSearchParams {
   }
   #read(text) {
     const decode = (part) => {
-      const spaced = part.replaceAll("+", " ");
-      try {
-        return decodeURIComponent(spaced);
-      } catch {
-        return spaced;
-      }
+      const plain = (digits) => String.fromCharCode(parseInt(digits.slice(1), 16));
+      const bytes = latin1(encodeUtf8(part.replaceAll("+", " "))).replace(/%[0-9a-f]{2}/gi, plain);
+      return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes, (c) => c.charCodeAt(0)));
     };
     const parts = text.replace(/^\?/, "").split("&").filter((part) => part !== "");
     this.#list = parts.map((part) => {
@@ -102,8 +109,14 @@ export class URLSearchParams {
     this.#list.push([toDOMString(name), toDOMString(value)]);
     this.#changed();
   }
-  delete(name) {
-    this.#list = this.#list.filter((pair) => pair[0] !== toDOMString(name));
+  // Those of a name, or of a name and value.
+  #is(name, value) {
+    const [key, text] = [toDOMString(name), value === undefined ? undefined : toDOMString(value)];
+    return (pair) => pair[0] === key && (text === undefined || pair[1] === text);
+  }
+  delete(name, value = undefined) {
+    const is = this.#is(name, value);
+    this.#list = this.#list.filter((pair) => !is(pair));
     this.#changed();
   }
   get(name) {
@@ -112,8 +125,8 @@ export class URLSearchParams {
   getAll(name) {
     return this.#list.filter((pair) => pair[0] === toDOMString(name)).map((pair) => pair[1]);
   }
-  has(name) {
-    return this.#list.some((pair) => pair[0] === toDOMString(name));
+  has(name, value = undefined) {
+    return this.#list.some(this.#is(name, value));
   }
   set(name, value) {
     const key = toDOMString(name);
@@ -224,7 +237,7 @@ export class URL {
   }
   set search(value) {
     const text = toDOMString(value).replace(/^\?/, "");
-    this.#parts.search = text === "" ? "" : `?${escape(text, "")}`;
+    this.#parts.search = text === "" ? "" : `?${escape(text, querySet(this.protocol))}`;
     this.#followSearch();
   }
   get searchParams() {
@@ -235,7 +248,7 @@ export class URL {
   }
   set hash(value) {
     const text = toDOMString(value).replace(/^#/, "");
-    this.#parts.hash = text === "" ? "" : `#${escape(text, "'")}`;
+    this.#parts.hash = text === "" ? "" : `#${escape(text, SETS.fragment)}`;
   }
   toString() {
     return this.href;

@@ -20,6 +20,21 @@ test("timers run in the order of their delays, microtasks before them", async ()
   list(seen, ["micro", "soon", "late"]);
 });
 
+test("a timer that was cleared keeps nothing, and the others come in their order", async () => {
+  const seen = [];
+  // Some other order than that in which they are due.
+  const delays = Array.from({ length: 40 }, (_, i) => (i * 17) % 40);
+  const ids = delays.map((delay) => setTimeout(() => seen.push(delay), delay));
+  delays.forEach((delay, i) => delay % 3 === 0 && clearTimeout(i % 2 ? ids[i] : String(ids[i])));
+  let handler = () => {};
+  const held = new WeakRef(handler);
+  clearTimeout(setTimeout(handler, 1e9));
+  handler = null;
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  list(seen, Array.from({ length: 40 }, (_, i) => i).filter((delay) => delay % 3 !== 0));
+  same(held.deref(), undefined, "held");
+});
+
 test("events are dispatched to listeners and handlers in the order in which they came", () => {
   const target = new EventTarget();
   const seen = [];
@@ -96,6 +111,26 @@ test("an exception of a listener is reported, and the others run", () => {
   list(told, ["mine"]);
 });
 
+test("a global's onerror is given the error in pieces, and true prevents what else would come", () => {
+  const told = [];
+  const mine = new Error("mine");
+  self.onerror = (message, file, line, column, error) => {
+    told.push(typeof message, error === mine);
+    return true;
+  };
+  let prevented;
+  const look = (event) => (prevented = event.defaultPrevented);
+  addEventListener("error", look);
+  reportError(mine);
+  removeEventListener("error", look);
+  list([...told, prevented], ["string", true, true]);
+  const seen = [];
+  self.onerror = (event) => void seen.push(event.type);
+  dispatchEvent(new Event("error"));
+  self.onerror = null;
+  list(seen, ["error"]);
+});
+
 test("a rejection that nobody handles is an event", async () => {
   const rejected = new Promise((resolve) => {
     addEventListener(
@@ -125,6 +160,20 @@ test("aborting tells followers and removes listeners", () => {
   throws("AbortError", () => either.throwIfAborted());
 });
 
+test("all that follow a signal are aborted before anybody is told", () => {
+  const controller = new AbortController();
+  const either = AbortSignal.any([controller.signal, new AbortController().signal]);
+  const further = AbortSignal.any([either]);
+  const seen = [];
+  controller.signal.onabort = () => seen.push("first", either.aborted, further.aborted);
+  either.onabort = () => seen.push("second");
+  further.onabort = () => seen.push("third");
+  controller.abort("why");
+  controller.abort("again");
+  list(seen, ["first", true, true, "second", "third"]);
+  same(further.reason, "why");
+});
+
 test("text goes to UTF-8 and back", () => {
   list(new TextEncoder().encode("aé€😀\ud800"), [97, 195, 169, 226, 130, 172, 240, 159, 152, 128, 239, 191, 189]);
   same(new TextDecoder().decode(new Uint8Array([0xf0, 0x9f, 0x98, 0x80, 0xff])), "😀\ufffd");
@@ -134,11 +183,56 @@ test("text goes to UTF-8 and back", () => {
   same(new TextDecoder("utf-16le").decode(new Uint8Array([0x61, 0, 0x3d, 0xd8])), "a\ufffd");
 });
 
+test("a decoder goes on where a stream stopped, and begins anew when it has ended", () => {
+  const bytes = (...all) => new Uint8Array(all);
+  const fatal = new TextDecoder("utf-8", { fatal: true });
+  same(fatal.decode(bytes(0xe2), { stream: true }), "");
+  throws("TypeError", () => fatal.decode(bytes(0x41)));
+  same(fatal.decode(bytes(0x41)), "A", "after an error");
+  const marked = new TextDecoder();
+  same(marked.decode(bytes(0xef, 0xbb, 0xbf), { stream: true }), "");
+  same(marked.decode(bytes(0xef, 0xbb, 0xbf, 0x41)), "\ufeffA");
+  same(marked.decode(bytes(0xef, 0xbb, 0xbf, 0x42), { stream: true }) + marked.decode(bytes(0xef, 0xbb, 0xbf, 0x43)), "B\ufeffC");
+});
+
+test("UTF-16 is decoded across chunks, and what is no pair is an error", () => {
+  const bytes = (...all) => new Uint8Array(all);
+  const wide = new TextDecoder("utf-16le");
+  same(wide.decode(bytes(0x3d, 0xd8), { stream: true }) + wide.decode(bytes(0x00, 0xde)), "\ud83d\ude00");
+  same(wide.decode(bytes(0x3d, 0xd8, 0x00), { stream: true }) + wide.decode(bytes(0xde, 0x61)), "\ud83d\ude00\ufffd");
+  same(wide.decode(bytes(0x3d, 0xd8, 0x61, 0x00, 0x00, 0xde)), "\ufffda\ufffd");
+  same(wide.decode(bytes(0x3d, 0xd8, 0x61)), "\ufffd");
+  throws("TypeError", () => new TextDecoder("utf-16be", { fatal: true }).decode(bytes(0xd8, 0x3d)));
+});
+
+test("bytes of one-byte encodings are decoded, however many they are", async () => {
+  same(new TextDecoder("latin1").decode(new Uint8Array([0x80, 0x81, 0x9f, 0xa0, 0xe9])), "\u20ac\x81\u0178\xa0\xe9");
+  const many = new Uint8Array(300_000).map((_, i) => i);
+  same(new TextDecoder("windows-1252").decode(many).length, many.length);
+  const reader = new FileReader();
+  const loaded = new Promise((resolve) => (reader.onload = reader.onerror = resolve));
+  reader.readAsBinaryString(new Blob([many]));
+  same((await loaded).type, "load");
+  check([...reader.result].every((c, i) => c.charCodeAt(0) === i % 256), "bytes as they are");
+});
+
+test("only bytes are decoded, and a reader takes a label that nobody knows for UTF-8", async () => {
+  for (const wrong of ["text", 3, null, {}]) throws("TypeError", () => new TextDecoder().decode(wrong));
+  const reader = new FileReader();
+  const loaded = new Promise((resolve) => (reader.onload = reader.onerror = resolve));
+  reader.readAsText(new Blob(["\u00e9"]), "nobody knows");
+  same((await loaded).type, "load");
+  same(reader.result, "\u00e9");
+});
+
 test("blobs are put together, cut and read", async () => {
   const blob = new Blob(["ab", new Uint8Array([99, 100]), new Blob(["e"])], { type: "Text/Plain" });
   same(blob.size, 5);
   same(blob.type, "text/plain");
   same(await blob.slice(1, -1).text(), "bcd");
+  same(await blob.slice(0.5, 2.5).text(), "ab");
+  same(await blob.slice(-1.6, 1e300).text(), "de");
+  same(await blob.slice(-Infinity, NaN).text(), "");
   const file = new File([blob], "f.txt", { lastModified: 5 });
   same(file.name + file.lastModified + file.size, "f.txt55");
   const reader = new FileReader();
@@ -160,6 +254,27 @@ test("URLs are taken apart and resolved", () => {
   same(new URL("blob:x").origin, "null");
 });
 
+test("each part of a URL is escaped as it needs", () => {
+  const odd = " \"#<>?^`{}|\\'\u00e9";
+  const part = (text) => text.replaceAll("#", "").replaceAll("?", "");
+  same(new URL(`https://a/${part(odd).replace("|\\", "")}`).pathname, "/%20%22%3C%3E%5E%60%7B%7D'%C3%A9");
+  same(new URL(`https://a/?${part(odd)}`).search, "?%20%22%3C%3E^`{}|\\%27%C3%A9");
+  same(new URL(`other://a/?${part(odd)}`).search, "?%20%22%3C%3E^`{}|\\'%C3%A9");
+  same(new URL(`https://a/#${odd}`).hash, "#%20%22#%3C%3E?^%60{}|\\'%C3%A9");
+  same(new URL("data:text/html,<b>{}^`").href, "data:text/html,<b>{}^`");
+  const url = new URL("https://a");
+  url.search = "a='{}";
+  same(url.href, "https://a/?a=%27{}");
+});
+
+test("parameters of a URL are taken apart whatever is in them", () => {
+  const params = new URLSearchParams("a%41%=%E9&b=%zz+1&b=2&%F0%9F%98%80=%EF%BB%BF");
+  list(params, [["aA%", "\ufffd"], ["b", "%zz 1"], ["b", "2"], ["\ud83d\ude00", "\ufeff"]]);
+  list([params.has("b", "2"), params.has("b", "3"), params.has("b")], [true, false, true]);
+  params.delete("b", "2");
+  list(params.getAll("b"), ["%zz 1"]);
+});
+
 test("messages are cloned and buffers transferred", async () => {
   const { port1, port2 } = new MessageChannel();
   const got = new Promise((resolve) => (port2.onmessage = resolve));
@@ -167,6 +282,29 @@ test("messages are cloned and buffers transferred", async () => {
   port1.postMessage({ buffer }, [buffer]);
   same(buffer.detached, true);
   same((await got).data.buffer.byteLength, 4);
+});
+
+test("a window's messages to itself come from it", async () => {
+  if (self.window === undefined) return;
+  const told = new Promise((resolve) => addEventListener("message", resolve, { once: true }));
+  const buffer = new ArrayBuffer(4);
+  postMessage({ buffer }, "*", [buffer]);
+  const event = await told;
+  list([buffer.byteLength, event.data.buffer.byteLength], [0, 4]);
+  same(event.source, self);
+  same(event.origin, location.origin);
+});
+
+test("a port that was closed sends nothing", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const seen = [];
+  port2.onmessage = ({ data }) => seen.push(data);
+  port1.postMessage(1);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  port1.close();
+  port1.postMessage(2);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  list(seen, [1]);
 });
 
 test("randomness has the shapes it should have", () => {
