@@ -3,13 +3,23 @@
 use super::{Durability, Engine, L0_SLOW_DOWN, L0_STOP, locked};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
-use crate::internal_key::SEQUENCE_MAX;
+use crate::internal_key::{InternalOrder, SEQUENCE_MAX};
 use crate::log::LogWriter;
-use crate::options::Background;
+use crate::options::{Background, Options};
 use crate::skip_list::{LEN_BYTES_MAX, SkipList};
 use crate::write_batch::{BatchReader, BatchWriter};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+
+/// A memtable to be filled, for the log with a number. It has a filter if tables have: both take it that equal keys are equal
+/// bytes.
+pub(super) fn new_memtable(order: &InternalOrder, options: &Options, log: u64) -> Arc<SkipList> {
+    let list = SkipList::new(order.clone(), log);
+    Arc::new(match options.table.bloom_bits {
+        Some(_) => list.filtered(options.write_buffer_bytes),
+        None => list,
+    })
+}
 
 /// The log being written and the memtable being filled.
 #[derive(Debug)]
@@ -168,8 +178,7 @@ impl Engine {
             .then_some((writer.mem.log_number, before));
         writer.is_unsynced = true;
         writer.is_name_unsynced = true;
-        let order = self.core.order.clone();
-        writer.mem = Arc::new(SkipList::new(order, number));
+        writer.mem = new_memtable(&self.core.order, &self.options, number);
         self.publish(|state| {
             let live = std::iter::once(writer.mem.clone()).chain(state.live.iter().cloned());
             (state.version.clone(), live.collect())

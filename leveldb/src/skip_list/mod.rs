@@ -13,6 +13,7 @@ mod segments;
 
 pub(crate) use cursor::SkipCursor;
 
+use crate::filter::{KeyFilter, bloom};
 use crate::internal_key::{self, EntryKind, InternalOrder};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex};
 use crate::write_batch::{BatchEntry, BatchReader, Operation};
@@ -21,7 +22,7 @@ use node::{Bytes, INLINE_LEN_MAX, Node};
 use segments::Segments;
 use std::cmp::Ordering;
 use std::sync::atomic::Ordering as Memory;
-use std::sync::{OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 /// A list does not grow beyond this by more than one batch: places in the arena have 32 bits.
 pub(crate) const LEN_BYTES_MAX: usize = 1 << 31;
@@ -43,6 +44,8 @@ pub(crate) struct SkipList {
     chunks: Segments<OnceLock<Vec<u8>>>,
     /// If it is known which keys are their bytes.
     hints: Option<Hints>,
+    /// If all keys are taken to be.
+    filter: Option<Arc<KeyFilter>>,
     /// How many levels are in use.
     height: AtomicUsize,
     len_bytes: AtomicUsize,
@@ -80,6 +83,7 @@ impl SkipList {
             log_number,
             log_name: crate::file_name::FileName::Log(log_number).to_string(),
             hints: order.identity().map(Hints::new),
+            filter: None,
             order,
             nodes,
             chunks: Segments::default(),
@@ -94,6 +98,27 @@ impl SkipList {
                 sequence_end: 0,
                 key: Vec::new(),
             }),
+        }
+    }
+
+    /// The same with a filter for a list that will have so many bytes. For keys that are equal if their bytes are: else lookups
+    /// that ask the filter miss some.
+    pub(crate) fn filtered(mut self, list_bytes: usize) -> SkipList {
+        self.filter = Some(Arc::new(KeyFilter::new(list_bytes)));
+        self
+    }
+
+    /// What tells of most keys that are not there that they are not.
+    pub(crate) fn filter(&self) -> Option<&Arc<KeyFilter>> {
+        self.filter.as_ref()
+    }
+
+    /// The filter, if [`get`](Self::get) does not know more: hints do, and also of keys that are not their bytes.
+    #[inline]
+    pub(crate) fn lookup_filter(&self) -> Option<&KeyFilter> {
+        match self.hints {
+            None => self.filter.as_deref(),
+            Some(_) => None,
         }
     }
 
@@ -207,6 +232,9 @@ impl SkipList {
         // Before it can be found: who sees the entry sees the hint.
         if let Some(hints) = &self.hints {
             hints.put(user_key, at);
+        }
+        if let Some(filter) = &self.filter {
+            filter.put(bloom::key_hash(user_key));
         }
         for level in height..levels {
             writer.before[level] = HEAD;

@@ -516,3 +516,38 @@ quickcheck! {
         true
     }
 }
+
+#[test]
+fn a_filter_passes_every_key_that_was_put_in_and_few_others() {
+    let numbered = |n: u64| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_be_bytes();
+    let count = u64::from(size(30_000, 40));
+    // Room for all, hardly any room, and none worth the name.
+    let list_bytes = [4 << 20, 1 << 16, 0];
+    let mut denied = list_bytes.map(|list_bytes| {
+        let list = SkipList::new(InternalOrder::new(Arc::new(BytewiseComparator)), 7);
+        let list = list.filtered(list_bytes);
+        let filter = list.filter().unwrap();
+        for n in 0..count {
+            let key = numbered(n).to_vec();
+            insert(&list, n + 1, &[(key.clone(), (n % 3 > 0).then_some(key))]);
+            let before = numbered(n / 2);
+            assert!(filter.may_contain(bloom::key_hash(&before)), "{}", n / 2);
+        }
+        let others = (count..2 * count).map(|n| bloom::key_hash(&numbered(n)));
+        others.filter(|&hash| !filter.may_contain(hash)).count() as u64
+    });
+    if !cfg!(miri) {
+        assert!(denied[0] > count - count / 100, "{denied:?} of {count}");
+    }
+    denied.reverse();
+    assert!(denied.is_sorted(), "a larger one denies more: {denied:?}");
+}
+
+#[test]
+fn lookups_ask_the_filter_only_where_there_are_no_hints() {
+    assert!(list().filter().is_none() && list().lookup_filter().is_none());
+    let filtered = list().filtered(1 << 20);
+    assert!(filtered.filter().is_some() && filtered.lookup_filter().is_none());
+    let list = SkipList::new(InternalOrder::new(Arc::new(Careless)), 7).filtered(1 << 20);
+    assert!(list.lookup_filter().is_some());
+}
