@@ -6,6 +6,7 @@
 //! with release ordering; who finds it by a link sees them. Nothing is ever changed or removed but links, so a reader stands
 //! where it stands. LevelDB's `db/skiplist.h` has the same shape.
 
+mod arrange;
 mod cursor;
 mod hints;
 mod node;
@@ -17,6 +18,7 @@ use crate::filter::{KeyFilter, bloom};
 use crate::internal_key::{self, EntryKind, InternalOrder};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex};
 use crate::write_batch::{BatchEntry, BatchReader, Operation};
+use arrange::RUN_LEN;
 use hints::{Hint, Hints};
 use node::{Bytes, INLINE_LEN_MAX, Node};
 use segments::Segments;
@@ -140,6 +142,7 @@ impl SkipList {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         self.expect_ascending(&mut writer, &batch);
         let nodes_before = writer.nodes_end;
+        let is_alone = batch.entry_count() == 1;
         let outside = |entry: &BatchEntry<'_>| outside_len(entry);
         let left: usize = batch.clone().flatten().map(|entry| outside(&entry)).sum();
         let mut places = Vec::new();
@@ -147,19 +150,38 @@ impl SkipList {
             self.add_chunks(&mut writer, batch.clone(), left, &mut places);
         }
         let mut places = places.into_iter();
-        for entry in batch.flatten() {
+        let mut placed = batch.flatten().map(|entry| {
             let place = match outside(&entry) {
                 0 => (0, 0),
                 _ => places.next().unwrap_or_default(),
             };
-            self.add_node(&mut writer, &entry, place);
+            (entry, place)
+        });
+        while let Some(first) = placed.next() {
+            if is_alone {
+                self.add_node(&mut writer, &first.0, first.1);
+                continue;
+            }
+            let others = placed.by_ref().take(RUN_LEN - 1);
+            let run: Vec<_> = std::iter::once(first).chain(others).collect();
+            self.add_run(&mut writer, &run);
         }
         let nodes_len = (writer.nodes_end - nodes_before) * size_of::<AtomicU64>();
         self.len_bytes.fetch_add(nodes_len, Memory::Relaxed);
     }
 
-    /// Hints are of the entries that were put in last. Those are the newest if each batch, in which sequence numbers ascend
-    /// whatever its keys' order, goes on behind the one before.
+    /// Puts in entries in the order of their keys. Those of one key keep theirs: hints are of the last one.
+    fn add_run(&self, writer: &mut Writer, run: &[(BatchEntry<'_>, (u32, u32))]) {
+        let keys: Vec<&[u8]> = run.iter().map(|(entry, _)| entry.operation.key()).collect();
+        for index in arrange::ascending(&self.order, &keys) {
+            if let Some((entry, place)) = run.get(index) {
+                self.add_node(writer, entry, *place);
+            }
+        }
+    }
+
+    /// Hints are of the entries that were put in last. Those are the newest if each batch, of which each key's entries are
+    /// put in with ascending sequence numbers, goes on behind the one before.
     fn expect_ascending(&self, writer: &mut Writer, batch: &BatchReader<'_>) {
         let is_behind = batch.sequence() >= writer.sequence_end;
         if let Some(hints) = &self.hints

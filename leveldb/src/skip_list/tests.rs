@@ -135,6 +135,27 @@ fn batches_in_order_land_between_what_is_in(list: &Arc<SkipList>) {
 }
 
 #[test]
+fn a_batch_of_several_runs_is_sorted_and_each_key_found_as_written_last() {
+    for list in lists().map(Arc::new) {
+        let count = size(3 * RUN_LEN as u32, RUN_LEN as u32 + 20);
+        let keys = (0..count).rev().map(|n| (n % 1000).to_be_bytes().to_vec());
+        let values = (0..count).map(|n| Some(n.to_be_bytes().to_vec()));
+        let batch: Operations = keys.zip(values).collect();
+        insert(&list, 1, &batch);
+        let mut model = Model::new();
+        for (sequence, (key, value)) in (1u64..).zip(batch) {
+            model.insert((key, !((sequence << 8) | 1)), value.unwrap_or_default());
+        }
+        agrees(&list, &model, &[]);
+        let newest: BTreeMap<_, _> = model.iter().rev().map(|((key, _), v)| (key, v)).collect();
+        for (key, value) in newest {
+            let found = looked_up_as_searched_for(&list, key, u64::MAX);
+            assert_eq!(found.map(|(_, value)| value).as_ref(), Some(value));
+        }
+    }
+}
+
+#[test]
 fn a_batch_of_many_chunks_is_kept_whole() {
     let list = Arc::new(list());
     let count = size(5000, 40);
