@@ -1,5 +1,6 @@
-//! A small host of IndexedDB: it opens a database, upgrades it, writes, asks by key, by index and with a cursor, is killed in the middle
-//! of a transaction and goes on where it was. `cargo run --release --example host`; the folder it works in is removed again.
+//! A small host of IndexedDB: it opens a database, upgrades it, writes, asks by key, by index and with a cursor, is killed in
+//! the middle of a transaction and goes on where it was. `cargo run --release --example host`; the folder it works in is
+//! removed again.
 
 #![expect(clippy::print_stdout, reason = "it tells what it does")]
 

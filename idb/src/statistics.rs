@@ -26,8 +26,8 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Counts of one transaction, up to the last of its operations that has been executed. Rows that are read ahead for a cursor count
-    /// when they are read. Requests that failed count as such, and what they did before that if it stays.
+    /// Counts of one transaction, up to the last of its operations that has been executed. Rows that are read ahead for a
+    /// cursor count when they are read. Requests that failed count as such, and what they did before that if it stays.
     struct Statistics {
         /// Operations that were executed.
         requests,
@@ -49,8 +49,8 @@ counts! {
         /// the place of, nor those that went with an object store or a database.
         records_deleted,
         /// Bytes of rows, keys and values together, that were written before the commit, since they were more than
-        /// [`StorageOptions::transaction_memory_bytes`](crate::StorageOptions::transaction_memory_bytes): index entries and whatever
-        /// else belongs to a record included. 0 of a transaction that fits into memory.
+        /// [`StorageOptions::transaction_memory_bytes`](crate::StorageOptions::transaction_memory_bytes): index entries and
+        /// whatever else belongs to a record included. 0 of a transaction that fits into memory.
         spilled_bytes,
     }
 }

@@ -1,13 +1,6 @@
-// What pages do, timed by themselves: the body of an async function of `args`, run as it is by the host and by Chromium's page.
+// What pages do, timed by themselves: the body of an async function of `args` and what `PROMISES` of the fixtures defines, run as it
+// is by the host and by Chromium's page.
 // Gives, for each workload, the milliseconds of every round.
-const done = (request) => new Promise((resolve, reject) => {
-  request.onsuccess = () => resolve(request.result);
-  request.onerror = () => reject(request.error);
-});
-const over = (transaction) => new Promise((resolve, reject) => {
-  transaction.oncomplete = resolve;
-  transaction.onabort = () => reject(transaction.error);
-});
 const record = (i) => ({ id: i, name: `record ${i}`, tags: ["jam", "toast"], weight: i / 7, open: i % 2 === 0 });
 const { count, rounds } = args;
 const results = {};

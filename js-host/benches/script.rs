@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use larder_fixtures::chromium;
+use larder_fixtures::{PROMISES, chromium};
 use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
 use larder_js_host::{Global, Host, Options, Stream};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ fn on_the_host(args: &Value, executor: Executor) -> Value {
     })
     .unwrap();
     let whole = format!(
-        "(async (args) => {{ {SCRIPT} }})({args}).then((results) => console.log(JSON.stringify(results)))"
+        "(async (args) => {{ {PROMISES}{SCRIPT} }})({args}).then((results) => console.log(JSON.stringify(results)))"
     );
     host.run_script("script.js", &whole);
     host.run_until_idle();
@@ -64,7 +64,8 @@ fn main() {
     let threads = on_the_host(&args, Executor::default());
     let page = chromium::shared().map(|chromium| {
         let out = tempfile::tempdir().unwrap();
-        let ran = chromium.create(ORIGIN, SCRIPT, &args, &out.path().join("out"));
+        let script = format!("{PROMISES}{SCRIPT}");
+        let ran = chromium.create(ORIGIN, &script, &args, &out.path().join("out"));
         ran.unwrap().value
     });
     println!(

@@ -41,7 +41,8 @@ const OLDER_STEPS_MAX: u32 = 8;
 /// # let mut current = fs.create(Path::new("db/CURRENT")).unwrap();
 /// # current.append(b"MANIFEST-000001\n").unwrap();
 /// # let mut edit = Vec::new();
-/// # VersionEdit { log_number: Some(2), next_file_number: Some(3), last_sequence: Some(0), ..Default::default() }.encode(&mut edit);
+/// # let numbers = VersionEdit { log_number: Some(2), next_file_number: Some(3), last_sequence: Some(0), ..Default::default() };
+/// # numbers.encode(&mut edit);
 /// # LogWriter::new(fs.create(Path::new("db/MANIFEST-000001")).unwrap(), 0).add(&edit).unwrap();
 /// # let mut batch = BatchWriter::new();
 /// # for key in ["apple", "pear", "plum"] { batch.put(key.as_bytes(), b"fruit"); }

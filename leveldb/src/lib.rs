@@ -1,7 +1,8 @@
 //! LevelDB's file format in safe Rust, over a file-system seam.
 //!
 //! [`Db`] opens a store for reading and writing, or for reading alone, beside a process that may have it open for writing;
-//! [`Snapshot`], [`Iter`] and [`Entries`] read it. Every checksum is verified. Reading alone, damage is an error or, with [`OnDamage::Skip`], a list ([`Damage`]) beside everything that is whole.
+//! [`Snapshot`], [`Iter`] and [`Entries`] read it. Every checksum is verified. Reading alone, damage is an error or, with
+//! [`OnDamage::Skip`], a list ([`Damage`]) beside everything that is whole.
 //!
 //! Below that, one module for each structure of the format, reader and writer side by side. The crate knows nothing of
 //! what keys and values mean.

@@ -1,5 +1,6 @@
-//! The rows of `idb/benches/workloads` by SQLite, redb, fjall and LMDB, each as its users would write it: a table of records by key,
-//! a table (or keyspace) of index key and key. Relaxed is each store's way to commit without waiting for the disk; strict waits.
+//! The rows of `idb/benches/workloads` by SQLite, redb, fjall and LMDB, each as its users would write it: a table of records
+//! by key, a table (or keyspace) of index key and key. Relaxed is each store's way to commit without waiting for the disk;
+//! strict waits.
 //!
 //! `larder-peers RUNS FOLDER` prints a line of JSON for every column, size and row of each run: `[column, size, row, wall ms,
 //! CPU ms]`. The columns take turns; a run before the first warms up and is not printed. Nothing of Larder is in here.

@@ -1,8 +1,8 @@
 //! Operations against what the engine beneath takes for the same rows: paired runs, medians of CPU time.
 //!
-//! `cargo bench -p larder-backing-store [-- RUNS [WHAT]]`, where WHAT is part of a line's name. Both sides are done by turns in one process, on stores on the disk; the
-//! first pair warms up and does not count. Keys are numbers, values 100 bytes, one index. The engine's side gets its keys
-//! encoded and gives its rows as they are.
+//! `cargo bench -p larder-backing-store [-- RUNS [WHAT]]`, where WHAT is part of a line's name. Both sides are done by turns
+//! in one process, on stores on the disk; the first pair warms up and does not count. Keys are numbers, values 100 bytes, one
+//! index. The engine's side gets its keys encoded and gives its rows as they are.
 //!
 //! `... -- growth [SVG]` measures stores of 10,000 to 10,000,000 records and draws the plot; the largest takes 2 GB in the
 //! system's folder for temporary files.

@@ -149,8 +149,8 @@ fn read_metadata(
     })
 }
 
-/// Two of one name cannot both be had, and an index without a key path has no keys. Whoever writes rows sees to that; rows that were
-/// written need not.
+/// Two of one name cannot both be had, and an index without a key path has no keys. Whoever writes rows sees to that; rows
+/// that were written need not.
 fn check_names(
     database_id: DatabaseId,
     object_stores: &[ObjectStoreMetadata],

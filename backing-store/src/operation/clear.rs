@@ -92,8 +92,8 @@ impl WriteTransaction {
         Ok(count)
     }
 
-    /// Deletes all records, with their index rows, and tells how many there were. The key generator goes on from where it is, and so do the records'
-    /// versions.
+    /// Deletes all records, with their index rows, and tells how many there were. The key generator goes on from where it is,
+    /// and so do the records' versions.
     ///
     /// # Errors
     /// As [`WriteTransaction::delete`].

@@ -208,8 +208,8 @@ impl WriteTransaction {
     /// are written first, and are durable in any case.
     ///
     /// # Errors
-    /// If a blob's content cannot be read or written, the transaction is rolled back. If the engine cannot write, it is not known until the store has been opened again whether the transaction is
-    /// committed; no further writes are possible.
+    /// If a blob's content cannot be read or written, the transaction is rolled back. If the engine cannot write, it is not
+    /// known until the store has been opened again whether the transaction is committed; no further writes are possible.
     pub fn commit(mut self) -> Result<()> {
         self.check_open()?;
         if self.objects.is_empty() {

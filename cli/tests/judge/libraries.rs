@@ -1,8 +1,8 @@
 //! Libraries that pages use, from npm, on `larder run`: what their apps leave is what they leave in a real Chromium.
 //!
-//! The apps that made the golden stores of `fixtures/apps` (their content is seeded) run here as they ran there, so Chromium's own
-//! answers are the expectation. Two more, in `libraries/`, check as they go. Chromium opens what every one of them left. The packages
-//! are installed as the fixtures' lock says, into a folder that goes away.
+//! The apps that made the golden stores of `fixtures/apps` (their content is seeded) run here as they ran there, so
+//! Chromium's own answers are the expectation. Two more, in `libraries/`, check as they go. Chromium opens what every one of
+//! them left. The packages are installed as the fixtures' lock says, into a folder that goes away.
 
 use std::path::Path;
 use std::process::Command;

@@ -194,6 +194,8 @@ fn chromium_finds_every_one_of_many_records_and_of_their_index_entries() {
         ours::fill(&store, count);
         let ours = dumped(&store);
         assert_eq!(records(&ours) as u64, count);
+        let entries = ours[0]["stores"][0]["indexes"][0]["entries"].as_array();
+        assert_eq!(entries.unwrap().len() as u64, count);
         let theirs = databases_of(chromium.dump(&store).unwrap());
         agree(&ours, &theirs, "many records");
         println!("{count} records agreed");

@@ -1,4 +1,5 @@
-// The rows of rows.rs as a page does them: the body of an async function of `args`, for a browser and for Node with fake-indexeddb.
+// The rows of rows.rs as a page does them: the body of an async function of `args` and what `PROMISES` of the fixtures defines, for a
+// browser and for Node with fake-indexeddb.
 // Returns the runs, each a list of [wall ms, CPU ms or null] in the order of ROWS.
 const { runs, records, singles, text } = args;
 const STORE = 's', INDEX = 'i';
@@ -18,14 +19,6 @@ const all = Array.from({ length: records }, record);
 const more = Array.from({ length: singles }, record).map((one, n) => ({ ...one, key: records + n }));
 const order = all.map(({ key }) => scattered(key, 4271));
 
-const done = (request) => new Promise((resolve, reject) => {
-  request.onsuccess = () => resolve(request.result);
-  request.onerror = () => reject(request.error);
-});
-const over = (transaction) => new Promise((resolve, reject) => {
-  transaction.oncomplete = resolve;
-  transaction.onabort = () => reject(transaction.error);
-});
 const cpu = () => {
   if (typeof process === 'undefined' || !process.cpuUsage) return null;
   const { user, system } = process.cpuUsage();

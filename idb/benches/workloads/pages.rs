@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use larder_fixtures::PROMISES;
 use larder_fixtures::chromium::{self, Chromium};
 use serde_json::{Value, json};
 
@@ -43,7 +44,8 @@ fn arguments(runs: usize, text_len: usize) -> Value {
 /// Chromium's runs, in a page of a browser of its own.
 pub(crate) fn of_chromium(chromium: &Chromium, runs: usize, text_len: usize) -> Runs {
     let dir = tempfile::tempdir().unwrap();
-    let made = chromium.create(ORIGIN, SCRIPT, &arguments(runs, text_len), dir.path());
+    let script = format!("{PROMISES}{SCRIPT}");
+    let made = chromium.create(ORIGIN, &script, &arguments(runs, text_len), dir.path());
     runs_of(&made.unwrap().value)
 }
 
@@ -70,7 +72,7 @@ pub(crate) fn install_fake(dir: &Path) -> bool {
 /// Its runs, in a Node of its own.
 pub(crate) fn of_fake(dir: &Path, runs: usize, text_len: usize) -> Runs {
     let program = format!(
-        "import 'fake-indexeddb/auto';\nconst args = {};\nconst found = await (async () => {{{SCRIPT}}})();\n\
+        "import 'fake-indexeddb/auto';\nconst args = {};\nconst found = await (async () => {{{PROMISES}{SCRIPT}}})();\n\
          console.log(JSON.stringify(found));\n",
         arguments(runs, text_len)
     );

@@ -1,5 +1,5 @@
-//! Strict transactions beside the least that durability takes: the same bytes appended to a file and synced. By turns, one transaction
-//! and one sync at a time, since the time of a sync depends on what the disk does besides.
+//! Strict transactions beside the least that durability takes: the same bytes appended to a file and synced. By turns, one
+//! transaction and one sync at a time, since the time of a sync depends on what the disk does besides.
 
 use std::fs::File;
 use std::io::Write;

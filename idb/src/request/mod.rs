@@ -161,8 +161,9 @@ impl<T: Send + 'static> Request<T> {
 
     /// Calls back with the result, once: on a thread of the storage or of whoever waits for something, or in caller-driven
     /// mode in a step; never while a lock is held, and never inside this call unless the storage has been closed: then nobody
-    /// else may be left, and a result that is there, such as the error that everything ended with, is told at once. Callbacks of a transaction's requests are called
-    /// one after the other, in the order of the requests as far as they are registered before the results are there.
+    /// else may be left, and a result that is there, such as the error that everything ended with, is told at once. Callbacks
+    /// of a transaction's requests are called one after the other, in the order of the requests as far as they are registered
+    /// before the results are there.
     pub fn on_done(mut self, callback: impl FnOnce(Result<T>) + Send + 'static) {
         let mut on_done: slot::OnDone<T> = Box::new(callback);
         if let State::Pending(outlet) = &self.state {

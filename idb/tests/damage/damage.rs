@@ -19,8 +19,8 @@ fn flip(random: &mut Random, bytes: &mut [u8]) {
     }
 }
 
-/// So many damages of rows of metadata: of each once if there are not as many, and further ones of any if `count` has room for each
-/// several times.
+/// So many damages of rows of metadata: of each once if there are not as many, and further ones of any if `count` has room
+/// for each several times.
 pub(crate) fn damages(golden: &Golden, random: &mut Random, count: usize) -> Vec<Damage> {
     let metadata: Vec<(&Vec<u8>, &Vec<u8>)> = golden
         .rows

@@ -149,8 +149,9 @@ impl Golden {
         affected
     }
 
-    /// Nothing has been deleted or changed by opening and reading, but for versions of formats, which are raised, what opening a database that is not there makes and takes
-    /// away again, and databases that have no object store and were never committed.
+    /// Nothing has been deleted or changed by opening and reading, but for versions of formats, which are raised, what
+    /// opening a database that is not there makes and takes away again, and databases that have no object store and were
+    /// never committed.
     pub(crate) fn check_kept(&self, fs: &MemoryFileSystem, rows: &Rows, what: &str) {
         let db = Db::open_read_only(Arc::new(fs.clone()), &self.folder, options(false)).unwrap();
         let kept = rows_of(&db);
@@ -175,8 +176,8 @@ impl Golden {
     }
 }
 
-/// Whether a row is of a database that has no object stores: it may be one that was never committed, and goes with the upgrade that is
-/// aborted.
+/// Whether a row is of a database that has no object stores: it may be one that was never committed, and goes with the
+/// upgrade that is aborted.
 fn is_of_empty(key: &[u8], value: &[u8], rows: &Rows) -> bool {
     let id = match RowKey::decode_exact(key) {
         Ok(RowKey::Global(GlobalKey::DatabaseName { .. })) => {

@@ -1,5 +1,5 @@
-//! Crashes in the middle of programs: what is found afterwards is what was committed, in order, up to some commit; at least up to the
-//! last one that was acknowledged (or, if the machine went, to the last of those that asked for durability).
+//! Crashes in the middle of programs: what is found afterwards is what was committed, in order, up to some commit; at least
+//! up to the last one that was acknowledged (or, if the machine went, to the last of those that asked for durability).
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,22 +1,13 @@
 //! Cursors as hosts use them: waited for, step by step, with writes in between.
 
-use larder_idb::{
-    Connection, Cursor, Direction, ErrorName, IdbKeyPath, Key, KeyRange, Mode, Storage, Value,
-};
+use larder_idb::{Connection, Cursor, Direction, ErrorName, Key, KeyRange, Mode, Storage, Value};
 
-use super::{EXECUTORS, begin, finish, open, storage, store};
+use super::{EXECUTORS, begin, finish, indexed_store, open, storage, store};
 
 /// Ten records, by number; the index has them the other way round.
 fn filled(storage: &Storage) -> Connection {
     open(storage, 1, |upgrade| {
-        let store = upgrade
-            .transaction
-            .create_object_store(&"s".into(), Default::default())?;
-        store.create_index(
-            &"i".into(),
-            IdbKeyPath::String("".into()),
-            Default::default(),
-        )?;
+        let store = indexed_store(upgrade, Default::default(), Default::default())?;
         for number in 0..10_u8 {
             let value = Value::serialize(&(9 - number)).unwrap();
             drop(store.put(value, Some(f64::from(number).into()))?);

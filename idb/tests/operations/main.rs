@@ -9,8 +9,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use larder_idb::{
-    Clock, Connection, Executor, JsString, Mode, ObjectStore, Origin, Result, Storage,
-    StorageOptions, Transaction, TransactionOptions, Upgrade,
+    Clock, Connection, Executor, IdbKeyPath, IndexOptions, JsString, Mode, ObjectStore,
+    ObjectStoreParameters, Origin, Result, Storage, StorageOptions, Transaction,
+    TransactionOptions, Upgrade,
 };
 
 #[derive(Debug)]
@@ -43,6 +44,18 @@ fn open(
     let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
     let request = factory.open(&"db".into(), Some(version))?;
     request.with_upgrade(upgrade).wait()
+}
+
+/// Creates the object store "s" with an index "i" of its whole values.
+fn indexed_store(
+    upgrade: &Upgrade,
+    parameters: ObjectStoreParameters,
+    options: IndexOptions,
+) -> Result<ObjectStore> {
+    let transaction = &upgrade.transaction;
+    let store = transaction.create_object_store(&"s".into(), parameters)?;
+    store.create_index(&"i".into(), IdbKeyPath::String("".into()), options)?;
+    Ok(store)
 }
 
 fn begin(connection: &Connection, mode: Mode) -> Transaction {

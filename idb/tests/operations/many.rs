@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use larder_idb::{
-    Direction, ErrorName, GetAllOptions, IdbKeyPath, IndexOptions, Key, KeyRange, Mode,
-    ObjectStoreParameters, PageLimits, Storage, StorageOptions, Value,
+    Direction, ErrorName, GetAllOptions, IndexOptions, Key, KeyRange, Mode, ObjectStoreParameters,
+    PageLimits, Storage, StorageOptions, Value,
 };
 
-use super::{EXECUTORS, Stopped, begin, finish, open, storage, store};
+use super::{EXECUTORS, Stopped, begin, finish, indexed_store, open, storage, store};
 
 fn text(text: &str) -> Value {
     Value::serialize(text).unwrap()
@@ -18,15 +18,11 @@ fn many_are_put_up_to_the_first_that_cannot_be_and_the_error_tells_which() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage, 1, |upgrade| {
-            let store = upgrade
-                .transaction
-                .create_object_store(&"s".into(), Default::default())?;
             let options = IndexOptions {
                 unique: true,
                 multi_entry: false,
             };
-            store.create_index(&"i".into(), IdbKeyPath::String("".into()), options)?;
-            Ok(())
+            indexed_store(upgrade, ObjectStoreParameters::default(), options).map(drop)
         })
         .unwrap();
         let transaction = begin(&connection, Mode::ReadWrite);
@@ -66,14 +62,7 @@ fn many_ranges_are_answered_each_by_its_first_record() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage, 1, |upgrade| {
-            let store = upgrade
-                .transaction
-                .create_object_store(&"s".into(), Default::default())?;
-            store.create_index(
-                &"i".into(),
-                IdbKeyPath::String("".into()),
-                Default::default(),
-            )?;
+            let store = indexed_store(upgrade, Default::default(), Default::default())?;
             for number in 0..10_u8 {
                 drop(store.put(
                     text(&format!("v{}", 9 - number)),
@@ -170,15 +159,7 @@ fn pages_come_in_order_none_larger_than_asked_for_and_see_what_was_written_meanw
 fn statistics_tell_what_was_read_and_written() {
     let storage = storage(EXECUTORS[1]);
     let connection = open(&storage, 1, |upgrade| {
-        let store = upgrade
-            .transaction
-            .create_object_store(&"s".into(), Default::default())?;
-        store.create_index(
-            &"i".into(),
-            IdbKeyPath::String("".into()),
-            Default::default(),
-        )?;
-        Ok(())
+        indexed_store(upgrade, Default::default(), Default::default()).map(drop)
     })
     .unwrap();
     let transaction = begin(&connection, Mode::ReadWrite);
@@ -223,14 +204,7 @@ fn statistics_count_the_records_that_were_deleted_however_that_was() {
                 auto_increment: true,
                 ..ObjectStoreParameters::default()
             };
-            let transaction = &upgrade.transaction;
-            let store = transaction.create_object_store(&"s".into(), parameters)?;
-            store.create_index(
-                &"i".into(),
-                IdbKeyPath::String("".into()),
-                Default::default(),
-            )?;
-            Ok(())
+            indexed_store(upgrade, parameters, Default::default()).map(drop)
         })
         .unwrap();
         let transaction = begin(&connection, Mode::ReadWrite);

@@ -1,5 +1,5 @@
-//! The specification's rules, one test each: error conditions in the order of the algorithms' steps, and what is ordered or undone.
-//! `docs/idb-rules.md` says which test shows which step; [`table`] holds it to that.
+//! The specification's rules, one test each: error conditions in the order of the algorithms' steps, and what is ordered or
+//! undone. `docs/idb-rules.md` says which test shows which step; [`table`] holds it to that.
 
 #![expect(
     clippy::unwrap_used,

@@ -14,6 +14,21 @@ fn two_requests(storage: &Storage) -> (OpenRequest, OpenRequest) {
     (first, second)
 }
 
+/// With each executor.
+fn in_each(law: impl Fn(&Storage, OpenRequest, OpenRequest)) {
+    for executor in EXECUTORS {
+        let storage = storage(executor);
+        let (first, second) = two_requests(&storage);
+        law(&storage, first, second);
+    }
+}
+
+/// Whether a request is blocked.
+fn is_blocked(request: &OpenRequest) -> bool {
+    let event = request.events().wait_next();
+    matches!(event, Some(OpenEvent::Blocked { .. }))
+}
+
 /// Closes a connection when it is told of a version change.
 fn close_when_told(connection: Connection) {
     let events = connection.events();
@@ -58,59 +73,47 @@ fn a_connection_s_request_may_be_looked_at_late() {
 
 #[test]
 fn a_callback_that_is_given_a_connection_has_time_to_listen() {
-    for executor in EXECUTORS {
-        for is_late in [false, true] {
-            let storage = storage(executor);
-            let (first, second) = two_requests(&storage);
+    for is_late in [false, true] {
+        in_each(|storage, first, second| {
             let first = first.connection();
             while is_late && !first.is_done() {
                 storage.run_one();
             }
             first.on_done(|connection| close_when_told(connection.unwrap()));
             assert!(is_upgraded_at_once(&second));
-        }
+        });
     }
 }
 
 #[test]
 fn a_callback_that_is_told_the_end_has_time_to_listen() {
-    for executor in EXECUTORS {
-        let storage = storage(executor);
-        let (first, second) = two_requests(&storage);
+    in_each(|_, first, second| {
         first.events().on_event(|event| {
             if let OpenEvent::Done(connection) = event {
                 close_when_told(connection.unwrap());
             }
         });
         assert!(is_upgraded_at_once(&second));
-    }
+    });
 }
 
 #[test]
 fn who_has_a_connection_and_does_not_listen_is_in_the_way() {
-    for executor in EXECUTORS {
-        let storage = storage(executor);
-        let (first, second) = two_requests(&storage);
+    in_each(|_, first, second| {
         let connection = first.connection().wait().unwrap();
-        let blocked = second.events().wait_next();
-        assert!(
-            matches!(blocked, Some(OpenEvent::Blocked { .. })),
-            "{blocked:?}"
-        );
+        assert!(is_blocked(&second));
         drop(connection);
         assert!(is_upgraded_at_once(&second));
-    }
+    });
 }
 
 #[test]
 fn a_connection_that_nobody_takes_goes_with_its_request() {
-    for executor in EXECUTORS {
-        let storage = storage(executor);
-        let (first, second) = two_requests(&storage);
+    in_each(|storage, first, second| {
         storage.run_until_idle();
         drop(first);
         assert!(is_upgraded_at_once(&second));
-    }
+    });
 }
 
 /// The host has the connection of an upgrade before the request has ended.
@@ -127,11 +130,7 @@ fn a_connection_of_an_upgrade_is_told_though_nobody_looks_at_the_request_s_end()
         let connection = upgrade.connection.clone();
         upgrade.transaction.commit().unwrap().wait().unwrap();
         drop((upgrade, first));
-        let blocked = second.events().wait_next();
-        assert!(
-            matches!(blocked, Some(OpenEvent::Blocked { .. })),
-            "{blocked:?}"
-        );
+        assert!(is_blocked(&second));
         drop(connection);
         assert!(is_upgraded_at_once(&second));
     }

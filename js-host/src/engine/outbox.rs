@@ -42,8 +42,8 @@ pub(super) enum Answer {
     Connection(Watcher, ConnectionEvent),
 }
 
-/// Under which number the binding hears what happens to a connection: it says so when it has the connection, but what happens to it
-/// may come earlier, and must not be lost.
+/// Under which number the binding hears what happens to a connection: it says so when it has the connection, but what happens
+/// to it may come earlier, and must not be lost.
 pub(super) type Watcher = Arc<OnceLock<u32>>;
 
 #[derive(Debug, Default)]

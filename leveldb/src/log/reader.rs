@@ -371,8 +371,8 @@ impl LogReader {
     }
 }
 
-/// Reads a stretch of a record again: `skip` bytes into the payload of the fragment whose header is at `offset`, and on through the
-/// fragments after it. Fails with [`InvalidData`](io::ErrorKind::InvalidData) if it no longer has its checksum.
+/// Reads a stretch of a record again: `skip` bytes into the payload of the fragment whose header is at `offset`, and on
+/// through the fragments after it. Fails with [`InvalidData`](io::ErrorKind::InvalidData) if it no longer has its checksum.
 pub(crate) fn read_span(
     file: &dyn RandomFile,
     mut offset: u64,

@@ -1,9 +1,9 @@
 //! Fills a memtable from logs.
 //!
 //! Every record of every live log is replayed; the MANIFEST's last sequence number skips nothing. With
-//! [`OnDamage::Skip`], what a damaged record wrote is not shown, and neither is what it overwrote: for every key that can still be made
-//! out in it an [`EntryKind::Lost`] entry is put in its place. If one damaged byte explains the wrong checksum, all keys are
-//! made out surely, the damaged byte's own included; otherwise the damage says that rows may be outdated.
+//! [`OnDamage::Skip`], what a damaged record wrote is not shown, and neither is what it overwrote: for every key that can
+//! still be made out in it an [`EntryKind::Lost`] entry is put in its place. If one damaged byte explains the wrong checksum,
+//! all keys are made out surely, the damaged byte's own included; otherwise the damage says that rows may be outdated.
 
 use super::{LOG_VALUE_LEN_MIN, Log, MemTable, MemTableBuilder, Place};
 use crate::core::OnDamage;

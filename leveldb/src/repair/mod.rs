@@ -1,14 +1,14 @@
 //! Repairs a store: reads everything that is whole and writes it anew.
 //!
-//! What is read, and what counts as lost, is what [`OnDamage::Skip`] reads: all live logs; the tables that the MANIFEST lists, or, if
-//! that is damaged, all that it does not know to be obsolete; of a damaged table every block whose checksum holds. The newest
-//! entry of each key that is left becomes a row of a new table, with its sequence number. Tables and logs beside the store are read
-//! as well, but an entry of theirs counts only if the store may have lost one of the same key.
+//! What is read, and what counts as lost, is what [`OnDamage::Skip`] reads: all live logs; the tables that the MANIFEST
+//! lists, or, if that is damaged, all that it does not know to be obsolete; of a damaged table every block whose checksum
+//! holds. The newest entry of each key that is left becomes a row of a new table, with its sequence number. Tables and logs
+//! beside the store are read as well, but an entry of theirs counts only if the store may have lost one of the same key.
 //!
-//! The order of things makes a crash harmless at any moment: the new tables are written under temporary names and synced; what could
-//! not be read, or was not, is copied into `lost/`; the tables get their names; a new MANIFEST and a new log are written; CURRENT
-//! is switched. Until then the store is as it was, and repairing it again finds the same rows. Only then do the originals go:
-//! those of `lost/` move there, in place of their copies, and those that were read whole are removed.
+//! The order of things makes a crash harmless at any moment: the new tables are written under temporary names and synced;
+//! what could not be read, or was not, is copied into `lost/`; the tables get their names; a new MANIFEST and a new log are
+//! written; CURRENT is switched. Until then the store is as it was, and repairing it again finds the same rows. Only then do
+//! the originals go: those of `lost/` move there, in place of their copies, and those that were read whole are removed.
 
 mod aside;
 mod output;
@@ -82,8 +82,8 @@ pub struct Repaired {
 }
 
 /// Repairs the store in a directory: everything whose checksum holds comes back, what does not is listed. Nothing is deleted that
-/// was not read whole: damaged files, and files that an intact MANIFEST does not know, move to the folder `lost` in the directory. A
-/// store without damage is written anew.
+/// was not read whole: damaged files, and files that an intact MANIFEST does not know, move to the folder `lost` in the
+/// directory. A store without damage is written anew.
 ///
 /// Needs room for all rows once more, and for copies of the damaged files. Afterwards the store can be opened by this crate
 /// and by C++ LevelDB.

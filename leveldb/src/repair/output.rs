@@ -69,7 +69,8 @@ impl<'a> Tables<'a> {
 
     /// Gives the tables their names.
     pub(super) fn name(&mut self) -> Result<Vec<TableFile>> {
-        // Nothing is above the deepest level, so nothing has to move when the store is used again; but only the first may overlap.
+        // Nothing is above the deepest level, so nothing has to move when the store is used again; but only the first may
+        // overlap.
         let level = match self.is_disordered {
             false => LEVELS - 1,
             true => 0,

@@ -1,7 +1,7 @@
 //! The newest whole entry of each key, and whether something newer may be lost.
 //!
-//! Two walks side by side: over all entries, which withholds nothing, and over the rows that a careful reader would be shown. A row
-//! that only the first one has is in doubt. Entries of strangers count only where something of the store is lost.
+//! Two walks side by side: over all entries, which withholds nothing, and over the rows that a careful reader would be shown.
+//! A row that only the first one has is in doubt. Entries of strangers count only where something of the store is lost.
 
 use super::strangers::Strangers;
 use super::{ROWS_IN_DOUBT_LISTED_MAX, Repaired, RowInDoubt, RowsInDoubt};

@@ -1,8 +1,8 @@
 //! Moves over a table in both directions.
 //!
-//! Blocks reached by seeking, and a few after that, go through the block cache. In a scan they are read ahead, several with one read,
-//! and unpacked into a buffer that is used again, so that a scan neither allocates for each block nor empties the cache.
-//! Damaged blocks are left out (with [`OnDamage::Skip`]) after their key range was written down.
+//! Blocks reached by seeking, and a few after that, go through the block cache. In a scan they are read ahead, several with
+//! one read, and unpacked into a buffer that is used again, so that a scan neither allocates for each block nor empties the
+//! cache. Damaged blocks are left out (with [`OnDamage::Skip`]) after their key range was written down.
 
 use super::BlockHandle;
 use super::reader::{Fault, Table, verify};

@@ -1,5 +1,5 @@
-//! The same with `larder-idb` in Larder's place: hosts' programs whose stores Chromium shows as `larder-idb` does, and the other way
-//! round.
+//! The same with `larder-idb` in Larder's place: hosts' programs whose stores Chromium shows as `larder-idb` does, and the
+//! other way round.
 
 mod document;
 mod turn;

@@ -1,10 +1,10 @@
-//! Random programs in JavaScript, run by a page of a real Chromium and by our host in four ways: in memory and on disk, the engine
-//! driven by the host and on a thread of its own. Whatever a program can see, it logs, and the logs must be equal line by line; what
-//! its run leaves on disk must be what Chromium's leaves, for both.
+//! Random programs in JavaScript, run by a page of a real Chromium and by our host in four ways: in memory and on disk, the
+//! engine driven by the host and on a thread of its own. Whatever a program can see, it logs, and the logs must be equal line
+//! by line; what its run leaves on disk must be what Chromium's leaves, for both.
 //!
-//! `LARDER_SCRIPTS` says how many (200), `LARDER_SEED` where they start; program `n` of seed `s` is that of seed `s + n`. The first
-//! that fails is made smaller before it is shown; `LARDER_REPORTS` says how many are. Where Chromium is known to differ from the
-//! specification, there is a comment that begins with "Known difference" where it is kept out of the comparison.
+//! `LARDER_SCRIPTS` says how many (200), `LARDER_SEED` where they start; program `n` of seed `s` is that of seed `s + n`. The
+//! first that fails is made smaller before it is shown; `LARDER_REPORTS` says how many are. Where Chromium is known to differ
+//! from the specification, there is a comment that begins with "Known difference" where it is kept out of the comparison.
 //!
 //! | file | what it is |
 //! |---|---|

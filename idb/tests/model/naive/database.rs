@@ -147,8 +147,8 @@ impl World {
         self.ids
     }
 
-    /// "Close a database connection" (5.2). Where it leaves open what becomes of a commit that is under way, that is brought to its
-    /// end.
+    /// "Close a database connection" (5.2). Where it leaves open what becomes of a commit that is under way, that is brought
+    /// to its end.
     pub(crate) fn close(&mut self, connection: usize, forced: bool) {
         self.begin_close(connection, forced);
         self.pump();

@@ -116,8 +116,8 @@ impl World {
         }
     }
 
-    /// `createObjectStore()` and `deleteObjectStore()` look whether there is a live upgrade transaction; on a transaction that has
-    /// ended there is none any more.
+    /// `createObjectStore()` and `deleteObjectStore()` look whether there is a live upgrade transaction; on a transaction
+    /// that has ended there is none any more.
     fn must_upgrade_now(&self, transaction: usize) -> Result<(), Exception> {
         self.must_upgrade(transaction)?;
         match self.transactions[transaction].state {

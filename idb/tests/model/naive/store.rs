@@ -1,4 +1,5 @@
-//! Object stores and indexes with their records (specification, 2.1 to 2.3, 2.6) and the operations on them (6.1, 6.2, 6.4 to 6.6).
+//! Object stores and indexes with their records (specification, 2.1 to 2.3, 2.6) and the operations on them (6.1, 6.2, 6.4 to
+//! 6.6).
 //!
 //! Lists in order, copied whole wherever an operation must be undone.
 
