@@ -8,8 +8,8 @@ use crate::log::LogWriter;
 use crate::options::Background;
 use crate::skip_list::{LEN_BYTES_MAX, SkipList};
 use crate::write_batch::{BatchReader, BatchWriter};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 /// The log being written and the memtable being filled.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(super) struct Writer {
     pub(super) is_closed: bool,
     /// Of the background work, what writes have not waited for yet.
     pub(super) owed_bytes: u64,
+    /// How long the memtable was when the full one began to be made a table.
+    pub(super) flush_from: Option<u64>,
 }
 
 impl Engine {
@@ -108,6 +110,7 @@ impl Engine {
     /// Sees to it that the memtable can take a batch of so many bytes: waits while compactions are behind, and begins a new
     /// memtable and log when this one is full.
     fn make_room(&self, writer: &mut Writer, len_bytes: usize) -> Result<()> {
+        self.keep_step(writer);
         let mut may_delay = true;
         loop {
             self.health.check()?;
@@ -144,8 +147,7 @@ impl Engine {
             if signal.is_stopped {
                 return Err(Error::new(ErrorKind::Closed, "store is being closed"));
             }
-            let woken = self.work_done.wait(signal);
-            signal = woken.unwrap_or_else(PoisonError::into_inner);
+            signal = self.wait_done(signal);
         }
         Ok(())
     }
@@ -170,6 +172,7 @@ impl Engine {
         writer.is_name_unsynced = true;
         let order = self.core.order.clone();
         writer.mem = Arc::new(SkipList::new(order, number));
+        writer.flush_from = None;
         self.publish(|state| {
             let live = std::iter::once(writer.mem.clone()).chain(state.live.iter().cloned());
             (state.version.clone(), live.collect())
