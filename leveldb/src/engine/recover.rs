@@ -259,6 +259,7 @@ fn recover(
             last_sequence: opened.last_sequence,
             is_closed: false,
             owed_bytes: 0,
+            flush_from: None,
         }),
         work: Mutex::new(work),
         health: Health::default(),

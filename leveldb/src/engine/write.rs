@@ -8,8 +8,8 @@ use crate::log::LogWriter;
 use crate::options::{Background, Options};
 use crate::skip_list::{LEN_BYTES_MAX, SkipList};
 use crate::write_batch::{BatchReader, BatchWriter};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 /// A memtable to be filled, for the log with a number. It has a filter if tables have: both take it that equal keys are equal
 /// bytes.
@@ -36,6 +36,8 @@ pub(super) struct Writer {
     pub(super) is_closed: bool,
     /// Of the background work, what writes have not waited for yet.
     pub(super) owed_bytes: u64,
+    /// How long the memtable was when the full one began to be made a table.
+    pub(super) flush_from: Option<u64>,
 }
 
 impl Engine {
@@ -118,6 +120,7 @@ impl Engine {
     /// Sees to it that the memtable can take a batch of so many bytes: waits while compactions are behind, and begins a new
     /// memtable and log when this one is full.
     fn make_room(&self, writer: &mut Writer, len_bytes: usize) -> Result<()> {
+        self.keep_step(writer);
         let mut may_delay = true;
         loop {
             self.health.check()?;
@@ -154,8 +157,7 @@ impl Engine {
             if signal.is_stopped {
                 return Err(Error::new(ErrorKind::Closed, "store is being closed"));
             }
-            let woken = self.work_done.wait(signal);
-            signal = woken.unwrap_or_else(PoisonError::into_inner);
+            signal = self.wait_done(signal);
         }
         Ok(())
     }
@@ -179,6 +181,7 @@ impl Engine {
         writer.is_unsynced = true;
         writer.is_name_unsynced = true;
         writer.mem = new_memtable(&self.core.order, &self.options, number);
+        writer.flush_from = None;
         self.publish(|state| {
             let live = std::iter::once(writer.mem.clone()).chain(state.live.iter().cloned());
             (state.version.clone(), live.collect())
