@@ -30,6 +30,7 @@ mod repair;
 mod size;
 mod skip_list;
 mod snapshot;
+mod sort;
 mod source;
 mod sync;
 mod version;

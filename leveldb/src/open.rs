@@ -336,6 +336,7 @@ impl Opening<'_> {
                 len_bytes: Some(new.len_bytes),
                 smallest: Some(new.smallest.clone()),
                 largest: Some(new.largest.clone()),
+                keys: None,
             };
             let is_range = is_valid(&new.smallest)
                 && is_valid(&new.largest)
@@ -379,6 +380,7 @@ impl Opening<'_> {
             len_bytes: listed.get(&number).map(|file| file.len_bytes),
             smallest: listed.get(&number).map(|file| file.smallest.clone()),
             largest: listed.get(&number).map(|file| file.largest.clone()),
+            keys: None,
         })
         .collect()
     }

@@ -122,13 +122,22 @@ impl Snapshot {
                 &large[..]
             }
         };
+        let mut hash = None;
+        let mut key_hash = || *hash.get_or_insert_with(|| bloom::key_hash(key));
         for list in &state.live {
+            let filter = list.lookup_filter();
+            if filter.is_some_and(|filter| !filter.may_contain(key_hash())) {
+                continue;
+            }
             if let Some(tag) = list.get(target, value) {
                 return Lookup::Found(tag);
             }
         }
-        let hash = bloom::key_hash(key);
+        let hash = key_hash();
         for run in &state.version.runs {
+            if !run.may_contain(hash) {
+                continue;
+            }
             let Some(file) = run.file_with(&core.order, target) else {
                 continue;
             };
@@ -311,6 +320,17 @@ mod tests {
         db
     }
 
+    /// How many memtables and level-0 tables the filters in memory keep a lookup out of.
+    fn denials(state: &ReadState, key: &[u8]) -> (usize, usize) {
+        let hash = bloom::key_hash(key);
+        let live = state.live.iter().filter_map(|list| list.lookup_filter());
+        let runs = state.version.runs.iter();
+        (
+            live.filter(|filter| !filter.may_contain(hash)).count(),
+            runs.filter(|run| !run.may_contain(hash)).count(),
+        )
+    }
+
     #[test]
     #[cfg_attr(miri, ignore = "much work for an interpreter")]
     fn a_lookup_finds_what_the_cursors_find() {
@@ -324,9 +344,12 @@ mod tests {
             );
             let snapshot = db.snapshot();
             let (mut found, mut absent) = (0, 0);
+            let mut filtered = [0; 2];
             for n in 0..4100 {
                 for end in [&b""[..], b"x"] {
                     let key = [&key(n)[..], end].concat();
+                    let (live, runs) = denials(&snapshot.state, &key);
+                    filtered = [filtered[0] + live, filtered[1] + runs];
                     let (mut fast, mut slow) = (Vec::new(), Vec::new());
                     let there = snapshot.get_by_cursors(&key, &mut slow).unwrap();
                     match snapshot.look_up(&key, &mut fast) {
@@ -344,6 +367,7 @@ mod tests {
                 }
             }
             assert!(found > 3000 && absent > 3000, "{found} {absent}");
+            assert!(filtered.iter().all(|&count| count > 6000), "{filtered:?}");
         }
     }
 }

@@ -4,6 +4,7 @@
 //! then level after level. For one user key, every entry of a source is newer than every entry of an older one; that is what
 //! tells which rows damage makes doubtful. Tables of one rank form [`Run`]s: sorted and without overlap.
 
+use crate::filter::KeyFilter;
 use crate::heads::Heads;
 use crate::internal_key::{InternalOrder, user_key};
 use std::cmp::Ordering;
@@ -21,6 +22,8 @@ pub(crate) struct TableFile {
     pub(crate) smallest: Option<Vec<u8>>,
     /// The last internal key; `None` if unknown.
     pub(crate) largest: Option<Vec<u8>>,
+    /// Its keys, if it was made of a memtable and is in level 0 since.
+    pub(crate) keys: Option<Arc<KeyFilter>>,
 }
 
 /// Tables in ascending order without overlap.
@@ -30,6 +33,8 @@ pub(crate) struct Run {
     pub(crate) files: Vec<Arc<TableFile>>,
     /// Of the tables' last user keys; `None` if nothing is known of the order, or one is unknown.
     heads: Option<Heads>,
+    /// Of its only table.
+    keys: Option<Arc<KeyFilter>>,
 }
 
 impl Run {
@@ -45,6 +50,13 @@ impl Run {
             None => 0..self.files.len(),
         };
         among.start + self.files[among].partition_point(is_before)
+    }
+
+    /// Whether it may hold a key of this hash, as far as memory tells.
+    #[inline]
+    pub(crate) fn may_contain(&self, key_hash: u32) -> bool {
+        let keys = self.keys.as_ref();
+        keys.is_none_or(|keys| keys.may_contain(key_hash))
     }
 
     fn set_heads(&mut self, order: &InternalOrder) {
@@ -149,9 +161,13 @@ impl Version {
                     .is_none_or(|last| is_before(order, last, &file))
             };
             match self.runs[start..].iter_mut().find(fits) {
-                Some(run) => run.files.push(file),
+                Some(run) => {
+                    run.files.push(file);
+                    run.keys = None;
+                }
                 None => self.runs.push(Run {
                     rank,
+                    keys: file.keys.clone(),
                     files: vec![file],
                     heads: None,
                 }),

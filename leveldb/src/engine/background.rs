@@ -2,7 +2,7 @@
 
 use super::{Engine, L0_COMPACT, compaction, locked};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sync::{JoinHandle, thread};
+use crate::sync::{JoinHandle, MutexGuard, thread};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -10,6 +10,8 @@ use std::sync::{Arc, PoisonError};
 #[derive(Debug, Default)]
 pub(super) struct Signal {
     pub(super) is_stopped: bool,
+    /// How many wait until something was done.
+    waiting: usize,
 }
 
 impl Engine {
@@ -54,8 +56,23 @@ impl Engine {
     }
 
     pub(super) fn tell_done(&self) {
-        drop(locked(&self.signal));
-        self.work_done.notify_all();
+        // A wake-up is a system call, and mostly nobody waits.
+        let is_awaited = locked(&self.signal).waiting > 0;
+        if is_awaited {
+            self.work_done.notify_all();
+        }
+    }
+
+    /// Waits until something was done.
+    pub(super) fn wait_done<'a>(
+        &self,
+        mut signal: MutexGuard<'a, Signal>,
+    ) -> MutexGuard<'a, Signal> {
+        signal.waiting += 1;
+        let woken = self.work_done.wait(signal);
+        let mut signal = woken.unwrap_or_else(PoisonError::into_inner);
+        signal.waiting -= 1;
+        signal
     }
 
     /// Refuses writes from now on. Who waits for the thread must hear of it: the thread does nothing more.

@@ -10,7 +10,7 @@ use crate::core::{Core, OnDamage, OpenTables};
 use crate::damage::DamageLog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::internal_key::{InternalOrder, user_key};
-use crate::skip_list::SkipCursor;
+use crate::skip_list::{SkipCursor, SkipList};
 use crate::source::{RunCursor, Source};
 use crate::version::{TableFile, Version};
 use crate::version_edit::{LEVELS, NewFile, VersionEdit};
@@ -52,17 +52,46 @@ impl Engine {
         let (Some(full), Some(filling)) = (state.live.get(1), state.live.first()) else {
             return Ok(false);
         };
+        self.progress.begin_flush(full.len_bytes() as u64);
+        let flushed = self.make_table(work, &state.version, full, filling, may_sink);
+        self.progress.finish_flush();
+        // Who waits for room need not wait until files are removed.
+        self.tell_done();
+        flushed?;
+        work.old_logs.push(full.log_number);
+        self.remove_obsolete(work);
+        Ok(true)
+    }
+
+    /// Makes a table of a memtable, and a part of the store of the table.
+    fn make_table(
+        &self,
+        work: &mut Work,
+        version: &Version,
+        full: &Arc<SkipList>,
+        filling: &SkipList,
+        may_sink: bool,
+    ) -> Result<()> {
         let sources = vec![Source::Live(SkipCursor::new(full.clone()))];
         let mut feed = Feed::new(self.core.order.clone(), sources, |_| false)?;
         let number = || self.new_file_number();
         let output = self.output(0, u64::MAX, &number);
-        let mut tables = output.write(&mut feed, |_| false, |_| Ok(()))?;
+        let mut told = 0;
+        let between = |passed: u64| {
+            if passed - told >= pace::TOLD_BYTES {
+                told = passed;
+                self.progress.advance_flush(passed);
+                self.tell_done();
+            }
+            Ok(())
+        };
+        let mut tables = output.write(&mut feed, |_| false, between)?;
         let table_bytes = tables.iter().map(|table| table.len_bytes).sum();
         self.progress.flushed(feed.passed_bytes(), table_bytes);
         for table in &mut tables {
             self.counters.flushed(table.len_bytes);
             if may_sink {
-                table.level = self.flush_level(&state.version, table);
+                table.level = self.flush_level(version, table);
             }
         }
         let edit = VersionEdit {
@@ -70,12 +99,7 @@ impl Engine {
             new_files: tables,
             ..VersionEdit::default()
         };
-        self.install(work, edit, true)?;
-        // Who waits for room need not wait until files are removed.
-        self.tell_done();
-        work.old_logs.push(full.log_number);
-        self.remove_obsolete(work);
-        Ok(true)
+        self.install(work, edit, true)
     }
 
     /// The deepest level that keeps newer above older, and later compactions small.
@@ -143,7 +167,7 @@ impl Engine {
         let mut ahead = Ahead::new(order, compaction, limits);
         let mut told = 0;
         let between = |passed: u64| {
-            if passed - told >= pace::STEP_BYTES {
+            if passed - told >= pace::TOLD_BYTES {
                 self.progress.advance(passed - told);
                 told = passed;
                 self.tell_done();

@@ -323,6 +323,7 @@ mod tests {
             len_bytes: Some(1 << 20),
             smallest: internal(first),
             largest: internal(last),
+            keys: None,
         }
     }
 

@@ -39,6 +39,7 @@ pub(super) fn table_file(new: NewFile) -> TableFile {
         len_bytes: Some(new.len_bytes),
         smallest: Some(new.smallest),
         largest: Some(new.largest),
+        keys: None,
     }
 }
 
@@ -71,7 +72,14 @@ impl Engine {
         let kept = state.version.files();
         let kept = kept.filter(|file| !dropped.contains(&(file.level, file.number)));
         let kept = kept.map(|file| TableFile::clone(file));
-        let added = edit.new_files.iter().cloned().map(table_file);
+        let flushed = state.live.get(1).filter(|_| is_flush);
+        let added = edit.new_files.iter().cloned().map(|new| {
+            let keys = flushed.filter(|_| new.level == 0);
+            TableFile {
+                keys: keys.and_then(|list| list.filter().cloned()),
+                ..table_file(new)
+            }
+        });
         let files: Vec<TableFile> = kept.chain(added).collect();
         match begins_anew {
             true => self.begin_manifest(work, &edit, &files, manifest_number)?,

@@ -3,7 +3,8 @@
 //! Left alone, a writer that is faster than the compactions is stopped when level 0 has [`L0_STOP`] tables, by then for as
 //! long as a whole compaction takes. From [`L0_SLOW_DOWN`] tables on, writing is therefore coupled to the work: of the bytes
 //! that may still be written before the stop, the share that is written may not be larger than the share of the work before
-//! level 0 is small again that is done. No clock tells how fast that work is, its own progress does.
+//! level 0 is small again that is done. In the same way filling a memtable is coupled to making a table of the full one.
+//! No clock tells how fast that work is, its own progress does.
 
 use super::background::Signal;
 use super::write::Writer;
@@ -13,9 +14,10 @@ use crate::options::Background;
 use crate::sync::AtomicU64;
 use std::sync::atomic::Ordering;
 
-/// The background work tells of its progress in steps of so many bytes of entries, and writers wait for no less: some
-/// milliseconds.
-pub(super) const STEP_BYTES: u64 = 256 << 10;
+/// Writers wait for no less than so many bytes of entries: some milliseconds.
+pub(super) const STEP_BYTES: u64 = if cfg!(shuttle) { 64 } else { 256 << 10 };
+/// The background work tells of its progress in steps of so many, so that few wait for more than they have to.
+pub(super) const TOLD_BYTES: u64 = STEP_BYTES / 4;
 /// Bytes of entries for each byte of a table are kept as a fixed-point number.
 const ONE: u64 = 256;
 
@@ -28,6 +30,10 @@ pub(super) struct Progress {
     end: AtomicU64,
     /// Bytes of entries for each byte of the last table made of a memtable, times [`ONE`].
     unpacked: AtomicU64,
+    /// Of the full memtable that is being made a table: how many bytes of entries are in it.
+    flush_done: AtomicU64,
+    /// What `flush_done` would be at the end, if syncs were bytes; zero while no memtable is made a table.
+    flush_end: AtomicU64,
 }
 
 impl Progress {
@@ -35,6 +41,32 @@ impl Progress {
     pub(super) fn flushed(&self, entry_bytes: u64, table_bytes: u64) {
         let ratio = entry_bytes.saturating_mul(ONE) / table_bytes.max(1);
         self.unpacked.store(ratio, Ordering::Relaxed);
+    }
+
+    /// A memtable of so many bytes is being made a table.
+    pub(super) fn begin_flush(&self, len_bytes: u64) {
+        self.flush_done.store(0, Ordering::Relaxed);
+        // Then its file, its name and the edit are synced.
+        let end = len_bytes.saturating_add(len_bytes / 4);
+        self.flush_end.store(end, Ordering::Relaxed);
+    }
+
+    /// Entries of so many bytes are in the table.
+    pub(super) fn advance_flush(&self, entry_bytes: u64) {
+        self.flush_done.store(entry_bytes, Ordering::Relaxed);
+    }
+
+    /// The table is part of the store, or will never be.
+    pub(super) fn finish_flush(&self) {
+        self.flush_end.store(0, Ordering::Relaxed);
+    }
+
+    /// How far the flush is, and where it ends; zero if there is none.
+    fn flush(&self) -> (u64, u64) {
+        (
+            self.flush_done.load(Ordering::Relaxed),
+            self.flush_end.load(Ordering::Relaxed),
+        )
     }
 
     /// A compaction begins; so many bytes of tables are to be read before level 0 is small.
@@ -79,7 +111,10 @@ impl Engine {
             return self.work_once().map(drop);
         }
         let buffer = self.options.write_buffer_bytes as u64;
-        let tables = L0_STOP.saturating_sub(self.l0_tables.load(Ordering::Acquire)) as u64;
+        // The full memtable will be one of them.
+        let tables = self.l0_tables.load(Ordering::Acquire)
+            + usize::from(self.has_full.load(Ordering::Acquire));
+        let tables = L0_STOP.saturating_sub(tables) as u64;
         let room = buffer.saturating_sub(writer.mem.len_bytes() as u64);
         let room = room.saturating_add(tables.saturating_mul(buffer));
         let (done, left) = self.progress.done_and_left();
@@ -91,20 +126,52 @@ impl Engine {
             return Ok(());
         }
         writer.owed_bytes = 0;
-        self.counters.slowed_down();
-        self.wait_for_progress(done.saturating_add(owed));
+        self.wait_for_compaction(done.saturating_add(owed));
         Ok(())
     }
 
-    /// Until the work is so far, or none is under way: then the stop at [`L0_STOP`] tables is what counts.
-    fn wait_for_progress(&self, until: u64) {
-        let is_waiting = |signal: &mut Signal| {
+    /// Until the work is so far, or none is under way: then the stop at [`L0_STOP`] tables is what counts. Not for a flush in
+    /// the middle of it either, with which writers [keep step](Self::keep_step) anyway.
+    fn wait_for_compaction(&self, until: u64) {
+        self.wait_while(|| {
             let (done, left) = self.progress.done_and_left();
+            let (_, flush_end) = self.progress.flush();
             let is_small = self.l0_tables.load(Ordering::Acquire) < L0_SLOW_DOWN;
-            left > 0 && done < until && !is_small && !signal.is_stopped && !self.health.is_failed()
-        };
-        let signal = locked(&self.signal);
-        drop(self.work_done.wait_while(signal, is_waiting));
+            left > 0 && done < until && flush_end == 0 && !is_small
+        });
+    }
+
+    /// Lets a write wait while the table of the full memtable is less far than the memtable being filled, so that nobody
+    /// waits for all of it when this one is full, too.
+    pub(super) fn keep_step(&self, writer: &mut Writer) {
+        let (done, end) = self.progress.flush();
+        if end == 0 || self.options.background == Background::Caller {
+            return;
+        }
+        let len_bytes = writer.mem.len_bytes() as u64;
+        let from = *writer.flush_from.get_or_insert(len_bytes);
+        let room = (self.options.write_buffer_bytes as u64).saturating_sub(from);
+        let until = share(end, len_bytes.saturating_sub(from), room);
+        if until.saturating_sub(done) >= STEP_BYTES {
+            self.wait_while(|| {
+                let (done, end) = self.progress.flush();
+                end > 0 && done < until
+            });
+        }
+    }
+
+    /// Waits for the background work, if there is anything to wait for.
+    fn wait_while(&self, is_behind: impl Fn() -> bool) {
+        let mut signal = locked(&self.signal);
+        let is_waiting =
+            |signal: &Signal| is_behind() && !signal.is_stopped && !self.health.is_failed();
+        if !is_waiting(&signal) {
+            return;
+        }
+        self.counters.slowed_down();
+        while is_waiting(&signal) {
+            signal = self.wait_done(signal);
+        }
     }
 }
 

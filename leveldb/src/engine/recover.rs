@@ -9,7 +9,7 @@ use super::group::Queue;
 use super::health::Health;
 use super::install::{FILE_NUMBER_MAX, FirstEdit, Numbers, Work, recovery_table_bytes, table_file};
 use super::output::Output;
-use super::write::Writer;
+use super::write::{Writer, new_memtable};
 use super::{Current, Engine, Signal};
 use crate::cache::BlockCache;
 use crate::core::{Core, OnDamage, OpenTables};
@@ -21,7 +21,6 @@ use crate::log::LogWriter;
 use crate::memtable::{MemCursor, MemTable, TornTail};
 use crate::open::{self, Opened};
 use crate::options::Options;
-use crate::skip_list::SkipList;
 use crate::snapshot::ReadState;
 use crate::source::Source;
 use crate::storage::{FileLock, FileSystem};
@@ -236,8 +235,7 @@ fn recover(
         old_logs: Vec::new(),
         must_rewrite: false,
     };
-    let mem = SkipList::new(core.order.clone(), log_number);
-    let mem = Arc::new(mem);
+    let mem = new_memtable(&core.order, &options, log_number);
     let l0_tables = version.files().filter(|file| file.level == 0).count();
     let engine = Engine {
         current: Mutex::new(Current {
@@ -261,6 +259,7 @@ fn recover(
             last_sequence: opened.last_sequence,
             is_closed: false,
             owed_bytes: 0,
+            flush_from: None,
         }),
         work: Mutex::new(work),
         health: Health::default(),

@@ -20,7 +20,7 @@ pub struct Statistics {
     pub compaction_read_bytes: u64,
     /// Bytes of tables that compactions have written.
     pub compaction_written_bytes: u64,
-    /// How often a write was held up a little, because compactions were behind.
+    /// How often a write was held up a little, because flushes or compactions were behind.
     pub slow_downs: u64,
     /// How often a write had to wait for a flush or a compaction.
     pub stops: u64,

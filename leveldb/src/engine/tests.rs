@@ -51,9 +51,8 @@ fn a_writer_stops_at_twelve_tables_of_level_0_and_goes_on_when_there_are_fewer()
     assert_eq!(engine.last_sequence(), 500);
 }
 
-#[test]
-#[cfg_attr(miri, ignore = "much work for an interpreter")]
-fn while_level_0_is_behind_writers_get_on_as_far_as_its_compaction_does() {
+/// A store with a write buffer of 1 MiB, whose background thread is never started.
+fn idle() -> Arc<Engine> {
     let options = Options {
         create_if_missing: true,
         write_buffer_bytes: 1 << 20,
@@ -61,24 +60,21 @@ fn while_level_0_is_behind_writers_get_on_as_far_as_its_compaction_does() {
         ..Options::default()
     };
     let fs = Arc::new(MemoryFileSystem::new());
-    let engine = Engine::open(fs, Path::new("db"), options).unwrap().engine;
-    let write = |value: &[u8]| {
-        let mut batch = BatchWriter::new();
-        batch.put(b"key", value);
-        engine.write(&mut batch, Durability::Relaxed).unwrap();
-    };
-    while engine.l0_tables.load(Ordering::Acquire) < L0_SLOW_DOWN {
-        write(b"small");
-        engine.switch(&mut locked(&engine.writer)).unwrap();
-        engine.flush_full(&mut locked(&engine.work), false).unwrap();
-    }
+    Engine::open(fs, Path::new("db"), options).unwrap().engine
+}
+
+fn put(engine: &Engine, value: &[u8]) {
+    let mut batch = BatchWriter::new();
+    batch.put(b"key", value);
+    engine.write(&mut batch, Durability::Relaxed).unwrap();
+}
+
+/// Ten writes of 64 KiB are told of one step after the other, and no more than one is ahead.
+fn ten_writes_get_on_as_far_as(engine: &Engine, tell: impl Fn(u64)) {
     let before = engine.last_sequence();
-    // What may be written before the stop is four write buffers and this one, 80 writes: each has a step of the work.
-    engine.progress.flushed(1, 1);
-    engine.progress.begin(80 * pace::STEP_BYTES);
     let written = || engine.last_sequence() - before;
     std::thread::scope(|scope| {
-        let writer = scope.spawn(|| (0..10).for_each(|_| write(&[0; 64 << 10])));
+        let writer = scope.spawn(|| (0..10).for_each(|_| put(engine, &[0; 64 << 10])));
         while engine.statistics().slow_downs == 0 {
             assert!(written() < 10, "it did not wait");
             std::thread::yield_now();
@@ -92,12 +88,42 @@ fn while_level_0_is_behind_writers_get_on_as_far_as_its_compaction_does() {
             if is_finished {
                 break;
             }
-            engine.progress.advance(pace::STEP_BYTES);
-            engine.tell_done();
             steps += 1;
+            tell(steps);
+            engine.tell_done();
         }
     });
     assert_eq!(written(), 10);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "much work for an interpreter")]
+fn while_level_0_is_behind_writers_get_on_as_far_as_its_compaction_does() {
+    let engine = idle();
+    while engine.l0_tables.load(Ordering::Acquire) < L0_SLOW_DOWN {
+        put(&engine, b"small");
+        engine.switch(&mut locked(&engine.writer)).unwrap();
+        engine.flush_full(&mut locked(&engine.work), false).unwrap();
+    }
+    // What may be written before the stop is four write buffers and this one, 80 writes: each has a step of the work.
+    engine.progress.flushed(1, 1);
+    engine.progress.begin(80 * pace::STEP_BYTES);
+    ten_writes_get_on_as_far_as(&engine, |_| engine.progress.advance(pace::STEP_BYTES));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "much work for an interpreter")]
+fn while_a_memtable_is_made_a_table_writers_get_on_as_far_as_that_does() {
+    let engine = idle();
+    put(&engine, b"small");
+    engine.switch(&mut locked(&engine.writer)).unwrap();
+    // The write buffer has room for 16 writes: each has a step of the work, a fifth of which are syncs.
+    engine.progress.begin_flush(16 * pace::STEP_BYTES / 5 * 4);
+    let tell = |steps| engine.progress.advance_flush(steps * pace::STEP_BYTES);
+    ten_writes_get_on_as_far_as(&engine, tell);
+    // Nobody waits for what will not go on.
+    engine.progress.finish_flush();
+    put(&engine, &[0; 64 << 10]);
 }
 
 /// Panics for one key once it is told to, and when it shall shorten keys for a table.

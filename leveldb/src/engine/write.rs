@@ -3,13 +3,23 @@
 use super::{Durability, Engine, L0_SLOW_DOWN, L0_STOP, locked};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
-use crate::internal_key::SEQUENCE_MAX;
+use crate::internal_key::{InternalOrder, SEQUENCE_MAX};
 use crate::log::LogWriter;
-use crate::options::Background;
+use crate::options::{Background, Options};
 use crate::skip_list::{LEN_BYTES_MAX, SkipList};
 use crate::write_batch::{BatchReader, BatchWriter};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+
+/// A memtable to be filled, for the log with a number. It has a filter if tables have: both take it that equal keys are equal
+/// bytes.
+pub(super) fn new_memtable(order: &InternalOrder, options: &Options, log: u64) -> Arc<SkipList> {
+    let list = SkipList::new(order.clone(), log);
+    Arc::new(match options.table.bloom_bits {
+        Some(_) => list.filtered(options.write_buffer_bytes),
+        None => list,
+    })
+}
 
 /// The log being written and the memtable being filled.
 #[derive(Debug)]
@@ -26,6 +36,8 @@ pub(super) struct Writer {
     pub(super) is_closed: bool,
     /// Of the background work, what writes have not waited for yet.
     pub(super) owed_bytes: u64,
+    /// How long the memtable was when the full one began to be made a table.
+    pub(super) flush_from: Option<u64>,
 }
 
 impl Engine {
@@ -108,6 +120,7 @@ impl Engine {
     /// Sees to it that the memtable can take a batch of so many bytes: waits while compactions are behind, and begins a new
     /// memtable and log when this one is full.
     fn make_room(&self, writer: &mut Writer, len_bytes: usize) -> Result<()> {
+        self.keep_step(writer);
         let mut may_delay = true;
         loop {
             self.health.check()?;
@@ -144,8 +157,7 @@ impl Engine {
             if signal.is_stopped {
                 return Err(Error::new(ErrorKind::Closed, "store is being closed"));
             }
-            let woken = self.work_done.wait(signal);
-            signal = woken.unwrap_or_else(PoisonError::into_inner);
+            signal = self.wait_done(signal);
         }
         Ok(())
     }
@@ -168,8 +180,8 @@ impl Engine {
             .then_some((writer.mem.log_number, before));
         writer.is_unsynced = true;
         writer.is_name_unsynced = true;
-        let order = self.core.order.clone();
-        writer.mem = Arc::new(SkipList::new(order, number));
+        writer.mem = new_memtable(&self.core.order, &self.options, number);
+        writer.flush_from = None;
         self.publish(|state| {
             let live = std::iter::once(writer.mem.clone()).chain(state.live.iter().cloned());
             (state.version.clone(), live.collect())

@@ -4,5 +4,7 @@
 
 pub mod bloom;
 mod filter_block;
+mod key_filter;
 
 pub use filter_block::{FilterBlock, FilterBlockBuilder};
+pub(crate) use key_filter::KeyFilter;

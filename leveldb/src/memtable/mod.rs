@@ -5,7 +5,6 @@
 //! of keys, not with the values. Filled once, then only read.
 
 mod replay;
-mod sort;
 
 pub(crate) use replay::Replay;
 pub use replay::TornTail;
@@ -14,6 +13,7 @@ use crate::damage::Withheld;
 use crate::error::{Error, Result};
 use crate::internal_key::{self, EntryKind, InternalOrder};
 use crate::log::read_span;
+use crate::sort::sort_by;
 use crate::storage::RandomFile;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -187,7 +187,7 @@ impl MemTableBuilder {
     fn finish(mut self, order: &InternalOrder) -> MemTable {
         let mut entries = std::mem::take(&mut self.table.entries);
         let table = &self.table;
-        sort::sort_by(&mut entries, |a, b| {
+        sort_by(&mut entries, |a, b| {
             order.compare(table.slice(a.key), table.slice(b.key))
         });
         self.table.entries = entries;

@@ -91,6 +91,7 @@ impl<'a> Tables<'a> {
                 len_bytes: Some(summary.len_bytes),
                 smallest: Some(summary.smallest),
                 largest: Some(summary.largest),
+                keys: None,
             });
         }
         Ok(files)

@@ -63,6 +63,7 @@ impl Strangers {
                         len_bytes: None,
                         smallest: None,
                         largest: None,
+                        keys: None,
                     });
                 }
                 _ => {}

@@ -6,6 +6,7 @@
 //! with release ordering; who finds it by a link sees them. Nothing is ever changed or removed but links, so a reader stands
 //! where it stands. LevelDB's `db/skiplist.h` has the same shape.
 
+mod arrange;
 mod cursor;
 mod hints;
 mod node;
@@ -13,15 +14,17 @@ mod segments;
 
 pub(crate) use cursor::SkipCursor;
 
+use crate::filter::{KeyFilter, bloom};
 use crate::internal_key::{self, EntryKind, InternalOrder};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex};
 use crate::write_batch::{BatchEntry, BatchReader, Operation};
+use arrange::RUN_LEN;
 use hints::{Hint, Hints};
 use node::{Bytes, INLINE_LEN_MAX, Node};
 use segments::Segments;
 use std::cmp::Ordering;
 use std::sync::atomic::Ordering as Memory;
-use std::sync::{OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 /// A list does not grow beyond this by more than one batch: places in the arena have 32 bits.
 pub(crate) const LEN_BYTES_MAX: usize = 1 << 31;
@@ -43,6 +46,8 @@ pub(crate) struct SkipList {
     chunks: Segments<OnceLock<Vec<u8>>>,
     /// If it is known which keys are their bytes.
     hints: Option<Hints>,
+    /// If all keys are taken to be.
+    filter: Option<Arc<KeyFilter>>,
     /// How many levels are in use.
     height: AtomicUsize,
     len_bytes: AtomicUsize,
@@ -80,6 +85,7 @@ impl SkipList {
             log_number,
             log_name: crate::file_name::FileName::Log(log_number).to_string(),
             hints: order.identity().map(Hints::new),
+            filter: None,
             order,
             nodes,
             chunks: Segments::default(),
@@ -94,6 +100,27 @@ impl SkipList {
                 sequence_end: 0,
                 key: Vec::new(),
             }),
+        }
+    }
+
+    /// The same with a filter for a list that will have so many bytes. For keys that are equal if their bytes are: else lookups
+    /// that ask the filter miss some.
+    pub(crate) fn filtered(mut self, list_bytes: usize) -> SkipList {
+        self.filter = Some(Arc::new(KeyFilter::new(list_bytes)));
+        self
+    }
+
+    /// What tells of most keys that are not there that they are not.
+    pub(crate) fn filter(&self) -> Option<&Arc<KeyFilter>> {
+        self.filter.as_ref()
+    }
+
+    /// The filter, if [`get`](Self::get) does not know more: hints do, and also of keys that are not their bytes.
+    #[inline]
+    pub(crate) fn lookup_filter(&self) -> Option<&KeyFilter> {
+        match self.hints {
+            None => self.filter.as_deref(),
+            Some(_) => None,
         }
     }
 
@@ -115,6 +142,7 @@ impl SkipList {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         self.expect_ascending(&mut writer, &batch);
         let nodes_before = writer.nodes_end;
+        let is_alone = batch.entry_count() == 1;
         let outside = |entry: &BatchEntry<'_>| outside_len(entry);
         let left: usize = batch.clone().flatten().map(|entry| outside(&entry)).sum();
         let mut places = Vec::new();
@@ -122,19 +150,38 @@ impl SkipList {
             self.add_chunks(&mut writer, batch.clone(), left, &mut places);
         }
         let mut places = places.into_iter();
-        for entry in batch.flatten() {
+        let mut placed = batch.flatten().map(|entry| {
             let place = match outside(&entry) {
                 0 => (0, 0),
                 _ => places.next().unwrap_or_default(),
             };
-            self.add_node(&mut writer, &entry, place);
+            (entry, place)
+        });
+        while let Some(first) = placed.next() {
+            if is_alone {
+                self.add_node(&mut writer, &first.0, first.1);
+                continue;
+            }
+            let others = placed.by_ref().take(RUN_LEN - 1);
+            let run: Vec<_> = std::iter::once(first).chain(others).collect();
+            self.add_run(&mut writer, &run);
         }
         let nodes_len = (writer.nodes_end - nodes_before) * size_of::<AtomicU64>();
         self.len_bytes.fetch_add(nodes_len, Memory::Relaxed);
     }
 
-    /// Hints are of the entries that were put in last. Those are the newest if each batch, in which sequence numbers ascend
-    /// whatever its keys' order, goes on behind the one before.
+    /// Puts in entries in the order of their keys. Those of one key keep theirs: hints are of the last one.
+    fn add_run(&self, writer: &mut Writer, run: &[(BatchEntry<'_>, (u32, u32))]) {
+        let keys: Vec<&[u8]> = run.iter().map(|(entry, _)| entry.operation.key()).collect();
+        for index in arrange::ascending(&self.order, &keys) {
+            if let Some((entry, place)) = run.get(index) {
+                self.add_node(writer, entry, *place);
+            }
+        }
+    }
+
+    /// Hints are of the entries that were put in last. Those are the newest if each batch, of which each key's entries are
+    /// put in with ascending sequence numbers, goes on behind the one before.
     fn expect_ascending(&self, writer: &mut Writer, batch: &BatchReader<'_>) {
         let is_behind = batch.sequence() >= writer.sequence_end;
         if let Some(hints) = &self.hints
@@ -211,6 +258,9 @@ impl SkipList {
         // Before it can be found: who sees the entry sees the hint.
         if let Some(hints) = &self.hints {
             hints.put(user_key, at);
+        }
+        if let Some(filter) = &self.filter {
+            filter.put(bloom::key_hash(user_key));
         }
         for level in height..levels {
             writer.before[level] = HEAD;

@@ -96,6 +96,9 @@ fn look_up(list: &SkipList, expected: &Versions, sequence: u64) {
         let mut value = Vec::new();
         let found = list.get(&target, &mut value).map(|tag| tag >> 8);
         let newest = expected.iter().find(|(other, _)| *other == key);
+        if let (Some(filter), Some(_)) = (list.filter(), newest) {
+            assert!(filter.may_contain(bloom::key_hash(&key)), "at {sequence}");
+        }
         assert_eq!(found, newest.map(|newest| newest.1), "lookup at {sequence}");
         if let Some(found) = found {
             assert_eq!(value, found.to_be_bytes(), "its own value");
@@ -135,13 +138,24 @@ fn seek(cursor: &mut SkipCursor, expected: &Versions, sequence: u64) {
 
 #[test]
 fn readers_see_all_that_was_published_in_order_whatever_is_put_in_meanwhile() {
-    explore(|| {
-        let facts = KeyFacts {
-            identity: |_| Identity::Bytes,
-            head: |_| 0,
-        };
-        let order = InternalOrder::with_facts(Arc::new(BytewiseComparator), Some(facts));
-        let list = Arc::new(SkipList::new(order, 7));
+    let facts = KeyFacts {
+        identity: |_| Identity::Bytes,
+        head: |_| 0,
+    };
+    see_all_that_was_published(Some(facts));
+}
+
+#[test]
+fn readers_see_all_that_was_published_by_the_filter() {
+    see_all_that_was_published(None);
+}
+
+/// With facts, by hints; without, by the filter.
+fn see_all_that_was_published(facts: Option<KeyFacts>) {
+    explore(move || {
+        let order = InternalOrder::with_facts(Arc::new(BytewiseComparator), facts);
+        let list = Arc::new(SkipList::new(order, 7).filtered(1 << 16));
+        assert_eq!(list.lookup_filter().is_some(), facts.is_none());
         let published = AtomicU64::new(0);
         thread::scope(|scope| {
             for _ in 0..2 {

@@ -137,6 +137,27 @@ fn batches_in_order_land_between_what_is_in(list: &Arc<SkipList>) {
 }
 
 #[test]
+fn a_batch_of_several_runs_is_sorted_and_each_key_found_as_written_last() {
+    for list in lists().map(Arc::new) {
+        let count = size(3 * RUN_LEN as u32, RUN_LEN as u32 + 20);
+        let keys = (0..count).rev().map(|n| (n % 1000).to_be_bytes().to_vec());
+        let values = (0..count).map(|n| Some(n.to_be_bytes().to_vec()));
+        let batch: Operations = keys.zip(values).collect();
+        insert(&list, 1, &batch);
+        let mut model = Model::new();
+        for (sequence, (key, value)) in (1u64..).zip(batch) {
+            model.insert((key, !((sequence << 8) | 1)), value.unwrap_or_default());
+        }
+        agrees(&list, &model, &[]);
+        let newest: BTreeMap<_, _> = model.iter().rev().map(|((key, _), v)| (key, v)).collect();
+        for (key, value) in newest {
+            let found = looked_up_as_searched_for(&list, key, u64::MAX);
+            assert_eq!(found.map(|(_, value)| value).as_ref(), Some(value));
+        }
+    }
+}
+
+#[test]
 fn a_batch_of_many_chunks_is_kept_whole() {
     let list = Arc::new(list());
     let count = size(5000, 40);
@@ -537,4 +558,39 @@ quickcheck! {
         }
         true
     }
+}
+
+#[test]
+fn a_filter_passes_every_key_that_was_put_in_and_few_others() {
+    let numbered = |n: u64| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_be_bytes();
+    let count = u64::from(size(30_000, 40));
+    // Room for all, hardly any room, and none worth the name.
+    let list_bytes = [4 << 20, 1 << 16, 0];
+    let mut denied = list_bytes.map(|list_bytes| {
+        let list = SkipList::new(InternalOrder::new(Arc::new(BytewiseComparator)), 7);
+        let list = list.filtered(list_bytes);
+        let filter = list.filter().unwrap();
+        for n in 0..count {
+            let key = numbered(n).to_vec();
+            insert(&list, n + 1, &[(key.clone(), (n % 3 > 0).then_some(key))]);
+            let before = numbered(n / 2);
+            assert!(filter.may_contain(bloom::key_hash(&before)), "{}", n / 2);
+        }
+        let others = (count..2 * count).map(|n| bloom::key_hash(&numbered(n)));
+        others.filter(|&hash| !filter.may_contain(hash)).count() as u64
+    });
+    if !cfg!(miri) {
+        assert!(denied[0] > count - count / 100, "{denied:?} of {count}");
+    }
+    denied.reverse();
+    assert!(denied.is_sorted(), "a larger one denies more: {denied:?}");
+}
+
+#[test]
+fn lookups_ask_the_filter_only_where_there_are_no_hints() {
+    assert!(list().filter().is_none() && list().lookup_filter().is_none());
+    let filtered = list().filtered(1 << 20);
+    assert!(filtered.filter().is_some() && filtered.lookup_filter().is_none());
+    let list = SkipList::new(InternalOrder::new(Arc::new(Careless)), 7).filtered(1 << 20);
+    assert!(list.lookup_filter().is_some());
 }

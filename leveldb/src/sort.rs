@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 
 /// Sorts; equal elements keep their order. With a comparison that contradicts itself the result is some order.
-pub(super) fn sort_by<T: Copy>(items: &mut Vec<T>, mut compare: impl FnMut(&T, &T) -> Ordering) {
+pub(crate) fn sort_by<T: Copy>(items: &mut Vec<T>, mut compare: impl FnMut(&T, &T) -> Ordering) {
     let len = items.len();
     let mut from = std::mem::take(items);
     let mut to = Vec::with_capacity(len);

@@ -1,0 +1,131 @@
+//! Puts entries of a batch into their keys' order before they go into the list: from one to the next it is a few nodes then,
+//! where a search from the beginning of the list touches dozens of places in memory that no cache holds.
+
+use crate::internal_key::InternalOrder;
+use crate::sort::sort_by;
+use std::cmp::Ordering;
+
+/// So many entries at a time: what has to be kept of them is bounded.
+pub(super) const RUN_LEN: usize = 1024;
+
+/// Indexes of user keys in ascending order; those of equal keys in the order in which they were given.
+pub(super) fn ascending(order: &InternalOrder, keys: &[&[u8]]) -> Vec<usize> {
+    let head = heads(order, keys);
+    let mut sorted: Vec<(u128, usize)> = keys.iter().map(|key| head(key)).zip(0..).collect();
+    // Numbers are quick to sort. What the comparator says, which may contradict itself, is asked only of those that are equal.
+    sorted.sort_unstable();
+    let mut indexes = Vec::with_capacity(sorted.len());
+    for same in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let start = indexes.len();
+        indexes.extend(same.iter().map(|&(_, index)| index));
+        if same.len() > 1 {
+            let mut equal = indexes.split_off(start);
+            sort_by(&mut equal, |&a, &b| match (keys.get(a), keys.get(b)) {
+                (Some(a), Some(b)) => order.compare_user(a, b),
+                _ => Ordering::Equal,
+            });
+            indexes.append(&mut equal);
+        }
+    }
+    indexes
+}
+
+/// A number in the order of the keys: what [`KeyFacts::head`](crate::KeyFacts) says; in the order of bytes, those after what
+/// all of the keys share; nothing, if nothing is known.
+fn heads(order: &InternalOrder, keys: &[&[u8]]) -> impl Fn(&[u8]) -> u128 + use<> {
+    let known = order.head();
+    let shared_len = order.is_bytewise().then(|| shared_len(keys));
+    move |key| match (known, shared_len) {
+        (Some(head), _) => head(key),
+        (None, Some(len)) => first_sixteen(key.get(len..).unwrap_or_default()),
+        (None, None) => 0,
+    }
+}
+
+/// How many bytes all of the keys begin with.
+fn shared_len(keys: &[&[u8]]) -> usize {
+    let Some((first, others)) = keys.split_first() else {
+        return 0;
+    };
+    let shared = others.iter().fold(*first, |shared, key| {
+        if key.starts_with(shared) {
+            return shared;
+        }
+        let same = shared.iter().zip(*key).take_while(|(a, b)| a == b).count();
+        &shared[..same]
+    });
+    shared.len()
+}
+
+/// The first bytes as a number in their order; what is not there counts as zeros.
+fn first_sixteen(bytes: &[u8]) -> u128 {
+    if let Some(sixteen) = bytes.first_chunk() {
+        return u128::from_be_bytes(*sixteen);
+    }
+    let mut sixteen = [0; 16];
+    sixteen[..bytes.len()].copy_from_slice(bytes);
+    u128::from_be_bytes(sixteen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BytewiseComparator, Comparator, Identity, KeyFacts};
+    use quickcheck::quickcheck;
+    use std::sync::Arc;
+
+    /// The order of bytes under another name, or none at all.
+    #[derive(Debug)]
+    struct Named(bool);
+
+    impl Comparator for Named {
+        fn name(&self) -> &str {
+            "named"
+        }
+
+        fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+            match self.0 {
+                true => a.cmp(b),
+                false => a.len().wrapping_mul(b.len()).cmp(&7),
+            }
+        }
+
+        fn shorten_separator(&self, _: &mut Vec<u8>, _: &[u8]) {}
+
+        fn shorten_successor(&self, _: &mut Vec<u8>) {}
+    }
+
+    fn orders() -> [InternalOrder; 3] {
+        let facts = KeyFacts {
+            identity: |_| Identity::Bytes,
+            head: |key| u128::from(key.first().copied().unwrap_or(0)),
+        };
+        [
+            InternalOrder::new(Arc::new(BytewiseComparator)),
+            InternalOrder::new(Arc::new(Named(true))),
+            InternalOrder::with_facts(Arc::new(Named(true)), Some(facts)),
+        ]
+    }
+
+    quickcheck! {
+        fn keys_are_sorted_and_equal_ones_stay_in_order(shared: Vec<u8>, keys: Vec<(bool, Vec<u8>)>) -> bool {
+            let shared = shared.repeat(3);
+            let begin = |(is_long, key): &(bool, Vec<u8>)| match is_long {
+                true => [&shared[..], key].concat(),
+                false => [&shared[..], key.get(..1).unwrap_or_default()].concat(),
+            };
+            let keys: Vec<Vec<u8>> = keys.iter().map(begin).collect();
+            let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+            let mut naive: Vec<usize> = (0..keys.len()).collect();
+            naive.sort_by_key(|&index| keys[index]);
+            orders().iter().all(|order| ascending(order, &keys) == naive)
+        }
+
+        fn an_order_that_contradicts_itself_loses_nothing(keys: Vec<Vec<u8>>) -> bool {
+            let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+            let mut indexes = ascending(&InternalOrder::new(Arc::new(Named(false))), &keys);
+            indexes.sort_unstable();
+            indexes == (0..keys.len()).collect::<Vec<_>>()
+        }
+    }
+}
