@@ -200,7 +200,7 @@ impl SkipList {
         mut left: usize,
         places: &mut Vec<(u32, u32)>,
     ) {
-        let mut chunk = Vec::with_capacity(left.min(CHUNK_LEN));
+        let mut chunk = Vec::new();
         for entry in batch.flatten() {
             let len = outside_len(&entry);
             if len == 0 {
@@ -209,7 +209,11 @@ impl SkipList {
             if chunk.len() + len > chunk.capacity() {
                 left = left.saturating_sub(chunk.len());
                 let next = Vec::with_capacity(left.min(CHUNK_LEN).max(len));
-                self.add_chunk(writer, std::mem::replace(&mut chunk, next));
+                let full = std::mem::replace(&mut chunk, next);
+                // Nothing is in the first.
+                if !full.is_empty() {
+                    self.add_chunk(writer, full);
+                }
             }
             places.push((writer.chunk_count as u32, chunk.len() as u32));
             let (key, value, kind) = parts(&entry);
