@@ -206,7 +206,7 @@ impl Cursor {
             return Err(data_error("the value has another key than the record"));
         }
         let mode = PutMode::CursorUpdate;
-        let request = put_request(cell, value, Some(key), mode);
+        let request = put_request(&self.shared.transaction, cell, value, Some(key), mode);
         self.transaction()
             .submit(move |execution| operation::put(execution, request))
     }

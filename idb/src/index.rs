@@ -19,13 +19,23 @@ use crate::schema::IndexCell;
 pub struct Index {
     object_store: ObjectStore,
     cell: Arc<IndexCell>,
+    /// Both, as requests have it.
+    source: Arc<Source>,
 }
 
 reading_methods!(Index);
 
 impl Index {
-    pub(crate) const fn new(object_store: ObjectStore, cell: Arc<IndexCell>) -> Self {
-        Self { object_store, cell }
+    pub(crate) fn new(object_store: ObjectStore, cell: Arc<IndexCell>) -> Self {
+        let source = Source {
+            store: Arc::clone(object_store.cell()),
+            index: Some(Arc::clone(&cell)),
+        };
+        Self {
+            object_store,
+            cell,
+            source: Arc::new(source),
+        }
     }
 
     /// Its name. If it has been deleted, the name it had.
@@ -95,10 +105,7 @@ impl Index {
         transaction.check_active()?;
         Ok(Reader {
             transaction,
-            source: Source {
-                store: Arc::clone(self.object_store.cell()),
-                index: Some(Arc::clone(&self.cell)),
-            },
+            source: &self.source,
         })
     }
 

@@ -63,6 +63,14 @@ impl KeyRange {
         Ok(Self(Kind::Between(lower, upper)))
     }
 
+    /// The key, if it is one key's; else the range again.
+    pub(crate) fn into_only(self) -> std::result::Result<IdbKey, Self> {
+        match self.0 {
+            Kind::Only(key) => Ok(key),
+            between @ Kind::Between(..) => Err(Self(between)),
+        }
+    }
+
     /// Where it begins.
     #[must_use]
     pub fn lower(&self) -> Bound<&IdbKey> {

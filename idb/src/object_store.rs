@@ -80,36 +80,43 @@ use crate::transaction::{Mode, Transaction};
 #[derive(Clone)]
 pub struct ObjectStore {
     transaction: Transaction,
-    cell: Arc<StoreCell>,
+    source: Arc<Source>,
 }
 
 impl ObjectStore {
-    pub(crate) const fn new(transaction: Transaction, cell: Arc<StoreCell>) -> Self {
-        Self { transaction, cell }
+    pub(crate) fn new(transaction: Transaction, cell: Arc<StoreCell>) -> Self {
+        let source = Source {
+            store: cell,
+            index: None,
+        };
+        Self {
+            transaction,
+            source: Arc::new(source),
+        }
     }
 
     /// Its name. If it has been deleted, the name it had.
     #[must_use]
     pub fn name(&self) -> JsString {
-        self.cell.name()
+        self.cell().name()
     }
 
     /// Where keys are found in values.
     #[must_use]
     pub fn key_path(&self) -> &IdbKeyPath {
-        &self.cell.key_path
+        &self.cell().key_path
     }
 
     /// Whether it has a key generator.
     #[must_use]
     pub fn auto_increment(&self) -> bool {
-        self.cell.auto_increment
+        self.cell().auto_increment
     }
 
     /// The names of its indexes, sorted.
     #[must_use]
     pub fn index_names(&self) -> Vec<JsString> {
-        self.cell.index_names()
+        self.cell().index_names()
     }
 
     /// The transaction.
@@ -121,7 +128,7 @@ impl ObjectStore {
     /// Whether it has been deleted, or its creation was taken back.
     #[must_use]
     pub fn is_deleted(&self) -> bool {
-        self.cell.is_deleted()
+        self.cell().is_deleted()
     }
 
     /// One of its indexes.
@@ -133,19 +140,12 @@ impl ObjectStore {
         if self.transaction.is_finished() {
             return Err(finished());
         }
-        let index = self.cell.index(name).ok_or_else(no_such_index)?;
+        let index = self.cell().index(name).ok_or_else(no_such_index)?;
         Ok(Index::new(self.clone(), index))
     }
 
-    pub(crate) const fn cell(&self) -> &Arc<StoreCell> {
-        &self.cell
-    }
-
-    fn source(&self) -> Source {
-        Source {
-            store: Arc::clone(&self.cell),
-            index: None,
-        }
+    pub(crate) fn cell(&self) -> &Arc<StoreCell> {
+        &self.source.store
     }
 
     fn check_not_deleted(&self) -> Result<()> {
@@ -187,7 +187,7 @@ fn no_such_index() -> Error {
 
 impl PartialEq for ObjectStore {
     fn eq(&self, other: &Self) -> bool {
-        self.transaction == other.transaction && Arc::ptr_eq(&self.cell, &other.cell)
+        self.transaction == other.transaction && Arc::ptr_eq(self.cell(), other.cell())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::connection::{Connection, Handover};
 use crate::error::{Error, ErrorName, Result};
 use crate::events::{Events, EventsCore};
 use crate::request::Request;
-use crate::request::slot::{LoneSlot, Outlet, Slot};
+use crate::request::slot::{LoneSlot, Outlet, Waiter};
 use crate::storage::StorageInner;
 use crate::sync::{Mutex, locked};
 use crate::transaction::Transaction;
@@ -130,16 +130,20 @@ impl ConnectionSlot {
 }
 
 impl Outlet<Connection> for ConnectionSlot {
-    fn with(&self, look: &mut dyn FnMut(&mut Slot<Connection>)) {
-        self.slot.with(look);
-    }
-
     fn take(&self) -> Option<Result<Connection>> {
         let taken = self.slot.take();
         if taken.is_some() {
             drop(self.handover());
         }
         taken
+    }
+
+    fn is_done(&self) -> bool {
+        self.slot.is_done()
+    }
+
+    fn listen(&self, waiter: Waiter<Connection>) -> Option<Waiter<Connection>> {
+        self.slot.listen(waiter)
     }
 
     fn handover(&self) -> Option<Handover> {

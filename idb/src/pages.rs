@@ -23,7 +23,7 @@ pub struct Pages {
 impl Pages {
     pub(crate) fn new(
         transaction: Transaction,
-        source: Source,
+        source: Arc<Source>,
         range: KeyRange,
         direction: Direction,
         limits: PageLimits,

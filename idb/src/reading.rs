@@ -1,5 +1,7 @@
 //! Reading requests, which object stores and indexes share.
 
+use std::sync::Arc;
+
 use larder_backing_store::{Direction, PageLimits};
 use larder_codec::IdbKey;
 
@@ -46,24 +48,31 @@ impl Default for GetAllOptions {
 /// Where requests that read are made, once it has been seen that they can be.
 pub(crate) struct Reader<'a> {
     pub(crate) transaction: &'a Transaction,
-    pub(crate) source: Source,
+    pub(crate) source: &'a Arc<Source>,
 }
 
 impl Reader<'_> {
     pub(crate) fn get(self, range: KeyRange) -> Result<Request<Option<StoredValue>>> {
-        let source = self.source;
-        self.transaction
-            .submit_short(move |execution| operation::get(execution, &source, &range))
+        let source = Arc::clone(self.source);
+        // Most ranges are of one key, which takes less room in the queue.
+        match range.into_only() {
+            Ok(key) => self.transaction.submit_short(move |execution| {
+                operation::get(execution, &source, &KeyRange::only(key))
+            }),
+            Err(range) => self
+                .transaction
+                .submit_short(move |execution| operation::get(execution, &source, &range)),
+        }
     }
 
     pub(crate) fn get_key(self, range: KeyRange) -> Result<Request<Option<IdbKey>>> {
-        let source = self.source;
+        let source = Arc::clone(self.source);
         self.transaction
             .submit_short(move |execution| operation::get_key(execution, &source, &range))
     }
 
     pub(crate) fn get_many(self, ranges: Vec<KeyRange>) -> Result<Request<Records>> {
-        let source = self.source;
+        let source = Arc::clone(self.source);
         self.transaction
             .submit(move |execution| operation::get_many(execution, &source, &ranges))
     }
@@ -75,7 +84,7 @@ impl Reader<'_> {
         wanted: Wanted,
     ) -> Result<Request<Records>> {
         let ask = GetAll {
-            source: self.source,
+            source: Arc::clone(self.source),
             range,
             direction: options.direction,
             wanted,
@@ -86,7 +95,7 @@ impl Reader<'_> {
     }
 
     pub(crate) fn count(self, range: KeyRange) -> Result<Request<u64>> {
-        let source = self.source;
+        let source = Arc::clone(self.source);
         self.transaction
             .submit(move |execution| operation::count(execution, &source, &range))
     }
@@ -98,14 +107,14 @@ impl Reader<'_> {
         wanted: Wanted,
     ) -> Result<Request<Option<Cursor>>> {
         let max = operation::ENTRIES_MAX;
-        let walk = Walk::new(self.source, range, direction, wanted, max);
+        let walk = Walk::new(Arc::clone(self.source), range, direction, wanted, max);
         Cursor::open(self.transaction.clone(), walk)
     }
 
     pub(crate) fn pages(self, range: KeyRange, direction: Direction, limits: PageLimits) -> Pages {
         Pages::new(
             self.transaction.clone(),
-            self.source,
+            Arc::clone(self.source),
             range,
             direction,
             limits,

@@ -5,6 +5,7 @@
 //! connection meanwhile. The steps are those of the specification's "abort an upgrade transaction" (5.8).
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use larder_backing_store::{DatabaseMetadata, IndexMetadata, ObjectStoreMetadata};
@@ -28,6 +29,8 @@ pub(crate) struct StoreCell {
     /// The same, taken apart.
     pub(crate) path: Option<KeyPath>,
     pub(crate) auto_increment: bool,
+    /// Apart from the rest: every request looks at it.
+    is_deleted: AtomicBool,
     state: Mutex<StoreState>,
     /// For looking into values when a put is asked for.
     evaluator: Mutex<Evaluator>,
@@ -36,7 +39,6 @@ pub(crate) struct StoreCell {
 #[derive(Debug, Clone)]
 struct StoreState {
     name: JsString,
-    is_deleted: bool,
     indexes: BTreeMap<JsString, Arc<IndexCell>>,
     /// The same, in order of creation, to be handed out with each put.
     list: Arc<[Arc<IndexCell>]>,
@@ -51,21 +53,16 @@ pub(crate) struct IndexCell {
     pub(crate) path: Option<KeyPath>,
     pub(crate) unique: bool,
     pub(crate) multi_entry: bool,
-    state: Mutex<IndexState>,
+    is_deleted: AtomicBool,
+    name: Mutex<JsString>,
 }
 
-#[derive(Debug, Clone)]
-struct IndexState {
-    name: JsString,
-    is_deleted: bool,
-}
-
-/// How things were when a version change began.
+/// How things were when a version change began: nothing of this was deleted.
 #[derive(Debug)]
 pub(crate) struct SchemaSnapshot {
     object_stores: BTreeMap<JsString, Arc<StoreCell>>,
     stores: Vec<(Arc<StoreCell>, StoreState)>,
-    indexes: Vec<(Arc<IndexCell>, IndexState)>,
+    indexes: Vec<(Arc<IndexCell>, JsString)>,
 }
 
 /// Nothing that holds one of these locks leaves half a change.
@@ -126,8 +123,7 @@ impl Schema {
         for cell in snapshot.object_stores.values() {
             let state = locked(&cell.state).clone();
             for index in state.indexes.values() {
-                let index_state = locked(&index.state).clone();
-                snapshot.indexes.push((Arc::clone(index), index_state));
+                snapshot.indexes.push((Arc::clone(index), index.name()));
             }
             snapshot.stores.push((Arc::clone(cell), state));
         }
@@ -144,9 +140,11 @@ impl Schema {
         *stores = snapshot.object_stores;
         for (cell, state) in snapshot.stores {
             *locked(&cell.state) = state;
+            cell.is_deleted.store(false, Ordering::Release);
         }
-        for (index, state) in snapshot.indexes {
-            *locked(&index.state) = state;
+        for (index, name) in snapshot.indexes {
+            *locked(&index.name) = name;
+            index.is_deleted.store(false, Ordering::Release);
         }
     }
 }
@@ -171,9 +169,9 @@ impl StoreCell {
             path: KeyPath::new(&key_path),
             key_path,
             auto_increment,
+            is_deleted: AtomicBool::new(false),
             state: Mutex::new(StoreState {
                 name,
-                is_deleted: false,
                 indexes: names.zip(list.iter().cloned()).collect(),
                 list,
             }),
@@ -209,7 +207,7 @@ impl StoreCell {
     }
 
     pub(crate) fn is_deleted(&self) -> bool {
-        locked(&self.state).is_deleted
+        self.is_deleted.load(Ordering::Acquire)
     }
 
     /// Its indexes' names, sorted.
@@ -252,23 +250,23 @@ impl StoreCell {
         };
         let others = state.list.iter().filter(|other| !Arc::ptr_eq(other, &cell));
         state.list = others.cloned().collect();
-        locked(&cell.state).is_deleted = true;
+        cell.is_deleted.store(true, Ordering::Release);
     }
 
     /// Gives an index another name, which is not taken.
     pub(crate) fn rename_index(&self, cell: &Arc<IndexCell>, name: &JsString) {
         let mut state = locked(&self.state);
-        let mut index_state = locked(&cell.state);
-        state.indexes.remove(&index_state.name);
-        index_state.name = name.clone();
+        let mut index_name = locked(&cell.name);
+        state.indexes.remove(&*index_name);
+        *index_name = name.clone();
         state.indexes.insert(name.clone(), Arc::clone(cell));
     }
 
     fn mark_deleted(&self) {
         let mut state = locked(&self.state);
-        state.is_deleted = true;
+        self.is_deleted.store(true, Ordering::Release);
         for index in state.indexes.values() {
-            locked(&index.state).is_deleted = true;
+            index.is_deleted.store(true, Ordering::Release);
         }
         state.indexes.clear();
         state.list = Arc::default();
@@ -288,10 +286,8 @@ impl IndexCell {
             key_path,
             unique,
             multi_entry,
-            state: Mutex::new(IndexState {
-                name,
-                is_deleted: false,
-            }),
+            is_deleted: AtomicBool::new(false),
+            name: Mutex::new(name),
         }
     }
 
@@ -318,10 +314,10 @@ impl IndexCell {
     }
 
     pub(crate) fn name(&self) -> JsString {
-        locked(&self.state).name.clone()
+        locked(&self.name).clone()
     }
 
     pub(crate) fn is_deleted(&self) -> bool {
-        locked(&self.state).is_deleted
+        self.is_deleted.load(Ordering::Acquire)
     }
 }

@@ -47,9 +47,10 @@ pub struct StorageOptions {
     pub random_seed: u64,
     /// Size of the cache of LevelDB blocks of each origin, in bytes (8 MiB).
     pub block_cache_bytes: usize,
-    /// A LevelDB memtable of so many bytes becomes a table (4 MiB).
+    /// A LevelDB memtable of so many bytes becomes a table (16 MiB); an origin has up to two, and a third while somebody
+    /// reads it. After a crash as much is read from the log again; closing leaves no more than 4 MiB there.
     pub write_buffer_bytes: usize,
-    /// A transaction's writes stay in memory up to so many bytes (8 MiB).
+    /// A transaction's writes stay in memory up to so many bytes (16 MiB).
     pub transaction_memory_bytes: usize,
     /// The versions of the formats in which values will be written. A store's are raised to them if they are older.
     pub data_version: DataVersion,
@@ -68,8 +69,8 @@ impl StorageOptions {
             scheduling: Scheduling::default(),
             random_seed: 0,
             block_cache_bytes: 8 << 20,
-            write_buffer_bytes: 4 << 20,
-            transaction_memory_bytes: 8 << 20,
+            write_buffer_bytes: 16 << 20,
+            transaction_memory_bytes: 16 << 20,
             data_version: DATA_VERSION,
             maintenance: Arc::default(),
         }

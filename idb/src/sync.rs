@@ -22,10 +22,42 @@ pub(crate) use std::{
     thread_local,
 };
 
+use std::ops::Deref;
 use std::sync::PoisonError;
 
 /// Enters a lock, poisoned or not: nothing that holds one of this crate's locks leaves half a change, and none is held while
 /// a host's code runs.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What some thread changes all the time, on cache lines of its own: who reads or changes what lies beside it does not wait for
+/// them. It is not aligned, which would take a dearer allocation, but lies between unused bytes.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(crate) struct Apart<T> {
+    _before: [u64; LINE_WORDS],
+    inner: T,
+    _behind: [u64; LINE_WORDS],
+}
+
+/// Of a cache line, in words of eight bytes.
+const LINE_WORDS: usize = 8;
+
+impl<T> Apart<T> {
+    pub(crate) const fn new(inner: T) -> Self {
+        Self {
+            _before: [0; LINE_WORDS],
+            inner,
+            _behind: [0; LINE_WORDS],
+        }
+    }
+}
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.inner
+    }
 }

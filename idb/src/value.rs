@@ -9,6 +9,7 @@ mod external_object;
 pub use external_object::ExternalObject;
 pub(crate) use external_object::InFile;
 
+use std::cell::Cell;
 use std::fmt;
 
 use larder_backing_store::blob::NewExternalObject;
@@ -34,8 +35,14 @@ pub struct Value {
     pub(crate) objects: Vec<NewExternalObject>,
 }
 
-/// Room for what values mostly have, in bytes: rather some unused than a piece of memory that grows step by step.
-const SERIALIZED_LEN: usize = 128;
+/// Values up to this are serialised in memory that is used again, and copied into what they need: a copy is cheaper than memory
+/// that grows step by step. In bytes.
+const COPIED_LEN_MAX: usize = 1 << 16;
+
+thread_local! {
+    /// That memory. Empty while a value is being serialised, whose parts may be values themselves.
+    static SERIALIZED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 impl Value {
     /// A value in Blink's envelope, as a browser serialises it: `ff 15 fe …` today. Neither compressed nor a reference to
@@ -62,9 +69,15 @@ impl Value {
     /// # Errors
     /// `DataCloneError` if it has no form.
     pub fn serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
-        let mut bytes = Vec::with_capacity(SERIALIZED_LEN);
-        codec_serde::to_bytes(value, &mut bytes)
+        let mut buffer = SERIALIZED.take();
+        buffer.clear();
+        codec_serde::to_bytes(value, &mut buffer)
             .map_err(|error| Error::new(ErrorName::DataCloneError, error.to_string()))?;
+        if buffer.capacity() > COPIED_LEN_MAX {
+            return Ok(Self::from_bytes(buffer));
+        }
+        let bytes = buffer.as_slice().to_vec();
+        SERIALIZED.set(buffer);
         Ok(Self::from_bytes(bytes))
     }
 

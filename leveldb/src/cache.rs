@@ -2,6 +2,10 @@
 //!
 //! Cut into shards, so that threads seldom wait for each other. A block that is larger than a shard is not kept. Blocks in
 //! use stay alive through their `Arc` whatever the cache does.
+//!
+//! Once a shard is full, a block has to be asked for twice within about as many misses as the shard has blocks before it takes
+//! the place of another. Blocks that are wanted once do not push out those that are wanted again, and cost neither the
+//! work nor the cold memory of an entry.
 
 use crate::hash::BuildNumberHasher;
 use std::collections::HashMap;
@@ -16,6 +20,9 @@ const NONE: usize = usize::MAX;
 /// three blocks and two of them are large, a cache that is too small for all of those is no cache. C++ LevelDB keeps those
 /// of all open tables.
 const PINS: usize = 8;
+/// A shard remembers a missed block for so many bytes that it may hold, but some however few it may hold.
+const BYTES_PER_MISS: usize = 4 << 10;
+const MISSES_MIN: usize = 16;
 /// Longer blocks give their memory back at once.
 const SPARE_LEN_MAX: usize = 8 << 10;
 
@@ -55,6 +62,18 @@ struct Shard {
     capacity: usize,
     /// The last block that went, if nobody used it: its memory takes the next one.
     spare: Option<Arc<Vec<u8>>>,
+    /// Halves of hashes of blocks that were asked for and not kept, each where the other half says.
+    missed: Box<[u32]>,
+    random: u32,
+}
+
+/// What to do with a block that is not there.
+#[derive(Debug)]
+pub(crate) enum Miss {
+    /// It shall be put in; perhaps this is memory for it.
+    Keep(Option<Arc<Vec<u8>>>),
+    /// It has no place.
+    Pass,
 }
 
 #[derive(Debug)]
@@ -67,6 +86,10 @@ struct Slot {
 
 impl BlockCache {
     pub(crate) fn new(capacity_bytes: usize) -> BlockCache {
+        let misses = match capacity_bytes / SHARDS {
+            0 => 0,
+            capacity => (capacity / BYTES_PER_MISS).max(MISSES_MIN),
+        };
         let shard = || {
             Mutex::new(Shard {
                 map: HashMap::default(),
@@ -77,6 +100,8 @@ impl BlockCache {
                 used: 0,
                 capacity: capacity_bytes / SHARDS,
                 spare: None,
+                missed: vec![0; misses].into(),
+                random: 1,
             })
         };
         BlockCache {
@@ -100,8 +125,7 @@ impl BlockCache {
     }
 
     fn shard(&self, id: BlockId) -> std::sync::MutexGuard<'_, Shard> {
-        let mixed = (id.0 ^ id.1.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        self.shards[mixed as usize % SHARDS]
+        self.shards[(mixed(id) >> 61) as usize % SHARDS]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
@@ -110,10 +134,16 @@ impl BlockCache {
         self.shard(id).get(id)
     }
 
-    /// The block, or else memory for it, if there is some.
-    pub(crate) fn get_or_room(&self, id: BlockId) -> Result<Arc<Vec<u8>>, Option<Arc<Vec<u8>>>> {
+    /// The block, or else what to do with it.
+    pub(crate) fn look_up(&self, id: BlockId) -> Result<Arc<Vec<u8>>, Miss> {
         let mut shard = self.shard(id);
-        shard.get(id).ok_or_else(|| shard.spare.take())
+        if let Some(block) = shard.get(id) {
+            return Ok(block);
+        }
+        Err(match shard.has_room() || shard.was_missed(id) {
+            true => Miss::Keep(shard.spare.take()),
+            false => Miss::Pass,
+        })
     }
 
     /// Forgets a block.
@@ -137,7 +167,41 @@ impl BlockCache {
     }
 }
 
+/// A hash of which any bits will do.
+fn mixed(id: BlockId) -> u64 {
+    let word = id.0 ^ id.1.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15;
+    let product = u128::from(word) * 0xd6e8_feb8_6659_fd93;
+    product as u64 ^ (product >> 64) as u64
+}
+
 impl Shard {
+    /// Whether one more block like those that are here has room.
+    fn has_room(&self) -> bool {
+        let average = self.used.checked_div(self.map.len()).unwrap_or(OVERHEAD);
+        self.used + average <= self.capacity
+    }
+
+    /// Whether a block was missed not long ago; from now on perhaps it was.
+    fn was_missed(&mut self, id: BlockId) -> bool {
+        // The uppermost three bits are the same in all of a shard.
+        let hash = mixed(id);
+        let at = ((hash >> 32) as usize).checked_rem(self.missed.len());
+        let Some(missed) = at.and_then(|at| self.missed.get_mut(at)) else {
+            return false;
+        };
+        let mark = hash as u32 | 1;
+        if *missed == mark {
+            *missed = 0;
+            return true;
+        }
+        // Blocks that take turns at one place would never meet their own mark if each replaced the other's.
+        self.random = self.random.wrapping_mul(0x915f_77f5).wrapping_add(1);
+        if *missed == 0 || self.random >> 31 == 0 {
+            *missed = mark;
+        }
+        false
+    }
+
     fn get(&mut self, id: BlockId) -> Option<Arc<Vec<u8>>> {
         let &slot = self.map.get(&id)?;
         self.unlink(slot);
@@ -246,6 +310,74 @@ mod tests {
             [0, 1, 2, 3].map(|id| shard.map.contains_key(&(0, id))),
             [true, false, true, true]
         );
+    }
+
+    /// As readers do: whether it was there.
+    fn read(cache: &BlockCache, id: BlockId) -> bool {
+        match cache.look_up(id) {
+            Ok(_) => return true,
+            Err(Miss::Keep(_)) => cache.insert(id, Arc::new(vec![0; 4000])),
+            Err(Miss::Pass) => {}
+        }
+        false
+    }
+
+    #[test]
+    fn while_there_is_room_a_block_is_kept_at_once() {
+        let cache = BlockCache::new(1 << 20);
+        // Half full: so no shard is.
+        for offset in 0..125 {
+            assert!(!read(&cache, (1, offset)) && read(&cache, (1, offset)));
+        }
+    }
+
+    #[test]
+    fn blocks_that_are_wanted_once_do_not_push_out_others() {
+        let cache = BlockCache::new(1 << 20);
+        for offset in 0..2000 {
+            read(&cache, (1, offset));
+        }
+        let kept: Vec<u64> = (0..2000)
+            .filter(|&offset| cache.get((1, offset)).is_some())
+            .collect();
+        assert!((200..=256).contains(&kept.len()), "{}", kept.len());
+        for offset in 0..100_000 {
+            assert!(!read(&cache, (2, offset)));
+        }
+        let left = kept
+            .iter()
+            .filter(|&&offset| cache.get((1, offset)).is_some());
+        // Now and then two are taken for the same.
+        assert!(left.count() >= kept.len() - 5);
+    }
+
+    #[test]
+    fn blocks_that_are_wanted_again_and_again_come_in() {
+        for bytes in [100_000, 1 << 20, 8 << 20] {
+            let cache = BlockCache::new(bytes);
+            let blocks = (bytes / 2 / 4096) as u64;
+            for offset in 0..4 * blocks {
+                read(&cache, (1, offset));
+            }
+            let mut there = 0;
+            for _ in 0..20 {
+                there = (0..blocks)
+                    .filter(|&offset| read(&cache, (2, offset)))
+                    .count();
+            }
+            assert!(
+                there as u64 >= blocks * 9 / 10,
+                "{there} of {blocks} in {bytes}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_cache_without_room_keeps_nothing() {
+        let cache = BlockCache::new(0);
+        for _ in 0..3 {
+            assert!(matches!(cache.look_up((1, 1)), Err(Miss::Pass)));
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn first_eight(bytes: &[u8]) -> u64 {
 
 /// Which 64 bits of a key count.
 #[derive(Debug)]
-enum Cut {
+pub(crate) enum Cut {
     /// The eight bytes after those that all keys share.
     Bytes(Vec<u8>),
     /// Those of the head after the bits that all heads share, of which there are at most 64.
@@ -51,7 +51,7 @@ enum Cut {
 
 impl Cut {
     /// Of ascending keys that lie between these two.
-    fn new(order: &InternalOrder, first: &[u8], last: &[u8]) -> Option<Cut> {
+    pub(crate) fn new(order: &InternalOrder, first: &[u8], last: &[u8]) -> Option<Cut> {
         if order.is_bytewise() {
             let same = first.iter().zip(last).take_while(|(a, b)| a == b);
             return Some(Cut::Bytes(first[..same.count()].to_vec()));
@@ -68,7 +68,7 @@ impl Cut {
 
     /// A key's number; or where it lies, if it does not share what all others do.
     #[inline]
-    fn number(&self, key: &[u8]) -> Result<u64, Ordering> {
+    pub(crate) fn number(&self, key: &[u8]) -> Result<u64, Ordering> {
         match self {
             Cut::Bytes(shared) => match key.strip_prefix(&shared[..]) {
                 Some(rest) => Ok(first_eight(rest)),

@@ -22,8 +22,9 @@ pub struct Options {
     pub comparator: Arc<dyn Comparator>,
     /// What is known of the comparator's keys (`None`: nothing). [`BytewiseComparator`] mostly needs none: its heads are known.
     pub key_facts: Option<KeyFacts>,
-    /// How many bytes of unpacked blocks are kept (8 MiB). Besides, the index and filter blocks of open tables in which keys were
-    /// sought are kept, up to eight times as many bytes.
+    /// How many bytes of unpacked blocks are kept (8 MiB). Once they are, a block is kept when it is asked for twice within a
+    /// while. Besides, the index and filter blocks of open tables in which keys were sought are kept, up to eight times as
+    /// many bytes.
     pub block_cache_bytes: usize,
     /// What happens when damage is met ([`OnDamage::Fail`]).
     pub on_damage: OnDamage,

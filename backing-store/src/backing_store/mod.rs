@@ -24,6 +24,9 @@ use crate::layout::StorePaths;
 use crate::metadata::DatabaseMetadata;
 use crate::transaction::{ReadTransaction, Scope, WriteTransaction};
 
+/// A store that is closed leaves no more bytes than that in memtables' logs: what LevelDB's own write buffer holds.
+const LOG_LEFT_MAX: u64 = 4 << 20;
+
 /// A store open for writing. Any number of threads may use it.
 ///
 /// ```
@@ -133,7 +136,8 @@ impl BackingStore {
         maintenance::step(&self.core)
     }
 
-    /// Makes everything that was committed durable and gives up the lock.
+    /// Makes everything that was committed durable and gives up the lock. More than 4 MiB of the log become tables first, so that
+    /// opening does not have to.
     ///
     /// # Errors
     /// Why writes were refused, if they were; `Io`; `Usage` if transactions that write are still there: the store is
@@ -143,6 +147,9 @@ impl BackingStore {
             Ok(core) => {
                 while core.clean_some(true)? {}
                 core.remove_released_blobs()?;
+                if core.db.statistics().memtable_bytes > LOG_LEFT_MAX {
+                    core.db.flush()?;
+                }
                 Ok(core.db.close()?)
             }
             Err(_) => Err(crate::Error::new(

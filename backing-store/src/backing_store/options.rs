@@ -20,7 +20,8 @@ pub struct WriteOptions {
     pub create_if_missing: bool,
     /// Size of the cache of LevelDB blocks, in bytes (8 MiB).
     pub block_cache_bytes: usize,
-    /// A LevelDB memtable of so many bytes becomes a table (4 MiB).
+    /// A LevelDB memtable of so many bytes becomes a table (4 MiB). There are up to two, and a third while
+    /// somebody reads it. After a crash as much is read from the log again; closing leaves no more than 4 MiB there.
     pub write_buffer_bytes: usize,
     /// A transaction's writes stay in memory up to so many bytes, then they go to the undo log (8 MiB).
     pub transaction_memory_bytes: usize,

@@ -538,3 +538,33 @@ fn a_scope_takes_no_number_that_is_on_disk_not_even_one_that_only_tasks_have() {
     assert_eq!(metadata(10).as_deref(), Some(&[0x10, 1][..]));
     assert!(store.core.db.get(&record).unwrap().is_some());
 }
+
+#[test]
+fn closing_leaves_little_in_the_log_and_a_little_stays_there() {
+    for (rows, is_left) in [(3, true), (5, false)] {
+        let fs = MemoryFileSystem::new();
+        let store = create(&fs);
+        for n in 0..rows {
+            put(
+                &store.core.db,
+                &[0, 1, 1, 1, 1, 1, 0, 0x61 + n],
+                &[n; 1 << 20],
+            );
+        }
+        store.close().unwrap();
+        let folder = paths().leveldb;
+        let logs = fs.list(&folder).unwrap();
+        let logs = logs
+            .iter()
+            .filter(|name| name.to_string_lossy().ends_with(".log"));
+        let len_bytes = |name| fs.metadata(&folder.join(name)).unwrap().len_bytes;
+        assert_eq!(logs.map(len_bytes).sum::<u64>() > 3 << 20, is_left);
+        let store = BackingStore::open(Arc::new(fs), paths(), options()).unwrap();
+        let value = store
+            .core
+            .db
+            .get(&[0, 1, 1, 1, 1, 1, 0, 0x60 + rows])
+            .unwrap();
+        assert_eq!(value, Some(vec![rows - 1; 1 << 20]));
+    }
+}

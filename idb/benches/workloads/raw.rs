@@ -9,6 +9,7 @@ use larder_backing_store::{
     StorePaths, WriteOptions,
 };
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, IndexId, ObjectStoreId, Origin, RawKey};
+use larder_idb::StorageOptions;
 use larder_leveldb::storage::DiskFileSystem;
 
 use crate::rows::{Record, Subject};
@@ -49,6 +50,10 @@ impl Raw {
     pub(crate) fn create(dir: &Path, indexed: bool, keys: Arc<Keys>) -> Self {
         let origin = Origin::from_url("https://a.example").unwrap();
         let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+        // What a host of idb has.
+        let host = StorageOptions::in_memory(Arc::new(Stopped));
+        options.write_buffer_bytes = host.write_buffer_bytes;
+        options.transaction_memory_bytes = host.transaction_memory_bytes;
         options.create_if_missing = true;
         let paths = StorePaths::of_leveldb(&dir.join("raw.indexeddb.leveldb"));
         let fs = Arc::new(DiskFileSystem::new());

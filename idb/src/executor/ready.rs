@@ -76,6 +76,11 @@ impl Ready {
         self.is_driven
     }
 
+    /// Whether a thread that goes on with what it is at keeps nobody waiting.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.is_driven && locked(&self.state).tasks.is_empty()
+    }
+
     /// Whether threads of this crate no longer look after tasks.
     pub(crate) fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Acquire)

@@ -12,6 +12,7 @@ use crate::key_range::KeyRange;
 use crate::operation::{self, PutRequest};
 use crate::request::Request;
 use crate::schema::StoreCell;
+use crate::transaction::{Mode, Transaction};
 use crate::value::Value;
 
 /// A value with the key it is to be put under, if keys are not found in values.
@@ -78,7 +79,7 @@ impl ObjectStore {
     /// Those of every request.
     pub fn delete(&self, range: impl Into<KeyRange>) -> Result<Request<()>> {
         self.check_writable()?;
-        let (cell, range) = (Arc::clone(&self.cell), range.into());
+        let (cell, range) = (Arc::clone(self.cell()), range.into());
         self.transaction
             .submit(move |execution| operation::delete(execution, &cell, &range))
     }
@@ -89,31 +90,38 @@ impl ObjectStore {
     /// Those of every request.
     pub fn clear(&self) -> Result<Request<()>> {
         self.check_writable()?;
-        let cell = Arc::clone(&self.cell);
+        let cell = Arc::clone(self.cell());
         self.transaction
             .submit(move |execution| operation::clear(execution, &cell))
     }
 
     /// Checks a record (4.5, "add or put", from where the mode has been looked at) and finds its key.
     fn request(&self, value: Value, key: Option<IdbKey>, mode: PutMode) -> Result<PutRequest> {
-        let is_inline = self.cell.uses_inline_keys();
+        let is_inline = self.cell().uses_inline_keys();
         if is_inline && key.is_some() {
             return Err(data_error("a key is given where keys are found in values"));
         }
-        if !is_inline && key.is_none() && !self.cell.auto_increment {
+        if !is_inline && key.is_none() && !self.cell().auto_increment {
             return Err(data_error("a key is neither given nor generated"));
         }
         let payload = read_header(&value)?;
         let key = match is_inline {
-            true => find_key(&self.cell, &value, &payload)?,
+            true => find_key(self.cell(), &value, &payload)?,
             false => key,
         };
-        Ok(put_request(&self.cell, value, key, mode))
+        Ok(put_request(
+            &self.transaction,
+            self.cell(),
+            value,
+            key,
+            mode,
+        ))
     }
 }
 
 /// A request that has been checked.
 pub(crate) fn put_request(
+    transaction: &Transaction,
     cell: &Arc<StoreCell>,
     value: Value,
     key: Option<IdbKey>,
@@ -121,7 +129,7 @@ pub(crate) fn put_request(
 ) -> PutRequest {
     PutRequest {
         store: Arc::clone(cell),
-        indexes: cell.indexes(),
+        indexes: (transaction.mode() == Mode::VersionChange).then(|| cell.indexes()),
         value,
         key,
         mode,

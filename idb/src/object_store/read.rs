@@ -11,7 +11,7 @@ impl ObjectStore {
         self.check_readable()?;
         Ok(Reader {
             transaction: &self.transaction,
-            source: self.source(),
+            source: &self.source,
         })
     }
 }

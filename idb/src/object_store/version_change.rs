@@ -123,11 +123,11 @@ impl ObjectStore {
         }
         let schema = self.transaction.schema();
         check_name_is_free(schema.object_store(name).is_some())?;
-        let (cell, new) = (Arc::clone(&self.cell), name.clone());
+        let (cell, new) = (Arc::clone(self.cell()), name.clone());
         self.transaction.submit_silently(move |execution| {
             operation::rename_object_store(execution, &cell, &new)
         })?;
-        schema.rename(&self.cell, name);
+        schema.rename(self.cell(), name);
         Ok(())
     }
 
@@ -146,7 +146,7 @@ impl ObjectStore {
     ) -> Result<Index> {
         check_version_change(&self.transaction)?;
         self.check_readable()?;
-        check_name_is_free(self.cell.index(name).is_some())?;
+        check_name_is_free(self.cell().index(name).is_some())?;
         if key_path == IdbKeyPath::Null {
             return Err(no_key_path());
         }
@@ -160,11 +160,11 @@ impl ObjectStore {
             return Err(Error::new(ErrorName::InvalidAccessError, what));
         }
         let index = Arc::new(IndexCell::new(name.clone(), key_path, unique, multi_entry));
-        let (store, later, its_name) = (Arc::clone(&self.cell), Arc::clone(&index), name.clone());
+        let (store, later, its_name) = (Arc::clone(self.cell()), Arc::clone(&index), name.clone());
         self.transaction.submit_silently(move |execution| {
             operation::create_index(execution, &store, &later, its_name)
         })?;
-        self.cell.add_index(name, Arc::clone(&index));
+        self.cell().add_index(name, Arc::clone(&index));
         Ok(Index::new(self.clone(), index))
     }
 
@@ -176,11 +176,11 @@ impl ObjectStore {
     pub fn delete_index(&self, name: &JsString) -> Result<()> {
         check_version_change(&self.transaction)?;
         self.check_readable()?;
-        let index = self.cell.index(name).ok_or_else(no_such_index)?;
-        let store = Arc::clone(&self.cell);
+        let index = self.cell().index(name).ok_or_else(no_such_index)?;
+        let store = Arc::clone(self.cell());
         self.transaction
             .submit_silently(move |execution| operation::delete_index(execution, &store, &index))?;
-        self.cell.remove_index(name);
+        self.cell().remove_index(name);
         Ok(())
     }
 }

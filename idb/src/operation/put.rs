@@ -7,7 +7,7 @@ use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{IndexKeys, Put, PutKey, PutMode};
 use larder_codec::external_object::ExternalObject as Object;
 use larder_codec::value::{Evaluator, Payload, WRAPPER_MIME_TYPE, wrap};
-use larder_codec::{IdbKey, IndexId, RawKey};
+use larder_codec::{IdbKey, IndexId, ObjectStoreId, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
 use crate::schema::{IndexCell, StoreCell};
@@ -21,8 +21,8 @@ const KEYS_LEN_BYTES_MAX: usize = 1 << 29;
 #[derive(Debug)]
 pub(crate) struct PutRequest {
     pub(crate) store: Arc<StoreCell>,
-    /// Those that the object store had when the request was made.
-    pub(crate) indexes: Arc<[Arc<IndexCell>]>,
+    /// In an upgrade, those that the object store had when the request was made. Else it has them throughout.
+    pub(crate) indexes: Option<Arc<[Arc<IndexCell>]>>,
     pub(crate) value: Value,
     /// Given, or found in the value; else it is to be generated.
     pub(crate) key: Option<IdbKey>,
@@ -38,6 +38,24 @@ pub(crate) struct PutMemory {
     /// The value with the key that is generated for it.
     injected: Vec<u8>,
     index_keys: EncodedKeys,
+    indexes: Indexes,
+}
+
+/// The indexes of the object store that was put into last, and are the same throughout the transaction.
+#[derive(Debug, Default)]
+struct Indexes {
+    of: Option<ObjectStoreId>,
+    list: Arc<[Arc<IndexCell>]>,
+}
+
+impl Indexes {
+    fn of(&mut self, id: ObjectStoreId, store: &StoreCell) -> &[Arc<IndexCell>] {
+        if self.of != Some(id) {
+            self.list = store.indexes();
+            self.of = Some(id);
+        }
+        &self.list
+    }
 }
 
 /// Keys of several indexes, one behind the other.
@@ -69,16 +87,35 @@ impl EncodedKeys {
             return Ok(());
         };
         let id = index.id()?;
-        for key in evaluator.index_keys(path, index.multi_entry, payload, objects)? {
-            let start = self.bytes.len();
-            key.encode(&mut self.bytes);
-            self.places.push((id, start..self.bytes.len()));
+        if index.multi_entry {
+            let keys = evaluator.index_keys(path, true, payload, objects)?;
+            keys.iter().for_each(|key| self.push(id, key));
+        } else if let Some(key) = evaluator.evaluate(path, payload, objects)?.key() {
+            self.push(id, &key);
         }
         Ok(())
     }
 
+    fn push(&mut self, id: IndexId, key: &IdbKey) {
+        let start = self.bytes.len();
+        key.encode(&mut self.bytes);
+        self.places.push((id, start..self.bytes.len()));
+    }
+
     /// Hands them to `work`, index by index.
     pub(super) fn with<T>(&self, work: impl FnOnce(&[IndexKeys<'_>]) -> Result<T>) -> Result<T> {
+        match &*self.places {
+            [] => work(&[]),
+            [(index_id, _)] => {
+                let keys = &[RawKey::decode_exact(&self.bytes)?];
+                let index_id = *index_id;
+                work(&[IndexKeys { index_id, keys }])
+            }
+            _ => self.with_many(work),
+        }
+    }
+
+    fn with_many<T>(&self, work: impl FnOnce(&[IndexKeys<'_>]) -> Result<T>) -> Result<T> {
         let mut keys = Vec::with_capacity(self.places.len());
         for (_, range) in &self.places {
             let bytes = self.bytes.get(range.clone()).unwrap_or_default();
@@ -102,9 +139,9 @@ impl EncodedKeys {
 
 /// Stores a record and tells its key.
 pub(crate) fn put(execution: &mut Execution, request: PutRequest) -> Result<IdbKey> {
-    let mut memory = std::mem::take(&mut execution.scratch.put);
+    let mut memory = execution.scratch.put.take().unwrap_or_default();
     let done = put_with(execution, request, &mut memory);
-    execution.scratch.put = memory;
+    execution.scratch.put = Some(memory);
     done
 }
 
@@ -135,26 +172,24 @@ fn put_with(
     request: PutRequest,
     memory: &mut PutMemory,
 ) -> Result<IdbKey> {
-    let PutRequest {
-        store,
-        indexes,
-        value,
-        key,
-        mode,
-    } = request;
-    let store_id = store.id()?;
+    let store_id = request.store.id()?;
     memory.key.clear();
-    if let Some(key) = &key {
+    if let Some(key) = &request.key {
         key.encode(&mut memory.key);
     }
     memory.index_keys.clear();
-    if !indexes.is_empty() {
-        evaluate_indexes(execution, &store, &indexes, &value, key.is_none(), memory)?;
-    }
+    evaluate_indexes(execution, &request, store_id, memory)?;
     if memory.index_keys.bytes.len() + 2 * memory.key.len() > KEYS_LEN_BYTES_MAX {
         let what = "the record's keys are too long";
         return Err(Error::new(ErrorName::UnknownError, what));
     }
+    let PutRequest {
+        store,
+        value,
+        key,
+        mode,
+        ..
+    } = request;
     let len_bytes = value.bytes.len();
     let (bytes, objects) = wrapped(value);
     let put_key = match key {
@@ -196,21 +231,28 @@ fn put_with(
 /// Finds the index keys. A key that is going to be generated counts as part of the value, where keys are in-line.
 fn evaluate_indexes(
     execution: &mut Execution,
-    store: &StoreCell,
-    indexes: &[Arc<IndexCell>],
-    value: &Value,
-    is_generated: bool,
+    request: &PutRequest,
+    store_id: ObjectStoreId,
     memory: &mut PutMemory,
 ) -> Result<()> {
+    let PutRequest { store, value, .. } = request;
     let PutMemory {
         evaluator,
         injected,
         index_keys,
+        indexes,
         ..
     } = memory;
+    let indexes = match &request.indexes {
+        Some(indexes) => indexes,
+        None => indexes.of(store_id, store),
+    };
+    if indexes.is_empty() {
+        return Ok(());
+    }
     let mut payload = Payload::read(&value.bytes)?;
+    let is_generated = request.key.is_none();
     if let Some(path) = store.path.as_ref().filter(|_| is_generated) {
-        let store_id = store.id()?;
         let next = match execution.known(store_id)?.generator {
             Some(next) => next,
             None => {

@@ -104,7 +104,7 @@ fn put_value(
 ) -> Result<IdbKey> {
     let request = PutRequest {
         store: Arc::clone(store),
-        indexes: store.indexes(),
+        indexes: Some(store.indexes()),
         value,
         key,
         mode: PutMode::Put,
@@ -112,16 +112,16 @@ fn put_value(
     put(execution, request)
 }
 
-fn whole(store: &Arc<StoreCell>) -> Source {
-    Source {
+fn whole(store: &Arc<StoreCell>) -> Arc<Source> {
+    Arc::new(Source {
         store: Arc::clone(store),
         index: None,
-    }
+    })
 }
 
-fn by(store: &Arc<StoreCell>, index: &Arc<IndexCell>) -> Source {
-    Source {
+fn by(store: &Arc<StoreCell>, index: &Arc<IndexCell>) -> Arc<Source> {
+    Arc::new(Source {
         store: Arc::clone(store),
         index: Some(Arc::clone(index)),
-    }
+    })
 }

@@ -85,7 +85,7 @@ pub(crate) struct WalkEntry {
 /// A walk over a source.
 #[derive(Debug)]
 pub(crate) struct Walk {
-    pub(crate) source: Source,
+    pub(crate) source: Arc<Source>,
     pub(crate) direction: Direction,
     pub(crate) wanted: Wanted,
     range: KeyRange,
@@ -121,7 +121,7 @@ enum Found {
 impl Walk {
     /// A walk that has not begun. Pages have `entries_max` entries at most.
     pub(crate) fn new(
-        source: Source,
+        source: Arc<Source>,
         range: KeyRange,
         direction: Direction,
         wanted: Wanted,

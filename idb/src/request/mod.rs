@@ -28,7 +28,8 @@ pub struct Request<T> {
 }
 
 enum State<T> {
-    Known(Result<T>),
+    /// Few are: the others are rather small.
+    Known(Box<Result<T>>),
     Pending(Arc<dyn Outlet<T>>),
     Taken,
 }
@@ -99,7 +100,7 @@ impl<T: Send + 'static> Request<T> {
     /// One whose result is known.
     pub(crate) fn known(result: Result<T>, home: Home) -> Self {
         Self {
-            state: State::Known(result),
+            state: State::Known(Box::new(result)),
             home,
         }
     }
@@ -183,7 +184,7 @@ impl<T: Send + 'static> Request<T> {
             State::Known(_) | State::Taken => None,
         };
         let result = match std::mem::replace(&mut self.state, State::Taken) {
-            State::Known(result) => result,
+            State::Known(result) => *result,
             State::Pending(outlet) => outlet.take().unwrap_or_else(|| Err(taken())),
             State::Taken => Err(taken()),
         };
@@ -201,7 +202,7 @@ impl<T: Send + 'static> Request<T> {
         let result = match &self.state {
             State::Pending(outlet) => outlet.take()?,
             State::Known(_) => match std::mem::replace(&mut self.state, State::Taken) {
-                State::Known(result) => result,
+                State::Known(result) => *result,
                 _ => return None,
             },
             State::Taken => return None,
@@ -257,8 +258,8 @@ impl<T> Drop for Request<T> {
 impl<T> fmt::Debug for Request<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
-            State::Known(Ok(_)) => "succeeded",
-            State::Known(Err(_)) => "failed",
+            State::Known(result) if result.is_ok() => "succeeded",
+            State::Known(_) => "failed",
             State::Pending(_) => "pending",
             State::Taken => "taken",
         };

@@ -19,9 +19,9 @@ pub(crate) enum Waiter<T> {
     Callback(OnDone<T>),
 }
 
-/// The place.
-pub(crate) enum Slot<T> {
-    Open(Waiter<T>),
+/// The place. Until the result is there it holds `W`, what gives it, so that one piece of memory serves for both.
+pub(crate) enum Slot<T, W = ()> {
+    Open(Waiter<T>, Option<W>),
     Done(Result<T>),
     Taken,
 }
@@ -36,14 +36,27 @@ pub(crate) enum Wake<T> {
 
 impl<T> Default for Slot<T> {
     fn default() -> Self {
-        Self::Open(Waiter::Nobody)
+        Self::Open(Waiter::Nobody, None)
     }
 }
 
-impl<T> Slot<T> {
+impl<T, W> Slot<T, W> {
+    /// One for the result of `work`.
+    pub(crate) const fn of(work: W) -> Self {
+        Self::Open(Waiter::Nobody, Some(work))
+    }
+
+    /// What gives the result, if nobody has it and there is no result.
+    pub(crate) const fn take_work(&mut self) -> Option<W> {
+        match self {
+            Self::Open(_, work) => work.take(),
+            Self::Done(_) | Self::Taken => None,
+        }
+    }
+
     /// Puts the result there. A second one is let go.
     pub(crate) fn fill(&mut self, result: Result<T>) -> Wake<T> {
-        let Self::Open(waiter) = self else {
+        let Self::Open(waiter, _) = self else {
             return Wake::Nobody;
         };
         let waiter = std::mem::replace(waiter, Waiter::Nobody);
@@ -71,13 +84,13 @@ impl<T> Slot<T> {
     }
 
     pub(crate) const fn is_done(&self) -> bool {
-        !matches!(self, Self::Open(_))
+        !matches!(self, Self::Open(..))
     }
 
     /// Notes who is to be told; gives it back if there is no more to tell.
     pub(crate) fn listen(&mut self, waiter: Waiter<T>) -> Option<Waiter<T>> {
         match self {
-            Self::Open(old) => {
+            Self::Open(old, _) => {
                 *old = waiter;
                 None
             }
@@ -109,29 +122,18 @@ pub(crate) fn wake(waker: Waker) -> Option<Callback> {
 
 /// A request's end of a slot, whatever else lies beside the slot.
 pub(crate) trait Outlet<T>: Send + Sync {
-    fn with(&self, look: &mut dyn FnMut(&mut Slot<T>));
+    /// As [`Slot::take`].
+    fn take(&self) -> Option<Result<T>>;
 
-    fn take(&self) -> Option<Result<T>> {
-        let mut taken = None;
-        self.with(&mut |slot| taken = slot.take());
-        taken
-    }
+    /// As [`Slot::is_done`].
+    fn is_done(&self) -> bool;
 
-    fn is_done(&self) -> bool {
-        let mut is_done = false;
-        self.with(&mut |slot| is_done = slot.is_done());
-        is_done
-    }
+    /// As [`Slot::listen`].
+    fn listen(&self, waiter: Waiter<T>) -> Option<Waiter<T>>;
 
     /// What goes when the host has dealt with the result.
     fn handover(&self) -> Option<Handover> {
         None
-    }
-
-    fn listen(&self, waiter: Waiter<T>) -> Option<Waiter<T>> {
-        let mut refused = Some(waiter);
-        self.with(&mut |slot| refused = refused.take().and_then(|waiter| slot.listen(waiter)));
-        refused
     }
 }
 
@@ -153,7 +155,15 @@ impl<T: Send + 'static> LoneSlot<T> {
 }
 
 impl<T: Send> Outlet<T> for LoneSlot<T> {
-    fn with(&self, look: &mut dyn FnMut(&mut Slot<T>)) {
-        look(&mut locked(&self.0));
+    fn take(&self) -> Option<Result<T>> {
+        locked(&self.0).take()
+    }
+
+    fn is_done(&self) -> bool {
+        locked(&self.0).is_done()
+    }
+
+    fn listen(&self, waiter: Waiter<T>) -> Option<Waiter<T>> {
+        locked(&self.0).listen(waiter)
     }
 }

@@ -22,10 +22,14 @@ use crate::request::slot::LoneSlot;
 use crate::request::{Home, Request};
 use crate::schema::SchemaSnapshot;
 use crate::statistics::Statistics;
-use crate::sync::{AtomicBool, AtomicU64, Mutex, Thread, locked};
+use crate::sync::{Apart, AtomicBool, AtomicU64, Mutex, Thread, locked};
 
 /// So many operations wait before somebody is woken to execute them though nobody wants their results yet.
-const QUEUED_UNURGED_MAX: usize = 32;
+const QUEUED_UNURGED_MIN: usize = 32;
+
+/// Where operations are executed faster than they are queued, whoever does so is woken again and again: each time it takes twice
+/// as many, up to this number. Of short ones, which hold little memory.
+const QUEUED_UNURGED_MAX: usize = 512;
 
 /// What a transaction is about.
 #[derive(Debug)]
@@ -62,21 +66,25 @@ impl Plan {
     }
 }
 
-/// The shared part.
+/// The shared part. While requests are made on one thread and executed on another, each changes cache lines of its own.
 pub(crate) struct TransactionCore {
     pub(crate) connection: Arc<ConnectionCore>,
     pub(crate) plan: Plan,
+    /// Whether requests can be made: the phase is [`Phase::Active`]. Changed under the lock.
+    is_active: AtomicBool,
     /// Set when it is aborted: who executes looks at it, also in the midst of long operations.
     pub(super) is_cancelled: Arc<std::sync::atomic::AtomicBool>,
     /// Set when who executes is to hand over.
     pub(super) is_asked_for: AtomicBool,
+    /// Whether the host executes, step by step.
+    is_driven: bool,
     /// How many operations have been queued; changed under the lock.
-    submitted: AtomicU64,
+    submitted: Apart<AtomicU64>,
+    pub(super) shared: Apart<Mutex<Shared>>,
     /// How many have completed; changed by who executes.
-    pub(super) completed: AtomicU64,
-    pub(super) shared: Mutex<Shared>,
-    pub(super) runner: Mutex<Runner>,
-    statistics: Published,
+    pub(super) completed: Apart<AtomicU64>,
+    pub(super) runner: Apart<Mutex<Runner>>,
+    statistics: Apart<Published>,
 }
 
 /// Where it stands.
@@ -97,6 +105,8 @@ pub(super) enum Phase {
 #[derive(Default)]
 pub(super) struct Shared {
     pub(super) queue: VecDeque<Arc<dyn Operation>>,
+    /// How often somebody was woken only because of how much is queued.
+    unurged: u32,
     /// Operations that the runner has taken and not executed, while nobody runs.
     pub(super) batch_left: usize,
     pub(super) phase: Phase,
@@ -152,6 +162,17 @@ impl Shared {
         is_free
     }
 
+    /// Whether the task is to be put into the queue because of how much has been queued.
+    fn is_enough(&mut self, is_short: bool) -> bool {
+        let unurged_max = match is_short {
+            true => (QUEUED_UNURGED_MIN << self.unurged.min(16)).min(QUEUED_UNURGED_MAX),
+            false => QUEUED_UNURGED_MIN,
+        };
+        let is_due = self.queue.len() >= unurged_max && self.schedule(true);
+        self.unurged += u32::from(is_due);
+        is_due
+    }
+
     fn queued(&self) -> usize {
         self.queue.len() + self.batch_left
     }
@@ -173,19 +194,21 @@ impl TransactionCore {
         schema_before: Option<SchemaSnapshot>,
     ) -> Self {
         Self {
-            connection,
+            is_active: AtomicBool::new(true),
             is_cancelled: Arc::default(),
             is_asked_for: AtomicBool::new(false),
-            submitted: AtomicU64::new(0),
-            completed: AtomicU64::new(0),
-            shared: Mutex::new(Shared {
+            is_driven: connection.ready().is_driven(),
+            submitted: Apart::new(AtomicU64::new(0)),
+            shared: Apart::new(Mutex::new(Shared {
                 // The request to open waits for the end of an upgrade.
                 is_awaited: plan.versions.is_some(),
                 schema_before,
                 ..Shared::default()
-            }),
-            runner: Mutex::default(),
-            statistics: Published::default(),
+            })),
+            completed: Apart::new(AtomicU64::new(0)),
+            runner: Apart::default(),
+            statistics: Apart::default(),
+            connection,
             plan,
         }
     }
@@ -217,7 +240,7 @@ impl TransactionCore {
         T: Send + 'static,
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
     {
-        self.submit_requested(Requested::new(operation, false))
+        self.submit_requested(Requested::<T, F, false>::new(operation))
     }
 
     /// Queues an operation that takes no longer than handing over to another thread does: whoever executes the one before
@@ -230,10 +253,13 @@ impl TransactionCore {
         T: Send + 'static,
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
     {
-        self.submit_requested(Requested::new(operation, true))
+        self.submit_requested(Requested::<T, F, true>::new(operation))
     }
 
-    fn submit_requested<T, F>(self: &Arc<Self>, operation: Requested<T, F>) -> Result<Request<T>>
+    fn submit_requested<T, F, const SHORT: bool>(
+        self: &Arc<Self>,
+        operation: Requested<T, F, SHORT>,
+    ) -> Result<Request<T>>
     where
         T: Send + 'static,
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
@@ -253,7 +279,7 @@ impl TransactionCore {
         T: Send + 'static,
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
     {
-        let operation = Arc::new(Requested::new(operation, false));
+        let operation = Arc::new(Requested::<T, F, false>::new(operation));
         let number = self.enqueue(Arc::clone(&operation) as _)?;
         let home = Home::Holder(Arc::clone(self), number);
         Ok(Request::pending(operation, home))
@@ -271,6 +297,7 @@ impl TransactionCore {
     }
 
     fn enqueue(self: &Arc<Self>, operation: Arc<dyn Operation>) -> Result<u64> {
+        let is_short = operation.is_short();
         let (number, is_due) = {
             let mut shared = locked(&self.shared);
             if shared.phase != Phase::Active {
@@ -279,8 +306,8 @@ impl TransactionCore {
             shared.queue.push_back(operation);
             let number = self.submitted.load(Ordering::Relaxed) + 1;
             self.submitted.store(number, Ordering::Release);
-            let is_wanted = shared.queue.len() >= QUEUED_UNURGED_MAX || self.ready().is_driven();
-            (number, shared.schedule(is_wanted))
+            let is_due = self.is_driven && shared.schedule(true) || shared.is_enough(is_short);
+            (number, is_due)
         };
         self.push(is_due);
         Ok(number)
@@ -296,10 +323,16 @@ impl TransactionCore {
     /// # Errors
     /// `TransactionInactiveError` unless requests can be made.
     pub(crate) fn check_active(&self) -> Result<()> {
-        match locked(&self.shared).phase {
-            Phase::Active => Ok(()),
-            _ => Err(inactive()),
+        match self.is_active.load(Ordering::Acquire) {
+            true => Ok(()),
+            false => Err(inactive()),
         }
+    }
+
+    /// No requests from now on. To be called with the lock.
+    pub(super) fn leave_active(&self, shared: &mut Shared, next: Phase) {
+        shared.phase = next;
+        self.is_active.store(false, Ordering::Release);
     }
 
     /// Whether everything that was queued has completed.

@@ -30,7 +30,7 @@ impl TransactionCore {
             shared.ends.push(Arc::clone(&slot));
             let failure = Self::unobserved(&shared);
             if failure.is_none() {
-                shared.phase = Phase::Committing;
+                self.leave_active(&mut shared, Phase::Committing);
             }
             // Whoever waits for the end does not ask again.
             let is_wanted =
@@ -78,7 +78,7 @@ impl TransactionCore {
                 Phase::Committing if also_committing => {}
                 _ => return false,
             }
-            shared.phase = Phase::Aborted;
+            self.leave_active(&mut shared, Phase::Aborted);
             shared.error = error;
             self.is_cancelled.store(true, Ordering::Release);
             (shared.schema_before.take(), shared.schedule(true))

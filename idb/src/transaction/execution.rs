@@ -50,7 +50,7 @@ pub(crate) struct Scratch {
     pub(crate) range: Vec<u8>,
     pub(crate) record: Record,
     pub(crate) unwrapping: Unwrapping,
-    pub(crate) put: PutMemory,
+    pub(crate) put: Option<Box<PutMemory>>,
 }
 
 /// What is known of an object store, so that it need not be looked up again.
@@ -158,7 +158,9 @@ impl Execution {
 
     /// Something is about to be written.
     pub(crate) fn note_write(&self) {
-        self.writes.fetch_add(1, Ordering::Release);
+        // Only who executes changes it.
+        let count = self.writes.load(Ordering::Relaxed);
+        self.writes.store(count.wrapping_add(1), Ordering::Release);
     }
 
     /// What is known of an object store.

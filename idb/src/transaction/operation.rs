@@ -1,12 +1,12 @@
 //! One operation in a transaction's queue. It and the place for its result are one allocation.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use super::core::TransactionCore;
 use super::execution::Execution;
 use crate::error::{Error, Result, attempt};
 use crate::executor::Callback;
-use crate::request::slot::{Outlet, Slot, Wake};
+use crate::request::slot::{Outlet, Slot, Waiter, Wake};
 use crate::sync::{Mutex, locked};
 
 /// What the queue holds. A callback that is due is given back.
@@ -19,6 +19,14 @@ pub(crate) trait Operation: Send + Sync {
         number: u64,
     ) -> Option<Callback>;
 
+    /// The same, when nobody else has it.
+    fn run_alone(
+        &mut self,
+        execution: &mut Execution,
+        transaction: &Arc<TransactionCore>,
+        number: u64,
+    ) -> Option<Callback>;
+
     /// Completes it without executing it.
     fn abort(&self, error: &Error) -> Option<Callback>;
 
@@ -26,27 +34,64 @@ pub(crate) trait Operation: Send + Sync {
     fn is_short(&self) -> bool;
 }
 
-/// An operation with a request.
-pub(crate) struct Requested<T, F> {
-    is_short: bool,
-    state: Mutex<State<T, F>>,
+/// An operation with a request. If it is `SHORT`, it takes no longer than handing over to somebody else does.
+pub(crate) struct Requested<T, F, const SHORT: bool>(Mutex<Slot<T, F>>);
+
+impl<T, F, const SHORT: bool> Requested<T, F, SHORT> {
+    pub(crate) const fn new(operation: F) -> Self {
+        Self(Mutex::new(Slot::of(operation)))
+    }
 }
 
-struct State<T, F> {
-    operation: Option<F>,
-    slot: Slot<T>,
+/// The way to an operation.
+enum Access<'a, T, F> {
+    /// A request may look at it at the same time.
+    Locked(&'a Mutex<Slot<T, F>>),
+    Alone(&'a mut Slot<T, F>),
 }
 
-impl<T, F> Requested<T, F> {
-    pub(crate) fn new(operation: F, is_short: bool) -> Self {
-        Self {
-            is_short,
-            state: Mutex::new(State {
-                operation: Some(operation),
-                slot: Slot::default(),
-            }),
+impl<T, F> Access<'_, T, F> {
+    fn with<R>(&mut self, work: impl FnOnce(&mut Slot<T, F>) -> R) -> R {
+        match self {
+            Self::Locked(slot) => work(&mut locked(slot)),
+            Self::Alone(slot) => work(slot),
         }
     }
+}
+
+/// Executes an operation with a request.
+fn run<T, F>(
+    mut access: Access<'_, T, F>,
+    execution: &mut Execution,
+    transaction: &Arc<TransactionCore>,
+    number: u64,
+) -> Option<Callback>
+where
+    T: Send + 'static,
+    F: FnOnce(&mut Execution) -> Result<T>,
+{
+    let operation = access.with(Slot::take_work)?;
+    let mut result = execute(operation, execution);
+    if transaction.is_aborted() {
+        result = Err(transaction.abort_error());
+    } else if let Err(error) = &result {
+        transaction.note_failure(number, error);
+    }
+    transaction.publish(execution, number);
+    let has_failed = result.is_err();
+    let wake = access.with(|slot| slot.fill(result));
+    let observed = match &wake {
+        Wake::Callback(..) if has_failed => Some(Arc::clone(transaction)),
+        _ => None,
+    };
+    let callback = wake.wake()?;
+    Some(match observed {
+        None => callback,
+        Some(transaction) => Box::new(move || {
+            transaction.note_observed(number);
+            callback();
+        }),
+    })
 }
 
 /// Runs it. What panics, such as a blob's content that the host reads, fails.
@@ -60,7 +105,7 @@ fn execute<T>(
     done
 }
 
-impl<T, F> Operation for Requested<T, F>
+impl<T, F, const SHORT: bool> Operation for Requested<T, F, SHORT>
 where
     T: Send + 'static,
     F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
@@ -71,34 +116,23 @@ where
         transaction: &Arc<TransactionCore>,
         number: u64,
     ) -> Option<Callback> {
-        let operation = locked(&self.state).operation.take()?;
-        let mut result = execute(operation, execution);
-        if transaction.is_aborted() {
-            result = Err(transaction.abort_error());
-        } else if let Err(error) = &result {
-            transaction.note_failure(number, error);
-        }
-        transaction.publish(execution, number);
-        let has_failed = result.is_err();
-        let wake = locked(&self.state).slot.fill(result);
-        let observed = match &wake {
-            Wake::Callback(..) if has_failed => Some(Arc::clone(transaction)),
-            _ => None,
-        };
-        let callback = wake.wake()?;
-        Some(match observed {
-            None => callback,
-            Some(transaction) => Box::new(move || {
-                transaction.note_observed(number);
-                callback();
-            }),
-        })
+        run(Access::Locked(&self.0), execution, transaction, number)
+    }
+
+    fn run_alone(
+        &mut self,
+        execution: &mut Execution,
+        transaction: &Arc<TransactionCore>,
+        number: u64,
+    ) -> Option<Callback> {
+        let slot = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        run(Access::Alone(slot), execution, transaction, number)
     }
 
     fn abort(&self, error: &Error) -> Option<Callback> {
         let (operation, wake) = {
-            let mut state = locked(&self.state);
-            (state.operation.take(), state.slot.fill(Err(error.clone())))
+            let mut slot = locked(&self.0);
+            (slot.take_work(), slot.fill(Err(error.clone())))
         };
         // What it holds may be a host's: it goes when the lock has been left.
         drop(operation);
@@ -106,17 +140,25 @@ where
     }
 
     fn is_short(&self) -> bool {
-        self.is_short
+        SHORT
     }
 }
 
-impl<T, F> Outlet<T> for Requested<T, F>
+impl<T, F, const SHORT: bool> Outlet<T> for Requested<T, F, SHORT>
 where
     T: Send,
     F: Send,
 {
-    fn with(&self, look: &mut dyn FnMut(&mut Slot<T>)) {
-        look(&mut locked(&self.state).slot);
+    fn take(&self) -> Option<Result<T>> {
+        locked(&self.0).take()
+    }
+
+    fn is_done(&self) -> bool {
+        locked(&self.0).is_done()
+    }
+
+    fn listen(&self, waiter: Waiter<T>) -> Option<Waiter<T>> {
+        locked(&self.0).listen(waiter)
     }
 }
 
@@ -145,6 +187,15 @@ where
         }
         transaction.publish(execution, number);
         None
+    }
+
+    fn run_alone(
+        &mut self,
+        execution: &mut Execution,
+        transaction: &Arc<TransactionCore>,
+        number: u64,
+    ) -> Option<Callback> {
+        self.run(execution, transaction, number)
     }
 
     fn abort(&self, _: &Error) -> Option<Callback> {

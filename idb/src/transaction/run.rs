@@ -13,7 +13,7 @@ use super::execution::{Backing, Execution};
 use super::operation::Operation;
 use super::{DurabilityHint, Mode};
 use crate::error::{Error, ErrorName, Result, attempt};
-use crate::executor::{Task, Turn};
+use crate::executor::{Callback, Task, Turn};
 use crate::sync::{MutexGuard, Thread, locked, thread};
 
 /// So many operations that are short are executed behind the one that was waited for, before the token is given up: who
@@ -116,9 +116,12 @@ impl TransactionCore {
                 runner.batch.push_front(operation);
                 continue;
             };
-            let callback = operation.run(execution, self, number);
-            drop(operation);
+            let callback = run_operation(operation, execution, self, number);
             left -= 1;
+            if left == 0 && self.ready().is_idle() {
+                // Nobody would do anything else meanwhile.
+                left = turn.operations;
+            }
             let is_over = left == 0 || self.is_asked_for.load(Ordering::Relaxed);
             if is_over || callback.is_some() || ends_here(&runner, &mut short_left, is_enough) {
                 let is_more_wanted = left == 0 || callback.is_some() && !is_enough();
@@ -232,6 +235,22 @@ impl TransactionCore {
         let is_cancelled = Arc::clone(&self.is_cancelled);
         Ok(Execution::new(backing, database_id, is_cancelled))
     }
+}
+
+/// Executes it, and lets it go.
+fn run_operation(
+    mut operation: Arc<dyn Operation>,
+    execution: &mut Execution,
+    transaction: &Arc<TransactionCore>,
+    number: u64,
+) -> Option<Callback> {
+    if Arc::strong_count(&operation) == 1
+        && let Some(operation) = Arc::get_mut(&mut operation)
+    {
+        // Most puts: nobody looks at their results.
+        return operation.run_alone(execution, transaction, number);
+    }
+    operation.run(execution, transaction, number)
 }
 
 /// Whether enough has been done, and nothing short comes next. `short_left` is how many more of these may be executed, once

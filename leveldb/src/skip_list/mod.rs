@@ -2,15 +2,17 @@
 //!
 //! Nodes are runs of 64-bit atomics in an arena ([`Segments`]) and name each other by their place in it, so all of this is
 //! safe code. A node holds its links, its key's head, if heads are known, its internal key and its value ([`node`]), so
-//! that one comparison of a search touches one place in memory; long keys and values lie in chunks. Its words are in place before the first link to it is stored
-//! with release ordering; who finds it by a link sees them. Nothing is ever changed or removed but links, so a reader stands
-//! where it stands. LevelDB's `db/skiplist.h` has the same shape.
+//! that one comparison of a search touches one place in memory; long keys and values lie in chunks. Its words are in place
+//! before the first link to it is stored with release ordering; who finds it by a link sees them. Nothing is ever changed or
+//! removed but links, so a reader stands where it stands. LevelDB's `db/skiplist.h` has the same shape. The writer alone has a
+//! shorter way to an entry's place: from the one before ([`arrange`] puts batches in order for that), or by [`top`].
 
 mod arrange;
 mod cursor;
 mod hints;
 mod node;
 mod segments;
+mod top;
 
 pub(crate) use cursor::SkipCursor;
 
@@ -25,6 +27,7 @@ use segments::Segments;
 use std::cmp::Ordering;
 use std::sync::atomic::Ordering as Memory;
 use std::sync::{Arc, OnceLock, PoisonError};
+use top::Top;
 
 /// A list does not grow beyond this by more than one batch: places in the arena have 32 bits.
 pub(crate) const LEN_BYTES_MAX: usize = 1 << 31;
@@ -63,6 +66,9 @@ struct Writer {
     /// The last node put in and, level by level, what comes before the next place.
     last: u32,
     before: [u32; LEVELS_MAX],
+    /// On so many levels.
+    before_levels: usize,
+    top: Top,
     /// The last batch's entries were before this sequence number.
     sequence_end: u64,
     /// The internal key being put in.
@@ -97,6 +103,8 @@ impl SkipList {
                 random: 0x2545_f491,
                 last: HEAD,
                 before: [HEAD; LEVELS_MAX],
+                before_levels: LEVELS_MAX,
+                top: Top::default(),
                 sequence_end: 0,
                 key: Vec::new(),
             }),
@@ -253,8 +261,7 @@ impl SkipList {
         node::write(self.nodes.from(at), levels, head, &key, value, place);
         let at = at as u32;
         let height = self.height.load(Memory::Relaxed);
-        self.find_place(writer, &key, head);
-        writer.key = key;
+        self.find_place(writer, &key, head, levels);
         // Before it can be found: who sees the entry sees the hint.
         if let Some(hints) = &self.hints {
             hints.put(user_key, at);
@@ -277,22 +284,46 @@ impl SkipList {
             writer.before[level] = at;
         }
         writer.last = at;
+        writer.key = key;
+        if levels >= top::LEVELS
+            && let Some(number) = writer.top.number(self, user_key)
+        {
+            writer.top.insert(number, at);
+        }
     }
 
-    /// Sets what comes before `key` on each level.
-    fn find_place(&self, writer: &mut Writer, key: &[u8], head: Option<u64>) {
+    /// Sets what comes before `key` on each of the levels that its node has, and perhaps on more.
+    fn find_place(&self, writer: &mut Writer, key: &[u8], head: Option<u64>, levels: usize) {
         let search = &mut Search {
             key,
             head,
             met: [0; INLINE_LEN_MAX],
         };
-        let height = self.height.load(Memory::Relaxed);
-        // Keys often come in order: then the place is behind the last one's, as many levels up as there are nodes between.
-        if writer.last == HEAD || !self.is_before(&self.node(writer.last), search) {
-            let found = |level, node| writer.before[level] = node;
-            self.search_below(search, HEAD, height, HEAD, found);
+        if levels <= writer.before_levels && self.find_near(writer, search) {
             return;
         }
+        let height = self.height.load(Memory::Relaxed);
+        let mut around = (HEAD, HEAD);
+        writer.before_levels = LEVELS_MAX;
+        if levels <= top::LEVELS
+            && let Some(number) = writer.top.number(self, internal_key::user_key(key))
+            && let Some(found) = writer.top.around(number)
+        {
+            around = found;
+            writer.before_levels = top::LEVELS;
+        }
+        let height = height.min(writer.before_levels);
+        let found = |level, node| writer.before[level] = node;
+        self.search_below(search, around.0, height, around.1, found);
+    }
+
+    /// Keys often come in order: then the place is behind the last one's, as many levels up as there are nodes between.
+    fn find_near(&self, writer: &mut Writer, search: &mut Search<'_>) -> bool {
+        if writer.last == HEAD || !self.is_before(&self.node(writer.last), search) {
+            return false;
+        }
+        let list_height = self.height.load(Memory::Relaxed);
+        let height = list_height.min(writer.before_levels);
         let mut level = 0;
         let mut not_before = HEAD;
         while level < height {
@@ -303,11 +334,15 @@ impl SkipList {
             }
             level += 1;
         }
+        if level == height && height < list_height {
+            return false;
+        }
         if let Some(below) = level.checked_sub(1) {
             let from = writer.before[below];
             let found = |level, node| writer.before[level] = node;
             self.search_below(search, from, level, not_before, found);
         }
+        true
     }
 
     fn search_for<'a>(&self, key: &'a [u8]) -> Search<'a> {

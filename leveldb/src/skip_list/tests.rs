@@ -137,6 +137,28 @@ fn batches_in_order_land_between_what_is_in(list: &Arc<SkipList>) {
 }
 
 #[test]
+fn entries_that_come_alone_land_in_their_places_whatever_their_keys_share() {
+    let key = |n: u32| {
+        let random = n.wrapping_mul(2_654_435_761);
+        match n * 4 / size(4000, 200) {
+            0 => format!("shared by all so far, {random:010}").into_bytes(),
+            // The same eight bytes after those, for more nodes than are told apart.
+            1 => format!("shared by all so far, 00000000{:02}", random % 40).into_bytes(),
+            2 => format!("shared by {:04}", random % 10_000).into_bytes(),
+            _ => random.to_be_bytes()[..random as usize % 4].to_vec(),
+        }
+    };
+    for list in lists().map(Arc::new) {
+        let mut model = Model::new();
+        for (n, sequence) in (0..size(4000, 200)).zip(1..) {
+            insert(&list, sequence, &[(key(n), Some(n.to_be_bytes().to_vec()))]);
+            model.insert((key(n), !((sequence << 8) | 1)), n.to_be_bytes().to_vec());
+        }
+        agrees(&list, &model, &[key(0), key(1500), key(2500), key(3500)]);
+    }
+}
+
+#[test]
 fn a_batch_of_several_runs_is_sorted_and_each_key_found_as_written_last() {
     for list in lists().map(Arc::new) {
         let count = size(3 * RUN_LEN as u32, RUN_LEN as u32 + 20);

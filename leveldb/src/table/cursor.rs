@@ -8,6 +8,7 @@ use super::BlockHandle;
 use super::reader::{Fault, Table, verify};
 use crate::block::{BlockBytes, BlockCursor, BlockFault};
 use crate::bounds::Bounds;
+use crate::cache::Miss;
 use crate::compression::{Compression, decompress};
 use crate::core::{Core, OnDamage};
 use crate::damage::{Damage, DamageKind};
@@ -185,7 +186,7 @@ impl TableCursor {
     /// To the first entry that is not less than `target`.
     pub(crate) fn seek(&mut self, target: &[u8]) -> Result<()> {
         self.table.pin(&self.core);
-        self.data.take_block();
+        self.leave();
         self.seek_index(target)?;
         self.enter(Direction::Forward, Some(target))
     }
@@ -209,7 +210,7 @@ impl TableCursor {
 
     /// To the last entry that is less than `target`.
     pub(crate) fn seek_before(&mut self, target: &[u8]) -> Result<()> {
-        self.data.take_block();
+        self.leave();
         self.seek_index(target)?;
         if !self.index.valid() {
             let moved = self.index.seek_to_last();
@@ -291,7 +292,8 @@ impl TableCursor {
         }
         .ok()?;
         let handle = (index.valid()).then(|| BlockHandle::decode_exact(index.value()))??;
-        let block = self.table.cached_block(&self.core, handle).ok()?;
+        let block = self.table.cached_block(&self.core, handle, &mut None);
+        let block = block.ok()?;
         data.set_block(BlockBytes::whole(block)).ok()?;
         match side {
             Direction::Forward => data.seek_to_first(),
@@ -391,6 +393,12 @@ impl TableCursor {
         self.check_entry(step)
     }
 
+    /// Stands on no entry. The block's memory takes the next one, if nobody else has it.
+    fn leave(&mut self) {
+        let old = self.data.take_block();
+        self.keep_spare(old);
+    }
+
     fn keep_spare(&mut self, block: BlockBytes) {
         let Some(mut buffer) = block.into_buffer() else {
             return;
@@ -406,21 +414,20 @@ impl TableCursor {
     fn block(&mut self, handle: BlockHandle, direction: Direction) -> Result<BlockBytes, Fault> {
         let window = self.ahead.window(handle.len);
         if window == 0 {
-            let block = self.table.cached_block(&self.core, handle);
+            let block = self.table.cached_block(&self.core, handle, &mut self.spare);
             return block.map(BlockBytes::whole);
         }
         let id = (self.table.number, handle.offset);
         let is_scan = self.ahead.is_scan();
-        let room = match is_scan {
-            true => self.core.cache.get(id).ok_or(None),
-            false => self.core.cache.get_or_room(id),
+        let found = match is_scan {
+            true => self.core.cache.get(id).ok_or(Miss::Pass),
+            false => self.core.cache.look_up(id),
         };
-        let room = match room {
+        let miss = match found {
             Ok(block) => return Ok(BlockBytes::whole(block)),
-            Err(room) => room,
+            Err(miss) => miss,
         };
-        let old = self.data.take_block();
-        self.keep_spare(old);
+        self.leave();
         let end = self.table.end_of(handle)?;
         self.read_ahead(handle.offset, end, window, direction)?;
         let from = (handle.offset - self.ahead.start) as usize;
@@ -432,9 +439,9 @@ impl TableCursor {
         if is_scan && compression == Compression::None {
             return Ok(BlockBytes::part(ahead.clone(), from, from + block.len()));
         }
-        let room = match is_scan {
-            true => self.spare.take(),
-            false => room,
+        let (room, is_kept) = match miss {
+            Miss::Keep(room) => (room, true),
+            Miss::Pass => (self.spare.take(), false),
         };
         let mut buffer = room.unwrap_or_default();
         if Arc::get_mut(&mut buffer).is_none() {
@@ -444,7 +451,7 @@ impl TableCursor {
             decompress(compression, block, unpacked)
                 .map_err(|what| Fault::new(DamageKind::Structure, what))?;
         }
-        if !is_scan {
+        if is_kept {
             self.core.cache.insert(id, buffer.clone());
         }
         Ok(BlockBytes::whole(buffer))

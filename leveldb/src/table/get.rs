@@ -56,22 +56,22 @@ impl Table {
                 handle
             }
         };
-        let Ok(block) = self.cached_block(core, handle) else {
-            return Lookup::Unsure;
-        };
-        let found = block::find(&block, &mut key, compare);
-        let Ok(Some(found)) = found else {
-            // Behind the block's last entry, or damage.
-            return Lookup::Unsure;
-        };
-        if !internal_key::is_valid(&key) {
-            return Lookup::Unsure;
-        }
-        let (a, b) = (internal_key::user_key(&key), internal_key::user_key(target));
-        if order.compare_user(a, b) != Ordering::Equal {
-            return Lookup::Absent;
-        }
-        value.extend_from_slice(found);
-        Lookup::Found(internal_key::tag(&key))
+        let found = self.with_block(core, handle, |block| {
+            let found = block::find(block, &mut key, compare);
+            let Ok(Some(found)) = found else {
+                // Behind the block's last entry, or damage.
+                return Lookup::Unsure;
+            };
+            if !internal_key::is_valid(&key) {
+                return Lookup::Unsure;
+            }
+            let (a, b) = (internal_key::user_key(&key), internal_key::user_key(target));
+            if order.compare_user(a, b) != Ordering::Equal {
+                return Lookup::Absent;
+            }
+            value.extend_from_slice(found);
+            Lookup::Found(internal_key::tag(&key))
+        });
+        found.unwrap_or(Lookup::Unsure)
     }
 }

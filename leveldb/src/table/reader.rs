@@ -7,7 +7,7 @@ use super::directory::{Directory, Spot};
 use super::salvage;
 use super::{BlockHandle, FOOTER_LEN, Footer, TRAILER_LEN};
 use crate::block::{BlockBytes, BlockCursor};
-use crate::cache::Pinned;
+use crate::cache::{Miss, Pinned};
 use crate::compression::{Compression, decompress};
 use crate::core::{Core, OnDamage};
 use crate::crc;
@@ -121,6 +121,21 @@ fn with_room<T>(len: usize, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
     let used = use_it(&mut room[..len]);
     if room.len() <= SMALL_LEN {
         let _ = STORED.try_with(|stored| stored.set(room));
+    }
+    used
+}
+
+thread_local! {
+    /// Takes an unpacked block that is used once.
+    static UNPACKED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Gives `use_it` a buffer with anything in it.
+fn with_unpacked<T>(use_it: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    let mut buffer = UNPACKED.try_with(Cell::take).unwrap_or_default();
+    let used = use_it(&mut buffer);
+    if buffer.capacity() <= SMALL_LEN {
+        let _ = UNPACKED.try_with(|unpacked| unpacked.set(buffer));
     }
     used
 }
@@ -245,10 +260,9 @@ impl Table {
             )
         };
         let footer = Footer::decode(&bytes).ok_or_else(bad_footer)?;
-        let index = Arc::new(
-            self.read_unpacked(footer.index)
-                .map_err(|fault| (Some(footer.index.offset), fault))?,
-        );
+        let index = self
+            .read_unpacked(footer.index, None)
+            .map_err(|fault| (Some(footer.index.offset), fault))?;
         self.check_index(core, &index, footer.index)
             .map_err(|fault| (Some(footer.index.offset), fault))?;
         core.cache.insert((self.number, footer.index.offset), index);
@@ -322,12 +336,12 @@ impl Table {
             )
         };
         let block = self
-            .read_unpacked(metaindex)
+            .read_unpacked(metaindex, None)
             .map_err(at(metaindex.offset))?;
         let name = format!("filter.{}", bloom::NAME);
         let mut cursor = BlockCursor::default();
         cursor
-            .set_block(BlockBytes::whole(Arc::new(block)))
+            .set_block(BlockBytes::whole(block))
             .map_err(structure)?;
         cursor
             .seek(|key| key.cmp(name.as_bytes()))
@@ -343,7 +357,8 @@ impl Table {
             );
             return Err((metaindex.offset, fault));
         };
-        let filter = self.read_unpacked(handle).map_err(at(handle.offset))?;
+        let filter = self.read_unpacked(handle, None);
+        let filter = filter.map_err(at(handle.offset))?;
         if FilterBlock::decode(&filter).is_none() {
             return Err((
                 handle.offset,
@@ -372,11 +387,22 @@ impl Table {
         }
     }
 
-    /// Reads, verifies and unpacks a block.
-    fn read_unpacked(&self, handle: BlockHandle) -> Result<Vec<u8>, Fault> {
-        let mut unpacked = Vec::new();
-        self.read_into(handle, &mut unpacked)?;
-        Ok(unpacked)
+    /// Reads, verifies and unpacks a block, into `room` if nobody else has it.
+    fn read_unpacked(
+        &self,
+        handle: BlockHandle,
+        room: Option<Arc<Vec<u8>>>,
+    ) -> Result<Arc<Vec<u8>>, Fault> {
+        let mut block = room.unwrap_or_default();
+        match Arc::get_mut(&mut block) {
+            Some(room) => self.read_into(handle, room)?,
+            None => {
+                let mut unpacked = Vec::new();
+                self.read_into(handle, &mut unpacked)?;
+                block = Arc::new(unpacked);
+            }
+        }
+        Ok(block)
     }
 
     /// Reads, verifies and unpacks a block, in place of what was there.
@@ -400,21 +426,48 @@ impl Table {
         Ok(())
     }
 
-    /// A block through the cache.
+    /// A block through the cache. If it has no place there, perhaps in `room`, which is taken then.
     pub(crate) fn cached_block(
         &self,
         core: &Core,
         handle: BlockHandle,
+        room: &mut Option<Arc<Vec<u8>>>,
     ) -> Result<Arc<Vec<u8>>, Fault> {
-        let id = (self.number, handle.offset);
-        let mut block = match core.cache.get_or_room(id) {
-            Ok(block) => return Ok(block),
-            Err(room) => room.unwrap_or_default(),
-        };
-        match Arc::get_mut(&mut block) {
-            Some(room) => self.read_into(handle, room)?,
-            None => block = Arc::new(self.read_unpacked(handle)?),
+        match core.cache.look_up((self.number, handle.offset)) {
+            Ok(block) => Ok(block),
+            Err(Miss::Keep(room)) => self.read_and_keep(core, handle, room),
+            Err(Miss::Pass) => self.read_unpacked(handle, room.take()),
         }
+    }
+
+    /// As [`cached_block`](Self::cached_block), for someone who is done with the block when `use_it` returns.
+    pub(super) fn with_block<T>(
+        &self,
+        core: &Core,
+        handle: BlockHandle,
+        use_it: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Fault> {
+        let block = match core.cache.look_up((self.number, handle.offset)) {
+            Ok(block) => block,
+            Err(Miss::Keep(room)) => self.read_and_keep(core, handle, room)?,
+            Err(Miss::Pass) => {
+                return with_unpacked(|unpacked| {
+                    self.read_into(handle, unpacked)?;
+                    Ok(use_it(unpacked))
+                });
+            }
+        };
+        Ok(use_it(&block))
+    }
+
+    fn read_and_keep(
+        &self,
+        core: &Core,
+        handle: BlockHandle,
+        room: Option<Arc<Vec<u8>>>,
+    ) -> Result<Arc<Vec<u8>>, Fault> {
+        let block = self.read_unpacked(handle, room)?;
+        let id = (self.number, handle.offset);
         core.cache.insert(id, block.clone());
         Ok(block)
     }
@@ -436,7 +489,7 @@ impl Table {
             return Pins::default();
         };
         let take = |handle: BlockHandle| {
-            let block = self.cached_block(core, handle).ok()?;
+            let block = self.cached_block(core, handle, &mut None).ok()?;
             core.cache.remove((self.number, handle.offset));
             Some(block)
         };
@@ -474,7 +527,7 @@ impl Table {
                 Ok(pinned.block.clone())
             }
             Some(Index::Stored(handle)) => self
-                .cached_block(core, *handle)
+                .cached_block(core, *handle, &mut None)
                 .map_err(|fault| (Some(handle.offset), fault)),
         }
     }
@@ -507,7 +560,7 @@ impl Table {
         match self.pinned_filter() {
             Some(pinned) => says(&pinned.block),
             None => self
-                .cached_block(core, handle)
+                .cached_block(core, handle, &mut None)
                 .map_or(true, |bytes| says(&bytes)),
         }
     }

@@ -1,0 +1,85 @@
+//! Where the writing thread begins to search: the nodes of three levels and more, one of sixteen, by numbers in the order of
+//! their keys, dense in memory. In their place a search from the list's beginning touches a dozen nodes.
+//!
+//! Numbers are of the keys' heads ([`Cut`]); an order of which nothing is known has none. Those of keys in between tell nothing
+//! else: the search goes on from a node that is before the key, on the levels below.
+
+use super::{HEAD, INLINE_LEN_MAX, SkipList};
+use crate::heads::Cut;
+use crate::internal_key;
+
+/// Nodes of so many levels and more are here.
+pub(super) const LEVELS: usize = 3;
+/// Of more nodes with the same number the search of the list finds the way better.
+const EQUAL_MAX: usize = 8;
+/// With more nodes, making room for another one would take longer than a search.
+const NODES_MAX: usize = 1 << 14;
+
+#[derive(Debug, Default)]
+pub(super) struct Top {
+    cut: Option<Cut>,
+    /// One of the user keys: what others share with it is what they share with all.
+    sample: Vec<u8>,
+    /// In ascending order, and the node of each.
+    numbers: Vec<u64>,
+    nodes: Vec<u32>,
+    is_off: bool,
+}
+
+impl Top {
+    /// A user key's number; afterwards all numbers are of what all keys that were asked for share.
+    pub(super) fn number(&mut self, list: &SkipList, user_key: &[u8]) -> Option<u64> {
+        if self.is_off {
+            return None;
+        }
+        match self.cut.as_ref().map(|cut| cut.number(user_key)) {
+            Some(Ok(number)) => Some(number),
+            _ => self.cut_anew(list, user_key),
+        }
+    }
+
+    fn cut_anew(&mut self, list: &SkipList, user_key: &[u8]) -> Option<u64> {
+        if self.cut.is_none() {
+            self.sample = user_key.to_vec();
+        }
+        let Some(cut) = Cut::new(&list.order, &self.sample, user_key) else {
+            self.is_off = true;
+            return None;
+        };
+        for (number, &node) in self.numbers.iter_mut().zip(&self.nodes) {
+            let mut room = [0; INLINE_LEN_MAX];
+            let key = list.key(node, &mut room);
+            *number = cut.number(internal_key::user_key(key)).unwrap_or(0);
+        }
+        self.cut.insert(cut).number(user_key).ok()
+    }
+
+    /// A node before all keys with a number, or [`HEAD`], and one after them, or [`HEAD`].
+    pub(super) fn around(&self, number: u64) -> Option<(u32, u32)> {
+        let first = self.numbers.partition_point(|&other| other < number);
+        let from_first = self.numbers.iter().skip(first);
+        let equal = from_first.take_while(|&&other| other == number);
+        let equal = equal.take(EQUAL_MAX + 1).count();
+        if equal > EQUAL_MAX {
+            return None;
+        }
+        let before = first.checked_sub(1).and_then(|at| self.nodes.get(at));
+        let after = self.nodes.get(first + equal);
+        let node = |node: Option<&u32>| node.copied().unwrap_or(HEAD);
+        Some((node(before), node(after)))
+    }
+
+    /// Takes a node that is in the list.
+    pub(super) fn insert(&mut self, number: u64, node: u32) {
+        if self.nodes.len() == NODES_MAX {
+            *self = Top {
+                is_off: true,
+                ..Top::default()
+            };
+            return;
+        }
+        let at = self.numbers.partition_point(|&other| other < number);
+        self.numbers.insert(at, number);
+        self.nodes.insert(at, node);
+    }
+}
