@@ -126,7 +126,8 @@ impl Engine {
         }
         let group = locked(&self.queue).waiting.pop_front();
         let Some(mut group) = group else {
-            return Ok(());
+            // Whoever is first has put it there. Nothing that was not written may be acknowledged.
+            return Err(Error::new(ErrorKind::Closed, "the group of writes is gone"));
         };
         self.write_for(Some(group.turn), &mut group.batch, group.durability)
     }
