@@ -2,8 +2,8 @@
 //! the same rows, on one machine, in one run. Medians.
 //!
 //! `cargo bench -p larder-idb --bench workloads [-- RUNS [WHAT …]]`, where WHAT is `idb`, `chromium`, `fake`, `peers`, `strict` or
-//! `pain`; without, all. Who is not to be had is skipped with a word: Chromium and Node as for tests, fake-indexeddb by npm, the peers by
-//! cargo. Files go to the folder for temporary files; it should be on a disk.
+//! `pain`; without, all. Who is not to be had is skipped with a word: Chromium and Node as for tests, fake-indexeddb by npm, the
+//! peers by cargo. Files go to the folder for temporary files; it should be on a disk.
 
 #![expect(
     clippy::print_stdout,
