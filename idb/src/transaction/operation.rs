@@ -19,13 +19,15 @@ pub(crate) trait Operation: Send + Sync {
         number: u64,
     ) -> Option<Callback>;
 
-    /// The same, when nobody else has it.
+    /// The same, when nobody else has it: without the lock, if that is worth it.
     fn run_alone(
         &mut self,
         execution: &mut Execution,
         transaction: &Arc<TransactionCore>,
         number: u64,
-    ) -> Option<Callback>;
+    ) -> Option<Callback> {
+        self.run(execution, transaction, number)
+    }
 
     /// Completes it without executing it.
     fn abort(&self, error: &Error) -> Option<Callback>;
@@ -187,15 +189,6 @@ where
         }
         transaction.publish(execution, number);
         None
-    }
-
-    fn run_alone(
-        &mut self,
-        execution: &mut Execution,
-        transaction: &Arc<TransactionCore>,
-        number: u64,
-    ) -> Option<Callback> {
-        self.run(execution, transaction, number)
     }
 
     fn abort(&self, _: &Error) -> Option<Callback> {
