@@ -30,6 +30,10 @@ pub fn row_head(row: &[u8]) -> u128 {
     head.bits
 }
 
+/// Bits of a double behind its exponent.
+const MANTISSA_LEN: u32 = f64::MANTISSA_DIGITS - 1;
+const MANTISSA: u64 = (1 << MANTISSA_LEN) - 1;
+
 /// Why a head goes no further.
 struct Complete;
 
@@ -122,32 +126,36 @@ impl Head {
     fn push_user_key<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
         let Some((&tag, rest)) = key.split_first() else {
             // Before the sentinel, which is not told from it.
-            self.push(0, 3)?;
+            self.push(0b00, 2)?;
             return Err(Complete);
         };
         match tag {
-            TAG_NUMBER | TAG_DATE => {
-                self.push(if tag == TAG_NUMBER { 1 } else { 2 }, 3)?;
+            TAG_NUMBER => {
+                self.push(0b01, 2)?;
+                self.push_double(rest)
+            }
+            TAG_DATE => {
+                self.push(0b100, 3)?;
                 self.push_double(rest)
             }
             TAG_STRING => {
-                self.push(3, 3)?;
+                self.push(0b101, 3)?;
                 self.push_string(rest)
             }
             TAG_BINARY => {
-                self.push(4, 3)?;
+                self.push(0b1100, 4)?;
                 self.push_binary(rest)
             }
             TAG_ARRAY => {
-                self.push(5, 3)?;
+                self.push(0b1101, 4)?;
                 self.push_array(rest)
             }
             TAG_MIN => {
-                self.push(0, 3)?;
+                self.push(0b00, 2)?;
                 Err(Complete)
             }
             TAG_MAX => {
-                self.push(6, 3)?;
+                self.push(0b111, 3)?;
                 Ok(rest)
             }
             _ => Err(self.fill()),
@@ -157,14 +165,48 @@ impl Head {
     #[inline]
     fn push_double<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
         let (value, rest) = self.readable(field::take_double(key))?;
-        // Adding zero makes -0 positive; bits of negative numbers grow downwards.
-        let bits = (value + 0.0).to_bits();
-        let ascending = match bits >> 63 {
-            0 => bits | 1 << 63,
-            _ => !bits,
-        };
-        self.push(ascending, 64)?;
+        // Adding zero makes -0 positive.
+        self.push_bits((value + 0.0).to_bits())?;
         Ok(rest)
+    }
+
+    /// A double by its bits. Most numbers in keys are whole: those from 1 on take as many bits as they have, and 7 more,
+    /// so that what comes after them is in the upper half, too.
+    #[inline]
+    fn push_bits(&mut self, bits: u64) -> Result<(), Complete> {
+        const ONE: u64 = 1023 << MANTISSA_LEN;
+        let exponent = match bits.checked_sub(ONE) {
+            Some(above) if bits >> 63 == 0 => (above >> MANTISSA_LEN) as u32,
+            _ => return self.push_less_than_one(bits),
+        };
+        match exponent {
+            0..32 => self.push(0b01 << 5 | u64::from(exponent), 7)?,
+            32..64 => self.push(0b10 << 5 | u64::from(exponent - 32), 7)?,
+            _ => {
+                self.push(0b11, 2)?;
+                return self.push(bits, 63);
+            }
+        }
+        let fraction_len = MANTISSA_LEN.saturating_sub(exponent);
+        let mantissa = bits & MANTISSA;
+        self.push(mantissa >> fraction_len, MANTISSA_LEN - fraction_len)?;
+        match mantissa & !(u64::MAX << fraction_len) {
+            0 => self.push(0, 1),
+            fraction => {
+                self.push(1, 1)?;
+                self.push(fraction, fraction_len)
+            }
+        }
+    }
+
+    fn push_less_than_one(&mut self, bits: u64) -> Result<(), Complete> {
+        if bits >> 63 == 0 {
+            self.push(0b001, 3)?;
+            return self.push(bits, 63);
+        }
+        // Bits of negative numbers grow downwards.
+        self.push(0b000, 3)?;
+        self.push(!bits, 63)
     }
 
     /// Seven bits for ASCII's units, the end before them; more for others.
