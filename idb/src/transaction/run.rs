@@ -37,25 +37,25 @@ impl Task for TransactionCore {
             shared.claim()
         };
         match is_claimed {
-            true => self.execute(turn, &|| false),
+            true => self.execute(turn, u64::MAX),
             false => self.deliver(turn),
         }
     }
 }
 
 impl TransactionCore {
-    /// Executes on this thread until `is_done`, as long as nobody else does.
-    pub(crate) fn help(self: &Arc<Self>, is_done: &dyn Fn() -> bool) {
+    /// Executes on this thread until `is_done`, which the operation of this number brings about, as long as nobody else does.
+    pub(crate) fn help(self: &Arc<Self>, number: u64, is_done: &dyn Fn() -> bool) {
         while !is_done() && locked(&self.shared).claim() {
-            self.execute(&mut Turn::long(), is_done);
+            self.execute(&mut Turn::long(), number);
         }
     }
 
-    /// Executes on this thread or sleeps until `is_done`; who makes it true wakes this thread.
+    /// Executes on this thread or sleeps until `is_done`, as above; who makes it true wakes this thread.
     pub(crate) fn wait(self: &Arc<Self>, number: u64, is_done: &dyn Fn() -> bool) {
         while !is_done() {
             if self.claim_or_ask(number) {
-                self.execute(&mut Turn::long(), is_done);
+                self.execute(&mut Turn::long(), number);
             } else {
                 thread::park();
             }
@@ -92,9 +92,9 @@ impl TransactionCore {
         false
     }
 
-    /// Executes, with the token, which is given up: as long as there is something and the turn lasts, until `is_enough`
-    /// or a callback is due. Then callbacks are called.
-    fn execute(self: &Arc<Self>, turn: &mut Turn, is_enough: &dyn Fn() -> bool) {
+    /// Executes, with the token, which is given up: as long as there is something and the turn lasts, until the operation of the
+    /// number `enough` has been executed (its place has its result then) or a callback is due. Then callbacks are called.
+    fn execute(self: &Arc<Self>, turn: &mut Turn, enough: u64) {
         let mut runner = locked(&self.runner);
         let mut left = turn.operations;
         let mut short_left = None;
@@ -123,8 +123,9 @@ impl TransactionCore {
                 left = turn.operations;
             }
             let is_over = left == 0 || self.is_asked_for.load(Ordering::Relaxed);
+            let is_enough = number >= enough;
             if is_over || callback.is_some() || ends_here(&runner, &mut short_left, is_enough) {
-                let is_more_wanted = left == 0 || callback.is_some() && !is_enough();
+                let is_more_wanted = left == 0 || callback.is_some() && !is_enough;
                 if callback.is_some() {
                     self.note_deliveries(callback);
                 }
@@ -255,10 +256,10 @@ fn run_operation(
 
 /// Whether enough has been done, and nothing short comes next. `short_left` is how many more of these may be executed, once
 /// there was enough.
-fn ends_here(runner: &Runner, short_left: &mut Option<u32>, is_enough: &dyn Fn() -> bool) -> bool {
+fn ends_here(runner: &Runner, short_left: &mut Option<u32>, is_enough: bool) -> bool {
     let left = match *short_left {
         Some(left) => left,
-        None if is_enough() => SHORT_BEHIND_MAX,
+        None if is_enough => SHORT_BEHIND_MAX,
         None => return false,
     };
     let is_short = |operation: &Arc<dyn Operation>| operation.is_short();
