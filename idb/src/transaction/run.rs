@@ -10,10 +10,10 @@ use larder_backing_store::{Durability, Scope};
 
 use super::core::{Phase, Runner, Shared, TransactionCore};
 use super::execution::{Backing, Execution};
-use super::operation::Operation;
+use super::queued::Queued;
 use super::{DurabilityHint, Mode};
 use crate::error::{Error, ErrorName, Result, attempt};
-use crate::executor::{Callback, Task, Turn};
+use crate::executor::{Task, Turn};
 use crate::sync::{MutexGuard, Thread, locked, thread};
 
 /// So many operations that are short are executed behind the one that was waited for, before the token is given up: who
@@ -22,7 +22,7 @@ const SHORT_BEHIND_MAX: u32 = 64;
 
 /// What comes next for who has the token.
 enum Next {
-    Operation(Arc<dyn Operation>),
+    Operation(Queued),
     Commit,
     Abort,
     /// Nothing: the token has been given up.
@@ -116,7 +116,7 @@ impl TransactionCore {
                 runner.batch.push_front(operation);
                 continue;
             };
-            let callback = run_operation(operation, execution, self, number);
+            let callback = operation.run(execution, self, number);
             left -= 1;
             if left == 0 && self.ready().is_idle() {
                 // Nobody would do anything else meanwhile.
@@ -238,22 +238,6 @@ impl TransactionCore {
     }
 }
 
-/// Executes it, and lets it go.
-fn run_operation(
-    mut operation: Arc<dyn Operation>,
-    execution: &mut Execution,
-    transaction: &Arc<TransactionCore>,
-    number: u64,
-) -> Option<Callback> {
-    if Arc::strong_count(&operation) == 1
-        && let Some(operation) = Arc::get_mut(&mut operation)
-    {
-        // Most puts: nobody looks at their results.
-        return operation.run_alone(execution, transaction, number);
-    }
-    operation.run(execution, transaction, number)
-}
-
 /// Whether enough has been done, and nothing short comes next. `short_left` is how many more of these may be executed, once
 /// there was enough.
 fn ends_here(runner: &Runner, short_left: &mut Option<u32>, is_enough: bool) -> bool {
@@ -262,8 +246,7 @@ fn ends_here(runner: &Runner, short_left: &mut Option<u32>, is_enough: bool) -> 
         None if is_enough => SHORT_BEHIND_MAX,
         None => return false,
     };
-    let is_short = |operation: &Arc<dyn Operation>| operation.is_short();
-    if !runner.batch.front().is_some_and(is_short) {
+    if !runner.batch.front().is_some_and(Queued::is_short) {
         return true;
     }
     *short_left = left.checked_sub(1);
