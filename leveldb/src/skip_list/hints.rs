@@ -1,18 +1,20 @@
-//! Where the newest entry of a key lies, by the key's hash: most lookups of a memtable's keys, and of keys that it does not
-//! have, need no search.
+//! Where the newest entry of a key lies, and the first of a group of keys, by a hash: most lookups of a memtable's keys, and of
+//! keys that it does not have, and most seeks to groups need no search.
 //!
 //! A table of fixed size of 64-bit atomics: half a hash in the upper half, a node in the lower one. A key's slot is one of
 //! two neighbours. Slots are filled, also with other keys' nodes, but never emptied, so a pair with an empty slot tells that
 //! no key of its hash was put in. Hashes are of bytes, so only keys that have one form are in it ([`Identity::Bytes`]):
-//! whoever looks for other keys searches. Entries must come in ascending sequence; if they do not, or come in forms that
-//! nobody can judge, the table is not used any more.
+//! whoever looks for other keys searches. Groups are in it by the bytes that name them ([`Identity::Grouped`]); a bit of the hash
+//! tells them from keys. Entries must come in ascending sequence; if they do not, or come in forms that nobody can judge, the
+//! table is not used any more.
 
 use crate::Identity;
 use crate::sync::{AtomicBool, AtomicU64};
 use std::sync::atomic::Ordering as Memory;
 
-/// Slots, as a power of two: memory is touched where keys are.
-const SLOTS_LG: u32 = if cfg!(any(shuttle, miri)) { 3 } else { 16 };
+/// Bytes of entries for each slot: with keys and groups of small records, half of the slots are filled at the end.
+const BYTES_PER_SLOT: usize = 64;
+const SLOTS_MAX: usize = if cfg!(any(shuttle, miri)) { 8 } else { 1 << 20 };
 
 /// What the table says of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +30,10 @@ pub(super) enum Hint {
 /// The table.
 #[derive(Debug)]
 pub(super) struct Hints {
+    /// As many as a power of two says.
     slots: Box<[AtomicU64]>,
+    /// A hash's upper bits beyond these are a slot's number.
+    shift: u32,
     key_identity: fn(&[u8]) -> Identity,
     is_off: AtomicBool,
 }
@@ -40,12 +45,11 @@ struct Place {
     mark: u32,
 }
 
-fn place(key: &[u8]) -> Place {
-    let hash = hash(key);
-    Place {
-        pair: (hash >> (u64::BITS - SLOTS_LG)) as usize & !1,
-        mark: hash as u32,
-    }
+/// What bytes are looked for as.
+#[derive(Debug, Clone, Copy)]
+enum Name {
+    Key,
+    Group,
 }
 
 /// Multiplies and folds, eight bytes at a time. Keys that someone chose to collide cost searches and nothing else.
@@ -68,13 +72,25 @@ fn hash(key: &[u8]) -> u64 {
 }
 
 impl Hints {
-    pub(super) fn new(key_identity: fn(&[u8]) -> Identity) -> Hints {
+    /// For a list of so many bytes; of a longer one it knows less.
+    pub(super) fn new(key_identity: fn(&[u8]) -> Identity, list_bytes: usize) -> Hints {
+        let slots = list_bytes.div_ceil(BYTES_PER_SLOT).clamp(2, SLOTS_MAX);
         // Zeros from the allocator: pages that no key has reached take no memory.
-        let slots = vec![0; 1 << SLOTS_LG];
+        let slots = vec![0; slots.next_power_of_two()];
         Hints {
+            shift: u64::BITS - slots.len().trailing_zeros(),
             slots: slots.into_iter().map(AtomicU64::new).collect(),
             key_identity,
             is_off: AtomicBool::new(false),
+        }
+    }
+
+    fn place(&self, bytes: &[u8], name: Name) -> Place {
+        let hash = hash(bytes);
+        Place {
+            pair: (hash >> self.shift) as usize & !1,
+            // Else a key with a group's hash, which may not be the group's first, would be taken for that.
+            mark: hash as u32 & !1 | name as u32,
         }
     }
 
@@ -83,20 +99,27 @@ impl Hints {
         self.is_off.store(true, Memory::Release);
     }
 
-    /// Takes the newest entry of a key. Called by one thread, before readers may ask for that entry.
-    pub(super) fn put(&self, key: &[u8], node: u32) {
+    /// Takes the newest entry of a key, which has its own links. Called by one thread, before readers may ask for that entry.
+    /// `is_behind` tells of a group whether the entry before is one of it.
+    pub(super) fn put(&self, key: &[u8], node: u32, is_behind: impl FnOnce(&[u8]) -> bool) {
         if self.is_off.load(Memory::Relaxed) {
             return;
         }
         match (self.key_identity)(key) {
-            Identity::Bytes => self.put_bytes(key, node),
+            Identity::Bytes => self.put_at(self.place(key, Name::Key), node),
             Identity::Several => {}
+            Identity::Grouped(len) => {
+                if let Some(group) = key.get(..len)
+                    && !is_behind(group)
+                {
+                    self.put_at(self.place(group, Name::Group), node);
+                }
+            }
             Identity::Unclear => self.turn_off(),
         }
     }
 
-    fn put_bytes(&self, key: &[u8], node: u32) {
-        let Place { pair, mark } = place(key);
+    fn put_at(&self, Place { pair, mark }: Place, node: u32) {
         let Some([a, b]) = self.slots.get(pair..pair + 2) else {
             return;
         };
@@ -119,7 +142,25 @@ impl Hints {
         if self.is_off.load(Memory::Relaxed) || (self.key_identity)(key) != Identity::Bytes {
             return Hint::Unknown;
         }
-        let Place { pair, mark } = place(key);
+        self.get_at(self.place(key, Name::Key))
+    }
+
+    /// Which node is the first of a group, if it is one of the group; among those put in before anything that this thread has
+    /// seen. `None` of anything that is not the name of a group.
+    #[inline]
+    pub(super) fn first_of(&self, group: &[u8]) -> Option<u32> {
+        let is_group = || (self.key_identity)(group) == Identity::Grouped(group.len());
+        if self.is_off.load(Memory::Relaxed) || !is_group() {
+            return None;
+        }
+        match self.get_at(self.place(group, Name::Group)) {
+            Hint::Node(node) => Some(node),
+            Hint::Absent | Hint::Unknown => None,
+        }
+    }
+
+    #[inline]
+    fn get_at(&self, Place { pair, mark }: Place) -> Hint {
         let Some([a, b]) = self.slots.get(pair..pair + 2) else {
             return Hint::Unknown;
         };
@@ -131,5 +172,20 @@ impl Hints {
             None if held.contains(&0) => Hint::Absent,
             None => Hint::Unknown,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_not_taken_for_the_first_of_the_group_that_it_names() {
+        let hints = Hints::new(|key| Identity::Grouped(key.len()), 1 << 16);
+        hints.put_at(hints.place(b"name", Name::Key), 5);
+        assert_eq!(hints.first_of(b"name"), None);
+        hints.put_at(hints.place(b"name", Name::Group), 6);
+        assert_eq!(hints.first_of(b"name"), Some(6));
+        assert_eq!(hints.get_at(hints.place(b"name", Name::Key)), Hint::Node(5));
     }
 }

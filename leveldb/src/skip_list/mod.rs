@@ -84,13 +84,14 @@ struct Search<'a> {
 }
 
 impl SkipList {
-    pub(crate) fn new(order: InternalOrder, log_number: u64) -> SkipList {
+    /// An empty list that will have about so many bytes.
+    pub(crate) fn new(order: InternalOrder, log_number: u64, list_bytes: usize) -> SkipList {
         let nodes: Segments<AtomicU64> = Segments::default();
         nodes.grow(node::HEAD_WORDS);
         SkipList {
             log_number,
             log_name: crate::file_name::FileName::Log(log_number).to_string(),
-            hints: order.identity().map(Hints::new),
+            hints: (order.identity()).map(|identity| Hints::new(identity, list_bytes)),
             filter: None,
             order,
             nodes,
@@ -262,25 +263,28 @@ impl SkipList {
         let at = at as u32;
         let height = self.height.load(Memory::Relaxed);
         self.find_place(writer, &key, head, levels);
-        // Before it can be found: who sees the entry sees the hint.
+        for level in height..levels {
+            writer.before[level] = HEAD;
+        }
+        let node = self.node(at);
+        for level in 0..levels {
+            node.set_next(level, self.node(writer.before[level]).next(level));
+        }
+        // Before it can be found: who sees the entry sees the hint. And after it has links: who comes to it by a hint goes on.
         if let Some(hints) = &self.hints {
-            hints.put(user_key, at);
+            hints.put(user_key, at, |group| {
+                self.tail_of(writer.before[0], group).is_some()
+            });
         }
         if let Some(filter) = &self.filter {
             filter.put(bloom::key_hash(user_key));
-        }
-        for level in height..levels {
-            writer.before[level] = HEAD;
         }
         if levels > height {
             // Readers that do not see it yet only start lower; those that do find the head's empty links.
             self.height.store(levels, Memory::Relaxed);
         }
-        let node = self.node(at);
         for level in 0..levels {
-            let before = self.node(writer.before[level]);
-            node.set_next(level, before.next(level));
-            before.set_next(level, at);
+            self.node(writer.before[level]).set_next(level, at);
             writer.before[level] = at;
         }
         writer.last = at;
@@ -426,6 +430,21 @@ impl SkipList {
     /// The first node that is not before `key`, or [`HEAD`].
     fn first_at_least(&self, key: &[u8]) -> u32 {
         self.search(&mut self.search_for(key)).1
+    }
+
+    /// As [`first_at_least`](Self::first_at_least), for the name of a group that has a hint.
+    fn first_of_group(&self, key: &[u8]) -> Option<u32> {
+        let group = internal_key::user_key(key);
+        let at = self.hints.as_ref()?.first_of(group)?;
+        // Another group's perhaps, if hashes are the same; and of entries of the very key, newer ones do not count.
+        (self.tail_of(at, group)? > 0).then_some(at)
+    }
+
+    /// If a node's user key begins with these bytes, how many it has behind them.
+    fn tail_of(&self, at: u32, group: &[u8]) -> Option<usize> {
+        let mut room = [0; INLINE_LEN_MAX];
+        let key = internal_key::user_key(self.key(at, &mut room));
+        key.strip_prefix(group).map(<[u8]>::len)
     }
 
     /// The last node before `key`, or [`HEAD`].
