@@ -125,7 +125,7 @@ impl Snapshot {
         let mut hash = None;
         let mut key_hash = || *hash.get_or_insert_with(|| bloom::key_hash(key));
         for list in &state.live {
-            let filter = list.lookup_filter();
+            let filter = list.filter();
             if filter.is_some_and(|filter| !filter.may_contain(key_hash())) {
                 continue;
             }
@@ -323,7 +323,7 @@ mod tests {
     /// How many memtables and level-0 tables the filters in memory keep a lookup out of.
     fn denials(state: &ReadState, key: &[u8]) -> (usize, usize) {
         let hash = bloom::key_hash(key);
-        let live = state.live.iter().filter_map(|list| list.lookup_filter());
+        let live = state.live.iter().filter_map(|list| list.filter());
         let runs = state.version.runs.iter();
         (
             live.filter(|filter| !filter.may_contain(hash)).count(),

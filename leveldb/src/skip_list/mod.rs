@@ -49,7 +49,7 @@ pub(crate) struct SkipList {
     chunks: Segments<OnceLock<Vec<u8>>>,
     /// If it is known which keys are their bytes.
     hints: Option<Hints>,
-    /// If all keys are taken to be.
+    /// If all keys are taken to be, and there are no hints, which know more.
     filter: Option<Arc<KeyFilter>>,
     /// How many levels are in use.
     height: AtomicUsize,
@@ -112,25 +112,19 @@ impl SkipList {
         }
     }
 
-    /// The same with a filter for a list that will have so many bytes. For keys that are equal if their bytes are: else lookups
-    /// that ask the filter miss some.
+    /// The same with a filter for a list that will have so many bytes, unless it has hints. For keys that are equal if their
+    /// bytes are: else lookups that ask the filter miss some.
     pub(crate) fn filtered(mut self, list_bytes: usize) -> SkipList {
-        self.filter = Some(Arc::new(KeyFilter::new(list_bytes)));
+        if self.hints.is_none() {
+            self.filter = Some(Arc::new(KeyFilter::new(list_bytes)));
+        }
         self
     }
 
     /// What tells of most keys that are not there that they are not.
+    #[inline]
     pub(crate) fn filter(&self) -> Option<&Arc<KeyFilter>> {
         self.filter.as_ref()
-    }
-
-    /// The filter, if [`get`](Self::get) does not know more: hints do, and also of keys that are not their bytes.
-    #[inline]
-    pub(crate) fn lookup_filter(&self) -> Option<&KeyFilter> {
-        match self.hints {
-            None => self.filter.as_deref(),
-            Some(_) => None,
-        }
     }
 
     pub(crate) fn log_name(&self) -> &str {
@@ -168,7 +162,8 @@ impl SkipList {
         });
         while let Some(first) = placed.next() {
             if is_alone {
-                self.add_node(&mut writer, &first.0, first.1);
+                let head = self.head(first.0.operation.key());
+                self.add_node(&mut writer, &first.0, head, first.1);
                 continue;
             }
             let others = placed.by_ref().take(RUN_LEN - 1);
@@ -182,9 +177,9 @@ impl SkipList {
     /// Puts in entries in the order of their keys. Those of one key keep theirs: hints are of the last one.
     fn add_run(&self, writer: &mut Writer, run: &[(BatchEntry<'_>, (u32, u32))]) {
         let keys: Vec<&[u8]> = run.iter().map(|(entry, _)| entry.operation.key()).collect();
-        for index in arrange::ascending(&self.order, &keys) {
+        for (head, index) in arrange::ascending(&self.order, &keys) {
             if let Some((entry, place)) = run.get(index) {
-                self.add_node(writer, entry, *place);
+                self.add_node(writer, entry, head, *place);
             }
         }
     }
@@ -248,13 +243,19 @@ impl SkipList {
         }
     }
 
-    fn add_node(&self, writer: &mut Writer, entry: &BatchEntry<'_>, place: (u32, u32)) {
+    /// `head`: the upper half of the key's, if heads are known.
+    fn add_node(
+        &self,
+        writer: &mut Writer,
+        entry: &BatchEntry<'_>,
+        head: Option<u64>,
+        place: (u32, u32),
+    ) {
         let (user_key, value, kind) = parts(entry);
         let mut key = std::mem::take(&mut writer.key);
         key.clear();
         internal_key::encode(&mut key, user_key, entry.sequence, kind);
         let levels = writer.random_levels();
-        let head = self.head(user_key);
         let words = node::words(levels, head, key.len(), value.len());
         let at = self.nodes.room(writer.nodes_end, words);
         writer.nodes_end = at + words;
