@@ -14,10 +14,9 @@ use std::sync::atomic::Ordering;
 /// A memtable to be filled, for the log with a number. It has a filter if tables have: both take it that equal keys are equal
 /// bytes.
 pub(super) fn new_memtable(order: &InternalOrder, options: &Options, log: u64) -> Arc<SkipList> {
-    let list_bytes = options.write_buffer_bytes;
-    let list = SkipList::new(order.clone(), log, list_bytes);
+    let list = SkipList::new(order.clone(), log);
     Arc::new(match options.table.bloom_bits {
-        Some(_) => list.filtered(list_bytes),
+        Some(_) => list.filtered(options.write_buffer_bytes),
         None => list,
     })
 }

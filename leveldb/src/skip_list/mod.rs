@@ -8,6 +8,7 @@
 //! shorter way to an entry's place: from the one before ([`arrange`] puts batches in order for that), or by [`top`].
 
 mod arrange;
+mod buckets;
 mod cursor;
 mod hints;
 mod node;
@@ -84,14 +85,13 @@ struct Search<'a> {
 }
 
 impl SkipList {
-    /// An empty list that will have about so many bytes.
-    pub(crate) fn new(order: InternalOrder, log_number: u64, list_bytes: usize) -> SkipList {
+    pub(crate) fn new(order: InternalOrder, log_number: u64) -> SkipList {
         let nodes: Segments<AtomicU64> = Segments::default();
         nodes.grow(node::HEAD_WORDS);
         SkipList {
             log_number,
             log_name: crate::file_name::FileName::Log(log_number).to_string(),
-            hints: (order.identity()).map(|identity| Hints::new(identity, list_bytes)),
+            hints: order.identity().map(Hints::new),
             filter: None,
             order,
             nodes,

@@ -164,7 +164,7 @@ fn readers_who_seek_a_group_see_all_that_was_published() {
 fn who_comes_to_a_groups_first_entry_goes_on_from_there() {
     explore(|| {
         let order = InternalOrder::with_facts(Arc::new(BytewiseComparator), Some(GROUPED));
-        let list = Arc::new(SkipList::new(order, 7, 1 << 16));
+        let list = Arc::new(SkipList::new(order, 7));
         let published = AtomicU64::new(0);
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -202,7 +202,7 @@ fn readers_see_all_that_was_published_by_the_filter() {
 fn see_all_that_was_published(facts: Option<KeyFacts>) {
     explore(move || {
         let order = InternalOrder::with_facts(Arc::new(BytewiseComparator), facts);
-        let list = Arc::new(SkipList::new(order, 7, 1 << 16).filtered(1 << 16));
+        let list = Arc::new(SkipList::new(order, 7).filtered(1 << 16));
         assert_eq!(list.filter().is_some(), facts.is_none());
         let published = AtomicU64::new(0);
         thread::scope(|scope| {

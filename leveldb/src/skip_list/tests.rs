@@ -7,9 +7,6 @@ use std::sync::{Arc, Weak};
 
 mod lookups;
 
-/// What lists are made for.
-const LIST_BYTES: usize = 4 << 20;
-
 /// Of the order of bytes.
 const FACTS: KeyFacts = KeyFacts {
     identity: |_| Identity::Bytes,
@@ -18,7 +15,7 @@ const FACTS: KeyFacts = KeyFacts {
 
 fn list() -> SkipList {
     let order = InternalOrder::with_facts(Arc::new(BytewiseComparator), Some(FACTS));
-    SkipList::new(order, 7, LIST_BYTES)
+    SkipList::new(order, 7)
 }
 
 /// The interpreter of miri is some hundred times slower.
@@ -298,7 +295,7 @@ impl Comparator for Meddler {
 #[test]
 fn a_seek_does_not_stop_at_what_is_put_in_before_its_target_meanwhile() {
     let meddler = Arc::new(Meddler::default());
-    let list = SkipList::new(InternalOrder::new(meddler.clone()), 7, LIST_BYTES);
+    let list = SkipList::new(InternalOrder::new(meddler.clone()), 7);
     let list = Arc::new(list);
     meddler.list.set(Arc::downgrade(&list)).unwrap();
     insert(&list, 1, &[(b"k".to_vec(), Some(b"old".to_vec()))]);
@@ -340,13 +337,7 @@ fn first_eight(key: &[u8]) -> u128 {
 
 /// All in the order of bytes: one that knows it, one that asks, one that has heads.
 fn lists() -> [SkipList; 3] {
-    let named = |facts| {
-        SkipList::new(
-            InternalOrder::with_facts(Arc::new(Named), facts),
-            7,
-            LIST_BYTES,
-        )
-    };
+    let named = |facts| SkipList::new(InternalOrder::with_facts(Arc::new(Named), facts), 7);
     [list(), named(None), named(Some(FACTS))]
 }
 

@@ -43,7 +43,7 @@ fn careless() -> SkipList {
         head: |key| u128::from(meaning(key).first().map_or(0, |byte| byte / 128 + 1)) << 64,
     };
     let order = InternalOrder::with_facts(Arc::new(Careless), Some(facts));
-    SkipList::new(order, 7, LIST_BYTES)
+    SkipList::new(order, 7)
 }
 
 fn hint(list: &SkipList, key: &[u8]) -> Hint {
@@ -65,7 +65,7 @@ fn what_was_put_in_with_other_bytes_of_the_same_key_is_found() {
 
 #[test]
 fn an_order_of_which_nothing_is_known_has_neither_hints_nor_heads() {
-    let unknown = |order| SkipList::new(InternalOrder::new(order), 7, LIST_BYTES);
+    let unknown = |order| SkipList::new(InternalOrder::new(order), 7);
     for list in [
         unknown(Arc::new(Careless)),
         unknown(Arc::new(BytewiseComparator)),
@@ -200,7 +200,7 @@ fn grouped() -> Arc<SkipList> {
         head: first_eight,
     };
     let order = InternalOrder::with_facts(Arc::new(BytewiseComparator), Some(facts));
-    Arc::new(SkipList::new(order, 7, LIST_BYTES))
+    Arc::new(SkipList::new(order, 7))
 }
 
 #[test]
@@ -258,11 +258,7 @@ fn a_filter_passes_every_key_that_was_put_in_and_few_others() {
     // Room for all, hardly any room, and none worth the name.
     let list_bytes = [4 << 20, 1 << 16, 0];
     let mut denied = list_bytes.map(|list_bytes| {
-        let list = SkipList::new(
-            InternalOrder::new(Arc::new(BytewiseComparator)),
-            7,
-            LIST_BYTES,
-        );
+        let list = SkipList::new(InternalOrder::new(Arc::new(BytewiseComparator)), 7);
         let list = list.filtered(list_bytes);
         let filter = list.filter().unwrap();
         for n in 0..count {
@@ -286,6 +282,6 @@ fn a_list_has_a_filter_where_it_has_no_hints() {
     assert!(list().filter().is_none());
     assert!(list().filtered(1 << 20).filter().is_none());
     let order = InternalOrder::new(Arc::new(Careless));
-    let list = SkipList::new(order, 7, LIST_BYTES).filtered(1 << 20);
+    let list = SkipList::new(order, 7).filtered(1 << 20);
     assert!(list.filter().is_some());
 }
