@@ -163,7 +163,7 @@ impl Shared {
     }
 
     /// Whether the task is to be put into the queue because of how much has been queued.
-    fn is_enough(&mut self, is_short: bool) -> bool {
+    pub(super) fn is_enough(&mut self, is_short: bool) -> bool {
         let unurged_max = match is_short {
             true => (QUEUED_UNURGED_MIN << self.unurged.min(16)).min(QUEUED_UNURGED_MAX),
             false => QUEUED_UNURGED_MIN,
