@@ -1,8 +1,8 @@
 //! What the handles of a transaction share: its queue, its state, who executes it at the moment.
 //!
 //! Locks: `runner` is held by who executes, who has said so in `shared.is_running` before and is the only one to want it;
-//! `shared` is held for moments, also while `runner` is. The database's lock is never taken while either is held, nor is a
-//! host's code run.
+//! `shared` is held for moments, also while `runner` is, and while a schema is changed, whose locks are taken last. The
+//! database's lock is never taken while either is held, nor is a host's code run.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -163,7 +163,7 @@ impl Shared {
     }
 
     /// Whether the task is to be put into the queue because of how much has been queued.
-    fn is_enough(&mut self, is_short: bool) -> bool {
+    pub(super) fn is_enough(&mut self, is_short: bool) -> bool {
         let unurged_max = match is_short {
             true => (QUEUED_UNURGED_MIN << self.unurged.min(16)).min(QUEUED_UNURGED_MAX),
             false => QUEUED_UNURGED_MIN,
@@ -285,24 +285,39 @@ impl TransactionCore {
         Ok(Request::pending(operation, home))
     }
 
-    /// Queues an operation whose failure aborts the transaction.
+    /// Queues an operation whose failure aborts the transaction, once `change` has been made to what can be seen at once.
+    /// Between the two nobody makes another change, nor is the transaction aborted, which would take the change back.
     ///
     /// # Errors
-    /// `TransactionInactiveError` unless it is active.
-    pub(crate) fn submit_silently<F>(self: &Arc<Self>, operation: F) -> Result<()>
+    /// `TransactionInactiveError` unless it is active; those of `change`.
+    pub(crate) fn submit_silently<F>(
+        self: &Arc<Self>,
+        operation: F,
+        change: impl FnOnce() -> Result<()>,
+    ) -> Result<()>
     where
         F: FnOnce(&mut Execution) -> Result<()> + Send + 'static,
     {
-        self.enqueue(Arc::new(Silent::new(operation))).map(|_| ())
+        let operation = Arc::new(Silent::new(operation));
+        self.enqueue_with(operation, change).map(|_| ())
     }
 
     fn enqueue(self: &Arc<Self>, operation: Arc<dyn Operation>) -> Result<u64> {
+        self.enqueue_with(operation, || Ok(()))
+    }
+
+    fn enqueue_with(
+        self: &Arc<Self>,
+        operation: Arc<dyn Operation>,
+        change: impl FnOnce() -> Result<()>,
+    ) -> Result<u64> {
         let is_short = operation.is_short();
         let (number, is_due) = {
             let mut shared = locked(&self.shared);
             if shared.phase != Phase::Active {
                 return Err(inactive());
             }
+            change()?;
             shared.queue.push_back(operation);
             let number = self.submitted.load(Ordering::Relaxed) + 1;
             self.submitted.store(number, Ordering::Release);
