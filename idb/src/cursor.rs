@@ -13,7 +13,7 @@ use larder_backing_store::{Direction, PutMode};
 use larder_codec::{IdbKey, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
-use crate::key_range::KeyRange;
+use crate::key_range::{KeyRange, raw_key};
 use crate::object_store::{check_writes, data_error, key_in_value, put_request, read_header};
 use crate::operation::{self, Step, Walk, WalkEntry, Wanted};
 use crate::records::Entry;
@@ -296,7 +296,7 @@ impl Cursor {
 fn key_order(key: &IdbKey, here: RawKey<'_>) -> Result<Ordering> {
     let mut bytes = Vec::new();
     key.encode(&mut bytes);
-    Ok(RawKey::decode_exact(&bytes)?.cmp(&here))
+    Ok(raw_key(&bytes)?.cmp(&here))
 }
 
 fn moved() -> Error {

@@ -64,6 +64,10 @@ impl Factory {
     }
 
     /// Deletes a database once all connections to it are closed. None there is no error.
+    ///
+    /// One that cannot be opened because it is damaged can be deleted, with all that is known to be its own; its version is 0 then
+    /// if it cannot be read. The request fails with `UnknownError` if another database has the same id, so that nobody knows
+    /// whose the rows are, or the store itself is damaged.
     pub fn delete_database(&self, name: &JsString) -> DeleteRequest {
         let events = EventsCore::new(self.storage().ready());
         if self.storage().is_closed() {

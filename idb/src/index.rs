@@ -92,11 +92,15 @@ impl Index {
         check_name_is_free(store.index(name).is_some())?;
         let (store, cell) = (Arc::clone(store), Arc::clone(&self.cell));
         let (store_later, cell_later, new) = (Arc::clone(&store), Arc::clone(&cell), name.clone());
-        transaction.submit_silently(move |execution| {
+        let rename = move |execution: &mut _| {
             operation::rename_index(execution, &store_later, &cell_later, &new)
-        })?;
-        store.rename_index(&cell, name);
-        Ok(())
+        };
+        transaction.submit_silently(rename, || {
+            self.check_not_deleted()?;
+            check_name_is_free(store.index(name).is_some())?;
+            store.rename_index(&cell, name);
+            Ok(())
+        })
     }
 
     fn reader(&self) -> Result<Reader<'_>> {

@@ -6,7 +6,7 @@ use larder_codec::{IdbKey, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
 
-/// A range of keys. A key is the range of that key alone.
+/// A range of keys. A key is the range of that key alone. Requests for ranges with NaN in a key fail with `DataError`.
 ///
 /// ```
 /// use larder_idb::{Key, KeyRange};
@@ -99,7 +99,7 @@ impl KeyRange {
         let (lower, upper) = match &self.0 {
             Kind::Only(key) => {
                 key.encode(buffer);
-                let key = RawKey::decode_exact(buffer)?;
+                let key = raw_key(buffer)?;
                 return work(&larder_backing_store::KeyRange::only(key));
             }
             Kind::Between(lower, upper) => (lower, upper),
@@ -141,10 +141,19 @@ fn bound(key: IdbKey, open: bool) -> Bound<IdbKey> {
 
 fn raw<'a>(bound: Bound<&IdbKey>, bytes: &'a [u8]) -> Result<Bound<RawKey<'a>>> {
     Ok(match bound {
-        Bound::Included(_) => Bound::Included(RawKey::decode_exact(bytes)?),
-        Bound::Excluded(_) => Bound::Excluded(RawKey::decode_exact(bytes)?),
+        Bound::Included(_) => Bound::Included(raw_key(bytes)?),
+        Bound::Excluded(_) => Bound::Excluded(raw_key(bytes)?),
         Bound::Unbounded => Bound::Unbounded,
     })
+}
+
+/// A host's key, which has just been encoded.
+///
+/// # Errors
+/// `DataError` if it has NaN for a number or a date: all else that the type can hold is a key.
+pub(crate) fn raw_key(encoded: &[u8]) -> Result<RawKey<'_>> {
+    RawKey::decode_exact(encoded)
+        .map_err(|error| Error::new(ErrorName::DataError, format!("no key: {error}")))
 }
 
 impl From<IdbKey> for KeyRange {

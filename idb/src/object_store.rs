@@ -134,10 +134,11 @@ impl ObjectStore {
     /// One of its indexes.
     ///
     /// # Errors
-    /// `InvalidStateError` if the object store has been deleted or the transaction has finished; `NotFoundError`.
+    /// `InvalidStateError` if the object store has been deleted or the transaction was aborted or has finished;
+    /// `NotFoundError`.
     pub fn index(&self, name: &JsString) -> Result<Index> {
         self.check_not_deleted()?;
-        if self.transaction.is_finished() {
+        if self.transaction.is_over() {
             return Err(finished());
         }
         let index = self.cell().index(name).ok_or_else(no_such_index)?;

@@ -199,6 +199,18 @@ impl Origin {
         }
     }
 
+    /// The version of a database that is to be deleted, 0 if it has none or that cannot be read; `None` if there is no database.
+    /// Nothing else of it need be whole: who cannot open it can delete it.
+    ///
+    /// # Errors
+    /// If its name's row cannot be read.
+    pub(crate) fn version(&self, store: &OpenStore, name: &JsString) -> Result<Option<u64>> {
+        let read = store.backing().read();
+        let own = self.name.row_text();
+        let version = read.database_version(&own, name, &mut Vec::new())?;
+        Ok(version.map(i64::unsigned_abs))
+    }
+
     /// If an error of the store in use tells that it takes no writes any more, it is retired.
     pub(crate) fn note_error(self: &Arc<Self>, error: &Error) {
         let store = locked(&self.state).store.clone();

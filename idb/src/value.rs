@@ -188,3 +188,69 @@ impl fmt::Debug for StoredValue {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept() -> usize {
+        let buffer = SERIALIZED.take();
+        let capacity = buffer.capacity();
+        SERIALIZED.set(buffer);
+        capacity
+    }
+
+    fn read<T: DeserializeOwned>(value: Value) -> T {
+        StoredValue::new(value.bytes, 0, Vec::new())
+            .deserialize()
+            .unwrap()
+    }
+
+    #[test]
+    fn values_of_any_length_are_what_was_serialised_and_large_ones_keep_no_memory() {
+        for len in [0, 1, 60_000, COPIED_LEN_MAX, 1 << 20, 5, 70_000, 3] {
+            let text: String = ('a'..='z').cycle().take(len).collect();
+            assert_eq!(read::<String>(Value::serialize(&text).unwrap()), text);
+            assert!(kept() <= COPIED_LEN_MAX, "{len}");
+        }
+    }
+
+    /// Serialises other values while it is being serialised.
+    struct Nested(u32);
+
+    impl Serialize for Nested {
+        fn serialize<S: serde::Serializer>(&self, out: S) -> std::result::Result<S::Ok, S::Error> {
+            let inner = match self.0 {
+                0 => Value::serialize("inmost"),
+                height => Value::serialize(&Self(height - 1)),
+            };
+            let len = inner.map_err(serde::ser::Error::custom)?.bytes.len();
+            (self.0, "x".repeat(len)).serialize(out)
+        }
+    }
+
+    #[test]
+    fn a_value_can_be_serialised_while_another_is() {
+        for height in [0, 1, 5, 1] {
+            let (found, text): (u32, String) = read(Value::serialize(&Nested(height)).unwrap());
+            assert_eq!(found, height);
+            assert!(text.bytes().all(|byte| byte == b'x') && !text.is_empty());
+        }
+    }
+
+    struct Refused;
+
+    impl Serialize for Refused {
+        fn serialize<S: serde::Serializer>(&self, _: S) -> std::result::Result<S::Ok, S::Error> {
+            Err(serde::ser::Error::custom("refused"))
+        }
+    }
+
+    #[test]
+    fn what_has_no_form_leaves_nothing_for_the_next() {
+        let parts = ("begun", Refused);
+        let error = Value::serialize(&parts).unwrap_err();
+        assert_eq!(error.name(), ErrorName::DataCloneError);
+        assert_eq!(read::<u32>(Value::serialize(&7).unwrap()), 7);
+    }
+}

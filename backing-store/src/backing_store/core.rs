@@ -173,9 +173,12 @@ impl Core {
         locked(&self.cleanups).push_back(cleanup);
     }
 
-    /// Takes some of those rows away, or compacts tables if it may: whether anything was done.
-    pub(crate) fn clean_some(&self, may_compact: bool) -> Result<bool> {
-        let ready = |cleanup: &Cleanup| may_compact || !cleanup.will_compact();
+    /// Takes some of those rows away; in quiet times also compacts tables, and tries what is stuck: whether anything was done.
+    ///
+    /// # Errors
+    /// As writing. In quiet times also `Corruption`, for a scope that is stuck, once: the next opening tries it again.
+    pub(crate) fn clean_some(&self, is_quiet: bool) -> Result<bool> {
+        let ready = |cleanup: &Cleanup| is_quiet || !(cleanup.will_compact() || cleanup.is_stuck());
         let next = {
             let mut cleanups = locked(&self.cleanups);
             let at = cleanups.iter().position(ready);
@@ -185,10 +188,29 @@ impl Core {
         let Some(mut cleanup) = next else {
             return Ok(false);
         };
-        if !cleanup.step(&self.db, CLEANUP_ROWS)? {
-            self.clean_later(cleanup);
+        match cleanup.step(&self.db, CLEANUP_ROWS) {
+            Ok(true) => {}
+            Ok(false) => self.clean_later(cleanup),
+            // Who begins something else has nothing to do with that.
+            Err(error) if error.kind() == ErrorKind::Corruption && !is_quiet => {
+                cleanup.note_stuck();
+                self.clean_later(cleanup);
+            }
+            Err(error) => return Err(error),
         }
         Ok(true)
+    }
+
+    /// Takes all of them away, but for those that are stuck.
+    pub(crate) fn clean_all(&self) -> Result<()> {
+        loop {
+            match self.clean_some(true) {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Corruption => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Removes the files of blobs that are gone from the rows and that nobody holds any more.

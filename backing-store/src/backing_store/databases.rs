@@ -43,12 +43,14 @@ fn name_key(core: &Core, name: &JsString) -> Vec<u8> {
 }
 
 fn find(snapshot: &Snapshot, name_key: &[u8]) -> Result<Option<DatabaseId>> {
-    let Some(row) = snapshot.get(name_key)? else {
-        return Ok(None);
-    };
-    let id = int::decode_exact(&row).map_err(|error| Error::row(name_key, "database id", error))?;
+    let row = snapshot.get(name_key)?;
+    row.map(|row| id_of(name_key, &row)).transpose()
+}
+
+fn id_of(name_key: &[u8], row: &[u8]) -> Result<DatabaseId> {
+    let id = int::decode_exact(row).map_err(|error| Error::row(name_key, "database id", error))?;
     let bad = || Error::inconsistent(name_key, format!("{id} is no database id"));
-    DatabaseId::new(id).map(Some).ok_or_else(bad)
+    DatabaseId::new(id).ok_or_else(bad)
 }
 
 pub(super) fn create(core: &Core, name: &JsString) -> Result<DatabaseId> {
@@ -101,8 +103,13 @@ fn put_field(batch: &mut BatchWriter, database_id: DatabaseId, field: DatabaseFi
 pub(super) fn delete(core: &Core, name: &JsString) -> Result<bool> {
     let _turn = core.direct();
     let name_key = name_key(core, name);
-    let Some(id) = find(&core.snapshot(), &name_key)? else {
+    let Some(row) = core.snapshot().get(&name_key)? else {
         return Ok(false);
+    };
+    let Ok(id) = id_of(&name_key, &row) else {
+        // Nobody knows which rows are its own: they stay, and are found by no name.
+        core.db.delete(&name_key, Durability::Relaxed)?;
+        return Ok(true);
     };
     let names = read_database_names(&View::committed(core.base(None)), &mut Vec::new())?;
     if names.iter().filter(|other| other.id == id).count() > 1 {

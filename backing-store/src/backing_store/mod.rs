@@ -110,8 +110,13 @@ impl BackingStore {
     /// Takes the database of this name away: whether there was one. Its rows are deleted bit by bit later, but nobody finds
     /// them any more. As in Chromium this is not synced, unless there are blobs.
     ///
+    /// What is damaged goes as well, as far as it is known to be this database's: if its name has no id that could be one, the
+    /// name goes alone; rows in damaged blocks of tables stay, and nobody finds them.
+    ///
     /// # Errors
-    /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if a transaction that writes to it is under way; as writing.
+    /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if a transaction that writes to it is under way;
+    /// [`ErrorKind::Corruption`](crate::ErrorKind::Corruption) if another database has the same id, so that nobody knows whose
+    /// the rows are, or names cannot be read; as writing.
     pub fn delete_database(&self, name: &JsString) -> Result<bool> {
         databases::delete(&self.core, name)
     }
@@ -131,7 +136,8 @@ impl BackingStore {
     /// after a minute. A transaction that begins to write waits for a step that sweeps.
     ///
     /// # Errors
-    /// As reading and writing.
+    /// As reading and writing. Once, if damage is in the way of taking rows away: they stay until the store is opened again,
+    /// which tries it anew.
     pub fn maintain(&self) -> Result<Maintenance> {
         maintenance::step(&self.core)
     }
@@ -145,7 +151,7 @@ impl BackingStore {
     pub fn close(self) -> Result<()> {
         match Arc::try_unwrap(self.core) {
             Ok(core) => {
-                while core.clean_some(true)? {}
+                core.clean_all()?;
                 core.remove_released_blobs()?;
                 if core.db.statistics().memtable_bytes > LOG_LEFT_MAX {
                     core.db.flush()?;

@@ -55,7 +55,7 @@ pub(super) fn open(
     let db = db.map_err(|error| damaged(error.into()))?;
     // Again, now that nobody else can write.
     let versions = judge(&db.snapshot(), &options)?;
-    let next_scope = recover_on_disk(&db)?;
+    let (next_scope, stuck) = recover_on_disk(&db)?;
     match versions {
         None => write_first_rows(&db, &*fs, &paths, &options)?,
         Some(versions) => migrate(&db, &*fs, &paths, &options, versions)?,
@@ -63,7 +63,11 @@ pub(super) fn open(
     // Nobody holds a blob yet, and nobody is committing one. Chromium leaves the recovery journal for later.
     journal::clean(&db, &*fs, &paths, &GlobalKey::ActiveBlobJournal, |_| true)?;
     journal::settle(&db, &*fs, &paths, &GlobalKey::RecoveryBlobJournal, |_| true)?;
-    Ok(Core::new(db, fs, paths, options, next_scope))
+    let core = Core::new(db, fs, paths, options, next_scope);
+    for cleanup in stuck {
+        core.clean_later(cleanup);
+    }
+    Ok(core)
 }
 
 /// Whether there is a store, and one that can be opened. Touches nothing.

@@ -97,24 +97,10 @@ pub(crate) fn read_database(
     name: &JsString,
     problems: &mut Vec<Error>,
 ) -> Result<Option<DatabaseMetadata>> {
-    let mut key = Vec::new();
-    let (origin, name) = (origin.clone(), name.clone());
-    let row_key = GlobalKey::DatabaseName {
-        origin: origin.clone(),
-        name: name.clone(),
-    };
-    row_key.encode(&mut key);
-    let Some(value) = view.get(&key)? else {
+    let Some(Some(id)) = read_id(view, origin, name, problems)? else {
         return Ok(None);
     };
-    let id = match database_id(&value) {
-        Ok(id) => id,
-        Err(error) => {
-            let what = "metadata row with an undecodable value";
-            problems.push(Error::row(&key, what, error));
-            return Ok(None);
-        }
-    };
+    let (origin, name) = (origin.clone(), name.clone());
     let database = DatabaseName { id, origin, name };
     // What is wrong with other name rows is none of this one's business.
     let names = read_database_names(view, &mut Vec::new())?;
@@ -122,6 +108,47 @@ pub(crate) fn read_database(
         problems.push(shared(&database));
     }
     read_metadata(view, database, problems).map(Some)
+}
+
+/// The version alone, for who wants to delete the database whatever state it is in: 0 if it has none or that cannot be
+/// read; `None` if there is no database of the name.
+pub(crate) fn read_database_version(
+    view: &View,
+    origin: &JsString,
+    name: &JsString,
+    problems: &mut Vec<Error>,
+) -> Result<Option<i64>> {
+    let Some(id) = read_id(view, origin, name, problems)? else {
+        return Ok(None);
+    };
+    let version = match id {
+        Some(id) => read_version(view, id, problems)?,
+        None => None,
+    };
+    Ok(Some(version.unwrap_or(0)))
+}
+
+/// The id in a name row: nothing if there is no such row, and nothing in it if the row cannot be read.
+fn read_id(
+    view: &View,
+    origin: &JsString,
+    name: &JsString,
+    problems: &mut Vec<Error>,
+) -> Result<Option<Option<DatabaseId>>> {
+    let mut key = Vec::new();
+    GlobalKey::DatabaseName {
+        origin: origin.clone(),
+        name: name.clone(),
+    }
+    .encode(&mut key);
+    let Some(value) = view.get(&key)? else {
+        return Ok(None);
+    };
+    let id = database_id(&value).map_err(|error| {
+        let what = "metadata row with an undecodable value";
+        problems.push(Error::row(&key, what, error));
+    });
+    Ok(Some(id.ok()))
 }
 
 fn read_metadata(

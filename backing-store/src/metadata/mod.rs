@@ -12,5 +12,7 @@ pub use database::{DatabaseMetadata, DatabaseName};
 pub use index::IndexMetadata;
 pub use object_store::ObjectStoreMetadata;
 
-pub(crate) use database::{read_database, read_database_names, read_databases, read_version};
+pub(crate) use database::{
+    read_database, read_database_names, read_database_version, read_databases, read_version,
+};
 pub(crate) use object_store::{read_object_store, read_object_stores};

@@ -8,7 +8,7 @@ use larder_codec::row_key::RowKey;
 use crate::error::{Error, Result};
 use crate::view::View;
 
-/// Calls `visit` with every row from `low` to `high`, both included. A row that cannot be decoded, and whatever
+/// Calls `visit` with every row from `low` up to and without `high`. A row that cannot be decoded, and whatever
 /// `visit` complains of, goes to `problems`; the scan goes on.
 ///
 /// # Errors
@@ -20,9 +20,9 @@ pub(super) fn scan(
     problems: &mut Vec<Error>,
     mut visit: impl FnMut(RowKey<'_>, &[u8]) -> larder_codec::Result<()>,
 ) -> Result<()> {
-    let mut iter = view.iter();
+    let mut iter = view.iter_before(high);
     iter.seek(low)?;
-    while iter.valid() && compare(iter.key(), high) != Ordering::Greater {
+    while iter.valid() && compare(iter.key(), high) == Ordering::Less {
         let key = iter.key();
         match RowKey::decode_exact(key) {
             Err(error) => problems.push(Error::row(

@@ -26,7 +26,7 @@ use crate::key_range::KeyRange;
 use crate::layout::StorePaths;
 use crate::metadata::{
     DatabaseMetadata, DatabaseName, ObjectStoreMetadata, read_database, read_database_names,
-    read_databases, read_object_stores, read_version,
+    read_database_version, read_databases, read_object_stores, read_version,
 };
 use crate::view::View;
 
@@ -120,6 +120,21 @@ impl Reads {
         problems: &mut Vec<Error>,
     ) -> Result<Option<DatabaseMetadata>> {
         read_database(&self.view, origin, name, problems)
+    }
+
+    /// The version of the database of this origin and name, for who wants to delete it whatever state it is in: 0 if no
+    /// version change has ever been committed or it cannot be read, which goes to `problems`; `None` if there is no such
+    /// database.
+    ///
+    /// # Errors
+    /// As [`Reads::databases`].
+    pub fn database_version(
+        &self,
+        origin: &JsString,
+        name: &JsString,
+        problems: &mut Vec<Error>,
+    ) -> Result<Option<i64>> {
+        read_database_version(&self.view, origin, name, problems)
     }
 
     /// The object stores of a database with their indexes, in the order of their ids. Rows that could not be read go to

@@ -12,14 +12,18 @@ use larder_leveldb::{Db, Durability};
 
 use super::metadata_key;
 use super::recovery::task_range;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::view::Base;
 
-/// The clean-up of one scope. All of it can be done again after a crash.
+/// The clean-up of one scope. All of it can be done again, after a crash or after an error.
+///
+/// Nobody finds the rows that it deletes any more. So where damage is in its way, it and they stay, and harm nobody: it is
+/// *stuck*, and the next opening tries it again.
 #[derive(Debug)]
 pub(crate) struct Cleanup {
     scope: ScopeId,
     phase: Phase,
+    is_stuck: bool,
 }
 
 #[derive(Debug)]
@@ -52,6 +56,7 @@ impl Cleanup {
                 high,
                 then_tasks,
             },
+            is_stuck: false,
         }
     }
 
@@ -68,13 +73,33 @@ impl Cleanup {
                 high,
                 then_tasks,
             },
+            is_stuck: false,
         }
     }
 
-    /// Does all that is left.
-    pub(crate) fn finish(mut self, db: &Db) -> Result<()> {
-        while !self.step(db, usize::MAX)? {}
-        Ok(())
+    /// Does all that is left, unless it is stuck: whether all is done.
+    pub(crate) fn finish(&mut self, db: &Db) -> Result<bool> {
+        loop {
+            match self.step(db, usize::MAX) {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(error) if error.kind() == ErrorKind::Corruption => {
+                    self.note_stuck();
+                    return Ok(false);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Damage is in its way.
+    pub(crate) const fn note_stuck(&mut self) {
+        self.is_stuck = true;
+    }
+
+    /// Whether that is known.
+    pub(crate) const fn is_stuck(&self) -> bool {
+        self.is_stuck
     }
 
     /// Whether the next step compacts tables, which can take long.
@@ -83,6 +108,9 @@ impl Cleanup {
     }
 
     /// Deletes up to `rows_max` rows, or compacts a range: whether all is done.
+    ///
+    /// # Errors
+    /// `Corruption` if rows in its way cannot be read; what lies before them is gone then. As writing.
     pub(crate) fn step(&mut self, db: &Db, rows_max: usize) -> Result<bool> {
         match &mut self.phase {
             Phase::Log {
@@ -176,21 +204,29 @@ fn delete_log(db: &Db, from: &[u8], high: &[u8], rows_max: usize) -> Result<Opti
 }
 
 /// Deletes up to `rows_max` rows from `from` up to and without `end`, but for the undo log's; where to go on, unless all
-/// are gone.
+/// are gone. Those before one that cannot be read are deleted all the same.
 fn delete_range(db: &Db, from: &[u8], end: &[u8], rows_max: usize) -> Result<Option<Vec<u8>>> {
-    let mut iter = Base::new(db.snapshot(), Vec::new()).iter();
     let mut batch = BatchWriter::new();
+    let next = gather_range(db, from, end, rows_max.min(BATCH_ROWS_MAX), &mut batch);
+    db.write(&mut batch, Durability::Relaxed)?;
+    next
+}
+
+fn gather_range(
+    db: &Db,
+    from: &[u8],
+    end: &[u8],
+    rows_max: usize,
+    batch: &mut BatchWriter,
+) -> Result<Option<Vec<u8>>> {
+    let mut iter = Base::new(db.snapshot(), Vec::new()).iter();
     iter.seek(from)?;
-    let rows_max = rows_max.min(BATCH_ROWS_MAX);
     for _ in 0..rows_max {
         if !iter.valid() || compare(iter.key(), end) != Ordering::Less {
-            db.write(&mut batch, Durability::Relaxed)?;
             return Ok(None);
         }
         batch.delete(iter.key());
         iter.next()?;
     }
-    let next = iter.valid().then(|| iter.key().to_vec());
-    db.write(&mut batch, Durability::Relaxed)?;
-    Ok(next)
+    Ok(iter.valid().then(|| iter.key().to_vec()))
 }

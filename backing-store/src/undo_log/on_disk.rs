@@ -32,18 +32,19 @@ pub(crate) fn check(snapshot: &Snapshot) -> Result<()> {
 }
 
 /// Starts the undo log, or takes back what never committed and finishes what did, in the order of their numbers. Gives the
-/// first scope number that is not on disk.
+/// first scope number that is not on disk, and the clean-ups that are stuck.
 ///
 /// Two scopes with one lock, for which Chromium throws the store away, are both taken back, as in memory: the
 /// transactions did not touch each other's rows.
-pub(crate) fn recover_on_disk(db: &Db) -> Result<i64> {
+pub(crate) fn recover_on_disk(db: &Db) -> Result<(i64, Vec<Cleanup>)> {
     let snapshot = db.snapshot();
     start(db, &snapshot)?;
     let (scopes, _) = survey(&snapshot)?;
     let next = first_free_scope(&snapshot)?;
     drop(snapshot);
+    let mut stuck = Vec::new();
     for scope in scopes {
-        let cleanup = if !scope.is_committed {
+        let mut cleanup = if !scope.is_committed {
             revert(db, scope.id)?;
             Cleanup::of_undone(scope.id)
         } else if scope.ignore_cleanup_tasks {
@@ -51,9 +52,11 @@ pub(crate) fn recover_on_disk(db: &Db) -> Result<i64> {
         } else {
             Cleanup::of_committed(scope.id)
         };
-        cleanup.finish(db)?;
+        if !cleanup.finish(db)? {
+            stuck.push(cleanup);
+        }
     }
-    Ok(next)
+    Ok((next, stuck))
 }
 
 /// The log's version: the first row of a new store, not synced.

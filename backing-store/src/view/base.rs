@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use larder_codec::compare::compare;
-use larder_leveldb::{Iter, Snapshot};
+use larder_leveldb::{Bounds, Iter, Snapshot};
 
 use super::{SCOPES_END, SCOPES_PREFIX};
 use crate::error::{Error, Result};
@@ -55,9 +55,16 @@ impl Base {
 
     /// A cursor that stands on no row.
     pub(crate) fn iter(&self) -> BaseIter {
-        let windows = self.windows.iter().map(|window| window.snapshot.iter());
+        self.iter_before(None)
+    }
+
+    /// A cursor that stands on no row, and looks at nothing from `end` on.
+    pub(crate) fn iter_before(&self, end: Option<&[u8]>) -> BaseIter {
+        let bounds = bounds_before(end);
+        let windows = self.windows.iter();
+        let windows = windows.map(|window| window.snapshot.iter_within(bounds.clone()));
         BaseIter {
-            present: self.present.iter(),
+            present: self.present.iter_within(bounds.clone()),
             windows: windows.collect(),
             base: self.clone(),
             segment: 0,
@@ -105,6 +112,14 @@ pub(crate) struct BaseIter {
     segment: usize,
     /// Behind the scopes area: going forward, it does not meet it any more.
     is_behind_scopes: bool,
+}
+
+/// All keys before `end`.
+pub(super) fn bounds_before(end: Option<&[u8]>) -> Bounds {
+    Bounds {
+        lower: None,
+        upper: end.map(<[u8]>::to_vec),
+    }
 }
 
 impl BaseIter {

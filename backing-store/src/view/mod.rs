@@ -71,17 +71,30 @@ impl View {
 
     /// A cursor that stands on no row.
     pub(crate) fn iter(&self) -> ViewIter {
+        self.iter_up_to(None)
+    }
+
+    /// A cursor that stands on no row, for who goes no further than the first row from `end` on, and may take that for the
+    /// end of all: what lies beyond in the engine, such as damage and rows that were deleted, is not looked at.
+    pub(crate) fn iter_before(&self, end: &[u8]) -> ViewIter {
+        self.iter_up_to(Some(end))
+    }
+
+    fn iter_up_to(&self, end: Option<&[u8]>) -> ViewIter {
         ViewIter(match &self.0 {
-            Kind::Recovered(rows) => Rows::Recovered(rows.iter()),
-            Kind::Committed(base) => Rows::Committed(base.iter()),
-            Kind::Transaction(pending) => Rows::Staged(StagedIter::new(Arc::clone(pending))),
+            Kind::Recovered(rows) => Rows::Recovered(rows.iter_before(end)),
+            Kind::Committed(base) => Rows::Committed(base.iter_before(end)),
+            Kind::Transaction(pending) => {
+                let pending = Arc::clone(pending);
+                Rows::Staged(StagedIter::new(pending, end))
+            }
         })
     }
 }
 
 /// Whether there is a row from `low` on and before `end`.
 pub(crate) fn has_rows(view: &View, low: &[u8], end: &[u8]) -> Result<bool> {
-    let mut iter = view.iter();
+    let mut iter = view.iter_before(end);
     iter.seek(low)?;
     Ok(iter.valid() && compare(iter.key(), end).is_lt())
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use larder_codec::compare::compare;
 use larder_leveldb::{Iter, Snapshot};
 
+use super::base::bounds_before;
 use super::{SCOPES_END, SCOPES_PREFIX};
 use crate::error::{Error, Result};
 use crate::overlay::{Overlay, OverlayValue, Verdict};
@@ -44,9 +45,10 @@ impl Recovered {
             .map_err(|error| Error::from(error).with_key(key))
     }
 
-    pub(super) fn iter(&self) -> RecoveredIter {
+    /// Of the snapshot it looks at nothing from `end` on.
+    pub(super) fn iter_before(&self, end: Option<&[u8]>) -> RecoveredIter {
         RecoveredIter {
-            base: self.snapshot.iter(),
+            base: self.snapshot.iter_within(bounds_before(end)),
             rows: self.clone(),
             at: At::Nothing,
             forward: true,

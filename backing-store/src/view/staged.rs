@@ -70,6 +70,8 @@ enum At {
 pub(super) struct StagedIter {
     pending: Arc<Mutex<Pending>>,
     base: BaseIter,
+    /// Of the base it looks at nothing from here on.
+    end: Option<Box<[u8]>>,
     generation: u64,
     edits: u64,
     place: Option<Place>,
@@ -81,14 +83,15 @@ pub(super) struct StagedIter {
 }
 
 impl StagedIter {
-    pub(super) fn new(pending: Arc<Mutex<Pending>>) -> Self {
+    pub(super) fn new(pending: Arc<Mutex<Pending>>, end: Option<&[u8]>) -> Self {
         let (base, generation) = {
             let pending = locked(&pending);
-            (pending.base.iter(), pending.generation)
+            (pending.base.iter_before(end), pending.generation)
         };
         Self {
             pending,
             base,
+            end: end.map(Box::from),
             generation,
             edits: 0,
             place: None,
@@ -142,7 +145,7 @@ impl StagedIter {
         pending.staging.settle();
         if self.generation != pending.generation {
             self.generation = pending.generation;
-            self.base = pending.base.iter();
+            self.base = pending.base.iter_before(self.end.as_deref());
         }
         self.at = At::Nothing;
         self.forward = forward;

@@ -5,6 +5,7 @@
 //! seed, which is printed. `LARDER_ROUND_TRIPS` says how many rounds (12), `LARDER_SEED` where they start.
 #![cfg(test)]
 
+mod entries;
 mod idb;
 mod killed;
 mod killed_script;
@@ -23,6 +24,8 @@ use larder_fixtures::canonical::{comparable, databases_of, first_difference, wit
 use larder_fixtures::chromium::{self, Chromium, Store};
 use larder_fixtures::random::Random;
 use serde_json::Value;
+
+use entries::check_entries;
 
 const ORIGIN: &str = "http://127.0.0.1:18917";
 
@@ -91,24 +94,6 @@ fn records(databases: &Value) -> usize {
     stores(databases).map(|store| len(&store["records"])).sum()
 }
 
-/// How many entries the indexes have that every record of either's turns is in. Of what both forgot, both would say the same.
-fn entries_of_all(databases: &Value, what: &str) -> usize {
-    let mut sum = 0;
-    for store in stores(databases) {
-        let indexes = store["indexes"].as_array().into_iter().flatten();
-        for index in indexes.filter(|index| index["keyPath"] == "a") {
-            let (entries, records) = (len(&index["entries"]), len(&store["records"]));
-            assert_eq!(
-                entries, records,
-                "{what}: {} of {}",
-                index["name"], store["name"]
-            );
-            sum += entries;
-        }
-    }
-    sum
-}
-
 #[test]
 fn larder_and_chromium_take_turns_on_one_store_and_always_agree() {
     with_large_stack(|| {
@@ -131,7 +116,7 @@ fn larder_and_chromium_take_turns_on_one_store_and_always_agree() {
             let what = format!("seed {seed}, round {n}");
             let (after, count) = round(chromium, &store, &mut random, &out, &what, false);
             (store, most) = (after, most.max(count));
-            entries = entries.max(entries_of_all(&dumped(&store), &what));
+            entries = entries.max(check_entries(&dumped(&store), &what));
         }
         assert!(
             most > 20 && entries > 20,
@@ -181,6 +166,7 @@ fn golden_stores_that_larder_changed_are_what_larder_says_and_chromium_changes_t
             return;
         };
         let fixtures = larder_fixtures::all();
+        let mut all_entries = 0;
         for (n, fixture) in fixtures.iter().enumerate() {
             let name = &*fixture.name;
             let opened = fixture.copy();
@@ -192,7 +178,7 @@ fn golden_stores_that_larder_changed_are_what_larder_says_and_chromium_changes_t
             let out = tempfile::tempdir().unwrap();
             let mut random = Random::new(n as u64 + 100);
             let loses_errors = WITH_LOST_ERRORS.contains(&name);
-            let (_, count) = round(
+            let (after, count) = round(
                 chromium,
                 &store,
                 &mut random,
@@ -200,9 +186,13 @@ fn golden_stores_that_larder_changed_are_what_larder_says_and_chromium_changes_t
                 name,
                 loses_errors,
             );
-            println!("{name}: {count} records, agreed");
+            let entries = check_entries(&dumped(&after), name);
+            println!("{name}: {count} records, {entries} index entries, agreed");
+            all_entries += entries;
         }
-        println!("{} golden stores changed by both agreed", fixtures.len());
+        assert!(all_entries > 20_000, "{all_entries} index entries");
+        let count = fixtures.len();
+        println!("{count} golden stores changed by both agreed, {all_entries} index entries");
     });
 }
 
@@ -218,7 +208,7 @@ fn chromium_finds_every_one_of_many_records_and_of_their_index_entries() {
         ours::fill(&store, count);
         let ours = dumped(&store);
         assert_eq!(records(&ours) as u64, count);
-        assert_eq!(entries_of_all(&ours, "many records") as u64, count);
+        assert_eq!(check_entries(&ours, "many records") as u64, count);
         let theirs = databases_of(chromium.dump(&store).unwrap());
         agree(&ours, &theirs, "many records");
         println!("{count} records agreed");

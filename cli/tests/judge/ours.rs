@@ -10,7 +10,7 @@ use larder_backing_store::{
     PutKey, PutMode, Scope, StorePaths, WriteOptions, WriteTransaction,
 };
 use larder_codec::value::serde::to_bytes;
-use larder_codec::value::{Envelope, Evaluator, KeyPath, WRAPPER_MIME_TYPE, wrap};
+use larder_codec::value::{Envelope, Evaluator, KeyPath, Payload, WRAPPER_MIME_TYPE, wrap};
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, IndexId, JsString, Origin, RawKey};
 use larder_fixtures::chromium::Store;
 use larder_leveldb::storage::DiskFileSystem;
@@ -170,7 +170,7 @@ fn write(
     let done = (0..count).try_for_each(|_| {
         let found = random.pick(stores);
         // A request that fails leaves the others as they are.
-        match record(&mut transaction, &found, random) {
+        match record(&mut transaction, database.id, &found, random) {
             Err(error) if error.kind() == ErrorKind::Constraint => Ok(()),
             done => done,
         }
@@ -206,11 +206,12 @@ fn raw(key: &[u8]) -> RawKey<'_> {
 /// A change to the records of one object store.
 fn record(
     transaction: &mut WriteTransaction,
+    database_id: DatabaseId,
     store: &ObjectStoreMetadata,
     random: &mut Random,
 ) -> Result<(), Error> {
     match random.below(20) {
-        0..=13 => put(transaction, store, random),
+        0..=13 => put(transaction, database_id, store, random),
         14..=16 => {
             let key = bytes(&key(random));
             let only = KeyRange::only(raw(&key));
@@ -321,13 +322,21 @@ pub(crate) fn draw(random: &mut Random, is_inline: bool, auto_increment: bool) -
 
 fn put(
     transaction: &mut WriteTransaction,
+    database_id: DatabaseId,
     store: &ObjectStoreMetadata,
     random: &mut Random,
 ) -> Result<(), Error> {
     let is_inline = store.key_path != IdbKeyPath::Null;
     let drawn = draw(random, is_inline, store.auto_increment);
     let (value, mut objects) = (drawn.bytes, drawn.objects);
-    let keys = index_keys(store, &value);
+    let keys = match is_inline && drawn.is_generated {
+        true => {
+            // Indexes have the key that will be generated.
+            let next = transaction.key_generator(database_id, store.id)?;
+            index_keys(store, &with_key(store, &value, next))
+        }
+        false => index_keys(store, &value),
+    };
     let wrapped = wrap(value, objects.len() as u32);
     if let Some(content) = wrapped.blob {
         objects.push(NewExternalObject::Blob {
@@ -352,6 +361,16 @@ fn put(
         };
         transaction.put(store.id, &put).map(drop)
     })
+}
+
+/// The value with a generated key where the key path leads.
+fn with_key(store: &ObjectStoreMetadata, value: &[u8], number: i64) -> Vec<u8> {
+    let path = KeyPath::new(&store.key_path).unwrap();
+    let payload = Payload::read(value).unwrap();
+    let (key, mut out) = (IdbKey::Number(number as f64), Vec::new());
+    let is_injected = Evaluator::new().inject(&path, &key, &payload, &mut out);
+    assert!(is_injected.unwrap());
+    out
 }
 
 type Keys = Vec<(IndexId, Vec<Vec<u8>>)>;
@@ -446,7 +465,7 @@ fn upgrade(
                 false => change.delete_index(store.id, index.id),
             }
         }
-        _ => (0..random.below(30)).try_for_each(|_| record(change, &store, random)),
+        _ => (0..random.below(30)).try_for_each(|_| record(change, id, &store, random)),
     }
 }
 

@@ -27,7 +27,7 @@ impl ObjectStore {
     /// if the value's bytes have no header of a value.
     ///
     /// The request: `ConstraintError` if a unique index has one of the keys for another record, or the key generator is
-    /// used up.
+    /// used up; `DataError` if a key is given that has NaN for a number or a date.
     pub fn put(&self, value: Value, key: Option<IdbKey>) -> Result<Request<IdbKey>> {
         self.store(value, key, PutMode::Put)
     }

@@ -1,6 +1,8 @@
 //! What only a version change does: creating, renaming and deleting object stores and indexes.
 //!
-//! Handles and names show it at once; the rows follow when it is executed, and what fails then aborts the transaction.
+//! Handles and names show it at once; the rows follow when it is executed, and what fails then aborts the transaction. A change
+//! and its operation are made under the transaction's lock, so that another thread's change or abort comes before or after both:
+//! what a change relies on is looked at again there.
 
 use std::sync::Arc;
 
@@ -45,9 +47,10 @@ impl Transaction {
     /// An object store of its scope.
     ///
     /// # Errors
-    /// `InvalidStateError` if the transaction has finished; `NotFoundError` if there is none of this name in its scope.
+    /// `InvalidStateError` if the transaction was aborted or has finished; `NotFoundError` if there is none of this name in
+    /// its scope.
     pub fn object_store(&self, name: &JsString) -> Result<ObjectStore> {
-        if self.is_finished() {
+        if self.is_over() {
             return Err(finished());
         }
         let cell = match self.includes(name) {
@@ -87,10 +90,13 @@ impl Transaction {
         }
         let cell = Arc::new(StoreCell::new(name.clone(), key_path, auto_increment));
         let (later, its_name) = (Arc::clone(&cell), name.clone());
-        self.submit_silently(move |execution| {
-            operation::create_object_store(execution, &later, its_name)
+        let create =
+            move |execution: &mut _| operation::create_object_store(execution, &later, its_name);
+        self.submit_silently(create, || {
+            check_name_is_free(self.schema().object_store(name).is_some())?;
+            self.schema().add(name, Arc::clone(&cell));
+            Ok(())
         })?;
-        self.schema().add(name, Arc::clone(&cell));
         Ok(ObjectStore::new(self.clone(), cell))
     }
 
@@ -102,9 +108,13 @@ impl Transaction {
     pub fn delete_object_store(&self, name: &JsString) -> Result<()> {
         check_upgrade(self)?;
         let cell = self.schema().object_store(name).ok_or_else(no_such_store)?;
-        self.submit_silently(move |execution| operation::delete_object_store(execution, &cell))?;
-        self.schema().remove(name);
-        Ok(())
+        let later = Arc::clone(&cell);
+        let delete = move |execution: &mut _| operation::delete_object_store(execution, &later);
+        self.submit_silently(delete, || {
+            check_is_still(self.schema().object_store(name), &cell)?;
+            self.schema().remove(name);
+            Ok(())
+        })
     }
 }
 
@@ -124,11 +134,14 @@ impl ObjectStore {
         let schema = self.transaction.schema();
         check_name_is_free(schema.object_store(name).is_some())?;
         let (cell, new) = (Arc::clone(self.cell()), name.clone());
-        self.transaction.submit_silently(move |execution| {
-            operation::rename_object_store(execution, &cell, &new)
-        })?;
-        schema.rename(self.cell(), name);
-        Ok(())
+        let rename =
+            move |execution: &mut _| operation::rename_object_store(execution, &cell, &new);
+        self.transaction.submit_silently(rename, || {
+            self.check_not_deleted()?;
+            check_name_is_free(schema.object_store(name).is_some())?;
+            schema.rename(self.cell(), name);
+            Ok(())
+        })
     }
 
     /// Creates an index. The records that are there are put into it later; if they break its constraint, the transaction
@@ -161,10 +174,14 @@ impl ObjectStore {
         }
         let index = Arc::new(IndexCell::new(name.clone(), key_path, unique, multi_entry));
         let (store, later, its_name) = (Arc::clone(self.cell()), Arc::clone(&index), name.clone());
-        self.transaction.submit_silently(move |execution| {
-            operation::create_index(execution, &store, &later, its_name)
+        let create =
+            move |execution: &mut _| operation::create_index(execution, &store, &later, its_name);
+        self.transaction.submit_silently(create, || {
+            self.check_not_deleted()?;
+            check_name_is_free(self.cell().index(name).is_some())?;
+            self.cell().add_index(name, Arc::clone(&index));
+            Ok(())
         })?;
-        self.cell().add_index(name, Arc::clone(&index));
         Ok(Index::new(self.clone(), index))
     }
 
@@ -177,11 +194,13 @@ impl ObjectStore {
         check_version_change(&self.transaction)?;
         self.check_readable()?;
         let index = self.cell().index(name).ok_or_else(no_such_index)?;
-        let store = Arc::clone(self.cell());
-        self.transaction
-            .submit_silently(move |execution| operation::delete_index(execution, &store, &index))?;
-        self.cell().remove_index(name);
-        Ok(())
+        let (store, later) = (Arc::clone(self.cell()), Arc::clone(&index));
+        let delete = move |execution: &mut _| operation::delete_index(execution, &store, &later);
+        self.transaction.submit_silently(delete, || {
+            check_is_still(self.cell().index(name), &index)?;
+            self.cell().remove_index(name);
+            Ok(())
+        })
     }
 }
 
@@ -214,6 +233,20 @@ pub(crate) fn check_name_is_free(is_taken: bool) -> Result<()> {
         return Err(Error::new(ErrorName::ConstraintError, what));
     }
     Ok(())
+}
+
+/// Of what is to be deleted: another thread may have been faster.
+///
+/// # Errors
+/// `NotFoundError` if the name means nothing any more, or something else.
+fn check_is_still<T>(found: Option<Arc<T>>, cell: &Arc<T>) -> Result<()> {
+    match found {
+        Some(found) if Arc::ptr_eq(&found, cell) => Ok(()),
+        _ => {
+            let what = "what is to be deleted was deleted or renamed meanwhile";
+            Err(Error::new(ErrorName::NotFoundError, what))
+        }
+    }
 }
 
 /// # Errors

@@ -10,6 +10,7 @@ use larder_codec::value::{Evaluator, Payload, WRAPPER_MIME_TYPE, wrap};
 use larder_codec::{IdbKey, IndexId, ObjectStoreId, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
+use crate::key_range::raw_key;
 use crate::schema::{IndexCell, StoreCell};
 use crate::transaction::execution::Execution;
 use crate::value::{ExternalObject, Value};
@@ -194,7 +195,7 @@ fn put_with(
     let len_bytes = value.bytes.len();
     let (bytes, objects) = wrapped(value);
     let put_key = match key {
-        Some(_) => PutKey::Given(RawKey::decode_exact(&memory.key)?),
+        Some(_) => PutKey::Given(raw_key(&memory.key)?),
         None => PutKey::Generated,
     };
     let writer = execution.writer()?;

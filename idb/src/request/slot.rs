@@ -138,6 +138,28 @@ pub(crate) trait Outlet<T>: Send + Sync {
     }
 }
 
+/// What lies around a slot that is asked for its result as it is.
+pub(crate) trait HasSlot<T>: Send + Sync {
+    /// What gives the result.
+    type Work;
+
+    fn slot(&self) -> &Mutex<Slot<T, Self::Work>>;
+}
+
+impl<T, S: HasSlot<T>> Outlet<T> for S {
+    fn take(&self) -> Option<Result<T>> {
+        locked(self.slot()).take()
+    }
+
+    fn is_done(&self) -> bool {
+        locked(self.slot()).is_done()
+    }
+
+    fn listen(&self, waiter: Waiter<T>) -> Option<Waiter<T>> {
+        locked(self.slot()).listen(waiter)
+    }
+}
+
 /// A slot alone.
 pub(crate) struct LoneSlot<T>(Mutex<Slot<T>>);
 
@@ -165,16 +187,10 @@ impl<T: Send + 'static> LoneSlot<T> {
     }
 }
 
-impl<T: Send> Outlet<T> for LoneSlot<T> {
-    fn take(&self) -> Option<Result<T>> {
-        locked(&self.0).take()
-    }
+impl<T: Send> HasSlot<T> for LoneSlot<T> {
+    type Work = ();
 
-    fn is_done(&self) -> bool {
-        locked(&self.0).is_done()
-    }
-
-    fn listen(&self, waiter: Waiter<T>) -> Option<Waiter<T>> {
-        locked(&self.0).listen(waiter)
+    fn slot(&self) -> &Mutex<Slot<T>> {
+        &self.0
     }
 }

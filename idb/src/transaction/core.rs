@@ -1,8 +1,8 @@
 //! What the handles of a transaction share: its queue, its state, who executes it at the moment.
 //!
 //! Locks: `runner` is held by who executes, who has said so in `shared.is_running` before and is the only one to want it;
-//! `shared` is held for moments, also while `runner` is. The database's lock is never taken while either is held, nor is a
-//! host's code run.
+//! `shared` is held for moments, also while `runner` is, and while a schema is changed, whose locks are taken last. The
+//! database's lock is never taken while either is held, nor is a host's code run.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -167,7 +167,7 @@ impl Shared {
     }
 
     /// Whether the task is to be put into the queue because of how much has been queued.
-    fn is_enough(&mut self, is_short: bool) -> bool {
+    pub(super) fn is_enough(&mut self, is_short: bool) -> bool {
         let unurged_max = match is_short {
             true => (QUEUED_UNURGED_MIN << self.unurged.min(16)).min(QUEUED_UNURGED_MAX),
             false => QUEUED_UNURGED_MIN,
@@ -279,7 +279,7 @@ impl TransactionCore {
     {
         let operation = Arc::new(operation);
         let queued = Queued::Other(Arc::clone(&operation) as _);
-        let number = self.enqueue(SHORT, move |_| queued)?;
+        let number = self.enqueue(SHORT, move |_| Ok(queued))?;
         let home = Home::Transaction(Arc::clone(self), number);
         Ok(Request::pending(operation, home))
     }
@@ -295,21 +295,27 @@ impl TransactionCore {
     {
         let operation = Arc::new(Requested::<T, F, false>::new(operation));
         let queued = Queued::Other(Arc::clone(&operation) as _);
-        let number = self.enqueue(false, move |_| queued)?;
+        let number = self.enqueue(false, move |_| Ok(queued))?;
         let home = Home::Holder(Arc::clone(self), number);
         Ok(Request::pending(operation, home))
     }
 
-    /// Queues an operation whose failure aborts the transaction.
+    /// Queues an operation whose failure aborts the transaction, once `change` has been made to what can be seen at once.
+    /// Between the two nobody makes another change, nor is the transaction aborted, which would take the change back.
     ///
     /// # Errors
-    /// `TransactionInactiveError` unless it is active.
-    pub(crate) fn submit_silently<F>(self: &Arc<Self>, operation: F) -> Result<()>
+    /// `TransactionInactiveError` unless it is active; those of `change`.
+    pub(crate) fn submit_silently<F>(
+        self: &Arc<Self>,
+        operation: F,
+        change: impl FnOnce() -> Result<()>,
+    ) -> Result<()>
     where
         F: FnOnce(&mut Execution) -> Result<()> + Send + 'static,
     {
         let queued = Queued::Other(Arc::new(Silent::new(operation)));
-        self.enqueue(false, move |_| queued).map(|_| ())
+        let queue = |_: &mut Shared| change().map(|()| queued);
+        self.enqueue(false, queue).map(|_| ())
     }
 
     /// Queues a short operation on an object store or index.
@@ -325,27 +331,28 @@ impl TransactionCore {
         let slot = Arc::new(LoneSlot::default());
         let outlet = Arc::clone(&slot);
         let number = self.enqueue(true, move |shared| {
-            queued(Short {
+            Ok(queued(Short {
                 source: shared.note_source(source),
                 argument,
                 slot,
-            })
+            }))
         })?;
         let home = Home::Transaction(Arc::clone(self), number);
         Ok(Request::pending(outlet, home))
     }
 
+    /// `operation` makes what is queued; if it fails, nothing is.
     fn enqueue(
         self: &Arc<Self>,
         is_short: bool,
-        operation: impl FnOnce(&mut Shared) -> Queued,
+        operation: impl FnOnce(&mut Shared) -> Result<Queued>,
     ) -> Result<u64> {
         let (number, is_due) = {
             let mut shared = locked(&self.shared);
             if shared.phase != Phase::Active {
                 return Err(inactive());
             }
-            let operation = operation(&mut shared);
+            let operation = operation(&mut shared)?;
             shared.queue.push_back(operation);
             let number = self.submitted.load(Ordering::Relaxed) + 1;
             self.submitted.store(number, Ordering::Release);

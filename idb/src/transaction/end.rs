@@ -71,7 +71,7 @@ impl TransactionCore {
     }
 
     fn enter_abort(self: &Arc<Self>, error: Option<Error>, also_committing: bool) -> bool {
-        let (schema, is_due) = {
+        let is_due = {
             let mut shared = locked(&self.shared);
             match shared.phase {
                 Phase::Active => {}
@@ -81,9 +81,10 @@ impl TransactionCore {
             self.leave_active(&mut shared, Phase::Aborted);
             shared.error = error;
             self.is_cancelled.store(true, Ordering::Release);
-            (shared.schema_before.take(), shared.schedule(true))
+            // Before anybody else can bring it to its end.
+            self.revert(shared.schema_before.take());
+            shared.schedule(true)
         };
-        self.revert(schema);
         self.push(is_due);
         true
     }

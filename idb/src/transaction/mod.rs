@@ -196,6 +196,11 @@ impl Transaction {
         self.0.core.is_finished()
     }
 
+    /// Whether it was aborted, rolled back yet or not, or committed: the specification's state "finished".
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.core.is_aborted() || self.is_finished()
+    }
+
     /// Why it was aborted: `None` while it was not, and if there was no reason but that the host wanted it.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
@@ -275,15 +280,20 @@ impl Transaction {
         self.0.core.submit_holding(operation)
     }
 
-    /// Queues an operation that nobody has asked for: if it fails, the transaction is aborted.
+    /// Queues an operation that nobody has asked for: if it fails, the transaction is aborted. With it `change` is made, to be
+    /// seen at once.
     ///
     /// # Errors
-    /// `TransactionInactiveError` if it is committing or has ended.
-    pub(crate) fn submit_silently<F>(&self, operation: F) -> Result<()>
+    /// `TransactionInactiveError` if it is committing or has ended; those of `change`.
+    pub(crate) fn submit_silently<F>(
+        &self,
+        operation: F,
+        change: impl FnOnce() -> Result<()>,
+    ) -> Result<()>
     where
         F: FnOnce(&mut Execution) -> Result<()> + Send + 'static,
     {
-        self.0.core.submit_silently(operation)
+        self.0.core.submit_silently(operation, change)
     }
 
     /// Whether nothing is queued or being executed.

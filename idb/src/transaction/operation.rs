@@ -6,7 +6,7 @@ use super::core::TransactionCore;
 use super::execution::Execution;
 use crate::error::{Error, Result, attempt};
 use crate::executor::Callback;
-use crate::request::slot::{Outlet, Slot, Waiter, Wake};
+use crate::request::slot::{HasSlot, Slot, Wake};
 use crate::sync::{Mutex, locked};
 
 /// What the queue holds. A callback that is due is given back.
@@ -108,21 +108,15 @@ where
     }
 }
 
-impl<T, F, const SHORT: bool> Outlet<T> for Requested<T, F, SHORT>
+impl<T, F, const SHORT: bool> HasSlot<T> for Requested<T, F, SHORT>
 where
     T: Send,
     F: Send,
 {
-    fn take(&self) -> Option<Result<T>> {
-        locked(&self.0).take()
-    }
+    type Work = F;
 
-    fn is_done(&self) -> bool {
-        locked(&self.0).is_done()
-    }
-
-    fn listen(&self, waiter: Waiter<T>) -> Option<Waiter<T>> {
-        locked(&self.0).listen(waiter)
+    fn slot(&self) -> &Mutex<Slot<T, F>> {
+        &self.0
     }
 }
 

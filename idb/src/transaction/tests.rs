@@ -106,6 +106,81 @@ fn who_waits_executes_what_is_short_behind_it_and_nothing_else() {
 }
 
 #[test]
+fn what_nobody_looks_at_is_executed_in_its_turn_and_its_failure_aborts_the_commit() {
+    for mode in MODES {
+        let storage = storage(mode);
+        let connection = open(&storage, &["a"]);
+        let transaction = write(&connection, &["a"]);
+        let counter = Arc::new(AtomicU32::new(0));
+        let count = || {
+            let counter = Arc::clone(&counter);
+            move |_: &mut Execution| Ok(counter.fetch_add(1, Ordering::Relaxed))
+        };
+        // Whose requests are gone when it is executed, and whose is there.
+        for number in 0..100 {
+            drop(transaction.submit_short(count()).unwrap());
+            let kept = transaction.submit_short(count()).unwrap();
+            if number % 10 == 0 {
+                assert_eq!(kept.wait().unwrap(), 2 * number + 1);
+            }
+        }
+        let fail =
+            |_: &mut Execution| -> Result<()> { Err(Error::new(ErrorName::DataError, "test")) };
+        drop(transaction.submit_short(fail).unwrap());
+        drop(transaction.submit_short(count()).unwrap());
+        let committed = transaction.commit().unwrap().wait();
+        assert_eq!(committed.unwrap_err().name(), ErrorName::DataError);
+        assert!((200..=201).contains(&counter.load(Ordering::Relaxed)));
+        storage.close().unwrap();
+    }
+}
+
+/// So many are queued before somebody is woken, each time again.
+fn queued_until_woken(is_short: bool) -> Vec<usize> {
+    let mut shared = core::Shared::default();
+    shared.is_started = true;
+    let woken = |_: u32| loop {
+        let operation = operation::Silent::new(|_: &mut Execution| Ok(()));
+        shared.queue.push_back(Queued::Other(Arc::new(operation)));
+        if shared.is_enough(is_short) {
+            let queued = shared.queue.len();
+            // Who was woken takes them all and is done.
+            shared.queue.clear();
+            shared.is_scheduled = false;
+            return queued;
+        }
+    };
+    (0..7).map(woken).collect()
+}
+
+#[test]
+fn whoever_is_woken_by_many_short_operations_is_woken_by_twice_as_many_the_next_time() {
+    assert_eq!(queued_until_woken(true), [32, 64, 128, 256, 512, 512, 512]);
+    assert_eq!(queued_until_woken(false), [32; 7]);
+}
+
+#[test]
+fn many_operations_are_executed_though_nobody_wants_their_results() {
+    let storage = storage(MODES[0]);
+    let connection = open(&storage, &["a"]);
+    let transaction = write(&connection, &["a"]);
+    let (told, tell) = mpsc::channel();
+    for number in 0..32 {
+        let told = told.clone();
+        let operation = move |_: &mut Execution| {
+            let _ = told.send(number);
+            Ok(())
+        };
+        drop(transaction.submit_short(operation).unwrap());
+    }
+    // Nobody else is there to execute them.
+    let done: Vec<i32> = tell.iter().take(32).collect();
+    assert_eq!(done, (0..32).collect::<Vec<_>>());
+    drop(transaction);
+    storage.close().unwrap();
+}
+
+#[test]
 fn a_failure_that_nobody_saw_before_commit_aborts() {
     for mode in MODES {
         let storage = storage(mode);

@@ -20,13 +20,13 @@ use larder_leveldb::{Db, Durability, Options};
 use super::Stopped;
 
 /// What stands in a row, if it is there.
-type Content = Option<Vec<u8>>;
+pub(super) type Content = Option<Vec<u8>>;
 
-fn origin() -> Origin {
+pub(super) fn origin() -> Origin {
     Origin::from_url("https://a.example").unwrap()
 }
 
-fn storage(fs: &MemoryFileSystem) -> (Storage, Factory) {
+pub(super) fn storage(fs: &MemoryFileSystem) -> (Storage, Factory) {
     let mut options = StorageOptions::new(Arc::new(fs.clone()), "idb", Arc::new(Stopped));
     options.executor = Executor::Driven { seed: None };
     let storage = Storage::new(options).unwrap();
@@ -34,7 +34,7 @@ fn storage(fs: &MemoryFileSystem) -> (Storage, Factory) {
     (storage, factory)
 }
 
-fn set_up(upgrade: &Upgrade) -> larder_idb::Result<()> {
+pub(super) fn set_up(upgrade: &Upgrade) -> larder_idb::Result<()> {
     let transaction = &upgrade.transaction;
     let parameters = || ObjectStoreParameters {
         key_path: IdbKeyPath::Null,
@@ -50,7 +50,7 @@ fn set_up(upgrade: &Upgrade) -> larder_idb::Result<()> {
 }
 
 /// Databases "db" (1) and "other" (2), each with object stores "s" (1), which has indexes "i" (31) and "j" (32), and "t" (2).
-fn store_with(rows: Vec<(Vec<u8>, Content)>) -> MemoryFileSystem {
+pub(super) fn store_with(rows: Vec<(Vec<u8>, Content)>) -> MemoryFileSystem {
     let fs = MemoryFileSystem::new();
     fs.create_dir(Path::new("idb")).unwrap();
     let (storage, factory) = storage(&fs);
@@ -73,7 +73,7 @@ fn store_with(rows: Vec<(Vec<u8>, Content)>) -> MemoryFileSystem {
     fs
 }
 
-fn database_id() -> DatabaseId {
+pub(super) fn database_id() -> DatabaseId {
     DatabaseId::new(1).unwrap()
 }
 
@@ -95,7 +95,7 @@ fn global(key: &GlobalKey) -> Vec<u8> {
     bytes
 }
 
-fn name_row(name: &str) -> Vec<u8> {
+pub(super) fn name_row(name: &str) -> Vec<u8> {
     global(&GlobalKey::DatabaseName {
         origin: origin().row_text(),
         name: name.into(),
@@ -137,7 +137,7 @@ fn hex(key: &[u8]) -> String {
 }
 
 /// What "s" of a database holds, or why it does not.
-fn look(factory: &Factory, name: &str) -> Result<u64, larder_idb::Error> {
+pub(super) fn look(factory: &Factory, name: &str) -> Result<u64, larder_idb::Error> {
     let connection = factory.open(&name.into(), None)?.connection().wait()?;
     let names: [JsString; 1] = ["s".into()];
     let options = TransactionOptions::default();
@@ -146,8 +146,8 @@ fn look(factory: &Factory, name: &str) -> Result<u64, larder_idb::Error> {
     store.count(KeyRange::all())?.wait()
 }
 
-#[test]
-fn rows_that_contradict_each_other_keep_their_database_closed_and_no_other() {
+/// A row of "db", what stands in it instead, and what is told of it then.
+pub(super) fn cases() -> Vec<(Vec<u8>, Content, &'static str)> {
     let zero = || {
         let mut value = Vec::new();
         var_int::encode(0, &mut value);
@@ -160,7 +160,7 @@ fn rows_that_contradict_each_other_keep_their_database_closed_and_no_other() {
     boolean::encode(true, &mut boolean_true);
     let mut null = Vec::new();
     IdbKeyPath::Null.encode(&mut null);
-    let cases: Vec<(Vec<u8>, Content, &str)> = vec![
+    vec![
         (version.clone(), zero(), "object stores and no version"),
         (version, None, "no version row"),
         (store_name(1), None, "no name row"),
@@ -200,8 +200,12 @@ fn rows_that_contradict_each_other_keep_their_database_closed_and_no_other() {
             "no last version row",
         ),
         (name_row("db"), number(0), "database id"),
-    ];
-    for (key, value, told) in cases {
+    ]
+}
+
+#[test]
+fn rows_that_contradict_each_other_keep_their_database_closed_and_no_other() {
+    for (key, value, told) in cases() {
         let fs = store_with(vec![(key.clone(), value)]);
         let (_storage, factory) = storage(&fs);
         let error = look(&factory, "db").unwrap_err().to_string();

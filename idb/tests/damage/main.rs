@@ -12,6 +12,7 @@
 
 mod contradictions;
 mod damage;
+mod deletion;
 mod golden;
 mod look;
 mod write;

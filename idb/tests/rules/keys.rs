@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use larder_idb::{Key, KeyRange, Mode};
+use larder_idb::{Direction, Key, KeyRange, Mode};
 
 use super::support::*;
 
@@ -98,6 +98,52 @@ fn a_record_has_the_zero_that_it_was_put_with_whichever_one_asks_for() {
         assert_eq!(is_negative(last), put.is_sign_negative());
     }
     assert_eq!(out.count(KeyRange::all()).unwrap().wait().unwrap(), 2);
+}
+
+#[test]
+fn what_has_nan_in_it_is_no_key_wherever_one_is_given() {
+    let place = place();
+    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (out, by) = (store(&transaction, "out"), index(&transaction, "out", "n"));
+    out.put(object(&[("n", 1.0)]), Some(Key::from(1.0)))
+        .unwrap()
+        .wait()
+        .unwrap();
+    let inside = Key::array(vec![Key::from("a"), Key::Date(f64::NAN)]).unwrap();
+    for nan in [Key::Number(f64::NAN), Key::Date(f64::NAN), inside] {
+        let key = || nan.clone();
+        let failures = [
+            refused(out.put(text("x"), Some(key())).unwrap().wait()),
+            refused(out.add(text("x"), Some(key())).unwrap().wait()),
+            refused(out.put_many([(text("x"), Some(key()))]).unwrap().wait()),
+            refused(out.delete(key()).unwrap().wait()),
+            refused(out.get(key()).unwrap().wait()),
+            refused(out.get_key(key()).unwrap().wait()),
+            refused(out.get_many([key()]).unwrap().wait()),
+            refused(by.get(key()).unwrap().wait()),
+            refused(by.get_key(key()).unwrap().wait()),
+            refused(
+                out.count(KeyRange::lower_bound(key(), false))
+                    .unwrap()
+                    .wait(),
+            ),
+            refused(
+                out.count(KeyRange::upper_bound(key(), true))
+                    .unwrap()
+                    .wait(),
+            ),
+        ];
+        assert_eq!(failures, ["DataError"; 11], "{nan:?}");
+        let all = KeyRange::all();
+        let cursor = by.open_cursor(all, Direction::Next).unwrap().wait();
+        let cursor = cursor.unwrap().unwrap();
+        assert_eq!(refused(cursor.continue_(Some(key()))), "DataError");
+        let moved = cursor.continue_primary_key(Key::from(1.0), key());
+        assert_eq!(refused(moved), "DataError");
+    }
+    // Nothing of it was stored, and the transaction goes on.
+    assert_eq!(out.count(KeyRange::all()).unwrap().wait().unwrap(), 1);
+    transaction.commit().unwrap().wait().unwrap();
 }
 
 #[test]

@@ -41,6 +41,20 @@ fn a_transaction_that_has_ended_gives_no_stores_and_its_stores_no_indexes() {
 }
 
 #[test]
+fn a_transaction_gives_no_stores_from_when_it_was_aborted_rolled_back_or_not() {
+    let place = place();
+    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let handle = store(&transaction, "out");
+    transaction.abort(None).unwrap();
+    assert!(!transaction.is_finished());
+    for name in ["none", "out"] {
+        let found = transaction.object_store(&js(name));
+        assert_eq!(refused(found), "InvalidStateError");
+    }
+    assert_eq!(refused(handle.index(&js("none"))), "InvalidStateError");
+}
+
+#[test]
 fn what_commits_or_has_ended_is_neither_committed_nor_aborted() {
     let place = place();
     let connection = place.connection();

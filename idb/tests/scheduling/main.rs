@@ -15,6 +15,7 @@ mod order;
 mod panics;
 mod processes;
 mod runtimes;
+mod side_by_side;
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};

@@ -8,7 +8,7 @@ use larder_fixtures::canonical::{databases_of, with_large_stack};
 use larder_fixtures::chromium::{self, Chromium, Store};
 use serde_json::{Value, json};
 
-use super::{ORIGIN, agree, dumped, entries_of_all, records, setting, theirs};
+use super::{ORIGIN, agree, check_entries, dumped, records, setting, theirs};
 use larder_fixtures::random::Random;
 use turn::Did;
 
@@ -92,7 +92,7 @@ fn chromium_shows_what_programs_of_idb_left_and_idb_what_chromium_made_of_it() {
             let what = format!("seed {seed}, round {n}");
             let (after, count) = round(chromium, &store, &mut random, &out, &what);
             (store, most) = (after, most.max(count));
-            entries = entries.max(entries_of_all(&dumped(&store), &what));
+            entries = entries.max(check_entries(&dumped(&store), &what));
         }
         assert!(
             most > 20 && entries > 20,

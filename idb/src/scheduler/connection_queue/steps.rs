@@ -33,24 +33,14 @@ impl Database {
             }
             Err(error) => return Err((request, error)),
         };
+        let ConnectionRequest::Open { version, .. } = &request else {
+            return self.look_up_to_delete(request, store);
+        };
         let metadata = match self.origin.metadata(&store, &self.name) {
             Ok(metadata) => metadata,
             Err(error) => return Err((request, error)),
         };
         let old_version = version_of(metadata.as_ref());
-        let found = |metadata, new_version| Found {
-            store: Arc::clone(&store),
-            metadata,
-            old_version,
-            new_version,
-        };
-        let ConnectionRequest::Open { version, .. } = &request else {
-            if metadata.is_none() {
-                fail_or(request, Ok(0));
-                return Ok(());
-            }
-            return self.announce(request, found(metadata, None));
-        };
         let version = version.unwrap_or(old_version.max(1));
         if version < old_version {
             let what = format!("the database has version {old_version}, above {version}");
@@ -61,7 +51,38 @@ impl Database {
                 self.connect(request, store, &metadata);
                 Ok(())
             }
-            metadata => self.announce(request, found(metadata, Some(version))),
+            metadata => {
+                let found = Found {
+                    store,
+                    metadata,
+                    old_version,
+                    new_version: Some(version),
+                };
+                self.announce(request, found)
+            }
+        }
+    }
+
+    fn look_up_to_delete(
+        self: &Arc<Self>,
+        request: ConnectionRequest,
+        store: Arc<OpenStore>,
+    ) -> Progress {
+        match self.origin.version(&store, &self.name) {
+            Ok(Some(old_version)) => {
+                let found = Found {
+                    store,
+                    metadata: None,
+                    old_version,
+                    new_version: None,
+                };
+                self.announce(request, found)
+            }
+            Ok(None) => {
+                fail_or(request, Ok(0));
+                Ok(())
+            }
+            Err(error) => Err((request, error)),
         }
     }
 
