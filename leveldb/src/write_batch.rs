@@ -103,6 +103,12 @@ impl BatchWriter {
         &self.bytes
     }
 
+    /// The batch's bytes, as they stand. It is empty afterwards, with room for as many.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        let empty = BatchWriter::with_capacity(self.len_bytes());
+        std::mem::replace(self, empty).bytes
+    }
+
     /// Empties the batch and keeps its memory.
     pub fn clear(&mut self) {
         self.bytes.truncate(HEADER_LEN);

@@ -7,7 +7,7 @@ use crate::internal_key::{InternalOrder, SEQUENCE_MAX};
 use crate::log::LogWriter;
 use crate::options::{Background, Options};
 use crate::skip_list::{LEN_BYTES_MAX, SkipList};
-use crate::write_batch::{BatchReader, BatchWriter};
+use crate::write_batch::BatchWriter;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -64,14 +64,11 @@ impl Engine {
         if batch.entry_count() == 0 {
             return Ok(());
         }
-        let bytes = batch.finish(first);
-        // A batch that was written here reads back.
-        if let Ok(reader) = BatchReader::new(bytes) {
-            writer.mem.insert(reader);
-        }
+        let len_bytes = batch.len_bytes();
+        writer.mem.take_in(batch);
         writer.last_sequence = last;
         locked(&self.current).sequence = last;
-        self.counters.wrote(bytes.len());
+        self.counters.wrote(len_bytes);
         Ok(())
     }
 

@@ -11,6 +11,7 @@ mod arrange;
 mod buckets;
 mod cursor;
 mod hints;
+mod intake;
 mod node;
 mod segments;
 mod top;
@@ -18,16 +19,15 @@ mod top;
 pub(crate) use cursor::SkipCursor;
 
 use crate::filter::{KeyFilter, bloom};
-use crate::internal_key::{self, EntryKind, InternalOrder};
+use crate::internal_key::{self, InternalOrder};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex};
-use crate::write_batch::{BatchEntry, BatchReader, Operation};
-use arrange::RUN_LEN;
+use crate::write_batch::BatchEntry;
 use hints::{Hint, Hints};
 use node::{Bytes, INLINE_LEN_MAX, Node};
 use segments::Segments;
 use std::cmp::Ordering;
 use std::sync::atomic::Ordering as Memory;
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use top::Top;
 
 /// A list does not grow beyond this by more than one batch: places in the arena have 32 bits.
@@ -36,8 +36,6 @@ pub(crate) const LEN_BYTES_MAX: usize = 1 << 31;
 const LEVELS_MAX: usize = 12;
 /// The list's beginning; no entry. As a link: the end.
 const HEAD: u32 = 0;
-/// Bytes of a large batch's chunks, but for one with a longer entry alone in it.
-const CHUNK_LEN: usize = 1 << 20;
 
 /// Entries in internal order, still growing.
 #[derive(Debug)]
@@ -140,109 +138,6 @@ impl SkipList {
         self.len_bytes.load(Memory::Relaxed)
     }
 
-    /// Puts in all entries of a batch.
-    pub(crate) fn insert(&self, batch: BatchReader<'_>) {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        self.expect_ascending(&mut writer, &batch);
-        let nodes_before = writer.nodes_end;
-        let is_alone = batch.entry_count() == 1;
-        let outside = |entry: &BatchEntry<'_>| outside_len(entry);
-        let left: usize = batch.clone().flatten().map(|entry| outside(&entry)).sum();
-        let mut places = Vec::new();
-        if left > 0 {
-            self.add_chunks(&mut writer, batch.clone(), left, &mut places);
-        }
-        let mut places = places.into_iter();
-        let mut placed = batch.flatten().map(|entry| {
-            let place = match outside(&entry) {
-                0 => (0, 0),
-                _ => places.next().unwrap_or_default(),
-            };
-            (entry, place)
-        });
-        while let Some(first) = placed.next() {
-            if is_alone {
-                let head = self.head(first.0.operation.key());
-                self.add_node(&mut writer, &first.0, head, first.1);
-                continue;
-            }
-            let others = placed.by_ref().take(RUN_LEN - 1);
-            let run: Vec<_> = std::iter::once(first).chain(others).collect();
-            self.add_run(&mut writer, &run);
-        }
-        let nodes_len = (writer.nodes_end - nodes_before) * size_of::<AtomicU64>();
-        self.len_bytes.fetch_add(nodes_len, Memory::Relaxed);
-    }
-
-    /// Puts in entries in the order of their keys. Those of one key keep theirs: hints are of the last one.
-    fn add_run(&self, writer: &mut Writer, run: &[(BatchEntry<'_>, (u32, u32))]) {
-        let keys: Vec<&[u8]> = run.iter().map(|(entry, _)| entry.operation.key()).collect();
-        for (head, index) in arrange::ascending(&self.order, &keys) {
-            if let Some((entry, place)) = run.get(index) {
-                self.add_node(writer, entry, head, *place);
-            }
-        }
-    }
-
-    /// Hints are of the entries that were put in last. Those are the newest if each batch, of which each key's entries are
-    /// put in with ascending sequence numbers, goes on behind the one before.
-    fn expect_ascending(&self, writer: &mut Writer, batch: &BatchReader<'_>) {
-        let is_behind = batch.sequence() >= writer.sequence_end;
-        if let Some(hints) = &self.hints
-            && !is_behind
-        {
-            hints.turn_off();
-        }
-        writer.sequence_end = batch.sequence() + u64::from(batch.entry_count());
-    }
-
-    /// Copies what does not fit into nodes, `left` bytes in all: chunk and offset for each entry that has any.
-    fn add_chunks(
-        &self,
-        writer: &mut Writer,
-        batch: BatchReader<'_>,
-        mut left: usize,
-        places: &mut Vec<(u32, u32)>,
-    ) {
-        let mut chunk = Vec::new();
-        for entry in batch.flatten() {
-            let len = outside_len(&entry);
-            if len == 0 {
-                continue;
-            }
-            if chunk.len() + len > chunk.capacity() {
-                left = left.saturating_sub(chunk.len());
-                let next = Vec::with_capacity(left.min(CHUNK_LEN).max(len));
-                let full = std::mem::replace(&mut chunk, next);
-                // Nothing is in the first.
-                if !full.is_empty() {
-                    self.add_chunk(writer, full);
-                }
-            }
-            places.push((writer.chunk_count as u32, chunk.len() as u32));
-            let (key, value, kind) = parts(&entry);
-            if key.len() + internal_key::TAG_LEN > INLINE_LEN_MAX {
-                internal_key::encode(&mut chunk, key, entry.sequence, kind);
-            }
-            if value.len() > INLINE_LEN_MAX {
-                chunk.extend_from_slice(value);
-            }
-        }
-        self.add_chunk(writer, chunk);
-    }
-
-    fn add_chunk(&self, writer: &mut Writer, chunk: Vec<u8>) {
-        let number = writer.chunk_count;
-        writer.chunk_count += 1;
-        self.chunks.grow(writer.chunk_count);
-        let len = chunk.capacity() + size_of::<OnceLock<Vec<u8>>>();
-        self.len_bytes.fetch_add(len, Memory::Relaxed);
-        if let Some(slot) = self.chunks.get(number) {
-            // The slot is new: nobody has set it.
-            let _ = slot.set(chunk);
-        }
-    }
-
     /// `head`: the upper half of the key's, if heads are known.
     fn add_node(
         &self,
@@ -251,7 +146,7 @@ impl SkipList {
         head: Option<u64>,
         place: (u32, u32),
     ) {
-        let (user_key, value, kind) = parts(entry);
+        let (user_key, value, kind) = intake::parts(entry);
         let mut key = std::mem::take(&mut writer.key);
         key.clear();
         internal_key::encode(&mut key, user_key, entry.sequence, kind);
@@ -541,20 +436,6 @@ impl SkipList {
             Bytes::Outside { chunk, at, len } => self.outside(chunk, at, len),
         }
     }
-}
-
-fn parts<'a>(entry: &BatchEntry<'a>) -> (&'a [u8], &'a [u8], EntryKind) {
-    match entry.operation {
-        Operation::Put(key, value) => (key, value, EntryKind::Value),
-        Operation::Delete(key) => (key, &[], EntryKind::Deletion),
-    }
-}
-
-/// How many bytes of an entry do not fit into its node.
-fn outside_len(entry: &BatchEntry<'_>) -> usize {
-    let (key, value, _) = parts(entry);
-    let outside = |len: usize| if len > INLINE_LEN_MAX { len } else { 0 };
-    outside(key.len() + internal_key::TAG_LEN) + outside(value.len())
 }
 
 impl Writer {

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::sync::{AtomicU64, thread};
-use crate::write_batch::BatchWriter;
+use crate::write_batch::{BatchReader, BatchWriter};
 use crate::{BytewiseComparator, Identity, KeyFacts};
 use std::sync::Arc;
 

@@ -1,5 +1,7 @@
+use super::arrange::RUN_LEN;
+use super::intake::CHUNK_LEN;
 use super::*;
-use crate::write_batch::BatchWriter;
+use crate::write_batch::{BatchReader, BatchWriter};
 use crate::{BytewiseComparator, Comparator, Identity, KeyFacts};
 use quickcheck::quickcheck;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +23,20 @@ fn list() -> SkipList {
 /// The interpreter of miri is some hundred times slower.
 const fn size(natively: u32, miri: u32) -> u32 {
     if cfg!(miri) { miri } else { natively }
+}
+
+/// As [`insert`], by the way that may keep the batch: whether it did.
+fn take_in(list: &SkipList, sequence: u64, operations: &[(Vec<u8>, Option<Vec<u8>>)]) -> bool {
+    let mut batch = BatchWriter::new();
+    for (key, value) in operations {
+        match value {
+            Some(value) => batch.put(key, value),
+            None => batch.delete(key),
+        }
+    }
+    batch.finish(sequence);
+    list.take_in(&mut batch);
+    batch.len_bytes() == BatchWriter::new().len_bytes()
 }
 
 type Operations = Vec<(Vec<u8>, Option<Vec<u8>>)>;
@@ -80,6 +96,54 @@ fn agrees(list: &Arc<SkipList>, model: &Model, targets: &[Vec<u8>]) {
                 last.map(|(key, _)| key)
             );
         }
+    }
+}
+
+/// All entries, as a cursor meets them.
+fn entries(list: &Arc<SkipList>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut cursor = SkipCursor::new(list.clone());
+    let mut entries = Vec::new();
+    cursor.seek_to_first();
+    while cursor.valid() {
+        entries.push((cursor.key().to_vec(), cursor.value().to_vec()));
+        cursor.next();
+    }
+    entries
+}
+
+#[test]
+fn a_batch_that_is_kept_reads_as_one_that_is_copied() {
+    let unit = size(1 << 10, 1 << 4) as usize;
+    let value = |n: usize| Some(vec![n as u8; n % 7 * unit]);
+    let long = |count: usize| (0..count).map(move |n| (vec![n as u8 * 5, n as u8], value(n)));
+    let batches: [(Operations, bool); 6] = [
+        (long(40).chain([(b"k".to_vec(), None)]).collect(), true),
+        // Too short; of a key that does not fit into a node; of short values mostly.
+        (long(4).collect(), false),
+        (long(40).chain([(vec![7; 249], value(3))]).collect(), false),
+        (long(40).chain([(vec![7; 248], value(3))]).collect(), true),
+        (
+            (0..4000)
+                .map(|n: u32| (n.to_be_bytes().to_vec(), Some(vec![3; 20])))
+                .collect(),
+            false,
+        ),
+        (long(40).collect(), true),
+    ];
+    let (kept, copied) = (Arc::new(list()), Arc::new(list()));
+    let mut sequence = 1;
+    for (n, (batch, is_kept)) in batches.iter().enumerate() {
+        let before = kept.len_bytes();
+        assert_eq!(take_in(&kept, sequence, batch), *is_kept, "{n}");
+        insert(&copied, sequence, batch);
+        sequence += batch.len() as u64;
+        assert!(entries(&kept) == entries(&copied), "{n}");
+        let value_bytes: usize = batch
+            .iter()
+            .flat_map(|(_, value)| value)
+            .map(Vec::len)
+            .sum();
+        assert!(kept.len_bytes() >= before + value_bytes, "{n}");
     }
 }
 
