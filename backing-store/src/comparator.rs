@@ -43,6 +43,7 @@ fn key_identity(key: &[u8]) -> Identity {
     match row_identity(key) {
         RowIdentity::Bytes => Identity::Bytes,
         RowIdentity::Several => Identity::Several,
+        RowIdentity::Entry { key_end } => Identity::Grouped(key_end),
         RowIdentity::Unclear => Identity::Unclear,
     }
 }

@@ -207,8 +207,9 @@ impl Cursor {
         }
         let mode = PutMode::CursorUpdate;
         let request = put_request(&self.shared.transaction, cell, value, Some(key), mode);
+        let cell = Arc::clone(cell);
         self.transaction()
-            .submit(move |execution| operation::put(execution, request))
+            .submit(move |execution| operation::put(execution, &cell, request))
     }
 
     /// Deletes the record.

@@ -17,6 +17,7 @@ use crate::storage::{Storage, StorageOptions};
 use crate::sync::{Mutex, locked, thread};
 use crate::transaction::execution::Execution;
 use crate::transaction::{Mode, Transaction, TransactionOptions};
+use crate::value::Value;
 
 #[derive(Debug)]
 struct Stopped;
@@ -120,6 +121,36 @@ fn model_threads_that_wait_share_a_transaction() {
                 .collect();
             assert_eq!(own, [thread * 10, thread * 10 + 1]);
         }
+    });
+}
+
+/// Gets and puts, whose place for the result is all that threads share, beside one whose request is let go while it is executed.
+#[test]
+fn model_threads_put_and_get_in_one_transaction() {
+    check_connected(2000, |connection, _| {
+        let transaction = write(connection);
+        let others: Vec<_> = (0..2_u8)
+            .map(|thread| {
+                let store = transaction.object_store(&"a".into()).unwrap();
+                thread::spawn(move || {
+                    let key = IdbKey::Number(f64::from(thread));
+                    let value = Value::serialize(&thread).unwrap();
+                    let put = store.put(value, Some(key.clone())).unwrap();
+                    let get = store.get(key.clone()).unwrap();
+                    if thread == 0 {
+                        assert_eq!(put.wait().unwrap(), key);
+                    } else {
+                        drop(put);
+                    }
+                    let found = get.wait().unwrap().unwrap();
+                    assert_eq!(found.deserialize::<u8>().unwrap(), thread);
+                })
+            })
+            .collect();
+        for other in others {
+            other.join().unwrap();
+        }
+        transaction.commit().unwrap().wait().unwrap();
     });
 }
 

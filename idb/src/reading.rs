@@ -53,15 +53,14 @@ pub(crate) struct Reader<'a> {
 
 impl Reader<'_> {
     pub(crate) fn get(self, range: KeyRange) -> Result<Request<Option<StoredValue>>> {
-        let source = Arc::clone(self.source);
-        // Most ranges are of one key, which takes less room in the queue.
+        // Most ranges are of one key.
         match range.into_only() {
-            Ok(key) => self.transaction.submit_short(move |execution| {
-                operation::get(execution, &source, &KeyRange::only(key))
-            }),
-            Err(range) => self
-                .transaction
-                .submit_short(move |execution| operation::get(execution, &source, &range)),
+            Ok(key) => self.transaction.submit_get(self.source, key),
+            Err(range) => {
+                let source = Arc::clone(self.source);
+                self.transaction
+                    .submit_short(move |execution| operation::get(execution, &source, &range))
+            }
         }
     }
 

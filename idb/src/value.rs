@@ -109,15 +109,23 @@ pub struct StoredValue(Kind);
 #[derive(Clone)]
 enum Kind {
     Own {
+        /// The value's begin at `start`; before that stand others of the row that it was read from.
         bytes: Vec<u8>,
-        objects: Vec<ExternalObject>,
+        start: usize,
+        objects: Box<[ExternalObject]>,
     },
     OneOf(Records, usize),
 }
 
 impl StoredValue {
-    pub(crate) const fn new(bytes: Vec<u8>, objects: Vec<ExternalObject>) -> Self {
-        Self(Kind::Own { bytes, objects })
+    /// The bytes from `start` on.
+    pub(crate) fn new(bytes: Vec<u8>, start: usize, objects: Vec<ExternalObject>) -> Self {
+        let objects = objects.into_boxed_slice();
+        Self(Kind::Own {
+            bytes,
+            start,
+            objects,
+        })
     }
 
     pub(crate) const fn one_of(records: Records, at: usize) -> Self {
@@ -128,7 +136,7 @@ impl StoredValue {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
-            Kind::Own { bytes, .. } => bytes,
+            Kind::Own { bytes, start, .. } => bytes.get(*start..).unwrap_or_default(),
             Kind::OneOf(records, at) => records.value_at(*at),
         }
     }
@@ -193,7 +201,7 @@ mod tests {
     }
 
     fn read<T: DeserializeOwned>(value: Value) -> T {
-        StoredValue::new(value.bytes, Vec::new())
+        StoredValue::new(value.bytes, 0, Vec::new())
             .deserialize()
             .unwrap()
     }

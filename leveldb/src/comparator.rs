@@ -28,12 +28,13 @@ pub trait Comparator: Send + Sync + Debug {
 /// same every time and must not panic on any bytes. With them, most lookups and seeks call the comparator once or not at all.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyFacts {
-    /// Which other bytes are the same key. With it, most point lookups of what is not in a table yet are by hash, and each put
-    /// costs some more.
+    /// Which other bytes are the same key, and which keys belong together. With it, most point lookups of what is not in a table
+    /// yet and most seeks to a group are by hash, and each put costs some more.
     ///
     /// If it calls a key [`Identity::Bytes`] that the comparator calls equal to another, not [`Identity::Unclear`] one, then
-    /// lookups of the one may miss the other, or give an older value, while they are in memory. Iterators and files do not
-    /// depend on it.
+    /// lookups of the one may miss the other, or give an older value, while they are in memory. If a group is not what
+    /// [`Identity::Grouped`] promises, then seeks to it may miss keys that are in memory. Other moves of iterators, and files, do
+    /// not depend on it.
     pub identity: fn(&[u8]) -> Identity,
     /// A number in the comparator's order: if `head(a) < head(b)`, then `a` is less than `b`; equal keys have equal heads. The
     /// more keys have a head of their own, and in its upper half, the better. For [`BytewiseComparator`] it is not asked.
@@ -48,8 +49,11 @@ pub struct KeyFacts {
 pub enum Identity {
     /// No others, except some that are [`Unclear`](Self::Unclear).
     Bytes,
-    /// Perhaps others, all of which have this answer or are [`Unclear`](Self::Unclear).
+    /// Perhaps others, all of which have this answer, [`Grouped`](Self::Grouped) or [`Unclear`](Self::Unclear).
     Several,
+    /// As [`Several`](Self::Several), and so many of its first bytes name a group. Those bytes alone have this answer, too. Keys
+    /// that begin with them lie one behind the other, none but unclear ones between, and the bytes are not greater than any.
+    Grouped(usize),
     /// Any: bytes that nobody should have written.
     Unclear,
 }

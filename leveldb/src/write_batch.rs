@@ -44,6 +44,13 @@ impl BatchWriter {
         }
     }
 
+    /// The same with room for so many bytes, as [`len_bytes`](Self::len_bytes) counts them.
+    pub fn with_capacity(len_bytes: usize) -> BatchWriter {
+        let mut bytes = Vec::with_capacity(len_bytes.max(HEADER_LEN));
+        bytes.resize(HEADER_LEN, 0);
+        BatchWriter { bytes, count: 0 }
+    }
+
     /// Adds a put.
     pub fn put(&mut self, key: &[u8], value: &[u8]) {
         self.bytes.push(1);

@@ -241,7 +241,7 @@ impl Staging {
     }
 
     fn sorted_batch(&self) -> BatchWriter {
-        let mut sorted = BatchWriter::new();
+        let mut sorted = BatchWriter::with_capacity(self.batch.len_bytes());
         for row in self.rows() {
             match row.value {
                 Some(value) => sorted.put(row.key, value),

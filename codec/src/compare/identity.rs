@@ -1,6 +1,6 @@
 //! Which bytes the comparator takes for the same key: what a lookup by hash must know.
 
-use crate::idb_key::RawKey;
+use crate::idb_key::{RawKey, TAG_BINARY, TAG_STRING};
 use crate::prefix::{KeyPrefix, PrefixKind};
 
 /// What else [`compare`](super::compare()) may call equal to a stored key.
@@ -8,14 +8,21 @@ use crate::prefix::{KeyPrefix, PrefixKind};
 pub enum RowIdentity {
     /// Nothing but keys that are [`Unclear`](Self::Unclear).
     Bytes,
-    /// Perhaps others, all of which have this answer or are [`Unclear`](Self::Unclear).
+    /// Perhaps others, all of which have this answer, the next one, or are [`Unclear`](Self::Unclear).
     Several,
+    /// As [`Several`](Self::Several), and these first bytes of the index row, `key_end` of them, name an index key. Rows that begin
+    /// with them lie one behind the other, none but unclear ones between, and the bytes alone are not greater than any.
+    Entry {
+        /// Where the index key ends.
+        key_end: usize,
+    },
     /// Anything: no Chromium writes it.
     Unclear,
 }
 
-/// Tells rows of records, which are looked up most and whose keys are their bytes alone (but for 0, which -0 is equal to), from
-/// others. Keys of metadata and of indexes are not looked at: [`RowIdentity::Several`].
+/// Tells rows of records, which are looked up most and whose keys are their bytes alone (but for 0, which -0 is equal to), and
+/// rows of an index, which are looked for by their first bytes, from others. Keys of metadata are not looked at:
+/// [`RowIdentity::Several`].
 ///
 /// ```
 /// use larder_codec::{RowIdentity, row_identity};
@@ -32,17 +39,27 @@ pub fn row_identity(row: &[u8]) -> RowIdentity {
         return RowIdentity::Unclear;
     };
     match prefix.kind() {
-        PrefixKind::Data | PrefixKind::Exists | PrefixKind::ExternalObject => {}
-        _ => return RowIdentity::Several,
-    }
-    match RawKey::decode_exact(key) {
-        Err(_) => RowIdentity::Unclear,
-        Ok(_) if may_have_zero(key) => RowIdentity::Several,
-        Ok(_) => RowIdentity::Bytes,
+        PrefixKind::Data | PrefixKind::Exists | PrefixKind::ExternalObject => {
+            match RawKey::decode_exact(key) {
+                Err(_) => RowIdentity::Unclear,
+                Ok(_) if may_have_zero(key) => RowIdentity::Several,
+                Ok(_) => RowIdentity::Bytes,
+            }
+        }
+        PrefixKind::IndexData => match RawKey::decode(key) {
+            Err(_) => RowIdentity::Unclear,
+            Ok((key, _)) if may_have_zero(key.as_bytes()) => RowIdentity::Several,
+            Ok((_, tail)) => RowIdentity::Entry {
+                key_end: row.len() - tail.len(),
+            },
+        },
+        _ => RowIdentity::Several,
     }
 }
 
 /// Whether 0 or -0 may be in a user key, as a number or a date.
 fn may_have_zero(key: &[u8]) -> bool {
-    (key.windows(8)).any(|eight| eight[..7] == [0; 7] && matches!(eight[7], 0 | 0x80))
+    let has_numbers = !matches!(key.first(), Some(&(TAG_STRING | TAG_BINARY)));
+    let is_zero = |eight: &[u8]| eight[..7] == [0; 7] && matches!(eight[7], 0 | 0x80);
+    has_numbers && key.windows(8).any(is_zero)
 }

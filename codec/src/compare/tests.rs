@@ -365,10 +365,29 @@ fn what_usual_rows_differ_in_is_in_their_heads() {
 
 /// What [`row_identity`] promises of two rows.
 fn is_honest(a: &[u8], b: &[u8]) -> bool {
+    use RowIdentity::{Entry, Several, Unclear};
     match (row_identity(a), row_identity(b)) {
-        (RowIdentity::Unclear, _) | (_, RowIdentity::Unclear) => true,
-        (RowIdentity::Several, RowIdentity::Several) => true,
+        (Unclear, _) | (_, Unclear) => true,
+        (Several | Entry { .. }, Several | Entry { .. }) => true,
         _ => a == b || compare(a, b) != Ordering::Equal,
+    }
+}
+
+/// What it promises of an index row and another row: that one is not between this one's index key and this one, or is of that
+/// key, too.
+fn lies_with_its_like(entry: &[u8], other: &[u8]) -> bool {
+    let RowIdentity::Entry { key_end } = row_identity(entry) else {
+        return true;
+    };
+    let index_key = &entry[..key_end];
+    if compare(index_key, entry).is_gt() || row_identity(index_key) != row_identity(entry) {
+        return false;
+    }
+    let is_between = compare(index_key, other).is_le() && compare(other, entry).is_le();
+    match row_identity(other) {
+        RowIdentity::Unclear => true,
+        identity if other.starts_with(index_key) => identity == RowIdentity::Entry { key_end },
+        _ => !is_between,
     }
 }
 
@@ -382,8 +401,8 @@ fn with_other_zero(mut row: Vec<u8>) -> Vec<u8> {
 
 #[test]
 fn rows_of_records_are_their_bytes_unless_a_zero_or_what_nobody_writes_is_in_them() {
-    use RowIdentity::{Bytes, Several, Unclear};
-    let rows: [(&[u8], RowIdentity); 21] = [
+    use RowIdentity::{Bytes, Entry, Several, Unclear};
+    let rows: [(&[u8], RowIdentity); 26] = [
         (&[0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f], Bytes),
         (&[0, 1, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f], Bytes),
         (&[0, 1, 1, 1, 3, 1, 0, 0, 0, 0, 0, 0, 0], Bytes),
@@ -396,11 +415,18 @@ fn rows_of_records_are_their_bytes_unless_a_zero_or_what_nobody_writes_is_in_the
         (&[0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0], Several),
         (&[0, 1, 1, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0x80], Several),
         (&[0, 1, 1, 1, 4, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0x80], Several),
-        (&[0, 1, 1, 1, 6, 8, 0, 0, 0, 0, 0, 0, 0, 0], Several),
+        // In strings and bytes there are no numbers.
+        (&[0, 1, 1, 1, 6, 8, 0, 0, 0, 0, 0, 0, 0, 0], Bytes),
+        (&[0, 1, 1, 1, 1, 4, 0, 0, 0, 0, 0, 0, 0, 0], Bytes),
+        (&[0, 1, 1, 1, 4, 1, 6, 8, 0, 0, 0, 0, 0, 0, 0, 0], Several),
         // Not rows of records.
         (&[0, 0, 0, 0, 1], Several),
         (&[0, 1, 0, 0, 1], Several),
-        (&[0, 1, 1, 30, 1, 0, 0, 1, 0], Several),
+        // Of an index.
+        (&[0, 1, 1, 30, 1, 0, 0, 1, 0], Entry { key_end: 6 }),
+        (&[0, 1, 1, 30, 1, 0], Entry { key_end: 6 }),
+        (&[0, 1, 1, 30, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0], Several),
+        (&[0, 1, 1, 30, 7, 0, 0, 1, 0], Unclear),
         // Longer numbers than needed, more behind the key, NaN, cut off, the ends of a table.
         (&[0x20, 1, 0, 1, 1, 1, 0], Unclear),
         (&[0, 1, 1, 1, 1, 0x80, 0], Unclear),
@@ -472,6 +498,21 @@ properties! {
             [&key[..], &[7]].concat(),
         ]));
         keys.iter().all(|a| keys.iter().all(|b| is_honest(a, b)))
+    }
+
+    fn entries_of_an_index_key_lie_together_behind_it(family: Family, keys: Vec<IdbKey>) -> bool {
+        let Family(mut rows) = family;
+        let keys: Vec<Vec<u8>> = keys.iter().take(3).map(|key| bytes_of(|out| key.encode(out))).collect();
+        for index_key in &keys {
+            rows.push(entry(index_key));
+            rows.extend(keys.iter().map(|primary| entry(&[index_key, &[0][..], primary].concat())));
+        }
+        rows.extend(rows.clone().into_iter().flat_map(|row| [
+            with_other_zero(row.clone()),
+            [&row[..], &[7]].concat(),
+            row[..row.len().saturating_sub(1)].to_vec(),
+        ]));
+        rows.iter().all(|a| rows.iter().all(|b| lies_with_its_like(a, b)))
     }
 
     fn encoded_user_keys_order_like_the_keys(a: KeyBound, b: KeyBound) -> bool {

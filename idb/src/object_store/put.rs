@@ -12,14 +12,11 @@ use crate::key_range::KeyRange;
 use crate::operation::{self, PutRequest};
 use crate::request::Request;
 use crate::schema::StoreCell;
-use crate::transaction::{Mode, Transaction};
+use crate::transaction::{Mode, SmallPut, Transaction};
 use crate::value::Value;
 
 /// A value with the key it is to be put under, if keys are not found in values.
 pub type PutItem = (Value, Option<IdbKey>);
-
-/// Values up to this are put in no time, in bytes.
-const SHORT_LEN_MAX: usize = 4096;
 
 impl ObjectStore {
     /// Puts a record, in the place of any with the same key. The request gives the key.
@@ -46,8 +43,13 @@ impl ObjectStore {
     fn store(&self, value: Value, key: Option<IdbKey>, mode: PutMode) -> Result<Request<IdbKey>> {
         self.check_writable()?;
         let request = self.request(value, key, mode)?;
-        let is_short = request.value.bytes.len() <= SHORT_LEN_MAX;
-        let put = move |execution: &mut _| operation::put(execution, request);
+        let request = match SmallPut::new(request) {
+            Ok(put) => return self.transaction.submit_put(&self.source, put),
+            Err(request) => request,
+        };
+        let is_short = request.value.bytes.len() <= SmallPut::LEN_MAX;
+        let cell = Arc::clone(self.cell());
+        let put = move |execution: &mut _| operation::put(execution, &cell, request);
         match is_short {
             true => self.transaction.submit_short(put),
             false => self.transaction.submit(put),
@@ -69,8 +71,9 @@ impl ObjectStore {
             let request = self.request(value, key, PutMode::Put);
             requests.push(request.map_err(|error| operation::of_record(&error, at))?);
         }
+        let cell = Arc::clone(self.cell());
         self.transaction
-            .submit(move |execution| operation::put_many(execution, requests))
+            .submit(move |execution| operation::put_many(execution, &cell, requests))
     }
 
     /// Deletes the records in a range.
@@ -128,7 +131,6 @@ pub(crate) fn put_request(
     mode: PutMode,
 ) -> PutRequest {
     PutRequest {
-        store: Arc::clone(cell),
         indexes: (transaction.mode() == Mode::VersionChange).then(|| cell.indexes()),
         value,
         key,

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::key_range::KeyRange;
 use crate::records::{Buffer, Records};
 use crate::transaction::execution::{Backing, Execution, Scratch};
-use crate::value::{ExternalObject, StoredValue};
+use crate::value::StoredValue;
 use larder_codec::{IdbKey, RawKey};
 
 /// The value of the first record in the range.
@@ -18,9 +18,21 @@ pub(crate) fn get(
     source: &Source,
     range: &KeyRange,
 ) -> Result<Option<StoredValue>> {
+    let Some(shape) = find(execution, source, range)? else {
+        return Ok(None);
+    };
+    let Scratch {
+        record, unwrapping, ..
+    } = &mut execution.scratch;
+    if shape.is_plain(record.value()) {
+        let (bytes, start) = record.take_value();
+        return Ok(Some(StoredValue::new(bytes, start, Vec::new())));
+    }
     let mut bytes = Vec::new();
-    let objects = first(execution, source, range, |_, unwrap| unwrap(&mut bytes))?;
-    Ok(objects.map(|objects| StoredValue::new(bytes, objects)))
+    let primary_key = record.primary_key()?;
+    let backing = &execution.backing;
+    let objects = unwrapping.unwrap(backing, &shape, primary_key, record.value(), &mut bytes)?;
+    Ok(Some(StoredValue::new(bytes, 0, objects)))
 }
 
 /// The primary key of the first record in the range.
@@ -49,9 +61,9 @@ pub(crate) fn get_many(
     for (request, range) in ranges.iter().enumerate() {
         execution.check_cancelled()?;
         if source.index.is_none() {
-            first(execution, source, range, |primary_key, unwrap| {
-                buffer.push(request, &[], primary_key, unwrap)
-            })?;
+            if let Some(shape) = find(execution, source, range)? {
+                push(execution, &shape, request, &mut buffer)?;
+            }
             continue;
         }
         // The index key is told, too.
@@ -67,15 +79,29 @@ pub(crate) fn get_many(
     Ok(Records::new(buffer))
 }
 
-type Unwrap<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<Vec<ExternalObject>>;
-
-/// Hands the first record in the range to `take`: its key, and what appends the value's bytes.
-fn first<T>(
+/// Adds the record that was found.
+fn push(
     execution: &mut Execution,
-    source: &Source,
+    shape: &Shape<'_>,
+    request: usize,
+    buffer: &mut Buffer,
+) -> Result<()> {
+    let Scratch {
+        record, unwrapping, ..
+    } = &mut execution.scratch;
+    let primary_key = record.primary_key()?;
+    let backing = &execution.backing;
+    buffer.push(request, &[], primary_key.as_bytes(), |out| {
+        unwrapping.unwrap(backing, shape, primary_key, record.value(), out)
+    })
+}
+
+/// Reads the first record in the range into the memory that is used again; tells what its value may need done, if there is one.
+fn find<'a>(
+    execution: &mut Execution,
+    source: &'a Source,
     range: &KeyRange,
-    take: impl FnOnce(&[u8], Unwrap<'_>) -> Result<T>,
-) -> Result<Option<T>> {
+) -> Result<Option<Shape<'a>>> {
     let (store_id, index_id) = source.ids()?;
     let has_objects = execution.known(store_id)?.has_objects;
     let Execution {
@@ -90,7 +116,6 @@ fn first<T>(
     let Scratch {
         range: buffer,
         record,
-        unwrapping,
         ..
     } = scratch;
     let found = range.with_bytes(buffer, |range| {
@@ -114,13 +139,10 @@ fn first<T>(
     statistics.records_read += 1;
     statistics.key_bytes_read += primary_key.as_bytes().len() as u64;
     statistics.value_bytes_read += record.value().len() as u64;
-    let shape = Shape {
+    Ok(Some(Shape {
         database_id,
         store_id,
         store: &source.store,
         has_objects,
-    };
-    let mut unwrap =
-        |out: &mut Vec<u8>| unwrapping.unwrap(backing, &shape, primary_key, record.value(), out);
-    take(primary_key.as_bytes(), &mut unwrap).map(Some)
+    }))
 }

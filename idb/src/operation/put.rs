@@ -21,7 +21,6 @@ const KEYS_LEN_BYTES_MAX: usize = 1 << 29;
 /// What is to be stored.
 #[derive(Debug)]
 pub(crate) struct PutRequest {
-    pub(crate) store: Arc<StoreCell>,
     /// In an upgrade, those that the object store had when the request was made. Else it has them throughout.
     pub(crate) indexes: Option<Arc<[Arc<IndexCell>]>>,
     pub(crate) value: Value,
@@ -139,9 +138,13 @@ impl EncodedKeys {
 }
 
 /// Stores a record and tells its key.
-pub(crate) fn put(execution: &mut Execution, request: PutRequest) -> Result<IdbKey> {
+pub(crate) fn put(
+    execution: &mut Execution,
+    store: &StoreCell,
+    request: PutRequest,
+) -> Result<IdbKey> {
     let mut memory = execution.scratch.put.take().unwrap_or_default();
-    let done = put_with(execution, request, &mut memory);
+    let done = put_with(execution, store, request, &mut memory);
     execution.scratch.put = Some(memory);
     done
 }
@@ -149,12 +152,13 @@ pub(crate) fn put(execution: &mut Execution, request: PutRequest) -> Result<IdbK
 /// Stores records up to the first that cannot be; the error tells which that was.
 pub(crate) fn put_many(
     execution: &mut Execution,
+    store: &StoreCell,
     requests: Vec<PutRequest>,
 ) -> Result<Vec<IdbKey>> {
     let mut keys = Vec::with_capacity(requests.len());
     for (at, request) in requests.into_iter().enumerate() {
         execution.check_cancelled()?;
-        let key = put(execution, request).map_err(|error| of_record(&error, at))?;
+        let key = put(execution, store, request).map_err(|error| of_record(&error, at))?;
         keys.push(key);
     }
     Ok(keys)
@@ -170,26 +174,23 @@ const NUMBER_KEY_LEN: u64 = 9;
 
 fn put_with(
     execution: &mut Execution,
+    store: &StoreCell,
     request: PutRequest,
     memory: &mut PutMemory,
 ) -> Result<IdbKey> {
-    let store_id = request.store.id()?;
+    let store_id = store.id()?;
     memory.key.clear();
     if let Some(key) = &request.key {
         key.encode(&mut memory.key);
     }
     memory.index_keys.clear();
-    evaluate_indexes(execution, &request, store_id, memory)?;
+    evaluate_indexes(execution, store, &request, store_id, memory)?;
     if memory.index_keys.bytes.len() + 2 * memory.key.len() > KEYS_LEN_BYTES_MAX {
         let what = "the record's keys are too long";
         return Err(Error::new(ErrorName::UnknownError, what));
     }
     let PutRequest {
-        store,
-        value,
-        key,
-        mode,
-        ..
+        value, key, mode, ..
     } = request;
     let len_bytes = value.bytes.len();
     let (bytes, objects) = wrapped(value);
@@ -232,11 +233,12 @@ fn put_with(
 /// Finds the index keys. A key that is going to be generated counts as part of the value, where keys are in-line.
 fn evaluate_indexes(
     execution: &mut Execution,
+    store: &StoreCell,
     request: &PutRequest,
     store_id: ObjectStoreId,
     memory: &mut PutMemory,
 ) -> Result<()> {
-    let PutRequest { store, value, .. } = request;
+    let value = &request.value;
     let PutMemory {
         evaluator,
         injected,

@@ -103,13 +103,12 @@ fn put_value(
     key: Option<IdbKey>,
 ) -> Result<IdbKey> {
     let request = PutRequest {
-        store: Arc::clone(store),
         indexes: Some(store.indexes()),
         value,
         key,
         mode: PutMode::Put,
     };
-    put(execution, request)
+    put(execution, store, request)
 }
 
 fn whole(store: &Arc<StoreCell>) -> Arc<Source> {

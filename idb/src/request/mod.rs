@@ -138,10 +138,10 @@ impl<T: Send + 'static> Request<T> {
             Home::End(core) | Home::Commit(core) => Some((core, u64::MAX)),
             Home::Pool(..) => None,
         };
-        if let Some((core, _)) = transaction
+        if let Some((core, number)) = transaction
             && !ready.is_driven()
         {
-            core.help(&is_done);
+            core.help(number, &is_done);
             ready.drain_if_stopping();
         }
         if outlet.listen(Waiter::Thread(thread::current())).is_some() {

@@ -1,6 +1,7 @@
 //! Where the result of a request appears, and who is told of it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::PoisonError;
 use std::task::Waker;
 
 use crate::connection::Handover;
@@ -169,10 +170,20 @@ impl<T> Default for LoneSlot<T> {
 }
 
 impl<T: Send + 'static> LoneSlot<T> {
+    /// As [`Slot::fill`].
+    pub(crate) fn fill(&self, result: Result<T>) -> Wake<T> {
+        locked(&self.0).fill(result)
+    }
+
+    /// The same, when nobody else has it: without the lock.
+    pub(crate) fn fill_alone(&mut self, result: Result<T>) -> Wake<T> {
+        let slot = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        slot.fill(result)
+    }
+
     /// Puts the result there, and tells who waits; a callback is given back.
     pub(crate) fn complete(&self, result: Result<T>) -> Option<Callback> {
-        let wake = locked(&self.0).fill(result);
-        wake.wake()
+        self.fill(result).wake()
     }
 }
 

@@ -12,12 +12,14 @@ use larder_backing_store::ReadTransaction;
 use larder_codec::{JsString, ObjectStoreId};
 
 use super::execution::Execution;
-use super::operation::{Operation, Requested, Silent};
+use super::operation::{Requested, Silent};
+use super::queued::{Queued, Short};
 use super::statistics::Published;
 use super::{DurabilityHint, Mode};
 use crate::connection::ConnectionCore;
 use crate::error::{Error, ErrorName, Result};
 use crate::executor::{Callback, Ready, Turn};
+use crate::operation::Source;
 use crate::request::slot::LoneSlot;
 use crate::request::{Home, Request};
 use crate::schema::SchemaSnapshot;
@@ -104,7 +106,9 @@ pub(super) enum Phase {
 
 #[derive(Default)]
 pub(super) struct Shared {
-    pub(super) queue: VecDeque<Arc<dyn Operation>>,
+    pub(super) queue: VecDeque<Queued>,
+    /// What the last of the short operations on object stores and indexes is on.
+    short_source: Option<Arc<Source>>,
     /// How often somebody was woken only because of how much is queued.
     unurged: u32,
     /// Operations that the runner has taken and not executed, while nobody runs.
@@ -141,7 +145,7 @@ pub(super) struct Shared {
 #[derive(Default)]
 pub(super) struct Runner {
     pub(super) execution: Option<Execution>,
-    pub(super) batch: VecDeque<Arc<dyn Operation>>,
+    pub(super) batch: VecDeque<Queued>,
 }
 
 impl Shared {
@@ -171,6 +175,15 @@ impl Shared {
         let is_due = self.queue.len() >= unurged_max && self.schedule(true);
         self.unurged += u32::from(is_due);
         is_due
+    }
+
+    /// The source of a short operation that is queued now, unless it is that of the one before.
+    fn note_source(&mut self, source: &Arc<Source>) -> Option<Arc<Source>> {
+        if (self.short_source.as_ref()).is_some_and(|last| Arc::ptr_eq(last, source)) {
+            return None;
+        }
+        self.short_source = Some(Arc::clone(source));
+        Some(Arc::clone(source))
     }
 
     fn queued(&self) -> usize {
@@ -265,7 +278,8 @@ impl TransactionCore {
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
     {
         let operation = Arc::new(operation);
-        let number = self.enqueue(Arc::clone(&operation) as _)?;
+        let queued = Queued::Other(Arc::clone(&operation) as _);
+        let number = self.enqueue(SHORT, move |_| Ok(queued))?;
         let home = Home::Transaction(Arc::clone(self), number);
         Ok(Request::pending(operation, home))
     }
@@ -280,7 +294,8 @@ impl TransactionCore {
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
     {
         let operation = Arc::new(Requested::<T, F, false>::new(operation));
-        let number = self.enqueue(Arc::clone(&operation) as _)?;
+        let queued = Queued::Other(Arc::clone(&operation) as _);
+        let number = self.enqueue(false, move |_| Ok(queued))?;
         let home = Home::Holder(Arc::clone(self), number);
         Ok(Request::pending(operation, home))
     }
@@ -298,26 +313,46 @@ impl TransactionCore {
     where
         F: FnOnce(&mut Execution) -> Result<()> + Send + 'static,
     {
-        let operation = Arc::new(Silent::new(operation));
-        self.enqueue_with(operation, change).map(|_| ())
+        let queued = Queued::Other(Arc::new(Silent::new(operation)));
+        let queue = |_: &mut Shared| change().map(|()| queued);
+        self.enqueue(false, queue).map(|_| ())
     }
 
-    fn enqueue(self: &Arc<Self>, operation: Arc<dyn Operation>) -> Result<u64> {
-        self.enqueue_with(operation, || Ok(()))
-    }
-
-    fn enqueue_with(
+    /// Queues a short operation on an object store or index.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` unless it is active.
+    pub(crate) fn submit_on<A, T: Send + 'static>(
         self: &Arc<Self>,
-        operation: Arc<dyn Operation>,
-        change: impl FnOnce() -> Result<()>,
+        source: &Arc<Source>,
+        argument: A,
+        queued: impl FnOnce(Short<A, T>) -> Queued,
+    ) -> Result<Request<T>> {
+        let slot = Arc::new(LoneSlot::default());
+        let outlet = Arc::clone(&slot);
+        let number = self.enqueue(true, move |shared| {
+            Ok(queued(Short {
+                source: shared.note_source(source),
+                argument,
+                slot,
+            }))
+        })?;
+        let home = Home::Transaction(Arc::clone(self), number);
+        Ok(Request::pending(outlet, home))
+    }
+
+    /// `operation` makes what is queued; if it fails, nothing is.
+    fn enqueue(
+        self: &Arc<Self>,
+        is_short: bool,
+        operation: impl FnOnce(&mut Shared) -> Result<Queued>,
     ) -> Result<u64> {
-        let is_short = operation.is_short();
         let (number, is_due) = {
             let mut shared = locked(&self.shared);
             if shared.phase != Phase::Active {
                 return Err(inactive());
             }
-            change()?;
+            let operation = operation(&mut shared)?;
             shared.queue.push_back(operation);
             let number = self.submitted.load(Ordering::Relaxed) + 1;
             self.submitted.store(number, Ordering::Release);

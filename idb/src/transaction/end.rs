@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::core::{Phase, Runner, Shared, TransactionCore};
 use super::execution::{Backing, Execution};
-use super::operation::Operation;
+use super::queued::Queued;
 use super::run::wake;
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::Callback;
@@ -160,7 +160,7 @@ impl TransactionCore {
     }
 
     /// Tells everybody: first those whose turn it is now, then who made requests, in order, then who waits for the end.
-    fn finish(self: &Arc<Self>, unfinished: VecDeque<Arc<dyn Operation>>) {
+    fn finish(self: &Arc<Self>, unfinished: VecDeque<Queued>) {
         let database = &self.connection.database;
         database.release(self);
         let (ends, outcome, error) = {

@@ -12,7 +12,7 @@ use larder_backing_store::{
 use larder_codec::{DatabaseId, IndexId, ObjectStoreId};
 
 use crate::error::{Error, ErrorName, Result};
-use crate::operation::{PutMemory, Scans, Unwrapping};
+use crate::operation::{PutMemory, Scans, Source, Unwrapping};
 use crate::statistics::Statistics;
 
 /// The backing store's transaction.
@@ -96,6 +96,8 @@ pub(crate) struct Execution {
     pub(crate) lookups: Lookups,
     pub(crate) scratch: Scratch,
     pub(crate) scans: Scans,
+    /// What the last of the short operations on object stores and indexes was on.
+    pub(super) short_source: Option<Arc<Source>>,
     known: Vec<Known>,
     /// Set when nobody wants results any more.
     cancelled: Arc<AtomicBool>,
@@ -117,6 +119,7 @@ impl Execution {
             lookups: Lookups::default(),
             scratch: Scratch::default(),
             scans: Scans::default(),
+            short_source: None,
             known: Vec::new(),
             cancelled,
             writes: Arc::default(),

@@ -6,23 +6,28 @@ mod core;
 mod end;
 pub(crate) mod execution;
 mod operation;
+mod queued;
 mod run;
 mod statistics;
 
 pub(crate) use self::core::{Plan, TransactionCore, Versions};
+pub(crate) use self::queued::SmallPut;
 
 use std::fmt;
 use std::sync::Arc;
 
-use larder_codec::JsString;
+use larder_codec::{IdbKey, JsString};
 
 use self::core::Phase;
 use self::execution::Execution;
+use self::queued::Queued;
 use crate::connection::Connection;
 use crate::error::{Error, Result};
+use crate::operation::Source;
 use crate::request::Request;
 use crate::schema::Schema;
 use crate::statistics::Statistics;
+use crate::value::StoredValue;
 
 /// What a transaction may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -236,6 +241,30 @@ impl Transaction {
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
     {
         self.0.core.submit_short(operation)
+    }
+
+    /// Queues a get of one key.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` if it is committing or has ended.
+    pub(crate) fn submit_get(
+        &self,
+        source: &Arc<Source>,
+        key: IdbKey,
+    ) -> Result<Request<Option<StoredValue>>> {
+        self.0.core.submit_on(source, key, Queued::Get)
+    }
+
+    /// Queues a small put.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` if it is committing or has ended.
+    pub(crate) fn submit_put(
+        &self,
+        source: &Arc<Source>,
+        put: SmallPut,
+    ) -> Result<Request<IdbKey>> {
+        self.0.core.submit_on(source, put, Queued::Put)
     }
 
     /// Queues an operation that keeps a handle to this transaction: if nobody wants its result, it is executed soon all the

@@ -1,6 +1,6 @@
 //! One operation in a transaction's queue. It and the place for its result are one allocation.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::core::TransactionCore;
 use super::execution::Execution;
@@ -19,16 +19,6 @@ pub(crate) trait Operation: Send + Sync {
         number: u64,
     ) -> Option<Callback>;
 
-    /// The same, when nobody else has it: without the lock, if that is worth it.
-    fn run_alone(
-        &mut self,
-        execution: &mut Execution,
-        transaction: &Arc<TransactionCore>,
-        number: u64,
-    ) -> Option<Callback> {
-        self.run(execution, transaction, number)
-    }
-
     /// Completes it without executing it.
     fn abort(&self, error: &Error) -> Option<Callback>;
 
@@ -45,34 +35,14 @@ impl<T, F, const SHORT: bool> Requested<T, F, SHORT> {
     }
 }
 
-/// The way to an operation.
-enum Access<'a, T, F> {
-    /// A request may look at it at the same time.
-    Locked(&'a Mutex<Slot<T, F>>),
-    Alone(&'a mut Slot<T, F>),
-}
-
-impl<T, F> Access<'_, T, F> {
-    fn with<R>(&mut self, work: impl FnOnce(&mut Slot<T, F>) -> R) -> R {
-        match self {
-            Self::Locked(slot) => work(&mut locked(slot)),
-            Self::Alone(slot) => work(slot),
-        }
-    }
-}
-
-/// Executes an operation with a request.
-fn run<T, F>(
-    mut access: Access<'_, T, F>,
+/// Executes an operation with a request, which `fill` gives the result to.
+pub(super) fn run<T: Send + 'static>(
+    operation: impl FnOnce(&mut Execution) -> Result<T>,
     execution: &mut Execution,
     transaction: &Arc<TransactionCore>,
     number: u64,
-) -> Option<Callback>
-where
-    T: Send + 'static,
-    F: FnOnce(&mut Execution) -> Result<T>,
-{
-    let operation = access.with(Slot::take_work)?;
+    fill: impl FnOnce(Result<T>) -> Wake<T>,
+) -> Option<Callback> {
     let mut result = execute(operation, execution);
     if transaction.is_aborted() {
         result = Err(transaction.abort_error());
@@ -81,7 +51,7 @@ where
     }
     transaction.publish(execution, number);
     let has_failed = result.is_err();
-    let wake = access.with(|slot| slot.fill(result));
+    let wake = fill(result);
     let observed = match &wake {
         Wake::Callback(..) if has_failed => Some(Arc::clone(transaction)),
         _ => None,
@@ -118,17 +88,9 @@ where
         transaction: &Arc<TransactionCore>,
         number: u64,
     ) -> Option<Callback> {
-        run(Access::Locked(&self.0), execution, transaction, number)
-    }
-
-    fn run_alone(
-        &mut self,
-        execution: &mut Execution,
-        transaction: &Arc<TransactionCore>,
-        number: u64,
-    ) -> Option<Callback> {
-        let slot = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        run(Access::Alone(slot), execution, transaction, number)
+        let operation = locked(&self.0).take_work()?;
+        let fill = |result| locked(&self.0).fill(result);
+        run(operation, execution, transaction, number, fill)
     }
 
     fn abort(&self, error: &Error) -> Option<Callback> {

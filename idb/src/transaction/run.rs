@@ -10,10 +10,10 @@ use larder_backing_store::{Durability, Scope};
 
 use super::core::{Phase, Runner, Shared, TransactionCore};
 use super::execution::{Backing, Execution};
-use super::operation::Operation;
+use super::queued::Queued;
 use super::{DurabilityHint, Mode};
 use crate::error::{Error, ErrorName, Result, attempt};
-use crate::executor::{Callback, Task, Turn};
+use crate::executor::{Task, Turn};
 use crate::sync::{MutexGuard, Thread, locked, thread};
 
 /// So many operations that are short are executed behind the one that was waited for, before the token is given up: who
@@ -22,7 +22,7 @@ const SHORT_BEHIND_MAX: u32 = 64;
 
 /// What comes next for who has the token.
 enum Next {
-    Operation(Arc<dyn Operation>),
+    Operation(Queued),
     Commit,
     Abort,
     /// Nothing: the token has been given up.
@@ -37,25 +37,25 @@ impl Task for TransactionCore {
             shared.claim()
         };
         match is_claimed {
-            true => self.execute(turn, &|| false),
+            true => self.execute(turn, u64::MAX),
             false => self.deliver(turn),
         }
     }
 }
 
 impl TransactionCore {
-    /// Executes on this thread until `is_done`, as long as nobody else does.
-    pub(crate) fn help(self: &Arc<Self>, is_done: &dyn Fn() -> bool) {
+    /// Executes on this thread until `is_done`, which the operation of this number brings about, as long as nobody else does.
+    pub(crate) fn help(self: &Arc<Self>, number: u64, is_done: &dyn Fn() -> bool) {
         while !is_done() && locked(&self.shared).claim() {
-            self.execute(&mut Turn::long(), is_done);
+            self.execute(&mut Turn::long(), number);
         }
     }
 
-    /// Executes on this thread or sleeps until `is_done`; who makes it true wakes this thread.
+    /// Executes on this thread or sleeps until `is_done`, as above; who makes it true wakes this thread.
     pub(crate) fn wait(self: &Arc<Self>, number: u64, is_done: &dyn Fn() -> bool) {
         while !is_done() {
             if self.claim_or_ask(number) {
-                self.execute(&mut Turn::long(), is_done);
+                self.execute(&mut Turn::long(), number);
             } else {
                 thread::park();
             }
@@ -92,9 +92,9 @@ impl TransactionCore {
         false
     }
 
-    /// Executes, with the token, which is given up: as long as there is something and the turn lasts, until `is_enough`
-    /// or a callback is due. Then callbacks are called.
-    fn execute(self: &Arc<Self>, turn: &mut Turn, is_enough: &dyn Fn() -> bool) {
+    /// Executes, with the token, which is given up: as long as there is something and the turn lasts, until the operation of the
+    /// number `enough` has been executed (its place has its result then) or a callback is due. Then callbacks are called.
+    fn execute(self: &Arc<Self>, turn: &mut Turn, enough: u64) {
         let mut runner = locked(&self.runner);
         let mut left = turn.operations;
         let mut short_left = None;
@@ -116,15 +116,16 @@ impl TransactionCore {
                 runner.batch.push_front(operation);
                 continue;
             };
-            let callback = run_operation(operation, execution, self, number);
+            let callback = operation.run(execution, self, number);
             left -= 1;
             if left == 0 && self.ready().is_idle() {
                 // Nobody would do anything else meanwhile.
                 left = turn.operations;
             }
             let is_over = left == 0 || self.is_asked_for.load(Ordering::Relaxed);
+            let is_enough = number >= enough;
             if is_over || callback.is_some() || ends_here(&runner, &mut short_left, is_enough) {
-                let is_more_wanted = left == 0 || callback.is_some() && !is_enough();
+                let is_more_wanted = left == 0 || callback.is_some() && !is_enough;
                 if callback.is_some() {
                     self.note_deliveries(callback);
                 }
@@ -237,32 +238,15 @@ impl TransactionCore {
     }
 }
 
-/// Executes it, and lets it go.
-fn run_operation(
-    mut operation: Arc<dyn Operation>,
-    execution: &mut Execution,
-    transaction: &Arc<TransactionCore>,
-    number: u64,
-) -> Option<Callback> {
-    if Arc::strong_count(&operation) == 1
-        && let Some(operation) = Arc::get_mut(&mut operation)
-    {
-        // Most puts: nobody looks at their results.
-        return operation.run_alone(execution, transaction, number);
-    }
-    operation.run(execution, transaction, number)
-}
-
 /// Whether enough has been done, and nothing short comes next. `short_left` is how many more of these may be executed, once
 /// there was enough.
-fn ends_here(runner: &Runner, short_left: &mut Option<u32>, is_enough: &dyn Fn() -> bool) -> bool {
+fn ends_here(runner: &Runner, short_left: &mut Option<u32>, is_enough: bool) -> bool {
     let left = match *short_left {
         Some(left) => left,
-        None if is_enough() => SHORT_BEHIND_MAX,
+        None if is_enough => SHORT_BEHIND_MAX,
         None => return false,
     };
-    let is_short = |operation: &Arc<dyn Operation>| operation.is_short();
-    if !runner.batch.front().is_some_and(is_short) {
+    if !runner.batch.front().is_some_and(Queued::is_short) {
         return true;
     }
     *short_left = left.checked_sub(1);

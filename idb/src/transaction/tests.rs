@@ -141,7 +141,7 @@ fn queued_until_woken(is_short: bool) -> Vec<usize> {
     shared.is_started = true;
     let woken = |_: u32| loop {
         let operation = operation::Silent::new(|_: &mut Execution| Ok(()));
-        shared.queue.push_back(Arc::new(operation));
+        shared.queue.push_back(Queued::Other(Arc::new(operation)));
         if shared.is_enough(is_short) {
             let queued = shared.queue.len();
             // Who was woken takes them all and is done.

@@ -3,6 +3,7 @@
 
 mod cursors;
 mod many;
+mod queued;
 mod version_changes;
 
 use std::num::NonZeroUsize;

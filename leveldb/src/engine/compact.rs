@@ -2,13 +2,14 @@
 
 use super::compaction::{self, Compaction, Limits, largest, level_files, overlapping};
 use super::feed::Feed;
-use super::install::Work;
+use super::install::{Flush, Work};
 use super::output::Output;
 use super::{Engine, locked, pace};
 use crate::cache::BlockCache;
 use crate::core::{Core, OnDamage, OpenTables};
 use crate::damage::DamageLog;
 use crate::error::{Error, ErrorKind, Result};
+use crate::filter::KeyFilter;
 use crate::internal_key::{InternalOrder, user_key};
 use crate::skip_list::{SkipCursor, SkipList};
 use crate::source::{RunCursor, Source};
@@ -42,6 +43,7 @@ impl Engine {
             level,
             table_bytes,
             new_number: number,
+            keys: None,
         }
     }
 
@@ -75,7 +77,12 @@ impl Engine {
         let sources = vec![Source::Live(SkipCursor::new(full.clone()))];
         let mut feed = Feed::new(self.core.order.clone(), sources, |_| false)?;
         let number = || self.new_file_number();
-        let output = self.output(0, u64::MAX, &number);
+        let keys = self.keys_of(full);
+        let output = Output {
+            // What has a filter already put all of its keys in.
+            keys: keys.as_deref().filter(|_| full.filter().is_none()),
+            ..self.output(0, u64::MAX, &number)
+        };
         let mut told = 0;
         let between = |passed: u64| {
             if passed - told >= pace::TOLD_BYTES {
@@ -99,7 +106,14 @@ impl Engine {
             new_files: tables,
             ..VersionEdit::default()
         };
-        self.install(work, edit, true)
+        self.install(work, edit, Some(Flush { keys }))
+    }
+
+    /// A filter for the keys of a memtable that becomes a table; its own, if it has one.
+    fn keys_of(&self, full: &SkipList) -> Option<Arc<KeyFilter>> {
+        self.options.table.bloom_bits?;
+        let of_memtable = full.filter().cloned();
+        Some(of_memtable.unwrap_or_else(|| Arc::new(KeyFilter::new(full.len_bytes()))))
     }
 
     /// The deepest level that keeps newer above older, and later compactions small.
@@ -142,7 +156,7 @@ impl Engine {
             }
             _ => edit.new_files = self.merge(work, &compaction)?,
         }
-        self.install(work, edit, false)?;
+        self.install(work, edit, None)?;
         self.remove_obsolete(work);
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::{Engine, locked};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::file_name::FileName;
+use crate::filter::KeyFilter;
 use crate::internal_key::InternalOrder;
 use crate::log::LogWriter;
 use crate::options::Options;
@@ -43,15 +44,22 @@ pub(super) fn table_file(new: NewFile) -> TableFile {
     }
 }
 
+/// What a flush tells of its table.
+pub(super) struct Flush {
+    /// Its keys.
+    pub(super) keys: Option<Arc<KeyFilter>>,
+}
+
 impl Engine {
-    /// Makes an edit part of the store. `is_flush`: the full memtable is in it. When this fails it is not known whether the
-    /// edit will be there after a crash, so neither what it adds nor what it drops may be removed.
+    /// Makes an edit part of the store; the full memtable is in that of a flush. When this fails it is not known whether the edit
+    /// will be there after a crash, so neither what it adds nor what it drops may be removed.
     pub(super) fn install(
         &self,
         work: &mut Work,
         mut edit: VersionEdit,
-        is_flush: bool,
+        flush: Option<Flush>,
     ) -> Result<()> {
+        let is_flush = flush.is_some();
         let (state, sequence) = {
             let current = locked(&self.current);
             (current.state.clone(), current.sequence)
@@ -72,13 +80,10 @@ impl Engine {
         let kept = state.version.files();
         let kept = kept.filter(|file| !dropped.contains(&(file.level, file.number)));
         let kept = kept.map(|file| TableFile::clone(file));
-        let flushed = state.live.get(1).filter(|_| is_flush);
-        let added = edit.new_files.iter().cloned().map(|new| {
-            let keys = flushed.filter(|_| new.level == 0);
-            TableFile {
-                keys: keys.and_then(|list| list.filter().cloned()),
-                ..table_file(new)
-            }
+        let keys = flush.and_then(|flush| flush.keys);
+        let added = edit.new_files.iter().cloned().map(|new| TableFile {
+            keys: keys.clone().filter(|_| new.level == 0),
+            ..table_file(new)
         });
         let files: Vec<TableFile> = kept.chain(added).collect();
         match begins_anew {

@@ -4,6 +4,8 @@ use super::feed::Feed;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::file_name::FileName;
+use crate::filter::{KeyFilter, bloom};
+use crate::internal_key::user_key;
 use crate::options::Options;
 use crate::table::TableBuilder;
 use crate::version_edit::NewFile;
@@ -17,6 +19,8 @@ pub(super) struct Output<'a> {
     /// A table ends when it has so many bytes.
     pub(super) table_bytes: u64,
     pub(super) new_number: &'a dyn Fn() -> u64,
+    /// Takes every key that is written.
+    pub(super) keys: Option<&'a KeyFilter>,
 }
 
 impl Output<'_> {
@@ -81,6 +85,9 @@ impl Output<'_> {
                 break;
             }
             builder.add(key, &value).map_err(failed)?;
+            if let Some(keys) = self.keys {
+                keys.put(bloom::key_hash(user_key(key)));
+            }
             drop(value);
             is_empty = false;
             feed.advance()?;

@@ -300,6 +300,7 @@ fn tables_of_logs(
         level: 0,
         table_bytes: recovery_table_bytes(options),
         new_number: &new_number,
+        keys: None,
     };
     let tables = output.write(&mut feed, |_| false, |_| Ok(()))?;
     Ok(tables.into_iter().map(table_file).collect())

@@ -8,21 +8,27 @@ use std::cmp::Ordering;
 /// So many entries at a time: what has to be kept of them is bounded.
 pub(super) const RUN_LEN: usize = 1024;
 
-/// Indexes of user keys in ascending order; those of equal keys in the order in which they were given.
-pub(super) fn ascending(order: &InternalOrder, keys: &[&[u8]]) -> Vec<usize> {
+/// Indexes of user keys in ascending order, with the upper half of each one's head if heads are known; those of equal keys in the
+/// order in which they were given.
+pub(super) fn ascending(order: &InternalOrder, keys: &[&[u8]]) -> Vec<(Option<u64>, usize)> {
     let head = heads(order, keys);
+    let is_known = order.head().is_some();
     let mut sorted: Vec<(u128, usize)> = keys.iter().map(|key| head(key)).zip(0..).collect();
     // Numbers are quick to sort. What the comparator says, which may contradict itself, is asked only of those that are equal.
     sorted.sort_unstable();
     let mut indexes = Vec::with_capacity(sorted.len());
+    let with_half =
+        |&(head, index): &(u128, usize)| (is_known.then_some((head >> 64) as u64), index);
     for same in sorted.chunk_by(|a, b| a.0 == b.0) {
         let start = indexes.len();
-        indexes.extend(same.iter().map(|&(_, index)| index));
+        indexes.extend(same.iter().map(with_half));
         if same.len() > 1 {
             let mut equal = indexes.split_off(start);
-            sort_by(&mut equal, |&a, &b| match (keys.get(a), keys.get(b)) {
-                (Some(a), Some(b)) => order.compare_user(a, b),
-                _ => Ordering::Equal,
+            sort_by(&mut equal, |&(_, a), &(_, b)| {
+                match (keys.get(a), keys.get(b)) {
+                    (Some(a), Some(b)) => order.compare_user(a, b),
+                    _ => Ordering::Equal,
+                }
             });
             indexes.append(&mut equal);
         }
@@ -107,6 +113,17 @@ mod tests {
         ]
     }
 
+    /// The indexes; the heads are those of the keys.
+    fn indexes(order: &InternalOrder, keys: &[&[u8]]) -> Vec<usize> {
+        let ascending = ascending(order, keys).into_iter();
+        let indexes = ascending.map(|(head, index)| {
+            let known = order.head().map(|head| (head(keys[index]) >> 64) as u64);
+            assert_eq!(head, known);
+            index
+        });
+        indexes.collect()
+    }
+
     quickcheck! {
         fn keys_are_sorted_and_equal_ones_stay_in_order(shared: Vec<u8>, keys: Vec<(bool, Vec<u8>)>) -> bool {
             let shared = shared.repeat(3);
@@ -118,12 +135,12 @@ mod tests {
             let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
             let mut naive: Vec<usize> = (0..keys.len()).collect();
             naive.sort_by_key(|&index| keys[index]);
-            orders().iter().all(|order| ascending(order, &keys) == naive)
+            orders().iter().all(|order| indexes(order, &keys) == naive)
         }
 
         fn an_order_that_contradicts_itself_loses_nothing(keys: Vec<Vec<u8>>) -> bool {
             let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-            let mut indexes = ascending(&InternalOrder::new(Arc::new(Named(false))), &keys);
+            let mut indexes = indexes(&InternalOrder::new(Arc::new(Named(false))), &keys);
             indexes.sort_unstable();
             indexes == (0..keys.len()).collect::<Vec<_>>()
         }

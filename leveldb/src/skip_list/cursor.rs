@@ -67,7 +67,8 @@ impl SkipCursor {
 
     /// To the first entry not less than an internal key.
     pub(crate) fn seek(&mut self, target: &[u8]) {
-        self.stand(self.list.first_at_least(target));
+        let by_hint = self.list.first_of_group(target);
+        self.stand(by_hint.unwrap_or_else(|| self.list.first_at_least(target)));
     }
 
     /// To the last entry less than an internal key.

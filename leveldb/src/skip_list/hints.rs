@@ -1,18 +1,14 @@
-//! Where the newest entry of a key lies, by the key's hash: most lookups of a memtable's keys, and of keys that it does not
-//! have, need no search.
+//! Where the newest entry of a key lies, and the first of a group of keys, by a hash: most lookups of a memtable's keys, and of
+//! keys that it does not have, and most seeks to groups need no search.
 //!
-//! A table of fixed size of 64-bit atomics: half a hash in the upper half, a node in the lower one. A key's slot is one of
-//! two neighbours. Slots are filled, also with other keys' nodes, but never emptied, so a pair with an empty slot tells that
-//! no key of its hash was put in. Hashes are of bytes, so only keys that have one form are in it ([`Identity::Bytes`]):
-//! whoever looks for other keys searches. Entries must come in ascending sequence; if they do not, or come in forms that
-//! nobody can judge, the table is not used any more.
+//! Hashes are of bytes, so only keys that have one form are in the table ([`Identity::Bytes`]): whoever looks for other keys
+//! searches. Groups are in it by the bytes that name them ([`Identity::Grouped`]); a bit of the hash tells them from keys. Entries
+//! must come in ascending sequence; if they do not, or come in forms that nobody can judge, the table is not used any more.
 
+use super::buckets::Buckets;
 use crate::Identity;
-use crate::sync::{AtomicBool, AtomicU64};
+use crate::sync::AtomicBool;
 use std::sync::atomic::Ordering as Memory;
-
-/// Slots, as a power of two: memory is touched where keys are.
-const SLOTS_LG: u32 = if cfg!(any(shuttle, miri)) { 3 } else { 16 };
 
 /// What the table says of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,24 +24,22 @@ pub(super) enum Hint {
 /// The table.
 #[derive(Debug)]
 pub(super) struct Hints {
-    slots: Box<[AtomicU64]>,
+    buckets: Buckets,
     key_identity: fn(&[u8]) -> Identity,
     is_off: AtomicBool,
 }
 
-/// A key's pair of slots and its half of a slot.
+/// What bytes are looked for as.
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    pair: usize,
-    mark: u32,
+enum Name {
+    Key,
+    Group,
 }
 
-fn place(key: &[u8]) -> Place {
-    let hash = hash(key);
-    Place {
-        pair: (hash >> (u64::BITS - SLOTS_LG)) as usize & !1,
-        mark: hash as u32,
-    }
+/// A half of the hash.
+fn mark(bytes: &[u8], name: Name) -> u32 {
+    // Else a key with a group's hash, which may not be the group's first, would be taken for that.
+    hash(bytes) as u32 & !1 | name as u32
 }
 
 /// Multiplies and folds, eight bytes at a time. Keys that someone chose to collide cost searches and nothing else.
@@ -69,10 +63,8 @@ fn hash(key: &[u8]) -> u64 {
 
 impl Hints {
     pub(super) fn new(key_identity: fn(&[u8]) -> Identity) -> Hints {
-        // Zeros from the allocator: pages that no key has reached take no memory.
-        let slots = vec![0; 1 << SLOTS_LG];
         Hints {
-            slots: slots.into_iter().map(AtomicU64::new).collect(),
+            buckets: Buckets::default(),
             key_identity,
             is_off: AtomicBool::new(false),
         }
@@ -83,34 +75,24 @@ impl Hints {
         self.is_off.store(true, Memory::Release);
     }
 
-    /// Takes the newest entry of a key. Called by one thread, before readers may ask for that entry.
-    pub(super) fn put(&self, key: &[u8], node: u32) {
+    /// Takes the newest entry of a key, which has its own links. Called by one thread, before readers may ask for that entry.
+    /// `is_behind` tells of a group whether the entry before is one of it.
+    pub(super) fn put(&self, key: &[u8], node: u32, is_behind: impl FnOnce(&[u8]) -> bool) {
         if self.is_off.load(Memory::Relaxed) {
             return;
         }
         match (self.key_identity)(key) {
-            Identity::Bytes => self.put_bytes(key, node),
+            Identity::Bytes => self.buckets.put(mark(key, Name::Key), node),
             Identity::Several => {}
+            Identity::Grouped(len) => {
+                if let Some(group) = key.get(..len)
+                    && !is_behind(group)
+                {
+                    self.buckets.put(mark(group, Name::Group), node);
+                }
+            }
             Identity::Unclear => self.turn_off(),
         }
-    }
-
-    fn put_bytes(&self, key: &[u8], node: u32) {
-        let Place { pair, mark } = place(key);
-        let Some([a, b]) = self.slots.get(pair..pair + 2) else {
-            return;
-        };
-        let takes = |slot: &AtomicU64| {
-            let held = slot.load(Memory::Relaxed);
-            held == 0 || (held >> 32) as u32 == mark
-        };
-        // Never both: else the one that is found first might be the older. Which of two others has to go does not matter.
-        let slot = if takes(a) || !takes(b) && node.is_multiple_of(2) {
-            a
-        } else {
-            b
-        };
-        slot.store((u64::from(mark) << 32) | u64::from(node), Memory::Release);
     }
 
     /// What is known of a key, at least of what was put in before anything that this thread has seen.
@@ -119,17 +101,35 @@ impl Hints {
         if self.is_off.load(Memory::Relaxed) || (self.key_identity)(key) != Identity::Bytes {
             return Hint::Unknown;
         }
-        let Place { pair, mark } = place(key);
-        let Some([a, b]) = self.slots.get(pair..pair + 2) else {
-            return Hint::Unknown;
-        };
-        // The first one first: only when it is full does the second begin to fill.
-        let held = [a.load(Memory::Acquire), b.load(Memory::Acquire)];
-        let is_it = |slot: &&u64| **slot != 0 && (**slot >> 32) as u32 == mark;
-        match held.iter().find(is_it) {
-            Some(slot) => Hint::Node(*slot as u32),
-            None if held.contains(&0) => Hint::Absent,
-            None => Hint::Unknown,
+        self.buckets.get(mark(key, Name::Key))
+    }
+
+    /// Which node is the first of a group, if it is one of the group; among those put in before anything that this thread has
+    /// seen. `None` of anything that is not the name of a group.
+    #[inline]
+    pub(super) fn first_of(&self, group: &[u8]) -> Option<u32> {
+        let is_group = || (self.key_identity)(group) == Identity::Grouped(group.len());
+        if self.is_off.load(Memory::Relaxed) || !is_group() {
+            return None;
         }
+        match self.buckets.get(mark(group, Name::Group)) {
+            Hint::Node(node) => Some(node),
+            Hint::Absent | Hint::Unknown => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_not_taken_for_the_first_of_the_group_that_it_names() {
+        let hints = Hints::new(|key| Identity::Grouped(key.len()));
+        hints.buckets.put(mark(b"name", Name::Key), 5);
+        assert_eq!(hints.first_of(b"name"), None);
+        hints.buckets.put(mark(b"name", Name::Group), 6);
+        assert_eq!(hints.first_of(b"name"), Some(6));
+        assert_eq!(hints.buckets.get(mark(b"name", Name::Key)), Hint::Node(5));
     }
 }

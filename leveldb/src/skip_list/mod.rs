@@ -8,6 +8,7 @@
 //! shorter way to an entry's place: from the one before ([`arrange`] puts batches in order for that), or by [`top`].
 
 mod arrange;
+mod buckets;
 mod cursor;
 mod hints;
 mod node;
@@ -49,7 +50,7 @@ pub(crate) struct SkipList {
     chunks: Segments<OnceLock<Vec<u8>>>,
     /// If it is known which keys are their bytes.
     hints: Option<Hints>,
-    /// If all keys are taken to be.
+    /// If all keys are taken to be, and there are no hints, which know more.
     filter: Option<Arc<KeyFilter>>,
     /// How many levels are in use.
     height: AtomicUsize,
@@ -111,25 +112,19 @@ impl SkipList {
         }
     }
 
-    /// The same with a filter for a list that will have so many bytes. For keys that are equal if their bytes are: else lookups
-    /// that ask the filter miss some.
+    /// The same with a filter for a list that will have so many bytes, unless it has hints. For keys that are equal if their
+    /// bytes are: else lookups that ask the filter miss some.
     pub(crate) fn filtered(mut self, list_bytes: usize) -> SkipList {
-        self.filter = Some(Arc::new(KeyFilter::new(list_bytes)));
+        if self.hints.is_none() {
+            self.filter = Some(Arc::new(KeyFilter::new(list_bytes)));
+        }
         self
     }
 
     /// What tells of most keys that are not there that they are not.
+    #[inline]
     pub(crate) fn filter(&self) -> Option<&Arc<KeyFilter>> {
         self.filter.as_ref()
-    }
-
-    /// The filter, if [`get`](Self::get) does not know more: hints do, and also of keys that are not their bytes.
-    #[inline]
-    pub(crate) fn lookup_filter(&self) -> Option<&KeyFilter> {
-        match self.hints {
-            None => self.filter.as_deref(),
-            Some(_) => None,
-        }
     }
 
     pub(crate) fn log_name(&self) -> &str {
@@ -167,7 +162,8 @@ impl SkipList {
         });
         while let Some(first) = placed.next() {
             if is_alone {
-                self.add_node(&mut writer, &first.0, first.1);
+                let head = self.head(first.0.operation.key());
+                self.add_node(&mut writer, &first.0, head, first.1);
                 continue;
             }
             let others = placed.by_ref().take(RUN_LEN - 1);
@@ -181,9 +177,9 @@ impl SkipList {
     /// Puts in entries in the order of their keys. Those of one key keep theirs: hints are of the last one.
     fn add_run(&self, writer: &mut Writer, run: &[(BatchEntry<'_>, (u32, u32))]) {
         let keys: Vec<&[u8]> = run.iter().map(|(entry, _)| entry.operation.key()).collect();
-        for index in arrange::ascending(&self.order, &keys) {
+        for (head, index) in arrange::ascending(&self.order, &keys) {
             if let Some((entry, place)) = run.get(index) {
-                self.add_node(writer, entry, *place);
+                self.add_node(writer, entry, head, *place);
             }
         }
     }
@@ -247,13 +243,19 @@ impl SkipList {
         }
     }
 
-    fn add_node(&self, writer: &mut Writer, entry: &BatchEntry<'_>, place: (u32, u32)) {
+    /// `head`: the upper half of the key's, if heads are known.
+    fn add_node(
+        &self,
+        writer: &mut Writer,
+        entry: &BatchEntry<'_>,
+        head: Option<u64>,
+        place: (u32, u32),
+    ) {
         let (user_key, value, kind) = parts(entry);
         let mut key = std::mem::take(&mut writer.key);
         key.clear();
         internal_key::encode(&mut key, user_key, entry.sequence, kind);
         let levels = writer.random_levels();
-        let head = self.head(user_key);
         let words = node::words(levels, head, key.len(), value.len());
         let at = self.nodes.room(writer.nodes_end, words);
         writer.nodes_end = at + words;
@@ -262,25 +264,28 @@ impl SkipList {
         let at = at as u32;
         let height = self.height.load(Memory::Relaxed);
         self.find_place(writer, &key, head, levels);
-        // Before it can be found: who sees the entry sees the hint.
+        for level in height..levels {
+            writer.before[level] = HEAD;
+        }
+        let node = self.node(at);
+        for level in 0..levels {
+            node.set_next(level, self.node(writer.before[level]).next(level));
+        }
+        // Before it can be found: who sees the entry sees the hint. And after it has links: who comes to it by a hint goes on.
         if let Some(hints) = &self.hints {
-            hints.put(user_key, at);
+            hints.put(user_key, at, |group| {
+                self.tail_of(writer.before[0], group).is_some()
+            });
         }
         if let Some(filter) = &self.filter {
             filter.put(bloom::key_hash(user_key));
-        }
-        for level in height..levels {
-            writer.before[level] = HEAD;
         }
         if levels > height {
             // Readers that do not see it yet only start lower; those that do find the head's empty links.
             self.height.store(levels, Memory::Relaxed);
         }
-        let node = self.node(at);
         for level in 0..levels {
-            let before = self.node(writer.before[level]);
-            node.set_next(level, before.next(level));
-            before.set_next(level, at);
+            self.node(writer.before[level]).set_next(level, at);
             writer.before[level] = at;
         }
         writer.last = at;
@@ -426,6 +431,21 @@ impl SkipList {
     /// The first node that is not before `key`, or [`HEAD`].
     fn first_at_least(&self, key: &[u8]) -> u32 {
         self.search(&mut self.search_for(key)).1
+    }
+
+    /// As [`first_at_least`](Self::first_at_least), for the name of a group that has a hint.
+    fn first_of_group(&self, key: &[u8]) -> Option<u32> {
+        let group = internal_key::user_key(key);
+        let at = self.hints.as_ref()?.first_of(group)?;
+        // Another group's perhaps, if hashes are the same; and of entries of the very key, newer ones do not count.
+        (self.tail_of(at, group)? > 0).then_some(at)
+    }
+
+    /// If a node's user key begins with these bytes, how many it has behind them.
+    fn tail_of(&self, at: u32, group: &[u8]) -> Option<usize> {
+        let mut room = [0; INLINE_LEN_MAX];
+        let key = internal_key::user_key(self.key(at, &mut room));
+        key.strip_prefix(group).map(<[u8]>::len)
     }
 
     /// The last node before `key`, or [`HEAD`].

@@ -108,8 +108,9 @@ fn look_up(list: &SkipList, expected: &Versions, sequence: u64) {
 
 /// A seek for a snapshot's entries of a key meets the newest it may see at once; from there, one step back and forth.
 fn seek(cursor: &mut SkipCursor, expected: &Versions, sequence: u64) {
-    for n in 0..4 {
-        let key = format!("key {n}").into_bytes();
+    // The last is what all begin with.
+    for key in ["key 0", "key 1", "key 2", "key 3", "key "] {
+        let key = key.as_bytes().to_vec();
         let mut target = Vec::new();
         internal_key::encode_tagged(&mut target, &key, internal_key::seek_tag(sequence));
         let first = expected.iter().find(|(other, _)| *other >= key);
@@ -145,6 +146,53 @@ fn readers_see_all_that_was_published_in_order_whatever_is_put_in_meanwhile() {
     see_all_that_was_published(Some(facts));
 }
 
+/// All keys are a group.
+const GROUPED: KeyFacts = KeyFacts {
+    identity: |key| match key.starts_with(b"key ") {
+        true => Identity::Grouped(4),
+        false => Identity::Several,
+    },
+    head: |_| 0,
+};
+
+#[test]
+fn readers_who_seek_a_group_see_all_that_was_published() {
+    see_all_that_was_published(Some(GROUPED));
+}
+
+#[test]
+fn who_comes_to_a_groups_first_entry_goes_on_from_there() {
+    explore(|| {
+        let order = InternalOrder::with_facts(Arc::new(BytewiseComparator), Some(GROUPED));
+        let list = Arc::new(SkipList::new(order, 7));
+        let published = AtomicU64::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut cursor = SkipCursor::new(list.clone());
+                for _ in 0..if cfg!(any(shuttle, miri)) { 6 } else { 500 } {
+                    let sequence = published.load(Memory::Acquire);
+                    let mut target = Vec::new();
+                    let seek_tag = internal_key::seek_tag(sequence);
+                    internal_key::encode_tagged(&mut target, b"key ", seek_tag);
+                    cursor.seek(&target);
+                    while cursor.valid() && internal_key::tag(cursor.key()) >> 8 > sequence {
+                        cursor.next();
+                    }
+                    assert_eq!(cursor.valid(), sequence > 0, "at {sequence}");
+                }
+            });
+            // Each the first of its group.
+            for sequence in 1..=ENTRIES {
+                let mut batch = BatchWriter::new();
+                batch.put(format!("key {}", 2000 - sequence).as_bytes(), b"");
+                let bytes = batch.finish(sequence);
+                list.insert(BatchReader::new(bytes).unwrap());
+                published.store(sequence, Memory::Release);
+            }
+        });
+    });
+}
+
 #[test]
 fn readers_see_all_that_was_published_by_the_filter() {
     see_all_that_was_published(None);
@@ -155,7 +203,7 @@ fn see_all_that_was_published(facts: Option<KeyFacts>) {
     explore(move || {
         let order = InternalOrder::with_facts(Arc::new(BytewiseComparator), facts);
         let list = Arc::new(SkipList::new(order, 7).filtered(1 << 16));
-        assert_eq!(list.lookup_filter().is_some(), facts.is_none());
+        assert_eq!(list.filter().is_some(), facts.is_none());
         let published = AtomicU64::new(0);
         thread::scope(|scope| {
             for _ in 0..2 {

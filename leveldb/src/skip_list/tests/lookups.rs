@@ -172,6 +172,85 @@ quickcheck! {
     }
 }
 
+/// What a seek to the name of a group does, and the search that it saves: how many hints there were.
+fn groups_are_sought_as_searched_for(list: &Arc<SkipList>, groups: &[Vec<u8>], to: u64) -> usize {
+    let mut cursor = SkipCursor::new(list.clone());
+    let mut hints = 0;
+    for group in groups {
+        for sequence in 0..to {
+            let mut target = Vec::new();
+            internal_key::encode_tagged(&mut target, group, internal_key::seek_tag(sequence));
+            cursor.seek(&target);
+            let mut room = [0; INLINE_LEN_MAX];
+            let found = list.key(list.first_at_least(&target), &mut room);
+            assert_eq!(cursor.key(), found, "{group:?} at {sequence}");
+            hints += usize::from(list.first_of_group(&target).is_some());
+        }
+    }
+    hints
+}
+
+/// In the order of bytes; keys with the same first two are a group.
+fn grouped() -> Arc<SkipList> {
+    let facts = KeyFacts {
+        identity: |key| match key.len() {
+            0 | 1 => Identity::Several,
+            _ => Identity::Grouped(2),
+        },
+        head: first_eight,
+    };
+    let order = InternalOrder::with_facts(Arc::new(BytewiseComparator), Some(facts));
+    Arc::new(SkipList::new(order, 7))
+}
+
+#[test]
+fn a_groups_first_entry_is_found_whatever_comes_before_it_later() {
+    let list = grouped();
+    let put = |key: &[u8]| (key.to_vec(), Some(key.to_vec()));
+    let groups = [b"aa", b"ab", b"ac", b"b "].map(|group| group.to_vec());
+    // Each before the one before in the group; the last is the group's very name.
+    let keys = [
+        &b"abz"[..],
+        b"aby",
+        b"aa",
+        b"ac",
+        b"abb2",
+        b"abb",
+        b"a",
+        b"ab",
+    ];
+    for (sequence, key) in (1..).zip(keys) {
+        insert(&list, sequence, &[put(key)]);
+        let hints = groups_are_sought_as_searched_for(&list, &groups, 12);
+        assert_eq!(hints, if key == b"ab" { 0 } else { 12 }, "{key:?}");
+    }
+    insert(&list, 9, &[put(b"abz"), put(b"aba"), put(b"acc")]);
+    groups_are_sought_as_searched_for(&list, &groups, 14);
+}
+
+quickcheck! {
+    fn seeks_to_groups_find_what_searches_find(batches: Vec<(Operations, u8)>) -> bool {
+        let short = |key: &[u8]| -> Vec<u8> {
+            key.iter().take(4).map(|byte| byte % 3).collect()
+        };
+        let list = grouped();
+        let mut sequence = 3;
+        let groups: Vec<Vec<u8>> = (0..9).map(|n| vec![n / 3, n % 3]).collect();
+        for (batch, step) in batches.iter().take(size(8, 2) as usize) {
+            let batch: Operations =
+                batch.iter().take(size(8, 3) as usize).map(|(key, value)| (short(key), value.clone())).collect();
+            // Now and then back, as no honest log goes.
+            if *step < 3 {
+                sequence -= u64::from(*step);
+            }
+            insert(&list, sequence, &batch);
+            sequence += batch.len() as u64;
+            groups_are_sought_as_searched_for(&list, &groups, sequence + 2);
+        }
+        true
+    }
+}
+
 #[test]
 fn a_filter_passes_every_key_that_was_put_in_and_few_others() {
     let numbered = |n: u64| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_be_bytes();
@@ -199,10 +278,10 @@ fn a_filter_passes_every_key_that_was_put_in_and_few_others() {
 }
 
 #[test]
-fn lookups_ask_the_filter_only_where_there_are_no_hints() {
-    assert!(list().filter().is_none() && list().lookup_filter().is_none());
-    let filtered = list().filtered(1 << 20);
-    assert!(filtered.filter().is_some() && filtered.lookup_filter().is_none());
-    let list = SkipList::new(InternalOrder::new(Arc::new(Careless)), 7).filtered(1 << 20);
-    assert!(list.lookup_filter().is_some());
+fn a_list_has_a_filter_where_it_has_no_hints() {
+    assert!(list().filter().is_none());
+    assert!(list().filtered(1 << 20).filter().is_none());
+    let order = InternalOrder::new(Arc::new(Careless));
+    let list = SkipList::new(order, 7).filtered(1 << 20);
+    assert!(list.filter().is_some());
 }
