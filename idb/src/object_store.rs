@@ -141,8 +141,14 @@ impl ObjectStore {
         if self.transaction.is_over() {
             return Err(finished());
         }
-        let index = self.cell().index(name).ok_or_else(no_such_index)?;
-        Ok(Index::new(self.clone(), index))
+        self.known_index(name).ok_or_else(no_such_index)
+    }
+
+    /// As [`index`](Self::index), whether the transaction is over or not: see [`Transaction::known_object_store`].
+    #[must_use]
+    pub fn known_index(&self, name: &JsString) -> Option<Index> {
+        let cell = self.cell().index(name)?;
+        Some(Index::new(self.clone(), cell))
     }
 
     pub(crate) fn cell(&self) -> &Arc<StoreCell> {

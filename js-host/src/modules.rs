@@ -33,6 +33,7 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "binding/key_path.js"
     "binding/key_range.js"
     "binding/mod.js"
+    "binding/names.js"
     "binding/object_store.js"
     "binding/open_request.js"
     "binding/record.js"

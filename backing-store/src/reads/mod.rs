@@ -265,7 +265,9 @@ impl Reads {
         object_store_id: ObjectStoreId,
     ) -> Result<bool> {
         let table = RecordTable::ExternalObject;
-        let mut iter = self.view.iter();
+        // Mostly there are none, and whatever lies behind.
+        let end = range::table_high(database_id, object_store_id, table);
+        let mut iter = self.view.iter_before(&end);
         iter.seek(&range::table_low(database_id, object_store_id, table))?;
         let prefix = record_row_prefix(database_id, object_store_id, table);
         Ok(iter.key().starts_with(&prefix))

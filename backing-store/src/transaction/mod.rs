@@ -169,7 +169,10 @@ impl WriteTransaction {
     ) -> Result<u64> {
         let mut count = 0;
         self.objects.forget_new(begin, end, end_included);
-        let mut iter = self.view.iter();
+        let mut iter = match end_included {
+            true => self.view.iter(),
+            false => self.view.iter_before(end),
+        };
         iter.seek(begin)?;
         while iter.valid() {
             let order = compare(iter.key(), end);

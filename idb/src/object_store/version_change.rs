@@ -53,12 +53,18 @@ impl Transaction {
         if self.is_over() {
             return Err(finished());
         }
+        self.known_object_store(name).ok_or_else(no_such_store)
+    }
+
+    /// As [`object_store`](Self::object_store), whether the transaction is over or not: for hosts with an account of their own
+    /// of its state, whose script has yet to be told of an abort.
+    #[must_use]
+    pub fn known_object_store(&self, name: &JsString) -> Option<ObjectStore> {
         let cell = match self.includes(name) {
             true => self.schema().object_store(name),
             false => None,
         };
-        let cell = cell.ok_or_else(no_such_store)?;
-        Ok(ObjectStore::new(self.clone(), cell))
+        cell.map(|cell| ObjectStore::new(self.clone(), cell))
     }
 
     /// Creates an object store. Only in a version change.

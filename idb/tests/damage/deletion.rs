@@ -43,7 +43,11 @@ fn rows_of(fs: &MemoryFileSystem, database: u64) -> Rows {
 }
 
 fn delete(factory: &Factory) -> larder_idb::Result<u64> {
-    factory.delete_database(&"db".into()).done().wait()
+    delete_named(factory, "db")
+}
+
+fn delete_named(factory: &Factory, name: &str) -> larder_idb::Result<u64> {
+    factory.delete_database(&name.into()).done().wait()
 }
 
 fn names(factory: &Factory) -> Vec<DatabaseInfo> {
@@ -102,11 +106,11 @@ fn a_database_of_damaged_metadata_can_be_deleted_and_made_anew_and_no_other_chan
     }
 }
 
-/// "db" with so many records that tables have blocks of nothing else, one of which is damaged: where, and its bytes before.
-fn with_damaged_records() -> (MemoryFileSystem, PathBuf, Vec<u8>) {
+/// A database with so many records that tables have blocks of nothing else, one of which is damaged: where, and its bytes before.
+fn with_damaged_records(name: &str) -> (MemoryFileSystem, PathBuf, Vec<u8>) {
     let fs = store_with(Vec::new());
     let (storage, factory) = storage(&fs);
-    put_many(&factory);
+    put_many(&factory, name);
     storage.close().unwrap();
     let db = Db::open(Arc::new(fs.clone()), &folder(), options()).unwrap();
     db.compact_range(None, None).unwrap();
@@ -123,8 +127,8 @@ fn with_damaged_records() -> (MemoryFileSystem, PathBuf, Vec<u8>) {
     (fs, table, whole)
 }
 
-fn put_many(factory: &Factory) {
-    let request = factory.open(&"db".into(), None).unwrap();
+fn put_many(factory: &Factory, name: &str) {
+    let request = factory.open(&name.into(), None).unwrap();
     let connection = request.connection().wait().unwrap();
     let names: [JsString; 1] = ["t".into()];
     let options = TransactionOptions::default();
@@ -168,7 +172,7 @@ fn check_told(factory: &Factory) {
 
 #[test]
 fn a_database_of_damaged_records_can_be_deleted_and_the_others_go_on() {
-    let (fs, table, whole) = with_damaged_records();
+    let (fs, table, whole) = with_damaged_records("db");
     let others = rows_of(&healed(&fs, &table, &whole), 2);
     let (first, factory) = storage(&fs);
     assert_eq!(delete(&factory).unwrap(), 3);
@@ -195,7 +199,7 @@ fn a_database_of_damaged_records_can_be_deleted_and_the_others_go_on() {
 
 #[test]
 fn what_damage_keeps_from_being_deleted_is_told_once_in_quiet_times() {
-    let (fs, ..) = with_damaged_records();
+    let (fs, ..) = with_damaged_records("db");
     let (first, factory) = storage(&fs);
     assert_eq!(delete(&factory).unwrap(), 3);
     write_other(&factory);
@@ -204,6 +208,28 @@ fn what_damage_keeps_from_being_deleted_is_told_once_in_quiet_times() {
     let (_second, factory) = storage(&fs);
     write_other(&factory);
     check_told(&factory);
+}
+
+/// The database before it, in the order of rows: nothing of its own lies between the last of its object stores and the damage.
+#[test]
+fn damage_behind_the_last_object_store_is_none_of_its_business_once_its_database_is_deleted() {
+    let (fs, ..) = with_damaged_records("other");
+    let (_storage, factory) = storage(&fs);
+    assert_eq!(delete_named(&factory, "other").unwrap(), 3);
+    // Takes the rows away up to the damage.
+    for _ in 0..8 {
+        let request = factory.open(&"db".into(), None).unwrap();
+        let connection = request.connection().wait().unwrap();
+        let names: [JsString; 1] = ["t".into()];
+        let options = TransactionOptions::default();
+        let transaction = connection.transaction(&names, Mode::ReadWrite, options);
+        let transaction = transaction.unwrap();
+        let store = transaction.object_store(&"t".into()).unwrap();
+        let put = || store.put(Value::serialize("x").unwrap(), None).unwrap();
+        let key = put().wait().unwrap();
+        assert!(store.get(key).unwrap().wait().unwrap().is_some());
+        transaction.commit().unwrap().wait().unwrap();
+    }
 }
 
 /// The same files, with the table whole again.

@@ -1,6 +1,8 @@
 //! Indexes (specification, 4.6), and what is read from them (6.3).
 
-use larder_idb::{Direction, GetAllOptions, Index, Key, KeyRange, Mode};
+use larder_idb::{
+    Direction, GetAllOptions, IdbKeyPath, Index, Key, KeyRange, Mode, TransactionOptions,
+};
 
 use super::support::*;
 
@@ -128,4 +130,38 @@ fn directions_of_get_all_are_those_of_cursors() {
         let expected: Vec<Key> = expected.iter().map(|key| Key::from(*key)).collect();
         assert_eq!(found, expected, "{direction:?} {count:?}");
     }
+}
+
+#[test]
+fn each_object_store_fills_indexes_of_its_own_whichever_was_put_into_before() {
+    let place = place();
+    let connection = place.open(1, |upgrade| {
+        for name in ["n", "m", "none"] {
+            let plain = parameters(IdbKeyPath::Null, false);
+            let store = upgrade.transaction.create_object_store(&js(name), plain)?;
+            if name != "none" {
+                store.create_index(&js("by"), path(name), PLAIN)?;
+            }
+        }
+        Ok(())
+    });
+    let connection = connection.unwrap();
+    let names = ["n", "m", "none"].map(js);
+    let options = TransactionOptions::default();
+    let transaction = connection.transaction(&names, Mode::ReadWrite, options);
+    let transaction = transaction.unwrap();
+    for turn in 0..9 {
+        let name = ["n", "m", "none"][turn % 3];
+        let value = object(&[("n", 10.0), ("m", 20.0)]);
+        let key = Some(Key::from(turn as f64));
+        drop(store(&transaction, name).put(value, key).unwrap());
+    }
+    for (name, found) in [("n", 10.0), ("m", 20.0)] {
+        let by = index(&transaction, name, "by");
+        let all = by.get_all_keys(KeyRange::all(), GetAllOptions::default());
+        let all = all.unwrap().wait().unwrap();
+        let keys: Vec<Key> = all.iter().map(|entry| entry.key()).collect();
+        assert_eq!(keys, vec![Key::from(found); 3], "{name}");
+    }
+    transaction.commit().unwrap().wait().unwrap();
 }

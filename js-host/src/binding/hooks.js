@@ -21,7 +21,7 @@ export function setHooks(given) {
 const collected = new FinalizationRegistry((handle) => hooks.engine.release(handle));
 
 export function releaseWhenCollected(owner, handle) {
-  collected.register(owner, handle);
+  if (handle !== undefined) collected.register(owner, handle);
 }
 
 // Transactions that script has made in the current task: they turn inactive at the end of the

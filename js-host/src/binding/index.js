@@ -39,7 +39,7 @@ export class IndexState extends SourceState {
       throw domException("ConstraintError", "An index with the specified name already exists.");
     }
     const oldName = this.name;
-    hooks.engine.renameIndex(this.handle, name);
+    this.transaction.ask(() => hooks.engine.renameIndex(this.handle, name));
     this.name = name;
     this.store.renamed(this, oldName);
   }

@@ -4,6 +4,7 @@ import { hooks } from "./hooks.js";
 import { createIndex } from "./index.js";
 import { toKey } from "./key.js";
 import { isValidKeyPath, keyPathValue } from "./key_path.js";
+import { withName, withoutName } from "./names.js";
 import { createStringList } from "./string_list.js";
 import { SourceState, toCount, toDirection } from "./source.js";
 import { toRange } from "./key_range.js";
@@ -19,6 +20,10 @@ export class ObjectStoreState extends SourceState {
     this.isNew = isNew;
     this.indexes = new Map();
     this.handedOut = [];
+    // In an upgrade, the names of the indexes as script sees them, and before.
+    this.names = null;
+    if (transaction.mode === "versionchange") this.names = isNew ? [] : hooks.engine.indexNames(handle);
+    this.originalNames = this.names;
   }
 
   isGone() {
@@ -34,11 +39,12 @@ export class ObjectStoreState extends SourceState {
     // What is gone keeps the name that it had last.
     if (!this.isNew) this.name = this.originalName;
     this.isDeleted = this.isNew;
+    this.names = this.originalNames;
     for (const index of this.handedOut) index.revert();
   }
 
   indexNames() {
-    return this.isDeleted ? [] : hooks.engine.indexNames(this.handle);
+    return this.isDeleted ? [] : (this.names ?? hooks.engine.indexNames(this.handle));
   }
 
   put(what, value, key, overwrite) {
@@ -80,7 +86,7 @@ export class ObjectStoreState extends SourceState {
       throw domException("ConstraintError", "An object store with the specified name already exists.");
     }
     const oldName = this.name;
-    hooks.engine.renameObjectStore(this.handle, name);
+    this.transaction.ask(() => hooks.engine.renameObjectStore(this.handle, name));
     this.name = name;
     this.transaction.renamed(this, oldName);
   }
@@ -94,7 +100,10 @@ export class ObjectStoreState extends SourceState {
     if (Array.isArray(keyPath) && multiEntry) {
       throw domException("InvalidAccessError", "A multiEntry index cannot have an array for its key path.");
     }
-    const handle = hooks.engine.createIndex(this.handle, name, keyPath, unique, multiEntry);
+    const handle = this.transaction.ask(() =>
+      hooks.engine.createIndex(this.handle, name, keyPath, unique, multiEntry),
+    );
+    this.names = withName(this.names, name);
     return this.remember(createIndex(this, handle, name, keyPath, unique, multiEntry, true));
   }
 
@@ -103,7 +112,8 @@ export class ObjectStoreState extends SourceState {
     if (!this.indexNames().includes(name)) {
       throw domException("NotFoundError", "The specified index was not found.");
     }
-    hooks.engine.deleteIndex(this.handle, name);
+    this.transaction.ask(() => hooks.engine.deleteIndex(this.handle, name));
+    this.names = withoutName(this.names, name);
     this.indexes.get(name)?.markDeleted();
     this.indexes.delete(name);
   }
@@ -129,6 +139,7 @@ export class ObjectStoreState extends SourceState {
   }
 
   renamed(index, oldName) {
+    this.names = withName(withoutName(this.names, oldName), index.name);
     if (this.indexes.get(oldName) === index) this.indexes.delete(oldName);
     this.indexes.set(index.name, index);
   }

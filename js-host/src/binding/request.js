@@ -50,23 +50,18 @@ export function notify(number, kind, ...details) {
   watching.get(number)?.notify(kind, ...details);
 }
 
-// Whether the engine says of a transaction in which script may place requests that it may not. A new index has then been found
-// to break its constraint, which for script is still to come: creating an index has its place among the requests.
-function isOfTheEnd(transaction, error) {
-  const isRefusal = ["InvalidStateError", "TransactionInactiveError"].includes(error.name);
-  return isRefusal && transaction.state === "active";
-}
-
 // Makes a request of a transaction: `ask` gets its number and may throw.
 export function place(request, ask) {
   const { transaction } = request;
   const number = expect(request);
   try {
-    ask(number);
+    if (transaction.ask(() => (ask(number), true)) === undefined) {
+      settle(number);
+      transaction.refused.push(request);
+    }
   } catch (error) {
     settle(number);
-    if (!isOfTheEnd(transaction, error)) throw error;
-    transaction.refused.push(request);
+    throw error;
   }
   request.done = false;
   request.result = undefined;

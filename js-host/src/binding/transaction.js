@@ -5,6 +5,7 @@ import { checkConstructor, domException, exposeInterface, INTERNAL, peek, requir
 import { createEvent } from "./event.js";
 import { defineHandlers, dispatch, EventTarget, EventTargetState } from "./event_target.js";
 import { atEndOfCheckpoint, hooks, releaseWhenCollected } from "./hooks.js";
+import { sortedNames, withName, withoutName } from "./names.js";
 import { createObjectStore } from "./object_store.js";
 import { createStringList } from "./string_list.js";
 import { expect } from "./request.js";
@@ -23,8 +24,13 @@ export class TransactionState extends EventTargetState {
     this.state = "active";
     // Requests that are not done.
     this.pending = 0;
-    // Those that the engine did not take: it had aborted, and script had not been told.
+    // The engine has aborted, and script has not been told: to script it is as active as before.
+    this.lost = false;
+    // Requests that the engine did not take then.
     this.refused = [];
+    // Of an upgrade, the names of the object stores as script sees them, and before.
+    this.names = null;
+    this.originalNames = null;
     this.error = null;
     this.aborted = false;
     this.abortedByScript = false;
@@ -52,7 +58,22 @@ export class TransactionState extends EventTargetState {
   upgrades(openRequest, oldVersion) {
     this.openRequest = openRequest;
     this.oldVersion = oldVersion;
+    this.names = this.originalNames = this.database.storeNames();
     this.database.upgrade = this;
+  }
+
+  // Calls the engine; gives nothing, and asks no more, once it has aborted and script has not been told. A new index has then
+  // been found to break its constraint, for instance: for script that is still to come, as an event in its turn.
+  ask(call) {
+    if (this.lost) return undefined;
+    try {
+      return call();
+    } catch (error) {
+      const isRefusal = error.name === "InvalidStateError" || error.name === "TransactionInactiveError";
+      if (!isRefusal || this.state !== "active") throw error;
+      this.lost = true;
+      return undefined;
+    }
   }
 
   requireActive(what) {
@@ -134,6 +155,7 @@ export class TransactionState extends EventTargetState {
   revert() {
     if (this.openRequest === null) return;
     this.database.version = this.oldVersion;
+    this.names = this.originalNames;
     for (const store of this.handedOut) store.revert();
   }
 
@@ -171,17 +193,20 @@ export class TransactionState extends EventTargetState {
   }
 
   createStore(name, keyPath, autoIncrement) {
-    const handle = hooks.engine.createObjectStore(this.handle, name, keyPath, autoIncrement);
+    const handle = this.ask(() => hooks.engine.createObjectStore(this.handle, name, keyPath, autoIncrement));
+    this.names = withName(this.names, name);
     return this.remember(createObjectStore(this, handle, name, keyPath, autoIncrement, true));
   }
 
   deleteStore(name) {
-    hooks.engine.deleteObjectStore(this.handle, name);
+    this.ask(() => hooks.engine.deleteObjectStore(this.handle, name));
+    this.names = withoutName(this.names, name);
     this.stores.get(name)?.markDeleted();
     this.stores.delete(name);
   }
 
   renamed(store, oldName) {
+    this.names = withName(withoutName(this.names, oldName), store.name);
     if (this.stores.get(oldName) === store) this.stores.delete(oldName);
     this.stores.set(store.name, store);
   }
@@ -234,12 +259,8 @@ exposeInterface(IDBTransaction, "IDBTransaction");
 defineHandlers(IDBTransaction, TransactionState, ["abort", "complete", "error"]);
 
 export function createTransaction(database, handle, mode, scope, durability) {
-  const sorted = scope === null ? null : scope.slice().sort(byUnit);
+  const sorted = scope === null ? null : sortedNames(scope);
   const state = new TransactionState(database, handle, mode, sorted, durability);
   new IDBTransaction(INTERNAL, state);
   return state;
-}
-
-function byUnit(a, b) {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

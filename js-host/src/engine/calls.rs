@@ -375,7 +375,9 @@ impl Engine {
     ) -> Result<Array<'js>> {
         let name = self.string(ctx, name)?;
         let transaction = self.transaction(ctx, transaction)?;
-        let store = checked(ctx, transaction.object_store(&name))?;
+        // The engine may have ended it already; to script it is there until that is told.
+        let store = transaction.known_object_store(&name);
+        let store = store.ok_or_else(|| gone(ctx))?;
         let told = Array::new(ctx.clone())?;
         told.set(1, self.key_path_value(ctx, store.key_path())?)?;
         told.set(2, store.auto_increment())?;
@@ -390,7 +392,8 @@ impl Engine {
         name: &QuickString<'js>,
     ) -> Result<Array<'js>> {
         let name = self.string(ctx, name)?;
-        let index = checked(ctx, self.store(ctx, store)?.index(&name))?;
+        let index = self.store(ctx, store)?.known_index(&name);
+        let index = index.ok_or_else(|| gone(ctx))?;
         let told = Array::new(ctx.clone())?;
         told.set(1, self.key_path_value(ctx, index.key_path())?)?;
         told.set(2, index.unique())?;

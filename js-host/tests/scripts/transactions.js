@@ -200,6 +200,64 @@ test("requests that are placed before an abort for a new index is told are abort
   list(seen, ["first success", "second success", "count AbortError", "cursor AbortError", "abort ConstraintError"]);
 });
 
+test("the schema changes as if nothing were amiss until an abort for a new index is told, and then all is as before", async () => {
+  const before = await openWith("lost", 1, (db) => {
+    db.createObjectStore("s").createIndex("old", "x");
+    db.createObjectStore("t", { keyPath: "id", autoIncrement: true }).createIndex("by n", "n", { multiEntry: true });
+    db.createObjectStore("u");
+  });
+  before.close();
+  const request = indexedDB.open("lost", 2);
+  const seen = [];
+  let made, index;
+  request.onupgradeneeded = () => {
+    const { result: db, transaction } = request;
+    transaction.onabort = () => seen.push(`abort ${transaction.error.name}`);
+    const s = transaction.objectStore("s");
+    s.put({ x: 1 }, 1).onsuccess = () => {
+      // The engine has aborted.
+      made = db.createObjectStore("made", { keyPath: "k" });
+      list(db.objectStoreNames, ["made", "s", "t", "u"]);
+      list(transaction.objectStoreNames, ["made", "s", "t", "u"]);
+      same(transaction.objectStore("made"), made);
+      throws("ConstraintError", () => db.createObjectStore("made"));
+      made.put({ k: 1 }).onerror = (event) => seen.push(`put ${event.target.error.name}`);
+      index = made.createIndex("i", "x");
+      list(made.indexNames, ["i"]);
+      same(made.index("i"), index);
+      index.get(1).onerror = (event) => seen.push(`get ${event.target.error.name}`);
+      index.name = "h";
+      list(made.indexNames, ["h"]);
+      throws("NotFoundError", () => made.deleteIndex("i"));
+      made.name = "name";
+      list(db.objectStoreNames, ["name", "s", "t", "u"]);
+      db.deleteObjectStore("u");
+      throws("NotFoundError", () => transaction.objectStore("u"));
+      s.deleteIndex("old");
+      list(s.indexNames, ["i"]);
+      const t = transaction.objectStore("t");
+      same(t.keyPath, "id");
+      same(t.autoIncrement, true);
+      same(t.index("by n").multiEntry, true);
+      t.name = "other";
+      list(db.objectStoreNames, ["name", "other", "s"]);
+    };
+    s.put({ x: 1 }, 2);
+    s.createIndex("i", "x", { unique: true });
+  };
+  same((await done(request).catch((error) => error)).name, "AbortError");
+  list(seen, ["put AbortError", "get AbortError", "abort ConstraintError"]);
+  throws("InvalidStateError", () => made.get(1));
+  throws("InvalidStateError", () => index.get(1));
+  const after = await openWith("lost");
+  same(after.version, 1);
+  list(after.objectStoreNames, ["s", "t", "u"]);
+  const transaction = after.transaction(["s", "t"]);
+  list(transaction.objectStore("s").indexNames, ["old"]);
+  list(transaction.objectStore("t").indexNames, ["by n"]);
+  after.close();
+});
+
 test("what a listener of upgradeneeded throws after commit() aborts nothing", async () => {
   const request = indexedDB.open("thrownLate", 1);
   const seen = [];

@@ -8,8 +8,8 @@
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `world.js`, `show.js` | what programs are made of, and what they log |
-//! | `generate.rs`, `requests.rs`, `literals.rs` | which programs there are |
+//! | `world.js`, `chain.js`, `show.js` | what programs are made of, and what they log |
+//! | `generate.rs`, `requests.rs` with `requests/`, `literals.rs` | which programs there are |
 //! | `tree.rs` | programs as trees, and how they are made smaller |
 //! | `runs.rs` | how they are run |
 

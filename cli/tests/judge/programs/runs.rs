@@ -15,10 +15,13 @@ use crate::ORIGIN;
 /// A program that logs nothing for so long has come to a stop.
 const PATIENCE_MS: u64 = 5_000;
 
-/// `show.js` and `world.js`.
-fn world() -> [String; 2] {
+/// What programs are made of.
+const WORLD: [&str; 3] = ["show.js", "chain.js", "world.js"];
+
+/// Their texts, in that order.
+fn world() -> [String; 3] {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge/programs");
-    ["show.js", "world.js"].map(|name| std::fs::read_to_string(folder.join(name)).unwrap())
+    WORLD.map(|name| std::fs::read_to_string(folder.join(name)).unwrap())
 }
 
 /// How programs run on our host.
@@ -58,9 +61,9 @@ impl Way {
 
 /// The programs' logs, in a page of a new Chromium; the store after them.
 pub(crate) fn in_page(chromium: &Chromium, sources: &[String], out: &Path) -> Changed {
-    let [show, world] = world();
+    let world = world().join("\n");
     let script = format!(
-        "{show}\n{world}\nconst logs = [];
+        "{world}\nconst logs = [];
         for (let n = 0; n < args.sources.length; n++) logs.push(await run(n, args.sources[n], {PATIENCE_MS}));
         return logs;"
     );
@@ -92,9 +95,9 @@ fn one(n: usize, source: &str, way: Way, folder: &Path) -> Value {
         }),
     })
     .unwrap();
-    let [show, world] = world();
-    host.run_script("show.js", &show);
-    host.run_script("world.js", &world);
+    for (name, text) in WORLD.iter().zip(world()) {
+        host.run_script(name, &text);
+    }
     let source = Value::from(source);
     host.run_script(
         "program.js",
