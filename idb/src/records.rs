@@ -1,4 +1,4 @@
-//! Many records or index entries, copied into one piece of memory.
+//! Many records or index entries, copied into few pieces of memory: what has been copied is not copied again as more comes.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,19 +15,25 @@ use crate::value::{ExternalObject, StoredValue, deserialize};
 #[derive(Clone, Default)]
 pub struct Records(Arc<Buffer>);
 
+/// Bytes of a piece, but for one with a longer entry alone in it: the first, and the longest. Each is twice as long as the one before.
+const PIECE_LEN_MIN: usize = 1 << 9;
+const PIECE_LEN_MAX: usize = 1 << 16;
+
 /// What [`Records`] share, while it is filled.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
-    bytes: Vec<u8>,
+    pieces: Vec<Vec<u8>>,
+    len_bytes: usize,
     places: Vec<Place>,
     /// Of those entries that have external objects, in order.
     objects: Vec<(usize, Vec<ExternalObject>)>,
 }
 
-/// Where an entry lies: index key, primary key, value, one behind the other. Without an index the first is empty.
+/// Where an entry lies: index key, primary key, value, one behind the other in one piece. Without an index the first is empty.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     request: usize,
+    piece: usize,
     start: usize,
     primary_key: usize,
     value: usize,
@@ -49,39 +55,59 @@ impl Buffer {
     }
 
     pub(crate) fn len_bytes(&self) -> usize {
-        self.bytes.len()
+        self.len_bytes
     }
 
     /// Adds an entry. Of a record `index_key` is empty. The value is appended by `value`, which tells the external
-    /// objects.
+    /// objects; `value_len` says how long it will most likely be.
     pub(crate) fn push(
         &mut self,
         request: usize,
-        index_key: &[u8],
-        primary_key: &[u8],
+        (index_key, primary_key): (&[u8], &[u8]),
+        value_len: usize,
         value: impl FnOnce(&mut Vec<u8>) -> Result<Vec<ExternalObject>>,
     ) -> Result<()> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(index_key);
-        self.bytes.extend_from_slice(primary_key);
-        let value_start = self.bytes.len();
-        let objects = value(&mut self.bytes).inspect_err(|_| self.bytes.truncate(start))?;
+        let len = index_key.len() + primary_key.len() + value_len;
+        let (number, piece) = self.piece_for(len);
+        let start = piece.len();
+        piece.extend_from_slice(index_key);
+        piece.extend_from_slice(primary_key);
+        let value_start = piece.len();
+        let objects = value(piece).inspect_err(|_| piece.truncate(start))?;
+        let end = piece.len();
         if !objects.is_empty() {
             self.objects.push((self.places.len(), objects));
         }
+        self.len_bytes += end - start;
         self.places.push(Place {
             request,
+            piece: number,
             start,
             primary_key: start + index_key.len(),
             value: value_start,
-            end: self.bytes.len(),
+            end,
         });
         Ok(())
+    }
+
+    /// A piece with room for so many bytes, and its number.
+    fn piece_for(&mut self, len: usize) -> (usize, &mut Vec<u8>) {
+        let (room, last_len) = match self.pieces.last() {
+            Some(last) => (last.capacity() - last.len(), last.capacity()),
+            None => (0, 0),
+        };
+        if room < len || self.pieces.is_empty() {
+            let next_len = (2 * last_len).clamp(PIECE_LEN_MIN, PIECE_LEN_MAX);
+            self.pieces.push(Vec::with_capacity(next_len.max(len)));
+        }
+        let number = self.pieces.len() - 1;
+        (number, &mut self.pieces[number])
     }
 
     fn place(&self, at: usize) -> Place {
         self.places.get(at).copied().unwrap_or(Place {
             request: 0,
+            piece: 0,
             start: 0,
             primary_key: 0,
             value: 0,
@@ -89,16 +115,17 @@ impl Buffer {
         })
     }
 
-    fn bytes(&self, range: Range<usize>) -> &[u8] {
-        self.bytes.get(range).unwrap_or_default()
+    fn bytes(&self, piece: usize, range: Range<usize>) -> &[u8] {
+        let bytes = self.pieces.get(piece).and_then(|piece| piece.get(range));
+        bytes.unwrap_or_default()
     }
 
     /// The bytes of index key (empty if there is no index) and primary key.
     pub(crate) fn key_bytes(&self, at: usize) -> (&[u8], &[u8]) {
         let place = self.place(at);
         (
-            self.bytes(place.start..place.primary_key),
-            self.bytes(place.primary_key..place.value),
+            self.bytes(place.piece, place.start..place.primary_key),
+            self.bytes(place.piece, place.primary_key..place.value),
         )
     }
 
@@ -112,7 +139,7 @@ impl Buffer {
 
     pub(crate) fn value(&self, at: usize) -> &[u8] {
         let place = self.place(at);
-        self.bytes(place.value..place.end)
+        self.bytes(place.piece, place.value..place.end)
     }
 
     pub(crate) fn objects(&self, at: usize) -> &[ExternalObject] {
@@ -245,5 +272,63 @@ impl fmt::Debug for Entry<'_> {
             .field("primary_key", &self.primary_key())
             .field("value_len_bytes", &self.value().len())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use larder_fixtures::random::Random;
+
+    use super::*;
+    use crate::error::{Error, ErrorName};
+
+    #[test]
+    fn entries_stay_whole_whatever_length_was_expected_and_nothing_is_left_of_those_that_fail() {
+        let seed = 20_261_122;
+        let mut random = Random::new(seed);
+        let mut buffer = Buffer::default();
+        let mut naive = Vec::new();
+        let mut len_bytes = 0;
+        for n in 0..4000_usize {
+            let mut bytes = |max: u64| {
+                let len = random.below(max) as usize;
+                (0..len).map(|at| (n + at) as u8).collect::<Vec<u8>>()
+            };
+            let keys = (bytes(10), bytes(20));
+            let value = match n % 500 {
+                7 => bytes(3 << 20),
+                _ => bytes(1200),
+            };
+            let expected = match n % 3 {
+                0 => 0,
+                1 => value.len(),
+                _ => value.len() / 2 + 50,
+            };
+            let fails = n % 11 == 3;
+            let pushed = buffer.push(n, (&keys.0, &keys.1), expected, |out| {
+                out.extend_from_slice(&value);
+                match fails {
+                    true => Err(Error::new(ErrorName::UnknownError, "seen")),
+                    false => Ok(Vec::new()),
+                }
+            });
+            assert_eq!(pushed.is_err(), fails);
+            if !fails {
+                len_bytes += keys.0.len() + keys.1.len() + value.len();
+                naive.push((n, keys, value));
+            }
+        }
+        assert_eq!((buffer.len(), buffer.len_bytes()), (naive.len(), len_bytes));
+        for (at, (request, keys, value)) in naive.iter().enumerate() {
+            assert_eq!(buffer.place(at).request, *request, "seed {seed}");
+            assert_eq!(
+                buffer.key_bytes(at),
+                (&keys.0[..], &keys.1[..]),
+                "seed {seed}"
+            );
+            assert!(buffer.value(at) == value, "{at} of seed {seed}");
+        }
+        // Few, and of what was expected none was copied again.
+        assert!(buffer.pieces.len() < 100, "{}", buffer.pieces.len());
     }
 }

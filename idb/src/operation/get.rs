@@ -91,7 +91,8 @@ fn push(
     } = &mut execution.scratch;
     let primary_key = record.primary_key()?;
     let backing = &execution.backing;
-    buffer.push(request, &[], primary_key.as_bytes(), |out| {
+    let keys = (&[][..], primary_key.as_bytes());
+    buffer.push(request, keys, record.value().len(), |out| {
         unwrapping.unwrap(backing, shape, primary_key, record.value(), out)
     })
 }

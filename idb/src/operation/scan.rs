@@ -150,17 +150,18 @@ impl Scan {
         fill: Fill,
         buffer: &mut Buffer,
     ) -> Result<()> {
-        let (index_key, primary_key) = self.key_bytes()?;
+        let keys = self.key_bytes()?;
+        let (index_key, primary_key) = keys;
         execution.statistics.records_read += 1;
         execution.statistics.key_bytes_read += (index_key.len() + primary_key.len()) as u64;
         if fill.wanted == Wanted::Keys {
-            return buffer.push(fill.request, index_key, primary_key, |_| Ok(Vec::new()));
+            return buffer.push(fill.request, keys, 0, |_| Ok(Vec::new()));
         }
         let value = self.value()?;
         execution.statistics.value_bytes_read += value.len() as u64;
         let unwrapping = &mut execution.scratch.unwrapping;
         let backing = &execution.backing;
-        buffer.push(fill.request, index_key, primary_key, |out| {
+        buffer.push(fill.request, keys, value.len(), |out| {
             if shape.is_plain(value) {
                 out.extend_from_slice(value);
                 return Ok(Vec::new());
