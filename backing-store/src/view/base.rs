@@ -60,11 +60,10 @@ impl Base {
 
     /// A cursor that stands on no row, and looks at nothing from `end` on.
     pub(crate) fn iter_before(&self, end: Option<&[u8]>) -> BaseIter {
-        let bounds = bounds_before(end);
         let windows = self.windows.iter();
-        let windows = windows.map(|window| window.snapshot.iter_within(bounds.clone()));
+        let windows = windows.map(|window| rows_before(&window.snapshot, end));
         BaseIter {
-            present: self.present.iter_within(bounds.clone()),
+            present: rows_before(&self.present, end),
             windows: windows.collect(),
             base: self.clone(),
             segment: 0,
@@ -114,12 +113,15 @@ pub(crate) struct BaseIter {
     is_behind_scopes: bool,
 }
 
-/// All keys before `end`.
-pub(super) fn bounds_before(end: Option<&[u8]>) -> Bounds {
-    Bounds {
+/// A snapshot's rows before `end`, or all, for whom bounds would only cost.
+pub(super) fn rows_before(snapshot: &Snapshot, end: Option<&[u8]>) -> Iter {
+    let Some(end) = end else {
+        return snapshot.iter();
+    };
+    snapshot.iter_within(Bounds {
         lower: None,
-        upper: end.map(<[u8]>::to_vec),
-    }
+        upper: Some(end.to_vec()),
+    })
 }
 
 impl BaseIter {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use larder_codec::compare::compare;
 use larder_leveldb::{Iter, Snapshot};
 
-use super::base::bounds_before;
+use super::base::rows_before;
 use super::{SCOPES_END, SCOPES_PREFIX};
 use crate::error::{Error, Result};
 use crate::overlay::{Overlay, OverlayValue, Verdict};
@@ -48,7 +48,7 @@ impl Recovered {
     /// Of the snapshot it looks at nothing from `end` on.
     pub(super) fn iter_before(&self, end: Option<&[u8]>) -> RecoveredIter {
         RecoveredIter {
-            base: self.snapshot.iter_within(bounds_before(end)),
+            base: rows_before(&self.snapshot, end),
             rows: self.clone(),
             at: At::Nothing,
             forward: true,
