@@ -7,7 +7,8 @@ use std::sync::Arc;
 use larder_backing_store::IdbComparator;
 use larder_codec::KeyPrefix;
 use larder_idb::{
-    DatabaseInfo, ErrorKind, Factory, JsString, Maintenance, Mode, TransactionOptions, Value,
+    Connection, DatabaseInfo, ErrorKind, Factory, JsString, Maintenance, Mode, ObjectStore,
+    Transaction, TransactionOptions, Value,
 };
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 use larder_leveldb::{Background, Db, Options};
@@ -68,15 +69,21 @@ fn make_anew(factory: &Factory) {
     assert_eq!(look(factory, "db").unwrap(), 1);
 }
 
-/// Puts a record into "s" of "other".
-fn write_other(factory: &Factory) {
-    let request = factory.open(&"other".into(), None).unwrap();
+/// A transaction that writes to one object store of a database.
+fn writing(factory: &Factory, name: &str, store: &str) -> (Connection, Transaction, ObjectStore) {
+    let request = factory.open(&name.into(), None).unwrap();
     let connection = request.connection().wait().unwrap();
-    let names: [JsString; 1] = ["s".into()];
+    let names: [JsString; 1] = [store.into()];
     let options = TransactionOptions::default();
     let transaction = connection.transaction(&names, Mode::ReadWrite, options);
     let transaction = transaction.unwrap();
-    let store = transaction.object_store(&"s".into()).unwrap();
+    let store = transaction.object_store(&names[0]).unwrap();
+    (connection, transaction, store)
+}
+
+/// Puts a record into "s" of "other".
+fn write_other(factory: &Factory) {
+    let (_connection, transaction, store) = writing(factory, "other", "s");
     let put = store.put(Value::serialize("more").unwrap(), None).unwrap();
     put.wait().unwrap();
     transaction.commit().unwrap().wait().unwrap();
@@ -128,13 +135,7 @@ fn with_damaged_records(name: &str) -> (MemoryFileSystem, PathBuf, Vec<u8>) {
 }
 
 fn put_many(factory: &Factory, name: &str) {
-    let request = factory.open(&name.into(), None).unwrap();
-    let connection = request.connection().wait().unwrap();
-    let names: [JsString; 1] = ["t".into()];
-    let options = TransactionOptions::default();
-    let transaction = connection.transaction(&names, Mode::ReadWrite, options);
-    let transaction = transaction.unwrap();
-    let store = transaction.object_store(&"t".into()).unwrap();
+    let (_connection, transaction, store) = writing(factory, name, "t");
     let mut random = larder_fixtures::random::Random::new(1);
     let mut value = || {
         let letters = (0..200).map(|_| char::from(b'a' + random.below(26) as u8));
@@ -218,13 +219,7 @@ fn damage_behind_the_last_object_store_is_none_of_its_business_once_its_database
     assert_eq!(delete_named(&factory, "other").unwrap(), 3);
     // Takes the rows away up to the damage.
     for _ in 0..8 {
-        let request = factory.open(&"db".into(), None).unwrap();
-        let connection = request.connection().wait().unwrap();
-        let names: [JsString; 1] = ["t".into()];
-        let options = TransactionOptions::default();
-        let transaction = connection.transaction(&names, Mode::ReadWrite, options);
-        let transaction = transaction.unwrap();
-        let store = transaction.object_store(&"t".into()).unwrap();
+        let (_connection, transaction, store) = writing(&factory, "db", "t");
         let put = || store.put(Value::serialize("x").unwrap(), None).unwrap();
         let key = put().wait().unwrap();
         assert!(store.get(key).unwrap().wait().unwrap().is_some());
