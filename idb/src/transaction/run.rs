@@ -112,7 +112,7 @@ impl TransactionCore {
                 Next::Nothing => break,
             };
             let number = self.completed.load(Ordering::Relaxed) + 1;
-            let Some(execution) = self.begun(&mut runner) else {
+            let Some(execution) = self.begun(&mut runner, &operation) else {
                 runner.batch.push_front(operation);
                 continue;
             };
@@ -191,8 +191,13 @@ impl TransactionCore {
         self.push(is_due);
     }
 
-    /// The place of execution. `None` if the backing store's transaction cannot be begun: this one is aborted then.
-    fn begun<'a>(self: &Arc<Self>, runner: &'a mut Runner) -> Option<&'a mut Execution> {
+    /// The place of execution of the next operation. `None` if the backing store's transaction cannot be begun: this one is
+    /// aborted then.
+    fn begun<'a>(
+        self: &Arc<Self>,
+        runner: &'a mut Runner,
+        next: &Queued,
+    ) -> Option<&'a mut Execution> {
         if runner.execution.is_none() {
             match attempt(|| self.begin()) {
                 Ok(execution) => runner.execution = Some(execution),
@@ -202,7 +207,12 @@ impl TransactionCore {
                 }
             }
         }
-        runner.execution.as_mut()
+        let execution = runner.execution.as_mut()?;
+        runner.ahead = match runner.ahead.checked_sub(1) {
+            Some(left) => left,
+            None => next.look_ahead(execution, &runner.batch),
+        };
+        Some(execution)
     }
 
     pub(super) fn begin(&self) -> Result<Execution> {
