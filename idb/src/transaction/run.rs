@@ -25,7 +25,6 @@ enum Next {
     Operation(Queued),
     Commit,
     Abort,
-    /// Nothing: the token has been given up.
     Nothing,
 }
 
@@ -109,7 +108,11 @@ impl TransactionCore {
                     self.abort_now(runner);
                     break;
                 }
-                Next::Nothing => break,
+                Next::Nothing => {
+                    // What comes meanwhile finds the token taken, and counts on who has it.
+                    self.give_up(runner, true);
+                    break;
+                }
             };
             let number = self.completed.load(Ordering::Relaxed) + 1;
             let Some(execution) = self.begun(&mut runner, &operation) else {
@@ -158,12 +161,7 @@ impl TransactionCore {
                     shared.phase = Phase::Ending;
                     return Next::Commit;
                 }
-                Phase::Active | Phase::Ending | Phase::Finished => {
-                    let heirs = self.leave(&mut shared);
-                    drop(shared);
-                    wake(heirs);
-                    return Next::Nothing;
-                }
+                Phase::Active | Phase::Ending | Phase::Finished => return Next::Nothing,
             }
         }
     }
@@ -175,7 +173,7 @@ impl TransactionCore {
         std::mem::take(&mut shared.heirs)
     }
 
-    /// Gives the token up in the midst of things.
+    /// Gives the token up, and before that what only who has it may hold: callbacks that come next may want both.
     fn give_up(self: &Arc<Self>, runner: MutexGuard<'_, Runner>, is_more_wanted: bool) {
         let batch_left = runner.batch.len();
         drop(runner);
