@@ -64,24 +64,43 @@ pub struct Snapshot {
 #[derive(Debug)]
 pub struct LookAhead<'a> {
     lists: &'a [Arc<SkipList>],
-    marks: Marks,
+    keys: Marks,
+    groups: Marks,
 }
 
 impl LookAhead<'_> {
-    /// More keys are not noted.
+    /// More keys are not noted, nor more groups.
     pub const KEYS_MAX: usize = KEYS_MAX;
 
     /// Notes a key.
     #[inline]
     pub fn note(&mut self, key: &[u8]) {
         if let Some(mark) = self.lists.first().and_then(|list| list.mark(key)) {
-            self.marks.push(mark);
+            self.keys.push(mark);
         }
     }
 
-    /// Loads what the lookups will. How many keys seem to be in memtables.
+    /// Notes the name of a group of keys ([`Identity::Grouped`](crate::Identity::Grouped)) that a cursor will be set to.
+    #[inline]
+    pub fn note_group(&mut self, name: &[u8]) {
+        let newest = self.lists.first();
+        if let Some(mark) = newest.and_then(|list| list.mark_of_group(name)) {
+            self.groups.push(mark);
+        }
+    }
+
+    /// Loads where the groups begin that were noted. Tells the values that seem to be their first entries' in each memtable, but for
+    /// long ones, since other lookups may depend on them, whose keys can be noted then.
+    pub fn touch_groups(&mut self, mut found: impl FnMut(&[u8], &mut Self)) {
+        let groups = std::mem::take(&mut self.groups);
+        for list in self.lists {
+            list.touch_groups(groups.clone(), |value| found(value, self));
+        }
+    }
+
+    /// Loads what lookups of the keys that were noted will. How many of them seem to be in memtables.
     pub fn touch(mut self) -> usize {
-        let touch = |list: &Arc<SkipList>| list.touch(&mut self.marks);
+        let touch = |list: &Arc<SkipList>| list.touch(&mut self.keys);
         self.lists.iter().map(touch).sum()
     }
 }
@@ -133,7 +152,8 @@ impl Snapshot {
         let is_filled = lists.iter().any(|list| !list.is_empty());
         is_filled.then(|| LookAhead {
             lists,
-            marks: Marks::default(),
+            keys: Marks::default(),
+            groups: Marks::default(),
         })
     }
 

@@ -1,6 +1,6 @@
 //! Single records: by key or range, through an index, for many ranges one after the other (7.4, 7.5).
 
-use larder_backing_store::Direction;
+use larder_backing_store::{Direction, Reads};
 
 use super::Source;
 use super::scan::{Fill, Scan, Wanted};
@@ -35,17 +35,30 @@ pub(crate) fn get(
     Ok(Some(StoredValue::new(bytes, 0, objects)))
 }
 
+/// So many gets from a source are looked at at once.
+pub(crate) const fn ahead_max(source: &Source) -> usize {
+    match source.index {
+        Some(_) => Reads::AHEAD_BY_INDEX_MAX,
+        None => Reads::AHEAD_MAX,
+    }
+}
+
 /// Gets of these keys follow: brings their records nearer, as far as that is known to be of use.
 pub(crate) fn look_ahead<'a>(
     execution: &Execution,
     source: &Source,
     keys: impl Iterator<Item = &'a IdbKey>,
 ) {
-    // An error is the gets' own to tell.
-    if let Ok((store_id, None)) = source.ids() {
-        let reads = execution.backing.reads();
-        reads.look_ahead(execution.database_id, store_id, keys);
-    }
+    let reads = execution.backing.reads();
+    let database_id = execution.database_id;
+    match source.ids() {
+        Ok((store_id, None)) => reads.look_ahead(database_id, store_id, keys),
+        Ok((store_id, Some(index_id))) => {
+            reads.look_ahead_by_index(database_id, store_id, index_id, keys)
+        }
+        // The gets' own to tell.
+        Err(_) => 0,
+    };
 }
 
 /// The primary key of the first record in the range.

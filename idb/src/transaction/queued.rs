@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::iter;
 use std::sync::Arc;
 
-use larder_backing_store::{PutMode, Reads};
+use larder_backing_store::PutMode;
 use larder_codec::IdbKey;
 
 use super::core::TransactionCore;
@@ -120,16 +120,19 @@ impl Queued {
         }
     }
 
-    /// If gets from the same object store follow it at once, as it is one: brings their records and its own nearer, which
+    /// If gets from the same object store or index follow it at once, as it is one: brings their records and its own nearer, which
     /// changes nothing else. How many of those behind it.
     pub(super) fn look_ahead(&self, execution: &Execution, behind: &VecDeque<Self>) -> usize {
         let Self::Get(first) = self else {
             return 0;
         };
-        let keys = gets_at(behind).take(Reads::AHEAD_MAX - 1);
-        let count = keys.clone().count();
         let source = first.source.as_ref().or(execution.short_source.as_ref());
-        if let (Some(source), 1..) = (source, count) {
+        let Some(source) = source else {
+            return 0;
+        };
+        let keys = gets_at(behind).take(operation::ahead_max(source) - 1);
+        let count = keys.clone().count();
+        if count > 0 {
             let keys = iter::once(&first.argument).chain(keys);
             operation::look_ahead(execution, source, keys);
         }

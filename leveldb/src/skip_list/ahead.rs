@@ -4,7 +4,7 @@
 //! do not begin before that. Here those of several keys are issued in short loops, none dependent on another, so that the
 //! processor's waits for them overlap. What was loaded is not used: lookups find the same with and without.
 
-use super::node::Bytes;
+use super::node::{self, Bytes, INLINE_LEN_MAX};
 use super::{HEAD, Hint, SkipList};
 use std::hint::black_box;
 use std::sync::atomic::Ordering as Memory;
@@ -20,8 +20,8 @@ const NODE_LINES: usize = 3;
 /// Lines of a value in a chunk: for what comes behind them the processor looks ahead itself.
 const VALUE_LINES: usize = 16;
 
-/// What keys that will be looked up are in the table of hints.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// What keys that will be looked up, or groups, are in the table of hints.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marks {
     marks: [u32; KEYS_MAX],
     len: usize,
@@ -43,34 +43,56 @@ impl SkipList {
         self.hints.as_ref()?.mark_of(user_key)
     }
 
+    /// A group's, if this is the name of one and hints tell of it.
+    pub(crate) fn mark_of_group(&self, name: &[u8]) -> Option<u32> {
+        self.hints.as_ref()?.mark_of_group(name)
+    }
+
     /// Loads what lookups of these keys will. Leaves those that are not here; how many others there seem to be.
     pub(crate) fn touch(&self, marks: &mut Marks) -> usize {
+        let nodes = self.touch_nodes(marks);
+        let mut found = 0;
+        for at in nodes.into_iter().filter(|at| *at != HEAD) {
+            self.touch_value(at);
+            found += 1;
+        }
+        found
+    }
+
+    /// Loads where these groups begin. The first entries' values are told, but for long ones; of deletions nothing.
+    pub(crate) fn touch_groups(&self, mut marks: Marks, mut found: impl FnMut(&[u8])) {
+        let nodes = self.touch_nodes(&mut marks);
+        for at in nodes.into_iter().filter(|at| *at != HEAD) {
+            if let Bytes::Words(words, len @ 1..=INLINE_LEN_MAX) = self.node(at).value() {
+                let mut room = [0; INLINE_LEN_MAX];
+                node::copy(words, &mut room[..len]);
+                found(&room[..len]);
+            }
+        }
+    }
+
+    /// The nodes that hints name, in any order, and [`HEAD`] besides. Leaves the marks of what is not here.
+    fn touch_nodes(&self, marks: &mut Marks) -> [u32; KEYS_MAX] {
+        let mut nodes = [HEAD; KEYS_MAX];
         let Some(hints) = &self.hints else {
-            return 0;
+            return nodes;
         };
         let Marks { marks: all, len } = std::mem::take(marks);
         let sought = &all[..len.min(KEYS_MAX)];
         for mark in sought {
             hints.touch(*mark);
         }
-        let mut nodes = [0; KEYS_MAX];
-        let mut free = nodes.iter_mut();
-        for mark in sought {
-            match (hints.at_mark(*mark), free.next()) {
-                (Hint::Node(at), Some(node)) => {
+        for (mark, node) in sought.iter().zip(&mut nodes) {
+            match hints.at_mark(*mark) {
+                Hint::Node(at) => {
                     self.touch_node(at);
                     *node = at;
                 }
-                (Hint::Absent, _) => marks.push(*mark),
-                _ => {}
+                Hint::Absent => marks.push(*mark),
+                Hint::Unknown => {}
             }
         }
-        let mut found = 0;
-        for at in nodes.iter().filter(|at| **at != HEAD) {
-            self.touch_value(*at);
-            found += 1;
-        }
-        found
+        nodes
     }
 
     fn touch_node(&self, at: u32) {

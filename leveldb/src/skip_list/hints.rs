@@ -98,10 +98,10 @@ impl Hints {
     /// What is known of a key, at least of what was put in before anything that this thread has seen.
     #[inline]
     pub(super) fn get(&self, key: &[u8]) -> Hint {
-        if self.is_off.load(Memory::Relaxed) || (self.key_identity)(key) != Identity::Bytes {
-            return Hint::Unknown;
+        match self.mark_of(key) {
+            Some(mark) => self.buckets.get(mark),
+            None => Hint::Unknown,
         }
-        self.buckets.get(mark(key, Name::Key))
     }
 
     /// Where the table has a key, if it may tell of it.
@@ -112,13 +112,21 @@ impl Hints {
         is_told.then(|| mark(key, Name::Key))
     }
 
+    /// Where the table has a group, if this is the name of one.
+    #[inline]
+    pub(super) fn mark_of_group(&self, group: &[u8]) -> Option<u32> {
+        let is_told = !self.is_off.load(Memory::Relaxed)
+            && (self.key_identity)(group) == Identity::Grouped(group.len());
+        is_told.then(|| mark(group, Name::Group))
+    }
+
     /// Loads a bucket.
     #[inline]
     pub(super) fn touch(&self, mark: u32) {
         self.buckets.touch(mark);
     }
 
-    /// As [`get`](Self::get), of a key that [`mark_of`](Self::mark_of) was asked about.
+    /// What is there.
     #[inline]
     pub(super) fn at_mark(&self, mark: u32) -> Hint {
         self.buckets.get(mark)
@@ -128,11 +136,7 @@ impl Hints {
     /// seen. `None` of anything that is not the name of a group.
     #[inline]
     pub(super) fn first_of(&self, group: &[u8]) -> Option<u32> {
-        let is_group = || (self.key_identity)(group) == Identity::Grouped(group.len());
-        if self.is_off.load(Memory::Relaxed) || !is_group() {
-            return None;
-        }
-        match self.buckets.get(mark(group, Name::Group)) {
+        match self.buckets.get(self.mark_of_group(group)?) {
             Hint::Node(node) => Some(node),
             Hint::Absent | Hint::Unknown => None,
         }

@@ -264,3 +264,38 @@ fn transactions_that_write_remove_the_stale_rows_they_meet_and_others_leave_them
     store.close().unwrap();
     assert_eq!(index_rows(&fs, id), 4);
 }
+
+#[test]
+fn both_rows_of_a_record_that_an_index_leads_to_are_known_ahead() {
+    let store = open(&MemoryFileSystem::new());
+    let id = store.create_database(&"d".into()).unwrap();
+    let mut index = 0;
+    version_change(&store, id, |transaction| {
+        create_store(transaction, "s", IdbKeyPath::Null, false);
+        index = create_index(transaction, 1, "i", path("i"), "");
+    });
+    transact(&store, id, |transaction| {
+        for (primary_key, index_key) in [(0.0, "zero"), (1.0, "a"), (2.0, "b"), (3.0, "b")] {
+            put_ok(
+                transaction,
+                1,
+                primary_key,
+                &vec![(index, index_key.into())],
+            );
+        }
+    });
+    let ahead = |reads: &larder_backing_store::Reads, index: i64, keys: &[&str]| {
+        let keys: Vec<IdbKey> = keys.iter().map(|key| IdbKey::from(*key)).collect();
+        reads.look_ahead_by_index(id, store_id(1), index_id(index), &keys)
+    };
+    let read = store.read();
+    assert_eq!(ahead(&read, index, &["b", "nothing", "a"]), 4);
+    // Primary keys with two forms are searched for; and nothing but the index leads anywhere.
+    assert_eq!(ahead(&read, index, &["zero"]), 0);
+    assert_eq!(ahead(&read, index + 1, &["a", "b"]), 0);
+    let max = larder_backing_store::Reads::AHEAD_BY_INDEX_MAX;
+    assert_eq!(ahead(&read, index, &["a"; 100]), 2 * max);
+    transact(&store, id, |transaction| {
+        assert_eq!(ahead(transaction, index, &["b", "nothing", "a"]), 4);
+    });
+}

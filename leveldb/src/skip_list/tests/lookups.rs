@@ -314,3 +314,33 @@ fn of_keys_that_are_touched_those_that_are_not_here_are_left() {
     list.hints.as_ref().unwrap().turn_off();
     assert_eq!(list.mark(&key(1)), None);
 }
+
+#[test]
+fn groups_that_are_touched_tell_their_first_entries_values_as_far_as_those_are_short() {
+    let list = grouped();
+    let mut put = {
+        let mut sequence = 0;
+        let list = &list;
+        move |key: &[u8], value: Option<Vec<u8>>| {
+            sequence += 1;
+            insert(list, sequence, &[(key.to_vec(), value)]);
+        }
+    };
+    put(b"ab2", Some(b"second".to_vec()));
+    put(b"ab1", Some(b"first".to_vec()));
+    put(b"ac1", Some(vec![7; INLINE_LEN_MAX]));
+    put(b"ad1", Some(vec![7; INLINE_LEN_MAX + 1]));
+    put(b"ae1", None);
+    let told = |names: &[&[u8]]| {
+        let mut marks = Marks::default();
+        let known = names.iter().filter_map(|name| list.mark_of_group(name));
+        known.for_each(|mark| marks.push(mark));
+        let mut values = Vec::new();
+        list.touch_groups(marks, |value| values.push(value.to_vec()));
+        values
+    };
+    let all: [&[u8]; 6] = [b"ae", b"ad", b"ac", b"no", b"ab", b"ab1"];
+    assert_eq!(told(&all), [vec![7; INLINE_LEN_MAX], b"first".to_vec()]);
+    put(b"ab0", Some(b"before".to_vec()));
+    assert_eq!(told(&[b"ab"]), [b"before"]);
+}
