@@ -92,12 +92,7 @@ fn text_len(size: usize) -> usize {
 /// Runs ours by turns; the first turn warms up. Each begins with another: who comes later finds more memory that is not new.
 fn in_this_process(runs: usize, dir: &Path) -> Vec<Column> {
     let manners = [Manner::Types, Manner::Bytes, Manner::Waiting];
-    let names = [
-        table::OURS,
-        table::OURS_BYTES,
-        "idb, waiting",
-        table::RAW,
-    ];
+    let names = [table::OURS, table::OURS_BYTES, "idb, waiting", table::RAW];
     let mut columns = names.map(Column::new);
     let keys = raw::Keys::new(RECORDS + SINGLES);
     let dir = dir.join("ours");
