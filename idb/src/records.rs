@@ -1,17 +1,24 @@
-//! Many records or index entries, copied into few pieces of memory: what has been copied is not copied again as more comes.
+//! Many records or index entries, copied into few pieces of memory: what has been copied is not copied again as more comes. Long
+//! values may stay where the engine has them, as long as that does not hold much more memory than they need.
+
+mod pinned;
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use larder_backing_store::PinnedBytes;
 use larder_codec::value::Payload;
 use larder_codec::{IdbKey, RawKey};
 use serde::de::DeserializeOwned;
 
 use crate::error::Result;
 use crate::value::{ExternalObject, StoredValue, deserialize};
+use pinned::Pinned;
 
 /// Records or index entries in the order in which they were visited. Cheap to clone.
+///
+/// They take at most twice the memory of their keys and values: long values of getAll may lie where the store read them.
 #[derive(Clone, Default)]
 pub struct Records(Arc<Buffer>);
 
@@ -23,6 +30,7 @@ const PIECE_LEN_MAX: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     pieces: Vec<Vec<u8>>,
+    pinned: Pinned,
     len_bytes: usize,
     places: Vec<Place>,
     /// Of those entries that have external objects, in order.
@@ -38,6 +46,8 @@ struct Place {
     primary_key: usize,
     value: usize,
     end: usize,
+    /// Its value's place among those that were not copied; none of it is in the piece then.
+    pinned: Option<usize>,
 }
 
 /// One record or index entry.
@@ -86,7 +96,28 @@ impl Buffer {
             primary_key: start + index_key.len(),
             value: value_start,
             end,
+            pinned: None,
         });
+        Ok(())
+    }
+
+    /// Whether values may still be pinned: until they hold much more memory than they need.
+    pub(crate) const fn may_pin(&self) -> bool {
+        self.pinned.is_open()
+    }
+
+    /// Adds an entry without external objects, whose value stays where it is.
+    pub(crate) fn push_pinned(
+        &mut self,
+        request: usize,
+        keys: (&[u8], &[u8]),
+        value: PinnedBytes,
+    ) -> Result<()> {
+        self.push(request, keys, 0, |_| Ok(Vec::new()))?;
+        self.len_bytes += value.len();
+        if let Some(place) = self.places.last_mut() {
+            place.pinned = Some(self.pinned.push(value));
+        }
         Ok(())
     }
 
@@ -112,6 +143,7 @@ impl Buffer {
             primary_key: 0,
             value: 0,
             end: 0,
+            pinned: None,
         })
     }
 
@@ -139,7 +171,10 @@ impl Buffer {
 
     pub(crate) fn value(&self, at: usize) -> &[u8] {
         let place = self.place(at);
-        self.bytes(place.piece, place.value..place.end)
+        match place.pinned {
+            Some(pinned) => self.pinned.get(pinned),
+            None => self.bytes(place.piece, place.value..place.end),
+        }
     }
 
     pub(crate) fn objects(&self, at: usize) -> &[ExternalObject] {
@@ -151,7 +186,8 @@ impl Buffer {
 }
 
 impl Records {
-    pub(crate) fn new(buffer: Buffer) -> Self {
+    pub(crate) fn new(mut buffer: Buffer) -> Self {
+        buffer.pinned.settle();
         Self(Arc::new(buffer))
     }
 

@@ -57,6 +57,18 @@ impl PinnedBytes {
     }
 }
 
+impl From<Vec<u8>> for PinnedBytes {
+    fn from(bytes: Vec<u8>) -> PinnedBytes {
+        PinnedBytes::whole(Arc::new(bytes))
+    }
+}
+
+impl AsRef<[u8]> for PinnedBytes {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
 impl Deref for PinnedBytes {
     type Target = [u8];
 

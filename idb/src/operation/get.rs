@@ -71,6 +71,7 @@ pub(crate) fn get_many(
         let fill = Fill {
             request,
             wanted: Wanted::Values,
+            may_pin: false,
             entries_max: buffer.len() + 1,
             bytes_max: usize::MAX,
         };

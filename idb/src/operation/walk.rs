@@ -225,6 +225,7 @@ impl Walk {
         let fill = Fill {
             request: 0,
             wanted: self.wanted,
+            may_pin: false,
             entries_max: state.entries,
             bytes_max: BYTES_MAX,
         };
