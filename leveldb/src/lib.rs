@@ -64,4 +64,4 @@ pub use memtable::TornTail;
 pub use options::{Background, Options};
 pub use pinned::PinnedBytes;
 pub use repair::{ROWS_IN_DOUBT_LISTED_MAX, Repaired, RowInDoubt, RowsInDoubt, repair};
-pub use snapshot::Snapshot;
+pub use snapshot::{LookAhead, Snapshot};

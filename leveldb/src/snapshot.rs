@@ -10,7 +10,7 @@ use crate::filter::bloom;
 use crate::internal_key::{self, EntryKind, SEQUENCE_MAX, seek_tag};
 use crate::iter::Iter;
 use crate::memtable::{self, MemCursor, MemTable, MemValue};
-use crate::skip_list::{SkipCursor, SkipList};
+use crate::skip_list::{KEYS_MAX, Marks, SkipCursor, SkipList};
 use crate::source::{RunCursor, Source};
 use crate::table::Lookup;
 use crate::version::Version;
@@ -59,6 +59,33 @@ pub struct Snapshot {
     sequence: u64,
 }
 
+/// Keys that will be looked up soon. What the memtables have of them is loaded all at once, so that the lookups do not wait for
+/// memory one after the other. They find the same without. Made by [`Snapshot::look_ahead`].
+#[derive(Debug)]
+pub struct LookAhead<'a> {
+    lists: &'a [Arc<SkipList>],
+    marks: Marks,
+}
+
+impl LookAhead<'_> {
+    /// More keys are not noted.
+    pub const KEYS_MAX: usize = KEYS_MAX;
+
+    /// Notes a key.
+    #[inline]
+    pub fn note(&mut self, key: &[u8]) {
+        if let Some(mark) = self.lists.first().and_then(|list| list.mark(key)) {
+            self.marks.push(mark);
+        }
+    }
+
+    /// Loads what the lookups will. How many keys seem to be in memtables.
+    pub fn touch(mut self) -> usize {
+        let touch = |list: &Arc<SkipList>| list.touch(&mut self.marks);
+        self.lists.iter().map(touch).sum()
+    }
+}
+
 /// Internal keys up to this length are built without an allocation.
 const TARGET_LEN: usize = 256;
 
@@ -98,6 +125,16 @@ impl Snapshot {
             Lookup::Unsure => value.clear(),
         }
         self.get_by_cursors(key, value)
+    }
+
+    /// For who is about to look several keys up; `None` if there is nothing to be gained.
+    pub fn look_ahead(&self) -> Option<LookAhead<'_>> {
+        let lists = &self.state.live[..];
+        let is_filled = lists.iter().any(|list| !list.is_empty());
+        is_filled.then(|| LookAhead {
+            lists,
+            marks: Marks::default(),
+        })
     }
 
     /// As [`get_into`](Self::get_into), in the simple case: any damage is an error, and nothing is amiss.

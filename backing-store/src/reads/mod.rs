@@ -3,6 +3,7 @@
 //! A store opened for reading, a transaction that reads and one that writes all have one of these, so there is one
 //! implementation of each read.
 
+mod ahead;
 mod entry_lookup;
 mod exists;
 mod index_lookup;

@@ -36,6 +36,11 @@ impl Base {
         }
     }
 
+    /// The snapshot that all rows come from, if it is one.
+    pub(super) fn only_snapshot(&self) -> Option<&Snapshot> {
+        self.windows.is_empty().then_some(&self.present)
+    }
+
     fn snapshot_for(&self, key: &[u8]) -> &Snapshot {
         if self.windows.is_empty() {
             return &self.present;

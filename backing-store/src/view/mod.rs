@@ -69,6 +69,15 @@ impl View {
         }
     }
 
+    /// Gives `work` the snapshot that all rows come from but those that a transaction has staged, if it is one.
+    pub(crate) fn with_snapshot<T>(&self, work: impl FnOnce(&Snapshot) -> T) -> Option<T> {
+        match &self.0 {
+            Kind::Recovered(_) => None,
+            Kind::Committed(base) => base.only_snapshot().map(work),
+            Kind::Transaction(pending) => locked(pending).base.only_snapshot().map(work),
+        }
+    }
+
     /// A cursor that stands on no row.
     pub(crate) fn iter(&self) -> ViewIter {
         self.iter_up_to(None)

@@ -35,6 +35,19 @@ pub(crate) fn get(
     Ok(Some(StoredValue::new(bytes, 0, objects)))
 }
 
+/// Gets of these keys follow: brings their records nearer, as far as that is known to be of use.
+pub(crate) fn look_ahead<'a>(
+    execution: &Execution,
+    source: &Source,
+    keys: impl Iterator<Item = &'a IdbKey>,
+) {
+    // An error is the gets' own to tell.
+    if let Ok((store_id, None)) = source.ids() {
+        let reads = execution.backing.reads();
+        reads.look_ahead(execution.database_id, store_id, keys);
+    }
+}
+
 /// The primary key of the first record in the range.
 pub(crate) fn get_key(
     execution: &mut Execution,

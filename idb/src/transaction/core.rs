@@ -146,6 +146,8 @@ pub(super) struct Shared {
 pub(super) struct Runner {
     pub(super) execution: Option<Execution>,
     pub(super) batch: VecDeque<Queued>,
+    /// So many at its front are gets whose records have been brought nearer ([`Queued::look_ahead`]).
+    pub(super) ahead: usize,
 }
 
 impl Shared {

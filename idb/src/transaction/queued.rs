@@ -1,9 +1,11 @@
 //! What the queue holds. Gets of one key and small puts lie in the queue itself: what is to be done costs neither a lock nor a
 //! count of references to the object store, and only the place for the result is shared with the request.
 
+use std::collections::VecDeque;
+use std::iter;
 use std::sync::Arc;
 
-use larder_backing_store::PutMode;
+use larder_backing_store::{PutMode, Reads};
 use larder_codec::IdbKey;
 
 use super::core::TransactionCore;
@@ -118,6 +120,22 @@ impl Queued {
         }
     }
 
+    /// If gets from the same object store follow it at once, as it is one: brings their records and its own nearer, which
+    /// changes nothing else. How many of those behind it.
+    pub(super) fn look_ahead(&self, execution: &Execution, behind: &VecDeque<Self>) -> usize {
+        let Self::Get(first) = self else {
+            return 0;
+        };
+        let keys = gets_at(behind).take(Reads::AHEAD_MAX - 1);
+        let count = keys.clone().count();
+        let source = first.source.as_ref().or(execution.short_source.as_ref());
+        if let (Some(source), 1..) = (source, count) {
+            let keys = iter::once(&first.argument).chain(keys);
+            operation::look_ahead(execution, source, keys);
+        }
+        count
+    }
+
     /// Completes it without executing it.
     pub(super) fn abort(&self, error: &Error) -> Option<Callback> {
         match self {
@@ -132,6 +150,58 @@ impl Queued {
         match self {
             Self::Get(_) | Self::Put(_) => true,
             Self::Other(operation) => operation.is_short(),
+        }
+    }
+}
+
+/// The keys of the gets at the front that are of the same object store or index as the get before.
+fn gets_at(queue: &VecDeque<Queued>) -> impl Iterator<Item = &IdbKey> + Clone {
+    queue.iter().map_while(|queued| match queued {
+        Queued::Get(get) if get.source.is_none() => Some(&get.argument),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::StoreCell;
+    use larder_codec::IdbKeyPath;
+
+    fn short<A, T>(argument: A, source: Option<Arc<Source>>) -> Short<A, T> {
+        Short {
+            source,
+            argument,
+            slot: Arc::default(),
+        }
+    }
+
+    #[test]
+    fn gets_are_looked_ahead_for_up_to_another_source_or_operation() {
+        let other = || {
+            let store = StoreCell::new("other".into(), IdbKeyPath::Null, false);
+            let store = Arc::new(store);
+            Some(Arc::new(Source { store, index: None }))
+        };
+        let put = PutRequest {
+            value: Value::from_bytes(Vec::new()),
+            key: None,
+            mode: PutMode::Put,
+            indexes: None,
+        };
+        let put = SmallPut::new(put).ok().unwrap();
+        let behind_three = [
+            Queued::Get(short(9.0.into(), other())),
+            Queued::Put(short(put, None)),
+        ];
+        for behind in behind_three {
+            let gets = (0..3).map(|n| Queued::Get(short(f64::from(n).into(), None)));
+            let mut queue: VecDeque<Queued> = gets.collect();
+            assert_eq!(gets_at(&queue).count(), 3);
+            queue.push_back(behind);
+            queue.push_back(Queued::Get(short(10.0.into(), None)));
+            let keys: Vec<IdbKey> = gets_at(&queue).cloned().collect();
+            assert_eq!(keys, [0.0, 1.0, 2.0].map(IdbKey::from));
         }
     }
 }

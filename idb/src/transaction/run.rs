@@ -25,7 +25,6 @@ enum Next {
     Operation(Queued),
     Commit,
     Abort,
-    /// Nothing: the token has been given up.
     Nothing,
 }
 
@@ -109,10 +108,14 @@ impl TransactionCore {
                     self.abort_now(runner);
                     break;
                 }
-                Next::Nothing => break,
+                Next::Nothing => {
+                    // What comes meanwhile finds the token taken, and counts on who has it.
+                    self.give_up(runner, true);
+                    break;
+                }
             };
             let number = self.completed.load(Ordering::Relaxed) + 1;
-            let Some(execution) = self.begun(&mut runner) else {
+            let Some(execution) = self.begun(&mut runner, &operation) else {
                 runner.batch.push_front(operation);
                 continue;
             };
@@ -158,12 +161,7 @@ impl TransactionCore {
                     shared.phase = Phase::Ending;
                     return Next::Commit;
                 }
-                Phase::Active | Phase::Ending | Phase::Finished => {
-                    let heirs = self.leave(&mut shared);
-                    drop(shared);
-                    wake(heirs);
-                    return Next::Nothing;
-                }
+                Phase::Active | Phase::Ending | Phase::Finished => return Next::Nothing,
             }
         }
     }
@@ -175,7 +173,7 @@ impl TransactionCore {
         std::mem::take(&mut shared.heirs)
     }
 
-    /// Gives the token up in the midst of things.
+    /// Gives the token up, and before that what only who has it may hold: callbacks that come next may want both.
     fn give_up(self: &Arc<Self>, runner: MutexGuard<'_, Runner>, is_more_wanted: bool) {
         let batch_left = runner.batch.len();
         drop(runner);
@@ -191,8 +189,13 @@ impl TransactionCore {
         self.push(is_due);
     }
 
-    /// The place of execution. `None` if the backing store's transaction cannot be begun: this one is aborted then.
-    fn begun<'a>(self: &Arc<Self>, runner: &'a mut Runner) -> Option<&'a mut Execution> {
+    /// The place of execution of the next operation. `None` if the backing store's transaction cannot be begun: this one is
+    /// aborted then.
+    fn begun<'a>(
+        self: &Arc<Self>,
+        runner: &'a mut Runner,
+        next: &Queued,
+    ) -> Option<&'a mut Execution> {
         if runner.execution.is_none() {
             match attempt(|| self.begin()) {
                 Ok(execution) => runner.execution = Some(execution),
@@ -202,7 +205,12 @@ impl TransactionCore {
                 }
             }
         }
-        runner.execution.as_mut()
+        let execution = runner.execution.as_mut()?;
+        runner.ahead = match runner.ahead.checked_sub(1) {
+            Some(left) => left,
+            None => next.look_ahead(execution, &runner.batch),
+        };
+        Some(execution)
     }
 
     pub(super) fn begin(&self) -> Result<Execution> {

@@ -106,6 +106,28 @@ fn who_waits_executes_what_is_short_behind_it_and_nothing_else() {
 }
 
 #[test]
+fn a_callback_that_waits_executes_what_it_waits_for_whoever_calls_it() {
+    for executor in MODES {
+        let storage = storage(executor);
+        let connection = open(&storage, &["a"]);
+        let transaction = write(&connection, &["a"]);
+        let done = transaction.submit(|_| Ok(1)).unwrap();
+        transaction.submit(|_| Ok(2)).unwrap().wait().unwrap();
+        // Who is to call back executes this one first.
+        let queued = transaction.submit(|_| Ok(3)).unwrap();
+        let (sender, told) = mpsc::channel();
+        let within = transaction.clone();
+        done.on_done(move |_| {
+            let waited_for = within.submit(|_| Ok(4)).unwrap().wait();
+            sender.send(waited_for).unwrap();
+        });
+        storage.run_until_idle();
+        assert_eq!(told.recv().unwrap().unwrap(), 4);
+        assert_eq!(queued.wait().unwrap(), 3);
+    }
+}
+
+#[test]
 fn what_nobody_looks_at_is_executed_in_its_turn_and_its_failure_aborts_the_commit() {
     for mode in MODES {
         let storage = storage(mode);

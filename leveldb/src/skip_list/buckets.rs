@@ -8,6 +8,7 @@
 
 use super::hints::Hint;
 use crate::sync::{AtomicU64, AtomicUsize};
+use std::hint::black_box;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering as Memory;
 
@@ -125,6 +126,16 @@ impl Buckets {
         // Nobody else sets it.
         let _ = next.set(new);
         self.newest.store(number + 1, Memory::Release);
+    }
+
+    /// Loads the beginning of a hash's bucket.
+    #[inline]
+    pub(super) fn touch(&self, hash: u32) {
+        if let Some(table) = self.newest()
+            && let Some(first) = table.get(bucket_at(hash, table.len()))
+        {
+            black_box(first.load(Memory::Relaxed));
+        }
     }
 
     /// The node that was put in with a hash, at least of what was put in before anything that this thread has seen.

@@ -104,6 +104,26 @@ impl Hints {
         self.buckets.get(mark(key, Name::Key))
     }
 
+    /// Where the table has a key, if it may tell of it.
+    #[inline]
+    pub(super) fn mark_of(&self, key: &[u8]) -> Option<u32> {
+        let is_told =
+            !self.is_off.load(Memory::Relaxed) && (self.key_identity)(key) == Identity::Bytes;
+        is_told.then(|| mark(key, Name::Key))
+    }
+
+    /// Loads a bucket.
+    #[inline]
+    pub(super) fn touch(&self, mark: u32) {
+        self.buckets.touch(mark);
+    }
+
+    /// As [`get`](Self::get), of a key that [`mark_of`](Self::mark_of) was asked about.
+    #[inline]
+    pub(super) fn at_mark(&self, mark: u32) -> Hint {
+        self.buckets.get(mark)
+    }
+
     /// Which node is the first of a group, if it is one of the group; among those put in before anything that this thread has
     /// seen. `None` of anything that is not the name of a group.
     #[inline]

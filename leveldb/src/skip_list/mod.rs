@@ -7,6 +7,7 @@
 //! removed but links, so a reader stands where it stands. LevelDB's `db/skiplist.h` has the same shape. The writer alone has a
 //! shorter way to an entry's place: from the one before ([`arrange`] puts batches in order for that), or by [`top`].
 
+mod ahead;
 mod arrange;
 mod buckets;
 mod cursor;
@@ -16,6 +17,7 @@ mod node;
 mod segments;
 mod top;
 
+pub(crate) use ahead::{KEYS_MAX, Marks};
 pub(crate) use cursor::SkipCursor;
 
 use crate::filter::{KeyFilter, bloom};

@@ -6,10 +6,11 @@ mod model;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use larder_codec::{DatabaseId, ObjectStoreId, Origin, range};
+use larder_codec::{DatabaseId, IdbKey, ObjectStoreId, Origin, range};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 use super::*;
+use crate::reads::Reads;
 use crate::view::ViewIter;
 use crate::{BackingStore, Clock, StorePaths, WriteOptions};
 
@@ -177,4 +178,38 @@ fn a_range_is_deleted_with_or_without_its_end() {
     write.delete_rows(&key(1, 30), &key(1, 40), true).unwrap();
     let left: Vec<_> = rows(write.view()).into_iter().map(|row| row.0).collect();
     assert_eq!(left, [key(1, 10)]);
+}
+
+#[test]
+fn committed_records_in_memtables_are_known_ahead_and_no_others() {
+    let fs = MemoryFileSystem::new();
+    let store = open(&fs);
+    let id = |number| ObjectStoreId::new(number).unwrap();
+    let ahead = |reads: &Reads, number, keys: &[u8]| {
+        let keys: Vec<IdbKey> = keys.iter().map(|n| f64::from(*n).into()).collect();
+        reads.look_ahead(DatabaseId::MIN, id(number), &keys)
+    };
+    let put = |first: u8, row: &[u8]| {
+        let mut write = store.begin(stores(&[1]), Durability::Relaxed).unwrap();
+        for n in first..first + 5 {
+            write.put_row(&key(1, n), row).unwrap();
+        }
+        write
+    };
+    // The key 0 has two forms.
+    put(0, b"row").commit().unwrap();
+    assert_eq!(ahead(&store.read(), 1, &[0, 1, 3, 99, 4]), 3);
+    assert_eq!(ahead(&store.read(), 2, &[0, 1, 3, 99, 4]), 0);
+    let write = put(10, &[7; 1000]);
+    assert_eq!(ahead(&write, 1, &[1, 10, 2]), 2);
+    write.commit().unwrap();
+    let both = store.read();
+    assert_eq!(ahead(&both, 1, &[1, 10, 99, 2, 14]), 4);
+    // Of too many the first.
+    assert_eq!(ahead(&both, 1, &[1; 100]), Reads::AHEAD_MAX);
+    // The first memtable is full: the next holds what comes then.
+    put(20, b"row").commit().unwrap();
+    assert_eq!(ahead(&store.read(), 1, &[1, 99, 20, 2, 21]), 4);
+    while store.core.db.do_background_work().unwrap() {}
+    assert_eq!(ahead(&store.read(), 1, &[1, 99, 20, 2, 21]), 2);
 }

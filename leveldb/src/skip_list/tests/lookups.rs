@@ -285,3 +285,32 @@ fn a_list_has_a_filter_where_it_has_no_hints() {
     let list = SkipList::new(order, 7).filtered(1 << 20);
     assert!(list.filter().is_some());
 }
+
+#[test]
+fn of_keys_that_are_touched_those_that_are_not_here_are_left() {
+    let list = list();
+    let key = |n: u8| vec![b'k', n];
+    let rows = (0..8).map(|n| (key(n), Some(vec![n; 100 * usize::from(n)])));
+    insert(&list, 1, &rows.collect::<Vec<_>>());
+    insert(&list, 9, &[(key(3), None)]);
+    let marks = |keys: &mut dyn Iterator<Item = u8>| {
+        let mut marks = Marks::default();
+        keys.for_each(|n| marks.push(list.mark(&key(n)).unwrap()));
+        marks
+    };
+    let mut some = marks(&mut [20, 7, 3, 21, 0, 22].into_iter());
+    assert_eq!(list.touch(&mut some), 3);
+    assert_eq!(some, marks(&mut [20, 21, 22].into_iter()));
+    assert_eq!(list.touch(&mut some), 0);
+    // What has no place is not noted.
+    assert_eq!(
+        list.touch(&mut marks(&mut (0..200).map(|n| n % 8))),
+        KEYS_MAX
+    );
+    // Nobody judges such keys, or any.
+    assert_eq!(careless().mark(&[1, 2]), None);
+    let filtered = SkipList::new(InternalOrder::new(Arc::new(BytewiseComparator)), 7);
+    assert_eq!(filtered.mark(&[1]), None);
+    list.hints.as_ref().unwrap().turn_off();
+    assert_eq!(list.mark(&key(1)), None);
+}
