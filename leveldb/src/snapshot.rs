@@ -74,7 +74,17 @@ impl LookAhead<'_> {
     /// Notes a key.
     #[inline]
     pub fn note(&mut self, key: &[u8]) {
-        if let Some(mark) = self.lists.first().and_then(|list| list.mark(key)) {
+        self.push(|list| list.mark(key));
+    }
+
+    /// Notes all keys that begin with these bytes, if [`KeyFacts`](crate::KeyFacts) call them a group.
+    #[inline]
+    pub fn note_group(&mut self, group: &[u8]) {
+        self.push(|list| list.mark_of_group(group));
+    }
+
+    fn push(&mut self, mark: impl FnOnce(&SkipList) -> Option<u32>) {
+        if let Some(mark) = self.lists.first().and_then(|list| mark(list)) {
             self.marks.push(mark);
         }
     }

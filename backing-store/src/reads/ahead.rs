@@ -1,7 +1,7 @@
 //! Records that are about to be read, several at a time.
 
 use larder_codec::row_key::RecordTable;
-use larder_codec::{DatabaseId, IdbKey, ObjectStoreId};
+use larder_codec::{DatabaseId, IdbKey, IndexId, KeyPrefix, ObjectStoreId};
 use larder_leveldb::{LookAhead, Snapshot};
 
 use super::{Reads, record_row_prefix};
@@ -26,6 +26,27 @@ impl Reads {
                 row_key.truncate(key_start);
                 primary_key.encode(&mut row_key);
                 ahead.note(&row_key);
+            }
+            Some(ahead.touch())
+        };
+        self.view.with_snapshot(look).flatten().unwrap_or_default()
+    }
+
+    /// The same of the first index entries with these keys.
+    pub fn look_ahead_in_index<'a>(
+        &self,
+        (database_id, object_store_id, index_id): (DatabaseId, ObjectStoreId, IndexId),
+        index_keys: impl IntoIterator<Item = &'a IdbKey>,
+    ) -> usize {
+        let look = |snapshot: &Snapshot| {
+            let mut ahead = snapshot.look_ahead()?;
+            let mut row_key = Vec::new();
+            KeyPrefix::of_index(database_id, object_store_id, index_id).encode(&mut row_key);
+            let key_start = row_key.len();
+            for index_key in index_keys.into_iter().take(Self::AHEAD_MAX) {
+                row_key.truncate(key_start);
+                index_key.encode(&mut row_key);
+                ahead.note_group(&row_key);
             }
             Some(ahead.touch())
         };

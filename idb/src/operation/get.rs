@@ -41,11 +41,15 @@ pub(crate) fn look_ahead<'a>(
     source: &Source,
     keys: impl Iterator<Item = &'a IdbKey>,
 ) {
-    // An error is the gets' own to tell.
-    if let Ok((store_id, None)) = source.ids() {
-        let reads = execution.backing.reads();
-        reads.look_ahead(execution.database_id, store_id, keys);
-    }
+    let (reads, database_id) = (execution.backing.reads(), execution.database_id);
+    match source.ids() {
+        Ok((store_id, None)) => reads.look_ahead(database_id, store_id, keys),
+        Ok((store_id, Some(index_id))) => {
+            reads.look_ahead_in_index((database_id, store_id, index_id), keys)
+        }
+        // The gets' own to tell.
+        Err(_) => 0,
+    };
 }
 
 /// The primary key of the first record in the range.

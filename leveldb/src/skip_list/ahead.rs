@@ -43,6 +43,11 @@ impl SkipList {
         self.hints.as_ref()?.mark_of(user_key)
     }
 
+    /// A group's, if hints tell of it.
+    pub(crate) fn mark_of_group(&self, group: &[u8]) -> Option<u32> {
+        self.hints.as_ref()?.mark_of_group(group)
+    }
+
     /// Loads what lookups of these keys will. Leaves those that are not here; how many others there seem to be.
     pub(crate) fn touch(&self, marks: &mut Marks) -> usize {
         let Some(hints) = &self.hints else {

@@ -112,6 +112,14 @@ impl Hints {
         is_told.then(|| mark(key, Name::Key))
     }
 
+    /// Where the table has a group, if it may tell of it.
+    #[inline]
+    pub(super) fn mark_of_group(&self, group: &[u8]) -> Option<u32> {
+        let is_group = || (self.key_identity)(group) == Identity::Grouped(group.len());
+        let is_told = !self.is_off.load(Memory::Relaxed) && is_group();
+        is_told.then(|| mark(group, Name::Group))
+    }
+
     /// Loads a bucket.
     #[inline]
     pub(super) fn touch(&self, mark: u32) {
@@ -128,11 +136,7 @@ impl Hints {
     /// seen. `None` of anything that is not the name of a group.
     #[inline]
     pub(super) fn first_of(&self, group: &[u8]) -> Option<u32> {
-        let is_group = || (self.key_identity)(group) == Identity::Grouped(group.len());
-        if self.is_off.load(Memory::Relaxed) || !is_group() {
-            return None;
-        }
-        match self.buckets.get(mark(group, Name::Group)) {
+        match self.buckets.get(self.mark_of_group(group)?) {
             Hint::Node(node) => Some(node),
             Hint::Absent | Hint::Unknown => None,
         }

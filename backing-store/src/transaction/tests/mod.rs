@@ -6,7 +6,7 @@ mod model;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use larder_codec::{DatabaseId, IdbKey, ObjectStoreId, Origin, range};
+use larder_codec::{DatabaseId, IdbKey, IndexId, KeyPrefix, ObjectStoreId, Origin, range};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 use super::*;
@@ -212,4 +212,29 @@ fn committed_records_in_memtables_are_known_ahead_and_no_others() {
     assert_eq!(ahead(&store.read(), 1, &[1, 99, 20, 2, 21]), 4);
     while store.core.db.do_background_work().unwrap() {}
     assert_eq!(ahead(&store.read(), 1, &[1, 99, 20, 2, 21]), 2);
+}
+
+#[test]
+fn index_keys_with_entries_in_memtables_are_known_ahead() {
+    let store = open(&MemoryFileSystem::new());
+    let id = ObjectStoreId::new(1).unwrap();
+    let ahead = |index: i64, keys: &[u8]| {
+        let keys: Vec<IdbKey> = keys.iter().map(|n| f64::from(*n).into()).collect();
+        let index = IndexId::new(index).unwrap();
+        (store.read()).look_ahead_in_index((DatabaseId::MIN, id, index), &keys)
+    };
+    let mut write = store.begin(stores(&[1]), Durability::Relaxed).unwrap();
+    for n in [1, 2, 2, 5_u8] {
+        let mut row_key = Vec::new();
+        let index = IndexId::new(30).unwrap();
+        KeyPrefix::of_index(DatabaseId::MIN, id, index).encode(&mut row_key);
+        IdbKey::from(f64::from(n)).encode(&mut row_key);
+        row_key.push(0);
+        IdbKey::from("primary key").encode(&mut row_key);
+        write.put_row(&row_key, b"row").unwrap();
+    }
+    write.commit().unwrap();
+    assert_eq!(ahead(30, &[1, 2, 3, 5, 6]), 3);
+    assert_eq!(ahead(31, &[1, 2, 3, 5, 6]), 0);
+    assert_eq!(ahead(30, &[2; 100]), Reads::AHEAD_MAX);
 }
