@@ -59,12 +59,19 @@ impl Home {
         }
     }
 
+    /// The transaction that brings it on, and up to which operation.
+    const fn transaction(&self) -> Option<(&Arc<TransactionCore>, u64)> {
+        match self {
+            Self::Transaction(core, number) | Self::Holder(core, number) => Some((core, *number)),
+            Self::End(core) | Self::Commit(core) => Some((core, u64::MAX)),
+            Self::Pool(..) => None,
+        }
+    }
+
     /// Somebody wants the result.
     fn urge(&self) {
-        match self {
-            Self::Transaction(core, number) | Self::Holder(core, number) => core.urge(*number),
-            Self::End(core) | Self::Commit(core) => core.urge(u64::MAX),
-            Self::Pool(..) => {}
+        if let Some((core, number)) = self.transaction() {
+            core.urge(number);
         }
     }
 
@@ -119,6 +126,11 @@ impl<T: Send + 'static> Request<T> {
     /// # Panics
     /// In caller-driven mode, with what a callback threw that ran meanwhile.
     pub fn wait(mut self) -> Result<T> {
+        self.run_steps();
+        if let Some(result) = self.try_take() {
+            return result;
+        }
+        self.help();
         loop {
             if let Some(result) = self.try_take() {
                 return result;
@@ -130,27 +142,39 @@ impl<T: Send + 'static> Request<T> {
         }
     }
 
+    /// What the host that drives does before anybody need know that it waits: mostly that is all. How far the transaction has
+    /// come is seen without a lock.
+    fn run_steps(&self) {
+        if let State::Pending(_) = self.state
+            && let Home::Transaction(core, number) | Home::Holder(core, number) = &self.home
+            && core.is_driven
+            && !core.has_come_to(*number)
+        {
+            core.run_steps(*number);
+            core.ready().drain_if_stopping();
+        }
+    }
+
+    /// The same of a thread that executes if nobody else does.
+    fn help(&self) {
+        if let (State::Pending(_), Some((core, number))) = (&self.state, self.home.transaction())
+            && !core.is_driven
+        {
+            core.help(number);
+            core.ready().drain_if_stopping();
+        }
+    }
+
     fn wait_once(&self, outlet: &Arc<dyn Outlet<T>>) {
         let is_done = || outlet.is_done();
         let ready = self.home.ready();
-        let transaction = match &self.home {
-            Home::Transaction(core, number) | Home::Holder(core, number) => Some((core, *number)),
-            Home::End(core) | Home::Commit(core) => Some((core, u64::MAX)),
-            Home::Pool(..) => None,
-        };
-        if let Some((core, number)) = transaction
-            && !ready.is_driven()
-        {
-            core.help(number, &is_done);
-            ready.drain_if_stopping();
-        }
         if outlet.listen(Waiter::Thread(thread::current())).is_some() {
             return;
         }
         if ready.must_run_tasks() {
             self.home.urge();
             ready.run_until(is_done);
-        } else if let Some((core, number)) = transaction {
+        } else if let Some((core, number)) = self.home.transaction() {
             core.wait(number, &is_done);
             ready.drain_if_stopping();
         } else {

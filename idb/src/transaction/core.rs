@@ -1,8 +1,8 @@
 //! What the handles of a transaction share: its queue, its state, who executes it at the moment.
 //!
-//! Locks: `runner` is held by who executes, who has said so in `shared.is_running` before and is the only one to want it;
-//! `shared` is held for moments, also while `runner` is, and while a schema is changed, whose locks are taken last. The
-//! database's lock is never taken while either is held, nor is a host's code run.
+//! Locks: `runner` is held by who executes, who has said so in `shared.is_running` with it and is the only one to want it: it is free
+//! whenever that is false. `shared` is held for moments, also while `runner` is entered or held, and while a schema is
+//! changed, whose locks are taken last. The database's lock is never taken while either is held, nor is a host's code run.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ pub(crate) struct TransactionCore {
     /// Set when who executes is to hand over.
     pub(super) is_asked_for: AtomicBool,
     /// Whether the host executes, step by step.
-    is_driven: bool,
+    pub(crate) is_driven: bool,
     /// How many operations have been queued; changed under the lock.
     submitted: Apart<AtomicU64>,
     pub(super) shared: Apart<Mutex<Shared>>,
@@ -186,6 +186,11 @@ impl Shared {
         }
         self.short_source = Some(Arc::clone(source));
         Some(Arc::clone(source))
+    }
+
+    /// Whether there are callbacks to be called.
+    pub(super) fn has_deliveries(&self) -> bool {
+        !self.deliveries.is_empty()
     }
 
     fn queued(&self) -> usize {
@@ -391,6 +396,12 @@ impl TransactionCore {
     pub(crate) fn is_idle(&self) -> bool {
         let submitted = self.submitted.load(Ordering::Acquire);
         self.completed.load(Ordering::Acquire) == submitted
+    }
+
+    /// Whether it needs nobody any more to execute the operation of this number: all up to it have been executed, or it was
+    /// aborted. The result may be on its way to its place.
+    pub(crate) fn has_come_to(&self, number: u64) -> bool {
+        self.completed.load(Ordering::Acquire) >= number || self.is_aborted()
     }
 
     /// Results up to this number are wanted soon.

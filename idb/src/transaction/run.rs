@@ -30,33 +30,42 @@ enum Next {
 
 impl Task for TransactionCore {
     fn run(self: Arc<Self>, turn: &mut Turn) {
-        let is_claimed = {
+        let claimed = {
             let mut shared = locked(&self.shared);
             shared.is_scheduled = false;
-            shared.claim()
+            self.claim(&mut shared)
         };
-        match is_claimed {
-            true => self.execute(turn, u64::MAX),
-            false => self.deliver(turn),
+        match claimed {
+            Some(runner) => self.execute(runner, turn, u64::MAX),
+            None => self.deliver(turn),
         }
     }
 }
 
 impl TransactionCore {
-    /// Executes on this thread until `is_done`, which the operation of this number brings about, as long as nobody else does.
-    pub(crate) fn help(self: &Arc<Self>, number: u64, is_done: &dyn Fn() -> bool) {
-        while !is_done() && locked(&self.shared).claim() {
-            self.execute(&mut Turn::long(), number);
+    /// Executes on this thread up to the operation of this number, as long as nobody else does.
+    pub(crate) fn help(self: &Arc<Self>, number: u64) {
+        while !self.has_come_to(number) {
+            let claimed = self.claim(&mut locked(&self.shared));
+            let Some(runner) = claimed else {
+                return;
+            };
+            self.execute(runner, &mut Turn::long(), number);
         }
     }
 
-    /// Executes on this thread or sleeps until `is_done`, as above; who makes it true wakes this thread.
+    /// The same of a host that drives: runs steps, of whatever can run, as long as there are any.
+    pub(crate) fn run_steps(&self, number: u64) {
+        while !self.has_come_to(number) && self.ready().run_one() {}
+    }
+
+    /// Executes on this thread or sleeps until `is_done`, which the operation of this number brings about; who makes it true wakes
+    /// this thread.
     pub(crate) fn wait(self: &Arc<Self>, number: u64, is_done: &dyn Fn() -> bool) {
         while !is_done() {
-            if self.claim_or_ask(number) {
-                self.execute(&mut Turn::long(), number);
-            } else {
-                thread::park();
+            match self.claim_or_ask(number) {
+                Some(runner) => self.execute(runner, &mut Turn::long(), number),
+                None => thread::park(),
             }
         }
         // Somebody may have handed over to this thread, which goes; and nobody is to rely on it from now on.
@@ -75,43 +84,55 @@ impl TransactionCore {
         shared.wanted > self.completed.load(Ordering::Relaxed)
             || shared.phase == Phase::Aborted
             || (shared.phase == Phase::Committing && shared.is_awaited)
-            || self.ready().is_driven()
+            || self.is_driven
     }
 
-    fn claim_or_ask(&self, number: u64) -> bool {
+    /// Takes the token if nobody has it and there is something to execute, and with it what is queued.
+    fn claim(&self, shared: &mut Shared) -> Option<MutexGuard<'_, Runner>> {
+        if !shared.claim() {
+            return None;
+        }
+        // Nobody else wants it, or keeps it when the token has been given up.
+        let mut runner = locked(&self.runner);
+        if runner.batch.is_empty() {
+            std::mem::swap(&mut shared.queue, &mut runner.batch);
+        }
+        Some(runner)
+    }
+
+    fn claim_or_ask(&self, number: u64) -> Option<MutexGuard<'_, Runner>> {
         let mut shared = locked(&self.shared);
-        if shared.claim() {
-            return true;
+        let claimed = self.claim(&mut shared);
+        if claimed.is_some() {
+            return claimed;
         }
         shared.wanted = shared.wanted.max(number);
         if shared.is_running {
             shared.heirs.push(thread::current());
             self.is_asked_for.store(true, Ordering::Relaxed);
         }
-        false
+        None
     }
 
     /// Executes, with the token, which is given up: as long as there is something and the turn lasts, until the operation of the
     /// number `enough` has been executed (its place has its result then) or a callback is due. Then callbacks are called.
-    fn execute(self: &Arc<Self>, turn: &mut Turn, enough: u64) {
-        let mut runner = locked(&self.runner);
+    fn execute(self: &Arc<Self>, mut runner: MutexGuard<'_, Runner>, turn: &mut Turn, enough: u64) {
         let mut left = turn.operations;
         let mut short_left = None;
-        loop {
+        let may_be_due = loop {
             let operation = match self.next(&mut runner) {
                 Next::Operation(operation) => operation,
                 Next::Commit => {
                     self.commit_now(runner);
-                    break;
+                    break true;
                 }
                 Next::Abort => {
                     self.abort_now(runner);
-                    break;
+                    break true;
                 }
                 Next::Nothing => {
                     // What comes meanwhile finds the token taken, and counts on who has it.
-                    self.give_up(runner, true);
-                    break;
+                    break self.give_up(runner, true);
                 }
             };
             let number = self.completed.load(Ordering::Relaxed) + 1;
@@ -132,11 +153,12 @@ impl TransactionCore {
                 if callback.is_some() {
                     self.note_deliveries(callback);
                 }
-                self.give_up(runner, is_more_wanted);
-                break;
+                break self.give_up(runner, is_more_wanted);
             }
+        };
+        if may_be_due {
+            self.deliver(turn);
         }
-        self.deliver(turn);
     }
 
     fn next(&self, runner: &mut Runner) -> Next {
@@ -173,20 +195,22 @@ impl TransactionCore {
         std::mem::take(&mut shared.heirs)
     }
 
-    /// Gives the token up, and before that what only who has it may hold: callbacks that come next may want both.
-    fn give_up(self: &Arc<Self>, runner: MutexGuard<'_, Runner>, is_more_wanted: bool) {
+    /// Gives the token up, and before that what only who has it may hold: callbacks that come next may want both. Whether any
+    /// are due.
+    fn give_up(self: &Arc<Self>, runner: MutexGuard<'_, Runner>, is_more_wanted: bool) -> bool {
         let batch_left = runner.batch.len();
         drop(runner);
-        let (heirs, is_due) = {
+        let (heirs, is_due, has_deliveries) = {
             let mut shared = locked(&self.shared);
             shared.batch_left = batch_left;
             let heirs = self.leave(&mut shared);
             let is_wanted = is_more_wanted || self.is_wanted(&shared);
             let is_due = heirs.is_empty() && shared.schedule(is_wanted);
-            (heirs, is_due)
+            (heirs, is_due, shared.has_deliveries())
         };
         wake(heirs);
         self.push(is_due);
+        has_deliveries
     }
 
     /// The place of execution of the next operation. `None` if the backing store's transaction cannot be begun: this one is

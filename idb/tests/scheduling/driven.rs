@@ -96,3 +96,61 @@ fn who_waits_sleeps_until_another_thread_brings_work() {
         waiter.join().unwrap().unwrap();
     });
 }
+
+/// Three transactions that can all run, whose requests are queued before any is waited for with `wait`: which was done when.
+fn waited_for(seed: Option<u64>, wait: impl Fn(&Storage, Request<Key>)) -> Vec<String> {
+    let storage = storage(Executor::Driven { seed });
+    let connection = open(&storage).wait().unwrap();
+    storage.run_until_idle();
+    let log = Log::default();
+    let queued = ["a", "b", "c"].map(|store| {
+        let transaction = begin(&connection, &[store], Mode::ReadWrite);
+        let watch = |step: u32| {
+            let request = put(&transaction, store, step.into(), "x");
+            log.watch(&format!("{store} {step}"), request);
+        };
+        (0..3).for_each(watch);
+        let request = put(&transaction, store, 3.0, "x");
+        (4..7).for_each(watch);
+        (transaction, request)
+    });
+    let (transactions, [a, b, c]) = {
+        let [a, b, c] = queued;
+        ([a.0, b.0, c.0], [a.1, b.1, c.1])
+    };
+    for (store, request) in [("b", b), ("a", a)] {
+        wait(&storage, request);
+        log.note(format!("waited for {store}"));
+    }
+    log.note(format!(
+        "commit of a: {:?}",
+        commit(&transactions[0]).is_ok()
+    ));
+    let before = log.entries();
+    // It has been done, or is done now: nothing else is.
+    if c.is_done() {
+        c.wait().unwrap();
+        assert_eq!(log.entries(), before);
+    }
+    storage.run_until_idle();
+    assert_eq!(log.entries().len(), 3 * 6 + 3);
+    [before, log.entries()].concat()
+}
+
+#[test]
+fn who_waits_takes_the_steps_that_the_host_would_until_the_result_is_there_and_no_more() {
+    let seeds = (0..40).map(Some).chain([None]);
+    let orders = seeds.map(|seed| {
+        let by_steps = waited_for(seed, |storage, request| {
+            while !request.is_done() {
+                assert!(storage.run_one());
+            }
+            request.wait().unwrap();
+        });
+        let by_waiting = waited_for(seed, |_, request| drop(request.wait().unwrap()));
+        assert_eq!(by_waiting, by_steps, "{seed:?}");
+        by_waiting
+    });
+    let orders: std::collections::BTreeSet<_> = orders.collect();
+    assert!(orders.len() > 20, "{}", orders.len());
+}
