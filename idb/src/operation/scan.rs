@@ -39,6 +39,8 @@ pub(crate) struct Fill {
 
 /// Values that may stay where they are and are shorter than this are copied all the same, in bytes: that costs no more.
 const PINNED_LEN_MIN: usize = 256;
+/// And those in less memory than this, such as a table's block: the next one is unpacked into the same memory then.
+const PINNED_MEMORY_MIN: usize = 64 << 10;
 
 /// Entries between two looks at whether anybody still wants to know.
 const ENTRIES: usize = 256;
@@ -176,6 +178,7 @@ impl Scan {
             && value.len() >= PINNED_LEN_MIN
             && shape.is_plain(value)
             && let Some(value) = self.pinned_value()
+            && value.held_len() >= PINNED_MEMORY_MIN
         {
             return buffer.push_pinned(fill.request, keys, value);
         }
