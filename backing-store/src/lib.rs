@@ -35,7 +35,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use external_object::{BlobReader, value_wrapper};
 pub use key_range::KeyRange;
 pub use larder_codec::external_object::last_modified_ms;
-pub use larder_leveldb::Durability;
+pub use larder_leveldb::{Durability, PinnedBytes};
 pub use layout::StorePaths;
 pub use metadata::{DatabaseMetadata, DatabaseName, IndexMetadata, ObjectStoreMetadata};
 pub use operation::{IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode};

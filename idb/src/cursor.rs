@@ -15,7 +15,7 @@ use larder_codec::{IdbKey, RawKey};
 use crate::error::{Error, ErrorName, Result};
 use crate::key_range::{KeyRange, raw_key};
 use crate::object_store::{check_writes, data_error, key_in_value, put_request, read_header};
-use crate::operation::{self, Step, Walk, WalkEntry, Wanted};
+use crate::operation::{self, Landed, Step, Walk, WalkPage, Wanted};
 use crate::records::Entry;
 use crate::request::Request;
 use crate::transaction::Transaction;
@@ -39,10 +39,17 @@ use crate::value::{StoredValue, Value};
 /// ```
 #[derive(Clone)]
 pub struct Cursor {
-    shared: Arc<Shared>,
-    entry: WalkEntry,
+    page: Arc<Page>,
+    /// Where in the page.
+    at: usize,
     /// How many moves had been asked for when this position was reached.
     moves: u64,
+}
+
+/// What the positions share whose entries were read at once.
+struct Page {
+    shared: Arc<Shared>,
+    entries: WalkPage,
 }
 
 struct Shared {
@@ -60,31 +67,36 @@ impl Cursor {
             moves: AtomicU64::new(0),
         });
         transaction.submit_holding(move |execution| {
-            let entry = shared.walk.begin(execution)?;
-            Ok(entry.map(|entry| Self {
-                shared,
-                entry,
-                moves: 0,
-            }))
+            let entries = shared.walk.begin(execution)?;
+            Ok(entries.map(|entries| Self::at_page(shared, entries, 0)))
         })
+    }
+
+    fn at_page(shared: Arc<Shared>, entries: WalkPage, moves: u64) -> Self {
+        let page = Arc::new(Page { shared, entries });
+        Self { page, at: 0, moves }
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.page.shared
     }
 
     /// The transaction.
     #[must_use]
     pub fn transaction(&self) -> &Transaction {
-        &self.shared.transaction
+        &self.shared().transaction
     }
 
     /// Where it goes.
     #[must_use]
     pub fn direction(&self) -> Direction {
-        self.shared.walk.direction
+        self.shared().walk.direction
     }
 
     /// Whether it has no values.
     #[must_use]
     pub fn is_key_cursor(&self) -> bool {
-        self.shared.walk.wanted == Wanted::Keys
+        self.shared().walk.wanted == Wanted::Keys
     }
 
     /// The index key, or the primary key if it is over an object store.
@@ -124,7 +136,7 @@ impl Cursor {
     }
 
     fn here(&self) -> Entry<'_> {
-        self.entry.page.entry(self.entry.at)
+        self.page.entries.records.entry(self.at)
     }
 
     /// To the next entry, or to the first with this key or behind it.
@@ -159,7 +171,7 @@ impl Cursor {
         primary_key: IdbKey,
     ) -> Result<Request<Option<Self>>> {
         self.check_active_and_there()?;
-        if self.shared.walk.source.index.is_none() {
+        if self.shared().walk.source.index.is_none() {
             let what = "the cursor is not over an index";
             return Err(Error::new(ErrorName::InvalidAccessError, what));
         }
@@ -199,14 +211,14 @@ impl Cursor {
     /// request as [`ObjectStore::put`](crate::ObjectStore::put).
     pub fn update(&self, value: Value) -> Result<Request<IdbKey>> {
         self.check_writable()?;
-        let cell = &self.shared.walk.source.store;
+        let cell = &self.shared().walk.source.store;
         let key = self.primary_key();
         read_header(&value)?;
         if cell.uses_inline_keys() && key_in_value(cell, &value)?.as_ref() != Some(&key) {
             return Err(data_error("the value has another key than the record"));
         }
         let mode = PutMode::CursorUpdate;
-        let request = put_request(&self.shared.transaction, cell, value, Some(key), mode);
+        let request = put_request(&self.shared().transaction, cell, value, Some(key), mode);
         let cell = Arc::clone(cell);
         self.transaction()
             .submit(move |execution| operation::put(execution, &cell, request))
@@ -219,7 +231,7 @@ impl Cursor {
     /// before, or it was opened for keys.
     pub fn delete(&self) -> Result<Request<()>> {
         self.check_writable()?;
-        let cell = Arc::clone(&self.shared.walk.source.store);
+        let cell = Arc::clone(&self.shared().walk.source.store);
         let range = KeyRange::only(self.primary_key());
         self.transaction()
             .submit(move |execution| operation::delete(execution, &cell, &range))
@@ -231,7 +243,7 @@ impl Cursor {
     }
 
     fn check_there(&self) -> Result<()> {
-        if self.shared.walk.source.is_deleted() {
+        if self.shared().walk.source.is_deleted() {
             let what = "what the cursor is over has been deleted";
             return Err(Error::new(ErrorName::InvalidStateError, what));
         }
@@ -239,7 +251,7 @@ impl Cursor {
     }
 
     fn check_has_value(&self) -> Result<()> {
-        match self.shared.moves.load(Atomic::Acquire) == self.moves {
+        match self.shared().moves.load(Atomic::Acquire) == self.moves {
             true => Ok(()),
             false => Err(moved()),
         }
@@ -267,28 +279,30 @@ impl Cursor {
 
     /// Asks for a move, of which there can be one from each position.
     fn go(&self, step: Step) -> Result<Request<Option<Self>>> {
-        let (was, moves) = (self.moves, self.moves + 1);
-        let shared = Arc::clone(&self.shared);
+        let (at, was, moves) = (self.at, self.moves, self.moves + 1);
         // Another thread may have moved it since that was looked at.
-        let counter = &shared.moves;
+        let counter = &self.shared().moves;
         counter
             .compare_exchange(was, moves, Atomic::AcqRel, Atomic::Acquire)
             .map_err(|_| moved())?;
-        let arrive = move |shared: Arc<Shared>, entry: Option<WalkEntry>| {
-            entry.map(|entry| Self {
-                shared,
-                entry,
-                moves,
-            })
-        };
+        let page = Arc::clone(&self.page);
+        let walk = &self.shared().walk;
         if self.transaction().is_idle()
-            && let Some(entry) = shared.walk.step_in_page(&step)
+            && let Some(found) = walk.step_in_page(&page.entries, at, &step)
         {
-            return Ok(self.transaction().completed(Ok(arrive(shared, entry))));
+            let cursor = found.map(|at| Self { page, at, moves });
+            return Ok(self.transaction().completed(Ok(cursor)));
         }
         self.transaction().submit_holding(move |execution| {
-            let entry = shared.walk.step(execution, &step)?;
-            Ok(arrive(shared, entry))
+            let walk = &page.shared.walk;
+            Ok(match walk.step(execution, &page.entries, at, &step)? {
+                Landed::InPage(at) => Some(Self { page, at, moves }),
+                Landed::Ahead(entries) => {
+                    let shared = Arc::clone(&page.shared);
+                    Some(Self::at_page(shared, entries, moves))
+                }
+                Landed::Nowhere => None,
+            })
         })
     }
 }

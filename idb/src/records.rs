@@ -1,17 +1,24 @@
-//! Many records or index entries, copied into few pieces of memory: what has been copied is not copied again as more comes.
+//! Many records or index entries, copied into few pieces of memory: what has been copied is not copied again as more comes. Long
+//! values may stay where the engine has them, as long as that does not hold much more memory than they need.
+
+mod pinned;
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use larder_backing_store::PinnedBytes;
 use larder_codec::value::Payload;
 use larder_codec::{IdbKey, RawKey};
 use serde::de::DeserializeOwned;
 
 use crate::error::Result;
 use crate::value::{ExternalObject, StoredValue, deserialize};
+use pinned::Pinned;
 
 /// Records or index entries in the order in which they were visited. Cheap to clone.
+///
+/// They take at most twice the memory of their keys and values: long values of getAll may lie where the store read them.
 #[derive(Clone, Default)]
 pub struct Records(Arc<Buffer>);
 
@@ -23,6 +30,7 @@ const PIECE_LEN_MAX: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     pieces: Vec<Vec<u8>>,
+    pinned: Pinned,
     len_bytes: usize,
     places: Vec<Place>,
     /// Of those entries that have external objects, in order.
@@ -33,11 +41,30 @@ pub(crate) struct Buffer {
 #[derive(Debug, Clone, Copy)]
 struct Place {
     request: usize,
-    piece: usize,
+    piece: u32,
+    index_key_len: u32,
+    primary_key_len: u32,
     start: usize,
-    primary_key: usize,
-    value: usize,
-    end: usize,
+    value: ValuePlace,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum ValuePlace {
+    /// Behind the keys, so long.
+    InPiece(usize),
+    /// Among those that were not copied.
+    Pinned(usize),
+}
+
+impl Place {
+    fn index_key(&self) -> Range<usize> {
+        self.start..self.start + self.index_key_len as usize
+    }
+
+    fn primary_key(&self) -> Range<usize> {
+        let start = self.index_key().end;
+        start..start + self.primary_key_len as usize
+    }
 }
 
 /// One record or index entry.
@@ -50,6 +77,16 @@ pub struct Entry<'a> {
 }
 
 impl Buffer {
+    /// With room for so many entries of as many bytes as those of `before` have on an average.
+    pub(crate) fn like(before: &Self, entries: usize) -> Self {
+        let len = before.len_bytes / before.len().max(1) * entries;
+        Self {
+            pieces: vec![Vec::with_capacity(len.min(PIECE_LEN_MAX))],
+            places: Vec::with_capacity(entries),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
@@ -74,19 +111,40 @@ impl Buffer {
         piece.extend_from_slice(primary_key);
         let value_start = piece.len();
         let objects = value(piece).inspect_err(|_| piece.truncate(start))?;
-        let end = piece.len();
+        let len = piece.len() - start;
         if !objects.is_empty() {
             self.objects.push((self.places.len(), objects));
         }
-        self.len_bytes += end - start;
+        self.len_bytes += len;
         self.places.push(Place {
             request,
-            piece: number,
+            piece: number as u32,
+            // A row's key has 32 bits for its length on disk.
+            index_key_len: index_key.len() as u32,
+            primary_key_len: primary_key.len() as u32,
             start,
-            primary_key: start + index_key.len(),
-            value: value_start,
-            end,
+            value: ValuePlace::InPiece(start + len - value_start),
         });
+        Ok(())
+    }
+
+    /// Whether values may still be pinned: until they hold much more memory than they need.
+    pub(crate) const fn may_pin(&self) -> bool {
+        self.pinned.is_open()
+    }
+
+    /// Adds an entry without external objects, whose value stays where it is.
+    pub(crate) fn push_pinned(
+        &mut self,
+        request: usize,
+        keys: (&[u8], &[u8]),
+        value: PinnedBytes,
+    ) -> Result<()> {
+        self.push(request, keys, 0, |_| Ok(Vec::new()))?;
+        self.len_bytes += value.len();
+        if let Some(place) = self.places.last_mut() {
+            place.value = ValuePlace::Pinned(self.pinned.push(value));
+        }
         Ok(())
     }
 
@@ -104,29 +162,19 @@ impl Buffer {
         (number, &mut self.pieces[number])
     }
 
-    fn place(&self, at: usize) -> Place {
-        self.places.get(at).copied().unwrap_or(Place {
-            request: 0,
-            piece: 0,
-            start: 0,
-            primary_key: 0,
-            value: 0,
-            end: 0,
-        })
-    }
-
-    fn bytes(&self, piece: usize, range: Range<usize>) -> &[u8] {
-        let bytes = self.pieces.get(piece).and_then(|piece| piece.get(range));
-        bytes.unwrap_or_default()
+    fn bytes(&self, piece: u32, range: Range<usize>) -> &[u8] {
+        let piece = self.pieces.get(piece as usize);
+        piece.and_then(|piece| piece.get(range)).unwrap_or_default()
     }
 
     /// The bytes of index key (empty if there is no index) and primary key.
     pub(crate) fn key_bytes(&self, at: usize) -> (&[u8], &[u8]) {
-        let place = self.place(at);
-        (
-            self.bytes(place.piece, place.start..place.primary_key),
-            self.bytes(place.piece, place.primary_key..place.value),
-        )
+        self.places.get(at).map_or((&[], &[]), |place| {
+            (
+                self.bytes(place.piece, place.index_key()),
+                self.bytes(place.piece, place.primary_key()),
+            )
+        })
     }
 
     /// The bytes of the key in whose order the entries are.
@@ -138,8 +186,13 @@ impl Buffer {
     }
 
     pub(crate) fn value(&self, at: usize) -> &[u8] {
-        let place = self.place(at);
-        self.bytes(place.piece, place.value..place.end)
+        self.places.get(at).map_or(&[], |place| match place.value {
+            ValuePlace::Pinned(at) => self.pinned.get(at),
+            ValuePlace::InPiece(len) => {
+                let start = place.primary_key().end;
+                self.bytes(place.piece, start..start + len)
+            }
+        })
     }
 
     pub(crate) fn objects(&self, at: usize) -> &[ExternalObject] {
@@ -151,7 +204,8 @@ impl Buffer {
 }
 
 impl Records {
-    pub(crate) fn new(buffer: Buffer) -> Self {
+    pub(crate) fn new(mut buffer: Buffer) -> Self {
+        buffer.pinned.settle();
         Self(Arc::new(buffer))
     }
 
@@ -186,7 +240,7 @@ impl Records {
         Entry {
             records: self,
             at,
-            request: self.0.place(at).request,
+            request: self.0.places.get(at).map_or(0, |place| place.request),
         }
     }
 
@@ -320,7 +374,7 @@ mod tests {
         }
         assert_eq!((buffer.len(), buffer.len_bytes()), (naive.len(), len_bytes));
         for (at, (request, keys, value)) in naive.iter().enumerate() {
-            assert_eq!(buffer.place(at).request, *request, "seed {seed}");
+            assert_eq!(buffer.places[at].request, *request, "seed {seed}");
             assert_eq!(
                 buffer.key_bytes(at),
                 (&keys.0[..], &keys.1[..]),

@@ -5,7 +5,6 @@
 //! entries of a key come oldest first, so the cursor is already before all of them when the row is known, and the row is
 //! kept here.
 
-use crate::block::BlockBytes;
 use crate::bounds::Bounds;
 use crate::core::OnDamage;
 use crate::damage::{Damage, DamageKind};
@@ -14,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::internal_key::{self, EntryKind, SEQUENCE_MAX, seek_tag};
 use crate::memtable::{MemCursor, MemValue};
 use crate::merge::MergeCursor;
+use crate::pinned::PinnedBytes;
 use crate::snapshot::ReadState;
 use crate::source::Source;
 use std::cell::OnceCell;
@@ -87,7 +87,7 @@ enum SavedValue {
     #[default]
     None,
     Copied(Vec<u8>),
-    InBlock(BlockBytes),
+    Pinned(PinnedBytes),
 }
 
 impl Iter {
@@ -152,8 +152,18 @@ impl Iter {
             At::Saved => match &self.saved_value {
                 SavedValue::None => Ok(&[]),
                 SavedValue::Copied(bytes) => Ok(bytes),
-                SavedValue::InBlock(bytes) => Ok(bytes),
+                SavedValue::Pinned(bytes) => Ok(bytes),
             },
+        }
+    }
+
+    /// The row's value where it lies. `None` on no row, and of a value that does not lie in one piece or has been copied to be
+    /// here: short ones of memtables, those of logs, and going backward those up to 4 KiB.
+    pub fn pinned_value(&self) -> Option<PinnedBytes> {
+        match (self.at, &self.saved_value) {
+            (At::Front, _) => self.merge.current()?.pinned_value(),
+            (At::Saved, SavedValue::Pinned(bytes)) => Some(bytes.clone()),
+            _ => None,
         }
     }
 
@@ -431,9 +441,9 @@ fn save_value(source: &Source, kind: u8, saved: &mut SavedValue) -> Result<()> {
         }
     };
     if bytes.len() > COPIED_LEN_MAX
-        && let Some(block) = source.value_bytes()
+        && let Some(block) = source.pinned_value()
     {
-        *saved = SavedValue::InBlock(block);
+        *saved = SavedValue::Pinned(block);
         return Ok(());
     }
     match saved {

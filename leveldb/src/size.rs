@@ -1,9 +1,10 @@
 //! How many bytes of tables a range of keys takes, from the tables' indexes alone.
 
-use crate::block::{BlockBytes, BlockCursor};
+use crate::block::BlockCursor;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::internal_key::{SEQUENCE_MAX, encode_tagged, seek_tag, user_key};
+use crate::pinned::PinnedBytes;
 use crate::table::BlockHandle;
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
@@ -42,7 +43,7 @@ fn offset_of(core: &Core, file: &TableFile, key: &[u8]) -> Result<u64> {
     encode_tagged(&mut target, key, seek_tag(SEQUENCE_MAX));
     let mut cursor = BlockCursor::default();
     cursor
-        .set_block(BlockBytes::whole(index))
+        .set_block(PinnedBytes::whole(index))
         .map_err(damaged)?;
     cursor
         .seek(|entry| core.order.compare(entry, &target))

@@ -1,11 +1,11 @@
 //! One sorted source of entries: a memtable, read from logs or being written, or a run of tables.
 
-use crate::block::BlockBytes;
 use crate::bounds::Bounds;
 use crate::core::Core;
 use crate::error::Result;
 use crate::internal_key;
 use crate::memtable::{MemCursor, MemValue};
+use crate::pinned::PinnedBytes;
 use crate::skip_list::SkipCursor;
 use crate::table::TableCursor;
 use crate::version::{Run, TableFile, Version};
@@ -324,11 +324,12 @@ impl Source {
         }
     }
 
-    /// The value as a part of its block, where there is a block.
-    pub(crate) fn value_bytes(&self) -> Option<BlockBytes> {
+    /// The value where it lies, if it lies in a block, or outside of a memtable's nodes.
+    pub(crate) fn pinned_value(&self) -> Option<PinnedBytes> {
         match self {
-            Source::Live(_) | Source::Mem(_) => None,
-            Source::Run(run) => run.table.as_ref().map(TableCursor::value_bytes),
+            Source::Live(live) => live.pinned_value(),
+            Source::Mem(_) => None,
+            Source::Run(run) => run.table.as_ref().map(TableCursor::pinned_value),
         }
     }
 

@@ -8,6 +8,7 @@ use std::ops::Bound;
 
 use larder_codec::compare::compare_user_keys;
 use larder_codec::{KeyBound, RawKey, compare};
+use larder_leveldb::PinnedBytes;
 
 use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
@@ -109,6 +110,11 @@ impl RangeRows {
     /// The row's value.
     pub(super) fn value(&self) -> Result<&[u8]> {
         self.iter.value()
+    }
+
+    /// The row's value where the engine has it, if it can be had so.
+    pub(super) fn pinned_value(&self) -> Option<PinnedBytes> {
+        self.iter.pinned_value()
     }
 
     /// To the next row; `false` at the end.

@@ -3,6 +3,7 @@
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::{DataRow, ExistsRow};
 use larder_codec::{DatabaseId, ObjectStoreId, RawKey, RecordVersion};
+use larder_leveldb::PinnedBytes;
 
 use super::page::{Page, PageLimits};
 use super::range_rows::{RangeRows, Row};
@@ -220,5 +221,13 @@ impl RecordCursor {
     pub fn value(&self) -> Result<&[u8]> {
         let value = self.rows.value()?;
         Ok(value.get(self.value_start..).unwrap_or_default())
+    }
+
+    /// The same where the engine has it, uncopied. `None` if it cannot be had so, as short values that were written lately and
+    /// what a transaction has written itself, and when not on a record.
+    #[must_use]
+    pub fn pinned_value(&self) -> Option<PinnedBytes> {
+        let row = self.rows.pinned_value().filter(|_| self.valid)?;
+        Some(row.part(self.value_start, usize::MAX))
     }
 }

@@ -33,16 +33,14 @@ impl Reads {
         self.view.with_snapshot(look).flatten().unwrap_or_default()
     }
 
-    /// As many index keys as [`look_ahead_by_index`](Self::look_ahead_by_index) looks at: to each belong two rows of a record.
-    pub const AHEAD_BY_INDEX_MAX: usize = LookAhead::KEYS_MAX / 2;
+    /// As many index keys as [`look_ahead_in_index`](Self::look_ahead_in_index) looks at: to each belong two rows of a record.
+    pub const AHEAD_IN_INDEX_MAX: usize = LookAhead::KEYS_MAX / 2;
 
     /// As [`look_ahead`](Self::look_ahead), for the first record that an index has under each of these keys. Gives how many rows
     /// of such records seem to be there, the index's own not counted.
-    pub fn look_ahead_by_index<'a>(
+    pub fn look_ahead_in_index<'a>(
         &self,
-        database_id: DatabaseId,
-        object_store_id: ObjectStoreId,
-        index_id: IndexId,
+        (database_id, object_store_id, index_id): (DatabaseId, ObjectStoreId, IndexId),
         index_keys: impl IntoIterator<Item = &'a IdbKey>,
     ) -> usize {
         let look = |snapshot: &Snapshot| {
@@ -50,7 +48,7 @@ impl Reads {
             let mut row_key = Vec::new();
             KeyPrefix::of_index(database_id, object_store_id, index_id).encode(&mut row_key);
             let key_start = row_key.len();
-            for index_key in index_keys.into_iter().take(Self::AHEAD_BY_INDEX_MAX) {
+            for index_key in index_keys.into_iter().take(Self::AHEAD_IN_INDEX_MAX) {
                 row_key.truncate(key_start);
                 index_key.encode(&mut row_key);
                 ahead.note_group(&row_key);

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use larder_codec::compare::compare;
-use larder_leveldb::{Bounds, Iter, Snapshot};
+use larder_leveldb::{Bounds, Iter, PinnedBytes, Snapshot};
 
 use super::{SCOPES_END, SCOPES_PREFIX};
 use crate::error::{Error, Result};
@@ -159,6 +159,10 @@ impl BaseIter {
     #[inline]
     pub(crate) fn value(&self) -> Result<&[u8]> {
         Ok(self.current().value()?)
+    }
+
+    pub(crate) fn pinned_value(&self) -> Option<PinnedBytes> {
+        self.current().pinned_value()
     }
 
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {

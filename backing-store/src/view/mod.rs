@@ -14,7 +14,7 @@ pub(crate) use staged::{Pending, locked};
 use std::sync::{Arc, Mutex};
 
 use larder_codec::compare::compare;
-use larder_leveldb::Snapshot;
+use larder_leveldb::{PinnedBytes, Snapshot};
 
 use crate::error::Result;
 use crate::overlay::Overlay;
@@ -155,6 +155,11 @@ impl ViewIter {
     #[inline]
     pub(crate) fn value(&self) -> Result<&[u8]> {
         forward!(self, iter => iter.value())
+    }
+
+    /// The current value where the engine has it, if it can be had so.
+    pub(crate) fn pinned_value(&self) -> Option<PinnedBytes> {
+        forward!(self, iter => iter.pinned_value())
     }
 
     /// To the first row at or behind `key`.

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use larder_codec::compare::compare;
-use larder_leveldb::{Iter, Snapshot};
+use larder_leveldb::{Iter, PinnedBytes, Snapshot};
 
 use super::base::rows_before;
 use super::{SCOPES_END, SCOPES_PREFIX};
@@ -109,6 +109,14 @@ impl RecoveredIter {
             At::Base => Ok(self.base.value()?),
             At::Overlay => Ok(&self.overlay_value),
             At::Nothing => Ok(&[]),
+        }
+    }
+
+    /// The current value where the engine has it, if it can be had so.
+    pub(super) fn pinned_value(&self) -> Option<PinnedBytes> {
+        match self.at {
+            At::Base => self.base.pinned_value(),
+            At::Overlay | At::Nothing => None,
         }
     }
 

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use larder_codec::compare::compare;
+use larder_leveldb::PinnedBytes;
 
 use super::base::{Base, BaseIter};
 use crate::error::Result;
@@ -119,6 +120,13 @@ impl StagedIter {
             At::Base => self.base.value(),
             At::Staged => Ok(&self.value),
             At::Nothing => Ok(&[]),
+        }
+    }
+
+    pub(super) fn pinned_value(&self) -> Option<PinnedBytes> {
+        match self.at {
+            At::Base => self.base.pinned_value(),
+            At::Staged | At::Nothing => None,
         }
     }
 

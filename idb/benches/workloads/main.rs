@@ -40,7 +40,7 @@ fn main() {
         .skip(1)
         .filter(|arg| arg != "--bench")
         .collect();
-    let runs = args.first().and_then(|runs| runs.parse().ok()).unwrap_or(5);
+    let runs = args.first().and_then(|runs| runs.parse().ok()).unwrap_or(8);
     let does = |what: &str| args.len() < 2 || args[1..].iter().any(|arg| arg == what);
     let dir = tempfile::tempdir().unwrap();
     let mut columns = Vec::new();
@@ -89,35 +89,34 @@ fn text_len(size: usize) -> usize {
     size - encode(RECORDS - 1, "").len()
 }
 
-/// Runs ours by turns; the first turn warms up.
+/// Runs ours by turns; the first turn warms up. Each begins with another: who comes later finds more memory that is not new.
 fn in_this_process(runs: usize, dir: &Path) -> Vec<Column> {
     let manners = [Manner::Types, Manner::Bytes, Manner::Waiting];
-    let names = [table::OURS, table::OURS_BYTES, "idb, waiting"];
-    let mut ours = names.map(Column::new);
-    let mut raw = Column::new(table::RAW);
+    let names = [table::OURS, table::OURS_BYTES, "idb, waiting", table::RAW];
+    let mut columns = names.map(Column::new);
     let keys = raw::Keys::new(RECORDS + SINGLES);
     let dir = dir.join("ours");
     for (n, size) in SIZES.into_iter().enumerate() {
         let workload = Workload::new(text_len(size), encode);
         let rows = ours::rows_of(&workload);
         for run in 0..=runs {
-            for (manner, column) in manners.into_iter().zip(&mut ours) {
-                let times = rows::run(&dir, &workload, |dir, indexed| {
-                    Ours::create(dir, indexed, manner, &rows)
-                });
+            for turn in 0..columns.len() {
+                let at = (run + turn) % columns.len();
+                let times = match manners.get(at) {
+                    Some(&manner) => rows::run(&dir, &workload, |dir, indexed| {
+                        Ours::create(dir, indexed, manner, &rows)
+                    }),
+                    None => rows::run(&dir, &workload, |dir, indexed| {
+                        raw::Raw::create(dir, indexed, keys.clone())
+                    }),
+                };
                 if run > 0 {
-                    column.add_run(n, &times);
+                    columns[at].add_run(n, &times);
                 }
-            }
-            let times = rows::run(&dir, &workload, |dir, indexed| {
-                raw::Raw::create(dir, indexed, keys.clone())
-            });
-            if run > 0 {
-                raw.add_run(n, &times);
             }
         }
     }
-    ours.into_iter().chain([raw]).collect()
+    columns.into()
 }
 
 fn of_pages(name: String, runs: impl Fn(usize) -> pages::Runs) -> Column {

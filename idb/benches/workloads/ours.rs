@@ -21,7 +21,7 @@ use crate::stopped::Stopped;
 pub(crate) enum Manner {
     /// Values to and from Rust types by serde; requests all at once, on two threads.
     Types,
-    /// The same with values as their bytes, as a JavaScript engine makes them.
+    /// The same with values as their bytes, which a JavaScript engine has made by then and gives away.
     Bytes,
     /// Bytes, no threads, and each request waited for before the next is made.
     Waiting,
@@ -34,6 +34,8 @@ pub(crate) struct Ours {
     connection: Connection,
     /// By key, what [`Record::first`] and [`Record::second`] hold.
     rows: Arc<Vec<[Row; 2]>>,
+    /// The values that are put next.
+    prepared: std::vec::IntoIter<Value>,
     // The last to go.
     storage: Option<Storage>,
 }
@@ -83,6 +85,7 @@ impl Ours {
             manner,
             connection: opened.wait().unwrap(),
             rows: Arc::clone(rows),
+            prepared: Vec::new().into_iter(),
             storage: Some(storage),
         }
     }
@@ -103,11 +106,13 @@ impl Ours {
         self.read().1.index(&"i".into()).unwrap()
     }
 
-    fn write(&self, records: &[Record], second: bool, durability: DurabilityHint) {
+    fn write(&mut self, records: &[Record], second: bool, durability: DurabilityHint) {
         let (transaction, store) = self.begin(Mode::ReadWrite, durability);
         for record in records {
             let key = Some(Key::Number(f64::from(record.key)));
-            let request = store.put(self.value(record, second), key).unwrap();
+            let prepared = self.prepared.next();
+            let value = prepared.unwrap_or_else(|| self.value(record, second));
+            let request = store.put(value, key).unwrap();
             if self.manner == Manner::Waiting {
                 request.wait().unwrap();
             }
@@ -120,12 +125,7 @@ impl Ours {
             let rows = &self.rows[record.key as usize];
             return Value::serialize(&rows[usize::from(second)]).unwrap();
         }
-        let value = if second {
-            &record.second
-        } else {
-            &record.first
-        };
-        Value::from_bytes(value.bytes.clone())
+        bytes_of(record, second)
     }
 
     fn looked_at(&self, bytes: &[u8]) -> usize {
@@ -148,6 +148,14 @@ impl Ours {
     }
 }
 
+fn bytes_of(record: &Record, second: bool) -> Value {
+    let value = match second {
+        true => &record.second,
+        false => &record.first,
+    };
+    Value::from_bytes(value.bytes.clone())
+}
+
 /// Goes through with a cursor.
 fn walk(request: Request<Option<Cursor>>, mut found: impl FnMut(&Cursor) -> usize) -> usize {
     let mut cursor = request.wait().unwrap();
@@ -160,6 +168,13 @@ fn walk(request: Request<Option<Cursor>>, mut found: impl FnMut(&Cursor) -> usiz
 }
 
 impl Subject for Ours {
+    fn prepare(&mut self, records: &[Record], second: bool) {
+        if self.manner != Manner::Types {
+            let values = records.iter().map(|record| bytes_of(record, second));
+            self.prepared = values.collect::<Vec<_>>().into_iter();
+        }
+    }
+
     fn put(&mut self, records: &[Record], second: bool) {
         self.write(records, second, DurabilityHint::Relaxed);
     }

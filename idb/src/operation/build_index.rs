@@ -36,6 +36,7 @@ pub(crate) fn build_index(
     let fill = Fill {
         request: 0,
         wanted: Wanted::Values,
+        may_pin: false,
         entries_max: ENTRIES_MAX,
         bytes_max: BYTES_MAX,
     };

@@ -38,7 +38,7 @@ pub(crate) fn get(
 /// So many gets from a source are looked at at once.
 pub(crate) const fn ahead_max(source: &Source) -> usize {
     match source.index {
-        Some(_) => Reads::AHEAD_BY_INDEX_MAX,
+        Some(_) => Reads::AHEAD_IN_INDEX_MAX,
         None => Reads::AHEAD_MAX,
     }
 }
@@ -54,7 +54,7 @@ pub(crate) fn look_ahead<'a>(
     match source.ids() {
         Ok((store_id, None)) => reads.look_ahead(database_id, store_id, keys),
         Ok((store_id, Some(index_id))) => {
-            reads.look_ahead_by_index(database_id, store_id, index_id, keys)
+            reads.look_ahead_in_index((database_id, store_id, index_id), keys)
         }
         // The gets' own to tell.
         Err(_) => 0,
@@ -97,6 +97,7 @@ pub(crate) fn get_many(
         let fill = Fill {
             request,
             wanted: Wanted::Values,
+            may_pin: false,
             entries_max: buffer.len() + 1,
             bytes_max: usize::MAX,
         };

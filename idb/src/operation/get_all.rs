@@ -29,6 +29,7 @@ pub(crate) fn get_all(execution: &mut Execution, ask: &GetAll) -> Result<Records
     let fill = Fill {
         request: 0,
         wanted: ask.wanted,
+        may_pin: true,
         entries_max: match ask.count {
             0 => usize::MAX,
             count => usize::try_from(count).unwrap_or(usize::MAX),

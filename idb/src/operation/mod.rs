@@ -28,7 +28,7 @@ pub(crate) use version_change::{
     create_index, create_object_store, delete_index, delete_object_store, rename_index,
     rename_object_store,
 };
-pub(crate) use walk::{ENTRIES_MAX, Scans, Step, Walk, WalkEntry};
+pub(crate) use walk::{ENTRIES_MAX, Landed, Scans, Step, Walk, WalkPage};
 
 use std::sync::Arc;
 

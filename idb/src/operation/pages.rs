@@ -44,6 +44,7 @@ impl PageWalk {
             fill: Fill {
                 request: 0,
                 wanted: Wanted::Values,
+                may_pin: false,
                 // A page of no entries would be the last.
                 entries_max: limits.entries_max.max(1),
                 bytes_max: limits.bytes_max.max(1),

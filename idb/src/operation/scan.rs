@@ -1,6 +1,6 @@
 //! A walk of the backing store's cursors over a source, and what it fills with what it meets.
 
-use larder_backing_store::{Direction, IndexCursor, Movement, RecordCursor};
+use larder_backing_store::{Direction, IndexCursor, Movement, PinnedBytes, RecordCursor};
 use larder_codec::RawKey;
 
 use super::Source;
@@ -30,10 +30,17 @@ pub(crate) struct Fill {
     /// Of many ranges, which one the entries answer.
     pub(crate) request: usize,
     pub(crate) wanted: Wanted,
+    /// Whether long values may stay where the engine has them.
+    pub(crate) may_pin: bool,
     pub(crate) entries_max: usize,
     /// The last entry may exceed it.
     pub(crate) bytes_max: usize,
 }
+
+/// Values that may stay where they are and are shorter than this are copied all the same, in bytes: that costs no more.
+const PINNED_LEN_MIN: usize = 256;
+/// And those in less memory than this, such as a table's block: the next one is unpacked into the same memory then.
+const PINNED_MEMORY_MIN: usize = 64 << 10;
 
 /// Entries between two looks at whether anybody still wants to know.
 const ENTRIES: usize = 256;
@@ -110,6 +117,13 @@ impl Scan {
         }
     }
 
+    fn pinned_value(&self) -> Option<PinnedBytes> {
+        match self {
+            Self::Records(cursor) => cursor.pinned_value(),
+            Self::Index(_) => None,
+        }
+    }
+
     /// Adds entries to `buffer` until one of the limits is reached; `false` if the end was. If it `stands` on an entry
     /// already, that is the first.
     pub(crate) fn fill(
@@ -159,6 +173,15 @@ impl Scan {
         }
         let value = self.value()?;
         execution.statistics.value_bytes_read += value.len() as u64;
+        if fill.may_pin
+            && buffer.may_pin()
+            && value.len() >= PINNED_LEN_MIN
+            && shape.is_plain(value)
+            && let Some(value) = self.pinned_value()
+            && value.held_len() >= PINNED_MEMORY_MIN
+        {
+            return buffer.push_pinned(fill.request, keys, value);
+        }
         let unwrapping = &mut execution.scratch.unwrapping;
         let backing = &execution.backing;
         buffer.push(fill.request, keys, value.len(), |out| {

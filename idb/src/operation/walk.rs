@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering as Atomic};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use larder_backing_store::{Direction, Movement};
 use larder_codec::{IdbKey, RawKey};
@@ -75,11 +75,28 @@ pub(crate) enum Step {
     ToEntry(IdbKey, IdbKey),
 }
 
-/// Where a walk stands.
-#[derive(Debug, Clone)]
-pub(crate) struct WalkEntry {
-    pub(crate) page: Records,
-    pub(crate) at: usize,
+/// Entries that were read at once. A walk has no state of its own: it goes on from a place in its last page.
+#[derive(Debug)]
+pub(crate) struct WalkPage {
+    pub(crate) records: Records,
+    /// Nothing comes behind the page.
+    is_last: bool,
+    /// Its scan stands on the page's last entry.
+    in_place: bool,
+    /// The transaction's count of writes, and how high it was when the page was read.
+    writes: Arc<AtomicU64>,
+    writes_seen: u64,
+    scan_id: u64,
+}
+
+/// Where a move led.
+#[derive(Debug)]
+pub(crate) enum Landed {
+    /// To this place in the page.
+    InPage(usize),
+    /// To the first entry of the next.
+    Ahead(WalkPage),
+    Nowhere,
 }
 
 /// A walk over a source.
@@ -91,31 +108,6 @@ pub(crate) struct Walk {
     range: KeyRange,
     entries_max: usize,
     owner: Arc<()>,
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    page: Records,
-    /// Where it stands in the page.
-    at: usize,
-    /// Nothing comes behind the page.
-    is_last: bool,
-    /// Its scan stands on the page's last entry.
-    in_place: bool,
-    /// The transaction's count of writes, and how high it was when the page was read.
-    writes: Arc<AtomicU64>,
-    writes_seen: u64,
-    /// Entries that the next page will have.
-    entries: usize,
-    scan_id: u64,
-}
-
-enum Found {
-    At(usize),
-    Nothing,
-    /// Behind the page, if anywhere.
-    Behind,
 }
 
 impl Walk {
@@ -134,57 +126,68 @@ impl Walk {
             range,
             entries_max,
             owner: Arc::default(),
-            state: Mutex::default(),
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// To the first entry.
-    pub(crate) fn begin(&self, execution: &mut Execution) -> Result<Option<WalkEntry>> {
-        let state = &mut *self.state();
-        state.writes = Arc::clone(execution.writes());
-        state.scan_id = execution.scans.new_id();
-        state.entries = ENTRIES_FIRST.min(self.entries_max);
+    /// To the first entry: of this page.
+    pub(crate) fn begin(&self, execution: &mut Execution) -> Result<Option<WalkPage>> {
+        let scan_id = execution.scans.new_id();
         let mut scan = self.open(execution)?;
         let found = scan.next(&mut execution.backing)?;
-        self.turn_page(execution, state, scan, found)
+        let entries = ENTRIES_FIRST.min(self.entries_max);
+        let buffer = Buffer::default();
+        self.turn_page(execution, scan_id, (entries, buffer), scan, found)
     }
 
-    /// One move, without asking the store if nothing was written since the page was read and the page tells.
-    pub(crate) fn step_in_page(&self, step: &Step) -> Option<Option<WalkEntry>> {
-        let state = &mut *self.state();
-        if state.writes.load(Atomic::Acquire) != state.writes_seen {
+    /// One move from a place in the last page, without asking the store, if nothing was written since the page was read and
+    /// the page tells: where to in it, or that nothing comes.
+    pub(crate) fn step_in_page(
+        &self,
+        page: &WalkPage,
+        at: usize,
+        step: &Step,
+    ) -> Option<Option<usize>> {
+        if page.writes.load(Atomic::Acquire) != page.writes_seen {
             return None;
         }
-        match self.look_in_page(state, step).ok()? {
-            Found::At(at) => {
-                state.at = at;
-                let page = state.page.clone();
-                Some(Some(WalkEntry { page, at }))
+        let len = page.records.len();
+        let to = match step {
+            Step::Advance(count) => {
+                let count = usize::try_from(*count).unwrap_or(usize::MAX);
+                at.saturating_add(count)
             }
-            Found::Nothing => Some(None),
-            Found::Behind => None,
+            Step::To(key) => self.find_in_page(page, at, key, None).ok()?,
+            Step::ToEntry(key, primary_key) => {
+                self.find_in_page(page, at, key, Some(primary_key)).ok()?
+            }
+        };
+        match (to < len, page.is_last) {
+            (true, _) => Some(Some(to)),
+            (false, true) => Some(None),
+            (false, false) => None,
         }
     }
 
-    /// One move. After the end, or an error, there is no other.
-    pub(crate) fn step(&self, execution: &mut Execution, step: &Step) -> Result<Option<WalkEntry>> {
-        if let Some(found) = self.step_in_page(step) {
-            return Ok(found);
+    /// One move from a place in the last page. After the end, or an error, there is no other.
+    pub(crate) fn step(
+        &self,
+        execution: &mut Execution,
+        page: &WalkPage,
+        at: usize,
+        step: &Step,
+    ) -> Result<Landed> {
+        if let Some(found) = self.step_in_page(page, at, step) {
+            return Ok(found.map_or(Landed::Nowhere, Landed::InPage));
         }
-        let state = &mut *self.state();
-        let has_written = state.writes.load(Atomic::Acquire) != state.writes_seen;
-        let left = state.page.len().saturating_sub(state.at + 1);
-        let scan = execution.scans.take(state.scan_id);
-        state.entries = match has_written {
+        let has_written = page.writes.load(Atomic::Acquire) != page.writes_seen;
+        let left = page.records.len().saturating_sub(at + 1);
+        let scan = execution.scans.take(page.scan_id);
+        let entries = match has_written {
             true => 1,
-            false => (state.page.len() * GROWTH).clamp(1, self.entries_max),
+            false => (page.records.len() * GROWTH).clamp(1, self.entries_max),
         };
         // What was read ahead counts for nothing after a write, nor does an end that was met.
-        let is_usable = state.in_place && (!has_written || (left == 0 && !state.is_last));
+        let is_usable = page.in_place && (!has_written || (left == 0 && !page.is_last));
         let (scan, found) = match scan.filter(|_| is_usable) {
             Some(mut scan) => {
                 let found = move_by(&mut scan, execution, step, left)?;
@@ -192,11 +195,13 @@ impl Walk {
             }
             None => {
                 let mut scan = self.open(execution)?;
-                let found = self.move_from_position(&mut scan, execution, state, step)?;
+                let found = self.move_from(&mut scan, execution, page, at, step)?;
                 (scan, found)
             }
         };
-        self.turn_page(execution, state, scan, found)
+        let buffer = Buffer::like(page.records.buffer(), entries);
+        let next = self.turn_page(execution, page.scan_id, (entries, buffer), scan, found)?;
+        Ok(next.map_or(Landed::Nowhere, Landed::Ahead))
     }
 
     fn open(&self, execution: &mut Execution) -> Result<Scan> {
@@ -209,63 +214,49 @@ impl Walk {
         )
     }
 
-    /// Reads a page from where the scan stands, if it does.
+    /// Reads a page of so many entries from where the scan stands, if it does.
     fn turn_page(
         &self,
         execution: &mut Execution,
-        state: &mut State,
+        scan_id: u64,
+        (entries_max, mut buffer): (usize, Buffer),
         mut scan: Scan,
         found: bool,
-    ) -> Result<Option<WalkEntry>> {
-        (state.page, state.at) = (Records::default(), 0);
-        state.writes_seen = state.writes.load(Atomic::Acquire);
+    ) -> Result<Option<WalkPage>> {
         if !found {
             return Ok(None);
         }
+        let writes = Arc::clone(execution.writes());
+        let writes_seen = writes.load(Atomic::Acquire);
         let fill = Fill {
             request: 0,
             wanted: self.wanted,
-            entries_max: state.entries,
+            may_pin: false,
+            entries_max,
             bytes_max: BYTES_MAX,
         };
-        let mut buffer = Buffer::default();
         let filled = scan.fill(execution, &self.source, fill, true, &mut buffer);
         if buffer.len() == 0 {
             filled?;
             return Ok(None);
         }
-        // An error behind the first entry is met again when it is that entry's turn.
-        state.in_place = filled.is_ok();
-        state.is_last = filled.is_ok_and(|is_more| !is_more);
-        state.page = Records::new(buffer);
-        execution.scans.keep(state.scan_id, &self.owner, scan);
-        Ok(Some(WalkEntry {
-            page: state.page.clone(),
-            at: 0,
+        execution.scans.keep(scan_id, &self.owner, scan);
+        Ok(Some(WalkPage {
+            records: Records::new(buffer),
+            // An error behind the first entry is met again when it is that entry's turn.
+            in_place: filled.is_ok(),
+            is_last: filled.is_ok_and(|is_more| !is_more),
+            writes,
+            writes_seen,
+            scan_id,
         }))
-    }
-
-    fn look_in_page(&self, state: &State, step: &Step) -> Result<Found> {
-        let len = state.page.len();
-        let at = match step {
-            Step::Advance(count) => {
-                let count = usize::try_from(*count).unwrap_or(usize::MAX);
-                state.at.saturating_add(count)
-            }
-            Step::To(key) => self.find_in_page(state, key, None)?,
-            Step::ToEntry(key, primary_key) => self.find_in_page(state, key, Some(primary_key))?,
-        };
-        Ok(match (at < len, state.is_last) {
-            (true, _) => Found::At(at),
-            (false, true) => Found::Nothing,
-            (false, false) => Found::Behind,
-        })
     }
 
     /// The first entry behind the position that has the keys or lies behind them.
     fn find_in_page(
         &self,
-        state: &State,
+        page: &WalkPage,
+        at: usize,
         key: &IdbKey,
         primary_key: Option<&IdbKey>,
     ) -> Result<usize> {
@@ -279,8 +270,8 @@ impl Walk {
                 Some(RawKey::decode_exact(&primary_bytes)?)
             }
         };
-        let page = state.page.buffer();
-        let (mut low, mut high) = (state.at + 1, page.len());
+        let page = page.records.buffer();
+        let (mut low, mut high) = (at + 1, page.len());
         while low < high {
             let middle = low + (high - low) / 2;
             let mut order = RawKey::decode_exact(page.key(middle))?.cmp(&target);
@@ -301,19 +292,20 @@ impl Walk {
     }
 
     /// Moves a new scan from the position on.
-    fn move_from_position(
+    fn move_from(
         &self,
         scan: &mut Scan,
         execution: &mut Execution,
-        state: &State,
+        page: &WalkPage,
+        at: usize,
         step: &Step,
     ) -> Result<bool> {
         let Step::Advance(count) = step else {
             return move_by(scan, execution, step, 0);
         };
-        let page = state.page.buffer();
-        let (_, primary_bytes) = page.key_bytes(state.at);
-        let key = RawKey::decode_exact(page.key(state.at))?;
+        let page = page.records.buffer();
+        let (_, primary_bytes) = page.key_bytes(at);
+        let key = RawKey::decode_exact(page.key(at))?;
         let primary_key = RawKey::decode_exact(primary_bytes)?;
         let with_primary = self.source.index.is_some() && !self.direction.is_unique();
         let movement = match with_primary {

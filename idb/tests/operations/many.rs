@@ -280,3 +280,49 @@ fn statistics_tell_how_much_did_not_fit_into_memory() {
         finish(&transaction);
     }
 }
+
+#[test]
+fn what_get_all_has_found_stays_whatever_becomes_of_the_database() {
+    for executor in EXECUTORS {
+        let storage = storage(executor);
+        let connection = open(&storage, 1, |upgrade| {
+            let transaction = &upgrade.transaction;
+            transaction.create_object_store(&"s".into(), Default::default())?;
+            Ok(())
+        })
+        .unwrap();
+        // Short ones, which are copied, among long ones.
+        let value =
+            |number: u32, letter: &str| text(&letter.repeat(1 + number as usize % 4 * 1000));
+        let put_all = |letter: &str| {
+            let transaction = begin(&connection, Mode::ReadWrite);
+            let s = store(&transaction, "s");
+            for number in 0..200 {
+                let put = s.put(value(number, letter), Some(f64::from(number).into()));
+                drop(put.unwrap());
+            }
+            finish(&transaction);
+        };
+        let get_all = || {
+            let transaction = begin(&connection, Mode::ReadOnly);
+            let all = store(&transaction, "s").get_all(KeyRange::all(), GetAllOptions::default());
+            all.unwrap().wait().unwrap()
+        };
+        put_all("a");
+        let first = get_all();
+        put_all("b");
+        let second = get_all();
+        connection.close();
+        let factory = storage.factory(&larder_idb::Origin::from_url("https://a.example").unwrap());
+        let deleted = factory.delete_database(&"db".into());
+        deleted.done().wait().unwrap();
+        storage.close().unwrap();
+        for (found, letter) in [(first, "a"), (second, "b")] {
+            assert_eq!(found.len(), 200);
+            for (entry, number) in found.iter().zip(0..) {
+                assert_eq!(entry.key(), Key::from(f64::from(number)));
+                assert_eq!(entry.value(), value(number, letter).bytes(), "{number}");
+            }
+        }
+    }
+}

@@ -3,57 +3,9 @@
 //! Going backwards, the entries between two restart points are decoded once and kept ([`Interval`]), not again for every
 //! step. What is kept is bounded: in a block with few restart points only the last entries are.
 
+use crate::pinned::PinnedBytes;
 use crate::varint::{decode_varint32, fixed32};
 use std::cmp::Ordering;
-use std::ops::Deref;
-use std::sync::Arc;
-
-/// The unpacked bytes of a block: a part of a shared buffer.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct BlockBytes {
-    /// `None` is empty, and takes no memory.
-    buffer: Option<Arc<Vec<u8>>>,
-    start: usize,
-    end: usize,
-}
-
-impl BlockBytes {
-    pub(crate) fn whole(buffer: Arc<Vec<u8>>) -> BlockBytes {
-        let end = buffer.len();
-        BlockBytes {
-            buffer: Some(buffer),
-            start: 0,
-            end,
-        }
-    }
-
-    /// The part `start..end`, cut to what there is.
-    pub(crate) fn part(buffer: Arc<Vec<u8>>, start: usize, end: usize) -> BlockBytes {
-        let end = end.min(buffer.len());
-        BlockBytes {
-            buffer: Some(buffer),
-            start: start.min(end),
-            end,
-        }
-    }
-
-    /// Gives back the buffer.
-    pub(crate) fn into_buffer(self) -> Option<Arc<Vec<u8>>> {
-        self.buffer
-    }
-}
-
-impl Deref for BlockBytes {
-    type Target = [u8];
-
-    #[inline]
-    fn deref(&self) -> &[u8] {
-        match &self.buffer {
-            Some(buffer) => &buffer[self.start..self.end],
-            None => &[],
-        }
-    }
-}
 
 /// Where in the block something does not fit together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +40,7 @@ struct Interval {
 /// A position in a block: on an entry, or on none (before the first and after the last are the same).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BlockCursor {
-    block: BlockBytes,
+    block: PinnedBytes,
     restarts_at: usize,
     restart_count: usize,
     valid: bool,
@@ -179,7 +131,7 @@ pub(super) fn restart_key_at(block: &[u8], restarts_at: usize, at: usize) -> Ste
 
 impl BlockCursor {
     /// Takes another block, on no entry. Gives back the one before.
-    pub(crate) fn set_block(&mut self, block: BlockBytes) -> Step<BlockBytes> {
+    pub(crate) fn set_block(&mut self, block: PinnedBytes) -> Step<PinnedBytes> {
         self.valid = false;
         self.interval.position = None;
         (self.restarts_at, self.restart_count) = layout(&block)?;
@@ -187,7 +139,7 @@ impl BlockCursor {
     }
 
     /// Leaves the block and gives it back.
-    pub(crate) fn take_block(&mut self) -> BlockBytes {
+    pub(crate) fn take_block(&mut self) -> PinnedBytes {
         self.valid = false;
         self.interval.position = None;
         self.restarts_at = 0;
@@ -220,17 +172,13 @@ impl BlockCursor {
         &self.block[start..end]
     }
 
-    /// The block, and where in it the value lies.
-    pub(crate) fn value_bytes(&self) -> BlockBytes {
+    /// The value, where it lies in the block.
+    pub(crate) fn pinned_value(&self) -> PinnedBytes {
         let (start, end) = match self.interval.position {
             None => self.entry.value,
             Some(i) => self.interval.entries[i].0.value,
         };
-        let base = self.block.start;
-        match &self.block.buffer {
-            Some(buffer) => BlockBytes::part(buffer.clone(), base + start, base + end),
-            None => BlockBytes::default(),
-        }
+        self.block.part(start, end)
     }
 
     fn restart(&self, i: usize) -> Step<usize> {

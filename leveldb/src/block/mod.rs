@@ -9,7 +9,7 @@ mod cursor;
 mod find;
 
 pub use builder::BlockBuilder;
-pub(crate) use cursor::{BlockBytes, BlockCursor, BlockFault};
+pub(crate) use cursor::{BlockCursor, BlockFault};
 pub(crate) use find::{WholeEntry, find, whole_entries, whole_key};
 
 /// Restart interval of data blocks (LevelDB's default, also Chromium's).

@@ -1,6 +1,7 @@
 //! Blocks against sorted lists.
 
 use super::*;
+use crate::pinned::PinnedBytes;
 use quickcheck::quickcheck;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ fn block(rows: &Rows, restart_interval: usize) -> Vec<u8> {
 
 fn cursor(bytes: Vec<u8>) -> Result<BlockCursor, BlockFault> {
     let mut cursor = BlockCursor::default();
-    cursor.set_block(BlockBytes::whole(Arc::new(bytes)))?;
+    cursor.set_block(PinnedBytes::whole(Arc::new(bytes)))?;
     Ok(cursor)
 }
 

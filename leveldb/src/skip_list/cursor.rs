@@ -2,6 +2,7 @@
 
 use super::node::Bytes;
 use super::{HEAD, SkipList};
+use crate::pinned::PinnedBytes;
 use std::sync::Arc;
 
 /// On an entry, or on none. What is put in meanwhile may or may not be met.
@@ -107,6 +108,14 @@ impl SkipCursor {
             (_, None) => &self.value,
             (_, Some((chunk, at, len))) => self.list.outside(chunk, at, len),
         }
+    }
+
+    /// The value, if it lies in a chunk.
+    pub(crate) fn pinned_value(&self) -> Option<PinnedBytes> {
+        let (chunk, at, len) = self.value_outside.filter(|_| self.valid())?;
+        let chunk = self.list.chunks.get(chunk as usize)?.get()?;
+        let (start, end) = (at as usize, at as usize + len as usize);
+        Some(PinnedBytes::whole(Arc::clone(chunk)).part(start, end))
     }
 
     pub(crate) fn log_name(&self) -> &str {

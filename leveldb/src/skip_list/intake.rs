@@ -8,7 +8,7 @@ use crate::internal_key::{self, EntryKind};
 use crate::sync::AtomicU64;
 use crate::write_batch::{BatchEntry, BatchReader, BatchWriter, Operation};
 use std::sync::atomic::Ordering as Memory;
-use std::sync::{OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 /// Bytes of a large batch's chunks, but for one with a longer entry alone in it.
 pub(super) const CHUNK_LEN: usize = 1 << 20;
@@ -146,11 +146,11 @@ impl SkipList {
         let number = writer.chunk_count;
         writer.chunk_count += 1;
         self.chunks.grow(writer.chunk_count);
-        let len = chunk.len() + size_of::<OnceLock<Vec<u8>>>();
+        let len = chunk.len() + size_of::<OnceLock<Arc<Vec<u8>>>>() + size_of::<Vec<u8>>();
         self.len_bytes.fetch_add(len, Memory::Relaxed);
         if let Some(slot) = self.chunks.get(number) {
             // The slot is new: nobody has set it.
-            let _ = slot.set(chunk);
+            let _ = slot.set(Arc::new(chunk));
         }
         number
     }

@@ -47,7 +47,7 @@ pub(crate) struct SkipList {
     log_name: String,
     order: InternalOrder,
     nodes: Segments<AtomicU64>,
-    chunks: Segments<OnceLock<Vec<u8>>>,
+    chunks: Segments<OnceLock<Arc<Vec<u8>>>>,
     /// If it is known which keys are their bytes.
     hints: Option<Hints>,
     /// If all keys are taken to be, and there are no hints, which know more.

@@ -6,7 +6,7 @@
 
 use super::BlockHandle;
 use super::reader::{Fault, Table, verify};
-use crate::block::{BlockBytes, BlockCursor, BlockFault};
+use crate::block::{BlockCursor, BlockFault};
 use crate::bounds::Bounds;
 use crate::cache::Miss;
 use crate::compression::{Compression, decompress};
@@ -15,6 +15,7 @@ use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use crate::filter::bloom;
 use crate::internal_key;
+use crate::pinned::PinnedBytes;
 use crate::version::TableFile;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -135,7 +136,7 @@ impl TableCursor {
     fn load_index(&mut self) -> Result<()> {
         let loaded = self.table.index(&self.core).and_then(|index| {
             self.index
-                .set_block(BlockBytes::whole(index))
+                .set_block(PinnedBytes::whole(index))
                 .map(drop)
                 .map_err(|fault| (None, structure(fault)))
         });
@@ -163,8 +164,8 @@ impl TableCursor {
         self.data.value()
     }
 
-    pub(crate) fn value_bytes(&self) -> BlockBytes {
-        self.data.value_bytes()
+    pub(crate) fn pinned_value(&self) -> PinnedBytes {
+        self.data.pinned_value()
     }
 
     pub(crate) fn seek_to_first(&mut self) -> Result<()> {
@@ -294,7 +295,7 @@ impl TableCursor {
         let handle = (index.valid()).then(|| BlockHandle::decode_exact(index.value()))??;
         let block = self.table.cached_block(&self.core, handle, &mut None);
         let block = block.ok()?;
-        data.set_block(BlockBytes::whole(block)).ok()?;
+        data.set_block(PinnedBytes::whole(block)).ok()?;
         match side {
             Direction::Forward => data.seek_to_first(),
             Direction::Backward => data.seek_to_last(),
@@ -399,7 +400,7 @@ impl TableCursor {
         self.keep_spare(old);
     }
 
-    fn keep_spare(&mut self, block: BlockBytes) {
+    fn keep_spare(&mut self, block: PinnedBytes) {
         let Some(mut buffer) = block.into_buffer() else {
             return;
         };
@@ -411,11 +412,11 @@ impl TableCursor {
 
     /// The block's bytes: from the cache; after a seek read and put there, with those that will follow if they did last
     /// time; on a scan read ahead.
-    fn block(&mut self, handle: BlockHandle, direction: Direction) -> Result<BlockBytes, Fault> {
+    fn block(&mut self, handle: BlockHandle, direction: Direction) -> Result<PinnedBytes, Fault> {
         let window = self.ahead.window(handle.len);
         if window == 0 {
             let block = self.table.cached_block(&self.core, handle, &mut self.spare);
-            return block.map(BlockBytes::whole);
+            return block.map(PinnedBytes::whole);
         }
         let id = (self.table.number, handle.offset);
         let is_scan = self.ahead.is_scan();
@@ -424,7 +425,7 @@ impl TableCursor {
             false => self.core.cache.look_up(id),
         };
         let miss = match found {
-            Ok(block) => return Ok(BlockBytes::whole(block)),
+            Ok(block) => return Ok(PinnedBytes::whole(block)),
             Err(miss) => miss,
         };
         self.leave();
@@ -433,11 +434,11 @@ impl TableCursor {
         let from = (handle.offset - self.ahead.start) as usize;
         let to = (end - self.ahead.start) as usize;
         let Some(ahead) = &self.ahead.bytes else {
-            return Ok(BlockBytes::default());
+            return Ok(PinnedBytes::default());
         };
         let (compression, block) = verify(ahead.get(from..to).unwrap_or_default())?;
         if is_scan && compression == Compression::None {
-            return Ok(BlockBytes::part(ahead.clone(), from, from + block.len()));
+            return Ok(PinnedBytes::whole(ahead.clone()).part(from, from + block.len()));
         }
         let (room, is_kept) = match miss {
             Miss::Keep(room) => (room, true),
@@ -454,7 +455,7 @@ impl TableCursor {
         if is_kept {
             self.core.cache.insert(id, buffer.clone());
         }
-        Ok(BlockBytes::whole(buffer))
+        Ok(PinnedBytes::whole(buffer))
     }
 
     /// Sees to it that `start..end` of the file is in the buffer.

@@ -6,7 +6,7 @@
 use super::directory::{Directory, Spot};
 use super::salvage;
 use super::{BlockHandle, FOOTER_LEN, Footer, TRAILER_LEN};
-use crate::block::{BlockBytes, BlockCursor};
+use crate::block::BlockCursor;
 use crate::cache::{Miss, Pinned};
 use crate::compression::{Compression, decompress};
 use crate::core::{Core, OnDamage};
@@ -15,6 +15,7 @@ use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use crate::filter::{FilterBlock, bloom};
 use crate::internal_key;
+use crate::pinned::PinnedBytes;
 use crate::storage::{RandomFile, read_exact_at};
 use crate::varint::fixed32;
 use crate::version::TableFile;
@@ -297,7 +298,7 @@ impl Table {
             |fault: crate::block::BlockFault| Fault::new(DamageKind::Structure, fault.what);
         let mut cursor = BlockCursor::default();
         cursor
-            .set_block(BlockBytes::whole(index.clone()))
+            .set_block(PinnedBytes::whole(index.clone()))
             .map_err(structure)?;
         cursor.seek_to_first().map_err(structure)?;
         let (mut end, mut last) = (0, Vec::new());
@@ -341,7 +342,7 @@ impl Table {
         let name = format!("filter.{}", bloom::NAME);
         let mut cursor = BlockCursor::default();
         cursor
-            .set_block(BlockBytes::whole(block))
+            .set_block(PinnedBytes::whole(block))
             .map_err(structure)?;
         cursor
             .seek(|key| key.cmp(name.as_bytes()))

@@ -8,12 +8,13 @@
 
 use super::reader::{Fault, Table, verify};
 use super::{BlockHandle, TRAILER_LEN};
-use crate::block::{BlockBuilder, BlockBytes, BlockCursor};
+use crate::block::{BlockBuilder, BlockCursor};
 use crate::compression::decompress;
 use crate::core::Core;
 use crate::crc;
 use crate::damage::{Damage, DamageKind};
 use crate::internal_key;
+use crate::pinned::PinnedBytes;
 use crate::varint::fixed32;
 use crate::version::TableFile;
 use std::cmp::Ordering;
@@ -157,7 +158,7 @@ impl Salvage<'_> {
         let mut cursor = BlockCursor::default();
         // A filter block is one, too, and not in the form of a block.
         if cursor
-            .set_block(BlockBytes::whole(unpacked.clone()))
+            .set_block(PinnedBytes::whole(unpacked.clone()))
             .is_err()
             || cursor.seek_to_first().is_err()
         {

@@ -83,7 +83,11 @@ impl Real {
         match self {
             Self::Records(cursor) => {
                 let key = cursor.primary_key().unwrap().to_key();
-                ((key.clone(), key), cursor.value().unwrap().to_vec())
+                let value = cursor.value().unwrap();
+                if let Some(pinned) = cursor.pinned_value() {
+                    assert_eq!(*pinned, *value);
+                }
+                ((key.clone(), key), value.to_vec())
             }
             Self::Index(cursor) => {
                 let key = cursor.index_key().unwrap().to_key();

@@ -286,14 +286,14 @@ fn both_rows_of_a_record_that_an_index_leads_to_are_known_ahead() {
     });
     let ahead = |reads: &larder_backing_store::Reads, index: i64, keys: &[&str]| {
         let keys: Vec<IdbKey> = keys.iter().map(|key| IdbKey::from(*key)).collect();
-        reads.look_ahead_by_index(id, store_id(1), index_id(index), &keys)
+        reads.look_ahead_in_index((id, store_id(1), index_id(index)), &keys)
     };
     let read = store.read();
     assert_eq!(ahead(&read, index, &["b", "nothing", "a"]), 4);
     // Primary keys with two forms are searched for; and nothing but the index leads anywhere.
     assert_eq!(ahead(&read, index, &["zero"]), 0);
     assert_eq!(ahead(&read, index + 1, &["a", "b"]), 0);
-    let max = larder_backing_store::Reads::AHEAD_BY_INDEX_MAX;
+    let max = larder_backing_store::Reads::AHEAD_IN_INDEX_MAX;
     assert_eq!(ahead(&read, index, &["a"; 100]), 2 * max);
     transact(&store, id, |transaction| {
         assert_eq!(ahead(transaction, index, &["b", "nothing", "a"]), 4);

@@ -6,8 +6,8 @@ use larder_backing_store::Direction;
 use larder_codec::{IdbKey, IdbKeyPath};
 
 use super::super::{
-    ENTRIES_MAX, GetAll, PageWalk, Step, Walk, WalkEntry, Wanted, clear, count, delete, get_all,
-    get_key, next_page,
+    ENTRIES_MAX, GetAll, Landed, PageWalk, Step, Walk, WalkPage, Wanted, clear, count, delete,
+    get_all, get_key, next_page,
 };
 use larder_fixtures::random::Random;
 
@@ -24,9 +24,40 @@ const DIRECTIONS: [Direction; 4] = [
 
 type Stood = (IdbKey, IdbKey, Vec<u8>);
 
-fn stood(entry: &WalkEntry) -> Stood {
-    let entry = entry.page.entry(entry.at);
-    (entry.key(), entry.primary_key(), entry.value().to_vec())
+/// A walk and where it stands, if it does.
+struct Walker {
+    walk: Walk,
+    place: Option<(WalkPage, usize)>,
+}
+
+impl Walker {
+    fn new(walk: Walk, execution: &mut Execution) -> Self {
+        let page = walk.begin(execution).unwrap();
+        let place = page.map(|page| (page, 0));
+        Self { walk, place }
+    }
+
+    fn stood(&self) -> Option<Stood> {
+        let (page, at) = self.place.as_ref()?;
+        let entry = page.records.entry(*at);
+        Some((entry.key(), entry.primary_key(), entry.value().to_vec()))
+    }
+
+    fn step(&mut self, execution: &mut Execution, step: &Step) {
+        let (page, at) = self.place.take().unwrap();
+        let in_page = self.walk.step_in_page(&page, at, step);
+        let landed = self.walk.step(execution, &page, at, step).unwrap();
+        match (&landed, in_page) {
+            (Landed::InPage(to), in_page) => assert_eq!(in_page, Some(Some(*to))),
+            (Landed::Ahead(_), in_page) => assert_eq!(in_page, None),
+            (Landed::Nowhere, in_page) => assert!(matches!(in_page, None | Some(None))),
+        }
+        self.place = match landed {
+            Landed::InPage(at) => Some((page, at)),
+            Landed::Ahead(page) => Some((page, 0)),
+            Landed::Nowhere => None,
+        };
+    }
 }
 
 fn key(random: &mut Random) -> IdbKey {
@@ -81,18 +112,13 @@ fn walk_both(execution: &mut Execution, store: &Arc<StoreCell>, source: &Arc<Sou
         let range = range.clone();
         Walk::new(source.clone(), range, direction, wanted, entries_max)
     };
-    let (ahead, naive) = (make(ENTRIES_MAX), make(1));
-    let mut entry = ahead.begin(execution).unwrap();
-    let mut expected = naive.begin(execution).unwrap();
+    let mut ahead = Walker::new(make(ENTRIES_MAX), execution);
+    let mut naive = Walker::new(make(1), execution);
     // Of ten walks some see no writes, some see many.
     let writes_of_16 = [0, 0, 1, 8][random.below(4) as usize];
     loop {
-        let told = entry.as_ref().map(stood);
-        assert_eq!(
-            told,
-            expected.as_ref().map(stood),
-            "seed {seed}, {direction:?}"
-        );
+        let told = ahead.stood();
+        assert_eq!(told, naive.stood(), "seed {seed}, {direction:?}");
         let Some(at) = told else {
             return;
         };
@@ -104,11 +130,8 @@ fn walk_both(execution: &mut Execution, store: &Arc<StoreCell>, source: &Arc<Sou
             }
         }
         let step = step(&mut random, source, direction, &at);
-        expected = naive.step(execution, &step).unwrap();
-        entry = match ahead.step_in_page(&step) {
-            Some(entry) => entry,
-            None => ahead.step(execution, &step).unwrap(),
-        };
+        naive.step(execution, &step);
+        ahead.step(execution, &step);
     }
 }
 
@@ -141,11 +164,11 @@ fn walked(
     direction: Direction,
 ) -> Vec<Stood> {
     let naive = Walk::new(source.clone(), range.clone(), direction, Wanted::Values, 1);
+    let mut naive = Walker::new(naive, execution);
     let mut all = Vec::new();
-    let mut entry = naive.begin(execution).unwrap();
-    while let Some(at) = entry {
-        all.push(stood(&at));
-        entry = naive.step(execution, &Step::Advance(1)).unwrap();
+    while let Some(at) = naive.stood() {
+        all.push(at);
+        naive.step(execution, &Step::Advance(1));
     }
     all
 }

@@ -92,6 +92,7 @@ fn key(random: &mut Random) -> Vec<u8> {
 
 fn rows(mut iter: Iter, forward: bool) -> Rows {
     let mut rows = Rows::new();
+    let mut pinned = Vec::new();
     if forward {
         iter.seek_to_first().unwrap();
     } else {
@@ -99,10 +100,17 @@ fn rows(mut iter: Iter, forward: bool) -> Rows {
     }
     while iter.valid() {
         rows.push((iter.key().to_vec(), iter.value().unwrap().to_vec()));
+        pinned.push(iter.pinned_value());
         if forward {
             iter.next().unwrap();
         } else {
             iter.prev().unwrap();
+        }
+    }
+    drop(iter);
+    for ((key, value), pinned) in rows.iter().zip(pinned) {
+        if let Some(pinned) = pinned {
+            assert_eq!(*pinned, **value, "{key:?}");
         }
     }
     rows

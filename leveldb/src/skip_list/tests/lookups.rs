@@ -344,3 +344,18 @@ fn groups_that_are_touched_tell_their_first_entries_values_as_far_as_those_are_s
     put(b"ab0", Some(b"before".to_vec()));
     assert_eq!(told(&[b"ab"]), [b"before"]);
 }
+
+#[test]
+fn of_groups_those_that_have_entries_are_touched() {
+    let list = grouped();
+    let rows = [b"aa1", b"aa2", b"ac1"].map(|key| (key.to_vec(), Some(b"v".to_vec())));
+    insert(&list, 1, &rows);
+    let mut marks = Marks::default();
+    for group in [b"aa", b"ab", b"ac"] {
+        marks.push(list.mark_of_group(group).unwrap());
+    }
+    assert_eq!(list.touch(&mut marks), 2);
+    // Not the name of a group, or of nothing.
+    assert_eq!(list.mark_of_group(b"aa1"), None);
+    assert_eq!(list.mark_of_group(b"a"), None);
+}
