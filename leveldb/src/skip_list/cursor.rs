@@ -1,6 +1,6 @@
 //! A position in a skip list.
 
-use super::node::Bytes;
+use super::node::{self, Bytes};
 use super::{HEAD, SkipList};
 use crate::pinned::PinnedBytes;
 use std::sync::Arc;
@@ -10,12 +10,42 @@ use std::sync::Arc;
 pub(crate) struct SkipCursor {
     list: Arc<SkipList>,
     at: u32,
-    /// Copies of what lies in the node.
-    key: Vec<u8>,
-    value: Vec<u8>,
-    /// Chunk, offset and length of a key or value that does not.
-    key_outside: Option<(u32, u32, u32)>,
-    value_outside: Option<(u32, u32, u32)>,
+    key: Place,
+    value: Place,
+}
+
+/// Where the key or value is.
+#[derive(Clone, Debug, Default)]
+struct Place {
+    /// A copy of what lies in the node: so many bytes at the front. What comes behind them is of entries before.
+    copy: Vec<u8>,
+    len: usize,
+    /// Chunk, offset and length if it lies there.
+    outside: Option<(u32, u32, u32)>,
+}
+
+impl Place {
+    #[inline]
+    fn set(&mut self, bytes: Bytes<'_>) {
+        match bytes {
+            Bytes::Words(words, len) => {
+                if self.copy.len() < len {
+                    self.copy.resize(len, 0);
+                }
+                node::copy(words, &mut self.copy[..len]);
+                (self.len, self.outside) = (len, None);
+            }
+            Bytes::Outside { chunk, at, len } => self.outside = Some((chunk, at, len)),
+        }
+    }
+
+    #[inline]
+    fn get<'a>(&'a self, list: &'a SkipList) -> &'a [u8] {
+        match self.outside {
+            None => &self.copy[..self.len],
+            Some((chunk, at, len)) => list.outside(chunk, at, len),
+        }
+    }
 }
 
 impl SkipCursor {
@@ -24,10 +54,8 @@ impl SkipCursor {
         SkipCursor {
             list,
             at: HEAD,
-            key: Vec::new(),
-            value: Vec::new(),
-            key_outside: None,
-            value_outside: None,
+            key: Place::default(),
+            value: Place::default(),
         }
     }
 
@@ -42,20 +70,8 @@ impl SkipCursor {
             return;
         }
         let node = self.list.node(at);
-        let copies = [
-            (node.key(), &mut self.key, &mut self.key_outside),
-            (node.value(), &mut self.value, &mut self.value_outside),
-        ];
-        for (bytes, copy, outside) in copies {
-            copy.clear();
-            *outside = match bytes {
-                Bytes::Words(..) => {
-                    self.list.copy(bytes, copy);
-                    None
-                }
-                Bytes::Outside { chunk, at, len } => Some((chunk, at, len)),
-            };
-        }
+        self.key.set(node.key());
+        self.value.set(node.value());
     }
 
     pub(crate) fn seek_to_first(&mut self) {
@@ -93,26 +109,24 @@ impl SkipCursor {
     /// The internal key; empty on no entry.
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
-        match (self.at, self.key_outside) {
-            (HEAD, _) => &[],
-            (_, None) => &self.key,
-            (_, Some((chunk, at, len))) => self.list.outside(chunk, at, len),
+        match self.at {
+            HEAD => &[],
+            _ => self.key.get(&self.list),
         }
     }
 
     /// The value; empty on no entry.
     #[inline]
     pub(crate) fn value(&self) -> &[u8] {
-        match (self.at, self.value_outside) {
-            (HEAD, _) => &[],
-            (_, None) => &self.value,
-            (_, Some((chunk, at, len))) => self.list.outside(chunk, at, len),
+        match self.at {
+            HEAD => &[],
+            _ => self.value.get(&self.list),
         }
     }
 
     /// The value, if it lies in a chunk.
     pub(crate) fn pinned_value(&self) -> Option<PinnedBytes> {
-        let (chunk, at, len) = self.value_outside.filter(|_| self.valid())?;
+        let (chunk, at, len) = self.value.outside.filter(|_| self.valid())?;
         let chunk = self.list.chunks.get(chunk as usize)?.get()?;
         let (start, end) = (at as usize, at as usize + len as usize);
         Some(PinnedBytes::whole(Arc::clone(chunk)).part(start, end))
