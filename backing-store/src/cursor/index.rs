@@ -11,6 +11,7 @@ use larder_codec::primitive::var_int;
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::{self, DataRow, ExistsRow};
 use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, RecordVersion};
+use larder_leveldb::Snapshot;
 
 use super::page::{Page, PageLimits};
 use super::range_rows::RangeRows;
@@ -37,6 +38,8 @@ pub struct IndexCursor {
     last_key: Vec<u8>,
     stage: Stage,
     stale_rows: u64,
+    /// So many rows to come have been looked ahead for.
+    rows_ahead: usize,
 }
 
 /// Where things lie in the live row and its data row.
@@ -91,7 +94,36 @@ impl IndexCursor {
             last_key: Vec::new(),
             stage: Stage::Descending,
             stale_rows: 0,
+            rows_ahead: 0,
         }
+    }
+
+    /// More entries will be visited: brings the records of the next ones nearer, as [`Reads::look_ahead`] does, if that has not been
+    /// done. Only going forward. Gives how many rows seem to be there. Of small records it is of no use.
+    pub fn look_ahead(&mut self) -> usize {
+        if self.rows_ahead > 0 {
+            return 0;
+        }
+        let mut row_key = std::mem::take(&mut self.data_key);
+        let look = |snapshot: &Snapshot| {
+            let mut ahead = snapshot.look_ahead()?;
+            let mut rows = 0;
+            self.rows.values_ahead(Reads::AHEAD_MAX, |value| {
+                rows += 1;
+                if let Ok(row) = versioned::IndexRow::decode_exact(value) {
+                    row_key.clear();
+                    row_key.extend_from_slice(&self.data_prefix);
+                    row.primary_key.encode(&mut row_key);
+                    ahead.note(&row_key);
+                }
+            });
+            Some((rows, ahead.touch()))
+        };
+        let looked = self.view.with_snapshot(look).flatten();
+        let (rows, found) = looked.unwrap_or_default();
+        self.rows_ahead = rows;
+        self.data_key = row_key;
+        found
     }
 
     /// Moves to the next entry in the cursor's direction; `false` at the end.
@@ -311,6 +343,7 @@ impl IndexCursor {
 
     /// Reads the row; `None` if it is stale.
     fn read_row(&mut self, on_stale: Option<OnStale<'_>>) -> Result<Option<Place>> {
+        self.rows_ahead = self.rows_ahead.saturating_sub(1);
         let row_key = self.rows.key();
         let row_value = self.rows.value()?;
         let index_key_len = index_key_len(row_key, self.rows.tail_of(row_key))?;

@@ -117,6 +117,11 @@ impl RangeRows {
         self.iter.pinned_value()
     }
 
+    /// Tells values of rows that will be met going forward, as far as they are known without any wait.
+    pub(super) fn values_ahead(&self, count: usize, found: impl FnMut(&[u8])) {
+        self.iter.values_ahead(count, found);
+    }
+
     /// To the next row; `false` at the end.
     pub(super) fn step(&mut self) -> Result<bool> {
         self.move_on()?;

@@ -162,6 +162,15 @@ impl ViewIter {
         forward!(self, iter => iter.pinned_value())
     }
 
+    /// As [`larder_leveldb::Iter::values_ahead`], of what is committed.
+    pub(crate) fn values_ahead(&self, count: usize, found: impl FnMut(&[u8])) {
+        match &self.0 {
+            Rows::Recovered(_) => {}
+            Rows::Committed(base) => base.values_ahead(count, found),
+            Rows::Staged(staged) => staged.values_ahead(count, found),
+        }
+    }
+
     /// To the first row at or behind `key`.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         forward!(mut self, iter => iter.seek(key))

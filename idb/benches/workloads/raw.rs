@@ -155,7 +155,8 @@ impl Subject for Raw {
     fn index_key_cursor(&mut self) -> usize {
         let read = self.store.read();
         let index = self.index.unwrap();
-        let mut cursor = read.index_entries(self.database, STORE, index, Direction::Next);
+        let (all, direction) = (KeyRange::ALL, Direction::Next);
+        let mut cursor = read.index_keys_in(self.database, STORE, index, &all, direction);
         let mut count = 0;
         while cursor.next().unwrap() {
             std::hint::black_box(cursor.primary_key().unwrap());

@@ -42,6 +42,10 @@ const PINNED_LEN_MIN: usize = 256;
 /// And those in less memory than this, such as a table's block: the next one is unpacked into the same memory then.
 const PINNED_MEMORY_MIN: usize = 64 << 10;
 
+/// For fewer index entries it is not looked ahead, nor behind a shorter value, in bytes.
+const AHEAD_MIN: usize = 8;
+const AHEAD_LEN_MIN: usize = 256;
+
 /// Entries between two looks at whether anybody still wants to know.
 const ENTRIES: usize = 256;
 
@@ -143,6 +147,12 @@ impl Scan {
             has_objects,
         };
         while buffer.len() < fill.entries_max && buffer.len_bytes() < fill.bytes_max {
+            if let Self::Index(cursor) = self
+                && fill.entries_max - buffer.len() >= AHEAD_MIN
+                && cursor.value().len() >= AHEAD_LEN_MIN
+            {
+                cursor.look_ahead();
+            }
             if !stands && !self.next(&mut execution.backing)? {
                 return Ok(false);
             }

@@ -63,11 +63,27 @@ impl SkipList {
     pub(crate) fn touch_groups(&self, mut marks: Marks, mut found: impl FnMut(&[u8])) {
         let nodes = self.touch_nodes(&mut marks);
         for at in nodes.into_iter().filter(|at| *at != HEAD) {
-            if let Bytes::Words(words, len @ 1..=INLINE_LEN_MAX) = self.node(at).value() {
-                let mut room = [0; INLINE_LEN_MAX];
-                node::copy(words, &mut room[..len]);
-                found(&room[..len]);
+            self.tell_short(at, &mut found);
+        }
+    }
+
+    /// Tells the values of the entries behind one, but for long ones; of deletions nothing.
+    pub(super) fn values_behind(&self, at: u32, count: usize, mut found: impl FnMut(&[u8])) {
+        let mut at = at;
+        for _ in 0..count {
+            at = self.node(at).next(0);
+            if at == HEAD {
+                return;
             }
+            self.tell_short(at, &mut found);
+        }
+    }
+
+    fn tell_short(&self, at: u32, found: &mut impl FnMut(&[u8])) {
+        if let Bytes::Words(words, len @ 1..=INLINE_LEN_MAX) = self.node(at).value() {
+            let mut room = [0; INLINE_LEN_MAX];
+            node::copy(words, &mut room[..len]);
+            found(&room[..len]);
         }
     }
 

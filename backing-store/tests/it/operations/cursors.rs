@@ -137,6 +137,10 @@ impl OpenCursor {
             ),
             _ => (Movement::Next, 1, None),
         };
+        if let (Real::Index(cursor), 0) = (&mut self.real, how.0 % 3) {
+            // Of no consequence.
+            cursor.look_ahead();
+        }
         let moved = match &mut self.real {
             Real::Records(cursor) => cursor.go(movement),
             // Half of the moves remove stale rows.
