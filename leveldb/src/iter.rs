@@ -21,7 +21,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::Ordering as Count;
 
-/// Values up to this length are copied when going backward; longer ones keep their block alive.
+/// Values up to this length are copied when going backward; longer ones keep their block, or chunk of a memtable, alive.
 const COPIED_LEN_MAX: usize = 4 << 10;
 
 /// So many older versions of a key are stepped over one by one; then what comes behind all of them is sought. A row that is

@@ -265,8 +265,8 @@ fn transactions_that_write_remove_the_stale_rows_they_meet_and_others_leave_them
     assert_eq!(index_rows(&fs, id), 4);
 }
 
-#[test]
-fn both_rows_of_a_record_that_an_index_leads_to_are_known_ahead() {
+/// A store in memory with a database, an object store and an index of it.
+fn indexed() -> (BackingStore, DatabaseId, i64) {
     let store = open(&MemoryFileSystem::new());
     let id = store.create_database(&"d".into()).unwrap();
     let mut index = 0;
@@ -274,6 +274,12 @@ fn both_rows_of_a_record_that_an_index_leads_to_are_known_ahead() {
         create_store(transaction, "s", IdbKeyPath::Null, false);
         index = create_index(transaction, 1, "i", path("i"), "");
     });
+    (store, id, index)
+}
+
+#[test]
+fn both_rows_of_a_record_that_an_index_leads_to_are_known_ahead() {
+    let (store, id, index) = indexed();
     transact(&store, id, |transaction| {
         for (primary_key, index_key) in [(0.0, "zero"), (1.0, "a"), (2.0, "b"), (3.0, "b")] {
             put_ok(
@@ -302,13 +308,7 @@ fn both_rows_of_a_record_that_an_index_leads_to_are_known_ahead() {
 
 #[test]
 fn the_records_of_the_rows_behind_an_index_cursor_are_known_ahead() {
-    let store = open(&MemoryFileSystem::new());
-    let id = store.create_database(&"d".into()).unwrap();
-    let mut index = 0;
-    version_change(&store, id, |transaction| {
-        create_store(transaction, "s", IdbKeyPath::Null, false);
-        index = create_index(transaction, 1, "i", path("i"), "");
-    });
+    let (store, id, index) = indexed();
     transact(&store, id, |transaction| {
         for n in 1..=30 {
             let (primary_key, index_key) = (f64::from(n), f64::from(100 - n).into());
