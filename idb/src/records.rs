@@ -18,7 +18,7 @@ use pinned::Pinned;
 
 /// Records or index entries in the order in which they were visited. Cheap to clone.
 ///
-/// They take at most twice the memory of their keys and values: long values of getAll may lie where the store read them.
+/// Long values of getAll may lie where the store read them, and then keep at most twice as many bytes as they need in memory.
 #[derive(Clone, Default)]
 pub struct Records(Arc<Buffer>);
 
@@ -79,7 +79,8 @@ pub struct Entry<'a> {
 impl Buffer {
     /// With room for so many entries of as many bytes as those of `before` have on an average.
     pub(crate) fn like(before: &Self, entries: usize) -> Self {
-        let len = before.len_bytes / before.len().max(1) * entries;
+        let average = before.len_bytes / before.len().max(1);
+        let len = average.saturating_mul(entries);
         Self {
             pieces: vec![Vec::with_capacity(len.min(PIECE_LEN_MAX))],
             places: Vec::with_capacity(entries),

@@ -37,10 +37,10 @@ impl PinnedBytes {
         }
     }
 
-    /// How much memory is kept by this, in bytes, and perhaps by others with the same [`memory`](Self::memory).
+    /// How many bytes of the block or memtable are kept by this, and perhaps by others with the same [`memory`](Self::memory).
     #[must_use]
     pub fn held_len(&self) -> usize {
-        self.buffer.as_ref().map_or(0, |buffer| buffer.capacity())
+        self.buffer.as_ref().map_or(0, |buffer| buffer.len())
     }
 
     /// Which memory that is: the same number as long as any of its bytes are pinned.

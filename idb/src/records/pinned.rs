@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use larder_backing_store::PinnedBytes;
 
-/// They hold at most so many times the memory that they need.
+/// They hold at most so many times the bytes that they need.
 const HOLD_MAX: usize = 2;
 /// And so much more while they are collected, in bytes: the first come from a few of what may be thousands in one piece of memory.
 const SLACK_LEN: usize = if cfg!(test) { 1 << 14 } else { 32 << 20 };

@@ -310,6 +310,11 @@ fn what_get_all_has_found_stays_whatever_becomes_of_the_database() {
         };
         put_all("a");
         let first = get_all();
+        // Long ones were not copied.
+        for (entry, again) in first.iter().zip(get_all().iter()) {
+            let is_shared = entry.value().as_ptr() == again.value().as_ptr();
+            assert_eq!(is_shared, entry.value().len() >= 1000);
+        }
         put_all("b");
         let second = get_all();
         connection.close();
