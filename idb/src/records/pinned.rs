@@ -157,6 +157,21 @@ mod tests {
     }
 
     #[test]
+    fn few_values_of_much_memory_are_copied_in_the_end() {
+        let memory = PinnedBytes::from(vec![7; SLACK_LEN / 2]);
+        let mut pinned = Pinned::default();
+        pinned.push(memory.part(5, 300));
+        pinned.push(memory.part(400, 500));
+        assert!(pinned.is_open() && pinned.held() == SLACK_LEN / 2);
+        pinned.settle();
+        assert_eq!(pinned.held(), 295 + 100);
+        assert_eq!(
+            (pinned.get(0), pinned.get(1)),
+            (&[7; 295][..], &[7; 100][..])
+        );
+    }
+
+    #[test]
     fn nothing_is_nothing() {
         let mut pinned = Pinned::default();
         pinned.settle();

@@ -322,6 +322,8 @@ fn the_records_of_the_rows_behind_an_index_cursor_are_known_ahead() {
     assert_eq!(cursor.look_ahead(), 0, "it has not begun");
     assert!(cursor.next().unwrap());
     assert_eq!(cursor.look_ahead(), max);
+    let stands_at = cursor.primary_key().map(|key| key.to_key());
+    assert_eq!(stands_at.unwrap(), IdbKey::from(30.0));
     for _ in 0..max {
         assert_eq!(cursor.look_ahead(), 0, "that has been done");
         assert!(cursor.next().unwrap());
