@@ -84,12 +84,22 @@ impl Head {
         }
     }
 
+    #[inline]
+    fn push_prefix(&mut self, prefix: &KeyPrefix) -> Result<(), Complete> {
+        let index = u64::from(prefix.index);
+        if (prefix.database | prefix.object_store | index) < 8 {
+            // As the numbers one by one.
+            return self.push(prefix.database << 8 | prefix.object_store << 4 | index, 12);
+        }
+        self.push_number(prefix.database)?;
+        self.push_number(prefix.object_store)?;
+        self.push_number(index)
+    }
+
     fn push_row(&mut self, row: &[u8]) -> Result<(), Complete> {
         let parsed = KeyPrefix::parse_any_length(row);
         let (prefix, len_bytes) = self.readable(parsed)?;
-        self.push_number(prefix.database)?;
-        self.push_number(prefix.object_store)?;
-        self.push_number(prefix.index.into())?;
+        self.push_prefix(&prefix)?;
         let rest = row.get(len_bytes..).unwrap_or_default();
         match prefix.kind() {
             PrefixKind::Data | PrefixKind::Exists | PrefixKind::ExternalObject => {
@@ -130,14 +140,8 @@ impl Head {
             return Err(Complete);
         };
         match tag {
-            TAG_NUMBER => {
-                self.push(0b01, 2)?;
-                self.push_double(rest)
-            }
-            TAG_DATE => {
-                self.push(0b100, 3)?;
-                self.push_double(rest)
-            }
+            TAG_NUMBER => self.push_double((0b01, 2), rest),
+            TAG_DATE => self.push_double((0b100, 3), rest),
             TAG_STRING => {
                 self.push(0b101, 3)?;
                 self.push_string(rest)
@@ -162,40 +166,55 @@ impl Head {
         }
     }
 
+    /// `kind` is what a key's type is written as, and how many bits that has.
     #[inline]
-    fn push_double<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
-        let (value, rest) = self.readable(field::take_double(key))?;
+    fn push_double<'k>(
+        &mut self,
+        kind: (u64, u32),
+        key: &'k [u8],
+    ) -> Result<&'k [u8], Complete> {
+        let Some((value, rest)) = field::take_double(key) else {
+            self.push(kind.0, kind.1)?;
+            return Err(self.fill());
+        };
         // Adding zero makes -0 positive.
-        self.push_bits((value + 0.0).to_bits())?;
+        self.push_bits(kind, (value + 0.0).to_bits())?;
         Ok(rest)
     }
 
     /// A double by its bits. Most numbers in keys are whole: those from 1 on take as many bits as they have, and 7 more,
     /// so that what comes after them is in the upper half, too.
     #[inline]
-    fn push_bits(&mut self, bits: u64) -> Result<(), Complete> {
+    fn push_bits(&mut self, (kind, kind_len): (u64, u32), bits: u64) -> Result<(), Complete> {
         const ONE: u64 = 1023 << MANTISSA_LEN;
         let exponent = match bits.checked_sub(ONE) {
             Some(above) if bits >> 63 == 0 => (above >> MANTISSA_LEN) as u32,
-            _ => return self.push_less_than_one(bits),
-        };
-        match exponent {
-            0..32 => self.push(0b01 << 5 | u64::from(exponent), 7)?,
-            32..64 => self.push(0b10 << 5 | u64::from(exponent - 32), 7)?,
             _ => {
-                self.push(0b11, 2)?;
+                self.push(kind, kind_len)?;
+                return self.push_less_than_one(bits);
+            }
+        };
+        let exponent_bits = match exponent {
+            0..32 => 0b01 << 5 | u64::from(exponent),
+            32..64 => 0b10 << 5 | u64::from(exponent - 32),
+            _ => {
+                self.push(kind << 2 | 0b11, kind_len + 2)?;
                 return self.push(bits, 63);
             }
-        }
+        };
         let fraction_len = MANTISSA_LEN.saturating_sub(exponent);
         let mantissa = bits & MANTISSA;
-        self.push(mantissa >> fraction_len, MANTISSA_LEN - fraction_len)?;
-        match mantissa & !(u64::MAX << fraction_len) {
-            0 => self.push(0, 1),
-            fraction => {
-                self.push(1, 1)?;
-                self.push(fraction, fraction_len)
-            }
+        let (whole, whole_len) = (mantissa >> fraction_len, MANTISSA_LEN - fraction_len);
+        let fraction = mantissa & !(u64::MAX << fraction_len);
+        // At most 63 bits together.
+        let front = (kind << 7 | exponent_bits) << whole_len | whole;
+        self.push(
+            front << 1 | u64::from(fraction != 0),
+            kind_len + whole_len + 8,
+        )?;
+        match fraction {
+            0 => Ok(()),
+            _ => self.push(fraction, fraction_len),
         }
     }
 
