@@ -54,7 +54,13 @@ pub fn seek_tag(sequence: u64) -> u64 {
 
 /// Appends an internal key. Bits of `sequence` above [`SEQUENCE_MAX`] are cut off.
 pub fn encode(out: &mut Vec<u8>, user_key: &[u8], sequence: u64, kind: EntryKind) {
-    encode_tagged(out, user_key, (sequence << 8) | u64::from(kind.to_byte()));
+    encode_tagged(out, user_key, tag_of(sequence, kind));
+}
+
+/// The tag. Bits of `sequence` above [`SEQUENCE_MAX`] are cut off.
+#[inline]
+pub fn tag_of(sequence: u64, kind: EntryKind) -> u64 {
+    (sequence << 8) | u64::from(kind.to_byte())
 }
 
 /// Appends an internal key with the tag as given.

@@ -47,6 +47,7 @@ pub mod storage;
 pub mod table;
 pub mod varint;
 pub mod version_edit;
+mod words;
 pub mod write_batch;
 
 pub use bounds::Bounds;

@@ -4,8 +4,12 @@
 //! `00 key` for a deletion, each string with a varint byte count before it. The first entry has the batch's sequence
 //! number, each following one the next. LevelDB's `db/write_batch.cc`.
 
-use crate::internal_key::SEQUENCE_MAX;
+use crate::internal_key::{SEQUENCE_MAX, TAG_LEN};
 use crate::varint::{decode_slice, encode_slice, fixed32, fixed64};
+
+/// Values of at most so many bytes, and keys with their tags, lie in a memtable's nodes.
+pub(crate) const SHORT_LEN_MAX: usize = 256;
+const KEY_SHORT_LEN_MAX: usize = SHORT_LEN_MAX - TAG_LEN;
 
 /// Bytes before the first entry.
 pub const HEADER_LEN: usize = 12;
@@ -27,6 +31,25 @@ pub const HEADER_LEN: usize = 12;
 pub struct BatchWriter {
     bytes: Vec<u8>,
     count: u32,
+    long: Long,
+}
+
+/// What a batch has of long keys and values.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Long {
+    /// Keys longer than [`KEY_SHORT_LEN_MAX`].
+    pub(crate) key_count: u32,
+    /// Bytes of values longer than [`SHORT_LEN_MAX`].
+    pub(crate) value_bytes: usize,
+}
+
+impl Long {
+    fn add(&mut self, key: &[u8], value: &[u8]) {
+        self.key_count += u32::from(key.len() > KEY_SHORT_LEN_MAX);
+        if value.len() > SHORT_LEN_MAX {
+            self.value_bytes += value.len();
+        }
+    }
 }
 
 impl Default for BatchWriter {
@@ -41,6 +64,7 @@ impl BatchWriter {
         BatchWriter {
             bytes: vec![0; HEADER_LEN],
             count: 0,
+            long: Long::default(),
         }
     }
 
@@ -48,7 +72,10 @@ impl BatchWriter {
     pub fn with_capacity(len_bytes: usize) -> BatchWriter {
         let mut bytes = Vec::with_capacity(len_bytes.max(HEADER_LEN));
         bytes.resize(HEADER_LEN, 0);
-        BatchWriter { bytes, count: 0 }
+        BatchWriter {
+            bytes,
+            ..BatchWriter::default()
+        }
     }
 
     /// Adds a put.
@@ -56,6 +83,7 @@ impl BatchWriter {
         self.bytes.push(1);
         encode_slice(&mut self.bytes, key);
         encode_slice(&mut self.bytes, value);
+        self.long.add(key, value);
         self.count += 1;
     }
 
@@ -63,6 +91,7 @@ impl BatchWriter {
     pub fn delete(&mut self, key: &[u8]) {
         self.bytes.push(0);
         encode_slice(&mut self.bytes, key);
+        self.long.add(key, &[]);
         self.count += 1;
     }
 
@@ -70,6 +99,8 @@ impl BatchWriter {
     pub fn append(&mut self, other: &BatchWriter) {
         self.bytes.extend_from_slice(&other.bytes[HEADER_LEN..]);
         self.count += other.count;
+        self.long.key_count += other.long.key_count;
+        self.long.value_bytes += other.long.value_bytes;
     }
 
     /// The batch as it stands. The header, [`HEADER_LEN`] bytes, says nothing before [`finish`](Self::finish); entries keep
@@ -96,6 +127,10 @@ impl BatchWriter {
         self.count
     }
 
+    pub(crate) fn long(&self) -> Long {
+        self.long
+    }
+
     /// The batch's bytes, with the sequence number of its first entry.
     pub fn finish(&mut self, sequence: u64) -> &[u8] {
         self.bytes[..8].copy_from_slice(&sequence.to_le_bytes());
@@ -113,6 +148,7 @@ impl BatchWriter {
     pub fn clear(&mut self) {
         self.bytes.truncate(HEADER_LEN);
         self.count = 0;
+        self.long = Long::default();
     }
 }
 

@@ -24,10 +24,14 @@ use super::field;
 /// ```
 #[must_use]
 pub fn row_head(row: &[u8]) -> u128 {
-    let mut head = Head { bits: 0, left: 128 };
+    let mut head = Head {
+        upper: 0,
+        lower: 0,
+        left: 128,
+    };
     // It is complete at the end of what counts, or before.
     let _ = head.push_row(row);
-    head.bits
+    u128::from(head.upper) << 64 | u128::from(head.lower)
 }
 
 /// Bits of a double behind its exponent.
@@ -39,7 +43,8 @@ struct Complete;
 
 /// The bits so far, from the top.
 struct Head {
-    bits: u128,
+    upper: u64,
+    lower: u64,
     left: u32,
 }
 
@@ -47,20 +52,38 @@ impl Head {
     /// Adds the lower `width` bits of a number that has no others, or as many of them as there is room for.
     #[inline]
     fn push(&mut self, number: u64, width: u32) -> Result<(), Complete> {
+        // Most heads end before the upper half is full.
+        match self.left.checked_sub(64 + width) {
+            Some(shift) => {
+                self.left -= width;
+                self.upper |= number << shift;
+                Ok(())
+            }
+            None => self.push_over(number, width),
+        }
+    }
+
+    /// As [`push`](Self::push) beyond the upper half.
+    fn push_over(&mut self, number: u64, width: u32) -> Result<(), Complete> {
         let room = width.min(self.left);
         self.left -= room;
         let kept = u128::from(number) >> (width - room);
-        self.bits |= kept << self.left;
+        self.set(kept << self.left);
         match self.left {
             0 => Err(Complete),
             _ => Ok(()),
         }
     }
 
+    fn set(&mut self, bits: u128) {
+        self.upper |= (bits >> 64) as u64;
+        self.lower |= bits as u64;
+    }
+
     /// Ends it behind all that begin alike.
     #[cold]
     fn fill(&mut self) -> Complete {
-        self.bits |= u128::MAX.checked_shr(128 - self.left).unwrap_or(0);
+        self.set(u128::MAX.checked_shr(128 - self.left).unwrap_or(0));
         Complete
     }
 

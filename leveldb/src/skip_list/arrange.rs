@@ -1,6 +1,7 @@
 //! Puts entries of a batch into their keys' order before they go into the list: from one to the next it is a few nodes then,
 //! where a search from the beginning of the list touches dozens of places in memory that no cache holds.
 
+use super::intake::Incoming;
 use crate::internal_key::InternalOrder;
 use crate::sort::sort_by;
 use std::cmp::Ordering;
@@ -8,57 +9,58 @@ use std::cmp::Ordering;
 /// So many entries at a time: what has to be kept of them is bounded.
 pub(super) const RUN_LEN: usize = 1024;
 
-/// Indexes of user keys in ascending order, with the upper half of each one's head if heads are known; those of equal keys in the
-/// order in which they were given.
-pub(super) fn ascending(order: &InternalOrder, keys: &[&[u8]]) -> Vec<(Option<u64>, usize)> {
-    let head = heads(order, keys);
-    let is_known = order.head().is_some();
-    let mut sorted: Vec<(u128, usize)> = keys.iter().map(|key| head(key)).zip(0..).collect();
+/// Numbers the entries of a run in the order of their keys, and tells in which order they go in: those of equal keys in the order in
+/// which they were given. `None`: as they stand, each with a greater number than the one before.
+pub(super) fn arrange(order: &InternalOrder, run: &mut [Incoming<'_>]) -> Option<Vec<usize>> {
+    number(order, run);
+    if run.is_sorted_by(|a, b| a.number < b.number) {
+        return None;
+    }
+    let mut sorted: Vec<(u128, usize)> = run.iter().map(|entry| entry.number).zip(0..).collect();
     // Numbers are quick to sort. What the comparator says, which may contradict itself, is asked only of those that are equal.
     sorted.sort_unstable();
     let mut indexes = Vec::with_capacity(sorted.len());
-    let with_half =
-        |&(head, index): &(u128, usize)| (is_known.then_some((head >> 64) as u64), index);
     for same in sorted.chunk_by(|a, b| a.0 == b.0) {
         let start = indexes.len();
-        indexes.extend(same.iter().map(with_half));
+        indexes.extend(same.iter().map(|&(_, index)| index));
         if same.len() > 1 {
             let mut equal = indexes.split_off(start);
-            sort_by(&mut equal, |&(_, a), &(_, b)| {
-                match (keys.get(a), keys.get(b)) {
-                    (Some(a), Some(b)) => order.compare_user(a, b),
-                    _ => Ordering::Equal,
-                }
+            sort_by(&mut equal, |&a, &b| match (run.get(a), run.get(b)) {
+                (Some(a), Some(b)) => order.compare_user(a.key, b.key),
+                _ => Ordering::Equal,
             });
             indexes.append(&mut equal);
         }
     }
-    indexes
+    Some(indexes)
 }
 
 /// A number in the order of the keys: what [`KeyFacts::head`](crate::KeyFacts) says; in the order of bytes, those after what
 /// all of the keys share; nothing, if nothing is known.
-fn heads(order: &InternalOrder, keys: &[&[u8]]) -> impl Fn(&[u8]) -> u128 + use<> {
-    let known = order.head();
-    let shared_len = order.is_bytewise().then(|| shared_len(keys));
-    move |key| match (known, shared_len) {
-        (Some(head), _) => head(key),
-        (None, Some(len)) => first_sixteen(key.get(len..).unwrap_or_default()),
-        (None, None) => 0,
+fn number(order: &InternalOrder, run: &mut [Incoming<'_>]) {
+    if let Some(head) = order.head() {
+        for entry in run {
+            entry.number = head(entry.key);
+        }
+    } else if order.is_bytewise() {
+        let len = shared_len(run);
+        for entry in run {
+            entry.number = first_sixteen(entry.key.get(len..).unwrap_or_default());
+        }
     }
 }
 
 /// How many bytes all of the keys begin with.
-fn shared_len(keys: &[&[u8]]) -> usize {
-    let Some((first, others)) = keys.split_first() else {
+fn shared_len(run: &[Incoming<'_>]) -> usize {
+    let Some((first, others)) = run.split_first() else {
         return 0;
     };
-    let shared = others.iter().fold(*first, |shared, key| {
-        if key.starts_with(shared) {
+    let shared = others.iter().fold(first.key, |shared, entry| {
+        if entry.key.starts_with(shared) {
             return shared;
         }
-        let same = shared.iter().zip(*key).take_while(|(a, b)| a == b).count();
-        &shared[..same]
+        let same = shared.iter().zip(entry.key).take_while(|(a, b)| a == b);
+        &shared[..same.count()]
     });
     shared.len()
 }
@@ -113,15 +115,27 @@ mod tests {
         ]
     }
 
-    /// The indexes; the heads are those of the keys.
+    fn incoming<'a>(key: &'a [u8]) -> Incoming<'a> {
+        Incoming {
+            key,
+            value: &[],
+            tag: 0,
+            place: (0, 0),
+            number: 0,
+        }
+    }
+
+    /// The order in which they go in; the numbers are as promised.
     fn indexes(order: &InternalOrder, keys: &[&[u8]]) -> Vec<usize> {
-        let ascending = ascending(order, keys).into_iter();
-        let indexes = ascending.map(|(head, index)| {
-            let known = order.head().map(|head| (head(keys[index]) >> 64) as u64);
-            assert_eq!(head, known);
-            index
-        });
-        indexes.collect()
+        let mut run: Vec<_> = keys.iter().map(|key| incoming(key)).collect();
+        let indexes = arrange(order, &mut run);
+        if let Some(head) = order.head() {
+            assert!(run.iter().all(|entry| entry.number == head(entry.key)));
+        }
+        indexes.unwrap_or_else(|| {
+            assert!(run.is_sorted_by(|a, b| a.number < b.number));
+            (0..keys.len()).collect()
+        })
     }
 
     quickcheck! {

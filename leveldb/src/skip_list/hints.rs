@@ -8,6 +8,7 @@
 use super::buckets::Buckets;
 use crate::Identity;
 use crate::sync::AtomicBool;
+use crate::words::rest_word;
 use std::sync::atomic::Ordering as Memory;
 
 /// What the table says of a key.
@@ -49,14 +50,10 @@ fn hash(key: &[u8]) -> u64 {
         let product = u128::from(state ^ word) * u128::from(0xd6e8_feb8_6659_fd93_u64);
         state = product as u64 ^ (product >> 64) as u64;
     };
-    let mut eights = key.chunks_exact(8);
-    for eight in &mut eights {
+    for eight in key.chunks_exact(8) {
         mix(eight.try_into().map_or(0, u64::from_le_bytes));
     }
-    let mut last = [0; 8];
-    let rest = eights.remainder();
-    last[..rest.len()].copy_from_slice(rest);
-    mix(u64::from_le_bytes(last));
+    mix(rest_word(key));
     mix(0);
     state
 }

@@ -15,82 +15,117 @@ pub(super) const CHUNK_LEN: usize = 1 << 20;
 /// Batches of so many bytes may be kept as they are: shorter ones are written again and again into the same memory.
 const KEPT_LEN_MIN: usize = if cfg!(miri) { 1 << 9 } else { 1 << 16 };
 
+/// An entry on its way into the list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Incoming<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) value: &'a [u8],
+    /// Of the internal key.
+    pub(super) tag: u64,
+    /// Chunk, and offset in it, of what does not fit into the node.
+    pub(super) place: (u32, u32),
+    /// In the order of the keys of its run; see [`arrange`].
+    pub(super) number: u128,
+}
+
+impl<'a> Incoming<'a> {
+    fn new(entry: &BatchEntry<'a>) -> Incoming<'a> {
+        let (key, value, kind) = match entry.operation {
+            Operation::Put(key, value) => (key, value, EntryKind::Value),
+            Operation::Delete(key) => (key, &[][..], EntryKind::Deletion),
+        };
+        Incoming {
+            key,
+            value,
+            tag: internal_key::tag_of(entry.sequence, kind),
+            place: (0, 0),
+            number: 0,
+        }
+    }
+
+    fn has_key_outside(&self) -> bool {
+        self.key.len() + internal_key::TAG_LEN > INLINE_LEN_MAX
+    }
+
+    fn has_value_outside(&self) -> bool {
+        self.value.len() > INLINE_LEN_MAX
+    }
+
+    /// How many of its bytes do not fit into its node.
+    fn outside_len(&self) -> usize {
+        let key_len = self.key.len() + internal_key::TAG_LEN;
+        let part = |is_outside: bool, len: usize| if is_outside { len } else { 0 };
+        part(self.has_key_outside(), key_len) + part(self.has_value_outside(), self.value.len())
+    }
+}
+
 impl SkipList {
     /// Puts in all entries of a finished batch, and may keep its memory. Long values then need not be copied.
     pub(crate) fn take_in(&self, batch: &mut BatchWriter) {
-        // A batch that was written here reads back.
-        let Ok(entries) = BatchReader::new(batch.as_bytes()) else {
-            return;
-        };
-        if batch.len_bytes() < KEPT_LEN_MIN || !is_worth_keeping(entries.clone()) {
-            return self.insert(entries);
-        }
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        // A batch that was written here reads back.
+        if batch.len_bytes() < KEPT_LEN_MIN || !is_worth_keeping(batch) {
+            if let Ok(entries) = BatchReader::new(batch.as_bytes()) {
+                self.add_entries(&mut writer, entries, None);
+            }
+            return;
+        }
         let number = self.add_chunk(&mut writer, batch.take());
         let chunk = self.chunks.get(number).and_then(OnceLock::get);
         if let Some(Ok(entries)) = chunk.map(|bytes| BatchReader::new(bytes)) {
-            self.expect_ascending(&mut writer, &entries);
-            let placed = entries.clone().flatten();
-            let placed = placed.map(|entry| (entry, (number as u32, entry.value_offset as u32)));
-            self.add_nodes(&mut writer, entries.entry_count(), placed);
+            self.add_entries(&mut writer, entries, Some(number));
         }
     }
 
     /// Puts in copies of all entries of a batch.
-    pub(crate) fn insert(&self, batch: BatchReader<'_>) {
+    #[cfg(test)]
+    pub(super) fn insert(&self, batch: BatchReader<'_>) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        self.expect_ascending(&mut writer, &batch);
-        let left: usize = batch
-            .clone()
-            .flatten()
-            .map(|entry| outside_len(&entry))
-            .sum();
-        let mut places = Vec::new();
-        if left > 0 {
-            self.add_chunks(&mut writer, batch.clone(), left, &mut places);
-        }
-        let mut places = places.into_iter();
-        let entry_count = batch.entry_count();
-        let placed = batch.flatten().map(|entry| {
-            let place = match outside_len(&entry) {
-                0 => (0, 0),
-                _ => places.next().unwrap_or_default(),
-            };
-            (entry, place)
-        });
-        self.add_nodes(&mut writer, entry_count, placed);
+        self.add_entries(&mut writer, batch, None);
     }
 
-    /// Puts in the entries of a batch, each with where its bytes are that do not fit into its node.
-    fn add_nodes<'a>(
-        &self,
-        writer: &mut Writer,
-        entry_count: u32,
-        mut placed: impl Iterator<Item = (BatchEntry<'a>, (u32, u32))>,
-    ) {
+    /// Puts in the entries of a batch that is a chunk itself, or whose memory is not kept.
+    fn add_entries(&self, writer: &mut Writer, batch: BatchReader<'_>, chunk: Option<usize>) {
+        self.expect_ascending(writer, &batch);
         let nodes_before = writer.nodes_end;
-        let is_alone = entry_count == 1;
-        while let Some(first) = placed.next() {
-            if is_alone {
-                let head = self.head(first.0.operation.key());
-                self.add_node(writer, &first.0, head, first.1);
-                continue;
+        let run_len = RUN_LEN.min(batch.entry_count() as usize);
+        let mut incoming = batch.flatten().map(|entry| {
+            let chunk = chunk.map(|number| (number as u32, entry.value_offset as u32));
+            let place = chunk.unwrap_or_default();
+            Incoming {
+                place,
+                ..Incoming::new(&entry)
             }
-            let others = placed.by_ref().take(RUN_LEN - 1);
-            let run: Vec<_> = std::iter::once(first).chain(others).collect();
-            self.add_run(writer, &run);
+        });
+        let mut run = Vec::with_capacity(run_len);
+        loop {
+            run.clear();
+            run.extend(incoming.by_ref().take(RUN_LEN));
+            if run.is_empty() {
+                break;
+            }
+            if chunk.is_none() {
+                self.add_chunks(writer, &mut run);
+            }
+            self.add_run(writer, &mut run);
         }
         let nodes_len = (writer.nodes_end - nodes_before) * size_of::<AtomicU64>();
         self.len_bytes.fetch_add(nodes_len, Memory::Relaxed);
     }
 
     /// Puts in entries in the order of their keys. Those of one key keep theirs: hints are of the last one.
-    fn add_run(&self, writer: &mut Writer, run: &[(BatchEntry<'_>, (u32, u32))]) {
-        let keys: Vec<&[u8]> = run.iter().map(|(entry, _)| entry.operation.key()).collect();
-        for (head, index) in arrange::ascending(&self.order, &keys) {
-            if let Some((entry, place)) = run.get(index) {
-                self.add_node(writer, entry, head, *place);
-            }
+    fn add_run(&self, writer: &mut Writer, run: &mut [Incoming<'_>]) {
+        let indexes = arrange::arrange(&self.order, run);
+        let mut before = None;
+        let mut add = |entry| {
+            self.add_node(writer, entry, before);
+            before = Some(entry);
+        };
+        match indexes {
+            None => run.iter().for_each(&mut add),
+            Some(indexes) => (indexes.iter())
+                .filter_map(|&index| run.get(index))
+                .for_each(&mut add),
         }
     }
 
@@ -106,17 +141,15 @@ impl SkipList {
         writer.sequence_end = batch.sequence() + u64::from(batch.entry_count());
     }
 
-    /// Copies what does not fit into nodes, `left` bytes in all: chunk and offset for each entry that has any.
-    fn add_chunks(
-        &self,
-        writer: &mut Writer,
-        batch: BatchReader<'_>,
-        mut left: usize,
-        places: &mut Vec<(u32, u32)>,
-    ) {
+    /// Copies what does not fit into nodes.
+    fn add_chunks(&self, writer: &mut Writer, run: &mut [Incoming<'_>]) {
+        let mut left: usize = run.iter().map(Incoming::outside_len).sum();
+        if left == 0 {
+            return;
+        }
         let mut chunk = Vec::new();
-        for entry in batch.flatten() {
-            let len = outside_len(&entry);
+        for entry in run {
+            let len = entry.outside_len();
             if len == 0 {
                 continue;
             }
@@ -129,13 +162,12 @@ impl SkipList {
                     self.add_chunk(writer, full);
                 }
             }
-            places.push((writer.chunk_count as u32, chunk.len() as u32));
-            let (key, value, kind) = parts(&entry);
-            if key.len() + internal_key::TAG_LEN > INLINE_LEN_MAX {
-                internal_key::encode(&mut chunk, key, entry.sequence, kind);
+            entry.place = (writer.chunk_count as u32, chunk.len() as u32);
+            if entry.has_key_outside() {
+                internal_key::encode_tagged(&mut chunk, entry.key, entry.tag);
             }
-            if value.len() > INLINE_LEN_MAX {
-                chunk.extend_from_slice(value);
+            if entry.has_value_outside() {
+                chunk.extend_from_slice(entry.value);
             }
         }
         self.add_chunk(writer, chunk);
@@ -156,34 +188,9 @@ impl SkipList {
     }
 }
 
-pub(super) fn parts<'a>(entry: &BatchEntry<'a>) -> (&'a [u8], &'a [u8], EntryKind) {
-    match entry.operation {
-        Operation::Put(key, value) => (key, value, EntryKind::Value),
-        Operation::Delete(key) => (key, &[], EntryKind::Deletion),
-    }
-}
-
 /// Whether most of a batch are values that do not fit into nodes, and all of its keys do: a long key is followed by its sequence
 /// number, for which a batch has no room.
-fn is_worth_keeping(batch: BatchReader<'_>) -> bool {
-    let (mut outside, mut inside) = (0, 0);
-    for entry in batch.flatten() {
-        let (key, value, _) = parts(&entry);
-        if key.len() + internal_key::TAG_LEN > INLINE_LEN_MAX {
-            return false;
-        }
-        match value.len() > INLINE_LEN_MAX {
-            true => outside += value.len(),
-            false => inside += value.len(),
-        }
-        inside += key.len();
-    }
-    outside > inside
-}
-
-/// How many bytes of an entry do not fit into its node.
-fn outside_len(entry: &BatchEntry<'_>) -> usize {
-    let (key, value, _) = parts(entry);
-    let outside = |len: usize| if len > INLINE_LEN_MAX { len } else { 0 };
-    outside(key.len() + internal_key::TAG_LEN) + outside(value.len())
+fn is_worth_keeping(batch: &BatchWriter) -> bool {
+    let long = batch.long();
+    long.key_count == 0 && long.value_bytes > batch.len_bytes() / 2
 }

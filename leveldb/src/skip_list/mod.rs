@@ -23,8 +23,8 @@ pub(crate) use cursor::SkipCursor;
 use crate::filter::{KeyFilter, bloom};
 use crate::internal_key::{self, InternalOrder};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex};
-use crate::write_batch::BatchEntry;
 use hints::{Hint, Hints};
+use intake::Incoming;
 use node::{Bytes, INLINE_LEN_MAX, Node};
 use segments::Segments;
 use std::cmp::Ordering;
@@ -36,6 +36,8 @@ use top::Top;
 pub(crate) const LEN_BYTES_MAX: usize = 1 << 31;
 
 const LEVELS_MAX: usize = 12;
+/// Room for a key of this length is as good as free.
+const SHORT_KEY_LEN: usize = 64;
 /// The list's beginning; no entry. As a link: the end.
 const HEAD: u32 = 0;
 
@@ -72,16 +74,15 @@ struct Writer {
     top: Top,
     /// The last batch's entries were before this sequence number.
     sequence_end: u64,
-    /// The internal key being put in.
-    key: Vec<u8>,
 }
 
-/// What a search looks for, and room for the keys that it meets.
+/// What a search looks for: an internal key.
+#[derive(Clone, Copy)]
 struct Search<'a> {
-    key: &'a [u8],
+    user_key: &'a [u8],
+    tag: u64,
     /// The key's, if nodes have heads.
     head: Option<u64>,
-    met: [u8; INLINE_LEN_MAX],
 }
 
 impl SkipList {
@@ -107,7 +108,6 @@ impl SkipList {
                 before_levels: LEVELS_MAX,
                 top: Top::default(),
                 sequence_end: 0,
-                key: Vec::new(),
             }),
         }
     }
@@ -140,27 +140,32 @@ impl SkipList {
         self.len_bytes.load(Memory::Relaxed)
     }
 
-    /// `head`: the upper half of the key's, if heads are known.
+    /// `before`: the entry put in last, if it is of the same run.
     fn add_node(
         &self,
         writer: &mut Writer,
-        entry: &BatchEntry<'_>,
-        head: Option<u64>,
-        place: (u32, u32),
+        entry: &Incoming<'_>,
+        before: Option<&Incoming<'_>>,
     ) {
-        let (user_key, value, kind) = intake::parts(entry);
-        let mut key = std::mem::take(&mut writer.key);
-        key.clear();
-        internal_key::encode(&mut key, user_key, entry.sequence, kind);
+        let search = Search {
+            user_key: entry.key,
+            tag: entry.tag,
+            head: self.order.head().map(|_| (entry.number >> 64) as u64),
+        };
         let levels = writer.random_levels();
-        let words = node::words(levels, head, key.len(), value.len());
+        let key_len = entry.key.len() + internal_key::TAG_LEN;
+        let words = node::words(levels, search.head, key_len, entry.value.len());
         let at = self.nodes.room(writer.nodes_end, words);
         writer.nodes_end = at + words;
         self.nodes.grow(writer.nodes_end);
-        node::write(self.nodes.from(at), levels, head, &key, value, place);
+        let key = (entry.key, entry.tag);
+        let to = self.nodes.from(at);
+        node::write(to, levels, search.head, key, entry.value, entry.place);
         let at = at as u32;
         let height = self.height.load(Memory::Relaxed);
-        self.find_place(writer, &key, head, levels);
+        let last = writer.last;
+        let is_behind = before.is_some_and(|before| before.number < entry.number);
+        self.find_place(writer, search, levels, is_behind);
         for level in height..levels {
             writer.before[level] = HEAD;
         }
@@ -170,12 +175,13 @@ impl SkipList {
         }
         // Before it can be found: who sees the entry sees the hint. And after it has links: who comes to it by a hint goes on.
         if let Some(hints) = &self.hints {
-            hints.put(user_key, at, |group| {
-                self.tail_of(writer.before[0], group).is_some()
+            hints.put(entry.key, at, |group| match before {
+                Some(before) if writer.before[0] == last => before.key.starts_with(group),
+                _ => self.tail_of(writer.before[0], group).is_some(),
             });
         }
         if let Some(filter) = &self.filter {
-            filter.put(bloom::key_hash(user_key));
+            filter.put(bloom::key_hash(entry.key));
         }
         if levels > height {
             // Readers that do not see it yet only start lower; those that do find the head's empty links.
@@ -186,29 +192,30 @@ impl SkipList {
             writer.before[level] = at;
         }
         writer.last = at;
-        writer.key = key;
         if levels >= top::LEVELS
-            && let Some(number) = writer.top.number(self, user_key)
+            && let Some(number) = writer.top.number(self, entry.key)
         {
             writer.top.insert(number, at);
         }
     }
 
-    /// Sets what comes before `key` on each of the levels that its node has, and perhaps on more.
-    fn find_place(&self, writer: &mut Writer, key: &[u8], head: Option<u64>, levels: usize) {
-        let search = &mut Search {
-            key,
-            head,
-            met: [0; INLINE_LEN_MAX],
-        };
-        if levels <= writer.before_levels && self.find_near(writer, search) {
+    /// Sets what comes before a key on each of the levels that its node has, and perhaps on more. `is_behind` if it is known to
+    /// be behind the last one.
+    fn find_place(
+        &self,
+        writer: &mut Writer,
+        search: Search<'_>,
+        levels: usize,
+        is_behind: bool,
+    ) {
+        if levels <= writer.before_levels && self.find_near(writer, search, is_behind) {
             return;
         }
         let height = self.height.load(Memory::Relaxed);
         let mut around = (HEAD, HEAD);
         writer.before_levels = LEVELS_MAX;
         if levels <= top::LEVELS
-            && let Some(number) = writer.top.number(self, internal_key::user_key(key))
+            && let Some(number) = writer.top.number(self, search.user_key)
             && let Some(found) = writer.top.around(number)
         {
             around = found;
@@ -220,8 +227,10 @@ impl SkipList {
     }
 
     /// Keys often come in order: then the place is behind the last one's, as many levels up as there are nodes between.
-    fn find_near(&self, writer: &mut Writer, search: &mut Search<'_>) -> bool {
-        if writer.last == HEAD || !self.is_before(&self.node(writer.last), search) {
+    fn find_near(&self, writer: &mut Writer, search: Search<'_>, is_behind: bool) -> bool {
+        if !is_behind
+            && (writer.last == HEAD || !self.is_before(&self.node(writer.last), search))
+        {
             return false;
         }
         let list_height = self.height.load(Memory::Relaxed);
@@ -248,10 +257,11 @@ impl SkipList {
     }
 
     fn search_for<'a>(&self, key: &'a [u8]) -> Search<'a> {
+        let user_key = internal_key::user_key(key);
         Search {
-            key,
-            head: self.head(internal_key::user_key(key)),
-            met: [0; INLINE_LEN_MAX],
+            user_key,
+            tag: internal_key::tag(key),
+            head: self.head(user_key),
         }
     }
 
@@ -264,7 +274,7 @@ impl SkipList {
 
     /// The last node before the key, and the one after it that was found not to be: by now a newer one may stand between
     /// them.
-    fn search(&self, search: &mut Search<'_>) -> (u32, u32) {
+    fn search(&self, search: Search<'_>) -> (u32, u32) {
         let height = self.height.load(Memory::Relaxed);
         self.search_below(search, HEAD, height, HEAD, |_, _| ())
     }
@@ -273,7 +283,7 @@ impl SkipList {
     /// node before the key. `not_before` is a node that is known not to be, or [`HEAD`].
     fn search_below(
         &self,
-        search: &mut Search<'_>,
+        search: Search<'_>,
         from: u32,
         height: usize,
         // A node that was compared on the level above need not be again.
@@ -302,7 +312,7 @@ impl SkipList {
     }
 
     #[inline]
-    fn is_before(&self, node: &Node<'_>, search: &mut Search<'_>) -> bool {
+    fn is_before(&self, node: &Node<'_>, search: Search<'_>) -> bool {
         if let (Some(head), Some(sought)) = (node.key_head(), search.head)
             && head != sought
         {
@@ -310,24 +320,46 @@ impl SkipList {
         }
         let ordering = match node.key() {
             Bytes::Words(words, len) if self.order.is_bytewise() => {
-                node::compare_bytewise(words, len, search.key)
+                node::compare_bytewise(words, len, search.user_key, search.tag)
+            }
+            Bytes::Words(words, len) if len <= SHORT_KEY_LEN => {
+                self.compare_words::<SHORT_KEY_LEN>(words, len, search)
             }
             Bytes::Words(words, len) => {
-                let met = &mut search.met[..len.min(INLINE_LEN_MAX)];
-                node::copy(words, met);
-                self.order.compare(met, search.key)
+                self.compare_words::<INLINE_LEN_MAX>(words, len, search)
             }
             Bytes::Outside { chunk, at, len } => {
                 let key = self.outside(chunk, at, len);
-                self.order.compare(key, search.key)
+                self.compare(key, search)
             }
         };
         ordering == Ordering::Less
     }
 
+    /// The order of an internal key that lies in words, and has at most `MAX` bytes, and of what is looked for.
+    #[inline]
+    fn compare_words<const MAX: usize>(
+        &self,
+        words: &[AtomicU64],
+        len: usize,
+        search: Search<'_>,
+    ) -> Ordering {
+        let mut room = [0; MAX];
+        let met = &mut room[..len.min(MAX)];
+        node::copy(words, met);
+        self.compare(met, search)
+    }
+
+    #[inline]
+    fn compare(&self, key: &[u8], search: Search<'_>) -> Ordering {
+        let (user_key, tag) = (internal_key::user_key(key), internal_key::tag(key));
+        let order = self.order.compare_user(user_key, search.user_key);
+        order.then_with(|| search.tag.cmp(&tag))
+    }
+
     /// The first node that is not before `key`, or [`HEAD`].
     fn first_at_least(&self, key: &[u8]) -> u32 {
-        self.search(&mut self.search_for(key)).1
+        self.search(self.search_for(key)).1
     }
 
     /// As [`first_at_least`](Self::first_at_least), for the name of a group that has a hint.
@@ -347,7 +379,7 @@ impl SkipList {
 
     /// The last node before `key`, or [`HEAD`].
     fn last_before(&self, key: &[u8]) -> u32 {
-        self.search(&mut self.search_for(key)).0
+        self.search(self.search_for(key)).0
     }
 
     fn last(&self) -> u32 {

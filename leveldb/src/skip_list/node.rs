@@ -10,12 +10,14 @@
 //! One thread writes. It may therefore change half a word by loading and storing the whole.
 
 use super::{HEAD, LEVELS_MAX};
+use crate::internal_key::TAG_LEN;
 use crate::sync::AtomicU64;
+use crate::words::rest_word;
 use std::cmp::Ordering;
 use std::sync::atomic::Ordering as Memory;
 
 /// Longer keys and values lie in chunks.
-pub(super) const INLINE_LEN_MAX: usize = 256;
+pub(super) const INLINE_LEN_MAX: usize = crate::write_batch::SHORT_LEN_MAX;
 const KEY_OUTSIDE: u64 = 0x7ff;
 const HAS_HEAD: u64 = 1 << 15;
 const VALUE_OUTSIDE: u64 = 0xffff;
@@ -64,19 +66,20 @@ pub(super) fn words(levels: usize, head: Option<u64>, key_len: usize, value_len:
     fixed + inside(key_len) + inside(value_len) + 2 * usize::from(is_outside)
 }
 
-/// Writes a node without links that no reader knows yet.
+/// Writes a node without links that no reader knows yet. `tag`: what follows the user key in the internal one.
 pub(super) fn write(
     words: &[AtomicU64],
     levels: usize,
     head: Option<u64>,
-    key: &[u8],
+    (user_key, tag): (&[u8], u64),
     value: &[u8],
     (chunk, at): (u32, u32),
 ) {
-    let key_inside = key.len() <= INLINE_LEN_MAX;
+    let key_len = user_key.len() + TAG_LEN;
+    let key_inside = key_len <= INLINE_LEN_MAX;
     let value_inside = value.len() <= INLINE_LEN_MAX;
     let key_field = if key_inside {
-        key.len() as u64
+        key_len as u64
     } else {
         KEY_OUTSIDE
     };
@@ -99,24 +102,29 @@ pub(super) fn write(
     for _ in 0..link_words(levels) {
         put(0);
     }
-    for (bytes, is_inside) in [(key, key_inside), (value, value_inside)] {
-        if !is_inside {
-            continue;
-        }
-        let mut whole = bytes.chunks_exact(8);
-        for eight in &mut whole {
+    if key_inside {
+        for eight in user_key.chunks_exact(8) {
             put(eight.try_into().map_or(0, u64::from_le_bytes));
         }
-        let rest = whole.remainder();
-        if !rest.is_empty() {
-            let mut eight = [0; 8];
-            eight[..rest.len()].copy_from_slice(rest);
-            put(u64::from_le_bytes(eight));
+        match 8 * (user_key.len() % 8) as u32 {
+            0 => put(tag),
+            bits => {
+                put(rest_word(user_key) | (tag << bits));
+                put(tag >> (64 - bits));
+            }
+        }
+    }
+    if value_inside {
+        for eight in value.chunks_exact(8) {
+            put(eight.try_into().map_or(0, u64::from_le_bytes));
+        }
+        if value.len() % 8 > 0 {
+            put(rest_word(value));
         }
     }
     if !(key_inside && value_inside) {
         put(u64::from(chunk) | (u64::from(at) << 32));
-        put(key.len() as u64 | ((value.len() as u64) << 32));
+        put(key_len as u64 | ((value.len() as u64) << 32));
     }
 }
 
@@ -266,37 +274,36 @@ pub(super) fn copy(words: &[AtomicU64], out: &mut [u8]) {
 /// The order of two internal keys under the bytewise comparator, the first of which lies in words and has `len` bytes. The
 /// same as to copy it and compare.
 #[inline]
-pub(super) fn compare_bytewise(words: &[AtomicU64], len: usize, target: &[u8]) -> Ordering {
+pub(super) fn compare_bytewise(
+    words: &[AtomicU64],
+    len: usize,
+    user_key: &[u8],
+    tag: u64,
+) -> Ordering {
     let word = |i: usize| words.get(i).map_or(0, |word| word.load(Memory::Relaxed));
-    let theirs = |i: usize| match target.get(8 * i..8 * i + 8) {
-        Some(eight) => eight.try_into().map_or(0, u64::from_be_bytes),
-        None => 0,
-    };
-    let (user_len, target_len) = (len.saturating_sub(8), target.len().saturating_sub(8));
-    let common = user_len.min(target_len);
-    for i in 0..common / 8 {
-        let (a, b) = (word(i).swap_bytes(), theirs(i));
+    let user_len = len.saturating_sub(TAG_LEN);
+    let common = user_key.get(..user_len).unwrap_or(user_key);
+    for (i, eight) in common.chunks_exact(8).enumerate() {
+        let a = word(i).swap_bytes();
+        let b = eight.try_into().map_or(0, u64::from_be_bytes);
         if a != b {
             return a.cmp(&b);
         }
     }
-    let (i, rest) = (common / 8, 8 * (common % 8) as u32);
+    let (i, rest) = (common.len() / 8, 8 * (common.len() % 8) as u32);
     if rest > 0 {
-        // The tag after the user key makes both words whole.
-        let (a, b) = (
-            word(i).swap_bytes() >> (64 - rest),
-            theirs(i) >> (64 - rest),
-        );
+        // The tag after the user key makes the word whole.
+        let (a, b) = (word(i) << (64 - rest), rest_word(common) << (64 - rest));
         if a != b {
-            return a.cmp(&b);
+            return a.swap_bytes().cmp(&b.swap_bytes());
         }
     }
-    if user_len != target_len {
-        return user_len.cmp(&target_len);
+    if user_len != user_key.len() {
+        return user_len.cmp(&user_key.len());
     }
-    let tag = match rest {
+    let met = match rest {
         0 => word(i),
         _ => (word(i) >> rest) | (word(i + 1) << (64 - rest)),
     };
-    crate::internal_key::tag(target).cmp(&tag)
+    tag.cmp(&met)
 }
