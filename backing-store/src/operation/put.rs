@@ -291,15 +291,14 @@ impl WriteTransaction {
             let Some(index) = indexes.find(|index| index.id == *index_id) else {
                 return Err(no_index(*index_id));
             };
-            for index_key in *keys {
-                key.clear();
+            let make_key = |index_key: &RawKey<'_>, key: &mut Vec<u8>| {
                 key.extend_from_slice(&index.prefix);
                 index_key.encode(key);
                 // The sequence number.
                 key.push(0);
                 primary_key.encode(key);
-                self.put_row(key, value)?;
-            }
+            };
+            self.put_rows(*keys, key, make_key, value)?;
         }
         Ok(())
     }

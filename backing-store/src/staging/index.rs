@@ -234,34 +234,15 @@ impl Index {
     pub(super) fn merge(&mut self, new: &[Entry], order: impl Fn(&Entry, &Entry) -> Ordering) {
         let old = std::mem::take(&mut self.blocks);
         self.clear();
-        let mut old = old.iter().flatten().peekable();
-        let mut new = new.iter().peekable();
-        loop {
-            let sides = match (old.peek(), new.peek()) {
-                (Some(old), Some(new)) => order(old, new),
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (None, None) => return,
-            };
-            let replaced_or_next = match sides {
-                Ordering::Less | Ordering::Equal => old.next(),
-                Ordering::Greater => None,
-            };
-            let entry = match sides {
-                Ordering::Less => replaced_or_next,
-                Ordering::Equal | Ordering::Greater => new.next(),
-            };
-            self.push(entry.copied());
+        for entry in merged(old.iter().flatten(), new, order) {
+            self.push(entry);
         }
     }
 
     /// Behind all others.
-    fn push(&mut self, entry: Option<Entry>) {
+    fn push(&mut self, entry: Entry) {
         // Some room is left for entries that come between.
         const LEN: usize = BLOCK_LEN_MAX / 4 * 3;
-        let Some(entry) = entry else {
-            return;
-        };
         self.len += 1;
         match self.blocks.last_mut() {
             Some(block) if block.len() < LEN => block.push(entry),
@@ -394,4 +375,29 @@ impl Index {
         self.heads.clear();
         self.len = 0;
     }
+}
+
+/// Both in order. New entries come in place of old ones that `order` calls equal.
+pub(super) fn merged<'a>(
+    old: impl Iterator<Item = &'a Entry>,
+    new: &'a [Entry],
+    order: impl Fn(&Entry, &Entry) -> Ordering,
+) -> impl Iterator<Item = Entry> {
+    let mut old = old.peekable();
+    let mut new = new.iter().peekable();
+    std::iter::from_fn(move || {
+        let sides = match (old.peek(), new.peek()) {
+            (Some(old), Some(new)) => order(old, new),
+            (Some(_), None) => Ordering::Less,
+            (None, _) => Ordering::Greater,
+        };
+        if sides == Ordering::Equal {
+            old.next();
+        }
+        let next = match sides {
+            Ordering::Less => old.next(),
+            Ordering::Equal | Ordering::Greater => new.next(),
+        };
+        next.copied()
+    })
 }

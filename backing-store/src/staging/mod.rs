@@ -8,14 +8,16 @@
 //! knows for each key only the last word. Nothing is copied: its entries are places in the batch's bytes.
 
 mod index;
+mod sort;
 
 use std::cmp::Ordering;
+use std::hint::black_box;
 
 use larder_codec::{compare, row_head};
 use larder_leveldb::write_batch::BatchWriter;
 
 pub(crate) use index::Place;
-use index::{Entry, Index, Slot, Sought};
+use index::{Entry, Index, Slot, Sought, merged};
 
 /// Longest key and value together, in bytes: places in the batch are numbers of 32 bits.
 pub(crate) const ROW_LEN_MAX: usize = 1 << 30;
@@ -25,6 +27,9 @@ pub(crate) const STAGED_LEN_MAX: usize = 1 << 30;
 
 /// So many rows are sorted before the engine gets them.
 const SORTED_LEN_MIN: usize = 256;
+
+/// So many rows are loaded at once.
+const LOADED: usize = 64;
 
 /// So many unplaced entries, as a part of those in the index, are merged with it; fewer are placed one by one.
 const MERGED_SHARE: usize = 8;
@@ -122,17 +127,9 @@ impl Staging {
         if self.unplaced.is_empty() {
             return;
         }
+        let mut unplaced = self.take_unplaced();
         let bytes = self.batch.as_bytes();
-        let order = |a: &Entry, b: &Entry| match a.head().cmp(&b.head()) {
-            Ordering::Equal => compare(a.key(bytes), b.key(bytes)),
-            decided => decided,
-        };
-        let mut unplaced = std::mem::take(&mut self.unplaced);
-        self.unplaced_tables = 0;
-        // The comparator is a total order on all byte strings, which the sort relies on. Of a key that was written twice the
-        // last word comes first, and stays.
-        unplaced.sort_unstable_by(|a, b| order(a, b).then(b.written_at().cmp(&a.written_at())));
-        unplaced.dedup_by(|later, kept| order(later, kept) == Ordering::Equal);
+        let order = order_in(bytes);
         if unplaced.len() >= self.index.len() / MERGED_SHARE {
             self.index.merge(&unplaced, order);
         } else {
@@ -145,6 +142,15 @@ impl Staging {
         }
         unplaced.clear();
         self.unplaced = unplaced;
+    }
+
+    /// The entries that are not in the index, in order and each key once.
+    fn take_unplaced(&mut self) -> Vec<Entry> {
+        let mut unplaced = std::mem::take(&mut self.unplaced);
+        self.unplaced_tables = 0;
+        // The comparator is a total order on all byte strings, which the sort relies on.
+        sort::sort_last_words(&mut unplaced, order_in(self.batch.as_bytes()));
+        unplaced
     }
 
     fn sought(&self, head: u64, key: &[u8]) -> Sought<impl Fn(&Entry) -> Ordering> {
@@ -233,22 +239,39 @@ impl Staging {
     /// they come one behind the other.
     pub(crate) fn batch(&mut self) -> &mut BatchWriter {
         if self.index.len() + self.unplaced.len() >= SORTED_LEN_MIN {
-            self.settle();
-            self.batch = self.sorted_batch();
+            let unplaced = self.take_unplaced();
+            self.batch = self.sorted_batch(&unplaced);
             self.index.clear();
         }
         &mut self.batch
     }
 
-    fn sorted_batch(&self) -> BatchWriter {
-        let mut sorted = BatchWriter::with_capacity(self.batch.len_bytes());
-        for row in self.rows() {
-            match row.value {
-                Some(value) => sorted.put(row.key, value),
-                None => sorted.delete(row.key),
+    /// The batch in the order of the rows. `unplaced` are those that are not in the index.
+    fn sorted_batch(&self, unplaced: &[Entry]) -> BatchWriter {
+        let bytes = self.batch.as_bytes();
+        let mut sorted = BatchWriter::with_capacity(bytes.len());
+        let mut entries = merged(self.index.iter(), unplaced, order_in(bytes));
+        let mut loaded = Vec::with_capacity(LOADED);
+        loop {
+            loaded.clear();
+            loaded.extend(entries.by_ref().take(LOADED));
+            if loaded.is_empty() {
+                return sorted;
+            }
+            // Rows were written far apart: loads of several, none dependent on another, are waited for together.
+            for entry in &loaded {
+                let (at, len) = entry.key_range();
+                black_box(bytes.get(at).copied());
+                black_box(bytes.get(at + len).copied());
+            }
+            for entry in &loaded {
+                let row = entry.row(bytes);
+                match row.value {
+                    Some(value) => sorted.put(row.key, value),
+                    None => sorted.delete(row.key),
+                }
             }
         }
-        sorted
     }
 
     /// Forgets everything and keeps the memory.
@@ -274,6 +297,14 @@ impl Entry {
                 .value_range()
                 .map(|(at, len)| bytes.get(at..at + len).unwrap_or_default()),
         }
+    }
+}
+
+/// The order of entries whose keys stand in `bytes`.
+fn order_in(bytes: &[u8]) -> impl Fn(&Entry, &Entry) -> Ordering {
+    |a, b| match a.head().cmp(&b.head()) {
+        Ordering::Equal => compare(a.key(bytes), b.key(bytes)),
+        decided => decided,
     }
 }
 

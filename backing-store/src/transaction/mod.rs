@@ -109,11 +109,7 @@ impl WriteTransaction {
 
     /// Gives a row a value.
     pub(crate) fn put_row(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        debug_assert!(self.scope.covers(key), "row outside of the scope: {key:?}");
-        if key.len().saturating_add(value.len()) > ROW_LEN_MAX {
-            let what = format!("row of {} bytes; at most {ROW_LEN_MAX}", value.len());
-            return Err(Error::new(ErrorKind::Usage, what).with_key(key));
-        }
+        self.check_row(key, value)?;
         self.check_open()?;
         let len_bytes = {
             let staging = &mut locked(&self.pending).staging;
@@ -121,6 +117,45 @@ impl WriteTransaction {
             staging.len_bytes()
         };
         self.spill_if_large(len_bytes)
+    }
+
+    /// Gives rows the same value: one for each item, whose key `make_key` writes into `key`.
+    pub(crate) fn put_rows<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        key: &mut Vec<u8>,
+        make_key: impl Fn(T, &mut Vec<u8>),
+        value: &[u8],
+    ) -> Result<()> {
+        self.check_open()?;
+        let mut items = items.into_iter();
+        loop {
+            let len_bytes = {
+                let staging = &mut locked(&self.pending).staging;
+                loop {
+                    let Some(item) = items.next() else {
+                        return Ok(());
+                    };
+                    key.clear();
+                    make_key(item, key);
+                    self.check_row(key, value)?;
+                    staging.put(key, value);
+                    if self.is_large(staging.len_bytes()) {
+                        break staging.len_bytes();
+                    }
+                }
+            };
+            self.spill_if_large(len_bytes)?;
+        }
+    }
+
+    fn check_row(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        debug_assert!(self.scope.covers(key), "row outside of the scope: {key:?}");
+        if key.len().saturating_add(value.len()) > ROW_LEN_MAX {
+            let what = format!("row of {} bytes; at most {ROW_LEN_MAX}", value.len());
+            return Err(Error::new(ErrorKind::Usage, what).with_key(key));
+        }
+        Ok(())
     }
 
     /// Takes a row away, whether or not there is one.
@@ -135,14 +170,18 @@ impl WriteTransaction {
         self.spill_if_large(len_bytes)
     }
 
-    fn spill_if_large(&mut self, len_bytes: usize) -> Result<()> {
-        if len_bytes
-            <= self
+    /// Whether so many bytes may not stay staged.
+    fn is_large(&self, staged_bytes: usize) -> bool {
+        staged_bytes
+            > self
                 .core
                 .options
                 .transaction_memory_bytes
                 .min(STAGED_LEN_MAX)
-        {
+    }
+
+    fn spill_if_large(&mut self, staged_bytes: usize) -> Result<()> {
+        if !self.is_large(staged_bytes) {
             return Ok(());
         }
         self.spill().inspect_err(|_| self.state = State::Failed)

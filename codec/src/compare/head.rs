@@ -109,14 +109,14 @@ impl Head {
 
     #[inline]
     fn push_prefix(&mut self, prefix: &KeyPrefix) -> Result<(), Complete> {
-        let index = u64::from(prefix.index);
-        if (prefix.database | prefix.object_store | index) < 8 {
-            // As the numbers one by one.
-            return self.push(prefix.database << 8 | prefix.object_store << 4 | index, 12);
+        if prefix.database | prefix.object_store < 8 {
+            // As the two numbers one by one.
+            self.push(prefix.database << 4 | prefix.object_store, 8)?;
+        } else {
+            self.push_number(prefix.database)?;
+            self.push_number(prefix.object_store)?;
         }
-        self.push_number(prefix.database)?;
-        self.push_number(prefix.object_store)?;
-        self.push_number(index)
+        self.push_number(prefix.index.into())
     }
 
     fn push_row(&mut self, row: &[u8]) -> Result<(), Complete> {
@@ -191,11 +191,7 @@ impl Head {
 
     /// `kind` is what a key's type is written as, and how many bits that has.
     #[inline]
-    fn push_double<'k>(
-        &mut self,
-        kind: (u64, u32),
-        key: &'k [u8],
-    ) -> Result<&'k [u8], Complete> {
+    fn push_double<'k>(&mut self, kind: (u64, u32), key: &'k [u8]) -> Result<&'k [u8], Complete> {
         let Some((value, rest)) = field::take_double(key) else {
             self.push(kind.0, kind.1)?;
             return Err(self.fill());

@@ -141,12 +141,7 @@ impl SkipList {
     }
 
     /// `before`: the entry put in last, if it is of the same run.
-    fn add_node(
-        &self,
-        writer: &mut Writer,
-        entry: &Incoming<'_>,
-        before: Option<&Incoming<'_>>,
-    ) {
+    fn add_node(&self, writer: &mut Writer, entry: &Incoming<'_>, before: Option<&Incoming<'_>>) {
         let search = Search {
             user_key: entry.key,
             tag: entry.tag,
@@ -169,7 +164,7 @@ impl SkipList {
         for level in height..levels {
             writer.before[level] = HEAD;
         }
-        let node = self.node(at);
+        let node = Node::new(to);
         for level in 0..levels {
             node.set_next(level, self.node(writer.before[level]).next(level));
         }
@@ -201,13 +196,7 @@ impl SkipList {
 
     /// Sets what comes before a key on each of the levels that its node has, and perhaps on more. `is_behind` if it is known to
     /// be behind the last one.
-    fn find_place(
-        &self,
-        writer: &mut Writer,
-        search: Search<'_>,
-        levels: usize,
-        is_behind: bool,
-    ) {
+    fn find_place(&self, writer: &mut Writer, search: Search<'_>, levels: usize, is_behind: bool) {
         if levels <= writer.before_levels && self.find_near(writer, search, is_behind) {
             return;
         }
@@ -228,9 +217,7 @@ impl SkipList {
 
     /// Keys often come in order: then the place is behind the last one's, as many levels up as there are nodes between.
     fn find_near(&self, writer: &mut Writer, search: Search<'_>, is_behind: bool) -> bool {
-        if !is_behind
-            && (writer.last == HEAD || !self.is_before(&self.node(writer.last), search))
-        {
+        if !is_behind && (writer.last == HEAD || !self.is_before(&self.node(writer.last), search)) {
             return false;
         }
         let list_height = self.height.load(Memory::Relaxed);
@@ -325,9 +312,7 @@ impl SkipList {
             Bytes::Words(words, len) if len <= SHORT_KEY_LEN => {
                 self.compare_words::<SHORT_KEY_LEN>(words, len, search)
             }
-            Bytes::Words(words, len) => {
-                self.compare_words::<INLINE_LEN_MAX>(words, len, search)
-            }
+            Bytes::Words(words, len) => self.compare_words::<INLINE_LEN_MAX>(words, len, search),
             Bytes::Outside { chunk, at, len } => {
                 let key = self.outside(chunk, at, len);
                 self.compare(key, search)

@@ -15,6 +15,9 @@ const EQUAL_MAX: usize = 8;
 /// With more nodes, making room for another one would take longer than a search.
 const NODES_MAX: usize = 1 << 14;
 
+/// So few are put in their places one by one.
+const ALONE_MAX: usize = 8;
+
 #[derive(Debug, Default)]
 pub(super) struct Top {
     cut: Option<Cut>,
@@ -23,6 +26,8 @@ pub(super) struct Top {
     /// In ascending order, and the node of each.
     numbers: Vec<u64>,
     nodes: Vec<u32>,
+    /// Those that were put in since anybody searched. To make room for each alone would take long if there are many.
+    new: Vec<(u64, u32)>,
     is_off: bool,
 }
 
@@ -46,6 +51,7 @@ impl Top {
             self.is_off = true;
             return None;
         };
+        self.settle();
         for (number, &node) in self.numbers.iter_mut().zip(&self.nodes) {
             let mut room = [0; INLINE_LEN_MAX];
             let key = list.key(node, &mut room);
@@ -55,7 +61,8 @@ impl Top {
     }
 
     /// A node before all keys with a number, or [`HEAD`], and one after them, or [`HEAD`].
-    pub(super) fn around(&self, number: u64) -> Option<(u32, u32)> {
+    pub(super) fn around(&mut self, number: u64) -> Option<(u32, u32)> {
+        self.settle();
         let first = self.numbers.partition_point(|&other| other < number);
         let from_first = self.numbers.iter().skip(first);
         let equal = from_first.take_while(|&&other| other == number);
@@ -71,15 +78,30 @@ impl Top {
 
     /// Takes a node that is in the list.
     pub(super) fn insert(&mut self, number: u64, node: u32) {
-        if self.nodes.len() == NODES_MAX {
+        if self.nodes.len() + self.new.len() == NODES_MAX {
             *self = Top {
                 is_off: true,
                 ..Top::default()
             };
             return;
         }
-        let at = self.numbers.partition_point(|&other| other < number);
-        self.numbers.insert(at, number);
-        self.nodes.insert(at, node);
+        self.new.push((number, node));
+    }
+
+    /// Puts all that is new in its place.
+    fn settle(&mut self) {
+        if self.new.len() <= ALONE_MAX {
+            for (number, node) in self.new.drain(..) {
+                let at = self.numbers.partition_point(|&other| other < number);
+                self.numbers.insert(at, number);
+                self.nodes.insert(at, node);
+            }
+            return;
+        }
+        let mut all = std::mem::take(&mut self.new);
+        all.extend(self.numbers.iter().copied().zip(self.nodes.iter().copied()));
+        // Finds what is in order already: entries come in runs.
+        all.sort_by_key(|&(number, _)| number);
+        (self.numbers, self.nodes) = all.into_iter().unzip();
     }
 }

@@ -12,6 +12,9 @@ use crate::error::ErrorKind;
 use crate::idb_key::{IdbKey, KeyArray};
 use crate::js_string::JsString;
 
+/// Room for so many keys is made before they are read.
+const FEW: usize = 128;
+
 /// What following a key path leads to.
 enum Found {
     /// A value, which comes next.
@@ -56,11 +59,19 @@ impl<'a> Scanner<'a, '_> {
         if length > ARRAY_LENGTH_MAX {
             return Ok(Vec::new());
         }
-        let mut keys = Vec::new();
+        let mut keys = Vec::with_capacity((length as usize).min(FEW));
         for _ in 0..length {
             let (tag, at) = self.next_tag()?;
-            if tag == tag::HOLE {
-                return Err(AskTree);
+            match tag {
+                tag::HOLE => return Err(AskTree),
+                tag::INT32 | tag::UINT32 | tag::DOUBLE => {
+                    let number = self.number(tag)?;
+                    if !number.is_nan() && room.take(0).is_some() {
+                        keys.push(IdbKey::Number(number));
+                    }
+                    continue;
+                }
+                _ => {}
             }
             let count = self.object_count();
             match self.key(tag, at, &mut room)? {

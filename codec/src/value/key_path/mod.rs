@@ -24,6 +24,7 @@ use crate::js_string::JsString;
 use crate::key_path::IdbKeyPath;
 use crate::{KeyArray, Result};
 use scan::{Memory, Scanner};
+use std::cmp::Ordering;
 
 /// A key path taken apart, ready to be evaluated many times.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -284,6 +285,16 @@ fn all<E>(
 
 /// Keys as an index has them.
 fn sorted(mut keys: Vec<IdbKey>) -> Vec<IdbKey> {
+    let number = |key: &IdbKey| match key {
+        IdbKey::Number(number) => Some(*number),
+        _ => None,
+    };
+    // Numbers alone are quicker to sort.
+    if let Some(mut numbers) = keys.iter().map(number).collect::<Option<Vec<f64>>>() {
+        numbers.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+        numbers.dedup();
+        return numbers.into_iter().map(IdbKey::Number).collect();
+    }
     keys.sort();
     keys.dedup();
     keys
