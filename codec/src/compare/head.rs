@@ -155,15 +155,22 @@ impl Head {
     }
 
     /// A user key, which may be missing; gives what follows it.
-    #[inline]
+    #[inline(always)]
     fn push_user_key<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
+        match key {
+            [TAG_NUMBER, rest @ ..] => self.push_double((0b01, 2), rest),
+            _ => self.push_other_key(key),
+        }
+    }
+
+    /// As [`push_user_key`](Self::push_user_key), but for numbers.
+    fn push_other_key<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
         let Some((&tag, rest)) = key.split_first() else {
             // Before the sentinel, which is not told from it.
             self.push(0b00, 2)?;
             return Err(Complete);
         };
         match tag {
-            TAG_NUMBER => self.push_double((0b01, 2), rest),
             TAG_DATE => self.push_double((0b100, 3), rest),
             TAG_STRING => {
                 self.push(0b101, 3)?;
@@ -190,7 +197,7 @@ impl Head {
     }
 
     /// `kind` is what a key's type is written as, and how many bits that has.
-    #[inline]
+    #[inline(always)]
     fn push_double<'k>(&mut self, kind: (u64, u32), key: &'k [u8]) -> Result<&'k [u8], Complete> {
         let Some((value, rest)) = field::take_double(key) else {
             self.push(kind.0, kind.1)?;
@@ -203,7 +210,7 @@ impl Head {
 
     /// A double by its bits. Most numbers in keys are whole: those from 1 on take as many bits as they have, and 7 more,
     /// so that what comes after them is in the upper half, too.
-    #[inline]
+    #[inline(always)]
     fn push_bits(&mut self, (kind, kind_len): (u64, u32), bits: u64) -> Result<(), Complete> {
         const ONE: u64 = 1023 << MANTISSA_LEN;
         let exponent = match bits.checked_sub(ONE) {
