@@ -64,6 +64,8 @@ pub(crate) struct SkipList {
 #[derive(Debug)]
 struct Writer {
     nodes_end: usize,
+    /// So far there is room for nodes.
+    room_end: usize,
     chunk_count: usize,
     random: u32,
     /// The last node put in and, level by level, what comes before the next place.
@@ -71,6 +73,9 @@ struct Writer {
     before: [u32; LEVELS_MAX],
     /// On so many levels.
     before_levels: usize,
+    /// What comes after the last node put in, and its head.
+    after: u32,
+    after_head: Option<u64>,
     top: Top,
     /// The last batch's entries were before this sequence number.
     sequence_end: u64,
@@ -101,11 +106,14 @@ impl SkipList {
             len_bytes: AtomicUsize::new(0),
             writer: Mutex::new(Writer {
                 nodes_end: node::HEAD_WORDS,
+                room_end: 0,
                 chunk_count: 0,
                 random: 0x2545_f491,
                 last: HEAD,
                 before: [HEAD; LEVELS_MAX],
                 before_levels: LEVELS_MAX,
+                after: HEAD,
+                after_head: None,
                 top: Top::default(),
                 sequence_end: 0,
             }),
@@ -150,23 +158,27 @@ impl SkipList {
         let levels = writer.random_levels();
         let key_len = entry.key.len() + internal_key::TAG_LEN;
         let words = node::words(levels, search.head, key_len, entry.value.len());
-        let at = self.nodes.room(writer.nodes_end, words);
-        writer.nodes_end = at + words;
-        self.nodes.grow(writer.nodes_end);
-        let key = (entry.key, entry.tag);
-        let to = self.nodes.from(at);
-        node::write(to, levels, search.head, key, entry.value, entry.place);
-        let at = at as u32;
         let height = self.height.load(Memory::Relaxed);
         let last = writer.last;
         let is_behind = before.is_some_and(|before| before.number < entry.number);
-        self.find_place(writer, search, levels, is_behind);
+        let after = self.find_place(writer, search, levels, is_behind);
         for level in height..levels {
             writer.before[level] = HEAD;
         }
-        let node = Node::new(to);
-        for level in 0..levels {
-            node.set_next(level, self.node(writer.before[level]).next(level));
+        let at = self.room(writer, words);
+        let key = (entry.key, entry.tag);
+        let to = self.nodes.from(at);
+        let at = at as u32;
+        node::write(
+            to,
+            (levels, after),
+            search.head,
+            key,
+            entry.value,
+            entry.place,
+        );
+        for level in 1..levels {
+            Node::new(to).set_next(level, self.node(writer.before[level]).next(level));
         }
         // Before it can be found: who sees the entry sees the hint. And after it has links: who comes to it by a hint goes on.
         if let Some(hints) = &self.hints {
@@ -187,6 +199,13 @@ impl SkipList {
             writer.before[level] = at;
         }
         writer.last = at;
+        if after != writer.after {
+            writer.after = after;
+            writer.after_head = match after {
+                HEAD => None,
+                _ => self.node(after).key_head(),
+            };
+        }
         if levels >= top::LEVELS
             && let Some(number) = writer.top.number(self, entry.key)
         {
@@ -194,11 +213,31 @@ impl SkipList {
         }
     }
 
-    /// Sets what comes before a key on each of the levels that its node has, and perhaps on more. `is_behind` if it is known to
-    /// be behind the last one.
-    fn find_place(&self, writer: &mut Writer, search: Search<'_>, levels: usize, is_behind: bool) {
-        if levels <= writer.before_levels && self.find_near(writer, search, is_behind) {
-            return;
+    /// Room for a node of so many words.
+    fn room(&self, writer: &mut Writer, words: usize) -> usize {
+        if writer.nodes_end + words > writer.room_end {
+            writer.nodes_end = self.nodes.room(writer.nodes_end, words);
+            self.nodes.grow(writer.nodes_end + words);
+            writer.room_end = writer.nodes_end + self.nodes.from(writer.nodes_end).len();
+        }
+        let at = writer.nodes_end;
+        writer.nodes_end += words;
+        at
+    }
+
+    /// Sets what comes before a key on each of the levels that its node has, and perhaps on more; what comes after it.
+    /// `is_behind` if it is known to be behind the last one.
+    fn find_place(
+        &self,
+        writer: &mut Writer,
+        search: Search<'_>,
+        levels: usize,
+        is_behind: bool,
+    ) -> u32 {
+        if levels <= writer.before_levels
+            && let Some(after) = self.find_near(writer, search, is_behind)
+        {
+            return after;
         }
         let height = self.height.load(Memory::Relaxed);
         let mut around = (HEAD, HEAD);
@@ -212,13 +251,21 @@ impl SkipList {
         }
         let height = height.min(writer.before_levels);
         let found = |level, node| writer.before[level] = node;
-        self.search_below(search, around.0, height, around.1, found);
+        self.search_below(search, around.0, height, around.1, found)
+            .1
     }
 
     /// Keys often come in order: then the place is behind the last one's, as many levels up as there are nodes between.
-    fn find_near(&self, writer: &mut Writer, search: Search<'_>, is_behind: bool) -> bool {
+    fn find_near(&self, writer: &mut Writer, search: Search<'_>, is_behind: bool) -> Option<u32> {
         if !is_behind && (writer.last == HEAD || !self.is_before(&self.node(writer.last), search)) {
-            return false;
+            return None;
+        }
+        let is_next = match (writer.after_head, search.head) {
+            (Some(after), Some(head)) => head < after,
+            _ => writer.after == HEAD,
+        };
+        if is_next {
+            return Some(writer.after);
         }
         let list_height = self.height.load(Memory::Relaxed);
         let height = list_height.min(writer.before_levels);
@@ -233,14 +280,14 @@ impl SkipList {
             level += 1;
         }
         if level == height && height < list_height {
-            return false;
+            return None;
         }
-        if let Some(below) = level.checked_sub(1) {
-            let from = writer.before[below];
-            let found = |level, node| writer.before[level] = node;
-            self.search_below(search, from, level, not_before, found);
-        }
-        true
+        let Some(below) = level.checked_sub(1) else {
+            return Some(not_before);
+        };
+        let from = writer.before[below];
+        let found = |level, node| writer.before[level] = node;
+        Some(self.search_below(search, from, level, not_before, found).1)
     }
 
     fn search_for<'a>(&self, key: &'a [u8]) -> Search<'a> {

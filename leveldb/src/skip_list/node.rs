@@ -66,10 +66,10 @@ pub(super) fn words(levels: usize, head: Option<u64>, key_len: usize, value_len:
     fixed + inside(key_len) + inside(value_len) + 2 * usize::from(is_outside)
 }
 
-/// Writes a node without links that no reader knows yet. `tag`: what follows the user key in the internal one.
+/// Writes a node that no reader knows yet, with the link of level 0. `tag`: what follows the user key in the internal one.
 pub(super) fn write(
     words: &[AtomicU64],
-    levels: usize,
+    (levels, next): (usize, u32),
     head: Option<u64>,
     (user_key, tag): (&[u8], u64),
     value: &[u8],
@@ -95,7 +95,8 @@ pub(super) fn write(
         }
     };
     let has_head = if head.is_some() { HAS_HEAD } else { 0 };
-    put(levels as u64 | (key_field << 4) | has_head | (value_field << 16));
+    let lower = levels as u64 | (key_field << 4) | has_head | (value_field << 16);
+    put(u64::from(next) << 32 | lower);
     if let Some(head) = head {
         put(head);
     }

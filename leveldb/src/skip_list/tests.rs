@@ -441,7 +441,7 @@ quickcheck! {
             let words: Vec<AtomicU64> = (0..80).map(|_| AtomicU64::new(0)).collect();
             [None, Some(tags.0)].iter().all(|head| {
                 let split = |key| internal_key::split(key).unwrap();
-                node::write(&words, 3, *head, split(&a), b"value", (0, 0));
+                node::write(&words, (3, HEAD), *head, split(&a), b"value", (0, 0));
                 let node = Node::new(&words);
                 let Bytes::Words(words, len) = node.key() else { return false };
                 let mut copied = vec![0; len];
