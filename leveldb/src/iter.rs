@@ -338,6 +338,9 @@ impl Iter {
 
     #[inline]
     fn withholds_front(&mut self) -> bool {
+        if self.state.core.damage.region_count() == 0 {
+            return false;
+        }
         let Some(source) = self.merge.current() else {
             return false;
         };

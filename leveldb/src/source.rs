@@ -170,10 +170,12 @@ impl RunCursor {
             && order.compare_user(internal_key::user_key(self.key()), user_key) == Ordering::Equal)
     }
 
+    #[inline]
     pub(crate) fn key(&self) -> &[u8] {
         self.table.as_ref().map_or(&[], TableCursor::key)
     }
 
+    #[inline]
     pub(crate) fn value(&self) -> &[u8] {
         self.table.as_ref().map_or(&[], TableCursor::value)
     }
