@@ -100,10 +100,24 @@ impl RecordCursor {
         clippy::should_implement_trait,
         reason = "a lending cursor is no iterator"
     )]
+    #[inline]
     pub fn next(&mut self) -> Result<bool> {
         self.valid = false;
         self.rows.move_on()?;
         self.arrive()
+    }
+
+    /// Moves on over so many records, or to the end: how many there were.
+    ///
+    /// # Errors
+    /// As [`RecordCursor::next`].
+    pub fn pass(&mut self, count_max: u64) -> Result<u64> {
+        for count in 0..count_max {
+            if !self.next()? {
+                return Ok(count);
+            }
+        }
+        Ok(count_max)
     }
 
     /// Moves; `false` at the end.
@@ -126,12 +140,8 @@ impl RecordCursor {
                 self.arrive()
             }
             Movement::Next | Movement::Advance(_) => {
-                for _ in 0..movement.count()? {
-                    if !self.next()? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
+                let count = u64::from(movement.count()?);
+                Ok(self.pass(count)? == count)
             }
         }
     }
@@ -154,6 +164,7 @@ impl RecordCursor {
     }
 
     /// Reads the row that was reached; whether it is one of the range.
+    #[inline]
     fn arrive(&mut self) -> Result<bool> {
         let Some(Row { key, tail, value }) = self.rows.settle()? else {
             return Ok(false);

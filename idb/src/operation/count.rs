@@ -15,11 +15,12 @@ const STEPS: u64 = 1024;
 pub(crate) fn count(execution: &mut Execution, source: &Source, range: &KeyRange) -> Result<u64> {
     let mut scan = Scan::open(execution, source, range, Direction::Next, Wanted::Keys)?;
     let mut count: u64 = 0;
-    while scan.next(&mut execution.backing)? {
-        count += 1;
-        if count.is_multiple_of(STEPS) {
-            execution.check_cancelled()?;
+    loop {
+        let passed = scan.pass(&mut execution.backing, STEPS)?;
+        count += passed;
+        if passed < STEPS {
+            return Ok(count);
         }
+        execution.check_cancelled()?;
     }
-    Ok(count)
 }

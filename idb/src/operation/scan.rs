@@ -96,6 +96,19 @@ impl Scan {
         }
     }
 
+    /// Over so many entries, or to the end: how many there were.
+    pub(crate) fn pass(&mut self, backing: &mut Backing, count_max: u64) -> Result<u64> {
+        if let Self::Records(cursor) = self {
+            return Ok(cursor.pass(count_max)?);
+        }
+        for count in 0..count_max {
+            if !self.next(backing)? {
+                return Ok(count);
+            }
+        }
+        Ok(count_max)
+    }
+
     /// Moves; `false` at the end.
     pub(crate) fn go(&mut self, backing: &mut Backing, movement: Movement<'_>) -> Result<bool> {
         match self {

@@ -119,7 +119,7 @@ pub(super) fn write(
         for eight in value.chunks_exact(8) {
             put(eight.try_into().map_or(0, u64::from_le_bytes));
         }
-        if value.len() % 8 > 0 {
+        if !value.len().is_multiple_of(8) {
             put(rest_word(value));
         }
     }
