@@ -20,6 +20,7 @@ use super::options::WriteOptions;
 use crate::blob::{DurableDirs, HeldBlobs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
+use crate::operation::KnownStores;
 use crate::reads::Surroundings;
 use crate::store::SCHEMA_VERSION_MAX;
 use crate::transaction::Scope;
@@ -40,6 +41,7 @@ pub(crate) struct Core {
     pub(crate) held_blobs: HeldBlobs,
     pub(crate) durable_dirs: DurableDirs,
     active: Mutex<Active>,
+    known_stores: Mutex<KnownStores>,
     /// Of each transaction that has written to the engine and not committed: its number, and its rows as they were.
     windows: Mutex<Vec<(u64, Vec<Window>)>>,
     direct: Mutex<()>,
@@ -84,6 +86,7 @@ impl Core {
             held_blobs: HeldBlobs::default(),
             durable_dirs: DurableDirs::default(),
             active: Mutex::default(),
+            known_stores: Mutex::default(),
             windows: Mutex::default(),
             direct: Mutex::default(),
             cleanups: Mutex::default(),
@@ -134,7 +137,15 @@ impl Core {
         let number = active.next;
         active.next += 1;
         active.scopes.push((number, scope.clone()));
+        if let Scope::VersionChange(database_id) = scope {
+            self.known_stores().forget(*database_id);
+        }
         Ok(number)
+    }
+
+    /// What is known of object stores that nobody writes to.
+    pub(crate) fn known_stores(&self) -> MutexGuard<'_, KnownStores> {
+        locked(&self.known_stores)
     }
 
     pub(crate) fn leave(&self, number: u64) {

@@ -13,7 +13,7 @@ mod state;
 pub use index::IndexParameters;
 pub use object_store::ObjectStoreParameters;
 pub use put::{IndexKeys, Put, PutKey, PutMode};
-pub(crate) use state::OpenStores;
+pub(crate) use state::{KnownStores, OpenStores};
 
 use larder_codec::DatabaseId;
 use larder_codec::primitive::var_int;

@@ -10,7 +10,7 @@ use super::index::no_index;
 use super::state::{Buffers, OpenStore};
 use crate::blob::NewExternalObject;
 use crate::error::{Error, ErrorKind, Result};
-use crate::reads::{KEY_GENERATOR_MAX, generator_after, get_row};
+use crate::reads::{EntryLookup, KEY_GENERATOR_MAX, generator_after, get_row};
 use crate::record::Record;
 use crate::transaction::WriteTransaction;
 
@@ -213,9 +213,12 @@ impl WriteTransaction {
             let Some(index) = indexes.find(|index| index.id == *index_id) else {
                 return Err(no_index(*index_id));
             };
-            let Some(lookup) = &mut index.unique else {
+            if !index.is_unique {
                 continue;
-            };
+            }
+            let new =
+                || EntryLookup::new(self.view(), self.scope().database_id(), store.id, *index_id);
+            let lookup = index.lookup.get_or_insert_with(new);
             for key in *keys {
                 let found = lookup.find(*key, &mut |row_key| self.delete_row(row_key))?;
                 if found.is_some_and(|found| found != primary_key) {

@@ -1,4 +1,7 @@
-//! What a transaction knows of the object stores it has written to, so that a put reads no metadata.
+//! What a transaction knows of the object stores it has written to, so that a put reads no metadata; and what those that are
+//! committed leave to the next ones.
+
+use std::collections::HashMap;
 
 use larder_codec::primitive::int;
 use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RecordKey, RecordTable};
@@ -33,8 +36,9 @@ pub(super) struct OpenStore {
 pub(super) struct OpenIndex {
     pub(super) id: IndexId,
     pub(super) prefix: Vec<u8>,
-    /// For the look-ups of a unique one.
-    pub(super) unique: Option<EntryLookup>,
+    pub(super) is_unique: bool,
+    /// For the look-ups of a unique one, as the transaction sees it; made when it is needed.
+    pub(super) lookup: Option<EntryLookup>,
 }
 
 /// Memory that is used again.
@@ -55,6 +59,48 @@ pub(crate) struct OpenStores {
     stores: Vec<Box<OpenStore>>,
 }
 
+/// Longer buffers are not kept for the next transaction.
+const KEPT_LEN_MAX: usize = 4 << 10;
+
+/// What committed transactions knew of object stores at their end. It is what the rows say: whoever writes to an object store
+/// takes it out of here, and nobody else writes to that store meanwhile.
+#[derive(Debug, Default)]
+pub(crate) struct KnownStores {
+    stores: HashMap<(DatabaseId, ObjectStoreId), Box<OpenStore>>,
+}
+
+impl KnownStores {
+    /// Takes over what a committed transaction has opened.
+    pub(crate) fn keep(&mut self, database_id: DatabaseId, open: OpenStores) {
+        for mut store in open.stores {
+            store
+                .indexes
+                .iter_mut()
+                .for_each(|index| index.lookup = None);
+            if store.buffers.is_large() {
+                store.buffers = Buffers::default();
+            }
+            self.stores.insert((database_id, store.id), store);
+        }
+    }
+
+    /// The database's metadata may change.
+    pub(crate) fn forget(&mut self, database_id: DatabaseId) {
+        self.stores.retain(|(of, _), _| *of != database_id);
+    }
+
+    fn take(&mut self, database_id: DatabaseId, id: ObjectStoreId) -> Option<Box<OpenStore>> {
+        self.stores.remove(&(database_id, id))
+    }
+}
+
+impl Buffers {
+    fn is_large(&self) -> bool {
+        let all = [&self.primary_key, &self.key, &self.value];
+        all.iter().any(|buffer| buffer.capacity() > KEPT_LEN_MAX)
+    }
+}
+
 impl OpenStores {
     fn take(&mut self, id: ObjectStoreId) -> Option<Box<OpenStore>> {
         let at = self.stores.iter().position(|store| store.id == id)?;
@@ -71,7 +117,7 @@ impl WriteTransaction {
     ) -> Result<T> {
         let mut store = match self.open_stores().take(id) {
             Some(store) => store,
-            None => Box::new(self.open_store(id)?),
+            None => self.open_store(id)?,
         };
         let done = work(self, &mut store);
         self.open_stores().stores.push(store);
@@ -83,15 +129,23 @@ impl WriteTransaction {
         self.open_stores().take(id);
     }
 
-    fn open_store(&self, id: ObjectStoreId) -> Result<OpenStore> {
-        let database_id = match self.scope() {
-            Scope::VersionChange(database_id) => *database_id,
-            Scope::Stores(database_id, ids) if ids.contains(&id) => *database_id,
+    fn open_store(&self, id: ObjectStoreId) -> Result<Box<OpenStore>> {
+        match self.scope() {
+            Scope::VersionChange(database_id) => self.read_store(*database_id, id),
+            Scope::Stores(database_id, ids) if ids.contains(&id) => {
+                match self.known_stores().take(*database_id, id) {
+                    Some(known) => Ok(known),
+                    None => self.read_store(*database_id, id),
+                }
+            }
             Scope::Stores(..) => {
                 let what = format!("object store {id} is not in the transaction's scope");
-                return Err(Error::new(ErrorKind::Usage, what));
+                Err(Error::new(ErrorKind::Usage, what))
             }
-        };
+        }
+    }
+
+    fn read_store(&self, database_id: DatabaseId, id: ObjectStoreId) -> Result<Box<OpenStore>> {
         let view = self.view();
         let mut problems = Vec::new();
         let metadata = read_object_store(view, database_id, id, &mut problems)?;
@@ -105,14 +159,14 @@ impl WriteTransaction {
         let indexes = metadata.indexes.iter().map(|index| {
             let mut prefix = Vec::new();
             KeyPrefix::of_index(database_id, id, index.id).encode(&mut prefix);
-            let lookup = || EntryLookup::new(view, database_id, id, index.id);
             OpenIndex {
                 id: index.id,
                 prefix,
-                unique: index.unique.then(lookup),
+                is_unique: index.unique,
+                lookup: None,
             }
         });
-        Ok(OpenStore {
+        Ok(Box::new(OpenStore {
             id,
             auto_increment: metadata.auto_increment,
             indexes: indexes.collect(),
@@ -125,7 +179,7 @@ impl WriteTransaction {
             has_external_objects: self.has_new_objects(id)
                 || self.has_external_objects(database_id, id)?,
             buffers: Buffers::default(),
-        })
+        }))
     }
 }
 

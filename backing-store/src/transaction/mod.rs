@@ -12,14 +12,14 @@ pub use scope::Scope;
 
 use std::cmp::Ordering;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use larder_codec::compare::compare;
 use larder_leveldb::Durability;
 
 use crate::backing_store::Core;
 use crate::error::{Error, ErrorKind, Result};
-use crate::operation::OpenStores;
+use crate::operation::{KnownStores, OpenStores};
 use crate::reads::Reads;
 use crate::staging::{ROW_LEN_MAX, STAGED_LEN_MAX};
 use crate::undo_log::{Cleanup, metadata_key, revert};
@@ -100,6 +100,11 @@ impl WriteTransaction {
     /// What it has learnt of the object stores that it writes to.
     pub(crate) fn open_stores(&mut self) -> &mut OpenStores {
         &mut self.open_stores
+    }
+
+    /// What committed ones knew of theirs.
+    pub(crate) fn known_stores(&self) -> MutexGuard<'_, KnownStores> {
+        self.core.known_stores()
     }
 
     /// What it sees: its own writes, too.
@@ -264,6 +269,10 @@ impl WriteTransaction {
     fn write_commit(&mut self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
         self.state = State::Ended;
         self.write_batch(rows)?;
+        if let Scope::Stores(database_id, _) = self.scope {
+            let open = std::mem::take(&mut self.open_stores);
+            self.core.known_stores().keep(database_id, open);
+        }
         if let Some(log) = self.log.take() {
             self.core.unhide(self.number);
             self.core.clean_later(Cleanup::of_committed(log.scope));
