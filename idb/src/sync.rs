@@ -32,13 +32,13 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What some thread changes all the time, on cache lines of its own: who reads or changes what lies beside it does not wait for
-/// them. It is not aligned, which would take a dearer allocation, but lies between unused bytes.
+/// them. It is not aligned, which would take a dearer allocation, but lies behind unused bytes: the last fields of a struct
+/// that is laid out as it is written are such.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Apart<T> {
     _before: [u64; LINE_WORDS],
     inner: T,
-    _behind: [u64; LINE_WORDS],
 }
 
 /// Of a cache line, in words of eight bytes.
@@ -49,7 +49,6 @@ impl<T> Apart<T> {
         Self {
             _before: [0; LINE_WORDS],
             inner,
-            _behind: [0; LINE_WORDS],
         }
     }
 }

@@ -112,6 +112,7 @@ impl IdbKey {
     fn encode_scalar(&self, out: &mut Vec<u8>) {
         match self {
             Self::Number(number) => {
+                out.reserve(1 + size_of::<f64>());
                 out.push(TAG_NUMBER);
                 double::encode(*number, out);
             }

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
+use larder_codec::JsString;
 use larder_codec::value::serde::from_payload;
 use larder_codec::value::{Envelope, Payload};
 use larder_idb::{
@@ -27,11 +28,19 @@ pub(crate) enum Manner {
     Waiting,
 }
 
+/// What a host has of its names once it has made them, as raw calls have ids.
+#[derive(Debug)]
+struct Names {
+    store: [JsString; 1],
+    index: JsString,
+}
+
 /// An open database.
 #[derive(Debug)]
 pub(crate) struct Ours {
     manner: Manner,
     connection: Connection,
+    names: Names,
     /// By key, what [`Record::first`] and [`Record::second`] hold.
     rows: Arc<Vec<[Row; 2]>>,
     /// The values that are put next.
@@ -84,6 +93,10 @@ impl Ours {
         Self {
             manner,
             connection: opened.wait().unwrap(),
+            names: Names {
+                store: ["s".into()],
+                index: "i".into(),
+            },
             rows: Arc::clone(rows),
             prepared: Vec::new().into_iter(),
             storage: Some(storage),
@@ -92,9 +105,11 @@ impl Ours {
 
     fn begin(&self, mode: Mode, durability: DurabilityHint) -> (Transaction, ObjectStore) {
         let options = TransactionOptions::with_durability(durability);
-        let transaction = self.connection.transaction(&["s".into()], mode, options);
+        let transaction = self
+            .connection
+            .transaction(&self.names.store, mode, options);
         let transaction = transaction.unwrap();
-        let store = transaction.object_store(&"s".into()).unwrap();
+        let store = transaction.object_store(&self.names.store[0]).unwrap();
         (transaction, store)
     }
 
@@ -103,7 +118,7 @@ impl Ours {
     }
 
     fn index(&self) -> Index {
-        self.read().1.index(&"i".into()).unwrap()
+        self.read().1.index(&self.names.index).unwrap()
     }
 
     fn write(&mut self, records: &[Record], second: bool, durability: DurabilityHint) {

@@ -162,6 +162,7 @@ pub(crate) fn run<S: Subject>(
     put(&mut subject, false);
     let mut singles = Vec::new();
     for strict in [false, true] {
+        subject.prepare(&workload.singles, strict);
         let all = || {
             let records = workload.singles.iter();
             records.for_each(|record| subject.put_one(record, strict));

@@ -54,7 +54,7 @@ impl Bed {
     fn upgrade(&self) -> Execution {
         let scope = Scope::VersionChange(self.id);
         let transaction = self.store.begin(scope, Durability::Relaxed).unwrap();
-        self.execution(Backing::Write(Box::new(transaction)))
+        self.execution(Backing::Write(transaction))
     }
 
     fn read(&self) -> Execution {

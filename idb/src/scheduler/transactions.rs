@@ -133,7 +133,9 @@ fn plan(
     durability: DurabilityHint,
     number: u64,
 ) -> Result<Plan> {
-    let names: BTreeSet<&JsString> = names.iter().collect();
+    let mut names = names.to_vec();
+    names.sort_unstable();
+    names.dedup();
     let mut object_stores = BTreeSet::new();
     for name in &names {
         let Some(store) = connection.schema.object_store(name) else {
@@ -154,7 +156,7 @@ fn plan(
         number,
         mode,
         durability,
-        names: names.into_iter().cloned().collect(),
+        names,
         object_stores,
         versions: None,
     })

@@ -69,11 +69,12 @@ impl Plan {
 }
 
 /// The shared part. While requests are made on one thread and executed on another, each changes cache lines of its own.
+#[repr(C)]
 pub(crate) struct TransactionCore {
     pub(crate) connection: Arc<ConnectionCore>,
     pub(crate) plan: Plan,
     /// Whether requests can be made: the phase is [`Phase::Active`]. Changed under the lock.
-    is_active: AtomicBool,
+    pub(super) is_active: AtomicBool,
     /// Set when it is aborted: who executes looks at it, also in the midst of long operations.
     pub(super) is_cancelled: Arc<std::sync::atomic::AtomicBool>,
     /// Set when who executes is to hand over.
@@ -135,7 +136,7 @@ pub(super) struct Shared {
     /// Who is told of the end.
     pub(super) ends: Vec<Arc<LoneSlot<()>>>,
     /// Callbacks that are due.
-    deliveries: VecDeque<Callback>,
+    pub(super) deliveries: VecDeque<Callback>,
     is_delivering: bool,
     /// Of a version change.
     pub(super) schema_before: Option<SchemaSnapshot>,
@@ -144,7 +145,7 @@ pub(super) struct Shared {
 /// What who executes it works with.
 #[derive(Default)]
 pub(super) struct Runner {
-    pub(super) execution: Option<Execution>,
+    pub(super) execution: Option<Box<Execution>>,
     pub(super) batch: VecDeque<Queued>,
     /// So many at its front are gets whose records have been brought nearer ([`Queued::look_ahead`]).
     pub(super) ahead: usize,

@@ -67,7 +67,10 @@ impl TransactionCore {
 
     /// No handle is left that could commit it.
     pub(crate) fn abandon(self: &Arc<Self>) {
-        self.enter_abort(None, false);
+        // Nearly all have ended by then.
+        if self.is_active.load(Ordering::Acquire) {
+            self.enter_abort(None, false);
+        }
     }
 
     fn enter_abort(self: &Arc<Self>, error: Option<Error>, also_committing: bool) -> bool {
@@ -122,8 +125,8 @@ impl TransactionCore {
         locked(&self.shared).error.clone()
     }
 
-    /// Commits the backing store's transaction. With the token, which is given up.
-    pub(super) fn commit_now(self: &Arc<Self>, mut runner: MutexGuard<'_, Runner>) {
+    /// Commits the backing store's transaction. With the token, which is given up. Whether callbacks are due.
+    pub(super) fn commit_now(self: &Arc<Self>, mut runner: MutexGuard<'_, Runner>) -> bool {
         let execution = match runner.execution.take() {
             // The version is to be written.
             None if self.plan.versions.is_some() => attempt(|| self.begin()).map(Some),
@@ -142,25 +145,28 @@ impl TransactionCore {
             self.is_cancelled.store(true, Ordering::Release);
             self.revert(schema);
         }
-        self.finish(VecDeque::new());
+        self.finish(VecDeque::new())
     }
 
-    /// Rolls the backing store's transaction back. With the token, which is given up.
-    pub(super) fn abort_now(self: &Arc<Self>, mut runner: MutexGuard<'_, Runner>) {
+    /// Rolls the backing store's transaction back. With the token, which is given up. Whether callbacks are due.
+    pub(super) fn abort_now(self: &Arc<Self>, mut runner: MutexGuard<'_, Runner>) -> bool {
         let execution = runner.execution.take();
         let unfinished = std::mem::take(&mut runner.batch);
         drop(runner);
-        if let Some(Backing::Write(transaction)) = execution.map(Execution::into_backing) {
+        if let Some(Backing::Write(transaction)) =
+            execution.map(|execution| execution.into_backing())
+        {
             // If the engine cannot write it is undone when the store is opened again; and nobody sees it until then.
             if let Err(error) = attempt(|| Ok(transaction.rollback()?)) {
                 self.connection.note_store_error(&error);
             }
         }
-        self.finish(unfinished);
+        self.finish(unfinished)
     }
 
-    /// Tells everybody: first those whose turn it is now, then who made requests, in order, then who waits for the end.
-    fn finish(self: &Arc<Self>, unfinished: VecDeque<Queued>) {
+    /// Tells everybody: first those whose turn it is now, then who made requests, in order, then who waits for the end. Whether
+    /// callbacks are due.
+    fn finish(self: &Arc<Self>, unfinished: VecDeque<Queued>) -> bool {
         let database = &self.connection.database;
         database.release(self);
         let (ends, outcome, error) = {
@@ -192,9 +198,13 @@ impl TransactionCore {
             // After the callbacks: the open request succeeds when its transaction has completed.
             None => callbacks.push(self.upgrade_ended(outcome)),
         }
-        self.note_deliveries(callbacks);
-        let heirs = self.leave(&mut locked(&self.shared));
+        let (heirs, has_deliveries) = {
+            let mut shared = locked(&self.shared);
+            shared.deliveries.extend(callbacks);
+            (self.leave(&mut shared), shared.has_deliveries())
+        };
         wake(heirs);
+        has_deliveries
     }
 
     fn upgrade_ended(&self, outcome: Result<()>) -> Callback {
@@ -207,7 +217,7 @@ impl TransactionCore {
     }
 }
 
-fn commit(execution: Execution) -> Result<()> {
+fn commit(execution: Box<Execution>) -> Result<()> {
     match execution.into_backing() {
         Backing::Read(_) => Ok(()),
         Backing::Write(transaction) => Ok(transaction.commit()?),

@@ -3,6 +3,7 @@
 //!
 //! Which operation comes next, and when, is not known here.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -21,7 +22,7 @@ pub(crate) enum Backing {
     /// One that reads.
     Read(ReadTransaction),
     /// One that writes.
-    Write(Box<WriteTransaction>),
+    Write(WriteTransaction),
 }
 
 impl Backing {
@@ -101,8 +102,8 @@ pub(crate) struct Execution {
     known: Vec<Known>,
     /// Set when nobody wants results any more.
     cancelled: Arc<AtomicBool>,
-    /// How often something was written.
-    writes: Arc<AtomicU64>,
+    /// How often something was written since somebody asked.
+    writes: OnceCell<Arc<AtomicU64>>,
     pub(crate) statistics: Statistics,
 }
 
@@ -122,7 +123,7 @@ impl Execution {
             short_source: None,
             known: Vec::new(),
             cancelled,
-            writes: Arc::default(),
+            writes: OnceCell::new(),
             statistics: Statistics::default(),
         }
     }
@@ -133,8 +134,8 @@ impl Execution {
     }
 
     /// How often something has been written: what was read ahead before is void.
-    pub(crate) const fn writes(&self) -> &Arc<AtomicU64> {
-        &self.writes
+    pub(crate) fn writes(&self) -> &Arc<AtomicU64> {
+        self.writes.get_or_init(Arc::default)
     }
 
     /// The transaction that writes. Everything that was read ahead is void from now on.
@@ -162,8 +163,10 @@ impl Execution {
     /// Something is about to be written.
     pub(crate) fn note_write(&self) {
         // Only who executes changes it.
-        let count = self.writes.load(Ordering::Relaxed);
-        self.writes.store(count.wrapping_add(1), Ordering::Release);
+        if let Some(writes) = self.writes.get() {
+            let count = writes.load(Ordering::Relaxed);
+            writes.store(count.wrapping_add(1), Ordering::Release);
+        }
     }
 
     /// What is known of an object store.

@@ -122,14 +122,8 @@ impl TransactionCore {
         let may_be_due = loop {
             let operation = match self.next(&mut runner) {
                 Next::Operation(operation) => operation,
-                Next::Commit => {
-                    self.commit_now(runner);
-                    break true;
-                }
-                Next::Abort => {
-                    self.abort_now(runner);
-                    break true;
-                }
+                Next::Commit => break self.commit_now(runner),
+                Next::Abort => break self.abort_now(runner),
                 Next::Nothing => {
                     // What comes meanwhile finds the token taken, and counts on who has it.
                     break self.give_up(runner, true);
@@ -237,7 +231,7 @@ impl TransactionCore {
         Some(execution)
     }
 
-    pub(super) fn begin(&self) -> Result<Execution> {
+    pub(super) fn begin(&self) -> Result<Box<Execution>> {
         let connection = &self.connection;
         let store = connection.store()?;
         let store = store.backing();
@@ -253,7 +247,7 @@ impl TransactionCore {
                     DurabilityHint::Strict => Durability::Strict,
                     DurabilityHint::Default | DurabilityHint::Relaxed => Durability::Relaxed,
                 };
-                Backing::Write(Box::new(store.begin(scope, durability)?))
+                Backing::Write(store.begin(scope, durability)?)
             }
             Mode::VersionChange => {
                 let scope = Scope::VersionChange(database_id);
@@ -262,11 +256,11 @@ impl TransactionCore {
                 let version = i64::try_from(version)
                     .map_err(|_| Error::new(ErrorName::TypeError, "no version of a database"))?;
                 transaction.set_version(version)?;
-                Backing::Write(Box::new(transaction))
+                Backing::Write(transaction)
             }
         };
         let is_cancelled = Arc::clone(&self.is_cancelled);
-        Ok(Execution::new(backing, database_id, is_cancelled))
+        Ok(Box::new(Execution::new(backing, database_id, is_cancelled)))
     }
 }
 
