@@ -62,6 +62,9 @@ pub(crate) struct OpenStores {
 /// Longer buffers are not kept for the next transaction.
 const KEPT_LEN_MAX: usize = 4 << 10;
 
+/// So many object stores are known at once.
+const KNOWN_MAX: usize = 256;
+
 /// What committed transactions knew of object stores at their end. It is what the rows say: whoever writes to an object store
 /// takes it out of here, and nobody else writes to that store meanwhile.
 #[derive(Debug, Default)]
@@ -79,6 +82,10 @@ impl KnownStores {
                 .for_each(|index| index.lookup = None);
             if store.buffers.is_large() {
                 store.buffers = Buffers::default();
+            }
+            if self.stores.len() >= KNOWN_MAX {
+                // Any store can be read again.
+                self.stores.clear();
             }
             self.stores.insert((database_id, store.id), store);
         }

@@ -32,7 +32,8 @@ pub(crate) struct PutRequest {
 /// Memory that is used again.
 #[derive(Debug, Default)]
 pub(crate) struct PutMemory {
-    evaluator: Evaluator,
+    /// Made when there is an index; it is large.
+    evaluator: Option<Box<Evaluator>>,
     /// The primary key's bytes.
     key: Vec<u8>,
     /// The value with the key that is generated for it.
@@ -143,9 +144,9 @@ pub(crate) fn put(
     store: &StoreCell,
     request: PutRequest,
 ) -> Result<IdbKey> {
-    let mut memory = execution.scratch.put.take().unwrap_or_default();
+    let mut memory = std::mem::take(&mut execution.scratch.put);
     let done = put_with(execution, store, request, &mut memory);
-    execution.scratch.put = Some(memory);
+    execution.scratch.put = memory;
     done
 }
 
@@ -253,6 +254,7 @@ fn evaluate_indexes(
     if indexes.is_empty() {
         return Ok(());
     }
+    let evaluator = evaluator.get_or_insert_default();
     let mut payload = Payload::read(&value.bytes)?;
     let is_generated = request.key.is_none();
     if let Some(path) = store.path.as_ref().filter(|_| is_generated) {

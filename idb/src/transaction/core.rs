@@ -133,7 +133,9 @@ pub(super) struct Shared {
     pub(super) heirs: Vec<Thread>,
     /// Failures that nobody has seen yet.
     failures: BTreeMap<u64, Error>,
-    /// Who is told of the end.
+    /// Who is told of the end: mostly one.
+    pub(super) end: Option<Arc<LoneSlot<()>>>,
+    /// Others, after it.
     pub(super) ends: Vec<Arc<LoneSlot<()>>>,
     /// Callbacks that are due.
     pub(super) deliveries: VecDeque<Callback>,
@@ -187,6 +189,16 @@ impl Shared {
         }
         self.short_source = Some(Arc::clone(source));
         Some(Arc::clone(source))
+    }
+
+    /// A place for the end's outcome.
+    pub(super) fn end_slot(&mut self) -> Arc<LoneSlot<()>> {
+        let slot = Arc::new(LoneSlot::default());
+        match &self.end {
+            None => self.end = Some(Arc::clone(&slot)),
+            Some(_) => self.ends.push(Arc::clone(&slot)),
+        }
+        slot
     }
 
     /// Whether there are callbacks to be called.

@@ -10,7 +10,6 @@ use super::queued::Queued;
 use super::run::wake;
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::Callback;
-use crate::request::slot::LoneSlot;
 use crate::request::{Home, Request};
 use crate::schema::SchemaSnapshot;
 use crate::sync::{MutexGuard, locked};
@@ -21,13 +20,12 @@ impl TransactionCore {
     /// # Errors
     /// `InvalidStateError` unless it is active.
     pub(crate) fn commit(self: &Arc<Self>) -> Result<Request<()>> {
-        let slot = Arc::new(LoneSlot::default());
-        let (failure, is_due) = {
+        let (slot, failure, is_due) = {
             let mut shared = locked(&self.shared);
             if shared.phase != Phase::Active {
                 return Err(not_active());
             }
-            shared.ends.push(Arc::clone(&slot));
+            let slot = shared.end_slot();
             let failure = Self::unobserved(&shared);
             if failure.is_none() {
                 self.leave_active(&mut shared, Phase::Committing);
@@ -35,7 +33,7 @@ impl TransactionCore {
             // Whoever waits for the end does not ask again.
             let is_wanted =
                 shared.is_awaited || shared.wanted == u64::MAX || self.ready().is_driven();
-            (failure, shared.schedule(is_wanted))
+            (slot, failure, shared.schedule(is_wanted))
         };
         self.push(is_due);
         if let Some(failure) = failure {
@@ -107,9 +105,7 @@ impl TransactionCore {
         if shared.phase == Phase::Finished {
             return Request::known(outcome(&shared, self.is_aborted()), home);
         }
-        let slot = Arc::new(LoneSlot::default());
-        shared.ends.push(Arc::clone(&slot));
-        Request::pending(slot, home)
+        Request::pending(shared.end_slot(), home)
     }
 
     pub(crate) fn is_finished(&self) -> bool {
@@ -174,7 +170,8 @@ impl TransactionCore {
             shared.phase = Phase::Finished;
             shared.snapshot = None;
             shared.schema_before = None;
-            let ends = std::mem::take(&mut shared.ends);
+            let others = std::mem::take(&mut shared.ends);
+            let ends = shared.end.take().into_iter().chain(others);
             let outcome = outcome(&shared, self.is_aborted());
             (ends, outcome, shared.error.clone())
         };
@@ -192,7 +189,7 @@ impl TransactionCore {
             let abort_error = self.abort_error();
             callbacks.extend(unfinished.iter().filter_map(|one| one.abort(&abort_error)));
         }
-        callbacks.extend(ends.iter().filter_map(|end| end.complete(outcome.clone())));
+        callbacks.extend(ends.filter_map(|end| end.complete(outcome.clone())));
         match tell_closed {
             Some(tell_closed) => tell_closed(),
             // After the callbacks: the open request succeeds when its transaction has completed.

@@ -51,7 +51,7 @@ pub(crate) struct Scratch {
     pub(crate) range: Vec<u8>,
     pub(crate) record: Record,
     pub(crate) unwrapping: Unwrapping,
-    pub(crate) put: Option<Box<PutMemory>>,
+    pub(crate) put: PutMemory,
 }
 
 /// What is known of an object store, so that it need not be looked up again.
