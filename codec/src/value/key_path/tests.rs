@@ -325,3 +325,25 @@ fn a_key_is_lost_in_an_object_whose_properties_are_not_serialised_and_nowhere_el
         assert_eq!(told, Ok(is_lost), "{value:?} {text}");
     }
 }
+
+quickcheck::quickcheck! {
+    /// Numbers alone take another way than keys of all kinds; of 0 and -0 the first stays.
+    fn numbers_are_sorted_as_keys_of_all_kinds_are(halves: Vec<i8>, negative_zeros: Vec<u8>, others: bool) -> bool {
+        let mut keys: Vec<IdbKey> = halves.iter().map(|half| IdbKey::Number(f64::from(*half) / 2.0)).collect();
+        for at in negative_zeros {
+            keys.insert(usize::from(at) % (keys.len() + 1), IdbKey::Number(-0.0));
+        }
+        if others {
+            keys.push(IdbKey::Date(0.0));
+        }
+        let mut naive = keys.clone();
+        naive.sort();
+        naive.dedup();
+        let bytes = |keys: &[IdbKey]| keys.iter().map(|key| {
+            let mut bytes = Vec::new();
+            key.encode(&mut bytes);
+            bytes
+        }).collect::<Vec<_>>();
+        bytes(&sorted(keys)) == bytes(&naive)
+    }
+}
