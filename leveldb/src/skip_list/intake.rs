@@ -97,17 +97,25 @@ impl SkipList {
                 ..Incoming::new(&entry)
             }
         });
-        let mut run = Vec::with_capacity(run_len);
-        loop {
-            run.clear();
-            run.extend(incoming.by_ref().take(RUN_LEN));
-            if run.is_empty() {
-                break;
-            }
+        let mut add = |run: &mut [Incoming<'_>]| {
             if chunk.is_none() {
-                self.add_chunks(writer, &mut run);
+                self.add_chunks(writer, run);
             }
-            self.add_run(writer, &mut run);
+            self.add_run(writer, run);
+        };
+        if run_len == 1 {
+            // Most batches of some hosts: nothing need be collected.
+            incoming.for_each(|entry| add(&mut [entry]));
+        } else {
+            let mut run = Vec::with_capacity(run_len);
+            loop {
+                run.clear();
+                run.extend(incoming.by_ref().take(RUN_LEN));
+                if run.is_empty() {
+                    break;
+                }
+                add(&mut run);
+            }
         }
         let nodes_len = (writer.nodes_end - nodes_before) * size_of::<AtomicU64>();
         self.len_bytes.fetch_add(nodes_len, Memory::Relaxed);
