@@ -338,6 +338,7 @@ impl Iter {
 
     #[inline]
     fn withholds_front(&mut self) -> bool {
+        // Nearly always: then nobody need find out of which table the entry is.
         if self.state.core.damage.region_count() == 0 {
             return false;
         }

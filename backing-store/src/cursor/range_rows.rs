@@ -267,7 +267,7 @@ impl RangeRows {
         let Some(key) = edge.key.as_ref().filter(|_| edge.is_open) else {
             return false;
         };
-        let Some(tail) = self.iter.key().strip_prefix(&*self.prefix) else {
+        let Some(tail) = self.strip_prefix(self.iter.key()) else {
             return false;
         };
         compare_user_keys(tail, key) == Ordering::Equal

@@ -1,7 +1,7 @@
 //! What a transaction knows of the object stores it has written to, so that a put reads no metadata; and what those that are
 //! committed leave to the next ones.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use larder_codec::primitive::int;
 use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RecordKey, RecordTable};
@@ -69,7 +69,7 @@ const KNOWN_MAX: usize = 256;
 /// takes it out of here, and nobody else writes to that store meanwhile.
 #[derive(Debug, Default)]
 pub(crate) struct KnownStores {
-    stores: HashMap<(DatabaseId, ObjectStoreId), Box<OpenStore>>,
+    stores: BTreeMap<(DatabaseId, ObjectStoreId), Box<OpenStore>>,
 }
 
 impl KnownStores {

@@ -133,9 +133,7 @@ pub(super) struct Shared {
     pub(super) heirs: Vec<Thread>,
     /// Failures that nobody has seen yet.
     failures: BTreeMap<u64, Error>,
-    /// Who is told of the end: mostly one.
-    pub(super) end: Option<Arc<LoneSlot<()>>>,
-    /// Others, after it.
+    /// Who is told of the end.
     pub(super) ends: Vec<Arc<LoneSlot<()>>>,
     /// Callbacks that are due.
     pub(super) deliveries: VecDeque<Callback>,
@@ -194,10 +192,7 @@ impl Shared {
     /// A place for the end's outcome.
     pub(super) fn end_slot(&mut self) -> Arc<LoneSlot<()>> {
         let slot = Arc::new(LoneSlot::default());
-        match &self.end {
-            None => self.end = Some(Arc::clone(&slot)),
-            Some(_) => self.ends.push(Arc::clone(&slot)),
-        }
+        self.ends.push(Arc::clone(&slot));
         slot
     }
 

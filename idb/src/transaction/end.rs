@@ -170,8 +170,7 @@ impl TransactionCore {
             shared.phase = Phase::Finished;
             shared.snapshot = None;
             shared.schema_before = None;
-            let others = std::mem::take(&mut shared.ends);
-            let ends = shared.end.take().into_iter().chain(others);
+            let ends = std::mem::take(&mut shared.ends);
             let outcome = outcome(&shared, self.is_aborted());
             (ends, outcome, shared.error.clone())
         };
@@ -189,7 +188,7 @@ impl TransactionCore {
             let abort_error = self.abort_error();
             callbacks.extend(unfinished.iter().filter_map(|one| one.abort(&abort_error)));
         }
-        callbacks.extend(ends.filter_map(|end| end.complete(outcome.clone())));
+        callbacks.extend(ends.iter().filter_map(|end| end.complete(outcome.clone())));
         match tell_closed {
             Some(tell_closed) => tell_closed(),
             // After the callbacks: the open request succeeds when its transaction has completed.
