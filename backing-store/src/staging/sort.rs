@@ -64,7 +64,7 @@ mod tests {
         fn entries_are_sorted_and_last_words_stay(heads: Vec<u16>, shift: u8, spread: u8) -> bool {
             let entry = |(at, head): (usize, u16)| {
                 let head = u64::from(head % (1 + u16::from(spread) * 32)) << (shift % 49);
-                Entry::put(head, (at, usize::from(head as u8 % 4)), (at, 0))
+                Entry::put(head, (at, at % 4), (at, 0))
             };
             // The keys of a head are told apart by their length.
             let order = |a: &Entry, b: &Entry| {
