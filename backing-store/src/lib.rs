@@ -42,5 +42,5 @@ pub use operation::{IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutK
 pub use reads::{IndexLookup, KEY_GENERATOR_MAX, Reads};
 pub use record::Record;
 pub use store::{OpenOptions, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN, Store};
-pub use transaction::{ReadTransaction, Scope, WriteTransaction};
+pub use transaction::{ObjectStoreSet, ReadTransaction, Scope, WriteTransaction};
 pub use undo_log::Recovery;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use larder_backing_store::{DatabaseMetadata, IndexMetadata, ObjectStoreMetadata};
+use larder_backing_store::{DatabaseMetadata, IndexMetadata, ObjectStoreMetadata, ObjectStoreSet};
 use larder_codec::value::{Evaluator, KeyPath};
 use larder_codec::{IdbKeyPath, IndexId, JsString, ObjectStoreId};
 
@@ -85,6 +85,15 @@ impl Schema {
     /// Their names, sorted.
     pub(crate) fn object_store_names(&self) -> Vec<JsString> {
         locked(&self.object_stores).keys().cloned().collect()
+    }
+
+    /// The names of some, sorted.
+    pub(crate) fn names_of(&self, object_stores: &ObjectStoreSet) -> Vec<JsString> {
+        let stores = locked(&self.object_stores);
+        let those = stores
+            .iter()
+            .filter(|(_, cell)| cell.is_one_of(object_stores));
+        those.map(|(name, _)| name.clone()).collect()
     }
 
     pub(crate) fn object_store(&self, name: &JsString) -> Option<Arc<StoreCell>> {
@@ -195,6 +204,11 @@ impl StoreCell {
         let what = "the object store could not be created";
         let id = self.id.get().copied();
         id.ok_or_else(|| Error::new(ErrorName::UnknownError, what))
+    }
+
+    /// Whether it is among these.
+    pub(crate) fn is_one_of(&self, object_stores: &ObjectStoreSet) -> bool {
+        self.id.get().is_some_and(|id| object_stores.contains(*id))
     }
 
     /// Its rows have been made.

@@ -139,7 +139,7 @@ impl WriteTransaction {
     fn open_store(&self, id: ObjectStoreId) -> Result<Box<OpenStore>> {
         match self.scope() {
             Scope::VersionChange(database_id) => self.read_store(*database_id, id),
-            Scope::Stores(database_id, ids) if ids.contains(&id) => {
+            Scope::Stores(database_id, ids) if ids.contains(id) => {
                 match self.known_stores().take(*database_id, id) {
                     Some(known) => Ok(known),
                     None => self.read_store(*database_id, id),

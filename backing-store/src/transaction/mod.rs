@@ -2,11 +2,13 @@
 //!
 //! This file is the row level: rows as bytes. What a put or a clear of IndexedDB does with rows is not here.
 
+mod object_store_set;
 mod objects;
 mod read;
 mod scope;
 mod spill;
 
+pub use object_store_set::ObjectStoreSet;
 pub use read::ReadTransaction;
 pub use scope::Scope;
 

@@ -1,11 +1,12 @@
 //! What a transaction may write, and so what nobody else may write meanwhile.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 
 use larder_codec::compare::compare;
 use larder_codec::row_key::GlobalKey;
-use larder_codec::{DatabaseId, ObjectStoreId, range};
+use larder_codec::{DatabaseId, range};
+
+use super::ObjectStoreSet;
 
 /// The scope of a transaction that writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub enum Scope {
     /// Everything of a database: a version change.
     VersionChange(DatabaseId),
     /// Some object stores of a database, their records, indexes, and generators.
-    Stores(DatabaseId, BTreeSet<ObjectStoreId>),
+    Stores(DatabaseId, ObjectStoreSet),
 }
 
 impl Scope {
@@ -79,6 +80,8 @@ impl Scope {
 
 #[cfg(test)]
 mod tests {
+    use larder_codec::ObjectStoreId;
+
     use super::*;
 
     fn stores(database: i64, stores: &[i64]) -> Scope {

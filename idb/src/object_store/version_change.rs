@@ -60,11 +60,9 @@ impl Transaction {
     /// of its state, whose script has yet to be told of an abort.
     #[must_use]
     pub fn known_object_store(&self, name: &JsString) -> Option<ObjectStore> {
-        let cell = match self.includes(name) {
-            true => self.schema().object_store(name),
-            false => None,
-        };
-        cell.map(|cell| ObjectStore::new(self.clone(), cell))
+        let cell = self.schema().object_store(name);
+        let cell = cell.filter(|cell| self.includes(cell))?;
+        Some(ObjectStore::new(self.clone(), cell))
     }
 
     /// Creates an object store. Only in a version change.

@@ -4,8 +4,9 @@
 //! Each object store has a lane, in which transactions stand in order of creation. Those in front are let in: one that
 //! writes, or as many in a row as only read. A transaction starts when it has been let in everywhere.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
+use larder_backing_store::ObjectStoreSet;
 use larder_codec::ObjectStoreId;
 
 /// Of more lanes than these, those that are empty go.
@@ -70,7 +71,7 @@ impl ScopeLocks {
     pub(super) fn enter(
         &mut self,
         transaction: u64,
-        object_stores: &BTreeSet<ObjectStoreId>,
+        object_stores: &ObjectStoreSet,
         writes: bool,
         awaited: &mut Vec<u64>,
     ) -> bool {
@@ -93,11 +94,7 @@ impl ScopeLocks {
     }
 
     /// A transaction goes: which others may start now.
-    pub(super) fn leave(
-        &mut self,
-        transaction: u64,
-        object_stores: &BTreeSet<ObjectStoreId>,
-    ) -> Vec<u64> {
+    pub(super) fn leave(&mut self, transaction: u64, object_stores: &ObjectStoreSet) -> Vec<u64> {
         self.waiting.remove(&transaction);
         let mut startable = Vec::new();
         for id in object_stores {
@@ -131,9 +128,11 @@ impl ScopeLocks {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
-    fn stores(ids: &[i64]) -> BTreeSet<ObjectStoreId> {
+    fn stores(ids: &[i64]) -> ObjectStoreSet {
         ids.iter()
             .filter_map(|id| ObjectStoreId::new(*id))
             .collect()
@@ -181,7 +180,7 @@ mod tests {
         };
         for _ in 0..200 {
             let mut locks = ScopeLocks::default();
-            let mut live: BTreeMap<u64, (BTreeSet<ObjectStoreId>, bool)> = BTreeMap::new();
+            let mut live: BTreeMap<u64, (ObjectStoreSet, bool)> = BTreeMap::new();
             let mut started = BTreeSet::new();
             for number in 0..60 {
                 if draw(2) == 0 || live.is_empty() {

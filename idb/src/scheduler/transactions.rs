@@ -1,8 +1,8 @@
 //! A database's transactions: made, started in their turn, gone.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use larder_backing_store::ObjectStoreSet;
 use larder_codec::JsString;
 
 use super::{Database, State};
@@ -133,17 +133,14 @@ fn plan(
     durability: DurabilityHint,
     number: u64,
 ) -> Result<Plan> {
-    let mut names = names.to_vec();
-    names.sort_unstable();
-    names.dedup();
-    let mut object_stores = BTreeSet::new();
-    for name in &names {
-        let Some(store) = connection.schema.object_store(name) else {
+    let id = |name| match connection.schema.object_store(name) {
+        Some(store) => store.id(),
+        None => {
             let what = format!("there is no object store {:?}", name.to_string_lossy());
-            return Err(Error::new(ErrorName::NotFoundError, what));
-        };
-        object_stores.insert(store.id()?);
-    }
+            Err(Error::new(ErrorName::NotFoundError, what))
+        }
+    };
+    let object_stores = names.iter().map(id).collect::<Result<ObjectStoreSet>>()?;
     if names.is_empty() {
         let what = "a transaction needs an object store";
         return Err(Error::new(ErrorName::InvalidAccessError, what));
@@ -156,7 +153,6 @@ fn plan(
         number,
         mode,
         durability,
-        names,
         object_stores,
         versions: None,
     })

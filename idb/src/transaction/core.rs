@@ -4,12 +4,11 @@
 //! whenever that is false. `shared` is held for moments, also while `runner` is entered or held, and while a schema is
 //! changed, whose locks are taken last. The database's lock is never taken while either is held, nor is a host's code run.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use larder_backing_store::ReadTransaction;
-use larder_codec::{JsString, ObjectStoreId};
+use larder_backing_store::{ObjectStoreSet, ReadTransaction};
 
 use super::execution::Execution;
 use super::operation::{Requested, Silent};
@@ -40,9 +39,8 @@ pub(crate) struct Plan {
     pub(crate) number: u64,
     pub(crate) mode: Mode,
     pub(crate) durability: DurabilityHint,
-    /// The names of its object stores, sorted; of a version change, none.
-    pub(crate) names: Vec<JsString>,
-    pub(crate) object_stores: BTreeSet<ObjectStoreId>,
+    /// Its scope; of a version change, none.
+    pub(crate) object_stores: ObjectStoreSet,
     /// Of a version change.
     pub(crate) versions: Option<Versions>,
 }
@@ -61,8 +59,7 @@ impl Plan {
             number,
             mode: Mode::VersionChange,
             durability: DurabilityHint::Strict,
-            names: Vec::new(),
-            object_stores: BTreeSet::new(),
+            object_stores: ObjectStoreSet::new(),
             versions: Some(versions),
         }
     }

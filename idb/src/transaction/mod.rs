@@ -25,7 +25,7 @@ use crate::connection::Connection;
 use crate::error::{Error, Result};
 use crate::operation::Source;
 use crate::request::Request;
-use crate::schema::Schema;
+use crate::schema::{Schema, StoreCell};
 use crate::statistics::Statistics;
 use crate::value::StoredValue;
 
@@ -128,19 +128,21 @@ impl Transaction {
     pub fn object_store_names(&self) -> Vec<JsString> {
         match self.mode() {
             Mode::VersionChange => self.schema().object_store_names(),
-            Mode::ReadOnly | Mode::ReadWrite => self.0.core.plan.names.clone(),
+            Mode::ReadOnly | Mode::ReadWrite => {
+                self.schema().names_of(&self.0.core.plan.object_stores)
+            }
         }
     }
 
-    /// Whether an object store of this name is in its scope.
-    pub(crate) fn includes(&self, name: &JsString) -> bool {
+    /// Whether an object store that its connection sees is in its scope.
+    pub(crate) fn includes(&self, cell: &StoreCell) -> bool {
         match self.mode() {
             Mode::VersionChange => true,
-            Mode::ReadOnly | Mode::ReadWrite => self.0.core.plan.names.binary_search(name).is_ok(),
+            Mode::ReadOnly | Mode::ReadWrite => cell.is_one_of(&self.0.core.plan.object_stores),
         }
     }
 
-    /// The object stores as its connection sees them.
+    /// The object stores as its connection sees them: but for a version change, always the same.
     pub(crate) fn schema(&self) -> &Arc<Schema> {
         self.0.connection.schema()
     }

@@ -3,7 +3,6 @@
 mod crash;
 mod model;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use larder_codec::{DatabaseId, IdbKey, ObjectStoreId, Origin, range};
@@ -41,7 +40,7 @@ fn open(fs: &MemoryFileSystem) -> BackingStore {
 
 fn stores(stores: &[i64]) -> Scope {
     let ids = stores.iter().map(|id| ObjectStoreId::new(*id).unwrap());
-    Scope::Stores(DatabaseId::MIN, ids.collect::<BTreeSet<_>>())
+    Scope::Stores(DatabaseId::MIN, ids.collect())
 }
 
 /// A data row key of database 1 and a store, with a number: `n` orders it.
