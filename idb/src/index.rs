@@ -20,7 +20,7 @@ pub struct Index {
     object_store: ObjectStore,
     cell: Arc<IndexCell>,
     /// Both, as requests have it.
-    source: Arc<Source>,
+    source: Source,
 }
 
 reading_methods!(Index);
@@ -34,7 +34,7 @@ impl Index {
         Self {
             object_store,
             cell,
-            source: Arc::new(source),
+            source,
         }
     }
 

@@ -80,18 +80,14 @@ use crate::transaction::{Mode, Transaction};
 #[derive(Clone)]
 pub struct ObjectStore {
     transaction: Transaction,
-    source: Arc<Source>,
+    source: Source,
 }
 
 impl ObjectStore {
     pub(crate) fn new(transaction: Transaction, cell: Arc<StoreCell>) -> Self {
-        let source = Source {
-            store: cell,
-            index: None,
-        };
         Self {
             transaction,
-            source: Arc::new(source),
+            source: cell.into(),
         }
     }
 

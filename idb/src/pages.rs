@@ -23,7 +23,7 @@ pub struct Pages {
 impl Pages {
     pub(crate) fn new(
         transaction: Transaction,
-        source: Arc<Source>,
+        source: Source,
         range: KeyRange,
         direction: Direction,
         limits: PageLimits,

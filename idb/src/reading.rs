@@ -1,7 +1,5 @@
 //! Reading requests, which object stores and indexes share.
 
-use std::sync::Arc;
-
 use larder_backing_store::{Direction, PageLimits};
 use larder_codec::IdbKey;
 
@@ -48,7 +46,7 @@ impl Default for GetAllOptions {
 /// Where requests that read are made, once it has been seen that they can be.
 pub(crate) struct Reader<'a> {
     pub(crate) transaction: &'a Transaction,
-    pub(crate) source: &'a Arc<Source>,
+    pub(crate) source: &'a Source,
 }
 
 impl Reader<'_> {
@@ -57,7 +55,7 @@ impl Reader<'_> {
         match range.into_only() {
             Ok(key) => self.transaction.submit_get(self.source, key),
             Err(range) => {
-                let source = Arc::clone(self.source);
+                let source = self.source.clone();
                 self.transaction
                     .submit_short(move |execution| operation::get(execution, &source, &range))
             }
@@ -65,13 +63,13 @@ impl Reader<'_> {
     }
 
     pub(crate) fn get_key(self, range: KeyRange) -> Result<Request<Option<IdbKey>>> {
-        let source = Arc::clone(self.source);
+        let source = self.source.clone();
         self.transaction
             .submit_short(move |execution| operation::get_key(execution, &source, &range))
     }
 
     pub(crate) fn get_many(self, ranges: Vec<KeyRange>) -> Result<Request<Records>> {
-        let source = Arc::clone(self.source);
+        let source = self.source.clone();
         self.transaction
             .submit(move |execution| operation::get_many(execution, &source, &ranges))
     }
@@ -83,7 +81,7 @@ impl Reader<'_> {
         wanted: Wanted,
     ) -> Result<Request<Records>> {
         let ask = GetAll {
-            source: Arc::clone(self.source),
+            source: self.source.clone(),
             range,
             direction: options.direction,
             wanted,
@@ -94,7 +92,7 @@ impl Reader<'_> {
     }
 
     pub(crate) fn count(self, range: KeyRange) -> Result<Request<u64>> {
-        let source = Arc::clone(self.source);
+        let source = self.source.clone();
         self.transaction
             .submit(move |execution| operation::count(execution, &source, &range))
     }
@@ -106,14 +104,14 @@ impl Reader<'_> {
         wanted: Wanted,
     ) -> Result<Request<Option<Cursor>>> {
         let max = operation::ENTRIES_MAX;
-        let walk = Walk::new(Arc::clone(self.source), range, direction, wanted, max);
+        let walk = Walk::new(self.source.clone(), range, direction, wanted, max);
         Cursor::open(self.transaction.clone(), walk)
     }
 
     pub(crate) fn pages(self, range: KeyRange, direction: Direction, limits: PageLimits) -> Pages {
         Pages::new(
             self.transaction.clone(),
-            Arc::clone(self.source),
+            self.source.clone(),
             range,
             direction,
             limits,

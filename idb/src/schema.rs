@@ -87,6 +87,22 @@ impl Schema {
         locked(&self.object_stores).keys().cloned().collect()
     }
 
+    /// Those of these names.
+    ///
+    /// # Errors
+    /// `NotFoundError` if there is none of a name.
+    pub(crate) fn set_of(&self, names: &[JsString]) -> Result<ObjectStoreSet> {
+        let stores = locked(&self.object_stores);
+        let id = |name| match stores.get(name) {
+            Some(cell) => cell.id(),
+            None => {
+                let what = format!("there is no object store {:?}", name.to_string_lossy());
+                Err(Error::new(ErrorName::NotFoundError, what))
+            }
+        };
+        names.iter().map(id).collect()
+    }
+
     /// The names of some, sorted.
     pub(crate) fn names_of(&self, object_stores: &ObjectStoreSet) -> Vec<JsString> {
         let stores = locked(&self.object_stores);

@@ -27,10 +27,7 @@ pub(crate) fn build_index(
     store: &Arc<StoreCell>,
     index: &IndexCell,
 ) -> Result<()> {
-    let source = Source {
-        store: Arc::clone(store),
-        index: None,
-    };
+    let source = Source::from(Arc::clone(store));
     let (all, direction) = (KeyRange::all(), Direction::Next);
     let mut scan = Scan::open(execution, &source, &all, direction, Wanted::Values)?;
     let fill = Fill {

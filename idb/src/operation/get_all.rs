@@ -1,7 +1,5 @@
 //! Many records of one range (7.4 and 7.5, "retrieve multiple items").
 
-use std::sync::Arc;
-
 use larder_backing_store::Direction;
 
 use super::Source;
@@ -14,7 +12,7 @@ use crate::transaction::execution::Execution;
 /// What is asked for.
 #[derive(Debug)]
 pub(crate) struct GetAll {
-    pub(crate) source: Arc<Source>,
+    pub(crate) source: Source,
     pub(crate) range: KeyRange,
     pub(crate) direction: Direction,
     pub(crate) wanted: Wanted,

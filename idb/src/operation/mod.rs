@@ -44,7 +44,26 @@ pub(crate) struct Source {
     pub(crate) index: Option<Arc<IndexCell>>,
 }
 
+/// Tells one [`Source`] from others. Where its parts are in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SourceIdentity(usize, usize);
+
+impl From<Arc<StoreCell>> for Source {
+    fn from(store: Arc<StoreCell>) -> Self {
+        Self { store, index: None }
+    }
+}
+
 impl Source {
+    /// Which it is, as long as somebody holds it.
+    pub(crate) fn identity(&self) -> SourceIdentity {
+        let index = self
+            .index
+            .as_ref()
+            .map_or(0, |index| Arc::as_ptr(index).addr());
+        SourceIdentity(Arc::as_ptr(&self.store).addr(), index)
+    }
+
     /// Their numbers on disk.
     fn ids(&self) -> Result<(ObjectStoreId, Option<IndexId>)> {
         let index = self.index.as_ref().map(|index| index.id()).transpose()?;

@@ -14,7 +14,7 @@ use crate::transaction::execution::Execution;
 /// Where the next page begins.
 #[derive(Debug)]
 pub(crate) struct PageWalk {
-    source: Arc<Source>,
+    source: Source,
     range: KeyRange,
     direction: Direction,
     fill: Fill,
@@ -32,7 +32,7 @@ enum At {
 
 impl PageWalk {
     pub(crate) fn new(
-        source: Arc<Source>,
+        source: Source,
         range: KeyRange,
         direction: Direction,
         limits: PageLimits,

@@ -12,11 +12,14 @@ use larder_codec::{IdbKey, IndexId, ObjectStoreId, RawKey};
 use crate::error::{Error, ErrorName, Result};
 use crate::key_range::raw_key;
 use crate::schema::{IndexCell, StoreCell};
-use crate::transaction::execution::Execution;
+use crate::transaction::execution::{Execution, Scratch};
 use crate::value::{ExternalObject, Value};
 
 /// Keys of one record, in bytes. Rows have less than twice as many: so none is refused after another was written.
 const KEYS_LEN_BYTES_MAX: usize = 1 << 29;
+
+/// Bytes of a number as a key: its type and a double.
+const NUMBER_KEY_LEN: u64 = 9;
 
 /// What is to be stored.
 #[derive(Debug)]
@@ -46,16 +49,16 @@ pub(crate) struct PutMemory {
 #[derive(Debug, Default)]
 struct Indexes {
     of: Option<ObjectStoreId>,
-    list: Arc<[Arc<IndexCell>]>,
+    list: Option<Arc<[Arc<IndexCell>]>>,
 }
 
 impl Indexes {
     fn of(&mut self, id: ObjectStoreId, store: &StoreCell) -> &[Arc<IndexCell>] {
         if self.of != Some(id) {
-            self.list = store.indexes();
+            self.list = Some(store.indexes());
             self.of = Some(id);
         }
-        &self.list
+        self.list.as_deref().unwrap_or_default()
     }
 }
 
@@ -144,10 +147,68 @@ pub(crate) fn put(
     store: &StoreCell,
     request: PutRequest,
 ) -> Result<IdbKey> {
-    let mut memory = std::mem::take(&mut execution.scratch.put);
-    let done = put_with(execution, store, request, &mut memory);
-    execution.scratch.put = memory;
-    done
+    execution.note_write();
+    let Execution {
+        backing,
+        database_id,
+        scratch: Scratch { put: memory, .. },
+        known,
+        statistics,
+        ..
+    } = execution;
+    let store_id = store.id()?;
+    memory.key.clear();
+    if let Some(key) = &request.key {
+        key.encode(&mut memory.key);
+    }
+    memory.index_keys.clear();
+    let generator = || match known.of(backing, *database_id, store_id)?.generator {
+        Some(next) => Ok(next),
+        None => Ok(backing.reads().key_generator(*database_id, store_id)?),
+    };
+    evaluate_indexes(store, &request, store_id, memory, generator)?;
+    if memory.index_keys.bytes.len() + 2 * memory.key.len() > KEYS_LEN_BYTES_MAX {
+        let what = "the record's keys are too long";
+        return Err(Error::new(ErrorName::UnknownError, what));
+    }
+    let PutRequest {
+        value, key, mode, ..
+    } = request;
+    let len_bytes = value.bytes.len();
+    let (bytes, objects) = wrapped(value);
+    let put_key = match key {
+        Some(_) => PutKey::Given(raw_key(&memory.key)?),
+        None => PutKey::Generated,
+    };
+    let writer = backing.writer()?;
+    let generated = memory.index_keys.with(|index_keys| {
+        let put = Put {
+            key: put_key,
+            value: &bytes,
+            mode,
+            index_keys,
+            external_objects: &objects,
+        };
+        Ok(writer.put(store_id, &put)?)
+    })?;
+    statistics.records_written += 1;
+    statistics.key_bytes_written += match generated {
+        Some(_) if memory.key.is_empty() => NUMBER_KEY_LEN,
+        _ => memory.key.len() as u64,
+    };
+    statistics.value_bytes_written += len_bytes as u64;
+    statistics.index_keys_written += memory.index_keys.len() as u64;
+    if store.auto_increment || !objects.is_empty() {
+        let known = known.of(backing, *database_id, store_id)?;
+        known.has_objects |= !objects.is_empty();
+        // A number that was given may have moved the generator.
+        known.generator = generated.map(|number| number + 1);
+    }
+    match (key, generated) {
+        (Some(key), _) => Ok(key),
+        (None, Some(number)) => Ok(IdbKey::Number(number as f64)),
+        (None, None) => Err(Error::corruption("a record was put without a key")),
+    }
 }
 
 /// Stores records up to the first that cannot be; the error tells which that was.
@@ -170,74 +231,14 @@ pub(crate) fn of_record(error: &Error, at: usize) -> Error {
     error.with_message(format!("record {at}: {}", error.message()))
 }
 
-/// Bytes of a number as a key: its type and a double.
-const NUMBER_KEY_LEN: u64 = 9;
-
-fn put_with(
-    execution: &mut Execution,
-    store: &StoreCell,
-    request: PutRequest,
-    memory: &mut PutMemory,
-) -> Result<IdbKey> {
-    let store_id = store.id()?;
-    memory.key.clear();
-    if let Some(key) = &request.key {
-        key.encode(&mut memory.key);
-    }
-    memory.index_keys.clear();
-    evaluate_indexes(execution, store, &request, store_id, memory)?;
-    if memory.index_keys.bytes.len() + 2 * memory.key.len() > KEYS_LEN_BYTES_MAX {
-        let what = "the record's keys are too long";
-        return Err(Error::new(ErrorName::UnknownError, what));
-    }
-    let PutRequest {
-        value, key, mode, ..
-    } = request;
-    let len_bytes = value.bytes.len();
-    let (bytes, objects) = wrapped(value);
-    let put_key = match key {
-        Some(_) => PutKey::Given(raw_key(&memory.key)?),
-        None => PutKey::Generated,
-    };
-    let writer = execution.writer()?;
-    let generated = memory.index_keys.with(|index_keys| {
-        let put = Put {
-            key: put_key,
-            value: &bytes,
-            mode,
-            index_keys,
-            external_objects: &objects,
-        };
-        Ok(writer.put(store_id, &put)?)
-    })?;
-    let statistics = &mut execution.statistics;
-    statistics.records_written += 1;
-    statistics.key_bytes_written += match generated {
-        Some(_) if memory.key.is_empty() => NUMBER_KEY_LEN,
-        _ => memory.key.len() as u64,
-    };
-    statistics.value_bytes_written += len_bytes as u64;
-    statistics.index_keys_written += memory.index_keys.len() as u64;
-    if store.auto_increment || !objects.is_empty() {
-        let known = execution.known(store_id)?;
-        known.has_objects |= !objects.is_empty();
-        // A number that was given may have moved the generator.
-        known.generator = generated.map(|number| number + 1);
-    }
-    match (key, generated) {
-        (Some(key), _) => Ok(key),
-        (None, Some(number)) => Ok(IdbKey::Number(number as f64)),
-        (None, None) => Err(Error::corruption("a record was put without a key")),
-    }
-}
-
-/// Finds the index keys. A key that is going to be generated counts as part of the value, where keys are in-line.
+/// Finds the index keys. A key that is going to be generated, which `generator` tells, counts as part of the value where keys are
+/// in-line.
 fn evaluate_indexes(
-    execution: &mut Execution,
     store: &StoreCell,
     request: &PutRequest,
     store_id: ObjectStoreId,
     memory: &mut PutMemory,
+    generator: impl FnOnce() -> Result<i64>,
 ) -> Result<()> {
     let value = &request.value;
     let PutMemory {
@@ -258,15 +259,8 @@ fn evaluate_indexes(
     let mut payload = Payload::read(&value.bytes)?;
     let is_generated = request.key.is_none();
     if let Some(path) = store.path.as_ref().filter(|_| is_generated) {
-        let next = match execution.known(store_id)?.generator {
-            Some(next) => next,
-            None => {
-                let reads = execution.backing.reads();
-                reads.key_generator(execution.database_id, store_id)?
-            }
-        };
         injected.clear();
-        let next = IdbKey::Number(next as f64);
+        let next = IdbKey::Number(generator()? as f64);
         if evaluator.inject(path, &next, &payload, injected)? {
             payload = Payload::read(injected)?;
         }

@@ -4,8 +4,7 @@ mod indexes;
 mod values;
 mod walks;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Weak};
 
 use larder_backing_store::{
     BackingStore, Clock, Durability, PutMode, Scope, StorePaths, WriteOptions,
@@ -46,23 +45,23 @@ impl Bed {
         Self { store, id }
     }
 
-    fn execution(&self, backing: Backing) -> Execution {
-        Execution::new(backing, self.id, Arc::new(AtomicBool::new(false)))
+    fn execution(&self, backing: Backing) -> Box<Execution> {
+        Execution::new(backing, self.id, Weak::new())
     }
 
     /// A version change.
-    fn upgrade(&self) -> Execution {
+    fn upgrade(&self) -> Box<Execution> {
         let scope = Scope::VersionChange(self.id);
         let transaction = self.store.begin(scope, Durability::Relaxed).unwrap();
         self.execution(Backing::Write(transaction))
     }
 
-    fn read(&self) -> Execution {
+    fn read(&self) -> Box<Execution> {
         self.execution(Backing::Read(self.store.read()))
     }
 }
 
-fn commit(execution: Execution) {
+fn commit(execution: Box<Execution>) {
     match execution.into_backing() {
         Backing::Write(transaction) => transaction.commit().unwrap(),
         Backing::Read(_) => unreachable!("only those that write are committed"),
@@ -111,16 +110,13 @@ fn put_value(
     put(execution, store, request)
 }
 
-fn whole(store: &Arc<StoreCell>) -> Arc<Source> {
-    Arc::new(Source {
-        store: Arc::clone(store),
-        index: None,
-    })
+fn whole(store: &Arc<StoreCell>) -> Source {
+    Arc::clone(store).into()
 }
 
-fn by(store: &Arc<StoreCell>, index: &Arc<IndexCell>) -> Arc<Source> {
-    Arc::new(Source {
+fn by(store: &Arc<StoreCell>, index: &Arc<IndexCell>) -> Source {
+    Source {
         store: Arc::clone(store),
         index: Some(Arc::clone(index)),
-    })
+    }
 }

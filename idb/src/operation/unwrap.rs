@@ -17,7 +17,8 @@ const WRAPPED: [[u8; 3]; 2] = [[0xff, 0x11, 1], [0xff, 0x11, 2]];
 /// What takes values out, and its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Unwrapping {
-    pub(crate) evaluator: Evaluator,
+    /// Made when there is a key to put in; it is large.
+    evaluator: Option<Box<Evaluator>>,
     buffer: Vec<u8>,
 }
 
@@ -92,9 +93,10 @@ impl Unwrapping {
         if let Some(path) = path {
             let key = primary_key.to_key();
             // A key that was given is in the value already, perhaps in another form.
-            let found = self.evaluator.evaluate(path, &payload, &[])?;
+            let evaluator = self.evaluator.get_or_insert_default();
+            let found = evaluator.evaluate(path, &payload, &[])?;
             if found != Evaluated::Key(key.clone())
-                && self.evaluator.inject(path, &key, &payload, out)?
+                && evaluator.inject(path, &key, &payload, out)?
             {
                 return Ok(objects);
             }

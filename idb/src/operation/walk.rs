@@ -102,7 +102,7 @@ pub(crate) enum Landed {
 /// A walk over a source.
 #[derive(Debug)]
 pub(crate) struct Walk {
-    pub(crate) source: Arc<Source>,
+    pub(crate) source: Source,
     pub(crate) direction: Direction,
     pub(crate) wanted: Wanted,
     range: KeyRange,
@@ -113,7 +113,7 @@ pub(crate) struct Walk {
 impl Walk {
     /// A walk that has not begun. Pages have `entries_max` entries at most.
     pub(crate) fn new(
-        source: Arc<Source>,
+        source: Source,
         range: KeyRange,
         direction: Direction,
         wanted: Wanted,

@@ -127,7 +127,10 @@ impl<T: Send + 'static> Request<T> {
     /// In caller-driven mode, with what a callback threw that ran meanwhile.
     pub fn wait(mut self) -> Result<T> {
         self.run_steps();
-        if let Some(result) = self.try_take() {
+        // Most commits have yet to be executed, and then this thread does it.
+        if !matches!(self.home, Home::Commit(_))
+            && let Some(result) = self.try_take()
+        {
             return result;
         }
         self.help();

@@ -20,7 +20,7 @@ impl Database {
         let (closed, transactions, is_due) = {
             let mut state = locked(&self.state);
             state.mark_closing(connection, false);
-            let transactions = state.transactions.values();
+            let transactions = state.transactions.iter();
             let own = transactions.filter(|one| one.connection.number == connection);
             let own: Vec<_> = own.cloned().collect();
             (state.close_if_done(connection), own, state.schedule())
@@ -42,7 +42,7 @@ impl Database {
             }
             let closed = numbers.iter().map(|number| state.close_if_done(*number));
             let closed: Vec<_> = closed.collect();
-            let transactions: Vec<_> = state.transactions.values().cloned().collect();
+            let transactions: Vec<_> = state.transactions.iter().cloned().collect();
             (closed, transactions, state.schedule())
         };
         for transaction in transactions {
@@ -88,6 +88,14 @@ impl State {
         open.is_forced |= is_forced;
         // Whatever it makes of a version change that was announced, it no longer stands in its way.
         self.note_dispatched(connection);
+    }
+
+    /// One of a connection's transactions has ended. The connection, if it is closed by that.
+    pub(super) fn leave_connection(&mut self, connection: u64) -> Option<Open> {
+        if let Some(open) = self.connections.get_mut(&connection) {
+            open.transactions -= 1;
+        }
+        self.close_if_done(connection)
     }
 
     /// Takes a connection out that is to be closed and has no transactions left.

@@ -5,6 +5,7 @@
 
 mod close;
 mod connection_queue;
+mod live;
 mod scope_locks;
 mod transactions;
 
@@ -20,8 +21,8 @@ use crate::connection::ConnectionCore;
 use crate::executor::Ready;
 use crate::origin::Origin;
 use crate::sync::{Mutex, locked};
-use crate::transaction::TransactionCore;
 use connection_queue::Current;
+use live::Live;
 use scope_locks::ScopeLocks;
 
 /// A database, there or not.
@@ -43,8 +44,7 @@ struct State {
     is_scheduled: bool,
     /// Connections that are not closed.
     connections: BTreeMap<u64, Open>,
-    /// Transactions that have not ended.
-    transactions: BTreeMap<u64, Arc<TransactionCore>>,
+    transactions: Live,
     locks: ScopeLocks,
     next_connection: u64,
     next_transaction: u64,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use larder_backing_store::ObjectStoreSet;
+use larder_backing_store::ReadTransaction;
 use larder_codec::JsString;
 
 use super::{Database, State};
@@ -10,7 +10,7 @@ use crate::connection::ConnectionCore;
 use crate::error::{Error, ErrorName, Result};
 use crate::storage::Scheduling;
 use crate::sync::locked;
-use crate::transaction::{DurabilityHint, Mode, Plan, TransactionCore};
+use crate::transaction::{Begins, DurabilityHint, Mode, Plan, TransactionCore};
 
 impl Database {
     /// Makes a transaction (specification, 4.4, `transaction()`).
@@ -44,15 +44,20 @@ impl Database {
         let writes = mode == Mode::ReadWrite;
         let locks = &mut state.locks;
         let may_start = locks.enter(number, &plan.object_stores, writes, &mut awaited);
-        let core = Arc::new(TransactionCore::new(Arc::clone(connection), plan, None));
-        state.transactions.insert(number, Arc::clone(&core));
-        if may_start {
-            // Nobody can have asked it for anything.
-            state.start(number, is_snapshot_reader);
+        if may_start && is_snapshot_reader {
+            // Nobody waits for it yet.
+            locks.leave(number, &plan.object_stores);
         }
+        let begins = Begins {
+            is_started: may_start,
+            snapshot: may_start.then(|| snapshot(connection, mode)).flatten(),
+            schema_before: None,
+        };
+        let core = TransactionCore::new(Arc::clone(connection), plan, begins);
+        state.transactions.add(Arc::clone(&core));
         let awaited = awaited
             .iter()
-            .filter_map(|number| state.transactions.get(number));
+            .filter_map(|number| state.transactions.get(*number));
         let awaited: Vec<_> = awaited.cloned().collect();
         drop(guard);
         for older in awaited {
@@ -61,15 +66,19 @@ impl Database {
         Ok(core)
     }
 
-    /// A transaction has been committed or rolled back: others may start.
-    pub(crate) fn release(&self, transaction: &TransactionCore) {
+    /// A transaction has been committed or rolled back: others may start. What is to be called when everybody has been told.
+    /// Who hears of the end and then closes the connection has it closed at once; that of an upgrade has more to come.
+    pub(crate) fn end(
+        self: &Arc<Self>,
+        transaction: &TransactionCore,
+        is_committed: bool,
+    ) -> impl FnOnce() {
         let plan = &transaction.plan;
+        let connection = transaction.connection.number;
         let mut due = Vec::new();
-        {
+        let closed = {
             let mut state = locked(&self.state);
-            if state.transactions.remove(&plan.number).is_none() {
-                return;
-            }
+            state.transactions.remove(plan.number);
             let readers_leave = self.origin.scheduling() == Scheduling::SnapshotReaders;
             let mut startable = state.locks.leave(plan.number, &plan.object_stores);
             while !startable.is_empty() {
@@ -81,25 +90,28 @@ impl Database {
                 }
                 startable = next;
             }
-        }
+            match plan.versions {
+                Some(_) => {
+                    // Nobody has been told yet: whoever is may begin others. After an abort nobody may; the connection is closed.
+                    if let Some(open) = state.connections.get_mut(&connection) {
+                        open.is_upgrading &= !is_committed;
+                    }
+                    None
+                }
+                None => state.leave_connection(connection),
+            }
+        };
         for core in due {
             self.ready().push(core);
         }
+        move || self.tell_closed(closed)
     }
+}
 
-    /// One of a connection's transactions has ended: what is to be called when everybody has been told. Who hears of the end
-    /// and then closes the connection has it closed at once.
-    pub(crate) fn leave_connection(self: &Arc<Self>, connection: u64) -> impl FnOnce() + use<> {
-        let closed = {
-            let mut state = locked(&self.state);
-            if let Some(open) = state.connections.get_mut(&connection) {
-                open.transactions -= 1;
-            }
-            state.close_if_done(connection)
-        };
-        let database = Arc::clone(self);
-        move || database.tell_closed(closed)
-    }
+/// What a transaction reads that starts now, if it only reads.
+fn snapshot(connection: &ConnectionCore, mode: Mode) -> Option<ReadTransaction> {
+    let store = (mode == Mode::ReadOnly).then(|| connection.store().ok());
+    store.flatten().map(|store| store.backing().read())
 }
 
 impl State {
@@ -109,16 +121,14 @@ impl State {
         number: u64,
         readers_leave: bool,
     ) -> (Option<Arc<TransactionCore>>, Vec<u64>) {
-        let Some(core) = self.transactions.get(&number) else {
+        let Some(core) = self.transactions.get(number) else {
             return (None, Vec::new());
         };
         let core = Arc::clone(core);
-        let reads_only = core.plan.mode == Mode::ReadOnly;
-        let store = reads_only.then(|| core.connection.store().ok()).flatten();
-        let snapshot = store.map(|store| store.backing().read());
-        let is_due = core.start(snapshot);
+        let mode = core.plan.mode;
+        let is_due = core.start(snapshot(&core.connection, mode));
         // It sees what was committed when its turn came, whatever others write from now on.
-        let more = match reads_only && readers_leave {
+        let more = match mode == Mode::ReadOnly && readers_leave {
             true => self.locks.leave(number, &core.plan.object_stores),
             false => Vec::new(),
         };
@@ -133,14 +143,7 @@ fn plan(
     durability: DurabilityHint,
     number: u64,
 ) -> Result<Plan> {
-    let id = |name| match connection.schema.object_store(name) {
-        Some(store) => store.id(),
-        None => {
-            let what = format!("there is no object store {:?}", name.to_string_lossy());
-            Err(Error::new(ErrorName::NotFoundError, what))
-        }
-    };
-    let object_stores = names.iter().map(id).collect::<Result<ObjectStoreSet>>()?;
+    let object_stores = connection.schema.set_of(names)?;
     if names.is_empty() {
         let what = "a transaction needs an object store";
         return Err(Error::new(ErrorName::InvalidAccessError, what));

@@ -18,8 +18,8 @@ use super::{DurabilityHint, Mode};
 use crate::connection::ConnectionCore;
 use crate::error::{Error, ErrorName, Result};
 use crate::executor::{Callback, Ready, Turn};
-use crate::operation::Source;
-use crate::request::slot::LoneSlot;
+use crate::operation::{Source, SourceIdentity};
+use crate::request::slot::{LoneSlot, Outlet, Slot, Waiter};
 use crate::request::{Home, Request};
 use crate::schema::SchemaSnapshot;
 use crate::statistics::Statistics;
@@ -65,6 +65,17 @@ impl Plan {
     }
 }
 
+/// How a transaction is when it is made.
+#[derive(Default)]
+pub(crate) struct Begins {
+    /// No transaction before it is in its way.
+    pub(crate) is_started: bool,
+    /// What it reads, if it only reads and is started.
+    pub(crate) snapshot: Option<ReadTransaction>,
+    /// Of a version change.
+    pub(crate) schema_before: Option<SchemaSnapshot>,
+}
+
 /// The shared part. While requests are made on one thread and executed on another, each changes cache lines of its own.
 #[repr(C)]
 pub(crate) struct TransactionCore {
@@ -73,7 +84,7 @@ pub(crate) struct TransactionCore {
     /// Whether requests can be made: the phase is [`Phase::Active`]. Changed under the lock.
     pub(super) is_active: AtomicBool,
     /// Set when it is aborted: who executes looks at it, also in the midst of long operations.
-    pub(super) is_cancelled: Arc<std::sync::atomic::AtomicBool>,
+    pub(super) is_cancelled: AtomicBool,
     /// Set when who executes is to hand over.
     pub(super) is_asked_for: AtomicBool,
     /// Whether the host executes, step by step.
@@ -88,10 +99,9 @@ pub(crate) struct TransactionCore {
 }
 
 /// Where it stands.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Requests can be made.
-    #[default]
     Active,
     /// It is to be committed when everything queued has been executed.
     Committing,
@@ -102,11 +112,10 @@ pub(super) enum Phase {
     Finished,
 }
 
-#[derive(Default)]
 pub(super) struct Shared {
     pub(super) queue: VecDeque<Queued>,
-    /// What the last of the short operations on object stores and indexes is on.
-    short_source: Option<Arc<Source>>,
+    /// What the last of the short operations on object stores and indexes is on. It, or who has executed it, holds that.
+    short_source: Option<SourceIdentity>,
     /// How often somebody was woken only because of how much is queued.
     unurged: u32,
     /// Operations that the runner has taken and not executed, while nobody runs.
@@ -130,7 +139,9 @@ pub(super) struct Shared {
     pub(super) heirs: Vec<Thread>,
     /// Failures that nobody has seen yet.
     failures: BTreeMap<u64, Error>,
-    /// Who is told of the end.
+    /// The end, for the first who wants to be told of it.
+    pub(super) end: Option<Slot<()>>,
+    /// The same for all others.
     pub(super) ends: Vec<Arc<LoneSlot<()>>>,
     /// Callbacks that are due.
     pub(super) deliveries: VecDeque<Callback>,
@@ -149,6 +160,31 @@ pub(super) struct Runner {
 }
 
 impl Shared {
+    /// Field by field: what is made with defaults first is copied once more, for each transaction.
+    pub(super) fn new(begins: Begins, is_awaited: bool) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            short_source: None,
+            unurged: 0,
+            batch_left: 0,
+            phase: Phase::Active,
+            error: None,
+            is_started: begins.is_started,
+            snapshot: begins.snapshot,
+            is_running: false,
+            is_scheduled: false,
+            wanted: 0,
+            is_awaited,
+            heirs: Vec::new(),
+            failures: BTreeMap::new(),
+            end: None,
+            ends: Vec::new(),
+            deliveries: VecDeque::new(),
+            is_delivering: false,
+            schema_before: begins.schema_before,
+        }
+    }
+
     /// Whether there is something to execute.
     pub(super) fn can_run(&self) -> bool {
         match self.phase {
@@ -178,19 +214,10 @@ impl Shared {
     }
 
     /// The source of a short operation that is queued now, unless it is that of the one before.
-    fn note_source(&mut self, source: &Arc<Source>) -> Option<Arc<Source>> {
-        if (self.short_source.as_ref()).is_some_and(|last| Arc::ptr_eq(last, source)) {
-            return None;
-        }
-        self.short_source = Some(Arc::clone(source));
-        Some(Arc::clone(source))
-    }
-
-    /// A place for the end's outcome.
-    pub(super) fn end_slot(&mut self) -> Arc<LoneSlot<()>> {
-        let slot = Arc::new(LoneSlot::default());
-        self.ends.push(Arc::clone(&slot));
-        slot
+    fn note_source(&mut self, source: &Source) -> Option<Source> {
+        let identity = source.identity();
+        let is_another = self.short_source.replace(identity) != Some(identity);
+        is_another.then(|| source.clone())
     }
 
     /// Whether there are callbacks to be called.
@@ -213,29 +240,21 @@ impl Shared {
 }
 
 impl TransactionCore {
-    pub(crate) fn new(
-        connection: Arc<ConnectionCore>,
-        plan: Plan,
-        schema_before: Option<SchemaSnapshot>,
-    ) -> Self {
-        Self {
+    pub(crate) fn new(connection: Arc<ConnectionCore>, plan: Plan, begins: Begins) -> Arc<Self> {
+        Arc::new(Self {
             is_active: AtomicBool::new(true),
-            is_cancelled: Arc::default(),
+            is_cancelled: AtomicBool::new(false),
             is_asked_for: AtomicBool::new(false),
             is_driven: connection.ready().is_driven(),
             submitted: Apart::new(AtomicU64::new(0)),
-            shared: Apart::new(Mutex::new(Shared {
-                // The request to open waits for the end of an upgrade.
-                is_awaited: plan.versions.is_some(),
-                schema_before,
-                ..Shared::default()
-            })),
+            // The request to open waits for the end of an upgrade.
+            shared: Apart::new(Mutex::new(Shared::new(begins, plan.versions.is_some()))),
             completed: Apart::new(AtomicU64::new(0)),
             runner: Apart::default(),
             statistics: Apart::default(),
             connection,
             plan,
-        }
+        })
     }
 
     pub(crate) fn ready(&self) -> &Arc<Ready> {
@@ -336,7 +355,7 @@ impl TransactionCore {
     /// `TransactionInactiveError` unless it is active.
     pub(crate) fn submit_on<A, T: Send + 'static>(
         self: &Arc<Self>,
-        source: &Arc<Source>,
+        source: &Source,
         argument: A,
         queued: impl FnOnce(Short<A, T>) -> Queued,
     ) -> Result<Request<T>> {
@@ -382,13 +401,29 @@ impl TransactionCore {
         Request::known(result, Home::Transaction(Arc::clone(self), number))
     }
 
+    /// Whether requests can be made.
+    pub(crate) fn is_active(&self) -> bool {
+        self.is_active.load(Ordering::Acquire)
+    }
+
     /// # Errors
     /// `TransactionInactiveError` unless requests can be made.
     pub(crate) fn check_active(&self) -> Result<()> {
-        match self.is_active.load(Ordering::Acquire) {
+        match self.is_active() {
             true => Ok(()),
             false => Err(inactive()),
         }
+    }
+
+    /// A place for the end's outcome. To be called with the lock.
+    pub(super) fn end_outlet(self: &Arc<Self>, shared: &mut Shared) -> Arc<dyn Outlet<()>> {
+        if shared.end.is_none() {
+            shared.end = Some(Slot::default());
+            return Arc::clone(self) as _;
+        }
+        let slot = Arc::new(LoneSlot::default());
+        shared.ends.push(Arc::clone(&slot));
+        slot
     }
 
     /// No requests from now on. To be called with the lock.
@@ -505,6 +540,24 @@ impl TransactionCore {
             };
             turn.call(callback);
             locked(&self.shared).is_delivering = false;
+        }
+    }
+}
+
+/// The end, for the first who wanted to be told of it.
+impl Outlet<()> for TransactionCore {
+    fn take(&self) -> Option<Result<()>> {
+        locked(&self.shared).end.as_mut()?.take()
+    }
+
+    fn is_done(&self) -> bool {
+        locked(&self.shared).end.as_ref().is_some_and(Slot::is_done)
+    }
+
+    fn listen(&self, waiter: Waiter<()>) -> Option<Waiter<()>> {
+        match &mut locked(&self.shared).end {
+            Some(end) => end.listen(waiter),
+            None => Some(waiter),
         }
     }
 }

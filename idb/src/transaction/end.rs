@@ -10,6 +10,7 @@ use super::queued::Queued;
 use super::run::wake;
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::Callback;
+use crate::request::slot::Wake;
 use crate::request::{Home, Request};
 use crate::schema::SchemaSnapshot;
 use crate::sync::{MutexGuard, locked};
@@ -20,12 +21,12 @@ impl TransactionCore {
     /// # Errors
     /// `InvalidStateError` unless it is active.
     pub(crate) fn commit(self: &Arc<Self>) -> Result<Request<()>> {
-        let (slot, failure, is_due) = {
+        let (outlet, failure, is_due) = {
             let mut shared = locked(&self.shared);
             if shared.phase != Phase::Active {
                 return Err(not_active());
             }
-            let slot = shared.end_slot();
+            let outlet = self.end_outlet(&mut shared);
             let failure = Self::unobserved(&shared);
             if failure.is_none() {
                 self.leave_active(&mut shared, Phase::Committing);
@@ -33,13 +34,13 @@ impl TransactionCore {
             // Whoever waits for the end does not ask again.
             let is_wanted =
                 shared.is_awaited || shared.wanted == u64::MAX || self.ready().is_driven();
-            (slot, failure, shared.schedule(is_wanted))
+            (outlet, failure, shared.schedule(is_wanted))
         };
         self.push(is_due);
         if let Some(failure) = failure {
             self.abort_from_within(failure);
         }
-        Ok(Request::pending(slot, Home::Commit(Arc::clone(self))))
+        Ok(Request::pending(outlet, Home::Commit(Arc::clone(self))))
     }
 
     /// Commits if everything queued has completed.
@@ -66,7 +67,7 @@ impl TransactionCore {
     /// No handle is left that could commit it.
     pub(crate) fn abandon(self: &Arc<Self>) {
         // Nearly all have ended by then.
-        if self.is_active.load(Ordering::Acquire) {
+        if self.is_active() {
             self.enter_abort(None, false);
         }
     }
@@ -105,7 +106,7 @@ impl TransactionCore {
         if shared.phase == Phase::Finished {
             return Request::known(outcome(&shared, self.is_aborted()), home);
         }
-        Request::pending(shared.end_slot(), home)
+        Request::pending(self.end_outlet(&mut shared), home)
     }
 
     pub(crate) fn is_finished(&self) -> bool {
@@ -132,16 +133,17 @@ impl TransactionCore {
         let committed = execution.and_then(|execution| {
             execution.map_or(Ok(()), |execution| attempt(|| commit(execution)))
         });
-        if let Err(error) = committed {
+        let error = committed.err();
+        if let Some(error) = &error {
             let schema = {
                 let mut shared = locked(&self.shared);
-                shared.error = Some(error);
+                shared.error = Some(error.clone());
                 shared.schema_before.take()
             };
             self.is_cancelled.store(true, Ordering::Release);
             self.revert(schema);
         }
-        self.finish(VecDeque::new())
+        self.finish(VecDeque::new(), error.as_ref())
     }
 
     /// Rolls the backing store's transaction back. With the token, which is given up. Whether callbacks are due.
@@ -149,58 +151,57 @@ impl TransactionCore {
         let execution = runner.execution.take();
         let unfinished = std::mem::take(&mut runner.batch);
         drop(runner);
-        if let Some(Backing::Write(transaction)) =
-            execution.map(|execution| execution.into_backing())
-        {
+        if let Some(Backing::Write(transaction)) = execution.map(Execution::into_backing) {
             // If the engine cannot write it is undone when the store is opened again; and nobody sees it until then.
             if let Err(error) = attempt(|| Ok(transaction.rollback()?)) {
                 self.connection.note_store_error(&error);
             }
         }
-        self.finish(unfinished)
+        let why = self.error();
+        self.finish(unfinished, why.as_ref())
     }
 
     /// Tells everybody: first those whose turn it is now, then who made requests, in order, then who waits for the end. Whether
     /// callbacks are due.
-    fn finish(self: &Arc<Self>, unfinished: VecDeque<Queued>) -> bool {
-        let database = &self.connection.database;
-        database.release(self);
-        let (ends, outcome, error) = {
-            let mut shared = locked(&self.shared);
-            shared.phase = Phase::Finished;
-            shared.snapshot = None;
-            shared.schema_before = None;
-            let ends = std::mem::take(&mut shared.ends);
-            let outcome = outcome(&shared, self.is_aborted());
-            (ends, outcome, shared.error.clone())
-        };
-        if let Some(error) = &error {
+    fn finish(self: &Arc<Self>, unfinished: VecDeque<Queued>, error: Option<&Error>) -> bool {
+        if let Some(error) = error {
             self.connection.note_store_error(error);
         }
-        let is_upgrade = self.plan.versions.is_some();
-        let number = self.connection.number;
-        let tell_closed = (!is_upgrade).then(|| database.leave_connection(number));
-        if is_upgrade && outcome.is_ok() {
-            database.upgrade_committed(number);
-        }
+        let is_committed = error.is_none() && !self.is_aborted();
+        let tell_closed = self.connection.database.end(self, is_committed);
         let mut callbacks = Vec::new();
         if !unfinished.is_empty() {
             let abort_error = self.abort_error();
             callbacks.extend(unfinished.iter().filter_map(|one| one.abort(&abort_error)));
         }
-        callbacks.extend(ends.iter().filter_map(|end| end.complete(outcome.clone())));
-        match tell_closed {
-            Some(tell_closed) => tell_closed(),
-            // After the callbacks: the open request succeeds when its transaction has completed.
-            None => callbacks.push(self.upgrade_ended(outcome)),
-        }
-        let (heirs, has_deliveries) = {
+        let (outcome, first, others, heirs, has_deliveries) = {
             let mut shared = locked(&self.shared);
-            shared.deliveries.extend(callbacks);
-            (self.leave(&mut shared), shared.has_deliveries())
+            shared.phase = Phase::Finished;
+            shared.snapshot = None;
+            shared.schema_before = None;
+            let outcome = outcome(&shared, self.is_aborted());
+            let first = shared.end.as_mut().map(|end| end.fill(outcome.clone()));
+            let others = std::mem::take(&mut shared.ends);
+            let heirs = self.leave(&mut shared);
+            (outcome, first, others, heirs, shared.has_deliveries())
         };
+        callbacks.extend(first.and_then(Wake::wake));
+        callbacks.extend(
+            others
+                .iter()
+                .filter_map(|end| end.complete(outcome.clone())),
+        );
+        tell_closed();
+        if self.plan.versions.is_some() {
+            // After the callbacks: the open request succeeds when its transaction has completed.
+            callbacks.push(self.upgrade_ended(outcome));
+        }
+        let is_due = has_deliveries || !callbacks.is_empty();
+        if !callbacks.is_empty() {
+            self.note_deliveries(callbacks);
+        }
         wake(heirs);
-        has_deliveries
+        is_due
     }
 
     fn upgrade_ended(&self, outcome: Result<()>) -> Callback {
@@ -214,7 +215,7 @@ impl TransactionCore {
 }
 
 fn commit(execution: Box<Execution>) -> Result<()> {
-    match execution.into_backing() {
+    match Execution::into_backing(execution) {
         Backing::Read(_) => Ok(()),
         Backing::Write(transaction) => Ok(transaction.commit()?),
     }

@@ -4,14 +4,15 @@
 //! Which operation comes next, and when, is not known here.
 
 use std::cell::OnceCell;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use larder_backing_store::{
     IndexCursor, IndexLookup, Movement, ReadTransaction, Reads, Record, WriteTransaction,
 };
 use larder_codec::{DatabaseId, IndexId, ObjectStoreId};
 
+use super::core::TransactionCore;
 use crate::error::{Error, ErrorName, Result};
 use crate::operation::{PutMemory, Scans, Source, Unwrapping};
 use crate::statistics::Statistics;
@@ -31,6 +32,20 @@ impl Backing {
         match self {
             Self::Read(transaction) => transaction,
             Self::Write(transaction) => transaction,
+        }
+    }
+
+    /// The one that writes.
+    ///
+    /// # Errors
+    /// `ReadOnlyError` if it only reads; that is refused earlier.
+    pub(crate) fn writer(&mut self) -> Result<&mut WriteTransaction> {
+        match self {
+            Self::Write(transaction) => Ok(transaction),
+            Self::Read(_) => {
+                let what = "the transaction only reads";
+                Err(Error::new(ErrorName::ReadOnlyError, what))
+            }
         }
     }
 
@@ -62,6 +77,37 @@ pub(crate) struct Known {
     pub(crate) has_objects: bool,
     /// What the key generator gives next.
     pub(crate) generator: Option<i64>,
+}
+
+/// The object stores that were asked about.
+#[derive(Debug, Default)]
+pub(crate) struct KnownStores(Vec<Known>);
+
+impl KnownStores {
+    /// What is known of one.
+    ///
+    /// # Errors
+    /// If its rows cannot be read.
+    pub(crate) fn of(
+        &mut self,
+        backing: &Backing,
+        database_id: DatabaseId,
+        id: ObjectStoreId,
+    ) -> Result<&mut Known> {
+        let at = match self.0.iter().position(|known| known.id == id) {
+            Some(at) => at,
+            None => {
+                self.0.push(Known {
+                    id,
+                    has_objects: backing.reads().has_external_objects(database_id, id)?,
+                    generator: None,
+                });
+                self.0.len() - 1
+            }
+        };
+        let missing = || Error::new(ErrorName::UnknownError, "an object store was forgotten");
+        self.0.get_mut(at).ok_or_else(missing)
+    }
 }
 
 /// So many indexes are remembered: what is kept for each holds blocks of tables in memory.
@@ -98,38 +144,38 @@ pub(crate) struct Execution {
     pub(crate) scratch: Scratch,
     pub(crate) scans: Scans,
     /// What the last of the short operations on object stores and indexes was on.
-    pub(super) short_source: Option<Arc<Source>>,
-    known: Vec<Known>,
-    /// Set when nobody wants results any more.
-    cancelled: Arc<AtomicBool>,
+    pub(super) short_source: Option<Source>,
+    pub(crate) known: KnownStores,
+    /// Tells when nobody wants results any more.
+    transaction: Weak<TransactionCore>,
     /// How often something was written since somebody asked.
     writes: OnceCell<Arc<AtomicU64>>,
     pub(crate) statistics: Statistics,
 }
 
 impl Execution {
-    /// For a transaction that has just begun. Long operations end with `AbortError` soon after `cancelled` is set.
+    /// For a transaction that has just begun. Long operations end with `AbortError` soon after it was aborted.
     pub(crate) fn new(
         backing: Backing,
         database_id: DatabaseId,
-        cancelled: Arc<AtomicBool>,
-    ) -> Self {
-        Self {
+        transaction: Weak<TransactionCore>,
+    ) -> Box<Self> {
+        Box::new(Self {
             backing,
             database_id,
             lookups: Lookups::default(),
             scratch: Scratch::default(),
             scans: Scans::default(),
             short_source: None,
-            known: Vec::new(),
-            cancelled,
+            known: KnownStores::default(),
+            transaction,
             writes: OnceCell::new(),
             statistics: Statistics::default(),
-        }
+        })
     }
 
     /// The backing store's transaction, to be committed or rolled back. Everything else goes.
-    pub(crate) fn into_backing(self) -> Backing {
+    pub(crate) fn into_backing(self: Box<Self>) -> Backing {
         self.backing
     }
 
@@ -144,13 +190,7 @@ impl Execution {
     /// `ReadOnlyError` if it only reads; that is refused earlier.
     pub(crate) fn writer(&mut self) -> Result<&mut WriteTransaction> {
         self.note_write();
-        match &mut self.backing {
-            Backing::Write(transaction) => Ok(transaction),
-            Backing::Read(_) => {
-                let what = "the transaction only reads";
-                Err(Error::new(ErrorName::ReadOnlyError, what))
-            }
-        }
+        self.backing.writer()
     }
 
     /// Notes how much has been written ahead of the commit.
@@ -174,20 +214,7 @@ impl Execution {
     /// # Errors
     /// If its rows cannot be read.
     pub(crate) fn known(&mut self, id: ObjectStoreId) -> Result<&mut Known> {
-        let at = match self.known.iter().position(|known| known.id == id) {
-            Some(at) => at,
-            None => {
-                let reads = self.backing.reads();
-                self.known.push(Known {
-                    id,
-                    has_objects: reads.has_external_objects(self.database_id, id)?,
-                    generator: None,
-                });
-                self.known.len() - 1
-            }
-        };
-        let missing = || Error::new(ErrorName::UnknownError, "an object store was forgotten");
-        self.known.get_mut(at).ok_or_else(missing)
+        self.known.of(&self.backing, self.database_id, id)
     }
 
     /// Ends a long operation that nobody waits for.
@@ -195,7 +222,8 @@ impl Execution {
     /// # Errors
     /// `AbortError` if the transaction was aborted.
     pub(crate) fn check_cancelled(&self) -> Result<()> {
-        if self.cancelled.load(Ordering::Relaxed) {
+        let transaction = self.transaction.upgrade();
+        if transaction.is_some_and(|transaction| transaction.is_aborted()) {
             return Err(Error::new(
                 ErrorName::AbortError,
                 "the transaction was aborted",

@@ -10,7 +10,7 @@ mod queued;
 mod run;
 mod statistics;
 
-pub(crate) use self::core::{Plan, TransactionCore, Versions};
+pub(crate) use self::core::{Begins, Plan, TransactionCore, Versions};
 pub(crate) use self::queued::SmallPut;
 
 use std::fmt;
@@ -200,7 +200,7 @@ impl Transaction {
 
     /// Whether it was aborted, rolled back yet or not, or committed: the specification's state "finished".
     pub(crate) fn is_over(&self) -> bool {
-        self.0.core.is_aborted() || self.is_finished()
+        !self.0.core.is_active() && (self.0.core.is_aborted() || self.is_finished())
     }
 
     /// Why it was aborted: `None` while it was not, and if there was no reason but that the host wanted it.
@@ -251,7 +251,7 @@ impl Transaction {
     /// `TransactionInactiveError` if it is committing or has ended.
     pub(crate) fn submit_get(
         &self,
-        source: &Arc<Source>,
+        source: &Source,
         key: IdbKey,
     ) -> Result<Request<Option<StoredValue>>> {
         self.0.core.submit_on(source, key, Queued::Get)
@@ -261,11 +261,7 @@ impl Transaction {
     ///
     /// # Errors
     /// `TransactionInactiveError` if it is committing or has ended.
-    pub(crate) fn submit_put(
-        &self,
-        source: &Arc<Source>,
-        put: SmallPut,
-    ) -> Result<Request<IdbKey>> {
+    pub(crate) fn submit_put(&self, source: &Source, put: SmallPut) -> Result<Request<IdbKey>> {
         self.0.core.submit_on(source, put, Queued::Put)
     }
 

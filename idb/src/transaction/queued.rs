@@ -28,7 +28,7 @@ pub(crate) enum Queued {
 /// One on an object store or index that takes no longer than handing over to somebody else does.
 pub(crate) struct Short<A, T> {
     /// `None` if it is that of the one before it.
-    pub(super) source: Option<Arc<Source>>,
+    pub(super) source: Option<Source>,
     pub(super) argument: A,
     pub(super) slot: Arc<LoneSlot<T>>,
 }
@@ -171,7 +171,7 @@ mod tests {
     use crate::schema::StoreCell;
     use larder_codec::IdbKeyPath;
 
-    fn short<A, T>(argument: A, source: Option<Arc<Source>>) -> Short<A, T> {
+    fn short<A, T>(argument: A, source: Option<Source>) -> Short<A, T> {
         Short {
             source,
             argument,
@@ -183,8 +183,7 @@ mod tests {
     fn gets_are_looked_ahead_for_up_to_another_source_or_operation() {
         let other = || {
             let store = StoreCell::new("other".into(), IdbKeyPath::Null, false);
-            let store = Arc::new(store);
-            Some(Arc::new(Source { store, index: None }))
+            Some(Arc::new(store).into())
         };
         let put = PutRequest {
             value: Value::from_bytes(Vec::new()),

@@ -36,7 +36,9 @@ impl Task for TransactionCore {
             self.claim(&mut shared)
         };
         match claimed {
-            Some(runner) => self.execute(runner, turn, u64::MAX),
+            Some(runner) => {
+                self.execute(runner, turn, u64::MAX);
+            }
             None => self.deliver(turn),
         }
     }
@@ -50,7 +52,9 @@ impl TransactionCore {
             let Some(runner) = claimed else {
                 return;
             };
-            self.execute(runner, &mut Turn::long(), number);
+            if self.execute(runner, &mut Turn::long(), number) {
+                return;
+            }
         }
     }
 
@@ -64,7 +68,9 @@ impl TransactionCore {
     pub(crate) fn wait(self: &Arc<Self>, number: u64, is_done: &dyn Fn() -> bool) {
         while !is_done() {
             match self.claim_or_ask(number) {
-                Some(runner) => self.execute(runner, &mut Turn::long(), number),
+                Some(runner) => {
+                    self.execute(runner, &mut Turn::long(), number);
+                }
                 None => thread::park(),
             }
         }
@@ -115,18 +121,24 @@ impl TransactionCore {
     }
 
     /// Executes, with the token, which is given up: as long as there is something and the turn lasts, until the operation of the
-    /// number `enough` has been executed (its place has its result then) or a callback is due. Then callbacks are called.
-    fn execute(self: &Arc<Self>, mut runner: MutexGuard<'_, Runner>, turn: &mut Turn, enough: u64) {
+    /// number `enough` has been executed (its place has its result then) or a callback is due. Then callbacks are called. Whether the
+    /// transaction has come to its end.
+    fn execute(
+        self: &Arc<Self>,
+        mut runner: MutexGuard<'_, Runner>,
+        turn: &mut Turn,
+        enough: u64,
+    ) -> bool {
         let mut left = turn.operations;
         let mut short_left = None;
-        let may_be_due = loop {
+        let (may_be_due, has_ended) = loop {
             let operation = match self.next(&mut runner) {
                 Next::Operation(operation) => operation,
-                Next::Commit => break self.commit_now(runner),
-                Next::Abort => break self.abort_now(runner),
+                Next::Commit => break (self.commit_now(runner), true),
+                Next::Abort => break (self.abort_now(runner), true),
                 Next::Nothing => {
                     // What comes meanwhile finds the token taken, and counts on who has it.
-                    break self.give_up(runner, true);
+                    break (self.give_up(runner, true), false);
                 }
             };
             let number = self.completed.load(Ordering::Relaxed) + 1;
@@ -147,12 +159,13 @@ impl TransactionCore {
                 if callback.is_some() {
                     self.note_deliveries(callback);
                 }
-                break self.give_up(runner, is_more_wanted);
+                break (self.give_up(runner, is_more_wanted), false);
             }
         };
         if may_be_due {
             self.deliver(turn);
         }
+        has_ended
     }
 
     fn next(&self, runner: &mut Runner) -> Next {
@@ -231,11 +244,11 @@ impl TransactionCore {
         Some(execution)
     }
 
-    pub(super) fn begin(&self) -> Result<Box<Execution>> {
+    pub(super) fn begin(self: &Arc<Self>) -> Result<Box<Execution>> {
         let connection = &self.connection;
+        let database_id = connection.database_id;
         let store = connection.store()?;
         let store = store.backing();
-        let database_id = connection.database_id;
         let backing = match self.plan.mode {
             Mode::ReadOnly => {
                 let snapshot = locked(&self.shared).snapshot.take();
@@ -259,8 +272,8 @@ impl TransactionCore {
                 Backing::Write(transaction)
             }
         };
-        let is_cancelled = Arc::clone(&self.is_cancelled);
-        Ok(Box::new(Execution::new(backing, database_id, is_cancelled)))
+        let transaction = Arc::downgrade(self);
+        Ok(Execution::new(backing, database_id, transaction))
     }
 }
 

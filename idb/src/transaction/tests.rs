@@ -159,7 +159,7 @@ fn what_nobody_looks_at_is_executed_in_its_turn_and_its_failure_aborts_the_commi
 
 /// So many are queued before somebody is woken, each time again.
 fn queued_until_woken(is_short: bool) -> Vec<usize> {
-    let mut shared = core::Shared::default();
+    let mut shared = core::Shared::new(Begins::default(), false);
     shared.is_started = true;
     let woken = |_: u32| loop {
         let operation = operation::Silent::new(|_: &mut Execution| Ok(()));

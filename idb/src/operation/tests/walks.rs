@@ -87,7 +87,7 @@ fn put_some(execution: &mut Execution, store: &Arc<StoreCell>, random: &mut Rand
 }
 
 /// What is ahead of where a walk stands.
-fn step(random: &mut Random, source: &Arc<Source>, direction: Direction, at: &Stood) -> Step {
+fn step(random: &mut Random, source: &Source, direction: Direction, at: &Stood) -> Step {
     let (target, primary) = (key(random), key(random));
     let is_ahead = |order: std::cmp::Ordering| match direction.is_forward() {
         true => order.is_gt(),
@@ -104,7 +104,7 @@ fn step(random: &mut Random, source: &Arc<Source>, direction: Direction, at: &St
     }
 }
 
-fn walk_both(execution: &mut Execution, store: &Arc<StoreCell>, source: &Arc<Source>, seed: u64) {
+fn walk_both(execution: &mut Execution, store: &Arc<StoreCell>, source: &Source, seed: u64) {
     let mut random = Random::new(seed);
     let (range, direction) = (range(&mut random), DIRECTIONS[random.below(4) as usize]);
     let wanted = [Wanted::Keys, Wanted::Values][random.below(2) as usize];
@@ -159,7 +159,7 @@ fn what_is_read_ahead_shows_what_one_step_at_a_time_shows_with_writes_in_between
 /// All entries by a naive walk.
 fn walked(
     execution: &mut Execution,
-    source: &Arc<Source>,
+    source: &Source,
     range: &KeyRange,
     direction: Direction,
 ) -> Vec<Stood> {
@@ -190,7 +190,7 @@ fn counts_pages_and_all_at_once_show_what_a_naive_walk_shows() {
     }
 }
 
-fn compare_reads(execution: &mut Execution, source: &Arc<Source>, random: &mut Random, seed: u64) {
+fn compare_reads(execution: &mut Execution, source: &Source, random: &mut Random, seed: u64) {
     let range = range(random);
     let up = walked(execution, source, &range, Direction::Next);
     let counted = count(execution, source, &range).unwrap();

@@ -177,21 +177,10 @@ impl Database {
         self.push(is_due);
     }
 
-    /// The transaction of an upgrade has been committed, and nobody has been told yet: whoever is may begin others. After an
-    /// abort nobody may; the connection is closed.
-    pub(crate) fn upgrade_committed(&self, connection: u64) {
-        if let Some(open) = locked(&self.state).connections.get_mut(&connection) {
-            open.is_upgrading = false;
-        }
-    }
-
     /// The transaction of an upgrade has ended, and everybody has been told.
     pub(crate) fn upgrade_ended(self: &Arc<Self>, connection: u64, ended: Result<()>) {
         let (closed, is_due) = {
             let mut state = locked(&self.state);
-            if let Some(open) = state.connections.get_mut(&connection) {
-                open.transactions -= 1;
-            }
             if let Some(Current {
                 phase: Phase::Upgrading { outcome, .. },
                 ..
@@ -199,7 +188,7 @@ impl Database {
             {
                 *outcome = Some(ended);
             }
-            (state.close_if_done(connection), state.schedule())
+            (state.leave_connection(connection), state.schedule())
         };
         self.push(is_due);
         self.tell_closed(closed);

@@ -10,7 +10,7 @@ use crate::open_request::{OpenEvent, Upgrade};
 use crate::origin::OpenStore;
 use crate::schema::Schema;
 use crate::sync::locked;
-use crate::transaction::{Plan, Transaction, TransactionCore, Versions};
+use crate::transaction::{Begins, Plan, Transaction, TransactionCore, Versions};
 
 impl Database {
     /// Begins an upgrade (specification, 5.7).
@@ -57,11 +57,13 @@ impl Database {
             let mut state = locked(&self.state);
             let plan = Plan::of_upgrade(state.next_transaction, versions);
             state.next_transaction += 1;
-            let number = plan.number;
-            let transaction = TransactionCore::new(Arc::clone(&core), plan, Some(schema_before));
-            let transaction = Arc::new(transaction);
-            transaction.start(None);
-            state.transactions.insert(number, Arc::clone(&transaction));
+            let begins = Begins {
+                is_started: true,
+                snapshot: None,
+                schema_before: Some(schema_before),
+            };
+            let transaction = TransactionCore::new(Arc::clone(&core), plan, begins);
+            state.transactions.add(Arc::clone(&transaction));
             state.add_connection(&core, true);
             state.current = Some(Current { request, phase });
             transaction
