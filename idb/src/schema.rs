@@ -31,6 +31,8 @@ pub(crate) struct StoreCell {
     pub(crate) auto_increment: bool,
     /// Apart from the rest: every request looks at it.
     is_deleted: AtomicBool,
+    /// Likewise; whether the list of indexes has any. Changed under the state's lock.
+    is_indexed: AtomicBool,
     state: Mutex<StoreState>,
     /// For looking into values when a put is asked for.
     evaluator: Mutex<Evaluator>,
@@ -164,7 +166,10 @@ impl Schema {
         }
         *stores = snapshot.object_stores;
         for (cell, state) in snapshot.stores {
-            *locked(&cell.state) = state;
+            let list = Arc::clone(&state.list);
+            let mut current = locked(&cell.state);
+            *current = state;
+            cell.set_list(&mut current, list);
             cell.is_deleted.store(false, Ordering::Release);
         }
         for (index, name) in snapshot.indexes {
@@ -195,6 +200,7 @@ impl StoreCell {
             key_path,
             auto_increment,
             is_deleted: AtomicBool::new(false),
+            is_indexed: AtomicBool::new(!list.is_empty()),
             state: Mutex::new(StoreState {
                 name,
                 indexes: names.zip(list.iter().cloned()).collect(),
@@ -254,6 +260,16 @@ impl StoreCell {
         Arc::clone(&locked(&self.state).list)
     }
 
+    /// Whether it has indexes.
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.is_indexed.load(Ordering::Acquire)
+    }
+
+    fn set_list(&self, state: &mut StoreState, list: Arc<[Arc<IndexCell>]>) {
+        self.is_indexed.store(!list.is_empty(), Ordering::Release);
+        state.list = list;
+    }
+
     /// Whether keys are found in values.
     pub(crate) const fn uses_inline_keys(&self) -> bool {
         self.path.is_some()
@@ -268,7 +284,8 @@ impl StoreCell {
     pub(crate) fn add_index(&self, name: &JsString, cell: Arc<IndexCell>) {
         let mut state = locked(&self.state);
         let list = state.list.iter().cloned().chain([Arc::clone(&cell)]);
-        state.list = list.collect();
+        let list = list.collect();
+        self.set_list(&mut state, list);
         state.indexes.insert(name.clone(), cell);
     }
 
@@ -279,7 +296,8 @@ impl StoreCell {
             return;
         };
         let others = state.list.iter().filter(|other| !Arc::ptr_eq(other, &cell));
-        state.list = others.cloned().collect();
+        let list = others.cloned().collect();
+        self.set_list(&mut state, list);
         cell.is_deleted.store(true, Ordering::Release);
     }
 
@@ -299,7 +317,7 @@ impl StoreCell {
             index.is_deleted.store(true, Ordering::Release);
         }
         state.indexes.clear();
-        state.list = Arc::default();
+        self.set_list(&mut state, Arc::default());
     }
 }
 

@@ -30,6 +30,7 @@ pub struct IndexCursor {
     /// Whether the exists rows are asked which rows are live: then there are no values.
     keys_only: bool,
     data_prefix: Vec<u8>,
+    /// The data row's key: the prefix, and the primary key as the index row's value has it.
     data_key: Vec<u8>,
     /// The data row's value.
     data: Vec<u8>,
@@ -46,7 +47,6 @@ pub struct IndexCursor {
 #[derive(Debug, Clone, Copy)]
 struct Place {
     index_key_len: usize,
-    primary_key_start: usize,
     value_start: usize,
     version: RecordVersion,
 }
@@ -104,7 +104,7 @@ impl IndexCursor {
         if self.rows_ahead > 0 {
             return 0;
         }
-        let mut row_key = std::mem::take(&mut self.data_key);
+        let mut row_key = Vec::new();
         let look = |snapshot: &Snapshot| {
             let mut ahead = snapshot.look_ahead()?;
             let mut rows = 0;
@@ -122,7 +122,6 @@ impl IndexCursor {
         let looked = self.view.with_snapshot(look).flatten();
         let (rows, found) = looked.unwrap_or_default();
         self.rows_ahead = rows;
-        self.data_key = row_key;
         found
     }
 
@@ -356,7 +355,6 @@ impl IndexCursor {
             if version == row.version {
                 return Ok(Some(Place {
                     index_key_len,
-                    primary_key_start: row_value.len() - row.primary_key.as_bytes().len(),
                     value_start,
                     version,
                 }));
@@ -415,7 +413,7 @@ impl IndexCursor {
             return Err(Error::new(ErrorKind::Usage, what));
         };
         let index_key = self.rows.tail().get(..place.index_key_len);
-        let primary_key = self.rows.value()?.get(place.primary_key_start..);
+        let primary_key = self.data_key.get(self.data_prefix.len()..);
         Ok((
             index_key.unwrap_or_default(),
             primary_key.unwrap_or_default(),

@@ -22,6 +22,8 @@ pub use raw::{KeyElements, RawKey};
 
 use std::cmp::Ordering;
 
+use byteorder::{ByteOrder, LittleEndian};
+
 use crate::error::Result;
 use crate::js_string::JsString;
 use crate::primitive::{binary, double, string_with_length, var_int};
@@ -87,35 +89,33 @@ impl IdbKey {
         }
     }
 
+    /// The type byte and the key, of a number: what [`encode`](Self::encode) appends.
+    ///
+    /// ```
+    /// use larder_codec::IdbKey;
+    ///
+    /// let mut bytes = Vec::new();
+    /// IdbKey::Number(1.5).encode(&mut bytes);
+    /// assert_eq!(bytes, IdbKey::encode_number(1.5));
+    /// ```
+    #[must_use]
+    pub fn encode_number(number: f64) -> [u8; 1 + double::LEN_BYTES] {
+        let mut bytes = [TAG_NUMBER; 1 + double::LEN_BYTES];
+        LittleEndian::write_f64(&mut bytes[1..], number);
+        bytes
+    }
+
     /// Appends the type byte and the key.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        // Iterators over the elements still to be written, one per open array.
-        let mut open: Vec<std::slice::Iter<'_, Self>> = Vec::new();
-        let mut next = Some(self);
-        loop {
-            match next {
-                Some(Self::Array(array)) => {
-                    out.push(TAG_ARRAY);
-                    var_int::encode(array.len() as i64, out);
-                    open.push(array.iter());
-                }
-                Some(scalar) => scalar.encode_scalar(out),
-                None => drop(open.pop()),
-            }
-            let Some(elements) = open.last_mut() else {
-                return;
-            };
-            next = elements.next();
+        match self {
+            Self::Array(array) => encode_array(array, out),
+            scalar => scalar.encode_scalar(out),
         }
     }
 
     fn encode_scalar(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Number(number) => {
-                out.reserve(1 + size_of::<f64>());
-                out.push(TAG_NUMBER);
-                double::encode(*number, out);
-            }
+            Self::Number(number) => out.extend_from_slice(&Self::encode_number(*number)),
             Self::Date(milliseconds) => {
                 out.push(TAG_DATE);
                 double::encode(*milliseconds, out);
@@ -178,6 +178,33 @@ impl IdbKey {
                 done = Self::Array(KeyArray::new(elements)?);
             }
         }
+    }
+}
+
+fn encode_array(array: &KeyArray, out: &mut Vec<u8>) {
+    // Iterators over the elements still to be written, one per open array.
+    let mut open = Vec::new();
+    let mut begun = Some(array);
+    loop {
+        if let Some(array) = begun {
+            out.push(TAG_ARRAY);
+            var_int::encode(array.len() as i64, out);
+            open.push(array.iter());
+        }
+        let Some(elements) = open.last_mut() else {
+            return;
+        };
+        begun = match elements.next() {
+            Some(IdbKey::Array(array)) => Some(array),
+            Some(scalar) => {
+                scalar.encode_scalar(out);
+                None
+            }
+            None => {
+                open.pop();
+                None
+            }
+        };
     }
 }
 

@@ -1,7 +1,7 @@
 //! IndexedDB's everyday work beside the raw backing store, Chromium's page, fake-indexeddb in Node, SQLite, redb, fjall and LMDB:
-//! the same rows, on one machine, in one run. Medians.
+//! the same rows, on one machine, in one run. Medians; of CPU beside raw calls, the median of what each run found.
 //!
-//! `cargo bench -p larder-idb --bench workloads [-- RUNS [WHAT …]]`, where WHAT is `idb`, `chromium`, `fake`, `peers`, `strict` or
+//! `cargo bench -p larder-idb --bench workloads [-- RUNS [WHAT …]]`: so many RUNS (8), and of our own three times as many; WHAT is `idb`, `chromium`, `fake`, `peers`, `strict` or
 //! `pain`; without, all. Who is not to be had is skipped with a word: Chromium and Node as for tests, fake-indexeddb by npm, the
 //! peers by cargo. Files go to the folder for temporary files; it should be on a disk.
 
@@ -35,6 +35,12 @@ pub(crate) struct Row {
     t: String,
 }
 
+/// Numbers of other object stores that runs begin with, by turns.
+const OTHERS: usize = 8;
+
+/// Runs of our own for each of the others': two of ours are compared by a fifth, and a run takes little time.
+const OURS_RUNS: usize = 3;
+
 fn main() {
     let args: Vec<String> = std::env::args()
         .skip(1)
@@ -45,7 +51,7 @@ fn main() {
     let dir = tempfile::tempdir().unwrap();
     let mut columns = Vec::new();
     if does("idb") {
-        columns.extend(in_this_process(runs, dir.path()));
+        columns.extend(in_this_process(runs * OURS_RUNS, dir.path()));
     }
     if does("chromium")
         && let Some((chromium, name)) = pages::browser()
@@ -100,14 +106,17 @@ fn in_this_process(runs: usize, dir: &Path) -> Vec<Column> {
         let workload = Workload::new(text_len(size), encode);
         let rows = ours::rows_of(&workload);
         for run in 0..=runs {
+            // The engine draws the heights of its memtable's nodes in the same way each time. What is drawn for the rows is luck; so
+            // that each has its share of it, the rows written before differ from run to run.
+            let others = run % OTHERS;
             for turn in 0..columns.len() {
                 let at = (run + turn) % columns.len();
                 let times = match manners.get(at) {
                     Some(&manner) => rows::run(&dir, &workload, |dir, indexed| {
-                        Ours::create(dir, indexed, manner, &rows)
+                        Ours::create(dir, indexed, others, manner, &rows)
                     }),
                     None => rows::run(&dir, &workload, |dir, indexed| {
-                        raw::Raw::create(dir, indexed, keys.clone())
+                        raw::Raw::create(dir, indexed, others, keys.clone())
                     }),
                 };
                 if run > 0 {

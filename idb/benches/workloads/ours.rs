@@ -64,9 +64,11 @@ pub(crate) fn rows_of(workload: &Workload) -> Arc<Vec<[Row; 2]>> {
 }
 
 impl Ours {
+    /// With so many `other` object stores, which stay empty.
     pub(crate) fn create(
         dir: &Path,
         indexed: bool,
+        others: usize,
         manner: Manner,
         rows: &Arc<Vec<[Row; 2]>>,
     ) -> Self {
@@ -81,9 +83,14 @@ impl Ours {
         let request = factory.open(&"d".into(), Some(1)).unwrap();
         let opened = request.with_upgrade(move |upgrade| {
             let parameters = ObjectStoreParameters::default();
-            let store = upgrade
-                .transaction
-                .create_object_store(&"s".into(), parameters)?;
+            let create = |name: &str| {
+                let transaction = &upgrade.transaction;
+                transaction.create_object_store(&name.into(), parameters.clone())
+            };
+            let store = create("s")?;
+            for n in 0..others {
+                create(&format!("other {n}"))?;
+            }
             if indexed {
                 let path = IdbKeyPath::String("i".into());
                 store.create_index(&"i".into(), path, IndexOptions::default())?;

@@ -47,7 +47,8 @@ impl Keys {
 }
 
 impl Raw {
-    pub(crate) fn create(dir: &Path, indexed: bool, keys: Arc<Keys>) -> Self {
+    /// With so many `other` object stores, which stay empty.
+    pub(crate) fn create(dir: &Path, indexed: bool, others: usize, keys: Arc<Keys>) -> Self {
         let origin = Origin::from_url("https://a.example").unwrap();
         let mut options = WriteOptions::new(origin, Arc::new(Stopped));
         // What a host of idb has.
@@ -61,13 +62,16 @@ impl Raw {
         let database = store.create_database(&"d".into()).unwrap();
         let scope = Scope::VersionChange(database);
         let mut change = store.begin(scope, Durability::Strict).unwrap();
-        let parameters = ObjectStoreParameters {
-            id: Some(STORE),
-            name: "s".into(),
-            key_path: IdbKeyPath::Null,
-            auto_increment: false,
-        };
-        change.create_object_store(&parameters).unwrap();
+        let other_names = (0..others).map(|n| format!("other {n}"));
+        for name in std::iter::once("s".to_owned()).chain(other_names) {
+            let parameters = ObjectStoreParameters {
+                id: None,
+                name: (&*name).into(),
+                key_path: IdbKeyPath::Null,
+                auto_increment: false,
+            };
+            change.create_object_store(&parameters).unwrap();
+        }
         let parameters = IndexParameters {
             id: None,
             name: "i".into(),

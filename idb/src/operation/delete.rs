@@ -8,11 +8,11 @@ use crate::transaction::execution::Execution;
 /// Deletes the records in the range.
 pub(crate) fn delete(execution: &mut Execution, store: &StoreCell, range: &KeyRange) -> Result<()> {
     let store_id = store.id()?;
-    let mut buffer = std::mem::take(&mut execution.scratch.range);
+    let mut buffer = std::mem::take(&mut execution.reading().range);
     let done = range.with_bytes(&mut buffer, |range| {
         Ok(execution.writer()?.delete(store_id, range)?)
     });
-    execution.scratch.range = buffer;
+    execution.reading().range = buffer;
     execution.statistics.records_deleted += done?;
     Ok(())
 }

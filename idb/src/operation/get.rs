@@ -8,7 +8,7 @@ use super::unwrap::Shape;
 use crate::error::Result;
 use crate::key_range::KeyRange;
 use crate::records::{Buffer, Records};
-use crate::transaction::execution::{Backing, Execution, Scratch};
+use crate::transaction::execution::{Backing, Execution, Reading};
 use crate::value::StoredValue;
 use larder_codec::{IdbKey, RawKey};
 
@@ -21,16 +21,18 @@ pub(crate) fn get(
     let Some(shape) = find(execution, source, range)? else {
         return Ok(None);
     };
-    let Scratch {
+    let Execution {
+        backing, reading, ..
+    } = execution;
+    let Reading {
         record, unwrapping, ..
-    } = &mut execution.scratch;
+    } = &mut **reading.get_or_insert_default();
     if shape.is_plain(record.value()) {
         let (bytes, start) = record.take_value();
         return Ok(Some(StoredValue::new(bytes, start, Vec::new())));
     }
     let mut bytes = Vec::new();
     let primary_key = record.primary_key()?;
-    let backing = &execution.backing;
     let objects = unwrapping.unwrap(backing, &shape, primary_key, record.value(), &mut bytes)?;
     Ok(Some(StoredValue::new(bytes, 0, objects)))
 }
@@ -113,11 +115,13 @@ fn push(
     request: usize,
     buffer: &mut Buffer,
 ) -> Result<()> {
-    let Scratch {
+    let Execution {
+        backing, reading, ..
+    } = execution;
+    let Reading {
         record, unwrapping, ..
-    } = &mut execution.scratch;
+    } = &mut **reading.get_or_insert_default();
     let primary_key = record.primary_key()?;
-    let backing = &execution.backing;
     let keys = (&[][..], primary_key.as_bytes());
     buffer.push(request, keys, record.value().len(), |out| {
         unwrapping.unwrap(backing, shape, primary_key, record.value(), out)
@@ -134,18 +138,18 @@ fn find<'a>(
     let has_objects = execution.known(store_id)?.has_objects;
     let Execution {
         backing,
-        scratch,
-        lookups,
+        reading,
         database_id,
         statistics,
         ..
     } = execution;
     let database_id = *database_id;
-    let Scratch {
+    let Reading {
         range: buffer,
         record,
+        lookups,
         ..
-    } = scratch;
+    } = &mut **reading.get_or_insert_default();
     let found = range.with_bytes(buffer, |range| {
         let Some(index_id) = index_id else {
             let reads = backing.reads();

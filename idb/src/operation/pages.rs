@@ -59,12 +59,12 @@ impl PageWalk {
 pub(crate) fn next_page(execution: &mut Execution, walk: &mut PageWalk) -> Result<Option<Records>> {
     let (id, scan) = match walk.at {
         At::End => return Ok(None),
-        At::Scan(id) => (id, execution.scans.take(id)),
+        At::Scan(id) => (id, execution.reading().scans.take(id)),
         At::Start => {
             let (range, direction) = (&walk.range, walk.direction);
             let wanted = walk.fill.wanted;
             let scan = Scan::open(execution, &walk.source, range, direction, wanted)?;
-            (execution.scans.new_id(), Some(scan))
+            (execution.reading().scans.new_id(), Some(scan))
         }
     };
     let Some(mut scan) = scan else {
@@ -76,7 +76,7 @@ pub(crate) fn next_page(execution: &mut Execution, walk: &mut PageWalk) -> Resul
     let filled = scan.fill(execution, &walk.source, walk.fill, false, &mut buffer);
     match filled {
         Ok(false) => walk.at = At::End,
-        Ok(true) | Err(_) => execution.scans.keep(id, &walk.owner, scan),
+        Ok(true) | Err(_) => execution.reading().scans.keep(id, &walk.owner, scan),
     }
     filled?;
     Ok((buffer.len() > 0).then(|| Records::new(buffer)))

@@ -12,7 +12,7 @@ use larder_codec::{IdbKey, IndexId, ObjectStoreId, RawKey};
 use crate::error::{Error, ErrorName, Result};
 use crate::key_range::raw_key;
 use crate::schema::{IndexCell, StoreCell};
-use crate::transaction::execution::{Execution, Scratch};
+use crate::transaction::execution::Execution;
 use crate::value::{ExternalObject, Value};
 
 /// Keys of one record, in bytes. Rows have less than twice as many: so none is refused after another was written.
@@ -35,10 +35,16 @@ pub(crate) struct PutRequest {
 /// Memory that is used again.
 #[derive(Debug, Default)]
 pub(crate) struct PutMemory {
-    /// Made when there is an index; it is large.
-    evaluator: Option<Box<Evaluator>>,
-    /// The primary key's bytes.
+    /// The primary key's bytes, if it is no number.
     key: Vec<u8>,
+    /// Made when there is an index; it is large.
+    indexing: Option<Box<Indexing>>,
+}
+
+/// Of the index keys.
+#[derive(Debug, Default)]
+struct Indexing {
+    evaluator: Evaluator,
     /// The value with the key that is generated for it.
     injected: Vec<u8>,
     index_keys: EncodedKeys,
@@ -151,23 +157,46 @@ pub(crate) fn put(
     let Execution {
         backing,
         database_id,
-        scratch: Scratch { put: memory, .. },
+        put: PutMemory { key, indexing },
         known,
         statistics,
         ..
     } = execution;
     let store_id = store.id()?;
-    memory.key.clear();
-    if let Some(key) = &request.key {
-        key.encode(&mut memory.key);
-    }
-    memory.index_keys.clear();
+    let number;
+    let key_bytes = match &request.key {
+        None => &[][..],
+        Some(IdbKey::Number(key)) => {
+            number = IdbKey::encode_number(*key);
+            &number
+        }
+        Some(other) => {
+            key.clear();
+            other.encode(key);
+            key
+        }
+    };
+    let is_indexed = match &request.indexes {
+        Some(indexes) => !indexes.is_empty(),
+        None => store.is_indexed(),
+    };
     let generator = || match known.of(backing, *database_id, store_id)?.generator {
         Some(next) => Ok(next),
         None => Ok(backing.reads().key_generator(*database_id, store_id)?),
     };
-    evaluate_indexes(store, &request, store_id, memory, generator)?;
-    if memory.index_keys.bytes.len() + 2 * memory.key.len() > KEYS_LEN_BYTES_MAX {
+    let none;
+    let index_keys = match is_indexed {
+        true => {
+            let indexing = indexing.get_or_insert_default();
+            evaluate_indexes(store, &request, store_id, indexing, generator)?;
+            &indexing.index_keys
+        }
+        false => {
+            none = EncodedKeys::default();
+            &none
+        }
+    };
+    if index_keys.bytes.len() + 2 * key_bytes.len() > KEYS_LEN_BYTES_MAX {
         let what = "the record's keys are too long";
         return Err(Error::new(ErrorName::UnknownError, what));
     }
@@ -177,11 +206,11 @@ pub(crate) fn put(
     let len_bytes = value.bytes.len();
     let (bytes, objects) = wrapped(value);
     let put_key = match key {
-        Some(_) => PutKey::Given(raw_key(&memory.key)?),
+        Some(_) => PutKey::Given(raw_key(key_bytes)?),
         None => PutKey::Generated,
     };
     let writer = backing.writer()?;
-    let generated = memory.index_keys.with(|index_keys| {
+    let generated = index_keys.with(|index_keys| {
         let put = Put {
             key: put_key,
             value: &bytes,
@@ -193,11 +222,11 @@ pub(crate) fn put(
     })?;
     statistics.records_written += 1;
     statistics.key_bytes_written += match generated {
-        Some(_) if memory.key.is_empty() => NUMBER_KEY_LEN,
-        _ => memory.key.len() as u64,
+        Some(_) if key_bytes.is_empty() => NUMBER_KEY_LEN,
+        _ => key_bytes.len() as u64,
     };
     statistics.value_bytes_written += len_bytes as u64;
-    statistics.index_keys_written += memory.index_keys.len() as u64;
+    statistics.index_keys_written += index_keys.len() as u64;
     if store.auto_increment || !objects.is_empty() {
         let known = known.of(backing, *database_id, store_id)?;
         known.has_objects |= !objects.is_empty();
@@ -237,25 +266,21 @@ fn evaluate_indexes(
     store: &StoreCell,
     request: &PutRequest,
     store_id: ObjectStoreId,
-    memory: &mut PutMemory,
+    memory: &mut Indexing,
     generator: impl FnOnce() -> Result<i64>,
 ) -> Result<()> {
     let value = &request.value;
-    let PutMemory {
+    let Indexing {
         evaluator,
         injected,
         index_keys,
         indexes,
-        ..
     } = memory;
     let indexes = match &request.indexes {
         Some(indexes) => indexes,
         None => indexes.of(store_id, store),
     };
-    if indexes.is_empty() {
-        return Ok(());
-    }
-    let evaluator = evaluator.get_or_insert_default();
+    index_keys.clear();
     let mut payload = Payload::read(&value.bytes)?;
     let is_generated = request.key.is_none();
     if let Some(path) = store.path.as_ref().filter(|_| is_generated) {

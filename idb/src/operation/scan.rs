@@ -60,12 +60,13 @@ impl Scan {
         let (store_id, index_id) = source.ids()?;
         let Execution {
             backing,
-            scratch,
+            reading,
             database_id,
             ..
         } = execution;
         let (id, reads) = (*database_id, backing.reads());
-        range.with_bytes(&mut scratch.range, |range| {
+        let buffer = &mut reading.get_or_insert_default().range;
+        range.with_bytes(buffer, |range| {
             Ok(match (index_id, wanted) {
                 (None, Wanted::Values) => {
                     let cursor = reads.records_in(id, store_id, range, direction);
@@ -205,14 +206,15 @@ impl Scan {
         {
             return buffer.push_pinned(fill.request, keys, value);
         }
-        let unwrapping = &mut execution.scratch.unwrapping;
         let backing = &execution.backing;
+        let reading = &mut execution.reading;
         buffer.push(fill.request, keys, value.len(), |out| {
             if shape.is_plain(value) {
                 out.extend_from_slice(value);
                 return Ok(Vec::new());
             }
             let primary_key = RawKey::decode_exact(primary_key)?;
+            let unwrapping = &mut reading.get_or_insert_default().unwrapping;
             unwrapping.unwrap(backing, shape, primary_key, value, out)
         })
     }

@@ -131,7 +131,7 @@ impl Walk {
 
     /// To the first entry: of this page.
     pub(crate) fn begin(&self, execution: &mut Execution) -> Result<Option<WalkPage>> {
-        let scan_id = execution.scans.new_id();
+        let scan_id = execution.reading().scans.new_id();
         let mut scan = self.open(execution)?;
         let found = scan.next(&mut execution.backing)?;
         let entries = ENTRIES_FIRST.min(self.entries_max);
@@ -181,7 +181,7 @@ impl Walk {
         }
         let has_written = page.writes.load(Atomic::Acquire) != page.writes_seen;
         let left = page.records.len().saturating_sub(at + 1);
-        let scan = execution.scans.take(page.scan_id);
+        let scan = execution.reading().scans.take(page.scan_id);
         let entries = match has_written {
             true => 1,
             false => (page.records.len() * GROWTH).clamp(1, self.entries_max),
@@ -240,7 +240,7 @@ impl Walk {
             filled?;
             return Ok(None);
         }
-        execution.scans.keep(scan_id, &self.owner, scan);
+        execution.reading().scans.keep(scan_id, &self.owner, scan);
         Ok(Some(WalkPage {
             records: Records::new(buffer),
             // An error behind the first entry is met again when it is that entry's turn.

@@ -28,8 +28,7 @@ pub struct Request<T> {
 }
 
 enum State<T> {
-    /// Few are: the others are rather small.
-    Known(Box<Result<T>>),
+    Known(Result<T>),
     Pending(Arc<dyn Outlet<T>>),
     Taken,
 }
@@ -107,7 +106,7 @@ impl<T: Send + 'static> Request<T> {
     /// One whose result is known.
     pub(crate) fn known(result: Result<T>, home: Home) -> Self {
         Self {
-            state: State::Known(Box::new(result)),
+            state: State::Known(result),
             home,
         }
     }
@@ -211,7 +210,7 @@ impl<T: Send + 'static> Request<T> {
             State::Known(_) | State::Taken => None,
         };
         let result = match std::mem::replace(&mut self.state, State::Taken) {
-            State::Known(result) => *result,
+            State::Known(result) => result,
             State::Pending(outlet) => outlet.take().unwrap_or_else(|| Err(taken())),
             State::Taken => Err(taken()),
         };
@@ -229,7 +228,7 @@ impl<T: Send + 'static> Request<T> {
         let result = match &self.state {
             State::Pending(outlet) => outlet.take()?,
             State::Known(_) => match std::mem::replace(&mut self.state, State::Taken) {
-                State::Known(result) => *result,
+                State::Known(result) => result,
                 _ => return None,
             },
             State::Taken => return None,

@@ -55,6 +55,9 @@ impl Database {
         };
         let core = TransactionCore::new(Arc::clone(connection), plan, begins);
         state.transactions.add(Arc::clone(&core));
+        if may_start {
+            return Ok(core);
+        }
         let awaited = awaited
             .iter()
             .filter_map(|number| state.transactions.get(*number));

@@ -1,8 +1,8 @@
 //! What the handles of a transaction share: its queue, its state, who executes it at the moment.
 //!
-//! Locks: `runner` is held by who executes, who has said so in `shared.is_running` with it and is the only one to want it: it is free
-//! whenever that is false. `shared` is held for moments, also while `runner` is entered or held, and while a schema is
-//! changed, whose locks are taken last. The database's lock is never taken while either is held, nor is a host's code run.
+//! Who executes has taken the `runner` out of `shared`, which `is_running` tells, and puts it back when others may go on. The lock of
+//! `shared` is held for moments, also while a schema is changed, whose locks are taken last. The database's lock is never taken while
+//! it is held, nor is a host's code run.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -91,11 +91,10 @@ pub(crate) struct TransactionCore {
     pub(crate) is_driven: bool,
     /// How many operations have been queued; changed under the lock.
     submitted: Apart<AtomicU64>,
-    pub(super) shared: Apart<Mutex<Shared>>,
+    pub(super) shared: Mutex<Shared>,
     /// How many have completed; changed by who executes.
     pub(super) completed: Apart<AtomicU64>,
-    pub(super) runner: Apart<Mutex<Runner>>,
-    statistics: Apart<Published>,
+    statistics: Published,
 }
 
 /// Where it stands.
@@ -118,8 +117,8 @@ pub(super) struct Shared {
     short_source: Option<SourceIdentity>,
     /// How often somebody was woken only because of how much is queued.
     unurged: u32,
-    /// Operations that the runner has taken and not executed, while nobody runs.
-    pub(super) batch_left: usize,
+    /// While nobody executes: what who does so next goes on with.
+    pub(super) runner: Runner,
     pub(super) phase: Phase,
     /// Why it was aborted, if there is a reason.
     pub(super) error: Option<Error>,
@@ -166,7 +165,7 @@ impl Shared {
             queue: VecDeque::new(),
             short_source: None,
             unurged: 0,
-            batch_left: 0,
+            runner: Runner::default(),
             phase: Phase::Active,
             error: None,
             is_started: begins.is_started,
@@ -226,7 +225,7 @@ impl Shared {
     }
 
     fn queued(&self) -> usize {
-        self.queue.len() + self.batch_left
+        self.queue.len() + self.runner.batch.len()
     }
 
     /// Whether the task is to be put into the queue, which the caller does then.
@@ -248,10 +247,9 @@ impl TransactionCore {
             is_driven: connection.ready().is_driven(),
             submitted: Apart::new(AtomicU64::new(0)),
             // The request to open waits for the end of an upgrade.
-            shared: Apart::new(Mutex::new(Shared::new(begins, plan.versions.is_some()))),
+            shared: Mutex::new(Shared::new(begins, plan.versions.is_some())),
             completed: Apart::new(AtomicU64::new(0)),
-            runner: Apart::default(),
-            statistics: Apart::default(),
+            statistics: Published::default(),
             connection,
             plan,
         })

@@ -13,7 +13,7 @@ use crate::executor::Callback;
 use crate::request::slot::Wake;
 use crate::request::{Home, Request};
 use crate::schema::SchemaSnapshot;
-use crate::sync::{MutexGuard, locked};
+use crate::sync::locked;
 
 impl TransactionCore {
     /// Commits when everything queued has been executed.
@@ -123,13 +123,12 @@ impl TransactionCore {
     }
 
     /// Commits the backing store's transaction. With the token, which is given up. Whether callbacks are due.
-    pub(super) fn commit_now(self: &Arc<Self>, mut runner: MutexGuard<'_, Runner>) -> bool {
-        let execution = match runner.execution.take() {
+    pub(super) fn commit_now(self: &Arc<Self>, runner: Runner) -> bool {
+        let execution = match runner.execution {
             // The version is to be written.
             None if self.plan.versions.is_some() => attempt(|| self.begin()).map(Some),
             execution => Ok(execution),
         };
-        drop(runner);
         let committed = execution.and_then(|execution| {
             execution.map_or(Ok(()), |execution| attempt(|| commit(execution)))
         });
@@ -143,14 +142,14 @@ impl TransactionCore {
             self.is_cancelled.store(true, Ordering::Release);
             self.revert(schema);
         }
-        self.finish(VecDeque::new(), error.as_ref())
+        self.finish(runner.batch, error.as_ref())
     }
 
     /// Rolls the backing store's transaction back. With the token, which is given up. Whether callbacks are due.
-    pub(super) fn abort_now(self: &Arc<Self>, mut runner: MutexGuard<'_, Runner>) -> bool {
-        let execution = runner.execution.take();
-        let unfinished = std::mem::take(&mut runner.batch);
-        drop(runner);
+    pub(super) fn abort_now(self: &Arc<Self>, runner: Runner) -> bool {
+        let Runner {
+            execution, batch, ..
+        } = runner;
         if let Some(Backing::Write(transaction)) = execution.map(Execution::into_backing) {
             // If the engine cannot write it is undone when the store is opened again; and nobody sees it until then.
             if let Err(error) = attempt(|| Ok(transaction.rollback()?)) {
@@ -158,7 +157,7 @@ impl TransactionCore {
             }
         }
         let why = self.error();
-        self.finish(unfinished, why.as_ref())
+        self.finish(batch, why.as_ref())
     }
 
     /// Tells everybody: first those whose turn it is now, then who made requests, in order, then who waits for the end. Whether

@@ -59,14 +59,15 @@ impl Backing {
     }
 }
 
-/// Memory that is used again.
+/// What reading goes on with, and memory that it uses again.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct Reading {
     /// Of a range's ends.
     pub(crate) range: Vec<u8>,
     pub(crate) record: Record,
     pub(crate) unwrapping: Unwrapping,
-    pub(crate) put: PutMemory,
+    pub(crate) lookups: Lookups,
+    pub(crate) scans: Scans,
 }
 
 /// What is known of an object store, so that it need not be looked up again.
@@ -140,9 +141,9 @@ impl Lookups {
 pub(crate) struct Execution {
     pub(crate) backing: Backing,
     pub(crate) database_id: DatabaseId,
-    pub(crate) lookups: Lookups,
-    pub(crate) scratch: Scratch,
-    pub(crate) scans: Scans,
+    pub(crate) put: PutMemory,
+    /// Made when something is read: most small transactions write.
+    pub(crate) reading: Option<Box<Reading>>,
     /// What the last of the short operations on object stores and indexes was on.
     pub(super) short_source: Option<Source>,
     pub(crate) known: KnownStores,
@@ -163,9 +164,8 @@ impl Execution {
         Box::new(Self {
             backing,
             database_id,
-            lookups: Lookups::default(),
-            scratch: Scratch::default(),
-            scans: Scans::default(),
+            put: PutMemory::default(),
+            reading: None,
             short_source: None,
             known: KnownStores::default(),
             transaction,
@@ -177,6 +177,11 @@ impl Execution {
     /// The backing store's transaction, to be committed or rolled back. Everything else goes.
     pub(crate) fn into_backing(self: Box<Self>) -> Backing {
         self.backing
+    }
+
+    /// What reading goes on with.
+    pub(crate) fn reading(&mut self) -> &mut Reading {
+        self.reading.get_or_insert_default()
     }
 
     /// How often something has been written: what was read ahead before is void.

@@ -14,7 +14,7 @@ use super::queued::Queued;
 use super::{DurabilityHint, Mode};
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::{Task, Turn};
-use crate::sync::{MutexGuard, Thread, locked, thread};
+use crate::sync::{Thread, locked, thread};
 
 /// So many operations that are short are executed behind the one that was waited for, before the token is given up: who
 /// made many requests and waits for each finds the results there.
@@ -94,19 +94,18 @@ impl TransactionCore {
     }
 
     /// Takes the token if nobody has it and there is something to execute, and with it what is queued.
-    fn claim(&self, shared: &mut Shared) -> Option<MutexGuard<'_, Runner>> {
+    fn claim(&self, shared: &mut Shared) -> Option<Runner> {
         if !shared.claim() {
             return None;
         }
-        // Nobody else wants it, or keeps it when the token has been given up.
-        let mut runner = locked(&self.runner);
+        let mut runner = std::mem::take(&mut shared.runner);
         if runner.batch.is_empty() {
             std::mem::swap(&mut shared.queue, &mut runner.batch);
         }
         Some(runner)
     }
 
-    fn claim_or_ask(&self, number: u64) -> Option<MutexGuard<'_, Runner>> {
+    fn claim_or_ask(&self, number: u64) -> Option<Runner> {
         let mut shared = locked(&self.shared);
         let claimed = self.claim(&mut shared);
         if claimed.is_some() {
@@ -123,12 +122,7 @@ impl TransactionCore {
     /// Executes, with the token, which is given up: as long as there is something and the turn lasts, until the operation of the
     /// number `enough` has been executed (its place has its result then) or a callback is due. Then callbacks are called. Whether the
     /// transaction has come to its end.
-    fn execute(
-        self: &Arc<Self>,
-        mut runner: MutexGuard<'_, Runner>,
-        turn: &mut Turn,
-        enough: u64,
-    ) -> bool {
+    fn execute(self: &Arc<Self>, mut runner: Runner, turn: &mut Turn, enough: u64) -> bool {
         let mut left = turn.operations;
         let mut short_left = None;
         let (may_be_due, has_ended) = loop {
@@ -176,7 +170,6 @@ impl TransactionCore {
                 return Next::Operation(operation);
             }
             let mut shared = locked(&self.shared);
-            shared.batch_left = 0;
             match shared.phase {
                 Phase::Aborted => {
                     shared.phase = Phase::Ending;
@@ -202,14 +195,11 @@ impl TransactionCore {
         std::mem::take(&mut shared.heirs)
     }
 
-    /// Gives the token up, and before that what only who has it may hold: callbacks that come next may want both. Whether any
-    /// are due.
-    fn give_up(self: &Arc<Self>, runner: MutexGuard<'_, Runner>, is_more_wanted: bool) -> bool {
-        let batch_left = runner.batch.len();
-        drop(runner);
+    /// Gives the token up, and what who has it works with: callbacks that come next may want both. Whether any are due.
+    fn give_up(self: &Arc<Self>, runner: Runner, is_more_wanted: bool) -> bool {
         let (heirs, is_due, has_deliveries) = {
             let mut shared = locked(&self.shared);
-            shared.batch_left = batch_left;
+            shared.runner = runner;
             let heirs = self.leave(&mut shared);
             let is_wanted = is_more_wanted || self.is_wanted(&shared);
             let is_due = heirs.is_empty() && shared.schedule(is_wanted);
