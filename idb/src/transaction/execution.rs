@@ -82,9 +82,9 @@ pub(crate) struct Known {
 
 /// The object stores that were asked about.
 #[derive(Debug, Default)]
-pub(crate) struct KnownStores(Vec<Known>);
+pub(crate) struct Knowledge(Vec<Known>);
 
-impl KnownStores {
+impl Knowledge {
     /// What is known of one.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ pub(crate) struct Execution {
     pub(crate) reading: Option<Box<Reading>>,
     /// What the last of the short operations on object stores and indexes was on.
     pub(super) short_source: Option<Source>,
-    pub(crate) known: KnownStores,
+    pub(crate) known: Knowledge,
     /// Tells when nobody wants results any more.
     transaction: Weak<TransactionCore>,
     /// How often something was written since somebody asked.
@@ -167,7 +167,7 @@ impl Execution {
             put: PutMemory::default(),
             reading: None,
             short_source: None,
-            known: KnownStores::default(),
+            known: Knowledge::default(),
             transaction,
             writes: OnceCell::new(),
             statistics: Statistics::default(),
