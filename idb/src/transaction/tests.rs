@@ -157,6 +157,29 @@ fn what_nobody_looks_at_is_executed_in_its_turn_and_its_failure_aborts_the_commi
     }
 }
 
+#[test]
+fn a_long_operation_sees_that_the_transaction_was_aborted() {
+    for mode in MODES {
+        let storage = storage(mode);
+        let connection = open(&storage, &["a"]);
+        let transaction = write(&connection, &["a"]);
+        let (sender, seen) = mpsc::channel();
+        let handle = transaction.clone();
+        let operation = move |execution: &mut Execution| {
+            let before = execution.check_cancelled();
+            handle.abort(None)?;
+            let after = execution.check_cancelled();
+            sender.send((before, after)).unwrap();
+            Ok(())
+        };
+        let error = transaction.submit(operation).unwrap().wait().unwrap_err();
+        assert_eq!(error.name(), ErrorName::AbortError, "{mode:?}");
+        let (before, after) = seen.recv().unwrap();
+        assert!(before.is_ok(), "{mode:?}");
+        assert_eq!(after.unwrap_err().name(), ErrorName::AbortError, "{mode:?}");
+    }
+}
+
 /// So many are queued before somebody is woken, each time again.
 fn queued_until_woken(is_short: bool) -> Vec<usize> {
     let mut shared = core::Shared::new(Begins::default(), false);
