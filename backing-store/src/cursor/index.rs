@@ -41,6 +41,8 @@ pub struct IndexCursor {
     stale_rows: u64,
     /// So many rows to come have been looked ahead for.
     rows_ahead: usize,
+    /// Memory for the keys of their data rows.
+    ahead_key: Vec<u8>,
 }
 
 /// Where things lie in the live row and its data row.
@@ -95,6 +97,7 @@ impl IndexCursor {
             stage: Stage::Descending,
             stale_rows: 0,
             rows_ahead: 0,
+            ahead_key: Vec::new(),
         }
     }
 
@@ -104,7 +107,7 @@ impl IndexCursor {
         if self.rows_ahead > 0 {
             return 0;
         }
-        let mut row_key = Vec::new();
+        let mut row_key = std::mem::take(&mut self.ahead_key);
         let look = |snapshot: &Snapshot| {
             let mut ahead = snapshot.look_ahead()?;
             let mut rows = 0;
@@ -122,6 +125,7 @@ impl IndexCursor {
         let looked = self.view.with_snapshot(look).flatten();
         let (rows, found) = looked.unwrap_or_default();
         self.rows_ahead = rows;
+        self.ahead_key = row_key;
         found
     }
 

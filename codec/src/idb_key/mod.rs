@@ -22,8 +22,6 @@ pub use raw::{KeyElements, RawKey};
 
 use std::cmp::Ordering;
 
-use byteorder::{ByteOrder, LittleEndian};
-
 use crate::error::Result;
 use crate::js_string::JsString;
 use crate::primitive::{binary, double, string_with_length, var_int};
@@ -89,6 +87,9 @@ impl IdbKey {
         }
     }
 
+    /// Bytes of an encoded number: the type byte and a double.
+    pub const NUMBER_LEN_BYTES: usize = 1 + double::LEN_BYTES;
+
     /// The type byte and the key, of a number: what [`encode`](Self::encode) appends.
     ///
     /// ```
@@ -99,9 +100,9 @@ impl IdbKey {
     /// assert_eq!(bytes, IdbKey::encode_number(1.5));
     /// ```
     #[must_use]
-    pub fn encode_number(number: f64) -> [u8; 1 + double::LEN_BYTES] {
-        let mut bytes = [TAG_NUMBER; 1 + double::LEN_BYTES];
-        LittleEndian::write_f64(&mut bytes[1..], number);
+    pub fn encode_number(number: f64) -> [u8; Self::NUMBER_LEN_BYTES] {
+        let mut bytes = [TAG_NUMBER; Self::NUMBER_LEN_BYTES];
+        bytes[1..].copy_from_slice(&double::to_bytes(number));
         bytes
     }
 

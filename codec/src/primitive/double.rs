@@ -11,11 +11,17 @@ use crate::reader::{Reader, decode_exact_with, decode_with};
 /// Length in bytes.
 pub const LEN_BYTES: usize = 8;
 
-/// Appends eight bytes.
-pub fn encode(value: f64, out: &mut Vec<u8>) {
+/// Its eight bytes.
+#[must_use]
+pub fn to_bytes(value: f64) -> [u8; LEN_BYTES] {
     let mut bytes = [0; LEN_BYTES];
     LittleEndian::write_f64(&mut bytes, value);
-    out.extend_from_slice(&bytes);
+    bytes
+}
+
+/// Appends eight bytes.
+pub fn encode(value: f64, out: &mut Vec<u8>) {
+    out.extend_from_slice(&to_bytes(value));
 }
 
 /// Takes eight bytes.

@@ -1,9 +1,9 @@
 //! IndexedDB's everyday work beside the raw backing store, Chromium's page, fake-indexeddb in Node, SQLite, redb, fjall and LMDB:
 //! the same rows, on one machine, in one run. Medians; of CPU beside raw calls, the median of what each run found.
 //!
-//! `cargo bench -p larder-idb --bench workloads [-- RUNS [WHAT …]]`: so many RUNS (8), and of our own three times as many; WHAT is `idb`, `chromium`, `fake`, `peers`, `strict` or
-//! `pain`; without, all. Who is not to be had is skipped with a word: Chromium and Node as for tests, fake-indexeddb by npm, the
-//! peers by cargo. Files go to the folder for temporary files; it should be on a disk.
+//! `cargo bench -p larder-idb --bench workloads [-- RUNS [WHAT …]]`: so many runs (8) of each, and three times as many of our own. WHAT
+//! is `idb`, `chromium`, `fake`, `peers`, `strict` or `pain`; without, all. Who is not to be had is skipped with a word: Chromium and
+//! Node as for tests, fake-indexeddb by npm, the peers by cargo. Files go to the folder for temporary files; it should be on a disk.
 
 #![expect(
     clippy::print_stdout,

@@ -60,13 +60,10 @@ impl Column {
     /// How much CPU it took beside another in the same run. The two followed each other closely: what makes the machine slower for a
     /// while does so for both.
     fn cpu_beside(&self, other: &Self, size: usize, row: usize) -> Option<f64> {
-        let cpus = |column: &Self| column.samples[size][row][What::Cpu as usize].clone();
-        let pairs = cpus(self).into_iter().zip(cpus(other));
-        median(
-            &pairs
-                .map(|(ours, theirs)| ours / theirs)
-                .collect::<Vec<_>>(),
-        )
+        let at = What::Cpu as usize;
+        let (ours, theirs) = (&self.samples[size][row][at], &other.samples[size][row][at]);
+        let ratios = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs);
+        median(&ratios.collect::<Vec<_>>())
     }
 }
 

@@ -18,9 +18,6 @@ use crate::value::{ExternalObject, Value};
 /// Keys of one record, in bytes. Rows have less than twice as many: so none is refused after another was written.
 const KEYS_LEN_BYTES_MAX: usize = 1 << 29;
 
-/// Bytes of a number as a key: its type and a double.
-const NUMBER_KEY_LEN: u64 = 9;
-
 /// What is to be stored.
 #[derive(Debug)]
 pub(crate) struct PutRequest {
@@ -55,16 +52,16 @@ struct Indexing {
 #[derive(Debug, Default)]
 struct Indexes {
     of: Option<ObjectStoreId>,
-    list: Option<Arc<[Arc<IndexCell>]>>,
+    list: Arc<[Arc<IndexCell>]>,
 }
 
 impl Indexes {
     fn of(&mut self, id: ObjectStoreId, store: &StoreCell) -> &[Arc<IndexCell>] {
         if self.of != Some(id) {
-            self.list = Some(store.indexes());
+            self.list = store.indexes();
             self.of = Some(id);
         }
-        self.list.as_deref().unwrap_or_default()
+        &self.list
     }
 }
 
@@ -74,6 +71,12 @@ pub(super) struct EncodedKeys {
     bytes: Vec<u8>,
     places: Vec<(IndexId, Range<usize>)>,
 }
+
+/// Of who has no index.
+static NO_KEYS: EncodedKeys = EncodedKeys {
+    bytes: Vec::new(),
+    places: Vec::new(),
+};
 
 impl EncodedKeys {
     pub(super) fn clear(&mut self) {
@@ -184,17 +187,13 @@ pub(crate) fn put(
         Some(next) => Ok(next),
         None => Ok(backing.reads().key_generator(*database_id, store_id)?),
     };
-    let none;
     let index_keys = match is_indexed {
         true => {
             let indexing = indexing.get_or_insert_default();
             evaluate_indexes(store, &request, store_id, indexing, generator)?;
             &indexing.index_keys
         }
-        false => {
-            none = EncodedKeys::default();
-            &none
-        }
+        false => &NO_KEYS,
     };
     if index_keys.bytes.len() + 2 * key_bytes.len() > KEYS_LEN_BYTES_MAX {
         let what = "the record's keys are too long";
@@ -222,9 +221,9 @@ pub(crate) fn put(
     })?;
     statistics.records_written += 1;
     statistics.key_bytes_written += match generated {
-        Some(_) if key_bytes.is_empty() => NUMBER_KEY_LEN,
-        _ => key_bytes.len() as u64,
-    };
+        Some(_) if key_bytes.is_empty() => IdbKey::NUMBER_LEN_BYTES,
+        _ => key_bytes.len(),
+    } as u64;
     statistics.value_bytes_written += len_bytes as u64;
     statistics.index_keys_written += index_keys.len() as u64;
     if store.auto_increment || !objects.is_empty() {

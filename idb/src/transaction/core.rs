@@ -1,6 +1,6 @@
 //! What the handles of a transaction share: its queue, its state, who executes it at the moment.
 //!
-//! Who executes has taken the `runner` out of `shared`, which `is_running` tells, and puts it back when others may go on. The lock of
+//! Who executes has taken the `runner` out of `shared`, and puts it back when others may go on: it is the token. The lock of
 //! `shared` is held for moments, also while a schema is changed, whose locks are taken last. The database's lock is never taken while
 //! it is held, nor is a host's code run.
 
@@ -117,8 +117,8 @@ pub(super) struct Shared {
     short_source: Option<SourceIdentity>,
     /// How often somebody was woken only because of how much is queued.
     unurged: u32,
-    /// While nobody executes: what who does so next goes on with.
-    pub(super) runner: Runner,
+    /// What who executes works with. Gone while somebody does.
+    pub(super) runner: Option<Runner>,
     pub(super) phase: Phase,
     /// Why it was aborted, if there is a reason.
     pub(super) error: Option<Error>,
@@ -126,8 +126,6 @@ pub(super) struct Shared {
     pub(super) is_started: bool,
     /// What it reads, if it only reads, from when it was started until somebody executes it.
     pub(super) snapshot: Option<ReadTransaction>,
-    /// Whether someone executes it.
-    pub(super) is_running: bool,
     /// Whether it is in the queue of tasks.
     pub(super) is_scheduled: bool,
     /// Results are wanted up to the operation of this number.
@@ -165,12 +163,11 @@ impl Shared {
             queue: VecDeque::new(),
             short_source: None,
             unurged: 0,
-            runner: Runner::default(),
+            runner: Some(Runner::default()),
             phase: Phase::Active,
             error: None,
             is_started: begins.is_started,
             snapshot: begins.snapshot,
-            is_running: false,
             is_scheduled: false,
             wanted: 0,
             is_awaited,
@@ -194,11 +191,21 @@ impl Shared {
         }
     }
 
-    /// Takes the token if nobody has it and there is something to execute.
-    pub(super) fn claim(&mut self) -> bool {
-        let is_free = !self.is_running && self.can_run();
-        self.is_running |= is_free;
-        is_free
+    /// Whether somebody executes it.
+    pub(super) const fn is_running(&self) -> bool {
+        self.runner.is_none()
+    }
+
+    /// Takes the token if nobody has it and there is something to execute, and with it what is queued.
+    pub(super) fn claim(&mut self) -> Option<Runner> {
+        if !self.can_run() {
+            return None;
+        }
+        let mut runner = self.runner.take()?;
+        if runner.batch.is_empty() {
+            std::mem::swap(&mut self.queue, &mut runner.batch);
+        }
+        Some(runner)
     }
 
     /// Whether the task is to be put into the queue because of how much has been queued.
@@ -225,12 +232,13 @@ impl Shared {
     }
 
     fn queued(&self) -> usize {
-        self.queue.len() + self.runner.batch.len()
+        let batch_left = self.runner.as_ref().map_or(0, |runner| runner.batch.len());
+        self.queue.len() + batch_left
     }
 
     /// Whether the task is to be put into the queue, which the caller does then.
     pub(super) fn schedule(&mut self, is_wanted: bool) -> bool {
-        let is_due = is_wanted && !self.is_running && self.can_run();
+        let is_due = is_wanted && !self.is_running() && self.can_run();
         let is_due = is_due || (!self.is_delivering && !self.deliveries.is_empty());
         let is_due = is_due && !self.is_scheduled;
         self.is_scheduled |= is_due;

@@ -181,7 +181,7 @@ impl TransactionCore {
             let outcome = outcome(&shared, self.is_aborted());
             let first = shared.end.as_mut().map(|end| end.fill(outcome.clone()));
             let others = std::mem::take(&mut shared.ends);
-            let heirs = self.leave(&mut shared);
+            let heirs = self.leave(&mut shared, Runner::default());
             (outcome, first, others, heirs, shared.has_deliveries())
         };
         callbacks.extend(first.and_then(Wake::wake));

@@ -1,6 +1,6 @@
 //! Executing a transaction's operations, one after the other: by a worker, a step of the host's, or a thread that waits.
 //!
-//! Whoever executes has the token (`is_running`). A thread that waits for a result takes it if nobody has it, and asks
+//! Whoever executes has the token (the `runner`). A thread that waits for a result takes it if nobody has it, and asks
 //! who has it to hand over: the results come to where they are wanted without waking anyone for each.
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Task for TransactionCore {
         let claimed = {
             let mut shared = locked(&self.shared);
             shared.is_scheduled = false;
-            self.claim(&mut shared)
+            shared.claim()
         };
         match claimed {
             Some(runner) => {
@@ -48,7 +48,7 @@ impl TransactionCore {
     /// Executes on this thread up to the operation of this number, as long as nobody else does.
     pub(crate) fn help(self: &Arc<Self>, number: u64) {
         while !self.has_come_to(number) {
-            let claimed = self.claim(&mut locked(&self.shared));
+            let claimed = locked(&self.shared).claim();
             let Some(runner) = claimed else {
                 return;
             };
@@ -93,26 +93,14 @@ impl TransactionCore {
             || self.is_driven
     }
 
-    /// Takes the token if nobody has it and there is something to execute, and with it what is queued.
-    fn claim(&self, shared: &mut Shared) -> Option<Runner> {
-        if !shared.claim() {
-            return None;
-        }
-        let mut runner = std::mem::take(&mut shared.runner);
-        if runner.batch.is_empty() {
-            std::mem::swap(&mut shared.queue, &mut runner.batch);
-        }
-        Some(runner)
-    }
-
     fn claim_or_ask(&self, number: u64) -> Option<Runner> {
         let mut shared = locked(&self.shared);
-        let claimed = self.claim(&mut shared);
+        let claimed = shared.claim();
         if claimed.is_some() {
             return claimed;
         }
         shared.wanted = shared.wanted.max(number);
-        if shared.is_running {
+        if shared.is_running() {
             shared.heirs.push(thread::current());
             self.is_asked_for.store(true, Ordering::Relaxed);
         }
@@ -189,8 +177,8 @@ impl TransactionCore {
     }
 
     /// The token is free again. Who asked for it is to be woken.
-    pub(super) fn leave(&self, shared: &mut Shared) -> Vec<Thread> {
-        shared.is_running = false;
+    pub(super) fn leave(&self, shared: &mut Shared, runner: Runner) -> Vec<Thread> {
+        shared.runner = Some(runner);
         self.is_asked_for.store(false, Ordering::Relaxed);
         std::mem::take(&mut shared.heirs)
     }
@@ -199,8 +187,7 @@ impl TransactionCore {
     fn give_up(self: &Arc<Self>, runner: Runner, is_more_wanted: bool) -> bool {
         let (heirs, is_due, has_deliveries) = {
             let mut shared = locked(&self.shared);
-            shared.runner = runner;
-            let heirs = self.leave(&mut shared);
+            let heirs = self.leave(&mut shared, runner);
             let is_wanted = is_more_wanted || self.is_wanted(&shared);
             let is_due = heirs.is_empty() && shared.schedule(is_wanted);
             (heirs, is_due, shared.has_deliveries())
