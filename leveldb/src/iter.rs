@@ -167,15 +167,6 @@ impl Iter {
         }
     }
 
-    /// Tells values of entries that will be met going forward, for who can [`look ahead`](crate::Snapshot::look_ahead) by them:
-    /// up to `count` that lie behind this row in its memtable, but for long ones. These are hints: they may be newer than the
-    /// snapshot, older than what is met, or beyond bounds; and none come from tables.
-    pub fn values_ahead(&self, count: usize, found: impl FnMut(&[u8])) {
-        if let (At::Front, Some(Source::Live(live))) = (self.at, self.merge.current()) {
-            live.values_ahead(count, found);
-        }
-    }
-
     /// To the first row.
     pub fn seek_to_first(&mut self) -> Result<()> {
         let lower = |bounds: &Arc<Bounds>| bounds.lower.clone();

@@ -9,8 +9,9 @@ use crate::error::{Error, Result};
 use crate::filter::bloom;
 use crate::internal_key::{self, EntryKind, SEQUENCE_MAX, seek_tag};
 use crate::iter::Iter;
+use crate::look_ahead::LookAhead;
 use crate::memtable::{self, MemCursor, MemTable, MemValue};
-use crate::skip_list::{KEYS_MAX, Marks, SkipCursor, SkipList};
+use crate::skip_list::{SkipCursor, SkipList};
 use crate::source::{RunCursor, Source};
 use crate::table::Lookup;
 use crate::version::Version;
@@ -59,52 +60,6 @@ pub struct Snapshot {
     sequence: u64,
 }
 
-/// Keys that will be looked up soon. What the memtables have of them is loaded all at once, so that the lookups do not wait for
-/// memory one after the other. They find the same without. Made by [`Snapshot::look_ahead`].
-#[derive(Debug)]
-pub struct LookAhead<'a> {
-    lists: &'a [Arc<SkipList>],
-    keys: Marks,
-    groups: Marks,
-}
-
-impl LookAhead<'_> {
-    /// More keys are not noted, nor more groups.
-    pub const KEYS_MAX: usize = KEYS_MAX;
-
-    /// Notes a key.
-    #[inline]
-    pub fn note(&mut self, key: &[u8]) {
-        if let Some(mark) = self.lists.first().and_then(|list| list.mark(key)) {
-            self.keys.push(mark);
-        }
-    }
-
-    /// Notes the name of a group of keys ([`Identity::Grouped`](crate::Identity::Grouped)) that a cursor will be set to.
-    #[inline]
-    pub fn note_group(&mut self, name: &[u8]) {
-        let newest = self.lists.first();
-        if let Some(mark) = newest.and_then(|list| list.mark_of_group(name)) {
-            self.groups.push(mark);
-        }
-    }
-
-    /// Loads where the groups begin that were noted. Tells the values that seem to be their first entries' in each memtable, but for
-    /// long ones, since other lookups may depend on them, whose keys can be noted then.
-    pub fn touch_groups(&mut self, mut found: impl FnMut(&[u8], &mut Self)) {
-        let groups = std::mem::take(&mut self.groups);
-        for list in self.lists {
-            list.touch_groups(groups.clone(), |value| found(value, self));
-        }
-    }
-
-    /// Loads what lookups of the keys that were noted will. How many of them seem to be in memtables.
-    pub fn touch(mut self) -> usize {
-        let touch = |list: &Arc<SkipList>| list.touch(&mut self.keys);
-        self.lists.iter().map(touch).sum()
-    }
-}
-
 /// Internal keys up to this length are built without an allocation.
 const TARGET_LEN: usize = 256;
 
@@ -147,21 +102,28 @@ impl Snapshot {
     }
 
     /// For who is about to look several keys up; `None` if there is nothing to be gained.
-    pub fn look_ahead(&self) -> Option<LookAhead<'_>> {
-        let lists = &self.state.live[..];
-        let is_filled = lists.iter().any(|list| !list.is_empty());
-        is_filled.then(|| LookAhead {
-            lists,
-            keys: Marks::default(),
-            groups: Marks::default(),
-        })
+    pub fn look_ahead(&self) -> Option<LookAhead> {
+        let is_filled = self.memtables().iter().any(|list| !list.is_empty());
+        (is_filled && self.is_simple()).then(|| LookAhead::new(self.clone()))
+    }
+
+    /// Being written, the newest first.
+    pub(crate) fn memtables(&self) -> &[Arc<SkipList>] {
+        &self.state.live
+    }
+
+    /// Whether any damage is an error, and nothing is amiss.
+    #[inline]
+    fn is_simple(&self) -> bool {
+        let state = &self.state;
+        state.core.on_damage == OnDamage::Fail && state.version.is_layered && state.mem.is_empty()
     }
 
     /// As [`get_into`](Self::get_into), in the simple case: any damage is an error, and nothing is amiss.
     fn look_up(&self, key: &[u8], value: &mut Vec<u8>) -> Lookup {
         let state = &self.state;
         let core = &*state.core;
-        if core.on_damage != OnDamage::Fail || !state.version.is_layered || !state.mem.is_empty() {
+        if !self.is_simple() {
             return Lookup::Unsure;
         }
         let tag = seek_tag(self.sequence).to_le_bytes();

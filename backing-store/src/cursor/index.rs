@@ -11,10 +11,10 @@ use larder_codec::primitive::var_int;
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::{self, DataRow, ExistsRow};
 use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, RecordVersion};
-use larder_leveldb::Snapshot;
 
 use super::page::{Page, PageLimits};
-use super::range_rows::RangeRows;
+use super::range_rows::{RangeRows, Row};
+use super::rows_ahead::{IndexRow, RowsAhead};
 use super::{Direction, Movement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key_range::KeyRange;
@@ -39,11 +39,12 @@ pub struct IndexCursor {
     last_key: Vec<u8>,
     stage: Stage,
     stale_rows: u64,
-    /// So many rows to come have been looked ahead for.
-    rows_ahead: usize,
-    /// Memory for the keys of their data rows.
-    ahead_key: Vec<u8>,
+    /// Rows that were passed because many entries are wanted.
+    ahead: Option<Box<RowsAhead>>,
 }
+
+/// For fewer entries rows are not passed.
+const AHEAD_MIN: usize = 4;
 
 /// Where things lie in the live row and its data row.
 #[derive(Debug, Clone, Copy)]
@@ -96,37 +97,8 @@ impl IndexCursor {
             last_key: Vec::new(),
             stage: Stage::Descending,
             stale_rows: 0,
-            rows_ahead: 0,
-            ahead_key: Vec::new(),
+            ahead: None,
         }
-    }
-
-    /// More entries will be visited: brings the records of the next ones nearer, as [`Reads::look_ahead`] does, if that has not been
-    /// done. Only going forward. Gives how many rows seem to be there. Of small records it is of no use.
-    pub fn look_ahead(&mut self) -> usize {
-        if self.rows_ahead > 0 {
-            return 0;
-        }
-        let mut row_key = std::mem::take(&mut self.ahead_key);
-        let look = |snapshot: &Snapshot| {
-            let mut ahead = snapshot.look_ahead()?;
-            let mut rows = 0;
-            self.rows.values_ahead(Reads::AHEAD_MAX, |value| {
-                rows += 1;
-                if let Ok(row) = versioned::IndexRow::decode_exact(value) {
-                    row_key.clear();
-                    row_key.extend_from_slice(&self.data_prefix);
-                    row.primary_key.encode(&mut row_key);
-                    ahead.note(&row_key);
-                }
-            });
-            Some((rows, ahead.touch()))
-        };
-        let looked = self.view.with_snapshot(look).flatten();
-        let (rows, found) = looked.unwrap_or_default();
-        self.rows_ahead = rows;
-        self.ahead_key = row_key;
-        found
     }
 
     /// Moves to the next entry in the cursor's direction; `false` at the end.
@@ -139,6 +111,16 @@ impl IndexCursor {
     )]
     pub fn next(&mut self) -> Result<bool> {
         self.go(Movement::Next)
+    }
+
+    /// As [`IndexCursor::next`], when so many entries are wanted from here on, with the next one: of what is committed the records of
+    /// several are looked up at once then, which takes less time. Only in the directions that are not unique.
+    ///
+    /// # Errors
+    /// As [`IndexCursor::next`].
+    pub fn next_of(&mut self, count: usize) -> Result<bool> {
+        self.pass_rows(count);
+        self.next()
     }
 
     /// Moves; `false` at the end.
@@ -167,6 +149,7 @@ impl IndexCursor {
     ) -> Result<bool> {
         page.clear();
         while page.has_room(limits) {
+            self.pass_rows(limits.entries_max - page.len());
             if !self.go_with(Movement::Next, reborrow(&mut on_stale))? {
                 return Ok(false);
             }
@@ -197,7 +180,10 @@ impl IndexCursor {
         if let Some((key, primary_key)) = target {
             self.check_target(key, primary_key)?;
         }
-        for _ in 0..count {
+        for count in (1..=count).rev() {
+            if count > 1 && target.is_none() {
+                self.pass_rows(usize::try_from(count).unwrap_or(usize::MAX));
+            }
             let on_stale = reborrow(&mut on_stale);
             let found = match self.direction {
                 Direction::Next | Direction::Prev | Direction::NextUnique => {
@@ -237,6 +223,16 @@ impl IndexCursor {
             self.keep_key();
         }
         self.place = None;
+        if let Some(ahead) = &mut self.ahead {
+            if target.is_some() {
+                if ahead.is_on_row() || !ahead.is_empty() {
+                    self.rows.go_back();
+                }
+                ahead.clear();
+            } else if self.next_passed(reborrow(&mut on_stale))? {
+                return Ok(true);
+            }
+        }
         loop {
             let found = match target.take() {
                 Some((key, primary_key)) => self.rows.step_to(key, primary_key)?,
@@ -344,21 +340,74 @@ impl IndexCursor {
             && compare_user_keys(self.rows.tail(), &self.last_key) == Ordering::Equal
     }
 
+    /// So many entries are wanted: if that is many and none of the rows that were passed is left, passes the next ones.
+    #[inline]
+    fn pass_rows(&mut self, count: usize) {
+        let is_left = self.ahead.as_ref().is_some_and(|ahead| !ahead.is_empty());
+        if count < AHEAD_MIN || is_left || self.direction.is_unique() {
+            return;
+        }
+        if self.ahead.is_none() {
+            self.ahead = self.view.committed_snapshot().and_then(RowsAhead::new);
+        }
+        if let Some(ahead) = &mut self.ahead {
+            ahead.pass(&mut self.rows, count, &self.data_prefix, read_row);
+        }
+    }
+
+    /// To the next live one of the rows that were passed; `false` if none is left.
+    fn next_passed(&mut self, mut on_stale: Option<OnStale<'_>>) -> Result<bool> {
+        let Some(ahead) = &mut self.ahead else {
+            return Ok(false);
+        };
+        while ahead.next()? {
+            let (Some((row_key, data_key)), Some((index_key_len, version))) =
+                (ahead.keys(), ahead.told())
+            else {
+                break;
+            };
+            let found = match ahead.record_into(&mut self.data) {
+                Some(found) => found,
+                None => {
+                    let primary_key = raw_key(row_key, &data_key[self.data_prefix.len()..])?;
+                    get_row(&self.view, data_key, primary_key, &mut self.data)?
+                }
+            };
+            if found {
+                let (found_version, value_start) = read_data(&self.data, data_key, self.keys_only)?;
+                if found_version == version {
+                    self.place = Some(Place {
+                        index_key_len,
+                        value_start,
+                        version,
+                    });
+                    return Ok(true);
+                }
+            }
+            self.stale_rows += 1;
+            if let Some(on_stale) = &mut on_stale {
+                on_stale(row_key)?;
+            }
+        }
+        Ok(false)
+    }
+
     /// Reads the row; `None` if it is stale.
     fn read_row(&mut self, on_stale: Option<OnStale<'_>>) -> Result<Option<Place>> {
-        self.rows_ahead = self.rows_ahead.saturating_sub(1);
-        let row_key = self.rows.key();
-        let row_value = self.rows.value()?;
-        let index_key_len = index_key_len(row_key, self.rows.tail_of(row_key))?;
-        let row = decode_value(row_key, row_value)?;
+        let key = self.rows.key();
+        let row = read_row(Row {
+            key,
+            tail: self.rows.tail_of(key),
+            value: self.rows.value()?,
+        })?;
         self.data_key.clear();
         self.data_key.extend_from_slice(&self.data_prefix);
         row.primary_key.encode(&mut self.data_key);
         if get_row(&self.view, &self.data_key, row.primary_key, &mut self.data)? {
-            let (version, value_start) = self.decode_data()?;
+            let (version, value_start) = read_data(&self.data, &self.data_key, self.keys_only)?;
             if version == row.version {
                 return Ok(Some(Place {
-                    index_key_len,
+                    index_key_len: row.index_key_len,
                     value_start,
                     version,
                 }));
@@ -366,24 +415,16 @@ impl IndexCursor {
         }
         self.stale_rows += 1;
         if let Some(on_stale) = on_stale {
-            on_stale(row_key)?;
+            on_stale(key)?;
         }
         Ok(None)
     }
 
-    /// The record's version, and where its value begins in `data`.
+    /// The keys of the row and of its record's row.
     #[inline]
-    fn decode_data(&self) -> Result<(RecordVersion, usize)> {
-        if self.keys_only {
-            let exists = ExistsRow::decode_exact(&self.data)
-                .map_err(|error| Error::row(&self.data_key, "exists row", error))?;
-            return Ok((exists.version, self.data.len()));
-        }
-        let data = DataRow::decode_exact(&self.data).map_err(|error| {
-            let what = "record row with an undecodable version";
-            Error::row(&self.data_key, what, error)
-        })?;
-        Ok((data.version, self.data.len() - data.value.len()))
+    fn row_keys(&self) -> (&[u8], &[u8]) {
+        let passed = self.ahead.as_ref().and_then(|ahead| ahead.keys());
+        passed.unwrap_or_else(|| (self.rows.key(), &self.data_key))
     }
 
     /// The index key of the entry.
@@ -391,7 +432,7 @@ impl IndexCursor {
     /// # Errors
     /// Only when the cursor is not on an entry.
     pub fn index_key(&self) -> Result<RawKey<'_>> {
-        self.raw(self.key_bytes()?.0)
+        raw_key(self.row_keys().0, self.key_bytes()?.0)
     }
 
     /// The primary key of the entry's record.
@@ -399,12 +440,7 @@ impl IndexCursor {
     /// # Errors
     /// Only when the cursor is not on an entry.
     pub fn primary_key(&self) -> Result<RawKey<'_>> {
-        self.raw(self.key_bytes()?.1)
-    }
-
-    fn raw<'a>(&self, bytes: &'a [u8]) -> Result<RawKey<'a>> {
-        RawKey::decode_exact(bytes)
-            .map_err(|error| Error::row(self.rows.key(), "index entry", error))
+        raw_key(self.row_keys().0, self.key_bytes()?.1)
     }
 
     /// The bytes of index key and primary key.
@@ -416,8 +452,9 @@ impl IndexCursor {
             let what = "the cursor is not on an entry";
             return Err(Error::new(ErrorKind::Usage, what));
         };
-        let index_key = self.rows.tail().get(..place.index_key_len);
-        let primary_key = self.data_key.get(self.data_prefix.len()..);
+        let (row_key, data_key) = self.row_keys();
+        let index_key = self.rows.tail_of(row_key).get(..place.index_key_len);
+        let primary_key = data_key.get(self.data_prefix.len()..);
         Ok((
             index_key.unwrap_or_default(),
             primary_key.unwrap_or_default(),
@@ -452,6 +489,41 @@ fn reborrow<'a>(on_stale: &'a mut Option<OnStale<'_>>) -> Option<OnStale<'a>> {
         Some(on_stale) => Some(&mut **on_stale),
         None => None,
     }
+}
+
+/// A key in an index row, which was checked before.
+fn raw_key<'a>(row_key: &[u8], bytes: &'a [u8]) -> Result<RawKey<'a>> {
+    RawKey::decode_exact(bytes).map_err(|error| Error::row(row_key, "index entry", error))
+}
+
+/// What an index row tells.
+#[inline]
+fn read_row(row: Row<'_>) -> Result<IndexRow<'_>> {
+    let index_key_len = index_key_len(row.key, row.tail)?;
+    let versioned::IndexRow {
+        version,
+        primary_key,
+    } = decode_value(row.key, row.value)?;
+    Ok(IndexRow {
+        index_key_len,
+        primary_key,
+        version,
+    })
+}
+
+/// The record's version, and where its value begins in its row.
+#[inline]
+fn read_data(data: &[u8], data_key: &[u8], keys_only: bool) -> Result<(RecordVersion, usize)> {
+    if keys_only {
+        let exists = ExistsRow::decode_exact(data)
+            .map_err(|error| Error::row(data_key, "exists row", error))?;
+        return Ok((exists.version, data.len()));
+    }
+    let row = DataRow::decode_exact(data).map_err(|error| {
+        let what = "record row with an undecodable version";
+        Error::row(data_key, what, error)
+    })?;
+    Ok((row.version, data.len() - row.value.len()))
 }
 
 /// Checks what follows the prefix in an index row's key: index key, sequence number, primary key, of which the oldest

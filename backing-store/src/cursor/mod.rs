@@ -8,6 +8,7 @@ mod index;
 mod page;
 mod range_rows;
 mod record;
+mod rows_ahead;
 
 pub use index::IndexCursor;
 pub(crate) use index::{OnStale, decode_value};
@@ -88,3 +89,6 @@ impl Movement<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -127,15 +127,17 @@ impl RangeRows {
         self.iter.pinned_value()
     }
 
-    /// Tells values of rows that will be met going forward, as far as they are known without any wait.
-    pub(super) fn values_ahead(&self, count: usize, found: impl FnMut(&[u8])) {
-        self.iter.values_ahead(count, found);
-    }
-
     /// To the next row; `false` at the end.
     pub(super) fn step(&mut self) -> Result<bool> {
         self.move_on()?;
         Ok(self.settle()?.is_some())
+    }
+
+    /// Who has passed rows, perhaps up to the end, is still on one of them, and seeks from there.
+    pub(super) fn go_back(&mut self) {
+        if self.state == State::Ended {
+            self.state = State::Inside;
+        }
     }
 
     /// Away from the current row; then [`RangeRows::settle`] tells what was reached.

@@ -165,10 +165,6 @@ impl BaseIter {
         self.current().pinned_value()
     }
 
-    pub(super) fn values_ahead(&self, count: usize, found: impl FnMut(&[u8])) {
-        self.current().values_ahead(count, found);
-    }
-
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.segment = self.base.segment_of(key);
         self.is_behind_scopes = compare(key, &SCOPES_END) != Ordering::Less;

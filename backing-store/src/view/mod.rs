@@ -78,6 +78,14 @@ impl View {
         }
     }
 
+    /// The snapshot that all rows come from, if it is one and nobody changes them.
+    pub(crate) fn committed_snapshot(&self) -> Option<&Snapshot> {
+        match &self.0 {
+            Kind::Committed(base) => base.only_snapshot(),
+            Kind::Recovered(_) | Kind::Transaction(_) => None,
+        }
+    }
+
     /// A cursor that stands on no row.
     pub(crate) fn iter(&self) -> ViewIter {
         self.iter_up_to(None)
@@ -160,15 +168,6 @@ impl ViewIter {
     /// The current value where the engine has it, if it can be had so.
     pub(crate) fn pinned_value(&self) -> Option<PinnedBytes> {
         forward!(self, iter => iter.pinned_value())
-    }
-
-    /// As [`larder_leveldb::Iter::values_ahead`], of what is committed.
-    pub(crate) fn values_ahead(&self, count: usize, found: impl FnMut(&[u8])) {
-        match &self.0 {
-            Rows::Recovered(_) => {}
-            Rows::Committed(base) => base.values_ahead(count, found),
-            Rows::Staged(staged) => staged.values_ahead(count, found),
-        }
     }
 
     /// To the first row at or behind `key`.

@@ -130,10 +130,6 @@ impl StagedIter {
         }
     }
 
-    pub(super) fn values_ahead(&self, count: usize, found: impl FnMut(&[u8])) {
-        self.base.values_ahead(count, found);
-    }
-
     pub(super) fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.position(key, true, true)
     }

@@ -42,10 +42,6 @@ const PINNED_LEN_MIN: usize = 256;
 /// And those in less memory than this, such as a table's block: the next one is unpacked into the same memory then.
 const PINNED_MEMORY_MIN: usize = 64 << 10;
 
-/// For fewer index entries it is not looked ahead, nor behind a shorter value, in bytes.
-const AHEAD_MIN: usize = 8;
-const AHEAD_LEN_MIN: usize = 256;
-
 /// Entries between two looks at whether anybody still wants to know.
 const ENTRIES: usize = 256;
 
@@ -91,9 +87,15 @@ impl Scan {
     /// To the next entry; `false` at the end.
     #[inline]
     pub(crate) fn next(&mut self, backing: &mut Backing) -> Result<bool> {
+        self.next_of(backing, 1)
+    }
+
+    /// To the next of so many entries that are wanted; `false` at the end.
+    #[inline]
+    fn next_of(&mut self, backing: &mut Backing, count: usize) -> Result<bool> {
         match self {
             Self::Records(cursor) => Ok(cursor.next()?),
-            Self::Index(cursor) => backing.go(cursor, Movement::Next),
+            Self::Index(cursor) => backing.next_of(cursor, count),
         }
     }
 
@@ -103,7 +105,8 @@ impl Scan {
             return Ok(cursor.pass(count_max)?);
         }
         for count in 0..count_max {
-            if !self.next(backing)? {
+            let left = usize::try_from(count_max - count).unwrap_or(usize::MAX);
+            if !self.next_of(backing, left)? {
                 return Ok(count);
             }
         }
@@ -161,13 +164,8 @@ impl Scan {
             has_objects,
         };
         while buffer.len() < fill.entries_max && buffer.len_bytes() < fill.bytes_max {
-            if let Self::Index(cursor) = self
-                && fill.entries_max - buffer.len() >= AHEAD_MIN
-                && cursor.value().len() >= AHEAD_LEN_MIN
-            {
-                cursor.look_ahead();
-            }
-            if !stands && !self.next(&mut execution.backing)? {
+            let left = fill.entries_max - buffer.len();
+            if !stands && !self.next_of(&mut execution.backing, left)? {
                 return Ok(false);
             }
             stands = false;

@@ -49,6 +49,15 @@ impl Backing {
         }
     }
 
+    /// Moves a cursor over an index to the next of so many entries that are wanted.
+    #[inline]
+    pub(crate) fn next_of(&mut self, cursor: &mut IndexCursor, count: usize) -> Result<bool> {
+        match self {
+            Self::Read(_) => Ok(cursor.next_of(count)?),
+            Self::Write(_) => self.go(cursor, Movement::Next),
+        }
+    }
+
     /// Moves a cursor over an index. One that writes removes the stale rows in the way, which changes nothing that
     /// anybody sees.
     pub(crate) fn go(&mut self, cursor: &mut IndexCursor, movement: Movement<'_>) -> Result<bool> {

@@ -2,10 +2,10 @@
 //!
 //! A lookup waits for a bucket, then for the node that it names, then perhaps for a value in a chunk, and the next lookup's loads
 //! do not begin before that. Here those of several keys are issued in short loops, none dependent on another, so that the
-//! processor's waits for them overlap. What was loaded is not used: lookups find the same with and without.
+//! processor's waits for them overlap. Lookups find the same with and without: an entry's place is a hint for them, too.
 
 use super::node::{self, Bytes, INLINE_LEN_MAX};
-use super::{HEAD, Hint, SkipList};
+use super::{Hint, SkipList};
 use std::hint::black_box;
 use std::sync::atomic::Ordering as Memory;
 
@@ -20,95 +20,107 @@ const NODE_LINES: usize = 3;
 /// Lines of a value in a chunk: for what comes behind them the processor looks ahead itself.
 const VALUE_LINES: usize = 16;
 
-/// What keys that will be looked up, or groups, are in the table of hints.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marks {
-    marks: [u32; KEYS_MAX],
-    len: usize,
+/// A key that will be looked up, or a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sought {
+    /// Where the table of hints has it.
+    mark: u32,
+    found: Found,
 }
 
-impl Marks {
-    /// One more, if there is room.
-    pub(crate) fn push(&mut self, mark: u32) {
-        if let Some(next) = self.marks.get_mut(self.len) {
-            *next = mark;
-            self.len += 1;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Found {
+    /// In none of the lists that were looked at.
+    #[default]
+    Nowhere,
+    /// This node of the list of this number is the newest entry, as it seems.
+    At(u32, u32),
+    /// Hints do not tell.
+    Unknown,
+}
+
+impl Sought {
+    /// Hints do not tell of it.
+    pub(crate) const UNKNOWN: Sought = Sought {
+        mark: 0,
+        found: Found::Unknown,
+    };
+
+    const fn at_mark(mark: Option<u32>) -> Sought {
+        match mark {
+            Some(mark) => Sought {
+                mark,
+                found: Found::Nowhere,
+            },
+            None => Sought::UNKNOWN,
+        }
+    }
+
+    /// The number of the list that has it, and its node there.
+    #[inline]
+    pub(crate) const fn place(self) -> Option<(usize, u32)> {
+        match self.found {
+            Found::At(list, node) => Some((list as usize, node)),
+            Found::Nowhere | Found::Unknown => None,
         }
     }
 }
 
 impl SkipList {
-    /// A key's, if hints tell of it.
-    pub(crate) fn mark(&self, user_key: &[u8]) -> Option<u32> {
-        self.hints.as_ref()?.mark_of(user_key)
+    /// A key.
+    #[inline]
+    pub(crate) fn sought(&self, user_key: &[u8]) -> Sought {
+        let hints = self.hints.as_ref();
+        Sought::at_mark(hints.and_then(|hints| hints.mark_of(user_key)))
     }
 
-    /// A group's, if this is the name of one and hints tell of it.
-    pub(crate) fn mark_of_group(&self, name: &[u8]) -> Option<u32> {
-        self.hints.as_ref()?.mark_of_group(name)
+    /// A group, if this is the name of one.
+    #[inline]
+    pub(crate) fn sought_group(&self, name: &[u8]) -> Sought {
+        let hints = self.hints.as_ref();
+        Sought::at_mark(hints.and_then(|hints| hints.mark_of_group(name)))
     }
 
-    /// Loads what lookups of these keys will. Leaves those that are not here; how many others there seem to be.
-    pub(crate) fn touch(&self, marks: &mut Marks) -> usize {
-        let nodes = self.touch_nodes(marks);
-        let mut found = 0;
-        for at in nodes.into_iter().filter(|at| *at != HEAD) {
-            self.touch_value(at);
-            found += 1;
-        }
-        found
+    /// Loads what lookups will of those keys that were found nowhere yet. Those that are here are in the list `number` from then on:
+    /// how many.
+    pub(crate) fn touch(&self, number: usize, keys: &mut [Sought]) -> usize {
+        self.touch_nodes(number, keys);
+        let places = keys.iter().filter_map(|key| key.place());
+        let here = places.filter(|(list, _)| *list == number);
+        here.map(|(_, at)| self.touch_value(at)).count()
     }
 
     /// Loads where these groups begin. The first entries' values are told, but for long ones; of deletions nothing.
-    pub(crate) fn touch_groups(&self, mut marks: Marks, mut found: impl FnMut(&[u8])) {
-        let nodes = self.touch_nodes(&mut marks);
-        for at in nodes.into_iter().filter(|at| *at != HEAD) {
-            self.tell_short(at, &mut found);
-        }
-    }
-
-    /// Tells the values of the entries behind one, but for long ones; of deletions nothing.
-    pub(super) fn values_behind(&self, at: u32, count: usize, mut found: impl FnMut(&[u8])) {
-        let mut at = at;
-        for _ in 0..count {
-            at = self.node(at).next(0);
-            if at == HEAD {
-                return;
+    pub(crate) fn touch_groups(&self, groups: &mut [Sought], mut found: impl FnMut(&[u8])) {
+        self.touch_nodes(0, groups);
+        for (_, at) in groups.iter().filter_map(|group| group.place()) {
+            if let Bytes::Words(words, len @ 1..=INLINE_LEN_MAX) = self.node(at).value() {
+                let mut room = [0; INLINE_LEN_MAX];
+                node::copy(words, &mut room[..len]);
+                found(&room[..len]);
             }
-            self.tell_short(at, &mut found);
         }
     }
 
-    fn tell_short(&self, at: u32, found: &mut impl FnMut(&[u8])) {
-        if let Bytes::Words(words, len @ 1..=INLINE_LEN_MAX) = self.node(at).value() {
-            let mut room = [0; INLINE_LEN_MAX];
-            node::copy(words, &mut room[..len]);
-            found(&room[..len]);
-        }
-    }
-
-    /// The nodes that hints name, in any order, and [`HEAD`] besides. Leaves the marks of what is not here.
-    fn touch_nodes(&self, marks: &mut Marks) -> [u32; KEYS_MAX] {
-        let mut nodes = [HEAD; KEYS_MAX];
+    /// Loads the nodes that hints name.
+    fn touch_nodes(&self, number: usize, all: &mut [Sought]) {
         let Some(hints) = &self.hints else {
-            return nodes;
+            return;
         };
-        let Marks { marks: all, len } = std::mem::take(marks);
-        let sought = &all[..len.min(KEYS_MAX)];
-        for mark in sought {
-            hints.touch(*mark);
+        let is_sought = |one: &Sought| one.found == Found::Nowhere;
+        for one in all.iter().filter(|one| is_sought(one)) {
+            hints.touch(one.mark);
         }
-        for (mark, node) in sought.iter().zip(&mut nodes) {
-            match hints.at_mark(*mark) {
+        for one in all.iter_mut().filter(|one| is_sought(one)) {
+            one.found = match hints.at_mark(one.mark) {
                 Hint::Node(at) => {
                     self.touch_node(at);
-                    *node = at;
+                    Found::At(number as u32, at)
                 }
-                Hint::Absent => marks.push(*mark),
-                Hint::Unknown => {}
-            }
+                Hint::Absent => Found::Nowhere,
+                Hint::Unknown => Found::Unknown,
+            };
         }
-        nodes
     }
 
     fn touch_node(&self, at: u32) {

@@ -132,13 +132,6 @@ impl SkipCursor {
         Some(PinnedBytes::whole(Arc::clone(chunk)).part(start, end))
     }
 
-    /// Tells the values of the entries behind this one, as far as they are short.
-    pub(crate) fn values_ahead(&self, count: usize, found: impl FnMut(&[u8])) {
-        if self.valid() {
-            self.list.values_behind(self.at, count, found);
-        }
-    }
-
     pub(crate) fn log_name(&self) -> &str {
         self.list.log_name()
     }

@@ -123,10 +123,13 @@ impl Hints {
         self.buckets.touch(mark);
     }
 
-    /// What is there.
+    /// What is there, as [`get`](Self::get) has it.
     #[inline]
     pub(super) fn at_mark(&self, mark: u32) -> Hint {
-        self.buckets.get(mark)
+        match self.is_off.load(Memory::Relaxed) {
+            false => self.buckets.get(mark),
+            true => Hint::Unknown,
+        }
     }
 
     /// Which node is the first of a group, if it is one of the group; among those put in before anything that this thread has

@@ -17,7 +17,7 @@ mod node;
 mod segments;
 mod top;
 
-pub(crate) use ahead::{KEYS_MAX, Marks};
+pub(crate) use ahead::{KEYS_MAX, Sought};
 pub(crate) use cursor::SkipCursor;
 
 use crate::filter::{KeyFilter, bloom};
@@ -461,18 +461,34 @@ impl SkipList {
         match hint {
             Hint::Absent => return None,
             Hint::Node(at) => {
-                // Another key's perhaps, if hashes are the same; and a snapshot may be older.
-                let mut room = [0; INLINE_LEN_MAX];
-                let key = self.key(at, &mut room);
-                let tag = internal_key::tag(key);
-                if internal_key::user_key(key) == user_key && tag <= internal_key::tag(target) {
-                    self.copy(self.node(at).value(), value);
-                    return Some(tag);
+                let found = self.get_at(at, user_key, internal_key::tag(target), value);
+                if found.is_some() {
+                    return found;
                 }
             }
             Hint::Unknown => {}
         }
         self.get_by_search(target, value)
+    }
+
+    /// The same of an entry that a hint names, if it is the one: it may be another key's, if hashes are the same, or too new for a
+    /// snapshot, whose tag is `tag_max`.
+    #[inline]
+    pub(crate) fn get_at(
+        &self,
+        at: u32,
+        user_key: &[u8],
+        tag_max: u64,
+        value: &mut Vec<u8>,
+    ) -> Option<u64> {
+        let mut room = [0; INLINE_LEN_MAX];
+        let key = self.key(at, &mut room);
+        let tag = internal_key::tag(key);
+        if internal_key::user_key(key) != user_key || tag > tag_max {
+            return None;
+        }
+        self.copy(self.node(at).value(), value);
+        Some(tag)
     }
 
     /// The naive twin of [`get`](Self::get).

@@ -1,6 +1,7 @@
 use super::arrange::RUN_LEN;
 use super::intake::CHUNK_LEN;
 use super::*;
+use crate::internal_key::seek_tag;
 use crate::write_batch::{BatchReader, BatchWriter};
 use crate::{BytewiseComparator, Comparator, Identity, KeyFacts};
 use quickcheck::quickcheck;

@@ -120,8 +120,13 @@ impl OpenCursor {
         }
     }
 
-    /// One move of any kind on both.
-    pub(super) fn go(&mut self, transaction: &mut WriteTransaction, store: &Store, how: (u8, u8)) {
+    /// One move of any kind on both, of a cursor of this transaction if there is one: whether it stands on an entry.
+    pub(super) fn go(
+        &mut self,
+        transaction: Option<&mut WriteTransaction>,
+        store: &Store,
+        how: (u8, u8),
+    ) -> bool {
         let (target, primary_key) = (key(how.0), key(how.1));
         let (target_bytes, primary_bytes) = (bytes(&target), bytes(&primary_key));
         let raw = RawKey::decode_exact(&target_bytes).unwrap();
@@ -137,21 +142,23 @@ impl OpenCursor {
             ),
             _ => (Movement::Next, 1, None),
         };
-        if let (Real::Index(cursor), 0) = (&mut self.real, how.0 % 3) {
-            // Of no consequence.
-            cursor.look_ahead();
-        }
-        let moved = match &mut self.real {
-            Real::Records(cursor) => cursor.go(movement),
-            // Half of the moves remove stale rows.
-            Real::Index(cursor) if how.0.is_multiple_of(2) => cursor.go(movement),
-            Real::Index(cursor) => transaction.go(cursor, movement),
+        let moved = match (&mut self.real, movement) {
+            (Real::Records(cursor), _) => cursor.go(movement),
+            // How many more are wanted is of no consequence.
+            (Real::Index(cursor), Movement::Next) if how.0.is_multiple_of(4) => {
+                cursor.next_of(how.1.into())
+            }
+            (Real::Index(cursor), _) => match transaction {
+                // Half of the moves remove stale rows.
+                Some(transaction) if !how.0.is_multiple_of(2) => transaction.go(cursor, movement),
+                _ => cursor.go(movement),
+            },
         };
         if let (Some(target), Some(at)) = (&target, &self.model.at)
             && !is_ahead(self.model.direction, at, target)
         {
             assert!(moved.is_err(), "a target that is not behind the cursor");
-            return;
+            return true;
         }
         let entries = store.entries(self.index);
         let mut expected = None;
@@ -159,10 +166,12 @@ impl OpenCursor {
             expected = self.model.go(&entries, target.as_ref());
         }
         assert_eq!(moved.unwrap(), expected.is_some());
+        let is_on_entry = expected.is_some();
         if let Some(expected) = expected {
             let value = store.records[&expected.1].value.clone();
             assert_eq!(self.real.entry(), (expected, value));
         }
+        is_on_entry
     }
 }
 
@@ -178,13 +187,29 @@ fn is_ahead(
     order.is_lt() && direction.is_forward() || order.is_gt() && !direction.is_forward()
 }
 
-/// Every store and index, walked in each direction, step by step and page by page.
+/// Every store and index, walked in each direction, step by step, by moves of all kinds, and page by page.
 pub(super) fn check_all_cursors(reads: &Reads, model: &Database) {
     for (id, store) in &model.stores {
         let indexes = store.indexes.keys().map(|index| Some(*index));
         for index in std::iter::once(None).chain(indexes) {
             for direction in DIRECTIONS {
                 check_walk(reads, *id, store, index, direction);
+            }
+            for seed in 0..12 {
+                let whole = (Bound::Unbounded, Bound::Unbounded);
+                let mut cursor = OpenCursor::new(reads, *id, index, whole, seed);
+                let mut how = (seed.wrapping_mul(31), seed.wrapping_mul(89));
+                for _ in 0..30 {
+                    if !cursor.go(None, store, how) {
+                        break;
+                    }
+                    // Mostly to the next, wanting many.
+                    how = (
+                        how.1.wrapping_add(67),
+                        how.0.wrapping_mul(5).wrapping_add(3),
+                    );
+                    how.0 &= if how.1 < 170 { !3 } else { !0 };
+                }
             }
         }
     }
@@ -222,7 +247,7 @@ fn check_walk(reads: &Reads, id: i64, store: &Store, index: Option<i64>, directi
     let mut pages = Vec::new();
     let mut page = Page::new();
     let limits = PageLimits {
-        entries_max: 3,
+        entries_max: 9,
         bytes_max: 300,
     };
     let mut real = real_cursor(reads, id, index, &whole, direction);

@@ -305,31 +305,3 @@ fn both_rows_of_a_record_that_an_index_leads_to_are_known_ahead() {
         assert_eq!(ahead(transaction, index, &["b", "nothing", "a"]), 4);
     });
 }
-
-#[test]
-fn the_records_of_the_rows_behind_an_index_cursor_are_known_ahead() {
-    let (store, id, index) = indexed();
-    transact(&store, id, |transaction| {
-        for n in 1..=30 {
-            let (primary_key, index_key) = (f64::from(n), f64::from(100 - n).into());
-            put_ok(transaction, 1, primary_key, &vec![(index, index_key)]);
-        }
-    });
-    let read = store.read();
-    let max = larder_backing_store::Reads::AHEAD_MAX;
-    let entries = |direction| read.index_entries(id, store_id(1), index_id(index), direction);
-    let mut cursor = entries(Direction::Next);
-    assert_eq!(cursor.look_ahead(), 0, "it has not begun");
-    assert!(cursor.next().unwrap());
-    assert_eq!(cursor.look_ahead(), max);
-    let stands_at = cursor.primary_key().map(|key| key.to_key());
-    assert_eq!(stands_at.unwrap(), IdbKey::from(30.0));
-    for _ in 0..max {
-        assert_eq!(cursor.look_ahead(), 0, "that has been done");
-        assert!(cursor.next().unwrap());
-    }
-    assert_eq!(cursor.look_ahead(), 30 - 1 - max);
-    let mut backward = entries(Direction::Prev);
-    assert!(backward.next().unwrap());
-    assert_eq!(backward.look_ahead(), 0);
-}

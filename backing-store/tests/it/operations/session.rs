@@ -347,7 +347,7 @@ impl Session {
         let count = self.cursors.len().max(1);
         if let Some(cursor) = self.cursors.get_mut(usize::from(a) % count) {
             cursor.go(
-                &mut self.transaction,
+                Some(&mut self.transaction),
                 &self.model.stores[&cursor.store],
                 (b, c),
             );

@@ -293,26 +293,41 @@ fn of_keys_that_are_touched_those_that_are_not_here_are_left() {
     let rows = (0..8).map(|n| (key(n), Some(vec![n; 100 * usize::from(n)])));
     insert(&list, 1, &rows.collect::<Vec<_>>());
     insert(&list, 9, &[(key(3), None)]);
-    let marks = |keys: &mut dyn Iterator<Item = u8>| {
-        let mut marks = Marks::default();
-        keys.for_each(|n| marks.push(list.mark(&key(n)).unwrap()));
-        marks
+    let sought = |keys: &[u8]| -> Vec<Sought> {
+        let keys = keys.iter().map(|n| list.sought(&key(*n)));
+        keys.collect()
     };
-    let mut some = marks(&mut [20, 7, 3, 21, 0, 22].into_iter());
-    assert_eq!(list.touch(&mut some), 3);
-    assert_eq!(some, marks(&mut [20, 21, 22].into_iter()));
-    assert_eq!(list.touch(&mut some), 0);
-    // What has no place is not noted.
-    assert_eq!(
-        list.touch(&mut marks(&mut (0..200).map(|n| n % 8))),
-        KEYS_MAX
-    );
+    let mut some = sought(&[20, 7, 3, 21, 0, 22]);
+    assert_eq!(list.touch(1, &mut some), 3);
+    let places = |some: &[Sought]| -> Vec<Option<(usize, u32)>> {
+        some.iter().map(|sought| sought.place()).collect()
+    };
+    let first = places(&some);
+    let lists = first.iter().map(|place| place.map(|(list, _)| list));
+    let in_one = [None, Some(1), Some(1), None, Some(1), None];
+    assert_eq!(lists.collect::<Vec<_>>(), in_one);
+    let mut value = Vec::new();
+    let mut get = |at: usize, key: &[u8], tag_max| {
+        value.clear();
+        let found = list.get_at(first[at].unwrap().1, key, tag_max, &mut value);
+        found.map(|_| value.len())
+    };
+    let newest = seek_tag(100);
+    assert_eq!(get(1, &key(7), newest), Some(700));
+    assert_eq!(get(2, &key(3), newest), Some(0), "it is a deletion");
+    assert_eq!(get(2, &key(3), seek_tag(8)), None, "which is too new");
+    assert_eq!(get(1, &key(6), newest), None, "another key's");
+    // Those that have been found are not looked for in the next list.
+    assert_eq!(list.touch(2, &mut some), 0);
+    assert_eq!(places(&some), first);
     // Nobody judges such keys, or any.
-    assert_eq!(careless().mark(&[1, 2]), None);
+    assert_eq!(careless().sought(&[1, 2]), Sought::UNKNOWN);
     let filtered = SkipList::new(InternalOrder::new(Arc::new(BytewiseComparator)), 7);
-    assert_eq!(filtered.mark(&[1]), None);
+    assert_eq!(filtered.sought(&[1]), Sought::UNKNOWN);
+    let mut before = sought(&[1]);
     list.hints.as_ref().unwrap().turn_off();
-    assert_eq!(list.mark(&key(1)), None);
+    assert_eq!(list.sought(&key(1)), Sought::UNKNOWN);
+    assert_eq!(list.touch(0, &mut before), 0, "there may be newer entries");
 }
 
 #[test]
@@ -332,11 +347,10 @@ fn groups_that_are_touched_tell_their_first_entries_values_as_far_as_those_are_s
     put(b"ad1", Some(vec![7; INLINE_LEN_MAX + 1]));
     put(b"ae1", None);
     let told = |names: &[&[u8]]| {
-        let mut marks = Marks::default();
-        let known = names.iter().filter_map(|name| list.mark_of_group(name));
-        known.for_each(|mark| marks.push(mark));
+        let groups = names.iter().map(|name| list.sought_group(name));
         let mut values = Vec::new();
-        list.touch_groups(marks, |value| values.push(value.to_vec()));
+        let mut groups: Vec<Sought> = groups.collect();
+        list.touch_groups(&mut groups, |value| values.push(value.to_vec()));
         values
     };
     let all: [&[u8]; 6] = [b"ae", b"ad", b"ac", b"no", b"ab", b"ab1"];
@@ -350,12 +364,9 @@ fn of_groups_those_that_have_entries_are_touched() {
     let list = grouped();
     let rows = [b"aa1", b"aa2", b"ac1"].map(|key| (key.to_vec(), Some(b"v".to_vec())));
     insert(&list, 1, &rows);
-    let mut marks = Marks::default();
-    for group in [b"aa", b"ab", b"ac"] {
-        marks.push(list.mark_of_group(group).unwrap());
-    }
-    assert_eq!(list.touch(&mut marks), 2);
+    let mut groups = [b"aa", b"ab", b"ac"].map(|group| list.sought_group(group));
+    assert_eq!(list.touch(0, &mut groups), 2);
     // Not the name of a group, or of nothing.
-    assert_eq!(list.mark_of_group(b"aa1"), None);
-    assert_eq!(list.mark_of_group(b"a"), None);
+    assert_eq!(list.sought_group(b"aa1"), Sought::UNKNOWN);
+    assert_eq!(list.sought_group(b"a"), Sought::UNKNOWN);
 }

@@ -1,0 +1,172 @@
+//! Cursors over index rows of which some cannot be read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use larder_codec::row_key::RecordTable;
+use larder_codec::versioned::{self, DataRow, ExistsRow};
+use larder_codec::{DatabaseId, IdbKey, IndexId, KeyPrefix, ObjectStoreId, Origin, RecordVersion};
+use larder_leveldb::storage::MemoryFileSystem;
+
+use super::*;
+use crate::reads::{Reads, record_row_prefix};
+use crate::{BackingStore, Clock, Durability, Scope, StorePaths, WriteOptions, WriteTransaction};
+
+#[derive(Debug)]
+struct Stopped;
+
+impl Clock for Stopped {
+    fn now_us(&self) -> i64 {
+        13_400_000_000_000_000
+    }
+}
+
+const ENTRIES: u32 = 60;
+
+fn store() -> BackingStore {
+    let origin = Origin::from_url("https://a.example").unwrap();
+    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    options.create_if_missing = true;
+    options.background = crate::Background::Caller;
+    options.write_buffer_bytes = 6000;
+    let paths = StorePaths::of_leveldb(Path::new("https_a.example_0.indexeddb.leveldb"));
+    BackingStore::open(Arc::new(MemoryFileSystem::new()), paths, options).unwrap()
+}
+
+fn bytes(key: &IdbKey) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    key.encode(&mut bytes);
+    bytes
+}
+
+fn version(n: i64) -> RecordVersion {
+    RecordVersion::new(n).unwrap()
+}
+
+/// The `n`th entry: some are stale in several ways, some rows cannot be read, one key has two forms, and long ones lie elsewhere.
+fn put(write: &mut WriteTransaction, n: u32) {
+    let (database, object_store) = (DatabaseId::MIN, ObjectStoreId::MIN);
+    let primary_key = match n % 60 {
+        // Scattered, lest rows lie as they are visited.
+        21 => IdbKey::Number(-0.0),
+        22 => "long".repeat(200).as_str().into(),
+        _ => IdbKey::Number(f64::from(n * 37 % 61)),
+    };
+    let primary_key = bytes(&primary_key);
+    let raw = RawKey::decode_exact(&primary_key).unwrap();
+    let mut row_key = Vec::new();
+    KeyPrefix::of_index(database, object_store, IndexId::MIN).encode(&mut row_key);
+    IdbKey::Number(f64::from(n / 2)).encode(&mut row_key);
+    if n != 13 {
+        row_key.push(0);
+        row_key.extend_from_slice(&primary_key);
+    }
+    if n == 14 {
+        row_key.push(7);
+    }
+    let mut row_value = Vec::new();
+    let row = versioned::IndexRow {
+        version: version(i64::from(n) + 1),
+        primary_key: raw,
+    };
+    row.encode(&mut row_value);
+    if n == 31 || n == 32 {
+        row_value.push(7);
+    }
+    write.put_row(&row_key, &row_value).unwrap();
+    let row_version = match n {
+        5 | 6 | 40..44 => version(1000),
+        _ => row.version,
+    };
+    for table in [RecordTable::Exists, RecordTable::Data] {
+        let mut row_key = record_row_prefix(database, object_store, table);
+        row_key.extend_from_slice(&primary_key);
+        let mut row_value = Vec::new();
+        match table {
+            RecordTable::Exists => ExistsRow {
+                version: row_version,
+            }
+            .encode(&mut row_value),
+            _ => DataRow {
+                version: row_version,
+                value: &[n as u8; 40],
+            }
+            .encode(&mut row_value),
+        }
+        match n {
+            50 => continue,
+            51 => row_value.clear(),
+            _ => {}
+        }
+        write.put_row(&row_key, &row_value).unwrap();
+    }
+}
+
+/// What a cursor meets: keys and value, or what the error says.
+type Met = std::result::Result<(Vec<u8>, Vec<u8>, Vec<u8>), String>;
+
+fn walk(
+    cursor: &mut IndexCursor,
+    mut next: impl FnMut(&mut IndexCursor) -> Result<bool>,
+) -> Vec<Met> {
+    let mut met = Vec::new();
+    loop {
+        match next(cursor) {
+            Ok(false) => return met,
+            Ok(true) => {
+                let (key, primary_key) = cursor.key_bytes().unwrap();
+                assert_eq!(cursor.index_key().unwrap().as_bytes(), key);
+                assert_eq!(cursor.primary_key().unwrap().as_bytes(), primary_key);
+                met.push(Ok((
+                    key.to_vec(),
+                    primary_key.to_vec(),
+                    cursor.value().to_vec(),
+                )));
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Corruption);
+                assert!(cursor.key_bytes().is_err());
+                met.push(Err(error.to_string()));
+            }
+        }
+    }
+}
+
+fn cursor(reads: &Reads, direction: Direction, keys_only: bool) -> IndexCursor {
+    let (database, object_store) = (DatabaseId::MIN, ObjectStoreId::MIN);
+    let all = &crate::KeyRange::ALL;
+    match keys_only {
+        true => reads.index_keys_in(database, object_store, IndexId::MIN, all, direction),
+        false => reads.index_entries_in(database, object_store, IndexId::MIN, all, direction),
+    }
+}
+
+#[test]
+fn entries_and_what_cannot_be_read_come_in_their_place_however_many_are_wanted() {
+    let store = store();
+    // A memtable that is full, one that is filled, and at last tables.
+    for part in [0..30, 30..ENTRIES, 0..0] {
+        let scope = Scope::Stores(DatabaseId::MIN, [ObjectStoreId::MIN].into());
+        let mut write = store.begin(scope, Durability::Relaxed).unwrap();
+        let is_last = part.is_empty();
+        part.for_each(|n| put(&mut write, n));
+        write.commit().unwrap();
+        while is_last && store.core.db.do_background_work().unwrap() {}
+        let read = store.read();
+        for direction in [Direction::Next, Direction::Prev, Direction::NextUnique] {
+            for keys_only in [false, true] {
+                let mut naive = cursor(&read, direction, keys_only);
+                let expected = walk(&mut naive, IndexCursor::next);
+                let errors = expected.iter().filter(|met| met.is_err()).count();
+                let is_seen = errors > 0 && naive.stale_rows() > 0;
+                assert!((is_seen || direction.is_unique()) && expected.len() > 2 * errors);
+                for count in 0..40 {
+                    let mut ahead = cursor(&read, direction, keys_only);
+                    let met = walk(&mut ahead, |cursor| cursor.next_of(count));
+                    assert_eq!(met, expected, "{count} wanted");
+                    assert_eq!(ahead.stale_rows(), naive.stale_rows());
+                }
+            }
+        }
+    }
+}
