@@ -101,6 +101,11 @@ impl Snapshot {
         self.get_by_cursors(key, value)
     }
 
+    /// Whether the other is a clone of the same.
+    pub fn is_same(&self, other: &Snapshot) -> bool {
+        Arc::ptr_eq(&self.state, &other.state) && self.sequence == other.sequence
+    }
+
     /// For who is about to look several keys up; `None` if there is nothing to be gained.
     pub fn look_ahead(&self) -> Option<LookAhead> {
         let is_filled = self.memtables().iter().any(|list| !list.is_empty());

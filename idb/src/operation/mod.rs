@@ -18,7 +18,7 @@ mod walk;
 use build_index::build_index;
 pub(crate) use count::count;
 pub(crate) use delete::{clear, delete};
-pub(crate) use get::{ahead_max, get, get_key, get_many, look_ahead};
+pub(crate) use get::{GetsAhead, ahead_max, get, get_key, get_many, get_one, look_ahead};
 pub(crate) use get_all::{GetAll, get_all};
 pub(crate) use pages::{PageWalk, next_page};
 pub(crate) use put::{PutMemory, PutRequest, objects_for_paths, of_record, put, put_many};

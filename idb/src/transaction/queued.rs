@@ -13,7 +13,6 @@ use super::execution::Execution;
 use super::operation::{Operation, run};
 use crate::error::{Error, ErrorName, Result};
 use crate::executor::Callback;
-use crate::key_range::KeyRange;
 use crate::operation::{self, PutRequest, Source};
 use crate::request::slot::LoneSlot;
 use crate::value::{StoredValue, Value};
@@ -94,6 +93,24 @@ impl<A, T: Send + 'static> Short<A, T> {
     }
 }
 
+impl Short<IdbKey, Option<StoredValue>> {
+    fn look_ahead(
+        &self,
+        execution: &mut Execution,
+        source: &Source,
+        number: u64,
+        behind: &VecDeque<Queued>,
+    ) -> usize {
+        let keys = gets_at(behind).take(operation::ahead_max(source) - 1);
+        let count = keys.clone().count();
+        if count > 0 {
+            let keys = iter::once(&self.argument).chain(keys);
+            operation::look_ahead(execution, source, number, keys);
+        }
+        count
+    }
+}
+
 impl Queued {
     /// Executes it as the transaction's `number`th. A callback that is due is given back.
     pub(super) fn run(
@@ -104,7 +121,7 @@ impl Queued {
     ) -> Option<Callback> {
         match self {
             Self::Get(get) => get.run(execution, transaction, number, |execution, source, key| {
-                operation::get(execution, source, &KeyRange::only(key))
+                operation::get_one(execution, source, key, number)
             }),
             Self::Put(put) => put.run(execution, transaction, number, |execution, source, put| {
                 let SmallPut { bytes, key, mode } = put;
@@ -120,22 +137,23 @@ impl Queued {
         }
     }
 
-    /// If gets from the same object store or index follow it at once, as it is one: brings their records and its own nearer, which
-    /// changes nothing else. How many of those behind it.
-    pub(super) fn look_ahead(&self, execution: &Execution, behind: &VecDeque<Self>) -> usize {
+    /// If gets from the same object store or index follow it at once, as it is one, the transaction's `number`th operation: brings
+    /// their records and its own nearer, which changes nothing else. How many of those behind it.
+    pub(super) fn look_ahead(
+        &self,
+        execution: &mut Execution,
+        number: u64,
+        behind: &VecDeque<Self>,
+    ) -> usize {
         let Self::Get(first) = self else {
             return 0;
         };
-        let source = first.source.as_ref().or(execution.short_source.as_ref());
-        let Some(source) = source else {
-            return 0;
+        let last_source = execution.short_source.take();
+        let count = match first.source.as_ref().or(last_source.as_ref()) {
+            Some(source) => first.look_ahead(execution, source, number, behind),
+            None => 0,
         };
-        let keys = gets_at(behind).take(operation::ahead_max(source) - 1);
-        let count = keys.clone().count();
-        if count > 0 {
-            let keys = iter::once(&first.argument).chain(keys);
-            operation::look_ahead(execution, source, keys);
-        }
+        execution.short_source = last_source;
         count
     }
 

@@ -124,7 +124,7 @@ impl TransactionCore {
                 }
             };
             let number = self.completed.load(Ordering::Relaxed) + 1;
-            let Some(execution) = self.begun(&mut runner, &operation) else {
+            let Some(execution) = self.begun(&mut runner, &operation, number) else {
                 runner.batch.push_front(operation);
                 continue;
             };
@@ -197,12 +197,13 @@ impl TransactionCore {
         has_deliveries
     }
 
-    /// The place of execution of the next operation. `None` if the backing store's transaction cannot be begun: this one is
+    /// The place of execution of the next operation, the `number`th. `None` if the backing store's transaction cannot be begun: this one is
     /// aborted then.
     fn begun<'a>(
         self: &Arc<Self>,
         runner: &'a mut Runner,
         next: &Queued,
+        number: u64,
     ) -> Option<&'a mut Execution> {
         if runner.execution.is_none() {
             match attempt(|| self.begin()) {
@@ -216,7 +217,7 @@ impl TransactionCore {
         let execution = runner.execution.as_mut()?;
         runner.ahead = match runner.ahead.checked_sub(1) {
             Some(left) => left,
-            None => next.look_ahead(execution, &runner.batch),
+            None => next.look_ahead(execution, number, &runner.batch),
         };
         Some(execution)
     }

@@ -5,13 +5,13 @@ mod model;
 
 use std::path::Path;
 
-use larder_codec::{DatabaseId, IdbKey, ObjectStoreId, Origin, range};
+use larder_codec::{DatabaseId, IdbKey, ObjectStoreId, Origin, RawKey, range};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 use super::*;
-use crate::reads::Reads;
+use crate::reads::{Reads, RecordsAhead};
 use crate::view::ViewIter;
-use crate::{BackingStore, Clock, StorePaths, WriteOptions};
+use crate::{BackingStore, Clock, Record, StorePaths, WriteOptions};
 
 #[derive(Debug)]
 struct Stopped;
@@ -184,14 +184,35 @@ fn committed_records_in_memtables_are_known_ahead_and_no_others() {
     let fs = MemoryFileSystem::new();
     let store = open(&fs);
     let id = |number| ObjectStoreId::new(number).unwrap();
-    let ahead = |reads: &Reads, number, keys: &[u8]| {
+    let mut records = RecordsAhead::default();
+    let mut ahead = |reads: &Reads, number, keys: &[u8]| {
         let keys: Vec<IdbKey> = keys.iter().map(|n| f64::from(*n).into()).collect();
-        reads.look_ahead(DatabaseId::MIN, id(number), &keys)
+        let count = reads.look_ahead(&mut records, DatabaseId::MIN, id(number), &keys);
+        let mut known = 0;
+        for (n, key) in keys.iter().enumerate() {
+            let (mut found, mut expected) = (Record::new(), Record::new());
+            if let Some(is_there) = reads.get_ahead(&records, n, &mut found).unwrap() {
+                let mut bytes = Vec::new();
+                key.encode(&mut bytes);
+                let key = RawKey::decode_exact(&bytes).unwrap();
+                let got = reads.get(DatabaseId::MIN, id(number), key, &mut expected);
+                assert_eq!(is_there, got.unwrap());
+                let told = |record: &Record| (record.value().to_vec(), record.version());
+                assert_eq!(told(&found), told(&expected));
+                assert_eq!(found.primary_key().unwrap(), key);
+                known += 1;
+            }
+        }
+        let is_committed = reads.view().committed_snapshot().is_some();
+        assert_eq!(known, if is_committed { count } else { 0 });
+        count
     };
     let put = |first: u8, row: &[u8]| {
         let mut write = store.begin(stores(&[1]), Durability::Relaxed).unwrap();
         for n in first..first + 5 {
-            write.put_row(&key(1, n), row).unwrap();
+            write
+                .put_row(&key(1, n), &[&[n][..], row].concat())
+                .unwrap();
         }
         write
     };
@@ -211,4 +232,19 @@ fn committed_records_in_memtables_are_known_ahead_and_no_others() {
     assert_eq!(ahead(&store.read(), 1, &[1, 99, 20, 2, 21]), 4);
     while store.core.db.do_background_work().unwrap() {}
     assert_eq!(ahead(&store.read(), 1, &[1, 99, 20, 2, 21]), 2);
+    // Of another moment nothing is known.
+    let before = store.read();
+    let mut records = RecordsAhead::default();
+    let keys = [20.0, 21.0].map(IdbKey::from);
+    put(20, b"newer").commit().unwrap();
+    let after = store.read();
+    for (reads, is_known) in [(&before, false), (&after, true)] {
+        after.look_ahead(&mut records, DatabaseId::MIN, id(1), &keys);
+        let found = reads.get_ahead(&records, 1, &mut Record::new()).unwrap();
+        assert_eq!(found, is_known.then_some(true));
+        assert_eq!(
+            reads.get_ahead(&records, 2, &mut Record::new()).unwrap(),
+            None
+        );
+    }
 }
