@@ -113,7 +113,7 @@ impl Error {
 
     /// What a host's code has thrown that was called for something: its file system's, or a blob's source's. The store may be
     /// out of order since.
-    fn panicked() -> Self {
+    pub(crate) fn panicked() -> Self {
         let what = "something of the host's that was called for this has panicked";
         Self::of_kind(ErrorName::UnknownError, ErrorKind::Io, what)
     }

@@ -70,6 +70,14 @@ impl LookAhead {
         self.keys.push(sought);
     }
 
+    /// Notes a key of which it is known that it is its bytes ([`Identity::Bytes`](crate::Identity::Bytes)): that is not asked again.
+    #[inline]
+    pub fn note_bytes(&mut self, key: &[u8]) {
+        let newest = self.lists().first();
+        let sought = newest.map_or(Sought::UNKNOWN, |list| list.sought_bytes(key));
+        self.keys.push(sought);
+    }
+
     /// Notes the name of a group of keys ([`Identity::Grouped`](crate::Identity::Grouped)) that a cursor will be set to.
     #[inline]
     pub fn note_group(&mut self, name: &[u8]) {

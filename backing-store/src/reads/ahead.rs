@@ -60,7 +60,13 @@ impl Reads {
                 ahead.row_keys.extend_from_slice(&prefix);
                 primary_key.encode(&mut ahead.row_keys);
                 ahead.row_key_ends.push(ahead.row_keys.len());
-                lookups.note(&ahead.row_keys[start..]);
+                match primary_key {
+                    // The row's key is its bytes then, and numbers are many.
+                    IdbKey::Number(number) if *number != 0.0 && !number.is_nan() => {
+                        lookups.note_bytes(&ahead.row_keys[start..]);
+                    }
+                    _ => lookups.note(&ahead.row_keys[start..]),
+                }
             }
             Some(lookups.touch())
         };

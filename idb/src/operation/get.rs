@@ -210,7 +210,7 @@ fn find<'a>(
     if !found {
         return Ok(None);
     }
-    note_found(statistics, record)?;
+    note_found(statistics, record);
     Ok(Some(Shape {
         database_id,
         store_id,
@@ -247,7 +247,7 @@ fn find_ahead<'a>(
     if !found {
         return Ok(Some(None));
     }
-    note_found(statistics, record)?;
+    note_found(statistics, record);
     let (store_id, _) = source.ids()?;
     Ok(Some(Some(Shape {
         database_id: *database_id,
@@ -257,10 +257,8 @@ fn find_ahead<'a>(
     })))
 }
 
-fn note_found(statistics: &mut Statistics, record: &Record) -> Result<()> {
-    let primary_key = record.primary_key()?;
+fn note_found(statistics: &mut Statistics, record: &Record) {
     statistics.records_read += 1;
-    statistics.key_bytes_read += primary_key.as_bytes().len() as u64;
+    statistics.key_bytes_read += record.primary_key_bytes().len() as u64;
     statistics.value_bytes_read += record.value().len() as u64;
-    Ok(())
 }

@@ -225,7 +225,14 @@ impl<T: Send + 'static> Request<T> {
 
     /// The result, if it is there and was not taken before. Asking for it brings nothing on.
     pub fn try_take(&mut self) -> Option<Result<T>> {
-        let result = match &self.state {
+        let result = match &mut self.state {
+            // Most results are taken when who has executed the operation is done with it.
+            State::Pending(outlet) if Arc::strong_count(outlet) == 1 => {
+                match Arc::get_mut(outlet) {
+                    Some(outlet) => outlet.take_alone()?,
+                    None => outlet.take()?,
+                }
+            }
             State::Pending(outlet) => outlet.take()?,
             State::Known(_) => match std::mem::replace(&mut self.state, State::Taken) {
                 State::Known(result) => result,

@@ -126,6 +126,11 @@ pub(crate) trait Outlet<T>: Send + Sync {
     /// As [`Slot::take`].
     fn take(&self) -> Option<Result<T>>;
 
+    /// The same, when nobody else has it: perhaps without the lock.
+    fn take_alone(&mut self) -> Option<Result<T>> {
+        self.take()
+    }
+
     /// As [`Slot::is_done`].
     fn is_done(&self) -> bool;
 
@@ -144,11 +149,22 @@ pub(crate) trait HasSlot<T>: Send + Sync {
     type Work;
 
     fn slot(&self) -> &Mutex<Slot<T, Self::Work>>;
+
+    fn slot_mut(&mut self) -> &mut Mutex<Slot<T, Self::Work>>;
+}
+
+/// What is in a lock that nobody else has.
+fn alone<T>(lock: &mut Mutex<T>) -> &mut T {
+    lock.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T, S: HasSlot<T>> Outlet<T> for S {
     fn take(&self) -> Option<Result<T>> {
         locked(self.slot()).take()
+    }
+
+    fn take_alone(&mut self) -> Option<Result<T>> {
+        alone(self.slot_mut()).take()
     }
 
     fn is_done(&self) -> bool {
@@ -177,8 +193,7 @@ impl<T: Send + 'static> LoneSlot<T> {
 
     /// The same, when nobody else has it: without the lock.
     pub(crate) fn fill_alone(&mut self, result: Result<T>) -> Wake<T> {
-        let slot = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        slot.fill(result)
+        alone(&mut self.0).fill(result)
     }
 
     /// Puts the result there, and tells who waits; a callback is given back.
@@ -192,5 +207,9 @@ impl<T: Send> HasSlot<T> for LoneSlot<T> {
 
     fn slot(&self) -> &Mutex<Slot<T>> {
         &self.0
+    }
+
+    fn slot_mut(&mut self) -> &mut Mutex<Slot<T>> {
+        &mut self.0
     }
 }

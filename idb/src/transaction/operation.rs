@@ -1,5 +1,6 @@
 //! One operation in a transaction's queue. It and the place for its result are one allocation.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::core::TransactionCore;
@@ -35,15 +36,38 @@ impl<T, F, const SHORT: bool> Requested<T, F, SHORT> {
     }
 }
 
-/// Executes an operation with a request, which `fill` gives the result to.
+/// Executes an operation with a request, which `fill` gives the result to: a second one, after a panic, is let go.
 pub(super) fn run<T: Send + 'static>(
     operation: impl FnOnce(&mut Execution) -> Result<T>,
     execution: &mut Execution,
     transaction: &Arc<TransactionCore>,
     number: u64,
-    fill: impl FnOnce(Result<T>) -> Wake<T>,
+    mut fill: impl FnMut(Result<T>) -> Wake<T>,
 ) -> Option<Callback> {
-    let mut result = execute(operation, execution);
+    execution.statistics.requests += 1;
+    let done = {
+        let (execution, fill) = (&mut *execution, &mut fill);
+        // With the result given to its place within, it is not copied out of where panics are caught.
+        catch_unwind(AssertUnwindSafe(move || {
+            let result = operation(execution);
+            complete(result, execution, transaction, number, fill)
+        }))
+    };
+    let panicked = |_| {
+        let result = Err(Error::panicked());
+        complete(result, execution, transaction, number, &mut fill)
+    };
+    done.unwrap_or_else(panicked)
+}
+
+fn complete<T: Send + 'static>(
+    mut result: Result<T>,
+    execution: &mut Execution,
+    transaction: &Arc<TransactionCore>,
+    number: u64,
+    fill: &mut impl FnMut(Result<T>) -> Wake<T>,
+) -> Option<Callback> {
+    execution.count_spilled();
     if transaction.is_aborted() {
         result = Err(transaction.abort_error());
     } else if let Err(error) = &result {
@@ -64,17 +88,6 @@ pub(super) fn run<T: Send + 'static>(
             callback();
         }),
     })
-}
-
-/// Runs it. What panics, such as a blob's content that the host reads, fails.
-fn execute<T>(
-    operation: impl FnOnce(&mut Execution) -> Result<T>,
-    execution: &mut Execution,
-) -> Result<T> {
-    execution.statistics.requests += 1;
-    let done = attempt(|| operation(execution));
-    execution.count_spilled();
-    done
 }
 
 impl<T, F, const SHORT: bool> Operation for Requested<T, F, SHORT>
@@ -118,6 +131,10 @@ where
     fn slot(&self) -> &Mutex<Slot<T, F>> {
         &self.0
     }
+
+    fn slot_mut(&mut self) -> &mut Mutex<Slot<T, F>> {
+        &mut self.0
+    }
 }
 
 /// An operation that nobody asked for: if it fails, the transaction is aborted.
@@ -140,9 +157,11 @@ where
         number: u64,
     ) -> Option<Callback> {
         let operation = locked(&self.0).take()?;
-        if let Err(error) = execute(operation, execution) {
+        execution.statistics.requests += 1;
+        if let Err(error) = attempt(|| operation(execution)) {
             transaction.abort_from_within(error);
         }
+        execution.count_spilled();
         transaction.publish(execution, number);
         None
     }

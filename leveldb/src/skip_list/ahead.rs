@@ -74,6 +74,13 @@ impl SkipList {
         Sought::at_mark(hints.and_then(|hints| hints.mark_of(user_key)))
     }
 
+    /// A key that is its bytes.
+    #[inline]
+    pub(crate) fn sought_bytes(&self, user_key: &[u8]) -> Sought {
+        let hints = self.hints.as_ref();
+        Sought::at_mark(hints.and_then(|hints| hints.mark_of_bytes(user_key)))
+    }
+
     /// A group, if this is the name of one.
     #[inline]
     pub(crate) fn sought_group(&self, name: &[u8]) -> Sought {

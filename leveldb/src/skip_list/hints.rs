@@ -104,8 +104,14 @@ impl Hints {
     /// Where the table has a key, if it may tell of it.
     #[inline]
     pub(super) fn mark_of(&self, key: &[u8]) -> Option<u32> {
-        let is_told =
-            !self.is_off.load(Memory::Relaxed) && (self.key_identity)(key) == Identity::Bytes;
+        let is_its_bytes = (self.key_identity)(key) == Identity::Bytes;
+        is_its_bytes.then(|| self.mark_of_bytes(key))?
+    }
+
+    /// The same of a key that is its bytes.
+    #[inline]
+    pub(super) fn mark_of_bytes(&self, key: &[u8]) -> Option<u32> {
+        let is_told = !self.is_off.load(Memory::Relaxed);
         is_told.then(|| mark(key, Name::Key))
     }
 
