@@ -33,6 +33,25 @@ const SEPARATE_VERSION_MIN: u32 = 16;
 /// Blink writes a trailer from here on.
 const TRAILER_VERSION_MIN: u32 = 21;
 const TRAILER_OFFSET_TAG: u8 = 0xfe;
+/// Blink's newest header, without a trailer, and what V8's header begins with.
+const HEAD_WITHOUT_TRAILER: [u8; 16] = [
+    VERSION,
+    BLINK_VERSION_MAX as u8,
+    TRAILER_OFFSET_TAG,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    VERSION,
+];
 
 /// What a record's value bytes turn out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +136,28 @@ impl<'a> Payload<'a> {
     ///
     /// # Errors
     /// If no headers of known versions are there.
+    #[inline]
     pub fn read(bytes: &'a [u8]) -> Result<Self> {
+        // What is written now, unless the value needs interfaces.
+        if let Some((head, [v8, ..])) = bytes.split_first_chunk()
+            && *head == HEAD_WITHOUT_TRAILER
+            && (1..=V8_VERSION_MAX).contains(&u32::from(*v8))
+        {
+            return Ok(Self {
+                bytes,
+                versions: Versions {
+                    blink: BLINK_VERSION_MAX,
+                    v8: u32::from(*v8),
+                },
+                start: head.len() + 1,
+                end: bytes.len(),
+            });
+        }
+        Self::read_any(bytes)
+    }
+
+    /// The naive twin of [`read`](Self::read).
+    fn read_any(bytes: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes);
         let blink = read_version(&mut reader, BLINK_VERSION_MAX, "Blink wire format version")?;
         let mut end = bytes.len();
@@ -276,6 +316,27 @@ mod tests {
             assert_eq!(versions, Versions { blink, v8 });
             assert_eq!(wire[0], b'0');
             assert!(wire[1..].iter().all(|&b| b == 0), "{wire:x?}");
+        }
+    }
+
+    #[test]
+    fn the_newest_header_is_read_as_any() {
+        let whole = [&HEAD_WITHOUT_TRAILER[..], &[0x0f, 0x30, 0x80]].concat();
+        for len in 0..=whole.len() {
+            let bytes = &whole[..len];
+            assert_eq!(Payload::read(bytes).ok(), Payload::read_any(bytes).ok());
+            assert_eq!(
+                Payload::read(bytes).is_ok(),
+                len > HEAD_WITHOUT_TRAILER.len()
+            );
+            for at in 0..len {
+                for byte in 0..=u8::MAX {
+                    let mut bytes = bytes.to_vec();
+                    bytes[at] = byte;
+                    let read = Payload::read(&bytes);
+                    assert_eq!(read, Payload::read_any(&bytes), "{bytes:x?}");
+                }
+            }
         }
     }
 

@@ -42,11 +42,12 @@ impl ObjectStore {
 
     fn store(&self, value: Value, key: Option<IdbKey>, mode: PutMode) -> Result<Request<IdbKey>> {
         self.check_writable()?;
-        let request = self.request(value, key, mode)?;
-        let request = match SmallPut::new(request) {
-            Ok(put) => return self.transaction.submit_put(&self.source, put),
-            Err(request) => request,
-        };
+        let key = self.checked_key(&value, key)?;
+        if SmallPut::suits(&self.transaction, &value) {
+            let put = SmallPut::new(value, key, mode);
+            return self.transaction.submit_put(&self.source, put);
+        }
+        let request = put_request(&self.transaction, self.cell(), value, key, mode);
         let is_short = request.value.bytes.len() <= SmallPut::LEN_MAX;
         let cell = Arc::clone(self.cell());
         let put = move |execution: &mut _| operation::put(execution, &cell, request);
@@ -68,8 +69,10 @@ impl ObjectStore {
         self.check_writable()?;
         let mut requests = Vec::new();
         for (at, (value, key)) in items.into_iter().enumerate() {
-            let request = self.request(value, key, PutMode::Put);
-            requests.push(request.map_err(|error| operation::of_record(&error, at))?);
+            let key = self.checked_key(&value, key);
+            let key = key.map_err(|error| operation::of_record(&error, at))?;
+            let (transaction, cell) = (&self.transaction, self.cell());
+            requests.push(put_request(transaction, cell, value, key, PutMode::Put));
         }
         let cell = Arc::clone(self.cell());
         self.transaction
@@ -98,8 +101,8 @@ impl ObjectStore {
             .submit(move |execution| operation::clear(execution, &cell))
     }
 
-    /// Checks a record (4.5, "add or put", from where the mode has been looked at) and finds its key.
-    fn request(&self, value: Value, key: Option<IdbKey>, mode: PutMode) -> Result<PutRequest> {
+    /// Checks a record (4.5, "add or put", from where the mode has been looked at) and finds its key, unless that is to be generated.
+    fn checked_key(&self, value: &Value, key: Option<IdbKey>) -> Result<Option<IdbKey>> {
         let is_inline = self.cell().uses_inline_keys();
         if is_inline && key.is_some() {
             return Err(data_error("a key is given where keys are found in values"));
@@ -107,18 +110,11 @@ impl ObjectStore {
         if !is_inline && key.is_none() && !self.cell().auto_increment {
             return Err(data_error("a key is neither given nor generated"));
         }
-        let payload = read_header(&value)?;
-        let key = match is_inline {
-            true => find_key(self.cell(), &value, &payload)?,
-            false => key,
-        };
-        Ok(put_request(
-            &self.transaction,
-            self.cell(),
-            value,
-            key,
-            mode,
-        ))
+        let payload = read_header(value)?;
+        match is_inline {
+            true => find_key(self.cell(), value, &payload),
+            false => Ok(key),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use larder_codec::IdbKey;
 use super::core::TransactionCore;
 use super::execution::Execution;
 use super::operation::{Operation, run};
+use super::{Mode, Transaction};
 use crate::error::{Error, ErrorName, Result};
 use crate::executor::Callback;
 use crate::operation::{self, PutRequest, Source};
@@ -43,17 +44,17 @@ impl SmallPut {
     /// Values up to this are put in no time, in bytes.
     pub(crate) const LEN_MAX: usize = 4096;
 
-    /// The request again if it is another.
-    pub(crate) fn new(request: PutRequest) -> std::result::Result<Self, PutRequest> {
-        let Value { bytes, objects } = &request.value;
-        if request.indexes.is_some() || !objects.is_empty() || bytes.len() > Self::LEN_MAX {
-            return Err(request);
-        }
-        Ok(Self {
-            bytes: request.value.bytes,
-            key: request.key,
-            mode: request.mode,
-        })
+    /// Whether a put of this value is one.
+    pub(crate) fn suits(transaction: &Transaction, value: &Value) -> bool {
+        transaction.mode() != Mode::VersionChange
+            && value.objects.is_empty()
+            && value.bytes.len() <= Self::LEN_MAX
+    }
+
+    /// Of a value that [suits](Self::suits).
+    pub(crate) fn new(value: Value, key: Option<IdbKey>, mode: PutMode) -> Self {
+        let bytes = value.bytes;
+        Self { bytes, key, mode }
     }
 }
 
@@ -203,13 +204,7 @@ mod tests {
             let store = StoreCell::new("other".into(), IdbKeyPath::Null, false);
             Some(Arc::new(store).into())
         };
-        let put = PutRequest {
-            value: Value::from_bytes(Vec::new()),
-            key: None,
-            mode: PutMode::Put,
-            indexes: None,
-        };
-        let put = SmallPut::new(put).ok().unwrap();
+        let put = SmallPut::new(Value::from_bytes(Vec::new()), None, PutMode::Put);
         let behind_three = [
             Queued::Get(short(9.0.into(), other())),
             Queued::Put(short(put, None)),

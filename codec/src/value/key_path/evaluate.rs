@@ -32,8 +32,16 @@ impl<'a> Scanner<'a, '_> {
             Found::Number(number) => Ok(Evaluated::Key(IdbKey::Number(number))),
             Found::Here => {
                 let (tag, at) = self.value_tag()?;
-                if tag == tag::UNDEFINED && !path.is_empty() {
-                    return Ok(Evaluated::Missing);
+                match tag {
+                    tag::UNDEFINED if !path.is_empty() => return Ok(Evaluated::Missing),
+                    // Most keys.
+                    tag::INT32 | tag::UINT32 | tag::DOUBLE => {
+                        return Ok(match self.number(tag)? {
+                            number if number.is_nan() => Evaluated::Invalid,
+                            number => Evaluated::Key(IdbKey::Number(number)),
+                        });
+                    }
+                    _ => {}
                 }
                 let key = self.key(tag, at, &mut Room::default())?;
                 Ok(key.map_or(Evaluated::Invalid, Evaluated::Key))
@@ -273,6 +281,7 @@ impl<'a> Scanner<'a, '_> {
         Ok(room.take(len_bytes).map(|()| key))
     }
 
+    #[inline]
     fn number(&mut self, tag: u8) -> Attempt<f64> {
         Ok(match tag {
             tag::INT32 => f64::from(self.reader.zigzag("integer")?),

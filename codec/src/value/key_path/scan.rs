@@ -122,6 +122,7 @@ impl<'a, 'm> Scanner<'a, 'm> {
 
     /// The next value's tag: as [`Scanner::next_tag`], past counts of objects and by way of
     /// references, so that it is never one of those. References to views are left to the tree.
+    #[inline]
     pub(super) fn value_tag(&mut self) -> Attempt<(u8, usize)> {
         loop {
             let (tag, at) = self.next_tag()?;
