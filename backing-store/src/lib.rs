@@ -39,7 +39,7 @@ pub use larder_leveldb::{Durability, PinnedBytes};
 pub use layout::StorePaths;
 pub use metadata::{DatabaseMetadata, DatabaseName, IndexMetadata, ObjectStoreMetadata};
 pub use operation::{IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode};
-pub use reads::{IndexLookup, KEY_GENERATOR_MAX, Reads, RecordsAhead};
+pub use reads::{Ahead, IndexLookup, KEY_GENERATOR_MAX, Reads, RecordsAhead};
 pub use record::Record;
 pub use store::{OpenOptions, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN, Store};
 pub use transaction::{ObjectStoreSet, ReadTransaction, Scope, WriteTransaction};

@@ -56,9 +56,7 @@ impl Record {
             .map_err(|error| Error::row(&self.row_key, "record row", error))
     }
 
-    /// The primary key's bytes; anything when there is no record.
-    #[must_use]
-    pub fn primary_key_bytes(&self) -> &[u8] {
+    pub(crate) fn primary_key_bytes(&self) -> &[u8] {
         self.row_key.get(self.key_start..).unwrap_or_default()
     }
 

@@ -11,6 +11,8 @@ pub(crate) use external_object::InFile;
 
 use std::cell::Cell;
 use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
 use larder_backing_store::blob::NewExternalObject;
 use larder_codec::value::serde as codec_serde;
@@ -102,7 +104,8 @@ impl Value {
     }
 }
 
-/// A value that was read. Cheap to clone if it is one of many.
+/// A value that was read. Cheap to clone if it is one of many; then others that were read with it stay in memory as long as it does: of gets at most
+/// 18 KiB, of `getAll` and cursors what they have read at once.
 #[derive(Clone)]
 pub struct StoredValue(Kind);
 
@@ -114,6 +117,8 @@ enum Kind {
         start: usize,
         objects: Box<[ExternalObject]>,
     },
+    /// What stands there in what was read at once.
+    Part(Arc<Vec<u8>>, Range<usize>),
     OneOf(Records, usize),
 }
 
@@ -128,6 +133,10 @@ impl StoredValue {
         })
     }
 
+    pub(crate) const fn part_of(bytes: Arc<Vec<u8>>, place: Range<usize>) -> Self {
+        Self(Kind::Part(bytes, place))
+    }
+
     pub(crate) const fn one_of(records: Records, at: usize) -> Self {
         Self(Kind::OneOf(records, at))
     }
@@ -137,6 +146,7 @@ impl StoredValue {
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
             Kind::Own { bytes, start, .. } => bytes.get(*start..).unwrap_or_default(),
+            Kind::Part(bytes, place) => bytes.get(place.clone()).unwrap_or_default(),
             Kind::OneOf(records, at) => records.value_at(*at),
         }
     }
@@ -146,6 +156,7 @@ impl StoredValue {
     pub fn objects(&self) -> &[ExternalObject] {
         match &self.0 {
             Kind::Own { objects, .. } => objects,
+            Kind::Part(..) => &[],
             Kind::OneOf(records, at) => records.objects_at(*at),
         }
     }

@@ -70,14 +70,6 @@ impl LookAhead {
         self.keys.push(sought);
     }
 
-    /// Notes a key of which it is known that it is its bytes ([`Identity::Bytes`](crate::Identity::Bytes)): that is not asked again.
-    #[inline]
-    pub fn note_bytes(&mut self, key: &[u8]) {
-        let newest = self.lists().first();
-        let sought = newest.map_or(Sought::UNKNOWN, |list| list.sought_bytes(key));
-        self.keys.push(sought);
-    }
-
     /// Notes the name of a group of keys ([`Identity::Grouped`](crate::Identity::Grouped)) that a cursor will be set to.
     #[inline]
     pub fn note_group(&mut self, name: &[u8]) {
@@ -99,6 +91,27 @@ impl LookAhead {
         }
     }
 
+    /// Loads where the groups begin that were noted, if all there is lies in one memtable: whether it does, and
+    /// [`first_of_group`](Self::first_of_group) tells then.
+    pub fn touch_only_groups(&mut self) -> bool {
+        let Some(list) = self.snapshot.only_memtable() else {
+            return false;
+        };
+        list.touch_nodes(0, self.groups.as_mut_slice());
+        true
+    }
+
+    /// Appends the value of the first row of the group that was noted as the `n`th, from 0, under this name: whether that is known.
+    #[inline]
+    pub fn first_of_group(&self, n: usize, name: &[u8], value: &mut Vec<u8>) -> bool {
+        let sought = self.groups.all[..self.groups.len].get(n);
+        let place = sought.and_then(|sought| sought.place());
+        let (Some((_, node)), Some(list)) = (place, self.snapshot.only_memtable()) else {
+            return false;
+        };
+        list.first_of(node, name, seek_tag(self.snapshot.sequence()), value)
+    }
+
     /// Loads what lookups of the keys that were noted will. How many of them seem to be in memtables.
     pub fn touch(&mut self) -> usize {
         let lists = self.snapshot.memtables().iter().enumerate();
@@ -110,10 +123,26 @@ impl LookAhead {
     /// that has to be asked.
     #[inline]
     pub fn get_into(&self, n: usize, key: &[u8], value: &mut Vec<u8>) -> Option<bool> {
+        value.clear();
+        self.append_to(n, key, usize::MAX, value)
+    }
+
+    /// The same, behind what is in `out`, to which nothing is added if there is no value; `None` also of a value with more than
+    /// `len_max` bytes.
+    #[inline]
+    pub fn append_to(
+        &self,
+        n: usize,
+        key: &[u8],
+        len_max: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<bool> {
         let (list, node) = self.keys.all[..self.keys.len].get(n)?.place()?;
         let list = self.lists().get(list)?;
-        value.clear();
-        let tag = list.get_at(node, key, seek_tag(self.snapshot.sequence()), value)?;
+        if list.value_len(node) > len_max {
+            return None;
+        }
+        let tag = list.get_at(node, key, seek_tag(self.snapshot.sequence()), out)?;
         Some(tag as u8 == EntryKind::Value.to_byte())
     }
 }

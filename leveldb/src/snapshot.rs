@@ -117,6 +117,15 @@ impl Snapshot {
         &self.state.live
     }
 
+    /// The memtable that holds all rows, if one does.
+    #[inline]
+    pub(crate) fn only_memtable(&self) -> Option<&Arc<SkipList>> {
+        match self.memtables() {
+            [only] if self.state.version.runs.is_empty() && self.is_simple() => Some(only),
+            _ => None,
+        }
+    }
+
     /// Whether any damage is an error, and nothing is amiss.
     #[inline]
     fn is_simple(&self) -> bool {

@@ -31,7 +31,7 @@ use crate::metadata::{
 };
 use crate::view::View;
 
-pub use ahead::RecordsAhead;
+pub use ahead::{Ahead, RecordsAhead};
 pub(crate) use entry_lookup::EntryLookup;
 pub(crate) use exists::ExistsCheck;
 pub use index_lookup::IndexLookup;

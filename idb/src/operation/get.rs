@@ -1,6 +1,6 @@
 //! Single records: by key or range, through an index, for many ranges one after the other (7.4, 7.5).
 
-use larder_backing_store::{Direction, Reads, Record, RecordsAhead};
+use larder_backing_store::Direction;
 
 use super::Source;
 use super::scan::{Fill, Scan, Wanted};
@@ -8,7 +8,6 @@ use super::unwrap::Shape;
 use crate::error::Result;
 use crate::key_range::KeyRange;
 use crate::records::{Buffer, Records};
-use crate::statistics::Statistics;
 use crate::transaction::execution::{Backing, Execution, Reading};
 use crate::value::StoredValue;
 use larder_codec::{IdbKey, RawKey};
@@ -19,29 +18,9 @@ pub(crate) fn get(
     source: &Source,
     range: &KeyRange,
 ) -> Result<Option<StoredValue>> {
-    match find(execution, source, range)? {
-        Some(shape) => take(execution, &shape).map(Some),
-        None => Ok(None),
-    }
-}
-
-/// The value of the record with a key, by the transaction's `number`th operation, for which it may have been
-/// [looked ahead](look_ahead).
-pub(crate) fn get_one(
-    execution: &mut Execution,
-    source: &Source,
-    key: IdbKey,
-    number: u64,
-) -> Result<Option<StoredValue>> {
-    match find_ahead(execution, source, number)? {
-        Some(Some(shape)) => take(execution, &shape).map(Some),
-        Some(None) => Ok(None),
-        None => get(execution, source, &KeyRange::only(key)),
-    }
-}
-
-/// The value of the record that was found.
-fn take(execution: &mut Execution, shape: &Shape<'_>) -> Result<StoredValue> {
+    let Some(shape) = find(execution, source, range)? else {
+        return Ok(None);
+    };
     let Execution {
         backing, reading, ..
     } = execution;
@@ -50,60 +29,12 @@ fn take(execution: &mut Execution, shape: &Shape<'_>) -> Result<StoredValue> {
     } = &mut **reading.get_or_insert_default();
     if shape.is_plain(record.value()) {
         let (bytes, start) = record.take_value();
-        return Ok(StoredValue::new(bytes, start, Vec::new()));
+        return Ok(Some(StoredValue::new(bytes, start, Vec::new())));
     }
     let mut bytes = Vec::new();
     let primary_key = record.primary_key()?;
-    let objects = unwrapping.unwrap(backing, shape, primary_key, record.value(), &mut bytes)?;
-    Ok(StoredValue::new(bytes, 0, objects))
-}
-
-/// Gets of one key each that follow one another, and the records that were looked ahead for.
-#[derive(Debug, Default)]
-pub(crate) struct GetsAhead {
-    records: RecordsAhead,
-    /// The number of the first of the operations.
-    first: u64,
-    /// So many know where their records lie, perhaps.
-    count: u64,
-}
-
-/// So many gets from a source are looked at at once.
-pub(crate) const fn ahead_max(source: &Source) -> usize {
-    match source.index {
-        Some(_) => Reads::AHEAD_IN_INDEX_MAX,
-        None => Reads::AHEAD_MAX,
-    }
-}
-
-/// Gets of these keys come next, the first as the transaction's `number`th operation: brings their records nearer, as far as that is
-/// known to be of use.
-pub(crate) fn look_ahead<'a>(
-    execution: &mut Execution,
-    source: &Source,
-    number: u64,
-    keys: impl Iterator<Item = &'a IdbKey>,
-) {
-    let Execution {
-        backing,
-        reading,
-        database_id,
-        ..
-    } = execution;
-    let (reads, database_id) = (backing.reads(), *database_id);
-    let ahead = &mut reading.get_or_insert_default().ahead;
-    (ahead.first, ahead.count) = (number, 0);
-    match source.ids() {
-        Ok((store_id, None)) => {
-            ahead.count = Reads::AHEAD_MAX as u64;
-            reads.look_ahead(&mut ahead.records, database_id, store_id, keys)
-        }
-        Ok((store_id, Some(index_id))) => {
-            reads.look_ahead_in_index((database_id, store_id, index_id), keys)
-        }
-        // The gets' own to tell.
-        Err(_) => 0,
-    };
+    let objects = unwrapping.unwrap(backing, &shape, primary_key, record.value(), &mut bytes)?;
+    Ok(Some(StoredValue::new(bytes, 0, objects)))
 }
 
 /// The primary key of the first record in the range.
@@ -210,55 +141,14 @@ fn find<'a>(
     if !found {
         return Ok(None);
     }
-    note_found(statistics, record);
+    let primary_key = record.primary_key()?;
+    statistics.records_read += 1;
+    statistics.key_bytes_read += primary_key.as_bytes().len() as u64;
+    statistics.value_bytes_read += record.value().len() as u64;
     Ok(Some(Shape {
         database_id,
         store_id,
         store: &source.store,
         has_objects,
     }))
-}
-
-/// As [`find`], of a record that was looked ahead for; `None` if it is to be found like any other.
-fn find_ahead<'a>(
-    execution: &mut Execution,
-    source: &'a Source,
-    number: u64,
-) -> Result<Option<Option<Shape<'a>>>> {
-    let Execution {
-        backing,
-        reading: Some(reading),
-        database_id,
-        statistics,
-        known,
-        ..
-    } = execution
-    else {
-        return Ok(None);
-    };
-    let Reading { record, ahead, .. } = &mut **reading;
-    let n = match number.checked_sub(ahead.first) {
-        Some(n) if n < ahead.count => n as usize,
-        _ => return Ok(None),
-    };
-    let Some(found) = backing.reads().get_ahead(&ahead.records, n, record)? else {
-        return Ok(None);
-    };
-    if !found {
-        return Ok(Some(None));
-    }
-    note_found(statistics, record);
-    let (store_id, _) = source.ids()?;
-    Ok(Some(Some(Shape {
-        database_id: *database_id,
-        store_id,
-        store: &source.store,
-        has_objects: known.of(backing, *database_id, store_id)?.has_objects,
-    })))
-}
-
-fn note_found(statistics: &mut Statistics, record: &Record) {
-    statistics.records_read += 1;
-    statistics.key_bytes_read += record.primary_key_bytes().len() as u64;
-    statistics.value_bytes_read += record.value().len() as u64;
 }

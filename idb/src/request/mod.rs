@@ -1,5 +1,6 @@
 //! Requests: a result that is there or will be. One type, three ways: a future, a call that waits, a callback.
 
+pub(crate) mod place;
 pub(crate) mod slot;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use crate::executor::{Callback, Ready, Task, Turn};
 use crate::storage::StorageInner;
 use crate::sync::{Mutex, locked, thread};
 use crate::transaction::TransactionCore;
+use place::Place;
 use slot::{Outlet, Waiter};
 
 /// What was asked for, and its result once it is there (specification, 2.8).
@@ -29,7 +31,7 @@ pub struct Request<T> {
 
 enum State<T> {
     Known(Result<T>),
-    Pending(Arc<dyn Outlet<T>>),
+    Pending(Place<T>),
     Taken,
 }
 
@@ -97,8 +99,13 @@ impl Home {
 
 impl<T: Send + 'static> Request<T> {
     pub(crate) fn pending(outlet: Arc<dyn Outlet<T>>, home: Home) -> Self {
+        Self::at(Place::Alone(outlet), home)
+    }
+
+    /// One whose result comes to this place.
+    pub(crate) fn at(place: Place<T>, home: Home) -> Self {
         Self {
-            state: State::Pending(outlet),
+            state: State::Pending(place),
             home,
         }
     }
@@ -137,10 +144,10 @@ impl<T: Send + 'static> Request<T> {
             if let Some(result) = self.try_take() {
                 return result;
             }
-            let State::Pending(outlet) = &self.state else {
+            let State::Pending(place) = &self.state else {
                 return Err(taken());
             };
-            self.wait_once(outlet);
+            self.wait_once(place);
         }
     }
 
@@ -167,10 +174,10 @@ impl<T: Send + 'static> Request<T> {
         }
     }
 
-    fn wait_once(&self, outlet: &Arc<dyn Outlet<T>>) {
-        let is_done = || outlet.is_done();
+    fn wait_once(&self, place: &Place<T>) {
+        let is_done = || place.is_done();
         let ready = self.home.ready();
-        if outlet.listen(Waiter::Thread(thread::current())).is_some() {
+        if place.listen(Waiter::Thread(thread::current())).is_some() {
             return;
         }
         if ready.must_run_tasks() {
@@ -193,8 +200,8 @@ impl<T: Send + 'static> Request<T> {
     /// before the results are there.
     pub fn on_done(mut self, callback: impl FnOnce(Result<T>) + Send + 'static) {
         let mut on_done: slot::OnDone<T> = Box::new(callback);
-        if let State::Pending(outlet) = &self.state {
-            match outlet.listen(Waiter::Callback(on_done)) {
+        if let State::Pending(place) = &self.state {
+            match place.listen(Waiter::Callback(on_done)) {
                 None => {
                     self.home.urge();
                     self.state = State::Taken;
@@ -206,12 +213,12 @@ impl<T: Send + 'static> Request<T> {
             }
         }
         let handover = match &self.state {
-            State::Pending(outlet) => outlet.handover(),
+            State::Pending(place) => place.handover(),
             State::Known(_) | State::Taken => None,
         };
         let result = match std::mem::replace(&mut self.state, State::Taken) {
             State::Known(result) => result,
-            State::Pending(outlet) => outlet.take().unwrap_or_else(|| Err(taken())),
+            State::Pending(mut place) => place.take().unwrap_or_else(|| Err(taken())),
             State::Taken => Err(taken()),
         };
         // Seen before it is called: its turn comes in any case.
@@ -226,14 +233,7 @@ impl<T: Send + 'static> Request<T> {
     /// The result, if it is there and was not taken before. Asking for it brings nothing on.
     pub fn try_take(&mut self) -> Option<Result<T>> {
         let result = match &mut self.state {
-            // Most results are taken when who has executed the operation is done with it.
-            State::Pending(outlet) if Arc::strong_count(outlet) == 1 => {
-                match Arc::get_mut(outlet) {
-                    Some(outlet) => outlet.take_alone()?,
-                    None => outlet.take()?,
-                }
-            }
-            State::Pending(outlet) => outlet.take()?,
+            State::Pending(place) => place.take()?,
             State::Known(_) => match std::mem::replace(&mut self.state, State::Taken) {
                 State::Known(result) => result,
                 _ => return None,
@@ -249,7 +249,7 @@ impl<T: Send + 'static> Request<T> {
     #[must_use]
     pub fn is_done(&self) -> bool {
         match &self.state {
-            State::Pending(outlet) => outlet.is_done(),
+            State::Pending(place) => place.is_done(),
             State::Known(_) | State::Taken => true,
         }
     }
@@ -265,9 +265,9 @@ impl<T: Send + 'static> Future for Request<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
         let this = self.get_mut();
-        if let State::Pending(outlet) = &this.state {
+        if let State::Pending(place) = &this.state {
             let waiter = Waiter::Waker(context.waker().clone());
-            if outlet.listen(waiter).is_none() {
+            if place.listen(waiter).is_none() {
                 this.home.urge();
                 this.home.ready().drain_if_stopping();
                 return Poll::Pending;

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use larder_backing_store::{ObjectStoreSet, ReadTransaction};
+use larder_codec::IdbKey;
 
 use super::execution::Execution;
+use super::gets::Gets;
 use super::operation::{Requested, Silent};
 use super::queued::{Queued, Short};
 use super::statistics::Published;
@@ -19,11 +21,13 @@ use crate::connection::ConnectionCore;
 use crate::error::{Error, ErrorName, Result};
 use crate::executor::{Callback, Ready, Turn};
 use crate::operation::{Source, SourceIdentity};
+use crate::request::place::Place;
 use crate::request::slot::{LoneSlot, Outlet, Slot, Waiter};
 use crate::request::{Home, Request};
 use crate::schema::SchemaSnapshot;
 use crate::statistics::Statistics;
 use crate::sync::{Apart, AtomicBool, AtomicU64, Mutex, Thread, locked};
+use crate::value::StoredValue;
 
 /// So many operations wait before somebody is woken to execute them though nobody wants their results yet.
 const QUEUED_UNURGED_MIN: usize = 32;
@@ -113,6 +117,8 @@ pub(super) enum Phase {
 
 pub(super) struct Shared {
     pub(super) queue: VecDeque<Queued>,
+    /// How many operations that is.
+    pub(super) queued: usize,
     /// What the last of the short operations on object stores and indexes is on. It, or who has executed it, holds that.
     short_source: Option<SourceIdentity>,
     /// How often somebody was woken only because of how much is queued.
@@ -152,8 +158,6 @@ pub(super) struct Shared {
 pub(super) struct Runner {
     pub(super) execution: Option<Box<Execution>>,
     pub(super) batch: VecDeque<Queued>,
-    /// So many at its front are gets whose records have been brought nearer ([`Queued::look_ahead`]).
-    pub(super) ahead: usize,
 }
 
 impl Shared {
@@ -161,6 +165,7 @@ impl Shared {
     pub(super) fn new(begins: Begins, is_awaited: bool) -> Self {
         Self {
             queue: VecDeque::new(),
+            queued: 0,
             short_source: None,
             unurged: 0,
             runner: Some(Runner::default()),
@@ -184,7 +189,7 @@ impl Shared {
     /// Whether there is something to execute.
     pub(super) fn can_run(&self) -> bool {
         match self.phase {
-            Phase::Active => self.is_started && self.queued() > 0,
+            Phase::Active => self.is_started && self.has_operations(),
             Phase::Committing => self.is_started,
             Phase::Aborted => true,
             Phase::Ending | Phase::Finished => false,
@@ -203,9 +208,18 @@ impl Shared {
         }
         let mut runner = self.runner.take()?;
         if runner.batch.is_empty() {
-            std::mem::swap(&mut self.queue, &mut runner.batch);
+            self.hand_over(&mut runner.batch);
         }
         Some(runner)
+    }
+
+    /// Puts what is queued behind a batch, to be executed.
+    pub(super) fn hand_over(&mut self, batch: &mut VecDeque<Queued>) {
+        match batch.is_empty() {
+            true => std::mem::swap(&mut self.queue, batch),
+            false => batch.append(&mut self.queue),
+        }
+        self.queued = 0;
     }
 
     /// Whether the task is to be put into the queue because of how much has been queued.
@@ -214,9 +228,41 @@ impl Shared {
             true => (QUEUED_UNURGED_MIN << self.unurged.min(16)).min(QUEUED_UNURGED_MAX),
             false => QUEUED_UNURGED_MIN,
         };
-        let is_due = self.queue.len() >= unurged_max && self.schedule(true);
+        let is_due = self.queued >= unurged_max && self.schedule(true);
         self.unurged += u32::from(is_due);
         is_due
+    }
+
+    /// Queues a get; behind gets on the same source with these, if it may join them.
+    fn queue_get(
+        &mut self,
+        source: &Source,
+        mut key: IdbKey,
+        may_join: bool,
+    ) -> Place<Option<StoredValue>> {
+        let is_of_same = may_join && self.short_source == Some(source.identity());
+        match self.queue.back_mut() {
+            Some(Queued::Gets(gets)) if is_of_same => match gets.push(key) {
+                Ok(place) => return place,
+                Err(back) => key = back,
+            },
+            Some(Queued::Get(_)) if is_of_same => {}
+            _ => {
+                let slot = Arc::new(LoneSlot::default());
+                let outlet = Arc::clone(&slot);
+                let source = self.note_source(source);
+                let argument = key;
+                self.queue.push_back(Queued::Get(Short {
+                    source,
+                    argument,
+                    slot,
+                }));
+                return Place::Alone(outlet);
+            }
+        }
+        let (gets, place) = Gets::new(key);
+        self.queue.push_back(Queued::Gets(gets));
+        place
     }
 
     /// The source of a short operation that is queued now, unless it is that of the one before.
@@ -231,9 +277,9 @@ impl Shared {
         !self.deliveries.is_empty()
     }
 
-    fn queued(&self) -> usize {
-        let batch_left = self.runner.as_ref().map_or(0, |runner| runner.batch.len());
-        self.queue.len() + batch_left
+    fn has_operations(&self) -> bool {
+        let runner = self.runner.as_ref();
+        !self.queue.is_empty() || runner.is_some_and(|runner| !runner.batch.is_empty())
     }
 
     /// Whether the task is to be put into the queue, which the caller does then.
@@ -378,6 +424,29 @@ impl TransactionCore {
         Ok(Request::pending(outlet, home))
     }
 
+    /// Queues a get of one key: with those before it, if they are on the same object store or index.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` unless it is active.
+    pub(crate) fn submit_get(
+        self: &Arc<Self>,
+        source: &Source,
+        key: IdbKey,
+    ) -> Result<Request<Option<StoredValue>>> {
+        let (place, number, is_due) = {
+            let mut shared = locked(&self.shared);
+            if shared.phase != Phase::Active {
+                return Err(inactive());
+            }
+            let place = shared.queue_get(source, key, !self.is_driven);
+            let (number, is_due) = self.note_queued(&mut shared, true);
+            (place, number, is_due)
+        };
+        self.push(is_due);
+        let home = Home::Transaction(Arc::clone(self), number);
+        Ok(Request::at(place, home))
+    }
+
     /// `operation` makes what is queued; if it fails, nothing is.
     fn enqueue(
         self: &Arc<Self>,
@@ -391,13 +460,19 @@ impl TransactionCore {
             }
             let operation = operation(&mut shared)?;
             shared.queue.push_back(operation);
-            let number = self.submitted.load(Ordering::Relaxed) + 1;
-            self.submitted.store(number, Ordering::Release);
-            let is_due = self.is_driven && shared.schedule(true) || shared.is_enough(is_short);
-            (number, is_due)
+            self.note_queued(&mut shared, is_short)
         };
         self.push(is_due);
         Ok(number)
+    }
+
+    /// An operation has been queued: its number, and whether the task is to be put into the queue.
+    fn note_queued(&self, shared: &mut Shared, is_short: bool) -> (u64, bool) {
+        shared.queued += 1;
+        let number = self.submitted.load(Ordering::Relaxed) + 1;
+        self.submitted.store(number, Ordering::Release);
+        let is_due = self.is_driven && shared.schedule(true) || shared.is_enough(is_short);
+        (number, is_due)
     }
 
     /// A request that is answered without an operation.

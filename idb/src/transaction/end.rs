@@ -171,7 +171,9 @@ impl TransactionCore {
         let mut callbacks = Vec::new();
         if !unfinished.is_empty() {
             let abort_error = self.abort_error();
-            callbacks.extend(unfinished.iter().filter_map(|one| one.abort(&abort_error)));
+            for operation in &unfinished {
+                operation.abort(&abort_error, &mut callbacks);
+            }
         }
         let (outcome, first, others, heirs, has_deliveries) = {
             let mut shared = locked(&self.shared);

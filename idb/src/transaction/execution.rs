@@ -14,7 +14,7 @@ use larder_codec::{DatabaseId, IndexId, ObjectStoreId};
 
 use super::core::TransactionCore;
 use crate::error::{Error, ErrorName, Result};
-use crate::operation::{GetsAhead, PutMemory, Scans, Source, Unwrapping};
+use crate::operation::{GetsMemory, PutMemory, Scans, Source, Unwrapping};
 use crate::statistics::Statistics;
 
 /// The backing store's transaction.
@@ -74,7 +74,7 @@ pub(crate) struct Reading {
     /// Of a range's ends.
     pub(crate) range: Vec<u8>,
     pub(crate) record: Record,
-    pub(crate) ahead: GetsAhead,
+    pub(crate) gets: GetsMemory,
     pub(crate) unwrapping: Unwrapping,
     pub(crate) lookups: Lookups,
     pub(crate) scans: Scans,

@@ -5,6 +5,7 @@
 mod core;
 mod end;
 pub(crate) mod execution;
+mod gets;
 mod operation;
 mod queued;
 mod run;
@@ -254,7 +255,7 @@ impl Transaction {
         source: &Source,
         key: IdbKey,
     ) -> Result<Request<Option<StoredValue>>> {
-        self.0.core.submit_on(source, key, Queued::Get)
+        self.0.core.submit_get(source, key)
     }
 
     /// Queues a small put.

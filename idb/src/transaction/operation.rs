@@ -75,7 +75,17 @@ fn complete<T: Send + 'static>(
     }
     transaction.publish(execution, number);
     let has_failed = result.is_err();
-    let wake = fill(result);
+    callback_of(fill(result), has_failed, transaction, number)
+}
+
+/// Wakes who is to be told of the result of the transaction's `number`th operation. A callback is given back; when it is called, the
+/// failure has been seen, if it is one.
+pub(super) fn callback_of<T: Send + 'static>(
+    wake: Wake<T>,
+    has_failed: bool,
+    transaction: &Arc<TransactionCore>,
+    number: u64,
+) -> Option<Callback> {
     let observed = match &wake {
         Wake::Callback(..) if has_failed => Some(Arc::clone(transaction)),
         _ => None,

@@ -1,8 +1,6 @@
 //! What the queue holds. Gets of one key and small puts lie in the queue itself: what is to be done costs neither a lock nor a
 //! count of references to the object store, and only the place for the result is shared with the request.
 
-use std::collections::VecDeque;
-use std::iter;
 use std::sync::Arc;
 
 use larder_backing_store::PutMode;
@@ -10,10 +8,12 @@ use larder_codec::IdbKey;
 
 use super::core::TransactionCore;
 use super::execution::Execution;
+use super::gets::Gets;
 use super::operation::{Operation, run};
 use super::{Mode, Transaction};
 use crate::error::{Error, ErrorName, Result};
 use crate::executor::Callback;
+use crate::key_range::KeyRange;
 use crate::operation::{self, PutRequest, Source};
 use crate::request::slot::LoneSlot;
 use crate::value::{StoredValue, Value};
@@ -21,6 +21,7 @@ use crate::value::{StoredValue, Value};
 /// An operation in the queue.
 pub(crate) enum Queued {
     Get(Short<IdbKey, Option<StoredValue>>),
+    Gets(Gets),
     Put(Short<SmallPut, IdbKey>),
     Other(Arc<dyn Operation>),
 }
@@ -74,10 +75,7 @@ impl<A, T: Send + 'static> Short<A, T> {
         let source = source.or_else(|| execution.short_source.take());
         let work = |execution: &mut Execution| match &source {
             Some(source) => work(execution, source, argument),
-            None => {
-                let what = "an operation's object store was lost";
-                Err(Error::new(ErrorName::UnknownError, what))
-            }
+            None => Err(lost()),
         };
         let fill = |result| {
             if Arc::strong_count(&slot) == 1
@@ -94,36 +92,26 @@ impl<A, T: Send + 'static> Short<A, T> {
     }
 }
 
-impl Short<IdbKey, Option<StoredValue>> {
-    fn look_ahead(
-        &self,
-        execution: &mut Execution,
-        source: &Source,
-        number: u64,
-        behind: &VecDeque<Queued>,
-    ) -> usize {
-        let keys = gets_at(behind).take(operation::ahead_max(source) - 1);
-        let count = keys.clone().count();
-        if count > 0 {
-            let keys = iter::once(&self.argument).chain(keys);
-            operation::look_ahead(execution, source, number, keys);
-        }
-        count
-    }
+/// What a short operation fails with that nobody told what it is on.
+pub(super) fn lost() -> Error {
+    let what = "an operation's object store was lost";
+    Error::new(ErrorName::UnknownError, what)
 }
 
 impl Queued {
-    /// Executes it as the transaction's `number`th. A callback that is due is given back.
+    /// Executes it as the transaction's `number`th. Callbacks that are due are added.
     pub(super) fn run(
         self,
         execution: &mut Execution,
         transaction: &Arc<TransactionCore>,
         number: u64,
-    ) -> Option<Callback> {
-        match self {
+        callbacks: &mut Vec<Callback>,
+    ) {
+        callbacks.extend(match self {
             Self::Get(get) => get.run(execution, transaction, number, |execution, source, key| {
-                operation::get_one(execution, source, key, number)
+                operation::get(execution, source, &KeyRange::only(key))
             }),
+            Self::Gets(gets) => return gets.run(execution, transaction, number, callbacks),
             Self::Put(put) => put.run(execution, transaction, number, |execution, source, put| {
                 let SmallPut { bytes, key, mode } = put;
                 let request = PutRequest {
@@ -135,88 +123,24 @@ impl Queued {
                 operation::put(execution, &source.store, request)
             }),
             Self::Other(operation) => operation.run(execution, transaction, number),
-        }
+        });
     }
 
-    /// If gets from the same object store or index follow it at once, as it is one, the transaction's `number`th operation: brings
-    /// their records and its own nearer, which changes nothing else. How many of those behind it.
-    pub(super) fn look_ahead(
-        &self,
-        execution: &mut Execution,
-        number: u64,
-        behind: &VecDeque<Self>,
-    ) -> usize {
-        let Self::Get(first) = self else {
-            return 0;
-        };
-        let last_source = execution.short_source.take();
-        let count = match first.source.as_ref().or(last_source.as_ref()) {
-            Some(source) => first.look_ahead(execution, source, number, behind),
-            None => 0,
-        };
-        execution.short_source = last_source;
-        count
-    }
-
-    /// Completes it without executing it.
-    pub(super) fn abort(&self, error: &Error) -> Option<Callback> {
-        match self {
+    /// Completes it without executing it. Callbacks that are due are added.
+    pub(super) fn abort(&self, error: &Error, callbacks: &mut Vec<Callback>) {
+        callbacks.extend(match self {
             Self::Get(get) => get.slot.complete(Err(error.clone())),
+            Self::Gets(gets) => return gets.abort(error, callbacks),
             Self::Put(put) => put.slot.complete(Err(error.clone())),
             Self::Other(operation) => operation.abort(error),
-        }
+        });
     }
 
     /// Whether it takes no longer than handing over to somebody else does.
     pub(super) fn is_short(&self) -> bool {
         match self {
-            Self::Get(_) | Self::Put(_) => true,
+            Self::Get(_) | Self::Gets(_) | Self::Put(_) => true,
             Self::Other(operation) => operation.is_short(),
-        }
-    }
-}
-
-/// The keys of the gets at the front that are of the same object store or index as the get before.
-fn gets_at(queue: &VecDeque<Queued>) -> impl Iterator<Item = &IdbKey> + Clone {
-    queue.iter().map_while(|queued| match queued {
-        Queued::Get(get) if get.source.is_none() => Some(&get.argument),
-        _ => None,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::schema::StoreCell;
-    use larder_codec::IdbKeyPath;
-
-    fn short<A, T>(argument: A, source: Option<Source>) -> Short<A, T> {
-        Short {
-            source,
-            argument,
-            slot: Arc::default(),
-        }
-    }
-
-    #[test]
-    fn gets_are_looked_ahead_for_up_to_another_source_or_operation() {
-        let other = || {
-            let store = StoreCell::new("other".into(), IdbKeyPath::Null, false);
-            Some(Arc::new(store).into())
-        };
-        let put = SmallPut::new(Value::from_bytes(Vec::new()), None, PutMode::Put);
-        let behind_three = [
-            Queued::Get(short(9.0.into(), other())),
-            Queued::Put(short(put, None)),
-        ];
-        for behind in behind_three {
-            let gets = (0..3).map(|n| Queued::Get(short(f64::from(n).into(), None)));
-            let mut queue: VecDeque<Queued> = gets.collect();
-            assert_eq!(gets_at(&queue).count(), 3);
-            queue.push_back(behind);
-            queue.push_back(Queued::Get(short(10.0.into(), None)));
-            let keys: Vec<IdbKey> = gets_at(&queue).cloned().collect();
-            assert_eq!(keys, [0.0, 1.0, 2.0].map(IdbKey::from));
         }
     }
 }

@@ -113,6 +113,7 @@ impl TransactionCore {
     fn execute(self: &Arc<Self>, mut runner: Runner, turn: &mut Turn, enough: u64) -> bool {
         let mut left = turn.operations;
         let mut short_left = None;
+        let mut callbacks = Vec::new();
         let (may_be_due, has_ended) = loop {
             let operation = match self.next(&mut runner) {
                 Next::Operation(operation) => operation,
@@ -123,23 +124,26 @@ impl TransactionCore {
                     break (self.give_up(runner, true), false);
                 }
             };
-            let number = self.completed.load(Ordering::Relaxed) + 1;
-            let Some(execution) = self.begun(&mut runner, &operation, number) else {
+            let before = self.completed.load(Ordering::Relaxed);
+            let Some(execution) = self.begun(&mut runner) else {
                 runner.batch.push_front(operation);
                 continue;
             };
-            let callback = operation.run(execution, self, number);
-            left -= 1;
+            operation.run(execution, self, before + 1, &mut callbacks);
+            let completed = self.completed.load(Ordering::Relaxed);
+            let count = u32::try_from(completed - before).unwrap_or(u32::MAX);
+            left = left.saturating_sub(count);
             if left == 0 && self.ready().is_idle() {
                 // Nobody would do anything else meanwhile.
                 left = turn.operations;
             }
             let is_over = left == 0 || self.is_asked_for.load(Ordering::Relaxed);
-            let is_enough = number >= enough;
-            if is_over || callback.is_some() || ends_here(&runner, &mut short_left, is_enough) {
-                let is_more_wanted = left == 0 || callback.is_some() && !is_enough;
-                if callback.is_some() {
-                    self.note_deliveries(callback);
+            let is_enough = completed >= enough;
+            let is_due = !callbacks.is_empty();
+            if is_over || is_due || ends_here(&runner, &mut short_left, is_enough, count) {
+                let is_more_wanted = left == 0 || is_due && !is_enough;
+                if is_due {
+                    self.note_deliveries(callbacks);
                 }
                 break (self.give_up(runner, is_more_wanted), false);
             }
@@ -161,11 +165,11 @@ impl TransactionCore {
             match shared.phase {
                 Phase::Aborted => {
                     shared.phase = Phase::Ending;
-                    runner.batch.append(&mut shared.queue);
+                    shared.hand_over(&mut runner.batch);
                     return Next::Abort;
                 }
                 _ if !shared.queue.is_empty() => {
-                    std::mem::swap(&mut shared.queue, &mut runner.batch);
+                    shared.hand_over(&mut runner.batch);
                 }
                 Phase::Committing => {
                     shared.phase = Phase::Ending;
@@ -197,14 +201,9 @@ impl TransactionCore {
         has_deliveries
     }
 
-    /// The place of execution of the next operation, the `number`th. `None` if the backing store's transaction cannot be begun: this one is
+    /// The place of execution. `None` if the backing store's transaction cannot be begun: this one is
     /// aborted then.
-    fn begun<'a>(
-        self: &Arc<Self>,
-        runner: &'a mut Runner,
-        next: &Queued,
-        number: u64,
-    ) -> Option<&'a mut Execution> {
+    fn begun<'a>(self: &Arc<Self>, runner: &'a mut Runner) -> Option<&'a mut Execution> {
         if runner.execution.is_none() {
             match attempt(|| self.begin()) {
                 Ok(execution) => runner.execution = Some(execution),
@@ -214,12 +213,7 @@ impl TransactionCore {
                 }
             }
         }
-        let execution = runner.execution.as_mut()?;
-        runner.ahead = match runner.ahead.checked_sub(1) {
-            Some(left) => left,
-            None => next.look_ahead(execution, number, &runner.batch),
-        };
-        Some(execution)
+        runner.execution.as_deref_mut()
     }
 
     pub(super) fn begin(self: &Arc<Self>) -> Result<Box<Execution>> {
@@ -257,7 +251,12 @@ impl TransactionCore {
 
 /// Whether enough has been done, and nothing short comes next. `short_left` is how many more of these may be executed, once
 /// there was enough.
-fn ends_here(runner: &Runner, short_left: &mut Option<u32>, is_enough: bool) -> bool {
+fn ends_here(
+    runner: &Runner,
+    short_left: &mut Option<u32>,
+    is_enough: bool,
+    executed: u32,
+) -> bool {
     let left = match *short_left {
         Some(left) => left,
         None if is_enough => SHORT_BEHIND_MAX,
@@ -266,7 +265,7 @@ fn ends_here(runner: &Runner, short_left: &mut Option<u32>, is_enough: bool) -> 
     if !runner.batch.front().is_some_and(Queued::is_short) {
         return true;
     }
-    *short_left = left.checked_sub(1);
+    *short_left = left.checked_sub(executed);
     short_left.is_none()
 }
 

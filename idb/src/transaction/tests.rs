@@ -1,5 +1,6 @@
 //! Requests, their order, and the end, on operations that touch no rows.
 
+use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
@@ -187,10 +188,11 @@ fn queued_until_woken(is_short: bool) -> Vec<usize> {
     let woken = |_: u32| loop {
         let operation = operation::Silent::new(|_: &mut Execution| Ok(()));
         shared.queue.push_back(Queued::Other(Arc::new(operation)));
+        shared.queued += 1;
         if shared.is_enough(is_short) {
             let queued = shared.queue.len();
             // Who was woken takes them all and is done.
-            shared.queue.clear();
+            shared.hand_over(&mut VecDeque::new());
             shared.is_scheduled = false;
             return queued;
         }

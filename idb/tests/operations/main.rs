@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 mod cursors;
+mod gets;
 mod many;
 mod queued;
 mod version_changes;

@@ -6,6 +6,7 @@
 
 use super::node::{self, Bytes, INLINE_LEN_MAX};
 use super::{Hint, SkipList};
+use crate::internal_key::{self, EntryKind};
 use std::hint::black_box;
 use std::sync::atomic::Ordering as Memory;
 
@@ -46,13 +47,10 @@ impl Sought {
         found: Found::Unknown,
     };
 
-    const fn at_mark(mark: Option<u32>) -> Sought {
-        match mark {
-            Some(mark) => Sought {
-                mark,
-                found: Found::Nowhere,
-            },
-            None => Sought::UNKNOWN,
+    const fn at_mark(mark: u32) -> Sought {
+        Sought {
+            mark,
+            found: Found::Nowhere,
         }
     }
 
@@ -67,25 +65,22 @@ impl Sought {
 }
 
 impl SkipList {
-    /// A key.
+    /// A key. If others may be equal to it, nothing will be found: the table has none of them.
     #[inline]
     pub(crate) fn sought(&self, user_key: &[u8]) -> Sought {
         let hints = self.hints.as_ref();
-        Sought::at_mark(hints.and_then(|hints| hints.mark_of(user_key)))
+        hints.map_or(Sought::UNKNOWN, |hints| {
+            Sought::at_mark(hints.mark_of_key(user_key))
+        })
     }
 
-    /// A key that is its bytes.
-    #[inline]
-    pub(crate) fn sought_bytes(&self, user_key: &[u8]) -> Sought {
-        let hints = self.hints.as_ref();
-        Sought::at_mark(hints.and_then(|hints| hints.mark_of_bytes(user_key)))
-    }
-
-    /// A group, if this is the name of one.
+    /// A group. If this is not the name of one, nothing will be found.
     #[inline]
     pub(crate) fn sought_group(&self, name: &[u8]) -> Sought {
         let hints = self.hints.as_ref();
-        Sought::at_mark(hints.and_then(|hints| hints.mark_of_group(name)))
+        hints.map_or(Sought::UNKNOWN, |hints| {
+            Sought::at_mark(hints.mark_of_group(name))
+        })
     }
 
     /// Loads what lookups will of those keys that were found nowhere yet. Those that are here are in the list `number` from then on:
@@ -109,8 +104,28 @@ impl SkipList {
         }
     }
 
-    /// Loads the nodes that hints name.
-    fn touch_nodes(&self, number: usize, all: &mut [Sought]) {
+    /// Appends the value of a group's first entry as hints have it, if it is one of the group, no newer than `tag_max`, and no deletion:
+    /// whether it is.
+    pub(crate) fn first_of(
+        &self,
+        at: u32,
+        group: &[u8],
+        tag_max: u64,
+        value: &mut Vec<u8>,
+    ) -> bool {
+        let mut room = [0; INLINE_LEN_MAX];
+        let key = self.key(at, &mut room);
+        let tag = internal_key::tag(key);
+        let is_of_group = internal_key::user_key(key).starts_with(group);
+        let is_there = is_of_group && tag <= tag_max && tag as u8 == EntryKind::Value.to_byte();
+        if is_there {
+            self.copy(self.node(at).value(), value);
+        }
+        is_there
+    }
+
+    /// Loads the nodes that hints name. Those that are here are in the list `number` from then on.
+    pub(crate) fn touch_nodes(&self, number: usize, all: &mut [Sought]) {
         let Some(hints) = &self.hints else {
             return;
         };

@@ -95,32 +95,22 @@ impl Hints {
     /// What is known of a key, at least of what was put in before anything that this thread has seen.
     #[inline]
     pub(super) fn get(&self, key: &[u8]) -> Hint {
-        match self.mark_of(key) {
-            Some(mark) => self.buckets.get(mark),
-            None => Hint::Unknown,
+        match (self.key_identity)(key) {
+            Identity::Bytes => self.at_mark(self.mark_of_key(key)),
+            _ => Hint::Unknown,
         }
     }
 
-    /// Where the table has a key, if it may tell of it.
+    /// Where the table has a key, if it has it.
     #[inline]
-    pub(super) fn mark_of(&self, key: &[u8]) -> Option<u32> {
-        let is_its_bytes = (self.key_identity)(key) == Identity::Bytes;
-        is_its_bytes.then(|| self.mark_of_bytes(key))?
+    pub(super) fn mark_of_key(&self, key: &[u8]) -> u32 {
+        mark(key, Name::Key)
     }
 
-    /// The same of a key that is its bytes.
+    /// Where the table has a group, if it has it.
     #[inline]
-    pub(super) fn mark_of_bytes(&self, key: &[u8]) -> Option<u32> {
-        let is_told = !self.is_off.load(Memory::Relaxed);
-        is_told.then(|| mark(key, Name::Key))
-    }
-
-    /// Where the table has a group, if this is the name of one.
-    #[inline]
-    pub(super) fn mark_of_group(&self, group: &[u8]) -> Option<u32> {
-        let is_told = !self.is_off.load(Memory::Relaxed)
-            && (self.key_identity)(group) == Identity::Grouped(group.len());
-        is_told.then(|| mark(group, Name::Group))
+    pub(super) fn mark_of_group(&self, group: &[u8]) -> u32 {
+        mark(group, Name::Group)
     }
 
     /// Loads a bucket.
@@ -129,7 +119,7 @@ impl Hints {
         self.buckets.touch(mark);
     }
 
-    /// What is there, as [`get`](Self::get) has it.
+    /// What is there.
     #[inline]
     pub(super) fn at_mark(&self, mark: u32) -> Hint {
         match self.is_off.load(Memory::Relaxed) {
@@ -142,7 +132,10 @@ impl Hints {
     /// seen. `None` of anything that is not the name of a group.
     #[inline]
     pub(super) fn first_of(&self, group: &[u8]) -> Option<u32> {
-        match self.buckets.get(self.mark_of_group(group)?) {
+        if (self.key_identity)(group) != Identity::Grouped(group.len()) {
+            return None;
+        }
+        match self.at_mark(mark(group, Name::Group)) {
             Hint::Node(node) => Some(node),
             Hint::Absent | Hint::Unknown => None,
         }

@@ -491,6 +491,15 @@ impl SkipList {
         Some(tag)
     }
 
+    /// How many bytes an entry's value has.
+    #[inline]
+    pub(crate) fn value_len(&self, at: u32) -> usize {
+        match self.node(at).value() {
+            Bytes::Words(_, len) => len,
+            Bytes::Outside { len, .. } => len as usize,
+        }
+    }
+
     /// The naive twin of [`get`](Self::get).
     fn get_by_search(&self, target: &[u8], value: &mut Vec<u8>) -> Option<u64> {
         let at = self.first_at_least(target);

@@ -9,7 +9,7 @@ use larder_codec::{DatabaseId, IdbKey, ObjectStoreId, Origin, RawKey, range};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 use super::*;
-use crate::reads::{Reads, RecordsAhead};
+use crate::reads::{Ahead, Reads, RecordsAhead};
 use crate::view::ViewIter;
 use crate::{BackingStore, Clock, Record, StorePaths, WriteOptions};
 
@@ -190,18 +190,23 @@ fn committed_records_in_memtables_are_known_ahead_and_no_others() {
         let count = reads.look_ahead(&mut records, DatabaseId::MIN, id(number), &keys);
         let mut known = 0;
         for (n, key) in keys.iter().enumerate() {
-            let (mut found, mut expected) = (Record::new(), Record::new());
-            if let Some(is_there) = reads.get_ahead(&records, n, &mut found).unwrap() {
-                let mut bytes = Vec::new();
-                key.encode(&mut bytes);
-                let key = RawKey::decode_exact(&bytes).unwrap();
-                let got = reads.get(DatabaseId::MIN, id(number), key, &mut expected);
-                assert_eq!(is_there, got.unwrap());
-                let told = |record: &Record| (record.value().to_vec(), record.version());
-                assert_eq!(told(&found), told(&expected));
-                assert_eq!(found.primary_key().unwrap(), key);
-                known += 1;
-            }
+            let mut out = b"before".to_vec();
+            let mut expected = Record::new();
+            let Some(found) = reads.append_ahead(&records, n, usize::MAX, &mut out) else {
+                assert_eq!(out, b"before");
+                continue;
+            };
+            let mut bytes = Vec::new();
+            key.encode(&mut bytes);
+            let key = RawKey::decode_exact(&bytes).unwrap();
+            let got = reads.get(DatabaseId::MIN, id(number), key, &mut expected);
+            assert!(got.unwrap());
+            assert_eq!(found, Ahead::Value(out.len() - expected.value().len()));
+            assert!(out.starts_with(b"before") && out.ends_with(expected.value()));
+            assert_eq!(records.primary_key_len(n), bytes.len());
+            let too_long = reads.append_ahead(&records, n, expected.value().len(), &mut out);
+            assert_eq!(too_long, None, "its row has more bytes");
+            known += 1;
         }
         let is_committed = reads.view().committed_snapshot().is_some();
         assert_eq!(known, if is_committed { count } else { 0 });
@@ -240,11 +245,8 @@ fn committed_records_in_memtables_are_known_ahead_and_no_others() {
     let after = store.read();
     for (reads, is_known) in [(&before, false), (&after, true)] {
         after.look_ahead(&mut records, DatabaseId::MIN, id(1), &keys);
-        let found = reads.get_ahead(&records, 1, &mut Record::new()).unwrap();
-        assert_eq!(found, is_known.then_some(true));
-        assert_eq!(
-            reads.get_ahead(&records, 2, &mut Record::new()).unwrap(),
-            None
-        );
+        let get = |n| reads.append_ahead(&records, n, usize::MAX, &mut Vec::new());
+        assert_eq!(get(1), is_known.then_some(Ahead::Value(1)));
+        assert_eq!(get(2), None);
     }
 }

@@ -1,13 +1,14 @@
 //! What random steps seldom meet: great ids, both zeros in tables, what is refused, and which stale rows are removed.
 
 use larder_backing_store::{
-    BackingStore, Direction, Durability, ErrorKind, IndexParameters, KeyRange, Movement,
-    ObjectStoreParameters, OpenOptions, PutMode, Record, Scope, Store, StorePaths,
-    WriteTransaction,
+    Ahead, BackingStore, Direction, Durability, ErrorKind, IndexParameters, KeyRange, Movement,
+    ObjectStoreParameters, OpenOptions, PutMode, Reads, Record, RecordsAhead, Scope, Store,
+    StorePaths, WriteTransaction,
 };
 use larder_codec::row_key::RowKey;
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, IndexId, RawKey};
 use larder_leveldb::storage::MemoryFileSystem;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::{bytes, open};
@@ -290,18 +291,40 @@ fn both_rows_of_a_record_that_an_index_leads_to_are_known_ahead() {
             );
         }
     });
-    let ahead = |reads: &larder_backing_store::Reads, index: i64, keys: &[&str]| {
+    let known = Cell::new(0);
+    let ahead = |reads: &Reads, index: i64, keys: &[&str]| {
         let keys: Vec<IdbKey> = keys.iter().map(|key| IdbKey::from(*key)).collect();
-        reads.look_ahead_in_index((id, store_id(1), index_id(index)), &keys)
+        let place = (id, store_id(1), index_id(index));
+        let mut records = RecordsAhead::default();
+        let found = reads.look_ahead_in_index(&mut records, place, &keys);
+        for (n, key) in keys.iter().enumerate() {
+            let mut out = Vec::new();
+            let Some(ahead) = reads.append_ahead(&records, n, usize::MAX, &mut out) else {
+                continue;
+            };
+            let mut record = Record::new();
+            let there = only(key.clone(), |range| {
+                let (database, store, index) = place;
+                reads.get_by_index(database, store, index, range, &mut record)
+            });
+            assert!(there.unwrap());
+            assert_eq!(ahead, Ahead::Value(out.len() - record.value().len()));
+            assert!(out.ends_with(record.value()));
+            known.set(known.get() + 1);
+        }
+        found
     };
     let read = store.read();
     assert_eq!(ahead(&read, index, &["b", "nothing", "a"]), 4);
     // Primary keys with two forms are searched for; and nothing but the index leads anywhere.
     assert_eq!(ahead(&read, index, &["zero"]), 0);
     assert_eq!(ahead(&read, index + 1, &["a", "b"]), 0);
-    let max = larder_backing_store::Reads::AHEAD_IN_INDEX_MAX;
+    assert_eq!(known.take(), 2);
+    let max = Reads::AHEAD_IN_INDEX_MAX;
     assert_eq!(ahead(&read, index, &["a"; 100]), 2 * max);
+    assert_eq!(known.take(), max);
     transact(&store, id, |transaction| {
         assert_eq!(ahead(transaction, index, &["b", "nothing", "a"]), 4);
     });
+    assert_eq!(known.take(), 0, "others may have written");
 }

@@ -321,13 +321,17 @@ fn of_keys_that_are_touched_those_that_are_not_here_are_left() {
     assert_eq!(list.touch(2, &mut some), 0);
     assert_eq!(places(&some), first);
     // Nobody judges such keys, or any.
-    assert_eq!(careless().sought(&[1, 2]), Sought::UNKNOWN);
+    let careless = careless();
+    insert(&careless, 1, &[(vec![1, 2], Some(b"v".to_vec()))]);
+    assert_eq!(careless.touch(0, &mut [careless.sought(&[1, 2])]), 0);
     let filtered = SkipList::new(InternalOrder::new(Arc::new(BytewiseComparator)), 7);
     assert_eq!(filtered.sought(&[1]), Sought::UNKNOWN);
-    let mut before = sought(&[1]);
     list.hints.as_ref().unwrap().turn_off();
-    assert_eq!(list.sought(&key(1)), Sought::UNKNOWN);
-    assert_eq!(list.touch(0, &mut before), 0, "there may be newer entries");
+    assert_eq!(
+        list.touch(0, &mut sought(&[1])),
+        0,
+        "there may be newer entries"
+    );
 }
 
 #[test]
@@ -367,6 +371,21 @@ fn of_groups_those_that_have_entries_are_touched() {
     let mut groups = [b"aa", b"ab", b"ac"].map(|group| list.sought_group(group));
     assert_eq!(list.touch(0, &mut groups), 2);
     // Not the name of a group, or of nothing.
-    assert_eq!(list.sought_group(b"aa1"), Sought::UNKNOWN);
-    assert_eq!(list.sought_group(b"a"), Sought::UNKNOWN);
+    let mut others = [&b"aa1"[..], b"a"].map(|name| list.sought_group(name));
+    assert_eq!(list.touch(0, &mut others), 0);
+    // The first entry of a group is told only if it is one of it, no newer than asked for, and no deletion.
+    let (_, first) = groups[0].place().unwrap();
+    let told = |group: &[u8], tag_max| {
+        let mut value = b"before ".to_vec();
+        list.first_of(first, group, tag_max, &mut value)
+            .then_some(value)
+    };
+    assert_eq!(told(b"aa", seek_tag(1)).unwrap(), b"before v");
+    assert_eq!(told(b"ac", seek_tag(1)), None);
+    assert_eq!(told(b"aa", seek_tag(0)), None);
+    insert(&list, 7, &[(b"ac0".to_vec(), None)]);
+    let mut deleted = [list.sought_group(b"ac")];
+    list.touch(0, &mut deleted);
+    let (_, first) = deleted[0].place().unwrap();
+    assert!(!list.first_of(first, b"ac", seek_tag(9), &mut Vec::new()));
 }
