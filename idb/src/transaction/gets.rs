@@ -70,8 +70,10 @@ impl Gets {
             Ok(())
         });
         execution.short_source = source;
-        let missing = done.err().unwrap_or_else(Error::panicked);
-        results.resize_with(count, || Err(missing.clone()));
+        if results.len() < count {
+            let error = done.err().unwrap_or_else(Error::panicked);
+            results.resize_with(count, || Err(error.clone()));
+        }
         execution.count_spilled();
         let mut failed = Vec::new();
         for (n, result) in results.iter_mut().enumerate() {
