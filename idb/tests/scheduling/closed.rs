@@ -92,9 +92,13 @@ fn a_callback_of_a_closed_storage_may_ask_for_more() {
             noting.watch("inner", inner);
             noting.note("outer");
         });
-        assert_eq!(
-            log.entries(),
-            ["InvalidStateError", "outer", "inner: InvalidStateError"]
+        let entries = log.entries();
+        // A thread may have begun to open it.
+        let has_begun = matches!(executor, Executor::Threads(_)) && entries[0] == "AbortError";
+        assert!(
+            has_begun || entries[0] == "InvalidStateError",
+            "{entries:?}"
         );
+        assert_eq!(entries[1..], ["outer", "inner: InvalidStateError"]);
     }
 }
