@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::core::{Phase, Runner, Shared, TransactionCore};
+use super::core::TransactionCore;
 use super::execution::{Backing, Execution};
 use super::queued::Queued;
 use super::run::wake;
+use super::shared::{Phase, Runner, Shared};
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::Callback;
 use crate::request::slot::Wake;

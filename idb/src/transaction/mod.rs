@@ -9,6 +9,7 @@ mod gets;
 mod operation;
 mod queued;
 mod run;
+mod shared;
 mod statistics;
 
 pub(crate) use self::core::{Begins, Plan, TransactionCore, Versions};
@@ -19,9 +20,9 @@ use std::sync::Arc;
 
 use larder_codec::{IdbKey, JsString};
 
-use self::core::Phase;
 use self::execution::Execution;
 use self::queued::Queued;
+use self::shared::Phase;
 use crate::connection::Connection;
 use crate::error::{Error, Result};
 use crate::operation::Source;

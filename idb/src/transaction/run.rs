@@ -8,9 +8,10 @@ use std::sync::atomic::Ordering;
 
 use larder_backing_store::{Durability, Scope};
 
-use super::core::{Phase, Runner, Shared, TransactionCore};
+use super::core::TransactionCore;
 use super::execution::{Backing, Execution};
 use super::queued::Queued;
+use super::shared::{Phase, Runner, Shared};
 use super::{DurabilityHint, Mode};
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::{Task, Turn};

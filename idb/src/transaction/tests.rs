@@ -183,7 +183,7 @@ fn a_long_operation_sees_that_the_transaction_was_aborted() {
 
 /// So many are queued before somebody is woken, each time again.
 fn queued_until_woken(is_short: bool) -> Vec<usize> {
-    let mut shared = core::Shared::new(Begins::default(), false);
+    let mut shared = shared::Shared::new(Begins::default(), false);
     shared.is_started = true;
     let woken = |_: u32| loop {
         let operation = operation::Silent::new(|_: &mut Execution| Ok(()));

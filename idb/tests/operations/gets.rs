@@ -181,6 +181,14 @@ fn small(storage: &Storage, count: u64) -> Connection {
     .unwrap()
 }
 
+/// A transaction, its object store, and what is in its way: nothing is executed until that has been finished.
+fn waiting(connection: &Connection) -> (Transaction, Transaction, ObjectStore) {
+    let before = begin(connection, Mode::ReadWrite);
+    let transaction = begin(connection, Mode::ReadWrite);
+    let s = store(&transaction, "s");
+    (before, transaction, s)
+}
+
 #[test]
 fn a_get_that_fails_among_others_fails_alone_and_aborts_unless_it_was_seen() {
     for executor in EXECUTORS {
@@ -220,10 +228,7 @@ fn gets_that_an_abort_overtakes_are_told_in_order_and_so_are_those_that_succeed(
         let storage = storage(executor);
         let connection = small(&storage, 100);
         for is_aborted in [true, false] {
-            // Nothing is executed while it is in the way.
-            let before = begin(&connection, Mode::ReadWrite);
-            let transaction = begin(&connection, Mode::ReadWrite);
-            let s = store(&transaction, "s");
+            let (before, transaction, s) = waiting(&connection);
             let (tell, told) = std::sync::mpsc::channel();
             for n in 0..70_u32 {
                 let tell = tell.clone();
@@ -260,9 +265,7 @@ fn a_get_that_fails_while_its_transaction_commits_aborts_those_behind_it() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = small(&storage, 10);
-        let before = begin(&connection, Mode::ReadWrite);
-        let transaction = begin(&connection, Mode::ReadWrite);
-        let s = store(&transaction, "s");
+        let (before, transaction, s) = waiting(&connection);
         let requests = [0.0, 1.0, f64::NAN, 2.0, 3.0].map(|n| s.get(n).unwrap());
         let committed = transaction.commit().unwrap();
         finish(&before);
@@ -278,9 +281,7 @@ fn a_failure_among_gets_that_a_callback_has_seen_aborts_nothing() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = small(&storage, 10);
-        let before = begin(&connection, Mode::ReadWrite);
-        let transaction = begin(&connection, Mode::ReadWrite);
-        let s = store(&transaction, "s");
+        let (before, transaction, s) = waiting(&connection);
         let (tell, told) = std::sync::mpsc::channel();
         for n in [1.0, 2.0, f64::NAN, 3.0] {
             let tell = tell.clone();
