@@ -10,7 +10,7 @@ use crate::operation::{self, GetAll, Source, Walk, Wanted};
 use crate::pages::Pages;
 use crate::records::Records;
 use crate::request::Request;
-use crate::transaction::Transaction;
+use crate::transaction::{Get, Transaction};
 use crate::value::StoredValue;
 
 /// How many, and in which order.
@@ -53,7 +53,7 @@ impl Reader<'_> {
     pub(crate) fn get(self, range: KeyRange) -> Result<Request<Option<StoredValue>>> {
         // Most ranges are of one key.
         match range.into_only() {
-            Ok(key) => self.transaction.submit_get(self.source, key),
+            Ok(key) => self.transaction.submit_on::<Get>(self.source, key),
             Err(range) => {
                 let source = self.source.clone();
                 self.transaction

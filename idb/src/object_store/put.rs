@@ -12,7 +12,7 @@ use crate::key_range::KeyRange;
 use crate::operation::{self, PutRequest};
 use crate::request::Request;
 use crate::schema::StoreCell;
-use crate::transaction::{Mode, SmallPut, Transaction};
+use crate::transaction::{Mode, Put, SmallPut, Transaction};
 use crate::value::Value;
 
 /// A value with the key it is to be put under, if keys are not found in values.
@@ -45,7 +45,7 @@ impl ObjectStore {
         let key = self.checked_key(&value, key)?;
         if SmallPut::suits(&self.transaction, &value) {
             let put = SmallPut::new(value, key, mode);
-            return self.transaction.submit_put(&self.source, put);
+            return self.transaction.submit_on::<Put>(&self.source, put);
         }
         let request = put_request(&self.transaction, self.cell(), value, key, mode);
         let is_short = request.value.bytes.len() <= SmallPut::LEN_MAX;

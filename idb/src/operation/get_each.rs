@@ -40,12 +40,12 @@ enum Found {
     Unknown,
 }
 
-/// What [`get`] tells of each of the keys, in their order, each told to `tell`.
+/// What [`get`] tells of each of the keys, in their order, each told to `tell`, which says whether to go on.
 pub(crate) fn get_each(
     execution: &mut Execution,
     source: &Source,
     keys: Vec<IdbKey>,
-    mut tell: impl FnMut(Result<Option<StoredValue>>),
+    tell: &mut impl FnMut(Result<Option<StoredValue>>) -> bool,
 ) {
     let mut keys = keys.into_iter();
     loop {
@@ -56,19 +56,26 @@ pub(crate) fn get_each(
             return;
         }
         let bytes = Arc::new(bytes);
-        for (found, key) in memory.found.drain(..).zip(keys.by_ref()) {
-            tell(match found {
-                Found::Part(place, key_len) => {
-                    execution.statistics.records_read += 1;
-                    execution.statistics.key_bytes_read += key_len as u64;
-                    execution.statistics.value_bytes_read += place.len() as u64;
-                    Ok(Some(StoredValue::part_of(Arc::clone(&bytes), place)))
-                }
-                Found::Nothing => Ok(None),
-                Found::Unknown => attempt(|| get(execution, source, &KeyRange::only(key))),
+        let goes_on = memory
+            .found
+            .drain(..)
+            .zip(keys.by_ref())
+            .all(|(found, key)| {
+                tell(match found {
+                    Found::Part(place, key_len) => {
+                        execution.statistics.records_read += 1;
+                        execution.statistics.key_bytes_read += key_len as u64;
+                        execution.statistics.value_bytes_read += place.len() as u64;
+                        Ok(Some(StoredValue::part_of(Arc::clone(&bytes), place)))
+                    }
+                    Found::Nothing => Ok(None),
+                    Found::Unknown => attempt(|| get(execution, source, &KeyRange::only(key))),
+                })
             });
-        }
         execution.reading().gets = memory;
+        if !goes_on {
+            return;
+        }
     }
 }
 

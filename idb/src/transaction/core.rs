@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use larder_backing_store::{ObjectStoreSet, ReadTransaction};
-use larder_codec::IdbKey;
 
 use super::execution::Execution;
-use super::operation::{Requested, Silent};
-use super::queued::{Queued, Short};
+use super::operation::{Operation, Requested, Silent};
+use super::queued::Queued;
 use super::shared::{Phase, Shared};
+use super::short::ShortKind;
 use super::statistics::Published;
 use super::{DurabilityHint, Mode};
 use crate::connection::ConnectionCore;
@@ -25,7 +25,6 @@ use crate::request::{Home, Request};
 use crate::schema::SchemaSnapshot;
 use crate::statistics::Statistics;
 use crate::sync::{Apart, AtomicBool, AtomicU64, Mutex, locked};
-use crate::value::StoredValue;
 
 /// What a transaction is about.
 #[derive(Debug)]
@@ -161,8 +160,7 @@ impl TransactionCore {
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
     {
         let operation = Arc::new(operation);
-        let queued = Queued::Other(Arc::clone(&operation) as _);
-        let number = self.enqueue(SHORT, move |_| Ok(queued))?;
+        let number = self.enqueue_other(SHORT, Arc::clone(&operation) as _)?;
         let home = Home::Transaction(Arc::clone(self), number);
         Ok(Request::pending(operation, home))
     }
@@ -177,8 +175,7 @@ impl TransactionCore {
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
     {
         let operation = Arc::new(Requested::<T, F, false>::new(operation));
-        let queued = Queued::Other(Arc::clone(&operation) as _);
-        let number = self.enqueue(false, move |_| Ok(queued))?;
+        let number = self.enqueue_other(false, Arc::clone(&operation) as _)?;
         let home = Home::Holder(Arc::clone(self), number);
         Ok(Request::pending(operation, home))
     }
@@ -196,83 +193,63 @@ impl TransactionCore {
     where
         F: FnOnce(&mut Execution) -> Result<()> + Send + 'static,
     {
-        let queued = Queued::Other(Arc::new(Silent::new(operation)));
-        let queue = |_: &mut Shared| change().map(|()| queued);
+        let operation = Arc::new(Silent::new(operation));
+        let queue = |shared: &mut Shared| {
+            change()?;
+            shared.queue.push_back(Queued::Other(operation));
+            Ok(())
+        };
         self.enqueue(false, queue).map(|_| ())
     }
 
-    /// Queues a short operation on an object store or index.
+    /// Queues a short operation on an object store or index: with those of its kind before it, if they are on the same.
     ///
     /// # Errors
     /// `TransactionInactiveError` unless it is active.
-    pub(crate) fn submit_on<A, T: Send + 'static>(
+    pub(crate) fn submit_on<K: ShortKind>(
         self: &Arc<Self>,
         source: &Source,
-        argument: A,
-        queued: impl FnOnce(Short<A, T>) -> Queued,
-    ) -> Result<Request<T>> {
-        let slot = Arc::new(LoneSlot::default());
-        let outlet = Arc::clone(&slot);
-        let number = self.enqueue(true, move |shared| {
-            Ok(queued(Short {
-                source: shared.note_source(source),
-                argument,
-                slot,
-            }))
-        })?;
-        let home = Home::Transaction(Arc::clone(self), number);
-        Ok(Request::pending(outlet, home))
-    }
-
-    /// Queues a get of one key: with those before it, if they are on the same object store or index.
-    ///
-    /// # Errors
-    /// `TransactionInactiveError` unless it is active.
-    pub(crate) fn submit_get(
-        self: &Arc<Self>,
-        source: &Source,
-        key: IdbKey,
-    ) -> Result<Request<Option<StoredValue>>> {
-        let (place, number, is_due) = {
-            let mut shared = locked(&self.shared);
-            if shared.phase != Phase::Active {
-                return Err(inactive());
-            }
-            let place = shared.queue_get(source, key, !self.is_driven);
-            let (number, is_due) = self.note_queued(&mut shared, true);
-            (place, number, is_due)
-        };
-        self.push(is_due);
+        argument: K::Argument,
+    ) -> Result<Request<K::Output>> {
+        let may_join = !self.is_driven;
+        let queue = |shared: &mut Shared| Ok(shared.queue_short::<K>(source, argument, may_join));
+        let (place, number) = self.enqueue(true, queue)?;
         let home = Home::Transaction(Arc::clone(self), number);
         Ok(Request::at(place, home))
     }
 
-    /// `operation` makes what is queued; if it fails, nothing is.
-    fn enqueue(
+    fn enqueue_other(
         self: &Arc<Self>,
         is_short: bool,
-        operation: impl FnOnce(&mut Shared) -> Result<Queued>,
+        operation: Arc<dyn Operation>,
     ) -> Result<u64> {
-        let (number, is_due) = {
+        let queue = |shared: &mut Shared| {
+            shared.queue.push_back(Queued::Other(operation));
+            Ok(())
+        };
+        self.enqueue(is_short, queue).map(|((), number)| number)
+    }
+
+    /// `queue` queues an operation; if it fails, it has not. With what it gives, the operation's number.
+    fn enqueue<T>(
+        self: &Arc<Self>,
+        is_short: bool,
+        queue: impl FnOnce(&mut Shared) -> Result<T>,
+    ) -> Result<(T, u64)> {
+        let (queued, number, is_due) = {
             let mut shared = locked(&self.shared);
             if shared.phase != Phase::Active {
                 return Err(inactive());
             }
-            let operation = operation(&mut shared)?;
-            shared.queue.push_back(operation);
-            self.note_queued(&mut shared, is_short)
+            let queued = queue(&mut shared)?;
+            shared.queued += 1;
+            let number = self.submitted.load(Ordering::Relaxed) + 1;
+            self.submitted.store(number, Ordering::Release);
+            let is_due = self.is_driven && shared.schedule(true) || shared.is_enough(is_short);
+            (queued, number, is_due)
         };
         self.push(is_due);
-        Ok(number)
-    }
-
-    /// An operation has been queued: its number, and whether the task is to be put into the queue.
-    fn note_queued(&self, shared: &mut Shared, is_short: bool) -> (u64, bool) {
-        shared.queued += 1;
-        let number = self.submitted.load(Ordering::Relaxed) + 1;
-        self.submitted.store(number, Ordering::Release);
-        let is_due = self.is_driven && shared.schedule(true) || shared.is_enough(is_short);
-        (number, is_due)
+        Ok((queued, number))
     }
 
     /// A request that is answered without an operation.

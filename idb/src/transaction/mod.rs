@@ -5,31 +5,31 @@
 mod core;
 mod end;
 pub(crate) mod execution;
-mod gets;
+mod group;
 mod operation;
 mod queued;
 mod run;
 mod shared;
+mod short;
 mod statistics;
 
 pub(crate) use self::core::{Begins, Plan, TransactionCore, Versions};
-pub(crate) use self::queued::SmallPut;
+pub(crate) use self::short::{Get, Put, SmallPut};
 
 use std::fmt;
 use std::sync::Arc;
 
-use larder_codec::{IdbKey, JsString};
+use larder_codec::JsString;
 
 use self::execution::Execution;
-use self::queued::Queued;
 use self::shared::Phase;
+use self::short::ShortKind;
 use crate::connection::Connection;
 use crate::error::{Error, Result};
 use crate::operation::Source;
 use crate::request::Request;
 use crate::schema::{Schema, StoreCell};
 use crate::statistics::Statistics;
-use crate::value::StoredValue;
 
 /// What a transaction may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -247,24 +247,16 @@ impl Transaction {
         self.0.core.submit_short(operation)
     }
 
-    /// Queues a get of one key.
+    /// Queues a get of one key, or a small put.
     ///
     /// # Errors
     /// `TransactionInactiveError` if it is committing or has ended.
-    pub(crate) fn submit_get(
+    pub(crate) fn submit_on<K: ShortKind>(
         &self,
         source: &Source,
-        key: IdbKey,
-    ) -> Result<Request<Option<StoredValue>>> {
-        self.0.core.submit_get(source, key)
-    }
-
-    /// Queues a small put.
-    ///
-    /// # Errors
-    /// `TransactionInactiveError` if it is committing or has ended.
-    pub(crate) fn submit_put(&self, source: &Source, put: SmallPut) -> Result<Request<IdbKey>> {
-        self.0.core.submit_on(source, put, Queued::Put)
+        argument: K::Argument,
+    ) -> Result<Request<K::Output>> {
+        self.0.core.submit_on::<K>(source, argument)
     }
 
     /// Queues an operation that keeps a handle to this transaction: if nobody wants its result, it is executed soon all the

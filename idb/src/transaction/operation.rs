@@ -68,14 +68,19 @@ fn complete<T: Send + 'static>(
     fill: &mut impl FnMut(Result<T>) -> Wake<T>,
 ) -> Option<Callback> {
     execution.count_spilled();
-    if transaction.is_aborted() {
-        result = Err(transaction.abort_error());
-    } else if let Err(error) = &result {
-        transaction.note_failure(number, error);
-    }
+    settle(&mut result, transaction, number);
     transaction.publish(execution, number);
     let has_failed = result.is_err();
     callback_of(fill(result), has_failed, transaction, number)
+}
+
+/// What the transaction's `number`th operation has come to: a failure is noted, and after an abort there are only failures.
+pub(super) fn settle<T>(result: &mut Result<T>, transaction: &Arc<TransactionCore>, number: u64) {
+    if transaction.is_aborted() {
+        *result = Err(transaction.abort_error());
+    } else if let Err(error) = result {
+        transaction.note_failure(number, error);
+    }
 }
 
 /// Wakes who is to be told of the result of the transaction's `number`th operation. A callback is given back; when it is called, the

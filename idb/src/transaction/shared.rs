@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use larder_backing_store::ReadTransaction;
-use larder_codec::IdbKey;
 
 use super::core::Begins;
 use super::execution::Execution;
-use super::gets::Gets;
-use super::queued::{Queued, Short};
+use super::group::Group;
+use super::queued::Queued;
+use super::short::{Alone, Short, ShortKind};
 use crate::error::Error;
 use crate::executor::Callback;
 use crate::operation::{Source, SourceIdentity};
@@ -17,7 +17,6 @@ use crate::request::place::Place;
 use crate::request::slot::{LoneSlot, Slot};
 use crate::schema::SchemaSnapshot;
 use crate::sync::Thread;
-use crate::value::StoredValue;
 
 /// So many operations wait before somebody is woken to execute them though nobody wants their results yet.
 const QUEUED_UNURGED_MIN: usize = 32;
@@ -158,40 +157,39 @@ impl Shared {
         is_due
     }
 
-    /// Queues a get; behind gets on the same source with these, if it may join them.
-    pub(super) fn queue_get(
+    /// Queues a short operation; with those of its kind before it that are on the same source, if it may join them.
+    pub(super) fn queue_short<K: ShortKind>(
         &mut self,
         source: &Source,
-        mut key: IdbKey,
+        mut argument: K::Argument,
         may_join: bool,
-    ) -> Place<Option<StoredValue>> {
+    ) -> Place<K::Output> {
         let is_of_same = may_join && self.short_source == Some(source.identity());
-        match self.queue.back_mut() {
-            Some(Queued::Gets(gets)) if is_of_same => match gets.push(key) {
+        let last = self.queue.back_mut().filter(|_| is_of_same);
+        let Some(last) = last.and_then(K::of) else {
+            let slot = Arc::new(LoneSlot::default());
+            let outlet = Arc::clone(&slot);
+            let alone = Alone {
+                source: self.note_source(source),
+                argument,
+                slot,
+            };
+            self.queue.push_back(K::queued(Short::Alone(alone)));
+            return Place::Alone(outlet);
+        };
+        if let Short::Group(group) = last {
+            match group.push(argument) {
                 Ok(place) => return place,
-                Err(back) => key = back,
-            },
-            Some(Queued::Get(_)) if is_of_same => {}
-            _ => {
-                let slot = Arc::new(LoneSlot::default());
-                let outlet = Arc::clone(&slot);
-                let source = self.note_source(source);
-                let argument = key;
-                self.queue.push_back(Queued::Get(Short {
-                    source,
-                    argument,
-                    slot,
-                }));
-                return Place::Alone(outlet);
+                Err(back) => argument = back,
             }
         }
-        let (gets, place) = Gets::new(key);
-        self.queue.push_back(Queued::Gets(gets));
+        let (group, place) = Group::new(argument);
+        self.queue.push_back(K::queued(Short::Group(group)));
         place
     }
 
     /// The source of a short operation that is queued now, unless it is that of the one before.
-    pub(super) fn note_source(&mut self, source: &Source) -> Option<Source> {
+    fn note_source(&mut self, source: &Source) -> Option<Source> {
         let identity = source.identity();
         let is_another = self.short_source.replace(identity) != Some(identity);
         is_another.then(|| source.clone())

@@ -7,6 +7,7 @@ use std::sync::mpsc;
 
 use larder_codec::{JsString, Origin};
 
+use super::queued::Queued;
 use super::*;
 use crate::connection::ConnectionEvent;
 use crate::error::ErrorName;

@@ -1,6 +1,5 @@
 //! Gets that are asked for one after the other find what each would find alone.
 
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,10 +10,10 @@ use larder_idb::{
     Transaction, Value,
 };
 
-use super::{EXECUTORS, Stopped, begin, finish, indexed_store, open, storage, store};
-
-const THREADS: Executor = Executor::Threads(NonZeroUsize::MIN.saturating_add(1));
-const DRIVEN: Executor = Executor::Driven { seed: None };
+use super::{
+    DRIVEN, EXECUTORS, Stopped, THREADS, begin, finish, numbers, open, queued_behind, storage,
+    store,
+};
 
 /// What an index finds by its `i`.
 #[derive(serde::Serialize)]
@@ -167,33 +166,11 @@ fn is_nan(key: &Key) -> bool {
     matches!(key, Key::Number(number) if number.is_nan())
 }
 
-fn small(storage: &Storage, count: u64) -> Connection {
-    open(storage, 1, move |upgrade| {
-        let s = indexed_store(upgrade, Default::default(), Default::default())?;
-        for n in 0..count {
-            drop(s.put(
-                Value::serialize(&(n as f64)).unwrap(),
-                Some((n as f64).into()),
-            )?);
-        }
-        Ok(())
-    })
-    .unwrap()
-}
-
-/// A transaction, its object store, and what is in its way: nothing is executed until that has been finished.
-fn waiting(connection: &Connection) -> (Transaction, Transaction, ObjectStore) {
-    let before = begin(connection, Mode::ReadWrite);
-    let transaction = begin(connection, Mode::ReadWrite);
-    let s = store(&transaction, "s");
-    (before, transaction, s)
-}
-
 #[test]
 fn a_get_that_fails_among_others_fails_alone_and_aborts_unless_it_was_seen() {
     for executor in EXECUTORS {
         let storage = storage(executor);
-        let connection = small(&storage, 50);
+        let connection = numbers(&storage, 50);
         for is_seen in [true, false] {
             let transaction = begin(&connection, Mode::ReadOnly);
             let s = store(&transaction, "s");
@@ -226,9 +203,9 @@ fn a_get_that_fails_among_others_fails_alone_and_aborts_unless_it_was_seen() {
 fn gets_that_an_abort_overtakes_are_told_in_order_and_so_are_those_that_succeed() {
     for executor in EXECUTORS {
         let storage = storage(executor);
-        let connection = small(&storage, 100);
+        let connection = numbers(&storage, 100);
         for is_aborted in [true, false] {
-            let (before, transaction, s) = waiting(&connection);
+            let (before, transaction, s) = queued_behind(&connection);
             let (tell, told) = std::sync::mpsc::channel();
             for n in 0..70_u32 {
                 let tell = tell.clone();
@@ -264,8 +241,8 @@ fn gets_that_an_abort_overtakes_are_told_in_order_and_so_are_those_that_succeed(
 fn a_get_that_fails_while_its_transaction_commits_aborts_those_behind_it() {
     for executor in EXECUTORS {
         let storage = storage(executor);
-        let connection = small(&storage, 10);
-        let (before, transaction, s) = waiting(&connection);
+        let connection = numbers(&storage, 10);
+        let (before, transaction, s) = queued_behind(&connection);
         let requests = [0.0, 1.0, f64::NAN, 2.0, 3.0].map(|n| s.get(n).unwrap());
         let committed = transaction.commit().unwrap();
         finish(&before);
@@ -280,8 +257,8 @@ fn a_get_that_fails_while_its_transaction_commits_aborts_those_behind_it() {
 fn a_failure_among_gets_that_a_callback_has_seen_aborts_nothing() {
     for executor in EXECUTORS {
         let storage = storage(executor);
-        let connection = small(&storage, 10);
-        let (before, transaction, s) = waiting(&connection);
+        let connection = numbers(&storage, 10);
+        let (before, transaction, s) = queued_behind(&connection);
         let (tell, told) = std::sync::mpsc::channel();
         for n in [1.0, 2.0, f64::NAN, 3.0] {
             let tell = tell.clone();
@@ -341,7 +318,7 @@ struct WithKey {
 fn values_that_were_read_together_stay_when_the_others_and_the_storage_have_gone() {
     let kept: Vec<StoredValue> = {
         let storage = storage(THREADS);
-        let connection = small(&storage, 200);
+        let connection = numbers(&storage, 200);
         let transaction = begin(&connection, Mode::ReadOnly);
         let s = store(&transaction, "s");
         let requests: Vec<_> = (0..200).map(|n| s.get(f64::from(n)).unwrap()).collect();

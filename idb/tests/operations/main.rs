@@ -4,6 +4,7 @@
 mod cursors;
 mod gets;
 mod many;
+mod puts;
 mod queued;
 mod version_changes;
 
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use larder_idb::{
     Clock, Connection, Executor, IdbKeyPath, IndexOptions, JsString, Mode, ObjectStore,
     ObjectStoreParameters, Origin, Result, Storage, StorageOptions, Transaction,
-    TransactionOptions, Upgrade,
+    TransactionOptions, Upgrade, Value,
 };
 
 #[derive(Debug)]
@@ -31,6 +32,9 @@ const EXECUTORS: [Executor; 3] = [
     Executor::Driven { seed: None },
     Executor::Driven { seed: Some(5) },
 ];
+
+const THREADS: Executor = Executor::Threads(NonZeroUsize::MIN.saturating_add(1));
+const DRIVEN: Executor = Executor::Driven { seed: None };
 
 fn storage(executor: Executor) -> Storage {
     let mut options = StorageOptions::in_memory(Arc::new(Stopped));
@@ -58,6 +62,27 @@ fn indexed_store(
     let store = transaction.create_object_store(&"s".into(), parameters)?;
     store.create_index(&"i".into(), IdbKeyPath::String("".into()), options)?;
     Ok(store)
+}
+
+/// With an object store "s" of the numbers below `count`, each under itself, and an index of them.
+fn numbers(storage: &Storage, count: u64) -> Connection {
+    open(storage, 1, move |upgrade| {
+        let s = indexed_store(upgrade, Default::default(), Default::default())?;
+        for n in 0..count {
+            let n = n as f64;
+            drop(s.put(Value::serialize(&n)?, Some(n.into()))?);
+        }
+        Ok(())
+    })
+    .unwrap()
+}
+
+/// A transaction, its object store, and what is in its way: nothing is executed until that has been finished.
+fn queued_behind(connection: &Connection) -> (Transaction, Transaction, ObjectStore) {
+    let before = begin(connection, Mode::ReadWrite);
+    let transaction = begin(connection, Mode::ReadWrite);
+    let s = store(&transaction, "s");
+    (before, transaction, s)
 }
 
 fn begin(connection: &Connection, mode: Mode) -> Transaction {
