@@ -12,8 +12,8 @@ use larder_backing_store::{ObjectStoreSet, ReadTransaction};
 use super::execution::Execution;
 use super::operation::{Operation, Requested, Silent};
 use super::queued::Queued;
-use super::shared::{Phase, Shared};
-use super::short::ShortKind;
+use super::shared::{LONG_LEN, Phase, SHORT_LEN, Shared};
+use super::short::{ShortKind, SmallPut};
 use super::statistics::Published;
 use super::{DurabilityHint, Mode};
 use crate::connection::ConnectionCore;
@@ -160,7 +160,12 @@ impl TransactionCore {
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
     {
         let operation = Arc::new(operation);
-        let number = self.enqueue_other(SHORT, Arc::clone(&operation) as _)?;
+        let len = if SHORT {
+            SHORT_LEN + SmallPut::LEN_MAX
+        } else {
+            LONG_LEN
+        };
+        let number = self.enqueue_other(len, Arc::clone(&operation) as _)?;
         let home = Home::Transaction(Arc::clone(self), number);
         Ok(Request::pending(operation, home))
     }
@@ -175,7 +180,7 @@ impl TransactionCore {
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
     {
         let operation = Arc::new(Requested::<T, F, false>::new(operation));
-        let number = self.enqueue_other(false, Arc::clone(&operation) as _)?;
+        let number = self.enqueue_other(LONG_LEN, Arc::clone(&operation) as _)?;
         let home = Home::Holder(Arc::clone(self), number);
         Ok(Request::pending(operation, home))
     }
@@ -199,7 +204,7 @@ impl TransactionCore {
             shared.queue.push_back(Queued::Other(operation));
             Ok(())
         };
-        self.enqueue(false, queue).map(|_| ())
+        self.enqueue(LONG_LEN, queue).map(|_| ())
     }
 
     /// Queues a short operation on an object store or index: with those of its kind before it, if they are on the same.
@@ -212,28 +217,25 @@ impl TransactionCore {
         argument: K::Argument,
     ) -> Result<Request<K::Output>> {
         let may_join = !self.is_driven;
+        let len = SHORT_LEN + K::len(&argument);
         let queue = |shared: &mut Shared| Ok(shared.queue_short::<K>(source, argument, may_join));
-        let (place, number) = self.enqueue(true, queue)?;
+        let (place, number) = self.enqueue(len, queue)?;
         let home = Home::Transaction(Arc::clone(self), number);
         Ok(Request::at(place, home))
     }
 
-    fn enqueue_other(
-        self: &Arc<Self>,
-        is_short: bool,
-        operation: Arc<dyn Operation>,
-    ) -> Result<u64> {
+    fn enqueue_other(self: &Arc<Self>, len: usize, operation: Arc<dyn Operation>) -> Result<u64> {
         let queue = |shared: &mut Shared| {
             shared.queue.push_back(Queued::Other(operation));
             Ok(())
         };
-        self.enqueue(is_short, queue).map(|((), number)| number)
+        self.enqueue(len, queue).map(|((), number)| number)
     }
 
-    /// `queue` queues an operation; if it fails, it has not. With what it gives, the operation's number.
+    /// `queue` queues an operation that holds so many bytes, about; if it fails, it has not. With what it gives, the operation's number.
     fn enqueue<T>(
         self: &Arc<Self>,
-        is_short: bool,
+        len: usize,
         queue: impl FnOnce(&mut Shared) -> Result<T>,
     ) -> Result<(T, u64)> {
         let (queued, number, is_due) = {
@@ -242,10 +244,9 @@ impl TransactionCore {
                 return Err(inactive());
             }
             let queued = queue(&mut shared)?;
-            shared.queued += 1;
             let number = self.submitted.load(Ordering::Relaxed) + 1;
             self.submitted.store(number, Ordering::Release);
-            let is_due = self.is_driven && shared.schedule(true) || shared.is_enough(is_short);
+            let is_due = shared.add_len(len) || self.is_driven && shared.schedule(true);
             (queued, number, is_due)
         };
         self.push(is_due);

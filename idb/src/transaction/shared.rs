@@ -18,12 +18,14 @@ use crate::request::slot::{LoneSlot, Slot};
 use crate::schema::SchemaSnapshot;
 use crate::sync::Thread;
 
-/// So many operations wait before somebody is woken to execute them though nobody wants their results yet.
-const QUEUED_UNURGED_MIN: usize = 32;
+/// What a queue holds before somebody is woken to execute it though nobody wants its results yet: so many bytes, about.
+const UNURGED_MAX: usize = 16 << 20;
 
-/// Where operations are executed faster than they are queued, whoever does so is woken again and again: each time it takes twice
-/// as many, up to this number. Of short ones, which hold little memory.
-const QUEUED_UNURGED_MAX: usize = 512;
+/// What an operation counts for that may be long: nobody waits for more than 32.
+pub(super) const LONG_LEN: usize = UNURGED_MAX / 32;
+
+/// What a short one holds at least: its entry, and the place for its result.
+pub(super) const SHORT_LEN: usize = 256;
 
 /// Where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,12 +43,10 @@ pub(super) enum Phase {
 
 pub(super) struct Shared {
     pub(super) queue: VecDeque<Queued>,
-    /// How many operations that is.
-    pub(super) queued: usize,
+    /// How much they hold, in bytes, about.
+    pub(super) queued_len: usize,
     /// What the last of the short operations on object stores and indexes is on. It, or who has executed it, holds that.
     short_source: Option<SourceIdentity>,
-    /// How often somebody was woken only because of how much is queued.
-    unurged: u32,
     /// What who executes works with. Gone while somebody does.
     pub(super) runner: Option<Runner>,
     pub(super) phase: Phase,
@@ -89,9 +89,8 @@ impl Shared {
     pub(super) fn new(begins: Begins, is_awaited: bool) -> Self {
         Self {
             queue: VecDeque::new(),
-            queued: 0,
+            queued_len: 0,
             short_source: None,
-            unurged: 0,
             runner: Some(Runner::default()),
             phase: Phase::Active,
             error: None,
@@ -143,18 +142,14 @@ impl Shared {
             true => std::mem::swap(&mut self.queue, batch),
             false => batch.append(&mut self.queue),
         }
-        self.queued = 0;
+        self.queued_len = 0;
     }
 
-    /// Whether the task is to be put into the queue because of how much has been queued.
-    pub(super) fn is_enough(&mut self, is_short: bool) -> bool {
-        let unurged_max = match is_short {
-            true => (QUEUED_UNURGED_MIN << self.unurged.min(16)).min(QUEUED_UNURGED_MAX),
-            false => QUEUED_UNURGED_MIN,
-        };
-        let is_due = self.queued >= unurged_max && self.schedule(true);
-        self.unurged += u32::from(is_due);
-        is_due
+    /// An operation was queued that holds so many bytes. Whether the task is to be put into the queue because of how much that is
+    /// now.
+    pub(super) fn add_len(&mut self, len: usize) -> bool {
+        self.queued_len += len;
+        self.queued_len >= UNURGED_MAX && self.schedule(true)
     }
 
     /// Queues a short operation; with those of its kind before it that are on the same source, if it may join them.

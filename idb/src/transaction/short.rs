@@ -25,6 +25,9 @@ pub(crate) trait ShortKind: Sized {
     type Argument;
     type Output: Send + 'static;
 
+    /// What one holds besides its entry in the queue, in bytes, about.
+    fn len(argument: &Self::Argument) -> usize;
+
     /// Executes one.
     fn run(
         execution: &mut Execution,
@@ -117,6 +120,16 @@ impl<K: ShortKind> Short<K> {
     }
 }
 
+/// What a key holds, in bytes. Of arrays a guess: most have few and short keys.
+fn key_len(key: &IdbKey) -> usize {
+    match key {
+        IdbKey::Number(_) | IdbKey::Date(_) => 0,
+        IdbKey::String(string) => 2 * string.len_units(),
+        IdbKey::Binary(bytes) => bytes.len(),
+        IdbKey::Array(_) => SmallPut::LEN_MAX,
+    }
+}
+
 /// What a short operation fails with that nobody told what it is on.
 pub(super) fn lost() -> Error {
     let what = "an operation's object store was lost";
@@ -129,6 +142,10 @@ pub(crate) enum Get {}
 impl ShortKind for Get {
     type Argument = IdbKey;
     type Output = Option<StoredValue>;
+
+    fn len(key: &IdbKey) -> usize {
+        key_len(key)
+    }
 
     fn run(execution: &mut Execution, source: &Source, key: IdbKey) -> Result<Self::Output> {
         operation::get(execution, source, &KeyRange::only(key))
@@ -186,6 +203,10 @@ impl SmallPut {
 impl ShortKind for Put {
     type Argument = SmallPut;
     type Output = IdbKey;
+
+    fn len(put: &SmallPut) -> usize {
+        put.bytes.len() + put.key.as_ref().map_or(0, key_len)
+    }
 
     fn run(execution: &mut Execution, source: &Source, put: SmallPut) -> Result<IdbKey> {
         let SmallPut { bytes, key, mode } = put;

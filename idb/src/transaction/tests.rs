@@ -1,13 +1,11 @@
 //! Requests, their order, and the end, on operations that touch no rows.
 
-use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 
-use larder_codec::{JsString, Origin};
+use larder_codec::{IdbKey, JsString, Origin};
 
-use super::queued::Queued;
 use super::*;
 use crate::connection::ConnectionEvent;
 use crate::error::ErrorName;
@@ -15,6 +13,8 @@ use crate::executor::Executor;
 use crate::object_store::ObjectStoreParameters;
 use crate::open_request::OpenEvent;
 use crate::storage::{Storage, StorageOptions};
+use crate::sync::locked;
+use crate::value::Value;
 
 #[derive(Debug)]
 struct Stopped;
@@ -182,29 +182,53 @@ fn a_long_operation_sees_that_the_transaction_was_aborted() {
     }
 }
 
-/// So many are queued before somebody is woken, each time again.
-fn queued_until_woken(is_short: bool) -> Vec<usize> {
-    let mut shared = shared::Shared::new(Begins::default(), false);
-    shared.is_started = true;
-    let woken = |_: u32| loop {
-        let operation = operation::Silent::new(|_: &mut Execution| Ok(()));
-        shared.queue.push_back(Queued::Other(Arc::new(operation)));
-        shared.queued += 1;
-        if shared.is_enough(is_short) {
-            let queued = shared.queue.len();
-            // Who was woken takes them all and is done.
-            shared.hand_over(&mut VecDeque::new());
-            shared.is_scheduled = false;
-            return queued;
-        }
-    };
-    (0..7).map(woken).collect()
-}
-
 #[test]
-fn whoever_is_woken_by_many_short_operations_is_woken_by_twice_as_many_the_next_time() {
-    assert_eq!(queued_until_woken(true), [32, 64, 128, 256, 512, 512, 512]);
-    assert_eq!(queued_until_woken(false), [32; 7]);
+fn what_lies_in_the_queue_counts_by_the_memory_that_it_holds() {
+    let storage = storage(MODES[0]);
+    let connection = open(&storage, &["a"]);
+    let put = |transaction: &Transaction, len: usize, key: IdbKey| {
+        let a = transaction.object_store(&"a".into()).unwrap();
+        let mut bytes = Value::serialize("").unwrap().bytes().to_vec();
+        bytes.resize(len, 0);
+        drop(a.put(Value::from_bytes(bytes), Some(key)).unwrap());
+    };
+    // What is queued, and how many of them are 16 MiB.
+    type Queue<'a> = &'a dyn Fn(&Transaction);
+    let cases: [(&str, Queue<'_>, usize); 6] = [
+        ("long", &|t| drop(t.submit(|_| Ok(())).unwrap()), 32),
+        (
+            "short",
+            &|t| drop(t.submit_short(|_| Ok(())).unwrap()),
+            3856,
+        ),
+        (
+            "gets",
+            &|t| drop(t.object_store(&"a".into()).unwrap().get(1.0).unwrap()),
+            65_536,
+        ),
+        ("puts", &|t| put(t, 768, 1.0.into()), 16_384),
+        (
+            "long keys",
+            &|t| put(t, 768, IdbKey::Binary(vec![0; 1024])),
+            8192,
+        ),
+        ("puts of more", &|t| put(t, 4096, 1.0.into()), 3856),
+    ];
+    for (name, queue, count) in cases {
+        // Nothing is executed until the one before it has ended.
+        let before = write(&connection, &["a"]);
+        let transaction = write(&connection, &["a"]);
+        (1..count).for_each(|_| queue(&transaction));
+        let is_much = || locked(&transaction.0.core.shared).queued_len >= 16 << 20;
+        assert!(!is_much(), "{name}");
+        queue(&transaction);
+        assert!(is_much(), "{name}");
+        before.abort(None).unwrap();
+        before.finished().wait().unwrap_err();
+        transaction.abort(None).unwrap();
+        transaction.finished().wait().unwrap_err();
+    }
+    storage.close().unwrap();
 }
 
 #[test]
@@ -219,7 +243,7 @@ fn many_operations_are_executed_though_nobody_wants_their_results() {
             let _ = told.send(number);
             Ok(())
         };
-        drop(transaction.submit_short(operation).unwrap());
+        drop(transaction.submit(operation).unwrap());
     }
     // Nobody else is there to execute them.
     let done: Vec<i32> = tell.iter().take(32).collect();
