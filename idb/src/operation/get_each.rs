@@ -48,15 +48,12 @@ pub(crate) fn get_each(
     tell: &mut impl FnMut(Result<Option<StoredValue>>) -> bool,
 ) {
     let mut keys = keys.into_iter();
-    loop {
-        let mut memory = std::mem::take(&mut execution.reading().gets);
+    let mut memory = std::mem::take(&mut execution.reading().gets);
+    let mut goes_on = true;
+    while goes_on && !keys.as_slice().is_empty() {
         let bytes = look_ahead(execution, source, keys.as_slice(), &mut memory);
-        if memory.found.is_empty() {
-            execution.reading().gets = memory;
-            return;
-        }
         let bytes = Arc::new(bytes);
-        let goes_on = memory
+        goes_on = memory
             .found
             .drain(..)
             .zip(keys.by_ref())
@@ -72,11 +69,8 @@ pub(crate) fn get_each(
                     Found::Unknown => attempt(|| get(execution, source, &KeyRange::only(key))),
                 })
             });
-        execution.reading().gets = memory;
-        if !goes_on {
-            return;
-        }
     }
+    execution.reading().gets = memory;
 }
 
 /// Looks ahead for the first of the keys, as many as are of use at once, and reads what is known of them then.
@@ -104,9 +98,6 @@ fn look_ahead(
         Some(_) => Reads::AHEAD_IN_INDEX_MAX,
     };
     let keys = &keys[..keys.len().min(count_max)];
-    if keys.is_empty() {
-        return bytes;
-    }
     let reads = execution.backing.reads();
     match index_id {
         None => reads.look_ahead(ahead, database_id, store_id, keys),

@@ -2,38 +2,70 @@
 
 use std::sync::Arc;
 
-use super::slot::{Outlet, Slot, Waiter, Wake};
+use super::slot::{Outlet, Waiter, Wake};
 use crate::connection::Handover;
 use crate::error::Result;
 use crate::sync::{Mutex, locked};
 
 /// Slots for the results of several requests, which come at the same time.
-pub(crate) struct Slots<T>(Mutex<Box<[Slot<T>]>>);
+pub(crate) struct Slots<T>(Mutex<Several<T>>);
+
+enum Several<T> {
+    /// Who is to be told, of those that somebody waits for.
+    Open(Vec<(usize, Waiter<T>)>),
+    /// `None` where it has been taken.
+    Done(Vec<Option<Result<T>>>),
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self(Mutex::new(Several::Open(Vec::new())))
+    }
+}
 
 impl<T: Send + 'static> Slots<T> {
-    pub(crate) fn new(count: usize) -> Arc<Self> {
-        let slots = (0..count).map(|_| Slot::default());
-        Arc::new(Self(Mutex::new(slots.collect())))
+    /// Puts the results there, and tells who is to be told of which, in their order. Second ones are let go.
+    pub(crate) fn fill(&self, mut results: Vec<Option<Result<T>>>) -> Vec<(usize, Wake<T>)> {
+        let mut several = locked(&self.0);
+        let Several::Open(waiters) = &mut *several else {
+            return Vec::new();
+        };
+        let mut waiters = std::mem::take(waiters);
+        waiters.sort_unstable_by_key(|(n, _)| *n);
+        let wakes = waiters.into_iter().filter_map(|(n, waiter)| {
+            let wake = match waiter {
+                Waiter::Callback(on_done) => Wake::Callback(on_done, results.get_mut(n)?.take()?),
+                Waiter::Nobody => Wake::Nobody,
+                Waiter::Waker(waker) => Wake::Waker(waker),
+                Waiter::Thread(thread) => Wake::Thread(thread),
+            };
+            Some((n, wake))
+        });
+        let wakes = wakes.collect();
+        *several = Several::Done(results);
+        wakes
     }
 
-    /// Puts results into the first slots, and tells who is to be told of which.
-    pub(crate) fn fill(
-        &self,
-        results: impl Iterator<Item = Result<T>>,
-    ) -> impl Iterator<Item = (usize, Wake<T>)> {
-        let mut wakes = Vec::new();
-        let mut slots = locked(&self.0);
-        for ((n, slot), result) in slots.iter_mut().enumerate().zip(results) {
-            match slot.fill(result) {
-                Wake::Nobody => {}
-                wake => wakes.push((n, wake)),
-            }
+    fn take(&self, n: usize) -> Option<Result<T>> {
+        match &mut *locked(&self.0) {
+            Several::Open(_) => None,
+            Several::Done(results) => results.get_mut(n)?.take(),
         }
-        wakes.into_iter()
     }
 
-    fn with<R>(&self, n: usize, work: impl FnOnce(&mut Slot<T>) -> R) -> Option<R> {
-        locked(&self.0).get_mut(n).map(work)
+    fn is_done(&self) -> bool {
+        matches!(*locked(&self.0), Several::Done(_))
+    }
+
+    fn listen(&self, n: usize, waiter: Waiter<T>) -> Option<Waiter<T>> {
+        match &mut *locked(&self.0) {
+            Several::Done(_) => return Some(waiter),
+            Several::Open(waiters) => match waiters.iter_mut().find(|(of, _)| *of == n) {
+                Some((_, old)) => *old = waiter,
+                None => waiters.push((n, waiter)),
+            },
+        }
+        None
     }
 }
 
@@ -53,7 +85,7 @@ impl<T: Send + 'static> Place<T> {
                 None => outlet.take(),
             },
             Self::Alone(outlet) => outlet.take(),
-            Self::OneOf(slots, n) => slots.with(*n, Slot::take).flatten(),
+            Self::OneOf(slots, n) => slots.take(*n),
         }
     }
 
@@ -61,7 +93,7 @@ impl<T: Send + 'static> Place<T> {
     pub(super) fn is_done(&self) -> bool {
         match self {
             Self::Alone(outlet) => outlet.is_done(),
-            Self::OneOf(slots, n) => slots.with(*n, |slot| slot.is_done()).unwrap_or(true),
+            Self::OneOf(slots, _) => slots.is_done(),
         }
     }
 
@@ -69,7 +101,7 @@ impl<T: Send + 'static> Place<T> {
     pub(super) fn listen(&self, waiter: Waiter<T>) -> Option<Waiter<T>> {
         match self {
             Self::Alone(outlet) => outlet.listen(waiter),
-            Self::OneOf(slots, n) => slots.with(*n, |slot| slot.listen(waiter)).flatten(),
+            Self::OneOf(slots, n) => slots.listen(*n, waiter),
         }
     }
 

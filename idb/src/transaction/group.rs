@@ -27,7 +27,7 @@ impl<K: ShortKind> Group<K> {
 
     /// The first: it, and the place for its result.
     pub(super) fn new(argument: K::Argument) -> (Self, Place<K::Output>) {
-        let slots = Slots::new(Self::COUNT_MAX);
+        let slots = Arc::new(Slots::default());
         let mut arguments = Vec::with_capacity(Self::COUNT_MAX);
         arguments.push(argument);
         let place = Place::OneOf(Arc::clone(&slots), 0);
@@ -59,7 +59,7 @@ impl<K: ShortKind> Group<K> {
         let count = arguments.len();
         let settled = |mut result, n: usize| {
             settle(&mut result, transaction, number + n as u64);
-            result
+            Some(result)
         };
         let mut results = Vec::with_capacity(count);
         // What a host's code throws, the one fails with that called it. This is lest anything else leave places empty.
@@ -82,20 +82,16 @@ impl<K: ShortKind> Group<K> {
             }
         }
         execution.count_spilled();
-        let failed = results.iter().enumerate();
-        let failed = failed.filter(|(_, result)| result.is_err());
-        let failed: Vec<_> = failed.map(|(n, _)| n).collect();
         transaction.publish(execution, number + count as u64 - 1);
-        for (n, wake) in slots.fill(results.into_iter()) {
-            let number = number + n as u64;
-            callbacks.extend(callback_of(wake, failed.contains(&n), transaction, number));
+        for (n, wake) in slots.fill(results) {
+            callbacks.extend(callback_of(wake, transaction, number + n as u64));
         }
     }
 
     /// Completes them without executing them. Callbacks that are due are added.
     pub(super) fn abort(&self, error: &Error, callbacks: &mut Vec<Callback>) {
-        let results = self.arguments.iter().map(|_| Err(error.clone()));
-        let wakes = self.slots.fill(results);
-        callbacks.extend(wakes.filter_map(|(_, wake)| wake.wake()));
+        let results = self.arguments.iter().map(|_| Some(Err(error.clone())));
+        let wakes = self.slots.fill(results.collect());
+        callbacks.extend(wakes.into_iter().filter_map(|(_, wake)| wake.wake()));
     }
 }

@@ -70,8 +70,7 @@ fn complete<T: Send + 'static>(
     execution.count_spilled();
     settle(&mut result, transaction, number);
     transaction.publish(execution, number);
-    let has_failed = result.is_err();
-    callback_of(fill(result), has_failed, transaction, number)
+    callback_of(fill(result), transaction, number)
 }
 
 /// What the transaction's `number`th operation has come to: a failure is noted, and after an abort there are only failures.
@@ -87,12 +86,11 @@ pub(super) fn settle<T>(result: &mut Result<T>, transaction: &Arc<TransactionCor
 /// failure has been seen, if it is one.
 pub(super) fn callback_of<T: Send + 'static>(
     wake: Wake<T>,
-    has_failed: bool,
     transaction: &Arc<TransactionCore>,
     number: u64,
 ) -> Option<Callback> {
     let observed = match &wake {
-        Wake::Callback(..) if has_failed => Some(Arc::clone(transaction)),
+        Wake::Callback(_, Err(_)) => Some(Arc::clone(transaction)),
         _ => None,
     };
     let callback = wake.wake()?;

@@ -37,7 +37,7 @@ fn asked(random: &mut Random) -> Asked {
         _ => Some((random.below(300) as f64).into()),
     };
     let i = random.below(4000) as f64;
-    // Some are too long to be put together with others.
+    // Some are too long to be small puts.
     let text = "x".repeat(match random.below(30) {
         0 => 5000,
         1 => 70_000,
@@ -53,7 +53,7 @@ fn asked(random: &mut Random) -> Asked {
 
 type Put = Result<Key, ErrorName>;
 
-/// All asked for at once, or each waited for before the next. Some requests are let go if they cannot fail.
+/// All asked for at once, or each waited for before the next.
 fn puts(transaction: &Transaction, asked: &[Asked], at_once: bool) -> Vec<Put> {
     let stores = ["s", "t"].map(|name| store(transaction, name));
     let put = |one: &Asked| {
@@ -215,13 +215,15 @@ fn puts_that_an_abort_overtakes_are_told_in_order_and_so_are_those_that_succeed(
         for is_aborted in [true, false] {
             let (before, transaction, s) = queued_behind(&connection);
             let (tell, told) = std::sync::mpsc::channel();
-            for n in 0..70_u32 {
+            let requests: Vec<_> = (0..70_u32).map(|n| (n, put(&s, f64::from(n)))).collect();
+            let last = put(&s, 70.0);
+            // Whoever is registered first, the order is that of the requests.
+            for (n, request) in requests.into_iter().rev() {
                 let tell = tell.clone();
-                put(&s, f64::from(n)).on_done(move |done| {
+                request.on_done(move |done| {
                     tell.send((n, done.map_err(|error| error.name()))).unwrap();
                 });
             }
-            let last = put(&s, 70.0);
             if is_aborted {
                 transaction.abort(None).unwrap();
             }
