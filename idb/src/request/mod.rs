@@ -20,9 +20,10 @@ use slot::{Outlet, Waiter};
 /// What was asked for, and its result once it is there (specification, 2.8).
 ///
 /// It is queued from the moment it was made, and executed in any case if its transaction commits; but nobody is woken to
-/// execute it until someone wants its result or enough has been queued. To want it: [`wait`](Self::wait) for it, poll it as
-/// a future (of no particular runtime), or hand over a callback ([`on_done`](Self::on_done)). Letting it go changes nothing
-/// but that nobody looks at the result; if it fails then, the transaction does not commit.
+/// execute it until someone wants its result or enough has been queued: 32 requests, or of gets of one key and puts of at most
+/// 4 KiB what holds 16 MiB. To want it: [`wait`](Self::wait) for it, poll it as a future (of no particular runtime), or hand
+/// over a callback ([`on_done`](Self::on_done)). Letting it go changes nothing but that nobody looks at the result; if it fails
+/// then, the transaction does not commit.
 #[must_use = "its error, if it fails, aborts the transaction when that commits"]
 pub struct Request<T> {
     state: State<T>,
