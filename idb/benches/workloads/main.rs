@@ -1,7 +1,8 @@
 //! IndexedDB's everyday work beside the raw backing store, Chromium's page, fake-indexeddb in Node, SQLite, redb, fjall and LMDB:
 //! the same rows, on one machine, in one run. Medians; of CPU beside raw calls, the median of what each run found.
 //!
-//! `cargo bench -p larder-idb --bench workloads [-- RUNS [WHAT …]]`: so many runs (8) of each, and three times as many of our own. WHAT
+//! `cargo bench -p larder-idb --bench workloads [-- RUNS [WHAT …]]`: so many runs (8) of each, and three times as many of our own. Ours,
+//! Chromium's and fake-indexeddb's take turns, in four rounds: what makes the machine slower for a minute does so for all. WHAT
 //! is `idb`, `chromium`, `fake`, `peers`, `strict` or `pain`; without, all. Who is not to be had is skipped with a word: Chromium and
 //! Node as for tests, fake-indexeddb by npm, the peers by cargo. Files go to the folder for temporary files; it should be on a disk.
 
@@ -21,7 +22,8 @@ mod stopped;
 mod strict;
 mod table;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use larder_codec::value::serde::to_bytes;
 use ours::{Manner, Ours};
@@ -41,6 +43,9 @@ const OTHERS: usize = 8;
 /// Runs of our own for each of the others': two of ours are compared by a fifth, and a run takes little time.
 const OURS_RUNS: usize = 3;
 
+/// Rounds in which ours and pages take turns.
+const ROUNDS: usize = 4;
+
 fn main() {
     let args: Vec<String> = std::env::args()
         .skip(1)
@@ -49,22 +54,32 @@ fn main() {
     let runs = args.first().and_then(|runs| runs.parse().ok()).unwrap_or(8);
     let does = |what: &str| args.len() < 2 || args[1..].iter().any(|arg| arg == what);
     let dir = tempfile::tempdir().unwrap();
-    let mut columns = Vec::new();
-    if does("idb") {
-        columns.extend(in_this_process(runs * OURS_RUNS, dir.path()));
+    let mut ours = does("idb").then(|| InThisProcess::new(dir.path()));
+    let browser = does("chromium").then(pages::browser).flatten();
+    let mut of_browser = browser.map(|(chromium, name)| (chromium, Column::new(name)));
+    let has_fake = does("fake") && pages::install_fake(dir.path());
+    let mut of_fake = has_fake.then(|| Column::new(table::FAKE));
+    for round in 0..ROUNDS {
+        let runs = runs * (round + 1) / ROUNDS - runs * round / ROUNDS;
+        if runs == 0 {
+            continue;
+        }
+        for (size, bytes) in SIZES.into_iter().enumerate() {
+            let text_len = text_len(bytes);
+            if let Some(ours) = &mut ours {
+                ours.run(size, runs * OURS_RUNS);
+            }
+            if let Some((chromium, column)) = &mut of_browser {
+                column.add_page(size, pages::of_chromium(chromium, runs, text_len));
+            }
+            if let Some(column) = &mut of_fake {
+                column.add_page(size, pages::of_fake(dir.path(), runs, text_len));
+            }
+        }
     }
-    if does("chromium")
-        && let Some((chromium, name)) = pages::browser()
-    {
-        columns.push(of_pages(name, |text_len| {
-            pages::of_chromium(chromium, runs, text_len)
-        }));
-    }
-    if does("fake") && pages::install_fake(dir.path()) {
-        columns.push(of_pages(table::FAKE.to_owned(), |text_len| {
-            pages::of_fake(dir.path(), runs, text_len)
-        }));
-    }
+    let mut columns = ours.map(|ours| ours.columns).unwrap_or_default();
+    columns.extend(of_browser.map(|(_, column)| column));
+    columns.extend(of_fake);
     if does("peers") {
         columns.extend(of_peers(runs, dir.path()));
     }
@@ -95,49 +110,69 @@ fn text_len(size: usize) -> usize {
     size - encode(RECORDS - 1, "").len()
 }
 
-/// Runs ours by turns; the first turn warms up. Each begins with another: who comes later finds more memory that is not new.
-fn in_this_process(runs: usize, dir: &Path) -> Vec<Column> {
-    let manners = [Manner::Types, Manner::Bytes, Manner::Waiting];
-    let names = [table::OURS, table::OURS_BYTES, "idb, waiting", table::RAW];
-    let mut columns = names.map(Column::new);
-    let keys = raw::Keys::new(RECORDS + SINGLES);
-    let dir = dir.join("ours");
-    for (n, size) in SIZES.into_iter().enumerate() {
-        let workload = Workload::new(text_len(size), encode);
-        let rows = ours::rows_of(&workload);
-        for run in 0..=runs {
+/// Ours, by turns. Each turn begins with another: who comes later finds more memory that is not new.
+struct InThisProcess {
+    columns: Vec<Column>,
+    sizes: [OfSize; SIZES.len()],
+    keys: Arc<raw::Keys>,
+    dir: PathBuf,
+}
+
+struct OfSize {
+    workload: Workload,
+    rows: Arc<Vec<[Row; 2]>>,
+    /// How many turns there were. The first warms up.
+    turns: usize,
+}
+
+const MANNERS: [Manner; 3] = [Manner::Types, Manner::Bytes, Manner::Waiting];
+
+impl InThisProcess {
+    fn new(dir: &Path) -> Self {
+        let names = [table::OURS, table::OURS_BYTES, "idb, waiting", table::RAW];
+        let of_size = |size| {
+            let workload = Workload::new(text_len(size), encode);
+            let rows = ours::rows_of(&workload);
+            OfSize {
+                workload,
+                rows,
+                turns: 0,
+            }
+        };
+        Self {
+            columns: names.map(Column::new).into(),
+            sizes: SIZES.map(of_size),
+            keys: raw::Keys::new(RECORDS + SINGLES),
+            dir: dir.join("ours"),
+        }
+    }
+
+    /// So many runs of each with records of a size.
+    fn run(&mut self, size: usize, runs: usize) {
+        let of_size = &mut self.sizes[size];
+        let (workload, rows) = (&of_size.workload, &of_size.rows);
+        let end = of_size.turns.max(1) + runs;
+        for run in of_size.turns..end {
             // The engine draws the heights of its memtable's nodes in the same way each time. What is drawn for the rows is luck; so
             // that each has its share of it, the rows written before differ from run to run.
             let others = run % OTHERS;
-            for turn in 0..columns.len() {
-                let at = (run + turn) % columns.len();
-                let times = match manners.get(at) {
-                    Some(&manner) => rows::run(&dir, &workload, |dir, indexed| {
-                        Ours::create(dir, indexed, others, manner, &rows)
+            for turn in 0..self.columns.len() {
+                let at = (run + turn) % self.columns.len();
+                let times = match MANNERS.get(at) {
+                    Some(&manner) => rows::run(&self.dir, workload, |dir, indexed| {
+                        Ours::create(dir, indexed, others, manner, rows)
                     }),
-                    None => rows::run(&dir, &workload, |dir, indexed| {
-                        raw::Raw::create(dir, indexed, others, keys.clone())
+                    None => rows::run(&self.dir, workload, |dir, indexed| {
+                        raw::Raw::create(dir, indexed, others, self.keys.clone())
                     }),
                 };
                 if run > 0 {
-                    columns[at].add_run(n, &times);
+                    self.columns[at].add_run(size, &times);
                 }
             }
         }
+        of_size.turns = end;
     }
-    columns.into()
-}
-
-fn of_pages(name: String, runs: impl Fn(usize) -> pages::Runs) -> Column {
-    let mut column = Column::new(name);
-    for (n, size) in SIZES.into_iter().enumerate() {
-        for run in runs(text_len(size)) {
-            for (row, (wall_ms, cpu_ms)) in run.into_iter().enumerate() {
-                column.add(n, row, wall_ms, cpu_ms);
-            }
-        }
-    }
-    column
 }
 
 fn of_peers(runs: usize, dir: &Path) -> Vec<Column> {

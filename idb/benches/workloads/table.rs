@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::pages::Runs;
 use crate::rows::{ROWS, SIZES, Time};
 
 /// The column that the goals are about: values come from and go to Rust types, as a page's come from and go to objects.
@@ -50,6 +51,15 @@ impl Column {
     pub(crate) fn add_run(&mut self, size: usize, times: &[Time]) {
         for (row, time) in times.iter().enumerate() {
             self.add(size, row, time.wall_ms, Some(time.cpu_ms));
+        }
+    }
+
+    /// A page's runs.
+    pub(crate) fn add_page(&mut self, size: usize, runs: Runs) {
+        for run in runs {
+            for (row, (wall_ms, cpu_ms)) in run.into_iter().enumerate() {
+                self.add(size, row, wall_ms, cpu_ms);
+            }
         }
     }
 
