@@ -2,9 +2,10 @@
 //! the same rows, on one machine, in one run. Medians; of CPU beside raw calls, the median of what each run found.
 //!
 //! `cargo bench -p larder-idb --bench workloads [-- RUNS [WHAT …]]`: so many runs (8) of each, and three times as many of our own. Ours,
-//! Chromium's and fake-indexeddb's take turns, in four rounds: what makes the machine slower for a minute does so for all. WHAT
-//! is `idb`, `chromium`, `fake`, `peers`, `strict` or `pain`; without, all. Who is not to be had is skipped with a word: Chromium and
-//! Node as for tests, fake-indexeddb by npm, the peers by cargo. Files go to the folder for temporary files; it should be on a disk.
+//! Chromium's and fake-indexeddb's take turns, in four rounds: what makes the machine slower for a minute does so for all. Each round
+//! of ours is a process of its own. WHAT is `idb`, `chromium`, `fake`, `peers`, `strict` or `pain`; without, all. Who is not to be had is
+//! skipped with a word: Chromium and Node as for tests, fake-indexeddb by npm, the peers by cargo. Files go to the folder for temporary
+//! files; it should be on a disk.
 
 #![expect(
     clippy::print_stdout,
@@ -22,9 +23,8 @@ mod stopped;
 mod strict;
 mod table;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Arc;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use larder_codec::value::serde::to_bytes;
 use ours::{Manner, Ours};
@@ -47,33 +47,34 @@ const OURS_RUNS: usize = 3;
 /// Rounds in which ours and pages take turns.
 const ROUNDS: usize = 4;
 
-/// What glibc's allocator is told: memory that was taken stays, as it does in a program that has run for a while. Left alone it gives some
-/// back and takes it anew, up to 5,000 page faults or 8 ms for a row of 17; whom that falls to is luck, the same one all along.
+/// The first argument of the process that a round of ours is.
+const OURS_ROUND: &str = "--ours";
+
+/// What glibc's allocator is told there: memory that was taken stays, as it does in a program that has run for a while. Left alone it gives
+/// some back and takes it anew, up to 5,000 page faults or 8 ms for a row of 17; whom that falls to is luck, the same one all along.
 const KEPT_MEMORY: [(&str, &str); 2] = [
     ("MALLOC_MMAP_THRESHOLD_", "33554432"),
     ("MALLOC_TRIM_THRESHOLD_", "4000000000"),
 ];
 
 fn main() {
-    if KEPT_MEMORY
-        .iter()
-        .any(|(name, _)| std::env::var_os(name).is_none())
-    {
-        // It is read when a program starts.
-        let mut again = Command::new(std::env::current_exe().unwrap());
-        again.args(std::env::args_os().skip(1)).envs(KEPT_MEMORY);
-        let status = again.status().unwrap();
-        assert!(status.success(), "{status}");
-        return;
-    }
     let args: Vec<String> = std::env::args()
         .skip(1)
         .filter(|arg| arg != "--bench")
         .collect();
+    if let [first, round, runs] = &*args
+        && first == OURS_ROUND
+    {
+        ours_round(round.parse().unwrap(), runs.parse().unwrap());
+        return;
+    }
     let runs = args.first().and_then(|runs| runs.parse().ok()).unwrap_or(8);
     let does = |what: &str| args.len() < 2 || args[1..].iter().any(|arg| arg == what);
     let dir = tempfile::tempdir().unwrap();
-    let mut ours = does("idb").then(|| InThisProcess::new(dir.path()));
+    let mut columns = Vec::new();
+    if does("idb") {
+        columns.extend(COLUMNS.map(Column::new));
+    }
     let browser = does("chromium").then(pages::browser).flatten();
     let mut of_browser = browser.map(|(chromium, name)| (chromium, Column::new(name)));
     let has_fake = does("fake") && pages::install_fake(dir.path());
@@ -83,11 +84,11 @@ fn main() {
         if runs == 0 {
             continue;
         }
+        if does("idb") {
+            add_ours_round(round, runs * OURS_RUNS, &mut columns);
+        }
         for (size, bytes) in SIZES.into_iter().enumerate() {
             let text_len = text_len(bytes);
-            if let Some(ours) = &mut ours {
-                ours.run(size, runs * OURS_RUNS);
-            }
             if let Some((chromium, column)) = &mut of_browser {
                 column.add_page(size, pages::of_chromium(chromium, runs, text_len));
             }
@@ -96,7 +97,6 @@ fn main() {
             }
         }
     }
-    let mut columns = ours.map(|ours| ours.columns).unwrap_or_default();
     columns.extend(of_browser.map(|(_, column)| column));
     columns.extend(of_fake);
     if does("peers") {
@@ -129,68 +129,57 @@ fn text_len(size: usize) -> usize {
     size - encode(RECORDS - 1, "").len()
 }
 
-/// Ours, by turns. Each turn begins with another: who comes later finds more memory that is not new.
-struct InThisProcess {
-    columns: Vec<Column>,
-    sizes: [OfSize; SIZES.len()],
-    keys: Arc<raw::Keys>,
-    dir: PathBuf,
-}
-
-struct OfSize {
-    workload: Workload,
-    rows: Arc<Vec<[Row; 2]>>,
-    /// How many turns there were. The first warms up.
-    turns: usize,
-}
-
 const MANNERS: [Manner; 3] = [Manner::Types, Manner::Bytes, Manner::Waiting];
 
-impl InThisProcess {
-    fn new(dir: &Path) -> Self {
-        let names = [table::OURS, table::OURS_BYTES, "idb, waiting", table::RAW];
-        let of_size = |size| {
-            let workload = Workload::new(text_len(size), encode);
-            let rows = ours::rows_of(&workload);
-            OfSize {
-                workload,
-                rows,
-                turns: 0,
-            }
-        };
-        Self {
-            columns: names.map(Column::new).into(),
-            sizes: SIZES.map(of_size),
-            keys: raw::Keys::new(RECORDS + SINGLES),
-            dir: dir.join("ours"),
-        }
-    }
+/// Of the three manners, and of raw calls.
+const COLUMNS: [&str; 4] = [table::OURS, table::OURS_BYTES, "idb, waiting", table::RAW];
 
-    /// So many runs of each with records of a size.
-    fn run(&mut self, size: usize, runs: usize) {
-        let of_size = &mut self.sizes[size];
-        let (workload, rows) = (&of_size.workload, &of_size.rows);
-        let end = of_size.turns.max(1) + runs;
-        for run in of_size.turns..end {
+/// A run's time of a row: in which column, of which size, which row, wall and CPU ms.
+type Sample = (usize, usize, usize, f64, f64);
+
+/// A round of ours in a process of its own: what comes to lie where in memory is luck that lasts as long as a process.
+fn add_ours_round(round: usize, runs: usize, columns: &mut [Column]) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([OURS_ROUND, &round.to_string(), &runs.to_string()])
+        .envs(KEPT_MEMORY)
+        .stderr(Stdio::inherit())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", output.status);
+    for line in String::from_utf8(output.stdout).unwrap().lines() {
+        let (at, size, row, wall_ms, cpu_ms): Sample = serde_json::from_str(line).unwrap();
+        columns[at].add(size, row, wall_ms, Some(cpu_ms));
+    }
+}
+
+/// In that process. The first turn warms up. Each begins with another: who comes later finds more memory that is not new.
+fn ours_round(round: usize, runs: usize) {
+    let dir = tempfile::tempdir().unwrap();
+    let keys = raw::Keys::new(RECORDS + SINGLES);
+    for (size, bytes) in SIZES.into_iter().enumerate() {
+        let workload = Workload::new(text_len(bytes), encode);
+        let rows = ours::rows_of(&workload);
+        for run in 0..=runs {
+            let begun = round * runs + run;
             // The engine draws the heights of its memtable's nodes in the same way each time. What is drawn for the rows is luck; so
             // that each has its share of it, the rows written before differ from run to run.
-            let others = run % OTHERS;
-            for turn in 0..self.columns.len() {
-                let at = (run + turn) % self.columns.len();
+            let others = begun % OTHERS;
+            for turn in 0..COLUMNS.len() {
+                let at = (begun + turn) % COLUMNS.len();
                 let times = match MANNERS.get(at) {
-                    Some(&manner) => rows::run(&self.dir, workload, |dir, indexed| {
-                        Ours::create(dir, indexed, others, manner, rows)
+                    Some(&manner) => rows::run(dir.path(), &workload, |dir, indexed| {
+                        Ours::create(dir, indexed, others, manner, &rows)
                     }),
-                    None => rows::run(&self.dir, workload, |dir, indexed| {
-                        raw::Raw::create(dir, indexed, others, self.keys.clone())
+                    None => rows::run(dir.path(), &workload, |dir, indexed| {
+                        raw::Raw::create(dir, indexed, others, keys.clone())
                     }),
                 };
-                if run > 0 {
-                    self.columns[at].add_run(size, &times);
+                for (row, time) in times.iter().enumerate().filter(|_| run > 0) {
+                    let sample: Sample = (at, size, row, time.wall_ms, time.cpu_ms);
+                    println!("{}", serde_json::to_string(&sample).unwrap());
                 }
             }
         }
-        of_size.turns = end;
     }
 }
 

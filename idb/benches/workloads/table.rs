@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::pages::Runs;
-use crate::rows::{ROWS, SIZES, Time};
+use crate::rows::{ROWS, SIZES};
 
 /// The column that the goals are about: values come from and go to Rust types, as a page's come from and go to objects.
 pub(crate) const OURS: &str = "idb";
@@ -45,13 +45,6 @@ impl Column {
         let [walls, cpus] = &mut self.samples[size][row];
         walls.push(wall_ms);
         cpus.extend(cpu_ms);
-    }
-
-    /// A run's times of all rows.
-    pub(crate) fn add_run(&mut self, size: usize, times: &[Time]) {
-        for (row, time) in times.iter().enumerate() {
-            self.add(size, row, time.wall_ms, Some(time.cpu_ms));
-        }
     }
 
     /// A page's runs.
