@@ -12,7 +12,7 @@ use larder_idb::{
 
 use super::{
     DRIVEN, EXECUTORS, Stopped, THREADS, begin, finish, numbers, open, queued_behind, storage,
-    store,
+    store, told_in_order,
 };
 
 /// What an index finds by its `i`.
@@ -205,34 +205,9 @@ fn gets_that_an_abort_overtakes_are_told_in_order_and_so_are_those_that_succeed(
         let storage = storage(executor);
         let connection = numbers(&storage, 100);
         for is_aborted in [true, false] {
-            let (before, transaction, s) = queued_behind(&connection);
-            let (tell, told) = std::sync::mpsc::channel();
-            for n in 0..70_u32 {
-                let tell = tell.clone();
-                s.get(f64::from(n)).unwrap().on_done(move |found| {
-                    let found = found.map(|found| found.unwrap().deserialize::<f64>().unwrap());
-                    tell.send((n, found.map_err(|error| error.name()))).unwrap();
-                });
-            }
-            let last = s.get(70.0).unwrap();
-            if is_aborted {
-                transaction.abort(None).unwrap();
-            }
-            finish(&before);
-            assert_eq!(last.wait().is_err(), is_aborted);
-            if !is_aborted {
-                finish(&transaction);
-            }
-            // All callbacks have gone when all have been called.
-            drop(tell);
-            let _ = transaction.finished().wait();
-            while storage.run_one() {}
-            let expected = |n: u32| match is_aborted {
-                true => Err(ErrorName::AbortError),
-                false => Ok(f64::from(n)),
-            };
-            let in_order: Vec<_> = (0..70).map(|n| (n, expected(n))).collect();
-            assert_eq!(told.iter().collect::<Vec<_>>(), in_order);
+            let get = |s: &ObjectStore, n| s.get(n).unwrap();
+            let number = |found: Option<StoredValue>| found.unwrap().deserialize().unwrap();
+            told_in_order(&storage, &connection, is_aborted, get, number);
         }
     }
 }

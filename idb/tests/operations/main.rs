@@ -12,8 +12,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use larder_idb::{
-    Clock, Connection, Executor, IdbKeyPath, IndexOptions, JsString, Mode, ObjectStore,
-    ObjectStoreParameters, Origin, Result, Storage, StorageOptions, Transaction,
+    Clock, Connection, ErrorName, Executor, IdbKeyPath, IndexOptions, JsString, Mode, ObjectStore,
+    ObjectStoreParameters, Origin, Request, Result, Storage, StorageOptions, Transaction,
     TransactionOptions, Upgrade, Value,
 };
 
@@ -83,6 +83,46 @@ fn queued_behind(connection: &Connection) -> (Transaction, Transaction, ObjectSt
     let transaction = begin(connection, Mode::ReadWrite);
     let s = store(&transaction, "s");
     (before, transaction, s)
+}
+
+/// Of requests that are queued together, for the numbers below 71, each has its own result, which gives its number, or all are aborted.
+/// Whoever is registered first, callbacks are called in the order of the requests.
+fn told_in_order<T: Send + 'static>(
+    storage: &Storage,
+    connection: &Connection,
+    is_aborted: bool,
+    ask: impl Fn(&ObjectStore, f64) -> Request<T>,
+    number: impl Fn(T) -> f64 + Copy + Send + 'static,
+) {
+    let (before, transaction, s) = queued_behind(connection);
+    let requests: Vec<_> = (0..70).map(|n| (n, ask(&s, f64::from(n)))).collect();
+    let last = ask(&s, 70.0);
+    let (tell, told) = std::sync::mpsc::channel();
+    for (n, request) in requests.into_iter().rev() {
+        let tell = tell.clone();
+        request.on_done(move |result| {
+            let result = result.map(number).map_err(|error| error.name());
+            tell.send((n, result)).unwrap();
+        });
+    }
+    if is_aborted {
+        transaction.abort(None).unwrap();
+    }
+    finish(&before);
+    assert_eq!(last.wait().is_err(), is_aborted);
+    if !is_aborted {
+        finish(&transaction);
+    }
+    // All callbacks have gone when all have been called.
+    drop(tell);
+    let _ = transaction.finished().wait();
+    while storage.run_one() {}
+    let expected = |n| match is_aborted {
+        true => Err(ErrorName::AbortError),
+        false => Ok(f64::from(n)),
+    };
+    let in_order: Vec<_> = (0..70).map(|n| (n, expected(n))).collect();
+    assert_eq!(told.iter().collect::<Vec<_>>(), in_order);
 }
 
 fn begin(connection: &Connection, mode: Mode) -> Transaction {

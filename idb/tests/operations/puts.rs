@@ -12,6 +12,7 @@ use larder_idb::{
 
 use super::{
     EXECUTORS, Stopped, THREADS, begin, finish, numbers, open, queued_behind, storage, store,
+    told_in_order,
 };
 
 /// What an index that is unique finds by its `i`.
@@ -213,35 +214,11 @@ fn puts_that_an_abort_overtakes_are_told_in_order_and_so_are_those_that_succeed(
         let storage = storage(executor);
         let connection = numbers(&storage, 0);
         for is_aborted in [true, false] {
-            let (before, transaction, s) = queued_behind(&connection);
-            let (tell, told) = std::sync::mpsc::channel();
-            let requests: Vec<_> = (0..70_u32).map(|n| (n, put(&s, f64::from(n)))).collect();
-            let last = put(&s, 70.0);
-            // Whoever is registered first, the order is that of the requests.
-            for (n, request) in requests.into_iter().rev() {
-                let tell = tell.clone();
-                request.on_done(move |done| {
-                    tell.send((n, done.map_err(|error| error.name()))).unwrap();
-                });
-            }
-            if is_aborted {
-                transaction.abort(None).unwrap();
-            }
-            finish(&before);
-            assert_eq!(last.wait().is_err(), is_aborted);
-            if !is_aborted {
-                finish(&transaction);
-            }
-            // All callbacks have gone when all have been called.
-            drop(tell);
-            let _ = transaction.finished().wait();
-            while storage.run_one() {}
-            let expected = |n: u32| match is_aborted {
-                true => Err(ErrorName::AbortError),
-                false => Ok(f64::from(n).into()),
+            let number = |key| match key {
+                Key::Number(number) => number,
+                _ => f64::NAN,
             };
-            let in_order: Vec<_> = (0..70).map(|n| (n, expected(n))).collect();
-            assert_eq!(told.iter().collect::<Vec<_>>(), in_order);
+            told_in_order(&storage, &connection, is_aborted, put, number);
             assert_eq!(count(&connection), if is_aborted { 0 } else { 71 });
         }
     }
