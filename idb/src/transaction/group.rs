@@ -25,26 +25,24 @@ impl<K: ShortKind> Group<K> {
     /// No more at once: as many as gets look ahead for.
     pub(super) const COUNT_MAX: usize = Reads::AHEAD_MAX;
 
-    /// The first: it, and the place for its result.
-    pub(super) fn new(argument: K::Argument) -> (Self, Place<K::Output>) {
-        let slots = Arc::new(Slots::default());
-        let mut arguments = Vec::with_capacity(Self::COUNT_MAX);
-        arguments.push(argument);
-        let place = Place::OneOf(Arc::clone(&slots), 0);
-        (Self { arguments, slots }, place)
+    /// Of none yet.
+    pub(super) fn new() -> Self {
+        Self {
+            arguments: Vec::with_capacity(Self::COUNT_MAX),
+            slots: Arc::default(),
+        }
     }
 
-    /// One more if there is room: the place for its result. Otherwise the argument comes back.
-    pub(super) fn push(
-        &mut self,
-        argument: K::Argument,
-    ) -> std::result::Result<Place<K::Output>, K::Argument> {
+    /// Whether there is room for one more.
+    pub(super) const fn has_room(&self) -> bool {
+        self.arguments.len() < Self::COUNT_MAX
+    }
+
+    /// One more: the place for its result.
+    pub(super) fn push(&mut self, argument: K::Argument) -> Place<K::Output> {
         let n = self.arguments.len();
-        if n == Self::COUNT_MAX {
-            return Err(argument);
-        }
         self.arguments.push(argument);
-        Ok(Place::OneOf(Arc::clone(&self.slots), n))
+        Place::OneOf(Arc::clone(&self.slots), n)
     }
 
     /// Executes them, the first as the transaction's `number`th operation. Callbacks that are due are added.

@@ -156,31 +156,31 @@ impl Shared {
     pub(super) fn queue_short<K: ShortKind>(
         &mut self,
         source: &Source,
-        mut argument: K::Argument,
+        argument: K::Argument,
         may_join: bool,
     ) -> Place<K::Output> {
         let is_of_same = may_join && self.short_source == Some(source.identity());
         let last = self.queue.back_mut().filter(|_| is_of_same);
-        let Some(last) = last.and_then(K::of) else {
-            let slot = Arc::new(LoneSlot::default());
-            let outlet = Arc::clone(&slot);
-            let alone = Alone {
-                source: self.note_source(source),
-                argument,
-                slot,
-            };
-            self.queue.push_back(K::queued(Short::Alone(alone)));
-            return Place::Alone(outlet);
-        };
-        if let Short::Group(group) = last {
-            match group.push(argument) {
-                Ok(place) => return place,
-                Err(back) => argument = back,
+        match last.and_then(K::of) {
+            Some(Short::Group(group)) if group.has_room() => group.push(argument),
+            Some(_) => {
+                let mut group = Group::new();
+                let place = group.push(argument);
+                self.queue.push_back(K::queued(Short::Group(group)));
+                place
+            }
+            None => {
+                let slot = Arc::new(LoneSlot::default());
+                let outlet = Arc::clone(&slot);
+                let alone = Alone {
+                    source: self.note_source(source),
+                    argument,
+                    slot,
+                };
+                self.queue.push_back(K::queued(Short::Alone(alone)));
+                Place::Alone(outlet)
             }
         }
-        let (group, place) = Group::new(argument);
-        self.queue.push_back(K::queued(Short::Group(group)));
-        place
     }
 
     /// The source of a short operation that is queued now, unless it is that of the one before.
