@@ -90,9 +90,6 @@ fn index_rows(record: &rows::Record, second: bool) -> ([u8; 18], Option<[u8; 18]
 }
 
 /// What is written for a record.
-fn value(record: &rows::Record, second: bool) -> &[u8] {
-    match second {
-        false => &record.first.bytes,
-        true => &record.second.bytes,
-    }
+const fn value(record: &rows::Record, second: bool) -> &[u8] {
+    record.value(second).bytes.as_slice()
 }

@@ -171,11 +171,7 @@ impl Ours {
 }
 
 fn bytes_of(record: &Record, second: bool) -> Value {
-    let value = match second {
-        true => &record.second,
-        false => &record.first,
-    };
-    Value::from_bytes(value.bytes.clone())
+    Value::from_bytes(record.value(second).bytes.clone())
 }
 
 /// Goes through with a cursor.

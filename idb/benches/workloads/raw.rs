@@ -12,7 +12,7 @@ use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, IndexId, ObjectStoreId, Origi
 use larder_idb::StorageOptions;
 use larder_leveldb::storage::DiskFileSystem;
 
-use crate::rows::{Record, Subject, Value};
+use crate::rows::{Record, Subject};
 use crate::stopped::Stopped;
 
 const STORE: ObjectStoreId = ObjectStoreId::MIN;
@@ -99,7 +99,7 @@ impl Raw {
         let scope = Scope::Stores(self.database, [STORE].into());
         let mut transaction = self.store.begin(scope, durability).unwrap();
         for record in records {
-            let value = value_of(record, second);
+            let value = record.value(second);
             let bytes = self.prepared.get(self.put);
             self.put += 1;
             let index_key = [self.keys.get(value.index_key)];
@@ -120,16 +120,9 @@ impl Raw {
     }
 }
 
-const fn value_of(record: &Record, second: bool) -> &Value {
-    match second {
-        true => &record.second,
-        false => &record.first,
-    }
-}
-
 impl Subject for Raw {
     fn prepare(&mut self, records: &[Record], second: bool) {
-        let bytes = |record: &Record| value_of(record, second).bytes.clone();
+        let bytes = |record: &Record| record.value(second).bytes.clone();
         self.prepared = records.iter().map(bytes).collect();
         self.put = 0;
     }

@@ -39,6 +39,16 @@ pub(crate) struct Record {
     pub(crate) second: Value,
 }
 
+impl Record {
+    /// What is written, first or over it.
+    pub(crate) const fn value(&self, second: bool) -> &Value {
+        match second {
+            false => &self.first,
+            true => &self.second,
+        }
+    }
+}
+
 /// What a record holds.
 #[derive(Debug)]
 pub(crate) struct Value {
