@@ -10,11 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use larder_codec::ScopeId;
 use larder_codec::blob_journal::BlobJournalEntry;
-use larder_codec::row_key::GlobalKey;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{Db, Snapshot};
 
-use super::journal;
+use super::journal::{self, Emptied};
 use super::maintenance::UnderWay;
 use super::options::WriteOptions;
 use crate::blob::{DurableDirs, HeldBlobs};
@@ -224,26 +223,52 @@ impl Core {
         }
     }
 
-    /// Removes the files of blobs that are gone from the rows and that nobody holds any more.
-    pub(crate) fn remove_released_blobs(&self) -> Result<()> {
+    /// Removes the files of blobs that are gone from the rows and that nobody holds any more: whether there were any. One that
+    /// cannot be removed stays in its journal, and is tried again with those that are released next, and when the store is
+    /// closed or opened.
+    ///
+    /// # Errors
+    /// `Io` if a file could not be removed; as writing.
+    pub(crate) fn remove_released_blobs(&self) -> Result<bool> {
         let released = self.held_blobs.take_released();
+        if released.is_empty() {
+            return Ok(false);
+        }
+        let turn = self.direct();
+        self.remove_blobs(released, &turn, Emptied::Kept)
+            .map(|()| true)
+    }
+
+    /// The same within a turn of the caller's.
+    pub(crate) fn remove_released_blobs_in(
+        &self,
+        turn: &MutexGuard<'_, ()>,
+        emptied: Emptied,
+    ) -> Result<()> {
+        self.remove_blobs(self.held_blobs.take_released(), turn, emptied)
+    }
+
+    fn remove_blobs(
+        &self,
+        released: BTreeSet<BlobJournalEntry>,
+        _turn: &MutexGuard<'_, ()>,
+        emptied: Emptied,
+    ) -> Result<()> {
         if released.is_empty() {
             return Ok(());
         }
-        let removed = self.remove_blobs_of_active_journal(&released);
-        if removed.is_err() {
-            self.held_blobs.put_back(&released);
+        let is_due = |entry: &BlobJournalEntry| released.contains(entry);
+        match journal::settle(&self.db, &*self.fs, &self.paths, is_due, emptied) {
+            Ok(None) => Ok(()),
+            Ok(Some(refused)) => {
+                self.held_blobs.put_back(refused.entries);
+                Err(refused.error)
+            }
+            Err(error) => {
+                self.held_blobs.put_back(released);
+                Err(error)
+            }
         }
-        removed
-    }
-
-    fn remove_blobs_of_active_journal(&self, released: &BTreeSet<BlobJournalEntry>) -> Result<()> {
-        let _turn = self.direct();
-        for kind in [GlobalKey::ActiveBlobJournal, GlobalKey::RecoveryBlobJournal] {
-            let is_due = |entry: &BlobJournalEntry| released.contains(entry);
-            journal::settle(&self.db, &*self.fs, &self.paths, &kind, is_due)?;
-        }
-        Ok(())
     }
 
     /// A number for a scope of the undo log, not on disk and not in use.

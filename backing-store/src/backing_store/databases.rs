@@ -12,8 +12,9 @@ use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Durability, Snapshot};
 
 use super::core::Core;
+use super::files;
+use super::journal::{self, Emptied};
 use super::open::global_key;
-use super::{files, journal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata::{DatabaseMetadata, read_database_names, read_databases};
 use crate::transaction::Scope;
@@ -101,7 +102,7 @@ fn put_field(batch: &mut BatchWriter, database_id: DatabaseId, field: DatabaseFi
 }
 
 pub(super) fn delete(core: &Core, name: &JsString) -> Result<bool> {
-    let _turn = core.direct();
+    let turn = core.direct();
     let name_key = name_key(core, name);
     let Some(row) = core.snapshot().get(&name_key)? else {
         return Ok(false);
@@ -119,11 +120,14 @@ pub(super) fn delete(core: &Core, name: &JsString) -> Result<bool> {
     let number = core.enter(&Scope::VersionChange(id))?;
     let deleted = delete_rows_and_blobs(core, id, &name_key);
     core.leave(number);
-    deleted.map(|()| true)
+    deleted?;
+    // The database is deleted, whatever happens to its blobs' files: they stay in a journal.
+    let _ = core.remove_released_blobs_in(&turn, Emptied::Deleted);
+    Ok(true)
 }
 
 /// One batch: a scope that is committed from the start and has the rows as its clean-up task, the name, and the blobs in
-/// the recovery journal. Then the blobs go.
+/// a journal. The blobs' files are the caller's business then.
 fn delete_rows_and_blobs(core: &Core, id: DatabaseId, name_key: &[u8]) -> Result<()> {
     let scope = core.new_scope_id()?;
     let mut batch = BatchWriter::new();
@@ -137,33 +141,46 @@ fn delete_rows_and_blobs(core: &Core, id: DatabaseId, name_key: &[u8]) -> Result
     .encode(&mut task);
     batch.put(&key, &task);
     batch.delete(name_key);
-    let all_blobs = BlobJournalEntry {
+    let has_blobs = files::exists(&*core.fs, &core.paths.blob_database_dir(id))?;
+    let all = BTreeSet::from([BlobJournalEntry {
         database_id: id,
         blobs: JournalBlobs::All,
-    };
-    // Blobs that someone may still read go when they are let go.
-    let all = BTreeSet::from([all_blobs]);
-    let is_held = !core.held_blobs.held_now(&all).is_empty();
-    let kind = match is_held {
-        true => GlobalKey::ActiveBlobJournal,
-        false => GlobalKey::RecoveryBlobJournal,
-    };
-    let mut journal = journal::read(&core.snapshot(), &kind)?;
-    journal.entries.push(all_blobs);
-    let mut row = Vec::new();
-    journal.encode(&mut row);
-    batch.put(&global_key(&kind), &row);
+    }]);
+    journal_all_blobs(core, &all, has_blobs, &mut batch)?;
     // Files must not go before the records that refer to them, whatever a power cut leaves.
-    let durability = match files::exists(&*core.fs, &core.paths.blob_database_dir(id))? {
+    let durability = match has_blobs {
         true => Durability::Strict,
         false => Durability::Relaxed,
     };
     core.db.write(&mut batch, durability)?;
     core.clean_later(Cleanup::of_committed(scope));
-    if !core.held_blobs.remove(&all).is_empty() {
-        return Ok(());
+    if has_blobs {
+        core.held_blobs.note_gone(&all);
     }
-    // Not the other entries: a commit under way may have put its new files there.
-    let is_due = |entry: &BlobJournalEntry| *entry == all_blobs;
-    journal::clean(&core.db, &*core.fs, &core.paths, &kind, is_due)
+    Ok(())
+}
+
+/// Lists all blobs of a database that is deleted in a journal. Where there are none the recovery journal is left as cleaning it
+/// would leave it, which saves a synced write.
+fn journal_all_blobs(
+    core: &Core,
+    all: &BTreeSet<BlobJournalEntry>,
+    has_blobs: bool,
+    batch: &mut BatchWriter,
+) -> Result<()> {
+    // Which journal it is counts for nothing here: both are looked through when the blobs are held by nobody.
+    let kind = match has_blobs && !core.held_blobs.held_now(all).is_empty() {
+        true => GlobalKey::ActiveBlobJournal,
+        false => GlobalKey::RecoveryBlobJournal,
+    };
+    let mut journal = journal::read(&core.snapshot(), &kind)?;
+    if has_blobs {
+        journal.entries.extend(all);
+        let mut row = Vec::new();
+        journal.encode(&mut row);
+        batch.put(&global_key(&kind), &row);
+    } else if journal.entries.is_empty() {
+        batch.delete(&global_key(&kind));
+    }
+    Ok(())
 }

@@ -1,11 +1,13 @@
 //! The blob journals: rows that list blob files which are to be removed, so that a crash leaves none for ever
 //! (`docs/FORMAT.md`, 6.3).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use larder_codec::blob_journal::{BlobJournal, BlobJournalEntry, JournalBlobs};
 use larder_codec::row_key::GlobalKey;
 use larder_leveldb::storage::FileSystem;
+use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Db, Durability, Snapshot};
 
 use super::files::{remove_if_there, remove_tree, sync_dir};
@@ -24,28 +26,71 @@ pub(crate) fn read(snapshot: &Snapshot, journal: &GlobalKey) -> Result<BlobJourn
     }
 }
 
-/// Removes the files of those entries of a journal that `is_due` names, and then the entries; an empty journal has no row.
-/// The caller is the only one who changes journals.
+/// What becomes of a journal that has no entries left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Emptied {
+    /// Its row is deleted, as when Chromium opens a store or has deleted a database.
+    Deleted,
+    /// It stays as an empty row, as when Chromium ends a commit.
+    Kept,
+}
+
+/// Entries that stay in the journals, because their files could not be removed.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) entries: BTreeSet<BlobJournalEntry>,
+    /// Why the first of them could not.
+    pub(crate) error: Error,
+}
+
+/// Removes the files of those entries of a journal that `is_due` names, and then the entries. A file that cannot be removed
+/// keeps its entry. The caller is the only one who changes journals.
 pub(crate) fn clean(
     db: &Db,
     fs: &dyn FileSystem,
     paths: &StorePaths,
     journal: &GlobalKey,
     is_due: impl Fn(&BlobJournalEntry) -> bool,
-) -> Result<()> {
-    take_out(db, fs, paths, journal, is_due, false)
+    emptied: Emptied,
+) -> Result<Option<Refused>> {
+    let mut batch = BatchWriter::new();
+    let refused = take_out(db, fs, paths, journal, is_due, emptied, &mut batch)?;
+    write(db, &mut batch)?;
+    Ok(refused)
 }
 
-/// The same, but an empty journal stays as an empty row, and nothing is written if nothing is due. That is how Chromium ends a
-/// commit.
+/// Removes the files of those entries of both journals that `is_due` names, and then the entries, with one synced write. A file
+/// that cannot be removed keeps its entry. `emptied` is for the recovery journal: an empty active one stays as an empty row. The
+/// caller is the only one who changes journals.
 pub(crate) fn settle(
     db: &Db,
     fs: &dyn FileSystem,
     paths: &StorePaths,
-    journal: &GlobalKey,
     is_due: impl Fn(&BlobJournalEntry) -> bool,
-) -> Result<()> {
-    take_out(db, fs, paths, journal, is_due, true)
+    emptied: Emptied,
+) -> Result<Option<Refused>> {
+    let mut batch = BatchWriter::new();
+    let mut refused: Option<Refused> = None;
+    for (kind, emptied) in [
+        (GlobalKey::ActiveBlobJournal, Emptied::Kept),
+        (GlobalKey::RecoveryBlobJournal, emptied),
+    ] {
+        let new = take_out(db, fs, paths, &kind, &is_due, emptied, &mut batch)?;
+        match (&mut refused, new) {
+            (Some(refused), Some(new)) => refused.entries.extend(new.entries),
+            (None, new) => refused = new,
+            (Some(_), None) => {}
+        }
+    }
+    write(db, &mut batch)?;
+    Ok(refused)
+}
+
+fn write(db: &Db, batch: &mut BatchWriter) -> Result<()> {
+    match batch.entry_count() {
+        0 => Ok(()),
+        _ => Ok(db.write(batch, Durability::Strict)?),
+    }
 }
 
 fn take_out(
@@ -54,48 +99,76 @@ fn take_out(
     paths: &StorePaths,
     journal: &GlobalKey,
     is_due: impl Fn(&BlobJournalEntry) -> bool,
-    keeps_empty_row: bool,
-) -> Result<()> {
-    let (due, entries) = read(&db.snapshot(), journal)?
+    emptied: Emptied,
+    batch: &mut BatchWriter,
+) -> Result<Option<Refused>> {
+    let snapshot = db.snapshot();
+    let (due, mut entries) = read(&snapshot, journal)?
         .entries
         .into_iter()
         .partition::<Vec<_>, _>(is_due);
-    remove_files(fs, paths, &due)?;
+    let refused = remove_files(fs, paths, &due);
+    let removed = due.len() - refused.as_ref().map_or(0, |refused| refused.entries.len());
+    entries.extend(refused.iter().flat_map(|refused| &refused.entries));
     let key = global_key(journal);
-    if entries.is_empty() && !keeps_empty_row {
-        if db.get(&key)?.is_some() {
-            db.delete(&key, Durability::Strict)?;
+    if entries.is_empty() && emptied == Emptied::Deleted {
+        if snapshot.get(&key)?.is_some() {
+            batch.delete(&key);
         }
-    } else if !due.is_empty() {
+    } else if removed > 0 {
         let mut row = Vec::new();
         BlobJournal { entries }.encode(&mut row);
-        db.put(&key, &row, Durability::Strict)?;
+        batch.put(&key, &row);
     }
-    Ok(())
+    Ok(refused)
 }
 
+/// The entries whose files are still there, or may be after a power cut.
 fn remove_files(
     fs: &dyn FileSystem,
     paths: &StorePaths,
     entries: &[BlobJournalEntry],
-) -> Result<()> {
-    let mut dirs = BTreeSet::new();
+) -> Option<Refused> {
+    let mut dirs: BTreeMap<PathBuf, Vec<BlobJournalEntry>> = BTreeMap::new();
+    let mut refused: Option<Refused> = None;
+    let mut refuse = |entries: &[BlobJournalEntry], error| {
+        let first = || Refused {
+            entries: BTreeSet::new(),
+            error,
+        };
+        refused.get_or_insert_with(first).entries.extend(entries);
+    };
     for entry in entries {
-        match entry.blobs {
-            JournalBlobs::All => {
-                remove_tree(fs, &paths.blob_database_dir(entry.database_id))?;
-                dirs.insert(paths.blob.clone());
-            }
-            JournalBlobs::One(number) => {
-                let path = paths.blob_file(entry.database_id, number);
-                remove_if_there(fs, &path)?;
-                dirs.extend(path.parent().map(ToOwned::to_owned));
-            }
+        match remove_files_of(fs, paths, *entry) {
+            Ok(Some(dir)) => dirs.entry(dir).or_default().push(*entry),
+            Ok(None) => {}
+            Err(error) => refuse(&[*entry], error),
         }
     }
-    // The names must be gone before the row that knows of them is.
-    for dir in dirs {
-        sync_dir(fs, &dir)?;
+    // The names must be gone before the entries are that list them.
+    for (dir, entries) in dirs {
+        if let Err(error) = sync_dir(fs, &dir) {
+            refuse(&entries, error);
+        }
     }
-    Ok(())
+    refused
+}
+
+/// Removes the files of an entry; the folder to be synced.
+fn remove_files_of(
+    fs: &dyn FileSystem,
+    paths: &StorePaths,
+    entry: BlobJournalEntry,
+) -> Result<Option<PathBuf>> {
+    match entry.blobs {
+        JournalBlobs::All => {
+            remove_tree(fs, &paths.blob_database_dir(entry.database_id))?;
+            Ok(Some(paths.blob.clone()))
+        }
+        JournalBlobs::One(number) => {
+            let path = paths.blob_file(entry.database_id, number);
+            remove_if_there(fs, &path)?;
+            Ok(path.parent().map(Path::to_owned))
+        }
+    }
 }

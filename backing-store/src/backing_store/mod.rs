@@ -152,6 +152,7 @@ impl BackingStore {
         match Arc::try_unwrap(self.core) {
             Ok(core) => {
                 core.clean_all()?;
+                core.held_blobs.retry();
                 core.remove_released_blobs()?;
                 if core.db.statistics().memtable_bytes > LOG_LEFT_MAX {
                     core.db.flush()?;

@@ -3,6 +3,7 @@
 //! Chromium throws a store away that it cannot make sense of. Here everything that opening relies on is read first, through
 //! a handle that cannot write; what is wrong is an error and the store stays as it is.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Db, Durability, Snapshot};
 
 use super::core::Core;
+use super::journal::Emptied;
 use super::options::WriteOptions;
 use super::{files, journal, migration};
 use crate::comparator::engine_options;
@@ -61,9 +63,17 @@ pub(super) fn open(
         Some(versions) => migrate(&db, &*fs, &paths, &options, versions)?,
     }
     // Nobody holds a blob yet, and nobody is committing one. Chromium leaves the recovery journal for later.
-    journal::clean(&db, &*fs, &paths, &GlobalKey::ActiveBlobJournal, |_| true)?;
-    journal::settle(&db, &*fs, &paths, &GlobalKey::RecoveryBlobJournal, |_| true)?;
+    let mut refused = BTreeSet::new();
+    for (kind, emptied) in [
+        (GlobalKey::ActiveBlobJournal, Emptied::Deleted),
+        (GlobalKey::RecoveryBlobJournal, Emptied::Kept),
+    ] {
+        let left = journal::clean(&db, &*fs, &paths, &kind, |_| true, emptied)?;
+        // A file that cannot be removed is no reason to keep the store shut.
+        refused.extend(left.into_iter().flat_map(|left| left.entries));
+    }
     let core = Core::new(db, fs, paths, options, next_scope);
+    core.held_blobs.put_back(refused);
     for cleanup in stuck {
         core.clean_later(cleanup);
     }

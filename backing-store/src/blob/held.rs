@@ -23,23 +23,27 @@ struct State {
     /// How many readers began at each time.
     readers: BTreeMap<u64, usize>,
     now: u64,
-    /// Gone from the rows at a time, and still in the active journal.
+    /// Gone from the rows at a time, and still in a journal: whoever asks next for what is released gets them.
     gone: BTreeMap<BlobJournalEntry, u64>,
+    /// Held by nobody, and their files could not be removed.
+    refused: BTreeSet<BlobJournalEntry>,
+    /// Whether some of `gone` may be held no more.
+    may_release: bool,
 }
 
 impl State {
-    fn is_held(&self, entry: &BlobJournalEntry, gone_at: u64) -> bool {
-        let is_of = |held: &&BlobJournalEntry| match entry.blobs {
-            JournalBlobs::All => held.database_id == entry.database_id,
-            JournalBlobs::One(_) => *held == entry,
-        };
-        self.handles.keys().any(|held| is_of(&held))
-            || self.readers.range(..=gone_at).next().is_some()
+    fn has_handle(&self, entry: &BlobJournalEntry) -> bool {
+        let database_id = entry.database_id;
+        match entry.blobs {
+            // The first in the order of entries.
+            JournalBlobs::All => (self.handles.range(entry..).next())
+                .is_some_and(|(held, _)| held.database_id == database_id),
+            JournalBlobs::One(_) => self.handles.contains_key(entry),
+        }
     }
 
-    fn held(&self, entries: &BTreeSet<BlobJournalEntry>) -> BTreeSet<BlobJournalEntry> {
-        let held = entries.iter().filter(|entry| self.is_held(entry, self.now));
-        held.copied().collect()
+    fn is_held(&self, entry: &BlobJournalEntry, gone_at: u64) -> bool {
+        self.readers.range(..=gone_at).next().is_some() || self.has_handle(entry)
     }
 }
 
@@ -69,45 +73,54 @@ impl HeldBlobs {
         }
     }
 
-    /// Those that someone may read now; more may begin to until their rows are gone.
+    /// Those that someone may read now. That is no ground to remove the others, nor to keep these: until their rows are gone
+    /// readers come and go. [`take_released`](Self::take_released) decides.
     pub(crate) fn held_now(
         &self,
         entries: &BTreeSet<BlobJournalEntry>,
     ) -> BTreeSet<BlobJournalEntry> {
         let state = self.state();
-        state.held(entries)
+        let held = (entries.iter()).filter(|entry| state.is_held(entry, state.now));
+        held.copied().collect()
     }
 
-    /// These are gone from the rows, whoever begins now does not see them: those of them that someone may still read.
-    pub(crate) fn remove(
-        &self,
-        entries: &BTreeSet<BlobJournalEntry>,
-    ) -> BTreeSet<BlobJournalEntry> {
-        let mut state = self.state();
+    /// These are gone from the rows, or never came into them, and are listed in a journal; whoever begins to read now does not see
+    /// them. All of them are in the account from here on, held or not, until their files are removed.
+    pub(crate) fn note_gone(&self, entries: &BTreeSet<BlobJournalEntry>) {
+        let state = &mut *self.state();
         let gone_at = state.now;
-        let held = state.held(entries);
         state.now += 1;
         state
             .gone
-            .extend(held.iter().map(|entry| (*entry, gone_at)));
-        held
+            .extend(entries.iter().map(|entry| (*entry, gone_at)));
+        state.may_release = true;
     }
 
-    /// Which of those are held no more; they are told once.
+    /// Which of those that are gone are held by nobody. They are told once: the caller removes their files or
+    /// [puts them back](Self::put_back).
     pub(crate) fn take_released(&self) -> BTreeSet<BlobJournalEntry> {
-        let mut state = self.state();
+        let state = &mut *self.state();
+        if !std::mem::take(&mut state.may_release) {
+            return BTreeSet::new();
+        }
         let gone = std::mem::take(&mut state.gone);
         let (held, released): (BTreeMap<_, _>, BTreeMap<_, _>) = gone
             .into_iter()
             .partition(|(entry, gone_at)| state.is_held(entry, *gone_at));
         state.gone = held;
-        released.into_keys().collect()
+        let mut taken = std::mem::take(&mut state.refused);
+        taken.extend(released.into_keys());
+        taken
     }
 
-    /// What was taken could not be removed: it is told again.
-    pub(crate) fn put_back(&self, entries: &BTreeSet<BlobJournalEntry>) {
-        let mut state = self.state();
-        state.gone.extend(entries.iter().map(|entry| (*entry, 0)));
+    /// The files of what was taken could not be removed: it is told again with whatever is released next.
+    pub(crate) fn put_back(&self, entries: BTreeSet<BlobJournalEntry>) {
+        self.state().refused.extend(entries);
+    }
+
+    /// What was put back is told again, whether or not anything is released.
+    pub(crate) fn retry(&self) {
+        self.state().may_release = true;
     }
 }
 
@@ -120,11 +133,12 @@ pub struct BlobHandle {
 
 impl Drop for BlobHandle {
     fn drop(&mut self) {
-        let handles = &mut self.held.state().handles;
-        if let Some(count) = handles.get_mut(&self.entry) {
+        let state = &mut *self.held.state();
+        if let Some(count) = state.handles.get_mut(&self.entry) {
             *count -= 1;
             if *count == 0 {
-                handles.remove(&self.entry);
+                state.handles.remove(&self.entry);
+                state.may_release |= !state.gone.is_empty();
             }
         }
     }
@@ -139,11 +153,12 @@ pub(crate) struct ReaderGuard {
 
 impl Drop for ReaderGuard {
     fn drop(&mut self) {
-        let readers = &mut self.held.state().readers;
-        if let Some(count) = readers.get_mut(&self.began) {
+        let state = &mut *self.held.state();
+        if let Some(count) = state.readers.get_mut(&self.began) {
             *count -= 1;
             if *count == 0 {
-                readers.remove(&self.began);
+                state.readers.remove(&self.began);
+                state.may_release |= !state.gone.is_empty();
             }
         }
     }
@@ -168,7 +183,10 @@ mod tests {
         let held = HeldBlobs::default();
         let one = held.hold(ONE, BlobNumber::new(2).unwrap());
         let two = held.hold(ONE, BlobNumber::new(2).unwrap());
-        assert_eq!(held.remove(&set(&[blob(2), blob(3)])), set(&[blob(2)]));
+        let both = set(&[blob(2), blob(3)]);
+        assert_eq!(held.held_now(&both), set(&[blob(2)]));
+        held.note_gone(&both);
+        assert_eq!(held.take_released(), set(&[blob(3)]));
         drop(one);
         assert_eq!(held.take_released(), set(&[]));
         drop(two);
@@ -179,15 +197,27 @@ mod tests {
     #[test]
     fn readers_hold_what_was_there_when_they_began_and_nothing_that_went_before() {
         let held = HeldBlobs::default();
-        assert_eq!(held.remove(&set(&[blob(2)])), set(&[]));
+        held.note_gone(&set(&[blob(2)]));
         let first = held.begin_reader();
-        assert_eq!(held.remove(&set(&[blob(3)])), set(&[blob(3)]));
+        assert_eq!(held.take_released(), set(&[blob(2)]));
+        held.note_gone(&set(&[blob(3)]));
         let second = held.begin_reader();
-        assert_eq!(held.remove(&set(&[blob(4)])), set(&[blob(4)]));
+        held.note_gone(&set(&[blob(4)]));
+        assert_eq!(held.take_released(), set(&[]));
         drop(first);
         assert_eq!(held.take_released(), set(&[blob(3)]));
         drop(second);
         assert_eq!(held.take_released(), set(&[blob(4)]));
+    }
+
+    #[test]
+    fn a_blob_whose_reader_ends_before_it_is_noted_as_gone_is_released_nevertheless() {
+        let held = HeldBlobs::default();
+        let reader = held.begin_reader();
+        assert_eq!(held.held_now(&set(&[blob(2)])), set(&[blob(2)]));
+        drop(reader);
+        held.note_gone(&set(&[blob(2)]));
+        assert_eq!(held.take_released(), set(&[blob(2)]));
     }
 
     #[test]
@@ -198,17 +228,25 @@ mod tests {
         };
         let held = HeldBlobs::default();
         let other = held.hold(DatabaseId::new(2).unwrap(), BlobNumber::new(2).unwrap());
-        assert_eq!(held.remove(&set(&[all])), set(&[]));
+        assert_eq!(held.held_now(&set(&[all])), set(&[]));
         let handle = held.hold(ONE, BlobNumber::new(9).unwrap());
-        assert_eq!(held.remove(&set(&[all])), set(&[all]));
-        drop((other, handle));
+        assert_eq!(held.held_now(&set(&[all])), set(&[all]));
+        held.note_gone(&set(&[all]));
+        drop(other);
+        assert_eq!(held.take_released(), set(&[]));
+        drop(handle);
         assert_eq!(held.take_released(), set(&[all]));
     }
 
     #[test]
-    fn what_was_put_back_is_told_again() {
+    fn what_was_put_back_is_told_again_with_the_next_release_or_when_asked_for() {
         let held = HeldBlobs::default();
-        held.put_back(&set(&[blob(5)]));
+        held.put_back(set(&[blob(5)]));
+        assert_eq!(held.take_released(), set(&[]));
+        held.note_gone(&set(&[blob(6)]));
+        assert_eq!(held.take_released(), set(&[blob(5), blob(6)]));
+        held.put_back(set(&[blob(5)]));
+        held.retry();
         assert_eq!(held.take_released(), set(&[blob(5)]));
     }
 }

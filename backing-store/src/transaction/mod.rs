@@ -60,7 +60,8 @@ enum State {
 impl WriteTransaction {
     pub(crate) fn begin(core: Arc<Core>, scope: Scope, durability: Durability) -> Result<Self> {
         core.clean_some(false)?;
-        core.remove_released_blobs()?;
+        // Who begins something else has nothing to do with a file that cannot be removed.
+        let _ = core.remove_released_blobs();
         let number = core.enter(&scope)?;
         let pending = Arc::new(Mutex::new(Pending::new(core.base(Some(number)))));
         let durability = match scope {

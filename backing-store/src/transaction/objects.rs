@@ -18,8 +18,9 @@ use larder_leveldb::Durability;
 use larder_leveldb::write_batch::BatchWriter;
 
 use super::WriteTransaction;
+use crate::backing_store::journal::{self, Emptied};
 use crate::backing_store::open::global_key;
-use crate::backing_store::{Core, files, journal};
+use crate::backing_store::{Core, files};
 use crate::blob::{BlobFiles, BlobHandle, BlobSource, NewExternalObject, entry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::reads::record_row_prefix;
@@ -163,25 +164,28 @@ impl WriteTransaction {
     /// Both phases.
     pub(super) fn commit_objects(&mut self) -> Result<()> {
         let mut numbered = self.number_objects()?;
+        let core = Arc::clone(&self.core);
         if let Err(error) = self.write_objects(&mut numbered) {
+            core.held_blobs.note_gone(&numbered.entries);
             // What cannot be removed now stays in the journal.
-            let _ = self.remove_files_of(&numbered.entries);
+            let _ = core.remove_released_blobs();
             return Err(error);
         }
         let removed = std::mem::take(&mut self.objects.removed);
-        let core = Arc::clone(&self.core);
-        let _turn = core.direct();
+        let turn = core.direct();
         if !removed.is_empty() {
             // Files must not go before the rows that refer to them, whatever a power cut leaves.
             self.durability = Durability::Strict;
         }
-        let rows = self.journals_after(&numbered.entries, &removed)?;
+        let rows = self.journals_after(&numbered.entries, &removed);
+        let rows = rows.inspect_err(|_| core.held_blobs.note_gone(&numbered.entries))?;
+        // If this fails nobody knows whether the rows that refer to the new files are there: they stay until opening shows.
         self.write_commit(&rows)?;
-        let held = core.held_blobs.remove(&removed);
-        let is_due = |entry: &BlobJournalEntry| removed.contains(entry) && !held.contains(entry);
-        // The transaction is committed, whatever happens to the files: they stay in the journal.
-        let recovery = GlobalKey::RecoveryBlobJournal;
-        let _ = journal::settle(&core.db, &*core.fs, &core.paths, &recovery, is_due);
+        if !removed.is_empty() {
+            core.held_blobs.note_gone(&removed);
+        }
+        // The transaction is committed, whatever happens to the files: they stay in a journal.
+        let _ = core.remove_released_blobs_in(&turn, Emptied::Kept);
         Ok(())
     }
 
@@ -235,20 +239,14 @@ impl WriteTransaction {
         Ok(())
     }
 
-    fn remove_files_of(&self, entries: &BTreeSet<BlobJournalEntry>) -> Result<()> {
-        let core = &self.core;
-        let _turn = core.direct();
-        let is_due = |entry: &BlobJournalEntry| entries.contains(entry);
-        let recovery = GlobalKey::RecoveryBlobJournal;
-        journal::settle(&core.db, &*core.fs, &core.paths, &recovery, is_due)
-    }
-
     /// Both journals as they are when the transaction is committed. Chromium writes both, empty ones, too.
     fn journals_after(
         &self,
         new: &BTreeSet<BlobJournalEntry>,
         removed: &BTreeSet<BlobJournalEntry>,
     ) -> Result<[(Vec<u8>, Vec<u8>); 2]> {
+        // A reader may end, or begin, before the rows are gone. Which journal has the entry does no harm then: both are looked
+        // through when it is released.
         let held = self.core.held_blobs.held_now(removed);
         let mut recovery = self.journal(&GlobalKey::RecoveryBlobJournal)?;
         let mut active = self.journal(&GlobalKey::ActiveBlobJournal)?;

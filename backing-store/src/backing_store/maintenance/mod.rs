@@ -76,7 +76,7 @@ impl Job {
 }
 
 pub(super) fn step(core: &Core) -> Result<Maintenance> {
-    if core.clean_some(true)? {
+    if core.remove_released_blobs()? || core.clean_some(true)? {
         return Ok(Maintenance::Step);
     }
     let under_way = &mut *core.maintenance();

@@ -2,6 +2,7 @@
 
 mod crash;
 mod life;
+mod release;
 
 use std::collections::BTreeMap;
 use std::io::Read;
