@@ -94,6 +94,7 @@ impl Reads {
             Schema3Kind::Blob { size_bytes } => ExternalObject::Blob(blob(size_bytes)),
             Schema3Kind::File { name } => {
                 let path = self.paths().blob_file(database_id, number);
+                // What is no file is refused when its content is asked for.
                 let metadata = self.fs().metadata(&path).ok();
                 let modified = metadata.as_ref().and_then(|metadata| metadata.modified);
                 let size = metadata.and_then(|metadata| i64::try_from(metadata.len_bytes).ok());
@@ -109,7 +110,7 @@ impl Reads {
     /// Opens the content of a blob or file. One of size 0 has no file.
     ///
     /// # Errors
-    /// [`ErrorKind::Corruption`] if the file is missing or has another size than the row says, [`ErrorKind::Io`] if it
+    /// [`ErrorKind::Corruption`] if the file is missing, is no regular file or has another size than the row says, [`ErrorKind::Io`] if it
     /// cannot be opened.
     pub fn open_blob(&self, database_id: DatabaseId, blob: &BlobInfo) -> Result<BlobReader> {
         BlobReader::open(&**self.fs(), self.paths(), database_id, blob)
@@ -202,7 +203,10 @@ impl BlobReader {
         let path = paths.blob_file(database_id, blob.number);
         let file = fs.open_random(&path).map_err(|error| {
             let kind = match error.kind() {
-                io::ErrorKind::NotFound => ErrorKind::Corruption,
+                // Missing, or something that is no regular file.
+                io::ErrorKind::NotFound
+                | io::ErrorKind::IsADirectory
+                | io::ErrorKind::InvalidData => ErrorKind::Corruption,
                 _ => ErrorKind::Io,
             };
             Error::new(kind, format!("{}: {error}", path.display()))

@@ -68,6 +68,9 @@ fn storage(options: &RunOptions) -> Result<StorageOptions, Error> {
         Some(folder) => {
             let unusable = |error| Error::new(format!("{}: {error}", folder.display()));
             let mut builder = std::fs::DirBuilder::new();
+            // Its owner's alone, as every folder of a browser's profile.
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             builder.recursive(true).create(folder).map_err(unusable)?;
             StorageOptions::new(Arc::new(DiskFileSystem::new()), folder, clock)
         }

@@ -20,6 +20,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 /// How often a store that changes while it is opened is tried again.
@@ -235,7 +236,14 @@ impl Opening<'_> {
         } else {
             &manifest.name
         };
-        let what = format!("{}; used instead: {instead}", error.context());
+        let what = match error.file() {
+            Some(file) if file != Path::new("CURRENT") => error.to_string(),
+            _ => match std::error::Error::source(&error) {
+                Some(source) => format!("{}: {source}", error.context()),
+                None => error.context().to_owned(),
+            },
+        };
+        let what = format!("{what}; used instead: {instead}");
         self.core
             .damage
             .report(Damage::new("CURRENT", None, kind, what));

@@ -29,10 +29,13 @@ pub(crate) fn remove_if_there(fs: &dyn FileSystem, path: &Path) -> Result<()> {
 
 /// Removes a folder with all that is in it, if it is there.
 pub(crate) fn remove_tree(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
-    if !exists(fs, dir)? {
-        return Ok(());
+    match fs.metadata(dir) {
+        // A symbolic link goes; what it leads to is none of the store's, and so below.
+        Ok(metadata) if metadata.is_link => remove_if_there(fs, dir),
+        Ok(_) => remove_below(fs, dir, DEPTH_MAX),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed(dir, "cannot look at", &error)),
     }
-    remove_below(fs, dir, DEPTH_MAX)
 }
 
 fn remove_below(fs: &dyn FileSystem, dir: &Path, depth_max: usize) -> Result<()> {
@@ -97,5 +100,35 @@ pub(crate) fn sync_name(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     match dir.parent() {
         Some(parent) => sync_dir(fs, parent),
         None => Ok(()),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use larder_leveldb::storage::DiskFileSystem;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "links stand on a disk only")]
+    fn what_a_link_in_a_folder_leads_to_is_not_removed_with_the_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let others = dir.path().join("others");
+        std::fs::create_dir_all(others.join("deep")).unwrap();
+        std::fs::write(others.join("deep/file"), "somebody's").unwrap();
+        let blobs = dir.path().join("x.indexeddb.blob");
+        std::fs::create_dir_all(blobs.join("1/00")).unwrap();
+        std::fs::write(blobs.join("1/00/2"), "a blob").unwrap();
+        symlink(&others, blobs.join("1/01")).unwrap();
+        symlink(&others, blobs.join("2")).unwrap();
+        let fs = DiskFileSystem::new();
+        remove_tree(&fs, &blobs.join("2")).unwrap();
+        assert!(blobs.join("2").symlink_metadata().is_err());
+        remove_tree(&fs, &blobs).unwrap();
+        assert!(!blobs.exists());
+        assert_eq!(
+            std::fs::read(others.join("deep/file")).unwrap(),
+            b"somebody's"
+        );
     }
 }

@@ -138,6 +138,11 @@ impl Migrator<'_> {
             .fs
             .metadata(&path)
             .map_err(|error| missing(&path, error))?;
+        if metadata.is_dir || metadata.is_link {
+            let what = "it is a directory or a symbolic link, which is not followed";
+            let error = std::io::Error::new(std::io::ErrorKind::InvalidData, what);
+            return Err(missing(&path, error));
+        }
         if metadata.len_bytes == 0 {
             self.migration.empty_files.push(path);
         }
@@ -169,7 +174,7 @@ impl Migrator<'_> {
 
 fn missing(path: &std::path::Path, error: std::io::Error) -> Error {
     let kind = match error.kind() {
-        std::io::ErrorKind::NotFound => ErrorKind::Corruption,
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::InvalidData => ErrorKind::Corruption,
         _ => ErrorKind::Io,
     };
     let what = format!(

@@ -41,6 +41,7 @@ pub fn check(fs: &dyn FileSystem, dir: &Path) -> Check {
     renaming_and_removing(fs, dir)?;
     handles_outlive_names(fs, dir)?;
     directories(fs, dir)?;
+    directories_are_no_files(fs, dir)?;
     locks(fs, dir)?;
     missing_names(fs, dir)?;
     expect(fs.list(dir)?.is_empty(), "the suite removed all it made")
@@ -121,7 +122,7 @@ fn reading_and_writing(fs: &dyn FileSystem, dir: &Path) -> Check {
     )?;
     let metadata = fs.metadata(&path)?;
     expect(
-        metadata.len_bytes == 200_000 && !metadata.is_dir,
+        metadata.len_bytes == 200_000 && !metadata.is_dir && !metadata.is_link,
         "metadata of a file",
     )?;
     Ok(fs.remove(&path)?)
@@ -225,6 +226,27 @@ fn directories(fs: &dyn FileSystem, dir: &Path) -> Check {
         io::ErrorKind::NotFound,
         "listing a removed directory",
     )
+}
+
+fn directories_are_no_files(fs: &dyn FileSystem, dir: &Path) -> Check {
+    let sub = dir.join("000005.ldb");
+    fs.create_dir(&sub)?;
+    let kind = io::ErrorKind::IsADirectory;
+    expect_error(fs.open_random(&sub), kind, "opening a directory")?;
+    expect_error(fs.open_sequential(&sub), kind, "opening a directory")?;
+    expect_error(
+        fs.create(&sub),
+        kind,
+        "making a file in a directory's place",
+    )?;
+    expect_error(fs.append(&sub), kind, "appending to a directory")?;
+    expect_error(fs.lock(&sub), kind, "locking a directory")?;
+    let metadata = fs.metadata(&sub)?;
+    expect(
+        metadata.is_dir && !metadata.is_link,
+        "a directory stays one",
+    )?;
+    Ok(fs.remove_dir(&sub)?)
 }
 
 fn locks(fs: &dyn FileSystem, dir: &Path) -> Check {

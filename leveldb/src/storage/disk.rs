@@ -4,10 +4,15 @@
 //! process and goes away when *any* descriptor of the file is closed, so this process keeps a list of the files it has
 //! locked, and neither opens nor asks the system about those. Elsewhere than on Unix, locks are those of the standard
 //! library.
+//!
+//! Files are made for their owner alone (0600, folders 0700), as Chromium makes them: what a site has stored is nobody
+//! else's business. Nothing but regular files is opened ([`regular`]).
+
+mod regular;
 
 use super::{FileLock, FileSystem, LockHolder, Metadata, RandomFile, SequentialFile, WritableFile};
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,24 +36,22 @@ impl DiskFileSystem {
 impl FileSystem for DiskFileSystem {
     fn open_random(&self, path: &Path) -> io::Result<Arc<dyn RandomFile>> {
         Ok(Arc::new(DiskRandomFile {
-            file: File::open(path)?,
+            file: regular::read(path)?,
         }))
     }
 
     fn open_sequential(&self, path: &Path) -> io::Result<Box<dyn SequentialFile>> {
         Ok(Box::new(DiskSequentialFile {
-            file: File::open(path)?,
+            file: regular::read(path)?,
         }))
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        Ok(Box::new(DiskWritableFile::new(File::create(path)?)))
+        Ok(Box::new(DiskWritableFile::new(regular::create(path)?)))
     }
 
     fn append(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        Ok(Box::new(DiskWritableFile::new(
-            OpenOptions::new().append(true).create(true).open(path)?,
-        )))
+        Ok(Box::new(DiskWritableFile::new(regular::append(path)?)))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -66,16 +69,20 @@ impl FileSystem for DiskFileSystem {
     }
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
-        let metadata = fs::metadata(path)?;
+        let metadata = fs::symlink_metadata(path)?;
         Ok(Metadata {
             len_bytes: metadata.len(),
             modified: metadata.modified().ok(),
             is_dir: metadata.is_dir(),
+            is_link: metadata.is_symlink(),
         })
     }
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        fs::create_dir(dir)
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(dir)
     }
 
     fn remove_dir(&self, dir: &Path) -> io::Result<()> {
@@ -92,12 +99,7 @@ impl FileSystem for DiskFileSystem {
         {
             return Err(busy());
         }
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)?;
+        let file = regular::open_lock(path)?;
         system::lock(&file)?;
         let id = FileId::of(path)?;
         held.push(id.clone());
@@ -120,7 +122,7 @@ impl FileSystem for DiskFileSystem {
                 pid: Some(std::process::id()),
             }));
         }
-        system::holder(&File::open(path)?)
+        system::holder(&regular::read(path)?)
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
@@ -150,7 +152,8 @@ impl FileId {
     #[cfg(unix)]
     fn of(path: &Path) -> io::Result<FileId> {
         use std::os::unix::fs::MetadataExt;
-        let metadata = fs::metadata(path)?;
+        // A link is never locked, nor is what it leads to.
+        let metadata = fs::symlink_metadata(path)?;
         Ok(FileId::Inode(metadata.dev(), metadata.ino()))
     }
 

@@ -83,11 +83,12 @@ impl MemoryFileSystem {
     }
 
     fn inode(&self, path: &Path) -> io::Result<Arc<Inode>> {
-        self.state()
-            .live
-            .get(path)
-            .cloned()
-            .ok_or_else(|| io::ErrorKind::NotFound.into())
+        let state = self.state();
+        match state.live.get(path) {
+            Some(inode) => Ok(Arc::clone(inode)),
+            None if state.is_dir(path) => Err(io::ErrorKind::IsADirectory.into()),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
     }
 
     /// A new file system with what a crash at this moment would leave. Locks are free in it; this one goes on.
@@ -285,6 +286,7 @@ impl FileSystem for MemoryFileSystem {
                 len_bytes: 0,
                 modified: None,
                 is_dir: true,
+                is_link: false,
             });
         }
         let inode = self.inode(path)?;
@@ -293,6 +295,7 @@ impl FileSystem for MemoryFileSystem {
             len_bytes: content.bytes.len() as u64,
             modified: content.modified,
             is_dir: false,
+            is_link: false,
         })
     }
 
@@ -326,6 +329,9 @@ impl FileSystem for MemoryFileSystem {
     fn lock(&self, path: &Path) -> io::Result<Box<dyn FileLock>> {
         let mut state = self.state();
         state.require_parent(path)?;
+        if state.is_dir(path) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
         state.live.entry(path.to_owned()).or_default();
         if !state.locked.insert(path.to_owned()) {
             return Err(io::Error::new(

@@ -5,6 +5,12 @@
 //! was removed or replaced; [`FileSystem::create`] truncates; [`FileSystem::rename`] replaces; bytes are durable after
 //! [`WritableFile::sync`], names (made, renamed, removed) after [`FileSystem::sync_dir`] of their directory.
 //!
+//! A name at which a file is opened, made or locked must be free or a regular file's. At a directory this fails with
+//! [`IsADirectory`](io::ErrorKind::IsADirectory), at anything else (symbolic link, FIFO, socket, device) with
+//! [`InvalidData`](io::ErrorKind::InvalidData), at once and with a word on what is there: a store is data, maybe a stranger's, and
+//! must neither block who reads it nor lead to files that are none of its own. Only the last name of a path is meant: the
+//! directories before it may be symbolic links, and so may the one that is listed.
+//!
 //! Three implementations: [`DiskFileSystem`]; [`MemoryFileSystem`], which can show what a crash would leave; and
 //! [`FaultFileSystem`], which fails an operation by number.
 
@@ -24,15 +30,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What is known of a file or directory.
+/// What is known of a file or directory. Of a symbolic link it is the link's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// Length in bytes (of directories: whatever the system says).
     pub len_bytes: u64,
     /// When it was last written, if the system keeps that.
     pub modified: Option<SystemTime>,
-    /// Whether it is a directory.
+    /// Whether it is a directory; a symbolic link to one is none.
     pub is_dir: bool,
+    /// Whether it is a symbolic link.
+    pub is_link: bool,
 }
 
 /// Who holds a lock.
@@ -48,7 +56,7 @@ pub trait FileSystem: Send + Sync + Debug {
     fn open_random(&self, path: &Path) -> io::Result<Arc<dyn RandomFile>>;
     /// Opens a file for reading from its start.
     fn open_sequential(&self, path: &Path) -> io::Result<Box<dyn SequentialFile>>;
-    /// Makes an empty file, or empties the one that is there.
+    /// Makes an empty file, or empties the one that is there. On a disk, a file that is made is its owner's alone.
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>>;
     /// Opens a file for writing at its end; makes it if it is missing.
     fn append(&self, path: &Path) -> io::Result<Box<dyn WritableFile>>;
@@ -58,9 +66,9 @@ pub trait FileSystem: Send + Sync + Debug {
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// The names in a directory, in no particular order.
     fn list(&self, dir: &Path) -> io::Result<Vec<OsString>>;
-    /// What is known of a file or directory.
+    /// What is known of a file or directory. A symbolic link is not followed.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
-    /// Makes a directory whose parent is there.
+    /// Makes a directory whose parent is there. On a disk it is its owner's alone.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
     /// Removes an empty directory.
     fn remove_dir(&self, dir: &Path) -> io::Result<()>;

@@ -3,6 +3,9 @@
 use super::*;
 use std::path::PathBuf;
 
+#[cfg(unix)]
+mod gates;
+
 #[test]
 #[cfg_attr(miri, ignore = "asks the system for record locks")]
 fn the_disk_keeps_the_contract() {
