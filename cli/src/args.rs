@@ -33,7 +33,8 @@ Look into Chromium's IndexedDB stores and get the data out.
 
 PATH may be an origin's folder (*.indexeddb.leveldb), a folder of origins (IndexedDB), a browser profile \
 (Default), a whole user-data folder, or the data folder of an Electron, WebView2 or CEF app: every store \
-below it is found. Nothing is ever written there and no lock is taken, so a store in use can be looked at.";
+below it is found. Nothing is ever written there and no lock is taken, so a store in use can be looked at. \
+PATH itself may be a symbolic link; links below it are named and not followed, and only regular files are opened.";
 
 const MAIN_EXAMPLES: &str = "\
 Examples:
@@ -96,7 +97,17 @@ Examples:
   larder dump PATH --format jsonl > records.jsonl             one record a line, streaming
   larder dump PATH --database mail --store messages --format jsonl
   larder dump PATH --format jsonl --blobs ./blobs             also copies the blobs' contents
-  larder dump PATH --format canonical --output store.json     exactly what Chromium itself would show";
+  larder dump PATH --format canonical --output store.json     everything in one document an origin
+  larder dump PATH --format canonical --digests               the same content, short, for comparing stores
+
+What each form loses:
+  text       values are cut after 1000 characters: for eyes only
+  jsonl      indexes, versions and the next keys of key generators; contents of blobs, unless --blobs copies them
+  canonical  nothing that a script could read, and stacks, pictures and key material are there, too
+  canonical --digests
+             strings over 512 units and bytes over 256, contents of blobs among them, are only lengths and SHA-256,
+             and what no script is shown is left out: no backup
+No form has the tokens of file system handles and what was deleted; rows --history --hex shows those.";
 
 const ROWS_EXAMPLES: &str = "\
 Examples:
@@ -162,11 +173,11 @@ pub struct LsArgs {
 /// How `dump` writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DumpFormat {
-    /// Canonical JSON, one document an origin: what Chromium itself would show.
+    /// Canonical JSON, one document an origin: all that Chromium itself would show, whole (docs/format/canonical.md).
     Canonical,
-    /// One JSON object a record and line, streaming (docs/format/jsonl.md).
+    /// One JSON object a record and line, streaming, without indexes; contents of blobs with --blobs only (docs/format/jsonl.md).
     Jsonl,
-    /// For eyes.
+    /// For eyes: long values are cut.
     Text,
 }
 
@@ -190,7 +201,11 @@ pub struct DumpArgs {
     /// Write to this file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Copy the contents of blobs and files into this folder, which is made if it is missing.
+    /// With --format canonical: give long strings and bytes as lengths and SHA-256. For comparing stores, no backup.
+    #[arg(long)]
+    pub digests: bool,
+    /// Copy the contents of blobs and files into this folder, which is made if it is missing. The copies get the permissions
+    /// that the umask gives new files.
     #[arg(long, value_name = "DIR")]
     pub blobs: Option<PathBuf>,
 }

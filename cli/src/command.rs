@@ -12,12 +12,13 @@ use larder_codec::{JsString, Origin};
 use larder_leveldb::OnDamage;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 
-use crate::args::{Cli, ColorWhen, Command, RunArgs};
+use crate::args::{Cli, ColorWhen, Command, DumpFormat, RunArgs};
 use crate::locate::find_stores;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::{EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report};
 use crate::scan::{Scan, Selection, Stop};
+use crate::within::Within;
 use crate::{dump, ls, manual, rows};
 
 /// So many origins are named when the one that is wanted is not there.
@@ -109,6 +110,10 @@ pub fn run(cli: Cli) -> ExitCode {
         }
         Command::Run(args) => return run_scripts(args),
         Command::Ls(args) => (&args.path, &args.origin, Selection::default(), None),
+        Command::Dump(args) if args.digests && args.format != DumpFormat::Canonical => {
+            complain("--digests is a form of --format canonical");
+            return ExitCode::from(EXIT_USAGE);
+        }
         Command::Dump(args) => {
             let name = |name: &Option<String>| name.as_deref().map(JsString::from);
             let selection = Selection {
@@ -124,8 +129,10 @@ pub fn run(cli: Cli) -> ExitCode {
             args.output.as_deref(),
         ),
     };
-    let fs: Arc<dyn FileSystem> = Arc::new(DiskFileSystem::new());
     let mut report = Report::on_stderr();
+    // The name of a store's folder says whose it is and where its blobs are.
+    let path = &named(path);
+    let fs: Arc<dyn FileSystem> = Arc::new(Within::new(Arc::new(DiskFileSystem::new()), path));
     let paths = match locate(&*fs, path, &mut report) {
         Ok(paths) => paths,
         Err(code) => return code,
@@ -372,18 +379,33 @@ impl Session<'_> {
     }
 }
 
+/// The path that is given, or, if its own name says nothing, the one that it leads to: `.` has no name, and a link to a
+/// store's folder may have any.
+fn named(path: &Path) -> PathBuf {
+    let says_nothing = match path.file_name() {
+        None => true,
+        Some(_) => {
+            path.is_symlink()
+                && !StorePaths::is_leveldb_name(path)
+                && StorePaths::of_blob(path).is_none()
+        }
+    };
+    match says_nothing {
+        true => resolve(path),
+        false => path.to_owned(),
+    }
+}
+
+fn resolve(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 fn locate(
     fs: &dyn FileSystem,
     path: &Path,
     report: &mut Report,
 ) -> Result<Vec<StorePaths>, ExitCode> {
-    let resolve = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    // The name of a store's folder says whose it is and where its blobs are: `.` has none.
-    let named = match path.file_name() {
-        Some(_) => path.to_owned(),
-        None => resolve(path),
-    };
-    let found = match find_stores(fs, &resolve, &named) {
+    let found = match find_stores(fs, &resolve, path) {
         Ok(found) => found,
         Err(error) => {
             complain(&format!("{}: {error}", path.display()));
@@ -392,6 +414,13 @@ fn locate(
     };
     for (dir, error) in &found.unreadable {
         report.unreadable(dir.display(), error);
+    }
+    for link in &found.links {
+        let what = "a symbolic link, which is not followed: give this path itself to look there";
+        match StorePaths::is_leveldb_name(link) {
+            true => report.unreadable(link.display(), what),
+            false => report.note(link.display(), what),
+        }
     }
     if found.stores.is_empty() {
         complain(&format!("{}: no IndexedDB store here", path.display()));

@@ -16,5 +16,6 @@ pub mod report;
 mod rows;
 pub mod scan;
 mod style;
+mod within;
 
 pub use command::run;

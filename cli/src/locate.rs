@@ -3,10 +3,10 @@
 //! Chromium keeps the first-party bucket of an origin in `IndexedDB/<identifier>.indexeddb.{leveldb,blob}` of a
 //! profile and every other bucket in `WebStorage/<bucket>/IndexedDB/indexeddb.{leveldb,blob}`; Electron adds
 //! `Partitions/<name>/`, extensions and web apps `Storage/ext/<id>/def/`. One bounded walk finds all of them, each under
-//! its shortest path. Symbolic links are followed, but no folder is visited twice, nor one that PATH itself lies in: an
-//! app's folder may hold links to a whole disk (Wine's `dosdevices/z:`).
+//! its shortest path. Symbolic links are not followed: an app's folder may hold links to a whole disk (Wine's `dosdevices/z:`),
+//! and a folder that came from a stranger may lead anywhere. Those that lead to folders elsewhere are named.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -23,9 +23,11 @@ pub struct Found {
     pub stores: Vec<StorePaths>,
     /// Folders that could not be read, with why.
     pub unreadable: Vec<(PathBuf, io::Error)>,
+    /// Symbolic links to folders that do not lie below PATH.
+    pub links: Vec<PathBuf>,
 }
 
-/// What tells whether two paths lead to the same folder: the path without symbolic links.
+/// Where a path leads: the path without symbolic links.
 pub type Resolve<'a> = &'a dyn Fn(&Path) -> PathBuf;
 
 /// Finds every store at or below `path`. `resolve` takes symbolic links out of a path.
@@ -34,7 +36,12 @@ pub type Resolve<'a> = &'a dyn Fn(&Path) -> PathBuf;
 /// Only if `path` itself cannot be looked at; trouble below it is reported in [`Found::unreadable`].
 pub fn find_stores(fs: &dyn FileSystem, resolve: Resolve<'_>, path: &Path) -> io::Result<Found> {
     let mut found = Found::default();
-    if !fs.metadata(path)?.is_dir {
+    // PATH itself may be a link.
+    let metadata = match fs.metadata(path)? {
+        metadata if metadata.is_link => fs.metadata(&resolve(path))?,
+        metadata => metadata,
+    };
+    if !metadata.is_dir {
         // A file inside a store: the person means the store.
         if let Some(parent) = path.parent()
             && is_leveldb(fs, parent)?
@@ -62,7 +69,6 @@ pub fn find_stores(fs: &dyn FileSystem, resolve: Resolve<'_>, path: &Path) -> io
 /// Breadth first, so that of several paths to a folder the shortest is the one that is shown.
 fn walk(fs: &dyn FileSystem, resolve: Resolve<'_>, root: &Path, found: &mut Found) {
     let resolved_root = resolve(root);
-    let mut visited = HashSet::from([resolved_root.clone()]);
     let mut pending = VecDeque::from([(root.to_owned(), 0)]);
     while let Some((dir, depth)) = pending.pop_front() {
         let mut names = match fs.list(&dir) {
@@ -80,16 +86,19 @@ fn walk(fs: &dyn FileSystem, resolve: Resolve<'_>, root: &Path, found: &mut Foun
             }
             match fs.metadata(&child) {
                 Ok(meta) if meta.is_dir => {}
+                Ok(meta) if meta.is_link => {
+                    let target = resolve(&child);
+                    let is_dir = fs.metadata(&target).is_ok_and(|meta| meta.is_dir);
+                    if is_dir && !target.starts_with(&resolved_root) {
+                        found.links.push(child);
+                    }
+                    continue;
+                }
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     found.unreadable.push((child, error));
                     continue;
                 }
-                // A file, or a link that leads nowhere.
                 _ => continue,
-            }
-            let resolved = resolve(&child);
-            if resolved_root.starts_with(&resolved) || !visited.insert(resolved) {
-                continue;
             }
             if StorePaths::is_leveldb_name(&child) {
                 found.stores.push(StorePaths::of_leveldb(&child));
@@ -127,50 +136,12 @@ mod tests {
     }
 
     fn found(fs: &MemoryFileSystem, path: &str) -> Vec<String> {
-        found_with_links(fs, path, &[])
-    }
-
-    /// `links`: what the named folders really are.
-    fn found_with_links(fs: &MemoryFileSystem, path: &str, links: &[(&str, &str)]) -> Vec<String> {
-        let resolve = |path: &Path| {
-            let mut resolved = path.to_owned();
-            while let Some((rest, target)) = links
-                .iter()
-                .find_map(|(link, target)| Some((resolved.strip_prefix(link).ok()?, target)))
-            {
-                resolved = Path::new(target).join(rest);
-            }
-            resolved
-        };
-        find_stores(fs, &resolve, Path::new(path))
+        find_stores(fs, &Path::to_owned, Path::new(path))
             .unwrap()
             .stores
             .into_iter()
             .map(|store| store.leveldb.to_str().unwrap().to_owned())
             .collect()
-    }
-
-    #[test]
-    fn links_show_no_store_twice_and_lead_not_out_by_the_way_that_path_came_in() {
-        // The memory file system has no links: the same folders stand there twice.
-        let fs = with_dirs(&[
-            "/home/app/a/a.indexeddb.leveldb",
-            "/home/app/a/up/a/a.indexeddb.leveldb",
-            "/home/app/z/home/other/o.indexeddb.leveldb",
-            "/home/app/elsewhere/e.indexeddb.leveldb",
-        ]);
-        let links = [
-            ("/home/app/a/up", "/home/app"),
-            ("/home/app/z", "/"),
-            ("/home/app/elsewhere", "/mnt/data"),
-        ];
-        assert_eq!(
-            found_with_links(&fs, "/home/app", &links),
-            [
-                "/home/app/a/a.indexeddb.leveldb",
-                "/home/app/elsewhere/e.indexeddb.leveldb",
-            ]
-        );
     }
 
     #[test]

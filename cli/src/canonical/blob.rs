@@ -72,7 +72,7 @@ pub enum Error {
         /// The length in bytes that it has.
         found: u64,
     },
-    /// A blob's content could not be read.
+    /// A blob's content could not be read, or the output takes no more.
     Io(io::Error),
 }
 

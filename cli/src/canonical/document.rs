@@ -10,14 +10,25 @@ use larder_codec::{IdbKey, RawKey};
 
 use super::key::{write_key, write_key_path, write_name};
 use super::text::{push, push_json_str, push_member};
-use super::value::{Browser, write_value};
+use super::value::{Browser, stream_value, write_value};
 use crate::record::{StoreBlobs, ValueReader};
 use crate::scan::{Scan, Stop};
+
+/// How much of long strings and bytes is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// Of strings over 512 units and bytes over 256 the length and SHA-256: the form of comparisons. Also stacks of errors, key
+    /// material and other things that no script is shown are left out.
+    Digests,
+}
 
 /// Writes the document of a scan's store. Memory holds one record and the keys of one object store or index at a time.
 ///
 /// Databases and the stores and indexes in them stand in ascending order of name, databases without a version are
-/// left out. A value that cannot be read is `{"t":"UNREADABLE","error":…}` and is reported.
+/// left out. A value that cannot be read is `{"t":"UNREADABLE","error":…}` and is reported. With [`Extent::Whole`] a blob
+/// that cannot be read is that for itself alone: it has a member `error`.
 ///
 /// # Errors
 /// If the output or the store cannot be used any more.
@@ -26,6 +37,7 @@ pub fn write_document(
     scan: &mut Scan<'_>,
     origin: &str,
     bucket: Option<&str>,
+    extent: Extent,
 ) -> Result<(), Stop> {
     let mut databases = scan.databases()?;
     databases.retain(|database| database.version.is_some());
@@ -43,7 +55,7 @@ pub fn write_document(
         if n > 0 {
             out.write_all(b",")?;
         }
-        write_database(out, scan, database)?;
+        write_database(out, scan, database, extent)?;
     }
     out.write_all(b"]}\n")?;
     Ok(())
@@ -53,6 +65,7 @@ fn write_database(
     out: &mut dyn Write,
     scan: &mut Scan<'_>,
     database: &DatabaseMetadata,
+    extent: Extent,
 ) -> Result<(), Stop> {
     let mut text = Vec::new();
     text.extend_from_slice(b"{\"name\":");
@@ -71,7 +84,7 @@ fn write_database(
         if n > 0 {
             out.write_all(b",")?;
         }
-        write_object_store(out, scan, database, object_store)?;
+        write_object_store(out, scan, database, object_store, extent)?;
     }
     out.write_all(b"]}")?;
     Ok(())
@@ -82,6 +95,7 @@ fn write_object_store(
     scan: &mut Scan<'_>,
     database: &DatabaseMetadata,
     object_store: &ObjectStoreMetadata,
+    extent: Extent,
 ) -> Result<(), Stop> {
     let mut text = Vec::new();
     text.extend_from_slice(b"{\"name\":");
@@ -98,7 +112,7 @@ fn write_object_store(
     }
     text.extend_from_slice(b",\"records\":[");
     out.write_all(&text)?;
-    let keys = write_records(out, scan, database, object_store)?;
+    let keys = write_records(out, scan, database, object_store, extent)?;
     text.clear();
     push(
         &mut text,
@@ -153,12 +167,20 @@ fn write_unreadable(out: &mut Vec<u8>, error: &str) {
     out.push(b'}');
 }
 
+/// Writes what stands for a value that cannot be read, and returns why.
+fn unreadable(out: &mut Vec<u8>, error: &dyn std::error::Error) -> String {
+    let problem = error.to_string();
+    write_unreadable(out, &problem);
+    problem
+}
+
 /// Writes the records and returns their keys.
 fn write_records(
     out: &mut dyn Write,
     scan: &mut Scan<'_>,
     database: &DatabaseMetadata,
     object_store: &ObjectStoreMetadata,
+    extent: Extent,
 ) -> Result<Vec<Vec<u8>>, Stop> {
     let store = scan.store;
     let mut reader = ValueReader::new(store, database.id, object_store);
@@ -175,20 +197,24 @@ fn write_records(
         text.push(b'[');
         write_key(&mut text, key);
         text.push(b',');
-        let written = reader.read(key, records.value()?, |tree, objects| {
+        let read = reader.read(key, records.value()?, |tree, objects| {
             let mut blobs = StoreBlobs {
                 store,
                 database_id: database.id,
                 objects,
             };
-            write_value(&mut text, tree, &mut blobs, browser).map_err(|error| error.to_string())
+            if extent == Extent::Whole {
+                return Ok(stream_value(out, &mut text, tree, &mut blobs, browser));
+            }
+            write_value(&mut text, tree, &mut blobs, browser).map(|()| Ok(Vec::new()))
         });
-        let written = written
-            .map_err(|error| error.to_string())
-            .and_then(|written| written);
-        if let Err(problem) = written {
-            write_unreadable(&mut text, &problem);
-            scan.value_damage(database, object_store, key, &problem);
+        let problems = match read {
+            Ok(Ok(written)) => written?.iter().map(ToString::to_string).collect(),
+            Ok(Err(error)) => vec![unreadable(&mut text, &error)],
+            Err(error) => vec![unreadable(&mut text, &error)],
+        };
+        for problem in &problems {
+            scan.value_damage(database, object_store, key, problem);
         }
         text.push(b']');
         out.write_all(&text)?;

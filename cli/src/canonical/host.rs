@@ -1,12 +1,14 @@
 //! Objects of the web platform in canonical JSON.
 
 use larder_codec::value::{
-    CryptoKey, CryptoKeyAlgorithm, DomMatrix, DomPoint, DomRect, HandleKind, HostObject,
-    ImageBitmap, ImageData, JsStr, PixelFormat,
+    Builder, CryptoKey, CryptoKeyAlgorithm, Decoder, DomMatrix, DomPoint, DomRect, Envelope,
+    HandleKind, HostObject, ImageBitmap, ImageData, JsStr, Object, PixelFormat,
 };
 
-use super::blob::Error;
-use super::text::{push, push_bytes, push_hex, push_member, push_name, push_number, push_stream};
+use super::blob::{Error, ExternalBlob};
+use super::text::{
+    push, push_hex, push_json_str, push_member, push_name, push_number, push_stream,
+};
 use super::value::Writer;
 
 /// The `t` of a host object.
@@ -38,7 +40,11 @@ pub(super) fn name_of(host: &HostObject<'_>) -> &'static str {
 }
 
 /// Writes the members behind `{"t":…,"id":…` and the closing brace.
-pub(super) fn write(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) -> Result<(), Error> {
+pub(super) fn write(
+    writer: &mut Writer<'_, '_, '_>,
+    object: &Object<'_>,
+    host: &HostObject<'_>,
+) -> Result<(), Error> {
     match host {
         HostObject::Blob(index) => external(writer, *index, false)?,
         HostObject::File(index) => external(writer, *index, true)?,
@@ -55,14 +61,55 @@ pub(super) fn write(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) -> R
                 .out
                 .extend_from_slice(if indices.is_empty() { b"[]" } else { b"]" });
         }
-        other => without_content(writer, other),
+        other => without_content(writer, other)?,
+    }
+    if writer.whole.is_some() && says_less_than_is_stored(host) {
+        stored(writer, object);
     }
     writer.out.push(b'}');
     Ok(())
 }
 
+/// Whether a page is shown less of an object than there is: keys are not, pictures only through a canvas.
+fn says_less_than_is_stored(host: &HostObject<'_>) -> bool {
+    !matches!(
+        host,
+        HostObject::Blob(_)
+            | HostObject::File(_)
+            | HostObject::FileList(_)
+            | HostObject::FileSystemHandle(_)
+            | HostObject::ImageData(_)
+            | HostObject::DomPoint(_)
+            | HostObject::DomPointReadOnly(_)
+            | HostObject::DomRect(_)
+            | HostObject::DomRectReadOnly(_)
+            | HostObject::DomQuad(_)
+            | HostObject::DomMatrix(_)
+            | HostObject::DomMatrixReadOnly(_)
+    )
+}
+
+/// Writes the member `stored`: the object in the form of JSON Lines, which has everything
+/// (`docs/format/jsonl-values.md`).
+fn stored(writer: &mut Writer<'_, '_, '_>, object: &Object<'_>) {
+    let mut bytes = Vec::new();
+    let mut builder = Builder::begin(&mut bytes);
+    builder.leaf(object);
+    builder.end();
+    let mut unpacked = Vec::new();
+    // An object that was read can be written and read again.
+    let Ok(Envelope::Inline(payload)) = Envelope::peel(&bytes, &mut unpacked) else {
+        return;
+    };
+    if let Ok(tree) = Decoder::new().decode(&payload) {
+        push_member(writer.out, "stored");
+        // Writing into a vector cannot fail, and every tree is JSON.
+        drop(serde_json::to_writer(&mut *writer.out, &tree));
+    }
+}
+
 /// Host objects whose bytes are all in the value.
-fn without_content(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) {
+fn without_content(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) -> Result<(), Error> {
     let version = writer.tree.versions().blink;
     let shows_color_space = writer.browser.shows_color_space(writer.tree.versions());
     let out = &mut *writer.out;
@@ -76,8 +123,8 @@ fn without_content(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) {
             push_name(out, handle.name);
             push(out, format_args!(",\"kind\":\"{kind}\""));
         }
-        HostObject::ImageData(image) => image_data(out, image, shows_color_space),
-        HostObject::ImageBitmap(image) => image_bitmap(out, image, version),
+        HostObject::ImageData(image) => image_data(writer, image, shows_color_space)?,
+        HostObject::ImageBitmap(image) => image_bitmap(writer, image, version)?,
         HostObject::DomPoint(p) | HostObject::DomPointReadOnly(p) => json(out, |out| point(out, p)),
         HostObject::DomRect(r) | HostObject::DomRectReadOnly(r) => json(out, |out| rect(out, r)),
         HostObject::DomQuad(points) => json(out, |out| quad(out, points)),
@@ -91,13 +138,23 @@ fn without_content(writer: &mut Writer<'_, '_, '_>, host: &HostObject<'_>) {
         }
         _ => {}
     }
+    Ok(())
 }
 
 /// A blob or file: what the record's list says, and its content.
 fn external(writer: &mut Writer<'_, '_, '_>, index: u32, is_file: bool) -> Result<(), Error> {
-    let blob = writer.blobs.open(index)?;
-    let Some(mut blob) = blob else {
-        return Err(Error::MissingBlob { index });
+    let opened = match writer.blobs.open(index) {
+        Ok(Some(blob)) => Ok(blob),
+        Ok(None) => Err(Error::MissingBlob { index }),
+        Err(error) => Err(error.into()),
+    };
+    let mut blob = match opened {
+        Ok(blob) => blob,
+        Err(error) if writer.whole.is_some() => {
+            push_problem(writer.out, &mut writer.problems, error);
+            return Ok(());
+        }
+        Err(error) => return Err(error),
     };
     let out = &mut *writer.out;
     if is_file {
@@ -111,19 +168,44 @@ fn external(writer: &mut Writer<'_, '_, '_>, index: u32, is_file: bool) -> Resul
     }
     push_member(out, "type");
     push_units_name(out, &blob.mime_type);
+    if let Some(pieces) = &mut writer.whole {
+        out.extend_from_slice(b",\"bytes\":{");
+        let (found, failed) = pieces.hex_member(out, &mut blob.content)?;
+        push(out, format_args!(",\"len\":{found}}},\"size\":{found}"));
+        let problem = match failed {
+            Some(error) => Some(error.into()),
+            None => wrong_size(&blob, index, found),
+        };
+        if let Some(problem) = problem {
+            push_problem(out, &mut writer.problems, problem);
+        }
+        return Ok(());
+    }
     // The size stands in front of the bytes, and may only be known from them.
     let mut bytes = Vec::new();
     let found = push_stream(&mut bytes, &mut blob.content)?;
-    if let Some(expected) = blob.size.filter(|&expected| expected != found) {
-        return Err(Error::BlobSize {
-            index,
-            expected,
-            found,
-        });
+    if let Some(problem) = wrong_size(&blob, index, found) {
+        return Err(problem);
     }
     push(out, format_args!(",\"size\":{found},\"bytes\":"));
     out.extend_from_slice(&bytes);
     Ok(())
+}
+
+fn wrong_size(blob: &ExternalBlob<'_>, index: u32, found: u64) -> Option<Error> {
+    let expected = blob.size.filter(|&expected| expected != found)?;
+    Some(Error::BlobSize {
+        index,
+        expected,
+        found,
+    })
+}
+
+/// Writes the member `error` and notes what it says.
+fn push_problem(out: &mut Vec<u8>, problems: &mut Vec<Error>, problem: Error) {
+    push_member(out, "error");
+    push_json_str(out, &problem.to_string());
+    problems.push(problem);
 }
 
 fn push_units_name(out: &mut Vec<u8>, units: &[u16]) {
@@ -131,7 +213,12 @@ fn push_units_name(out: &mut Vec<u8>, units: &[u16]) {
     push_name(out, JsStr::Utf16Le(&bytes));
 }
 
-fn image_data(out: &mut Vec<u8>, image: &ImageData<'_>, shows_color_space: bool) {
+fn image_data(
+    writer: &mut Writer<'_, '_, '_>,
+    image: &ImageData<'_>,
+    shows_color_space: bool,
+) -> Result<(), Error> {
+    let out = &mut *writer.out;
     push(
         out,
         format_args!(",\"width\":{},\"height\":{}", image.width, image.height),
@@ -146,20 +233,26 @@ fn image_data(out: &mut Vec<u8>, image: &ImageData<'_>, shows_color_space: bool)
         out,
         format_args!(",\"pixel\":\"{}\",\"bytes\":", image.array_name()),
     );
-    push_bytes(out, image.pixels);
+    writer.bytes(image.pixels)
 }
 
-fn image_bitmap(out: &mut Vec<u8>, image: &ImageBitmap<'_>, version: u32) {
+fn image_bitmap(
+    writer: &mut Writer<'_, '_, '_>,
+    image: &ImageBitmap<'_>,
+    version: u32,
+) -> Result<(), Error> {
     // Chromium 64 (version 18) called its pixels RGBA whatever they were.
     const RGBA_VERSION_MIN: u32 = 20;
     let (width, height) = image.size();
+    let out = &mut *writer.out;
     push(out, format_args!(",\"width\":{width},\"height\":{height}"));
     if version >= RGBA_VERSION_MIN
         && let Some(rgba) = rgba(image)
     {
         push_member(out, "rgba");
-        push_bytes(out, &rgba);
+        writer.bytes(&rgba)?;
     }
+    Ok(())
 }
 
 /// The picture as bytes of red, green, blue and alpha, not premultiplied; for the formats where

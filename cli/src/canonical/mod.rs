@@ -2,8 +2,10 @@
 //! be compared after parsing.
 //!
 //! Everything that JSON cannot say has an object with a member `t`; every object has an `id` in the
-//! order of first visit. Long strings and bytes are given as SHA-256. The form is meant for
-//! comparison, not for reading back; `docs/format/jsonl-values.md` describes the lossless one.
+//! order of first visit. `docs/format/canonical.md` describes the form.
+//!
+//! Everything is said in it ([`Extent::Whole`]), unless somebody asks for digests of long strings and bytes
+//! ([`Extent::Digests`]): then documents of large stores can be kept and compared, but nothing can be got back.
 
 mod blob;
 mod document;
@@ -13,6 +15,6 @@ mod text;
 mod value;
 
 pub use blob::{BlobSource, Error, ExternalBlob, FileInfo, NoBlobs};
-pub use document::write_document;
+pub use document::{Extent, write_document};
 pub use key::write_key;
-pub use value::{Browser, write_value};
+pub use value::{Browser, stream_value, write_value};

@@ -1,4 +1,6 @@
 //! The pieces that canonical JSON is made of: strings, numbers, bytes, digests.
+//!
+//! What may be long has two forms here: a digest, and in [`Pieces`] the whole, which is handed on piece by piece.
 
 use std::fmt::Display;
 use std::io::{self, Read, Write};
@@ -81,13 +83,129 @@ pub(super) fn push_units(out: &mut Vec<u8>, string: JsStr<'_>) {
 
 /// Appends a JSON string of two hexadecimal digits per byte.
 pub(super) fn push_hex(out: &mut Vec<u8>, bytes: &[u8]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.push(b'"');
+    push_digits(out, bytes);
+    out.push(b'"');
+}
+
+fn push_digits(out: &mut Vec<u8>, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for byte in bytes {
         out.push(DIGITS[usize::from(byte >> 4)]);
         out.push(DIGITS[usize::from(byte & 15)]);
     }
-    out.push(b'"');
+}
+
+/// Bytes or units that are turned into text at a time.
+const PIECE_LEN: usize = 64 << 10;
+/// Text that waits for what comes behind it.
+const WAITING_LEN_MAX: usize = 1 << 20;
+
+/// Where whole values go: text that waits, and what takes it when it is long.
+pub(super) struct Pieces<'w> {
+    pub(super) out: &'w mut dyn Write,
+}
+
+impl Pieces<'_> {
+    /// Hands on what waits if it is long.
+    pub(super) fn relieve(&mut self, waiting: &mut Vec<u8>) -> io::Result<()> {
+        if waiting.len() >= WAITING_LEN_MAX {
+            self.out.write_all(waiting)?;
+            waiting.clear();
+        }
+        Ok(())
+    }
+
+    /// The members that stand for a string: `v` or `utf16`.
+    pub(super) fn string_members(
+        &mut self,
+        waiting: &mut Vec<u8>,
+        string: JsStr<'_>,
+    ) -> io::Result<()> {
+        let is_text = string.is_well_formed();
+        waiting.extend_from_slice(if is_text {
+            b",\"v\":\""
+        } else {
+            b",\"utf16\":\""
+        });
+        let mut units = string.units();
+        let mut piece = Vec::with_capacity(PIECE_LEN.min(string.len_units()) + 1);
+        loop {
+            piece.clear();
+            piece.extend(units.by_ref().take(PIECE_LEN));
+            // A pair must not be cut.
+            if piece
+                .last()
+                .is_some_and(|unit| (0xd800..0xdc00).contains(unit))
+            {
+                piece.extend(units.next());
+            }
+            if piece.is_empty() {
+                break;
+            }
+            if is_text {
+                push_escaped(waiting, &String::from_utf16_lossy(&piece));
+            } else {
+                for unit in &piece {
+                    push(waiting, format_args!("{unit:04x}"));
+                }
+            }
+            self.relieve(waiting)?;
+        }
+        waiting.push(b'"');
+        Ok(())
+    }
+
+    /// `{"len":…,"hex":…}`.
+    pub(super) fn bytes(&mut self, waiting: &mut Vec<u8>, bytes: &[u8]) -> io::Result<()> {
+        push(
+            waiting,
+            format_args!("{{\"len\":{},\"hex\":\"", bytes.len()),
+        );
+        for piece in bytes.chunks(PIECE_LEN) {
+            push_digits(waiting, piece);
+            self.relieve(waiting)?;
+        }
+        waiting.extend_from_slice(b"\"}");
+        Ok(())
+    }
+
+    /// `"hex":"…"` of all that comes out of a stream, as far as that can be read: how many bytes, and what ended it too early.
+    pub(super) fn hex_member(
+        &mut self,
+        waiting: &mut Vec<u8>,
+        stream: &mut dyn Read,
+    ) -> io::Result<(u64, Option<io::Error>)> {
+        waiting.extend_from_slice(b"\"hex\":\"");
+        let mut piece = vec![0; PIECE_LEN];
+        let mut len = 0;
+        let problem = loop {
+            match stream.read(&mut piece) {
+                Ok(0) => break None,
+                Ok(read) => {
+                    len += read as u64;
+                    push_digits(waiting, &piece[..read]);
+                    self.relieve(waiting)?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Some(error),
+            }
+        };
+        waiting.push(b'"');
+        Ok((len, problem))
+    }
+}
+
+/// Appends what stands between the quotes of a JSON string.
+fn push_escaped(out: &mut Vec<u8>, text: &str) {
+    // The opening quote takes the place of what stood last, which is put back.
+    let last = out.pop();
+    let at = out.len();
+    push_json_str(out, text);
+    out.pop();
+    if let (Some(last), Some(quote)) = (last, out.get_mut(at)) {
+        *quote = last;
+    }
 }
 
 /// Appends a number as text: as JavaScript prints it, except that -0 keeps its sign.

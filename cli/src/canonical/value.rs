@@ -1,18 +1,20 @@
 //! Values in canonical JSON.
 //!
 //! Nesting is kept on a stack of our own, so a value of any depth can be written. Host objects are
-//! in [`host`](super::host).
+//! in [`host`](super::host). [`write_value`] gives digests of what is long, [`stream_value`] everything.
 
 use larder_codec::value::{
-    ArrayBuffer, BufferKind, ErrorObject, Object, ObjectId, Property, Slot, Tree, Value, Versions,
-    View, ViewKind,
+    ArrayBuffer, BufferKind, ErrorObject, JsStr, Object, ObjectId, Property, Slot, Tree, Value,
+    Versions, View, ViewKind,
 };
 
 use super::blob::{BlobSource, Error};
 use super::host;
 use super::text::{
-    push, push_bytes, push_json_str, push_member, push_name, push_number, push_string_members,
+    Pieces, push, push_bytes, push_json_str, push_member, push_name, push_number,
+    push_string_members,
 };
+use std::io::{self, Write};
 
 /// What a page sees of a value that depends on the browser it runs in, not on the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,7 +45,8 @@ impl Browser {
     }
 }
 
-/// Appends the canonical form of a value to `out`.
+/// Appends the canonical form of a value to `out`, with digests in place of long strings and bytes: the form of comparisons.
+/// [`stream_value`] loses nothing.
 ///
 /// ```
 /// use larder::canonical::{Browser, NoBlobs, write_value};
@@ -68,20 +71,35 @@ pub fn write_value(
     browser: Browser,
 ) -> Result<(), Error> {
     let before = out.len();
-    let mut writer = Writer {
-        out,
-        tree,
-        blobs,
-        browser,
-        ids: vec![None; tree.object_count()],
-        next_id: 0,
-        open: Vec::new(),
-    };
-    let result = writer.run();
+    let result = Writer::new(out, tree, blobs, browser, None).run();
     if result.is_err() {
         out.truncate(before);
     }
     result
+}
+
+/// Writes what waits in `waiting` and the canonical form of a value, with every string and all bytes whole, to `out`; memory
+/// does not grow with them. The end of it may be left in `waiting`.
+///
+/// A blob that is missing or cannot be read has a member `error` in the place of what could not be read; what that was comes
+/// back, and the rest of the value is there.
+///
+/// # Errors
+/// If `out` takes no more.
+pub fn stream_value(
+    out: &mut dyn Write,
+    waiting: &mut Vec<u8>,
+    tree: &Tree<'_>,
+    blobs: &mut dyn BlobSource,
+    browser: Browser,
+) -> io::Result<Vec<Error>> {
+    let mut writer = Writer::new(waiting, tree, blobs, browser, Some(Pieces { out }));
+    match writer.run() {
+        Ok(()) => Ok(writer.problems),
+        Err(Error::Io(error)) => Err(error),
+        // Others are among the problems.
+        Err(error) => Err(io::Error::other(error)),
+    }
 }
 
 /// What is still to be written, innermost last.
@@ -109,16 +127,61 @@ pub(super) struct Writer<'w, 't, 'a> {
     pub(super) tree: &'t Tree<'a>,
     pub(super) blobs: &'w mut dyn BlobSource,
     pub(super) browser: Browser,
+    /// Takes whole strings and bytes; without it there are digests.
+    pub(super) whole: Option<Pieces<'w>>,
+    /// With whole values: what is wrong with blobs.
+    pub(super) problems: Vec<Error>,
     /// The canonical id of each object that has been visited.
     ids: Vec<Option<u32>>,
     next_id: u32,
     open: Vec<Open<'t, 'a>>,
 }
 
-impl<'t, 'a> Writer<'_, 't, 'a> {
+impl<'w, 't, 'a> Writer<'w, 't, 'a> {
+    fn new(
+        out: &'w mut Vec<u8>,
+        tree: &'t Tree<'a>,
+        blobs: &'w mut dyn BlobSource,
+        browser: Browser,
+        whole: Option<Pieces<'w>>,
+    ) -> Self {
+        Self {
+            out,
+            tree,
+            blobs,
+            browser,
+            whole,
+            problems: Vec::new(),
+            ids: vec![None; tree.object_count()],
+            next_id: 0,
+            open: Vec::new(),
+        }
+    }
+
+    /// The members that stand for a string.
+    fn string_members(&mut self, string: JsStr<'_>) -> Result<(), Error> {
+        match &mut self.whole {
+            Some(pieces) => pieces.string_members(self.out, string)?,
+            None => push_string_members(self.out, string),
+        }
+        Ok(())
+    }
+
+    /// Bytes that are at hand.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        match &mut self.whole {
+            Some(pieces) => pieces.bytes(self.out, bytes)?,
+            None => push_bytes(self.out, bytes),
+        }
+        Ok(())
+    }
+
     fn run(&mut self) -> Result<(), Error> {
         self.value(self.tree.root())?;
         while let Some(open) = self.open.pop() {
+            if let Some(pieces) = &mut self.whole {
+                pieces.relieve(self.out)?;
+            }
             match open {
                 Open::Text(text) => self.out.extend_from_slice(text.as_bytes()),
                 Open::EntryValue(value) => {
@@ -218,7 +281,7 @@ impl<'t, 'a> Writer<'_, 't, 'a> {
             }
             Value::String(string) => {
                 self.out.extend_from_slice(b"{\"t\":\"string\"");
-                push_string_members(self.out, string);
+                self.string_members(string)?;
                 self.out.push(b'}');
             }
             Value::Object(id) => return self.object(id),
@@ -262,10 +325,10 @@ impl<'t, 'a> Writer<'_, 't, 'a> {
             Object::Map(span) => self.open_entries(tree.slots(*span), true),
             Object::Set(span) => self.open_entries(tree.slots(*span), false),
             Object::Error(error) => return self.error(error),
-            Object::Host(host) => return host::write(self, host),
-            Object::View(view) => self.view(view),
+            Object::Host(host) => return host::write(self, object, host),
+            Object::View(view) => self.view(view)?,
             leaf => {
-                self.leaf(leaf);
+                self.leaf(leaf)?;
                 self.out.push(b'}');
             }
         }
@@ -291,7 +354,7 @@ impl<'t, 'a> Writer<'_, 't, 'a> {
     }
 
     /// The members of an object without objects inside.
-    fn leaf(&mut self, object: &Object<'_>) {
+    fn leaf(&mut self, object: &Object<'_>) -> Result<(), Error> {
         match object {
             Object::Date(number) | Object::NumberObject(number) => {
                 push_member(self.out, "v");
@@ -299,26 +362,34 @@ impl<'t, 'a> Writer<'_, 't, 'a> {
             }
             Object::BooleanObject(bool) => push(self.out, format_args!(",\"v\":{bool}")),
             Object::BigIntObject(bigint) => push(self.out, format_args!(",\"v\":\"{bigint}\"")),
-            Object::StringObject(string) => push_string_members(self.out, *string),
+            Object::StringObject(string) => self.string_members(*string)?,
             Object::RegExp { source, flags } => {
                 push_member(self.out, "source");
                 push_name(self.out, *source);
                 push(self.out, format_args!(",\"flags\":\"{flags}\""));
             }
-            Object::ArrayBuffer(buffer) => self.array_buffer(buffer),
+            Object::ArrayBuffer(buffer) => self.array_buffer(buffer)?,
             _ => {}
         }
+        Ok(())
     }
 
-    fn array_buffer(&mut self, buffer: &ArrayBuffer<'_>) {
+    fn array_buffer(&mut self, buffer: &ArrayBuffer<'_>) -> Result<(), Error> {
         push_member(self.out, "bytes");
-        push_bytes(self.out, buffer.bytes);
-        if let BufferKind::Resizable(max_len) = buffer.kind {
-            push(self.out, format_args!(",\"maxByteLength\":{max_len}"));
+        self.bytes(buffer.bytes)?;
+        match buffer.kind {
+            BufferKind::Resizable(max_len) => {
+                push(self.out, format_args!(",\"maxByteLength\":{max_len}"));
+            }
+            BufferKind::Immutable if self.whole.is_some() => {
+                self.out.extend_from_slice(b",\"immutable\":true");
+            }
+            _ => {}
         }
+        Ok(())
     }
 
-    fn view(&mut self, view: &View) {
+    fn view(&mut self, view: &View) -> Result<(), Error> {
         let View {
             byte_offset,
             byte_length,
@@ -331,14 +402,18 @@ impl<'t, 'a> Writer<'_, 't, 'a> {
         if view.kind != ViewKind::DataView {
             push(self.out, format_args!(",\"length\":{}", view.length()));
         }
+        if view.length_tracking && self.whole.is_some() {
+            self.out.extend_from_slice(b",\"lengthTracking\":true");
+        }
         push_member(self.out, "buffer");
         if !self.visited(view.buffer, "ArrayBuffer") {
             if let Some(buffer) = self.tree.array_buffer(view.buffer) {
-                self.array_buffer(&buffer);
+                self.array_buffer(&buffer)?;
             }
             self.out.push(b'}');
         }
         self.out.push(b'}');
+        Ok(())
     }
 
     fn error(&mut self, error: &ErrorObject<'a>) -> Result<(), Error> {
@@ -353,6 +428,12 @@ impl<'t, 'a> Writer<'_, 't, 'a> {
             self.out,
             format_args!(",\"proto\":\"{name}\",\"has_stack\":{has_stack}"),
         );
+        if self.whole.is_some()
+            && let Some(stack) = error.stack
+        {
+            push_member(self.out, "stack");
+            push_name(self.out, stack);
+        }
         self.open.push(Open::Text("}"));
         if let Some(cause) = error.cause {
             push_member(self.out, "cause");

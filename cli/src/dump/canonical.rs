@@ -4,7 +4,7 @@ use std::io;
 
 use super::blobs::BlobFolder;
 use super::records::{Record, RecordWriter, write_records};
-use crate::canonical::write_document;
+use crate::canonical::{Extent, write_document};
 use crate::command::{PerStore, StoreOrigin};
 use crate::output::Output;
 use crate::scan::{Scan, Stop};
@@ -13,6 +13,7 @@ use crate::scan::{Scan, Stop};
 pub(super) struct Canonical {
     output: Output,
     blobs: Option<BlobFolder>,
+    extent: Extent,
 }
 
 /// Takes records for the sake of the blobs only.
@@ -33,8 +34,12 @@ impl RecordWriter for NoOutput {
 }
 
 impl Canonical {
-    pub(super) fn new(output: Output, blobs: Option<BlobFolder>) -> Self {
-        Self { output, blobs }
+    pub(super) fn new(output: Output, blobs: Option<BlobFolder>, extent: Extent) -> Self {
+        Self {
+            output,
+            blobs,
+            extent,
+        }
     }
 }
 
@@ -45,6 +50,7 @@ impl PerStore for Canonical {
             scan,
             &origin.shown,
             origin.bucket.as_deref(),
+            self.extent,
         )?;
         if let Some(blobs) = &mut self.blobs {
             write_records(scan, Some(blobs), &mut NoOutput)?;

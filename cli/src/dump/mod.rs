@@ -9,6 +9,7 @@ mod text;
 use std::io;
 
 use crate::args::{DumpArgs, DumpFormat};
+use crate::canonical::Extent;
 use crate::command::PerStore;
 use crate::output::Output;
 
@@ -27,7 +28,13 @@ pub(crate) fn command(
         .map(blobs::BlobFolder::make)
         .transpose()?;
     Ok(match args.format {
-        DumpFormat::Canonical => Box::new(canonical::Canonical::new(output, blobs)),
+        DumpFormat::Canonical => {
+            let extent = match args.digests {
+                true => Extent::Digests,
+                false => Extent::Whole,
+            };
+            Box::new(canonical::Canonical::new(output, blobs, extent))
+        }
         DumpFormat::Jsonl => Box::new(jsonl::Jsonl::new(output, blobs)),
         DumpFormat::Text => Box::new(text::Text::new(output, blobs, color)),
     })

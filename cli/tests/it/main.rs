@@ -10,5 +10,7 @@ mod canonical_blobs;
 mod canonical_values;
 mod command;
 mod damage;
+mod gates;
 mod opened_for_writing;
 mod support;
+mod whole;

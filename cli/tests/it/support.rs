@@ -15,13 +15,14 @@ pub(crate) fn larder<I: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Ite
         .unwrap()
 }
 
-/// Runs `larder dump --format canonical` on a store.
+/// Runs `larder dump --format canonical --digests` on a store: the form of the expectations.
 pub(crate) fn dump_canonical(store: &Path) -> Output {
     larder([
         "dump".as_ref(),
         store.as_os_str(),
         "--format".as_ref(),
         "canonical".as_ref(),
+        "--digests".as_ref(),
     ])
 }
 

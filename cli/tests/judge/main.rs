@@ -37,7 +37,7 @@ fn setting(name: &str, default: u64) -> u64 {
 /// What `larder dump` finds.
 fn dumped(store: &Store) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_larder"))
-        .args(["dump", "--format", "canonical"])
+        .args(["dump", "--format", "canonical", "--digests"])
         .arg(&store.leveldb)
         .output()
         .unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use larder::canonical::write_document;
+use larder::canonical::{Extent, write_document};
 use larder::progress::Progress;
 use larder::report::Report;
 use larder::scan::{Scan, Selection};
@@ -356,8 +356,14 @@ fn generators_and_blobs(
     }
 }
 
-/// What `larder dump --format canonical` prints is JSON, whatever is in the store.
+/// What `larder dump --format canonical` prints is JSON, whatever is in the store, whole and with digests.
 fn document(store: &Store) {
+    for extent in [Extent::Whole, Extent::Digests] {
+        document_is_json(store, extent);
+    }
+}
+
+fn document_is_json(store: &Store, extent: Extent) {
     let selection = Selection::default();
     let mut report = Report::new(Box::new(io::sink()));
     let mut progress = Progress::new(true);
@@ -369,7 +375,7 @@ fn document(store: &Store) {
         place: String::from("store"),
     };
     let mut out = Vec::new();
-    if write_document(&mut out, &mut scan, "origin", None).is_err() {
+    if write_document(&mut out, &mut scan, "origin", None, extent).is_err() {
         return;
     }
     let parsed: std::result::Result<serde_json::Value, _> = serde_json::from_slice(&out);
