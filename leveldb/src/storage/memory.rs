@@ -1,10 +1,11 @@
 //! Files in memory, and the images that a crash would leave of them.
 //!
-//! The model: every name points at an inode. An inode remembers how much of it was synced; the file system remembers which
+//! The model, together with [`CrashImage`]: every name points at an inode. An inode remembers how much of it was synced; the file system remembers which
 //! names, those of directories too, were durable when their directory was last synced. What lies in a directory that is lost
 //! is lost with it. Bytes that were overwritten after a sync count as unsynced (there is only appending and truncating). A
 //! directory that was removed and made again under the same name counts as the same one until the directory above is synced.
 
+use super::crash::CrashImage;
 use super::{FileLock, FileSystem, LockHolder, Metadata, RandomFile, SequentialFile, WritableFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -18,20 +19,6 @@ use std::time::SystemTime;
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFileSystem {
     state: Arc<Mutex<State>>,
-}
-
-/// What a crash leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CrashImage {
-    /// Everything that was written: the process died, the machine did not.
-    KeepWritten,
-    /// Only what was synced: the unkindest power cut.
-    LoseUnsynced,
-    /// What was synced and some prefix of the rest, different for each file and seed; unsynced names are there or not.
-    Tear {
-        /// Chooses what stays.
-        seed: u64,
-    },
 }
 
 #[derive(Debug, Default)]
@@ -103,20 +90,18 @@ impl MemoryFileSystem {
         let names: BTreeSet<&PathBuf> = state.live.keys().chain(state.durable.keys()).collect();
         for (i, path) in names.into_iter().enumerate() {
             let (live, durable) = (state.live.get(path), state.durable.get(path));
-            let mut random = Mix::of(image, i);
-            let chosen = if random.stays(image) { live } else { durable };
+            let mut choices = image.choices(i);
+            let chosen = match choices.keep_file_name() {
+                true => live,
+                false => durable,
+            };
             if after.require_parent(path).is_err() {
                 continue;
             }
             let Some(inode) = chosen else { continue };
             let mut content = inode.content().clone();
-            let unsynced = content.bytes.len() - content.synced_len;
-            let kept = match image {
-                CrashImage::KeepWritten => unsynced,
-                CrashImage::LoseUnsynced => 0,
-                CrashImage::Tear { .. } => (random.next() % (unsynced as u64 + 1)) as usize,
-            };
-            content.bytes.truncate(content.synced_len + kept);
+            let synced_len = content.synced_len;
+            choices.leave(&mut content.bytes, synced_len);
             content.synced_len = content.bytes.len();
             let inode = Arc::new(Inode {
                 content: Mutex::new(content),
@@ -127,38 +112,6 @@ impl MemoryFileSystem {
         MemoryFileSystem {
             state: Arc::new(Mutex::new(after)),
         }
-    }
-}
-
-/// SplitMix64: reproducible numbers from a seed.
-struct Mix(u64);
-
-impl Mix {
-    /// For the name of this number in this image.
-    fn of(image: CrashImage, number: usize) -> Mix {
-        match image {
-            CrashImage::Tear { seed } => {
-                Mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number as u64)
-            }
-            _ => Mix(number as u64),
-        }
-    }
-
-    /// Whether a name is as it was at the crash, rather than as it was synced.
-    fn stays(&mut self, image: CrashImage) -> bool {
-        match image {
-            CrashImage::KeepWritten => true,
-            CrashImage::LoseUnsynced => false,
-            CrashImage::Tear { .. } => self.next().is_multiple_of(2),
-        }
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }
 
@@ -177,7 +130,7 @@ impl State {
         // A directory comes before those in it.
         for (i, dir) in self.dirs.union(&self.durable_dirs).enumerate() {
             // Numbers that no file has.
-            let from = match Mix::of(image, usize::MAX - i).stays(image) {
+            let from = match image.choices(usize::MAX - i).keep_directory_name() {
                 true => &self.dirs,
                 false => &self.durable_dirs,
             };

@@ -11,17 +11,21 @@
 //! must neither block who reads it nor lead to files that are none of its own. Only the last name of a path is meant: the
 //! directories before it may be symbolic links, and so may the one that is listed.
 //!
-//! Three implementations: [`DiskFileSystem`]; [`MemoryFileSystem`], which can show what a crash would leave; and
-//! [`FaultFileSystem`], which fails an operation by number.
+//! Four implementations: [`DiskFileSystem`]; [`MemoryFileSystem`], which can show what a crash would leave ([`CrashImage`]);
+//! [`FaultFileSystem`], which fails an operation by number; and [`RecordingFileSystem`], which writes down what is done.
 
 pub mod conformance;
+mod crash;
 mod disk;
 mod fault;
 mod memory;
+mod recording;
 
+pub use crash::CrashImage;
 pub use disk::DiskFileSystem;
 pub use fault::{Fault, FaultFileSystem};
-pub use memory::{CrashImage, MemoryFileSystem};
+pub use memory::MemoryFileSystem;
+pub use recording::{Rebuilt, RecordingFileSystem, Step};
 
 use std::ffi::OsString;
 use std::fmt::Debug;
