@@ -9,13 +9,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::{InternalOrder, user_key};
 use crate::iter::Iter;
-use crate::memtable::TornTail;
 use crate::open;
 use crate::options::{Background, Options};
 use crate::size;
 use crate::snapshot::{ReadState, Snapshot};
 use crate::storage::{FileSystem, LockHolder};
 use crate::sync::JoinHandle;
+use crate::torn::TornTail;
 use crate::write_batch::BatchWriter;
 use std::path::Path;
 use std::sync::Arc;
@@ -335,7 +335,9 @@ impl Db {
         self.snapshot().damage()
     }
 
-    /// Logs, and the MANIFEST, that end within a record: what a crash leaves. What was written there was never complete.
+    /// Logs, and the MANIFEST, that were not read to their end when the store was opened, because a crash has taken something from
+    /// it: nothing that was acknowledged as durable. A host should say so: what was written shortly before the crash and
+    /// acknowledged with [`Durability::Relaxed`] may be missing.
     pub fn torn_tails(&self) -> &[TornTail] {
         &self.torn
     }

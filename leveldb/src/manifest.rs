@@ -3,9 +3,9 @@
 use crate::core::OnDamage;
 use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
-use crate::log::{LogEvent, LogReader, Lost};
-use crate::memtable::TornTail;
+use crate::log::{LogEvent, LogReader, Lost, power_cut_explains};
 use crate::storage::RandomFile;
+use crate::torn::{TailKind, TornTail};
 use crate::version_edit::{EditError, NewFile, VersionEdit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -39,15 +39,24 @@ impl Manifest {
         file: Arc<dyn RandomFile>,
         on_damage: OnDamage,
     ) -> Result<Manifest> {
-        let reader = LogReader::new(file);
+        let reader = LogReader::new(Arc::clone(&file));
         let mut reader =
             reader.map_err(|error| Error::io(&*name, "cannot find out the length", error))?;
         let mut manifest = Manifest {
             name,
             ..Manifest::default()
         };
+        // Each edit is synced before the next is written: only after the last may something be missing.
+        let mut ending: Option<Lost> = None;
         loop {
-            match reader.next_event() {
+            let event = reader.next_event();
+            if matches!(event, LogEvent::Record | LogEvent::Recovered(_))
+                && let Some(lost) = ending.take()
+            {
+                let lost = manifest.damage(lost, on_damage)?;
+                manifest.lost.push(lost);
+            }
+            match event {
                 LogEvent::Record => manifest.record(&reader, on_damage)?,
                 LogEvent::Recovered(lost) => {
                     let noted = manifest.damage(lost, on_damage)?;
@@ -55,18 +64,37 @@ impl Manifest {
                     manifest.record(&reader, on_damage)?;
                 }
                 LogEvent::Lost(lost) => {
-                    let lost = manifest.damage(lost, on_damage)?;
-                    manifest.lost.push(lost);
+                    let failed = |error| Error::io(&*manifest.name, "cannot be read", error);
+                    let is_end = ending.is_some()
+                        || on_damage == OnDamage::Fail
+                            && power_cut_explains(&*file, &lost).map_err(failed)?;
+                    match is_end {
+                        true => drop(ending.get_or_insert(lost)),
+                        false => {
+                            let lost = manifest.damage(lost, on_damage)?;
+                            manifest.lost.push(lost);
+                        }
+                    }
                 }
-                LogEvent::Zeros { .. } => {}
-                LogEvent::TornTail { offset } => {
-                    manifest.torn = Some(TornTail {
-                        file: manifest.name.clone(),
+                LogEvent::Zeros { offset } => {
+                    let what = "zeros in place of edits";
+                    let end = reader.len_bytes();
+                    ending.get_or_insert(Lost {
                         offset,
+                        end,
+                        what,
+                        ..Lost::default()
                     });
+                }
+                LogEvent::TornTail { offset } => {
+                    let offset = ending.take().map_or(offset, |lost| lost.offset);
+                    manifest.tear(offset, reader.len_bytes(), TailKind::Cut);
                 }
                 LogEvent::End => break,
             }
+        }
+        if let Some(lost) = ending {
+            manifest.tear(lost.offset, reader.len_bytes(), TailKind::Holes);
         }
         if on_damage == OnDamage::Fail && !manifest.is_complete() {
             return Err(Error::corruption(
@@ -84,6 +112,11 @@ impl Manifest {
             && self.next_file_number.is_some()
             && self.last_sequence.is_some();
         has_numbers && self.lost.is_empty()
+    }
+
+    /// Writes down that it is not read beyond a place.
+    fn tear(&mut self, offset: u64, end: u64, kind: TailKind) {
+        self.torn = Some(TornTail::new(&self.name, offset, end, kind));
     }
 
     fn damage(&self, lost: Lost, on_damage: OnDamage) -> Result<Damage> {

@@ -12,9 +12,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::{SEQUENCE_MAX, is_valid};
 use crate::manifest::Manifest;
-use crate::memtable::{MemTable, Replay, TornTail};
-use crate::storage::{RandomFile, read_small_file};
+use crate::memtable::{MemTable, OpenLog, Replay};
+use crate::storage::read_small_file;
 use crate::table::TableCursor;
+use crate::torn::TornTail;
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,7 +119,8 @@ impl Opening<'_> {
             return Ok(None);
         }
         if is_old {
-            self.report_old(&manifest)?;
+            self.report_old(&manifest)
+                .map_err(|error| blamed(&manifest, error))?;
         }
         let is_complete = manifest.is_complete() && !is_old;
         let files = if is_complete {
@@ -126,10 +128,12 @@ impl Opening<'_> {
         } else {
             self.tables_there(&manifest, &names)
         };
-        if !self.open_tables(&files, &names)? {
+        let opened = self.open_tables(&files, &names);
+        if !opened.map_err(|error| blamed(&manifest, error))? {
             return Ok(None);
         }
-        let Some(logs) = self.open_logs(&manifest, &names)? else {
+        let logs = self.open_logs(&manifest, &names);
+        let Some(logs) = logs.map_err(|error| blamed(&manifest, error))? else {
             return Ok(None);
         };
         self.report_manifest(&manifest);
@@ -144,9 +148,7 @@ impl Opening<'_> {
             &self.core.damage,
             self.log_value_bytes,
         );
-        for (name, file) in logs {
-            replay.log(&name, file)?;
-        }
+        replay.logs(&logs)?;
         let (mem, last_in_logs, mut torn) = replay.finish();
         torn.extend(manifest.torn);
         let last_sequence = match manifest.last_sequence {
@@ -441,12 +443,7 @@ impl Opening<'_> {
     }
 
     /// The live logs, open, in the order of their numbers. `None` if the store has changed.
-    #[expect(clippy::type_complexity, reason = "a name and a file each")]
-    fn open_logs(
-        &self,
-        manifest: &Manifest,
-        names: &Names,
-    ) -> Result<Option<Vec<(String, Arc<dyn RandomFile>)>>> {
+    fn open_logs(&self, manifest: &Manifest, names: &Names) -> Result<Option<Vec<OpenLog>>> {
         let first = manifest.log_number.unwrap_or(0);
         let is_live = |number: &u64| *number >= first || manifest.prev_log_number == Some(*number);
         let mut logs = Vec::new();
@@ -494,6 +491,17 @@ impl Opening<'_> {
             }
         }
         Ok(Some(logs))
+    }
+}
+
+/// Files that are missing after an edit that cannot be read were replaced by what it said: it was synced.
+fn blamed(manifest: &Manifest, error: Error) -> Error {
+    match &manifest.torn {
+        Some(tail) if error.kind() == ErrorKind::Corruption => {
+            let what = format!("the edit here is lost, and it was relied on: {error}");
+            Error::corruption(&*manifest.name, Some(tail.offset), what)
+        }
+        _ => error,
     }
 }
 

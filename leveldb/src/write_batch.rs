@@ -52,6 +52,13 @@ impl Long {
     }
 }
 
+/// The bytes of a batch without an entry: logs have them as marks (decisions 5 and 18).
+pub(crate) fn empty_batch(sequence: u64) -> [u8; HEADER_LEN] {
+    let mut bytes = [0; HEADER_LEN];
+    bytes[..8].copy_from_slice(&sequence.to_le_bytes());
+    bytes
+}
+
 impl Default for BatchWriter {
     fn default() -> BatchWriter {
         BatchWriter::new()

@@ -19,6 +19,7 @@ mod pace;
 mod recover;
 mod remove;
 mod statistics;
+mod tails;
 mod write;
 
 pub use group::Durability;

@@ -10,7 +10,7 @@ use super::health::Health;
 use super::install::{FILE_NUMBER_MAX, FirstEdit, Numbers, Work, recovery_table_bytes, table_file};
 use super::output::Output;
 use super::write::{Writer, new_memtable};
-use super::{Current, Engine, Signal};
+use super::{Current, Engine, Signal, tails};
 use crate::cache::BlockCache;
 use crate::core::{Core, OnDamage, OpenTables};
 use crate::damage::DamageLog;
@@ -18,13 +18,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::InternalOrder;
 use crate::log::LogWriter;
-use crate::memtable::{MemCursor, MemTable, TornTail};
+use crate::memtable::{MemCursor, MemTable};
 use crate::open::{self, Opened};
 use crate::options::Options;
 use crate::snapshot::ReadState;
 use crate::source::Source;
 use crate::storage::{FileLock, FileSystem};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex};
+use crate::torn::TornTail;
 use crate::version::{TableFile, Version};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -198,10 +199,11 @@ pub(crate) fn first_number(opened: &Opened) -> Result<u64> {
 
 fn recover(
     core: Arc<Core>,
-    opened: Opened,
+    mut opened: Opened,
     options: Options,
     lock: Box<dyn FileLock>,
 ) -> Result<Recovered> {
+    tails::set_aside(&core, &mut opened.torn)?;
     let numbers = Numbers(std::cell::Cell::new(first_number(&opened)?));
     let mut files: Vec<TableFile> = opened
         .version
@@ -254,6 +256,7 @@ fn recover(
             log: LogWriter::new(log, 0),
             mem,
             is_unsynced: false,
+            is_mark_due: false,
             before: None,
             is_name_unsynced: false,
             last_sequence: opened.last_sequence,

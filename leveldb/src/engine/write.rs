@@ -7,7 +7,8 @@ use crate::internal_key::{InternalOrder, SEQUENCE_MAX};
 use crate::log::LogWriter;
 use crate::options::{Background, Options};
 use crate::skip_list::{LEN_BYTES_MAX, SkipList};
-use crate::write_batch::BatchWriter;
+use crate::write_batch::{BatchWriter, empty_batch};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -28,6 +29,8 @@ pub(super) struct Writer {
     pub(super) mem: Arc<SkipList>,
     /// Whether the log holds what no sync has covered.
     pub(super) is_unsynced: bool,
+    /// Whether a sync has covered all that was written, and no sync mark says so yet: see decision 18.
+    pub(super) is_mark_due: bool,
     /// The log before, while what it holds may be neither synced nor in a table.
     pub(super) before: Option<(u64, LogWriter)>,
     /// Whether a crash may leave no file of the log's name.
@@ -38,6 +41,16 @@ pub(super) struct Writer {
     pub(super) owed_bytes: u64,
     /// How long the memtable was when the full one began to be made a table.
     pub(super) flush_from: Option<u64>,
+}
+
+impl Writer {
+    /// Says in the log that everything before is durable, if that is so and was not said yet. It goes out with what follows.
+    fn mark_sync(&mut self) -> io::Result<()> {
+        match std::mem::take(&mut self.is_mark_due) {
+            true => self.log.add(&empty_batch(self.last_sequence + 1)),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Engine {
@@ -79,7 +92,7 @@ impl Engine {
         };
         if record.len() > crate::write_batch::HEADER_LEN {
             writer.is_unsynced = true;
-            let added = writer.log.add(record);
+            let added = writer.mark_sync().and_then(|()| writer.log.add(record));
             added.map_err(failed("cannot write to the log"))?;
         }
         match durability {
@@ -88,7 +101,9 @@ impl Engine {
                 self.sync_before(writer)?;
                 self.counters.synced();
                 let synced = writer.log.file().sync();
-                writer.is_unsynced = writer.is_unsynced && synced.is_err();
+                if synced.is_ok() {
+                    writer.is_mark_due |= std::mem::take(&mut writer.is_unsynced);
+                }
                 synced
             }
         }
@@ -168,7 +183,7 @@ impl Engine {
             created.map_err(|error| Error::io(name.to_string(), "cannot create the log", error))?;
         let mut log = LogWriter::new(file, 0);
         // Says what the log before must hold: see decision 5.
-        let begun = log.add(BatchWriter::new().finish(writer.last_sequence + 1));
+        let begun = log.add(&empty_batch(writer.last_sequence + 1));
         let begun = begun.and_then(|()| log.file().flush());
         begun.map_err(|error| Error::io(name.to_string(), "cannot write to the log", error))?;
         let before = std::mem::replace(&mut writer.log, log);
@@ -217,6 +232,9 @@ impl Engine {
         }
         writer.is_closed = true;
         self.health.check()?;
-        self.log(writer, &[], Durability::Strict)
+        self.log(writer, &[], Durability::Strict)?;
+        // Everything is durable, whether this can be said or not.
+        let _ = writer.mark_sync().and_then(|()| writer.log.file().flush());
+        Ok(())
     }
 }

@@ -5,12 +5,15 @@
 //! last fragment). Fewer than seven bytes at a block's end are left zero. LevelDB's `doc/log_format.md`.
 //!
 //! A file that ends within a record is what a crash leaves: a *torn tail*, not damage. Damage before the end is told apart
-//! from it, and described by [`Lost`], as far as it can be without knowing what records mean.
+//! from it, and described by [`Lost`], as far as it can be without knowing what records mean. A power cut leaves more than torn
+//! tails: zeros in place of what no sync has covered (`power_cut`).
 
 mod fragment;
+mod power_cut;
 mod reader;
 mod writer;
 
+pub(crate) use power_cut::explains as power_cut_explains;
 pub(crate) use reader::{Fragment, read_span};
 pub use reader::{LogEvent, LogReader, Lost};
 pub use writer::LogWriter;

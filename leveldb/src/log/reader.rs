@@ -15,7 +15,8 @@ pub enum LogEvent {
     Recovered(Lost),
     /// Damage: at least one record is lost.
     Lost(Lost),
-    /// Zeros up to the end of a block (space laid out in advance, or never written), with something after that block.
+    /// Zeros up to the end of a block (space laid out in advance, or never written), with something after that block, or up to
+    /// the end of the file.
     Zeros {
         /// Where they begin, in bytes.
         offset: u64,
@@ -36,6 +37,12 @@ pub struct Lost {
     pub offset: u64,
     /// Where reading goes on, in bytes.
     pub end: u64,
+    /// Where the damaged piece of the record begins, in bytes: the record's beginning, or one further on.
+    pub damaged_at: u64,
+    /// Where that piece ends if the length in its header is right, in bytes.
+    pub declared_end: u64,
+    /// Whether that length is right, as far as can be told: something whole is there.
+    pub has_length: bool,
     /// What is wrong.
     pub what: &'static str,
     /// The cause, if the file could not be read.
@@ -102,6 +109,11 @@ impl LogReader {
             ended: false,
             work_left: WORK_MAX,
         })
+    }
+
+    /// How long the file is, in bytes.
+    pub fn len_bytes(&self) -> u64 {
+        self.len
     }
 
     /// The record that the last event announced.
@@ -189,6 +201,11 @@ impl LogReader {
     }
 
     fn end_of_file(&mut self) -> LogEvent {
+        if self.assembly.start.is_none()
+            && let Some(offset) = self.zeros.take()
+        {
+            return LogEvent::Zeros { offset };
+        }
         self.ended = true;
         match self.assembly.start {
             Some(_) if self.assembly.damage.is_some() => self.lose(self.len, Lost::default()),
@@ -208,7 +225,10 @@ impl LogReader {
     /// Ends the open record as lost; all of its pieces are there.
     fn lose_whole(&mut self, offset: u64, found: Lost) -> Lost {
         self.after_loss = true;
-        let mut lost = self.assembly.damage.take().unwrap_or(found);
+        let mut lost = self.assembly.damage.take().unwrap_or(Lost {
+            damaged_at: offset,
+            ..found
+        });
         lost.offset = self.assembly.start.unwrap_or(offset);
         lost.end = self.block_start + self.at as u64;
         if lost.what.is_empty() {
@@ -248,25 +268,39 @@ impl LogReader {
                 kind,
                 payload,
                 cause,
-            } => self.take(kind, offset, payload, |assembly, base| {
-                // Two damaged pieces are not one damaged byte.
-                let is_only = assembly.damage.is_none();
-                let damage = assembly.damage.get_or_insert_default();
-                damage.what = "record does not have its checksum";
-                damage.single_byte = is_only && cause.single_byte;
-                let shift = |&(at, bits): &(usize, u8)| (base + at, bits);
-                damage
-                    .corrections
-                    .extend(cause.corrections.iter().map(shift));
-            }),
+            } => {
+                let payload_len = payload.len();
+                self.take(kind, offset, payload, |assembly, base| {
+                    // Two damaged pieces are not one damaged byte.
+                    let is_only = assembly.damage.is_none();
+                    let damage = assembly.damage.get_or_insert_with(|| Lost {
+                        damaged_at: offset,
+                        declared_end: offset + (HEADER_LEN + payload_len) as u64,
+                        has_length: true,
+                        ..Lost::default()
+                    });
+                    damage.what = "record does not have its checksum";
+                    damage.single_byte = is_only && cause.single_byte;
+                    let shift = |&(at, bits): &(usize, u8)| (base + at, bits);
+                    damage
+                        .corrections
+                        .extend(cause.corrections.iter().map(shift));
+                })
+            }
             Found::Lost { next } => {
                 self.at = next;
                 let from = (at + HEADER_LEN).min(next);
                 let bytes = self.block[from..next].to_vec();
                 let what = "record does not have its checksum, and its length is not to be trusted";
+                let payload_len = match self.block[at..] {
+                    [_, _, _, _, low, high, ..] => u16::from_le_bytes([low, high]),
+                    _ => 0,
+                };
+                let declared_end = offset + HEADER_LEN as u64 + u64::from(payload_len);
                 Some(self.lose(
                     offset,
                     Lost {
+                        declared_end,
                         what,
                         bytes,
                         ..Lost::default()

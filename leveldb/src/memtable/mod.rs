@@ -4,10 +4,10 @@
 //! [`LOG_VALUE_LEN_MIN`] stay in their log and are read, and verified again, when asked for: memory then grows with the number
 //! of keys, not with the values. Filled once, then only read.
 
+mod ending;
 mod replay;
 
 pub(crate) use replay::Replay;
-pub use replay::TornTail;
 
 use crate::damage::Withheld;
 use crate::error::{Error, Result};
@@ -57,6 +57,9 @@ struct Log {
     name: String,
     file: Arc<dyn RandomFile>,
 }
+
+/// A log's name, and the log.
+pub(crate) type OpenLog = (String, Arc<dyn RandomFile>);
 
 /// Sorted entries.
 #[derive(Debug, Default)]

@@ -4,27 +4,20 @@
 //! [`OnDamage::Skip`], what a damaged record wrote is not shown, and neither is what it overwrote: for every key that can
 //! still be made out in it an [`EntryKind::Lost`] entry is put in its place. If one damaged byte explains the wrong checksum,
 //! all keys are made out surely, the damaged byte's own included; otherwise the damage says that rows may be outdated.
+//!
+//! With [`OnDamage::Fail`] the logs end where a power cut has taken something from what no sync has covered: there, what is
+//! read is a prefix of what was written. Everything else that is wrong is an error.
 
-use super::{LOG_VALUE_LEN_MIN, Log, MemTable, MemTableBuilder, Place};
+use super::ending;
+use super::{LOG_VALUE_LEN_MIN, Log, MemTable, MemTableBuilder, OpenLog, Place};
 use crate::core::OnDamage;
 use crate::damage::{Damage, DamageKind, DamageLog};
 use crate::error::{Error, Result};
 use crate::internal_key::{EntryKind, InternalOrder, SEQUENCE_MAX};
-use crate::log::{Fragment, LogEvent, LogReader, Lost};
-use crate::storage::RandomFile;
+use crate::log::{Fragment, LogEvent, LogReader, Lost, power_cut_explains};
+use crate::torn::{TailKind, TornTail};
 use crate::write_batch::{BatchEntry, BatchError, BatchReader, Operation};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
-/// A log or MANIFEST that ends within a record, as a crash leaves it; or a log that begins after something that a crash has
-/// taken from the log before, which therefore is not read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TornTail {
-    /// The file's name.
-    pub file: String,
-    /// Where the unfinished record begins, in bytes; zero for a log that is not read.
-    pub offset: u64,
-}
 
 /// A lost record whose sequence numbers are known only when the next whole one is.
 struct Waiting {
@@ -47,6 +40,9 @@ pub(crate) struct Replay<'a> {
     /// How many logs came before the one being replayed, and whether nothing of it was met yet.
     logs_before: usize,
     is_at_start: bool,
+    /// The log being replayed, or the one before it, is not read to its end.
+    is_torn: bool,
+    has_ended: bool,
     /// Writes are missing: what was written after them is not shown.
     is_cut: bool,
 }
@@ -70,62 +66,123 @@ impl<'a> Replay<'a> {
             waiting: Vec::new(),
             logs_before: 0,
             is_at_start: true,
+            is_torn: false,
+            has_ended: false,
             is_cut: false,
         }
     }
 
-    /// Replays one log. Logs come in the order of their numbers.
-    pub(crate) fn log(&mut self, name: &str, file: Arc<dyn RandomFile>) -> Result<()> {
-        let reader = LogReader::new(file.clone());
+    /// Replays logs, in the order of their numbers: all that there are.
+    pub(crate) fn logs(&mut self, logs: &[OpenLog]) -> Result<()> {
+        for (i, (name, file)) in logs.iter().enumerate() {
+            let later = &logs[i + 1..];
+            self.log(&ending::Place { name, file, later })?;
+        }
+        Ok(())
+    }
+
+    fn log(&mut self, place: &ending::Place<'_>) -> Result<()> {
+        let name = place.name;
+        let reader = LogReader::new(place.file.clone());
         let mut reader = reader
             .map_err(|error| Error::io(name, "cannot find out the length of the log", error))?;
         self.builder.table.logs.push(Log {
             name: name.to_owned(),
-            file,
+            file: place.file.clone(),
         });
         let mut zeros = None;
         self.is_at_start = true;
-        while !self.is_cut {
+        self.has_ended = false;
+        while !self.is_cut && !self.has_ended {
             let event = reader.next_event();
             if matches!(event, LogEvent::Record) && self.begins_after_a_loss(&reader) {
-                self.is_cut = true;
-                self.torn.push(TornTail {
-                    file: name.to_owned(),
-                    offset: 0,
-                });
-                return Ok(());
+                return self.cut(place, reader.len_bytes());
             }
             self.is_at_start = false;
             match event {
-                LogEvent::Record => self.record(name, &reader, zeros.take())?,
+                LogEvent::Record => self.record(place, &reader, zeros.take())?,
                 LogEvent::Recovered(lost) => {
                     self.note(name, lost)?;
-                    self.record(name, &reader, zeros.take())?;
+                    self.record(place, &reader, zeros.take())?;
                 }
-                LogEvent::Lost(lost) => self.lose(name, lost)?,
+                LogEvent::Lost(lost) => self.lose(place, &reader, zeros, lost)?,
                 LogEvent::Zeros { offset } => zeros = zeros.or(Some(offset)),
-                LogEvent::TornTail { offset } => self.torn.push(TornTail {
-                    file: name.to_owned(),
-                    offset,
-                }),
-                LogEvent::End => break,
+                LogEvent::TornTail { offset } => {
+                    self.tear(name, offset, reader.len_bytes(), TailKind::Cut)
+                }
+                LogEvent::End => {
+                    if let Some(offset) = zeros {
+                        self.tear(name, offset, reader.len_bytes(), TailKind::Zeros);
+                    }
+                    break;
+                }
             }
         }
         self.logs_before += 1;
         Ok(())
     }
 
-    /// Whether a log begins with an empty batch whose sequence number says that the log before held more than is left of it.
-    /// Only a log that holds something is followed by another one.
+    /// Writes down that a log is not read beyond a place.
+    fn tear(&mut self, name: &str, offset: u64, end: u64, kind: TailKind) {
+        self.torn.push(TornTail::new(name, offset, end, kind));
+        self.is_torn = true;
+    }
+
+    /// Ends the logs before one that goes on from what is missing. It was not synced, then; if it was, that is damage.
+    fn cut(&mut self, place: &ending::Place<'_>, end: u64) -> Result<()> {
+        if self.on_damage == OnDamage::Fail && self.is_synced(place, 0)? {
+            let what =
+                "begins after writes that the log before has lost, although they were synced";
+            return Err(Error::corruption(place.name, Some(0), what));
+        }
+        self.is_cut = true;
+        self.tear(place.name, 0, end, TailKind::AfterLoss);
+        Ok(())
+    }
+
+    fn is_synced(&self, place: &ending::Place<'_>, offset: u64) -> Result<bool> {
+        let synced = place.is_synced(offset, self.expected.unwrap_or(0));
+        synced.map_err(|error| Error::io(place.name, "cannot read the log", error))
+    }
+
+    /// Whether a log begins with a sequence number that says that the log before held more than is left of it: in an empty
+    /// batch, as only a log that holds something is followed by another one, or after a log that was not read to its end.
     fn begins_after_a_loss(&self, reader: &LogReader) -> bool {
         if !self.is_at_start || self.logs_before == 0 || !self.waiting.is_empty() {
             return false;
         }
+        let is_torn = self.is_torn && self.on_damage == OnDamage::Fail;
         let batch = BatchReader::new(reader.record());
-        let is_mark = |batch: &BatchReader<'_>| batch.entry_count() == 0;
+        let says_so = |batch: &BatchReader<'_>| batch.entry_count() == 0 || is_torn;
         batch.is_ok_and(|batch| {
-            is_mark(&batch) && self.expected.is_none_or(|at| at < batch.sequence())
+            says_so(&batch) && self.expected.is_none_or(|at| at < batch.sequence())
         })
+    }
+
+    /// Ends a log at `offset`, if that may be all that was synced of it: `lost`, or zeros in place of whole records, is what a power
+    /// cut leaves. Whether it did.
+    fn end(
+        &mut self,
+        place: &ending::Place<'_>,
+        end: u64,
+        offset: u64,
+        lost: Option<&Lost>,
+    ) -> Result<bool> {
+        let failed = |error| Error::io(place.name, "cannot read the log", error);
+        let is_all = match self.expected {
+            Some(expected) => place.goes_on_with(expected).map_err(failed)?,
+            None => false,
+        };
+        if !is_all {
+            let is_explained =
+                lost.map_or(Ok(true), |lost| power_cut_explains(&**place.file, lost));
+            if !is_explained.map_err(failed)? || self.is_synced(place, offset)? {
+                return Ok(false);
+            }
+        }
+        self.tear(place.name, offset, end, TailKind::Holes);
+        self.has_ended = true;
+        Ok(true)
     }
 
     /// The memtable, the greatest sequence number in it, and the torn tails.
@@ -152,7 +209,12 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    fn record(&mut self, name: &str, reader: &LogReader, zeros: Option<u64>) -> Result<()> {
+    fn record(
+        &mut self,
+        place: &ending::Place<'_>,
+        reader: &LogReader,
+        zeros: Option<u64>,
+    ) -> Result<()> {
         let whole = BatchReader::new(reader.record()).and_then(|batch| {
             // All of a batch or nothing: look before anything is taken.
             batch.clone().try_for_each(|entry| entry.map(drop))?;
@@ -163,8 +225,8 @@ impl<'a> Replay<'a> {
             Ok(batch) if !self.waiting.is_empty() && Some(batch.sequence()) < self.expected => {
                 let what = "record after a damaged one has an older sequence number";
                 let offset = reader.record_offset();
-                self.lose(
-                    name,
+                self.lose_for_good(
+                    place.name,
                     Lost {
                         offset,
                         end: offset,
@@ -174,7 +236,9 @@ impl<'a> Replay<'a> {
                 )
             }
             Ok(batch) => {
-                self.check_gap(name, zeros, batch.sequence())?;
+                if self.is_gap(place, reader, zeros, batch.sequence())? {
+                    return Ok(());
+                }
                 self.resolve(Some(batch.sequence()));
                 self.expected = Some(batch.sequence() + u64::from(batch.entry_count()));
                 for entry in batch.flatten() {
@@ -185,8 +249,8 @@ impl<'a> Replay<'a> {
             Err(BatchError { what, .. }) => {
                 let offset = reader.record_offset();
                 let bytes = reader.record().to_vec();
-                self.lose(
-                    name,
+                self.lose_for_good(
+                    place.name,
                     Lost {
                         offset,
                         end: offset,
@@ -235,26 +299,53 @@ impl<'a> Replay<'a> {
         Place::Copied(self.builder.copy(value, &[]))
     }
 
-    /// Zeros within a log are space laid out in advance, unless sequence numbers are missing: then they were records.
-    fn check_gap(&mut self, name: &str, zeros: Option<u64>, sequence: u64) -> Result<()> {
+    /// Zeros within a log are space laid out in advance, unless sequence numbers are missing: then they were records. Whether the
+    /// log ends with them.
+    fn is_gap(
+        &mut self,
+        place: &ending::Place<'_>,
+        reader: &LogReader,
+        zeros: Option<u64>,
+        sequence: u64,
+    ) -> Result<bool> {
         let (Some(offset), Some(expected)) = (zeros, self.expected) else {
-            return Ok(());
+            return Ok(false);
         };
         if sequence <= expected || !self.waiting.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let what = "zeros in place of records: sequence numbers are missing after them";
         if self.on_damage == OnDamage::Fail {
-            return Err(Error::corruption(name, Some(offset), what));
+            return match self.end(place, reader.len_bytes(), offset, None)? {
+                true => Ok(true),
+                false => Err(Error::corruption(place.name, Some(offset), what)),
+            };
         }
-        let mut damage = Damage::new(name, Some(offset), DamageKind::SequenceGap, what);
+        let mut damage = Damage::new(place.name, Some(offset), DamageKind::SequenceGap, what);
         damage.lost_sequences = Some(expected..=sequence - 1);
         damage.outdated_possible = true;
         self.damage.report(damage);
-        Ok(())
+        Ok(false)
     }
 
-    fn lose(&mut self, name: &str, lost: Lost) -> Result<()> {
+    fn lose(
+        &mut self,
+        place: &ending::Place<'_>,
+        reader: &LogReader,
+        zeros: Option<u64>,
+        lost: Lost,
+    ) -> Result<()> {
+        if self.on_damage == OnDamage::Fail {
+            let explained = zeros.is_none().then_some(&lost);
+            let offset = zeros.unwrap_or(lost.offset);
+            if self.end(place, reader.len_bytes(), offset, explained)? {
+                return Ok(());
+            }
+        }
+        self.lose_for_good(place.name, lost)
+    }
+
+    fn lose_for_good(&mut self, name: &str, lost: Lost) -> Result<()> {
         if self.on_damage == OnDamage::Fail {
             return Err(match lost.source {
                 Some(source) => Error::io(name, "cannot read the log", source),

@@ -53,7 +53,7 @@ impl Strangers {
             match FileName::parse(name.as_ref()) {
                 Some(FileName::Log(_)) => {
                     if let Ok(file) = core.fs.open_random(&core.dir.join(name)) {
-                        replay.log(name, file)?;
+                        replay.logs(&[(name.clone(), file)])?;
                     }
                 }
                 Some(FileName::Table(number) | FileName::OldTable(number)) => {

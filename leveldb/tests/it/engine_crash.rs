@@ -6,7 +6,7 @@
 use larder_leveldb::storage::{CrashImage, Fault, FaultFileSystem, FileSystem, MemoryFileSystem};
 use larder_leveldb::table::TableOptions;
 use larder_leveldb::write_batch::BatchWriter;
-use larder_leveldb::{Background, Db, Durability, ErrorKind, Options, Result};
+use larder_leveldb::{Background, Db, Durability, ErrorKind, Options, Result, TailKind, TornTail};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -192,6 +192,7 @@ fn after_a_crash_at_any_operation_a_prefix_is_there_with_all_that_was_acknowledg
     println!("{total} file operations");
     assert!(total > 1000);
     let mut torn_prefixes = std::collections::BTreeSet::new();
+    let mut ends = Vec::new();
     for n in 1..=total {
         let memory = Arc::new(MemoryFileSystem::new());
         let fs = Arc::new(FaultFileSystem::new(memory.clone()));
@@ -203,12 +204,12 @@ fn after_a_crash_at_any_operation_a_prefix_is_there_with_all_that_was_acknowledg
         let acknowledged = Acknowledged::default();
         // Held while the images are taken: nothing is tidied up before.
         let _ran = run(&fs, &acknowledged, BATCHES);
-        for (image, at_least) in [
+        let mut images = vec![
             (CrashImage::KeepWritten, acknowledged.any()),
             (CrashImage::LoseUnsynced, acknowledged.strict()),
-            (CrashImage::Tear { seed: n }, acknowledged.strict()),
-            (CrashImage::Tear { seed: n + total }, acknowledged.strict()),
-        ] {
+        ];
+        images.extend(CrashImage::POWER_CUTS.map(|model| (model(n), acknowledged.strict())));
+        for (image, at_least) in images {
             let after = Arc::new(memory.crash_image(image));
             let opened = Db::open(after.clone(), Path::new("db"), options());
             let db = opened.unwrap_or_else(|error| panic!("operation {n}, {image:?}: {error}"));
@@ -217,8 +218,12 @@ fn after_a_crash_at_any_operation_a_prefix_is_there_with_all_that_was_acknowledg
                 number >= at_least,
                 "operation {n}, {image:?}: {number} of {at_least}"
             );
-            if matches!(image, CrashImage::Tear { .. }) && number > at_least {
+            if number > at_least {
                 torn_prefixes.insert(number);
+            }
+            ends.extend(db.torn_tails().iter().map(|tail| tail.kind));
+            for tail in db.torn_tails() {
+                is_aside(&after, tail);
             }
             if n % 16 == 0 {
                 work(&db, &Acknowledged::upto(number), BATCHES).unwrap();
@@ -232,6 +237,30 @@ fn after_a_crash_at_any_operation_a_prefix_is_there_with_all_that_was_acknowledg
         torn_prefixes.len() > 5,
         "torn tails are there at all: {torn_prefixes:?}"
     );
+    for kind in [
+        TailKind::Cut,
+        TailKind::Zeros,
+        TailKind::Holes,
+        TailKind::AfterLoss,
+    ] {
+        let count = ends.iter().filter(|end| **end == kind).count();
+        println!("{kind:?}: {count}");
+        assert!(count > 10, "{kind:?}");
+    }
+}
+
+/// What is not read is kept, unless it is only zeros, or the mark with which a log begins.
+fn is_aside(fs: &MemoryFileSystem, tail: &TornTail) {
+    let is_kept = match tail.kind {
+        TailKind::Zeros => false,
+        TailKind::AfterLoss => tail.len_bytes > 19,
+        _ => true,
+    };
+    assert_eq!(tail.set_aside.is_some(), is_kept, "{tail}");
+    if let Some(path) = &tail.set_aside {
+        let len = fs.metadata(&Path::new("db").join(path)).unwrap().len_bytes;
+        assert_eq!(len, tail.len_bytes, "{tail}");
+    }
 }
 
 /// Opens what a crash leaves: up to which batch all is there, and nothing else.
@@ -272,7 +301,8 @@ fn thousands_of_operations_can_each_be_the_last_one_before_a_crash() {
     // A panic in here is the test's: it comes up through the engine.
     fs.watch(move |n| {
         let (any, strict) = (before.any(), before.strict());
-        let mut kept = vec![(CrashImage::Tear { seed: n }, strict)];
+        let model = CrashImage::POWER_CUTS[n as usize % CrashImage::POWER_CUTS.len()];
+        let mut kept = vec![(model(n), strict)];
         match n % 2 {
             0 => kept.push((CrashImage::KeepWritten, any)),
             _ => kept.push((CrashImage::LoseUnsynced, strict)),
@@ -305,6 +335,8 @@ fn no_strangers(fs: &Arc<MemoryFileSystem>) {
     expected.extend(["CURRENT".to_owned(), "LOCK".to_owned()]);
     let names = fs.list(Path::new("db")).unwrap();
     let names = names.into_iter().map(|name| name.into_string().unwrap());
+    // What is set aside stays.
+    let names = names.filter(|name| name != "lost");
     let is_single = |name: &String| name.starts_with("MANIFEST-") || name.ends_with(".log");
     let (single, mut others): (Vec<String>, Vec<String>) = names.partition(is_single);
     others.sort();
@@ -380,7 +412,7 @@ fn after_a_failure_of_any_operation_reads_go_on_and_nothing_acknowledged_is_lost
     assert!(refused > total, "{refused} of {total}");
     // What is not removed, or not found to be obsolete, is when the store is opened next; a table that cannot be opened
     // early is opened when it is read; blocks that cannot be read ahead are read one by one; where CURRENT cannot be asked
-    // for, the directory tells whether it is there.
+    // for, the directory tells whether it is there; the mark that closing adds to a log says what is so without it.
     let may = [
         "remove",
         "list",
@@ -388,6 +420,8 @@ fn after_a_failure_of_any_operation_reads_go_on_and_nothing_acknowledged_is_lost
         "len",
         "read_at",
         "metadata",
+        "append bytes",
+        "flush",
     ];
     assert!(silent.keys().all(|what| may.contains(what)), "{silent:?}");
 }

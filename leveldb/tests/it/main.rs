@@ -27,6 +27,8 @@ mod model;
 #[cfg(test)]
 mod older_versions;
 #[cfg(test)]
+mod power_cut;
+#[cfg(test)]
 mod regressions;
 #[cfg(test)]
 mod repair;

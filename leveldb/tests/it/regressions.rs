@@ -3,9 +3,11 @@
 use crate::store::{Operation, StoreBuilder, get_file, open, put_file};
 use crate::support::{forward, options as options_for};
 use larder_leveldb::file_name::FileName;
+use larder_leveldb::log::LogWriter;
 use larder_leveldb::storage::{
     DiskFileSystem, Fault, FaultFileSystem, FileSystem, MemoryFileSystem,
 };
+use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{DamageKind, Db, EntryKind, ErrorKind, OnDamage, Options};
 use std::io;
 use std::path::Path;
@@ -426,12 +428,12 @@ fn with_zeros(sequence: u64) -> StoreBuilder {
 }
 
 #[test]
-fn zeros_in_a_log_are_damage_when_sequence_numbers_are_missing_after_them() {
+fn zeros_in_a_log_end_it_when_sequence_numbers_are_missing_after_them() {
     let store = with_zeros(15);
-    assert_eq!(
-        store.open(Options::default()).unwrap_err().kind(),
-        ErrorKind::Corruption
-    );
+    let db = store.open(Options::default()).unwrap();
+    assert_eq!(shown(&db).len(), 10);
+    assert_eq!(db.torn_tails().len(), 1);
+    // Whoever wants what is left of a damaged store gets what comes after them, too.
     let db = store.open(skip()).unwrap();
     assert_eq!(shown(&db).len(), 20);
     let damage = db.damage();
@@ -441,6 +443,18 @@ fn zeros_in_a_log_are_damage_when_sequence_numbers_are_missing_after_them() {
         (DamageKind::SequenceGap, Some(11..=14))
     );
     assert!(damage[0].outdated_possible);
+}
+
+#[test]
+fn zeros_in_a_log_are_damage_when_a_sync_is_noted_after_them() {
+    let store = with_zeros(15);
+    let path = store.path(FileName::Log(3));
+    let len = get_file(&store.fs, &path).len() as u64;
+    let mut log = LogWriter::new(store.fs.append(&path).unwrap(), len);
+    log.add(BatchWriter::new().finish(25)).unwrap();
+    let error = store.open(Options::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    assert_eq!(error.offset(), Some(10_290), "{error}");
 }
 
 #[test]
