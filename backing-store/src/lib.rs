@@ -19,6 +19,7 @@ mod operation;
 mod overlay;
 mod reads;
 mod record;
+mod repair;
 mod staging;
 mod store;
 mod transaction;
@@ -35,12 +36,15 @@ pub use error::{Error, ErrorKind, Result};
 pub use external_object::{BlobReader, value_wrapper};
 pub use key_range::KeyRange;
 pub use larder_codec::external_object::last_modified_ms;
-pub use larder_leveldb::{Durability, PinnedBytes};
+pub use larder_leveldb::{
+    Damage, Durability, PinnedBytes, Repaired, RowInDoubt, RowsInDoubt, TailKind, TornTail,
+};
 pub use layout::StorePaths;
 pub use metadata::{DatabaseMetadata, DatabaseName, IndexMetadata, ObjectStoreMetadata};
 pub use operation::{IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode};
 pub use reads::{Ahead, IndexLookup, KEY_GENERATOR_MAX, Reads, RecordsAhead};
 pub use record::Record;
+pub use repair::repair;
 pub use store::{OpenOptions, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN, Store};
 pub use transaction::{ObjectStoreSet, ReadTransaction, Scope, WriteTransaction};
 pub use undo_log::Recovery;

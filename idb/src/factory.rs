@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-use larder_backing_store::Maintenance;
+use larder_backing_store::{Maintenance, Repaired, RowsInDoubt};
 use larder_codec::{IdbKey, JsString};
 
 use crate::error::{Error, Result, attempt};
@@ -128,6 +128,28 @@ impl Factory {
     /// ([`ConnectionEvent::Close`](crate::ConnectionEvent::Close)).
     pub fn force_close(&self, name: Option<&JsString>) {
         self.origin.force_close(name, &forced());
+    }
+
+    /// Repairs this origin's store, which fails to open because it is damaged: what is whole is written anew, what could not be
+    /// read is set aside in the folder `lost` of the store's, and all of it is listed. Nothing is deleted that was not read whole. The
+    /// next request opens the repaired store. Needs room for all rows once more.
+    ///
+    /// With [`RowsInDoubt::BringBack`] rows come back of which something newer may be lost; they are listed.
+    ///
+    /// The request fails with `InvalidStateError` if the store is open ([`close`](Self::close) it first), and with
+    /// `UnknownError` if there is none, another process holds it ([`Conflict`](crate::ErrorKind::Conflict)), or its files cannot
+    /// be read or written.
+    pub fn repair(&self, rows_in_doubt: RowsInDoubt) -> Request<Repaired> {
+        let (request, slot) = Request::of_storage(self.storage());
+        let origin = Arc::clone(&self.origin);
+        let work = Job::of(move |turn| {
+            let repaired = attempt(|| origin.repair(rows_in_doubt));
+            if let Some(callback) = slot.complete(repaired) {
+                turn.call(callback);
+            }
+        });
+        self.storage().ready().push(Arc::new(work));
+        request
     }
 
     /// Closes everything of this origin by force, and then the store, so that others can open it. It is opened again with

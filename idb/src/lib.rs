@@ -40,7 +40,8 @@ pub use index::Index;
 pub use key_range::KeyRange;
 pub use larder_backing_store::blob::{BlobSource, NewExternalObject};
 pub use larder_backing_store::{
-    Clock, DATA_VERSION, Direction, Maintenance, PageLimits, SystemClock,
+    Clock, DATA_VERSION, Damage, Direction, Maintenance, PageLimits, Repaired, RowInDoubt,
+    RowsInDoubt, SystemClock, TailKind, TornTail,
 };
 pub use larder_codec::external_object::ExternalObject as ExternalObjectInfo;
 pub use larder_codec::{DataVersion, IdbKey as Key, IdbKeyPath, JsString, Origin};
@@ -52,7 +53,7 @@ pub use reading::GetAllOptions;
 pub use records::{Entry, Records};
 pub use request::Request;
 pub use statistics::Statistics;
-pub use storage::{Scheduling, Storage, StorageOptions};
+pub use storage::{Scheduling, Storage, StorageOptions, TornTailCallback};
 pub use transaction::{DurabilityHint, Mode, Transaction, TransactionOptions, TransactionState};
 pub use value::{ExternalObject, StoredValue, Value};
 

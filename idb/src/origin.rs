@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use larder_backing_store::{BackingStore, DatabaseMetadata, StorePaths, WriteOptions};
+use larder_backing_store::{
+    BackingStore, DatabaseMetadata, Repaired, RowsInDoubt, StorePaths, WriteOptions,
+};
 use larder_codec::{JsString, Origin as OriginName};
 
 use crate::error::{Error, ErrorKind, ErrorName, Result, attempt};
@@ -174,11 +176,39 @@ impl Origin {
         options.background = self.options.background();
         options.maintenance = Arc::clone(&self.options.maintenance);
         let fs = Arc::clone(&self.options.fs);
-        Ok(BackingStore::open(
-            fs,
-            StorePaths::of_leveldb(&folder),
-            options,
-        )?)
+        let backing = BackingStore::open(fs, StorePaths::of_leveldb(&folder), options)?;
+        if let Some(callback) = &self.options.on_torn_tail {
+            for tail in backing.torn_tails() {
+                // The store is open, whatever the host's code does.
+                let _ = attempt(|| {
+                    callback.call(&self.name, tail);
+                    Ok(())
+                });
+            }
+        }
+        Ok(backing)
+    }
+
+    /// Repairs the store, which nobody may have open.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if it is open here; as repairing.
+    pub(crate) fn repair(&self, rows_in_doubt: RowsInDoubt) -> Result<Repaired> {
+        let _turn = locked(&self.opening);
+        {
+            let state = locked(&self.state);
+            if state.is_closing {
+                return Err(storage_gone());
+            }
+            if state.store.is_some() || state.is_retiring {
+                let what = "the store is open: close the origin before repairing it";
+                return Err(Error::new(ErrorName::InvalidStateError, what));
+            }
+        }
+        let folder = self.options.folder.join(self.name.leveldb_folder_name());
+        let fs = Arc::clone(&self.options.fs);
+        let paths = StorePaths::of_leveldb(&folder);
+        Ok(larder_backing_store::repair(fs, &paths, rows_in_doubt)?)
     }
 
     /// What is committed of a database.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use larder_backing_store::{Background, Clock, DATA_VERSION, MaintenanceSchedule};
+use larder_backing_store::{Background, Clock, DATA_VERSION, MaintenanceSchedule, TornTail};
 use larder_codec::{DataVersion, Origin as OriginName};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
@@ -27,6 +27,29 @@ pub enum Scheduling {
     /// One that writes does not wait for older ones that only read, once these have started: they go on to see what was
     /// committed then. What is seen is the same; what comes first may differ.
     SnapshotReaders,
+}
+
+type OnTornTail = dyn Fn(&OriginName, &TornTail) + Send + Sync;
+
+/// Called for each file that was not read to its end when an origin's store was opened.
+#[derive(Clone)]
+pub struct TornTailCallback(Arc<OnTornTail>);
+
+impl TornTailCallback {
+    /// From what is called: on whatever thread opens the store, which waits for it. It must not use the storage.
+    pub fn new(callback: impl Fn(&OriginName, &TornTail) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(callback))
+    }
+
+    pub(crate) fn call(&self, origin: &OriginName, tail: &TornTail) {
+        (self.0)(origin, tail);
+    }
+}
+
+impl fmt::Debug for TornTailCallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TornTailCallback")
+    }
 }
 
 /// How a storage is set up.
@@ -54,6 +77,10 @@ pub struct StorageOptions {
     pub transaction_memory_bytes: usize,
     /// The versions of the formats in which values will be written. A store's are raised to them if they are older.
     pub data_version: DataVersion,
+    /// Told when an origin's store is opened of whose files a crash, mostly a power cut, has taken something (none). No
+    /// transaction that was acknowledged as durable is lost by that, but others committed shortly before the crash may be; a
+    /// host should say so. What was not read is set aside, and the [`TornTail`] says where.
+    pub on_torn_tail: Option<TornTailCallback>,
     pub(crate) maintenance: Arc<MaintenanceSchedule>,
 }
 
@@ -72,6 +99,7 @@ impl StorageOptions {
             write_buffer_bytes: 16 << 20,
             transaction_memory_bytes: 16 << 20,
             data_version: DATA_VERSION,
+            on_torn_tail: None,
             maintenance: Arc::default(),
         }
     }

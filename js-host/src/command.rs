@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
+use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock, TornTailCallback};
 
 use crate::{Error, Global, Host, Options, Stream};
 
@@ -75,6 +75,10 @@ fn storage(options: &RunOptions) -> Result<StorageOptions, Error> {
             StorageOptions::new(Arc::new(DiskFileSystem::new()), folder, clock)
         }
     };
+    storage.on_torn_tail = Some(TornTailCallback::new(|origin, tail| {
+        // Nobody is left to be told that nobody listens.
+        let _ = writeln!(std::io::stderr(), "larder: note: {origin}: {tail}");
+    }));
     if !options.threads {
         storage.executor = Executor::Driven { seed: None };
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use larder_codec::{DatabaseId, JsString};
 use larder_leveldb::storage::FileSystem;
-use larder_leveldb::{Durability, Snapshot};
+use larder_leveldb::{Durability, Snapshot, TornTail};
 
 use crate::error::Result;
 use crate::layout::StorePaths;
@@ -119,6 +119,14 @@ impl BackingStore {
     /// the rows are, or names cannot be read; as writing.
     pub fn delete_database(&self, name: &JsString) -> Result<bool> {
         databases::delete(&self.core, name)
+    }
+
+    /// The files of the store that were not read to their end when it was opened, because a crash, mostly a power cut, has taken
+    /// something from it: no transaction that was acknowledged as durable. A host should say so: transactions that were committed
+    /// shortly before the crash with [`Durability::Relaxed`] may be missing.
+    #[must_use]
+    pub fn torn_tails(&self) -> &[TornTail] {
+        self.core.db.torn_tails()
     }
 
     /// Whether writes are still taken.

@@ -28,7 +28,7 @@ use crate::undo_log::{check, recover, recover_on_disk};
 use crate::view::{Base, View};
 
 /// Where Chromium notes that it found a store damaged and has thrown it away, or is about to.
-const CORRUPTION_INFO: &str = "corruption_info.json";
+pub(crate) const CORRUPTION_INFO: &str = "corruption_info.json";
 
 /// A longer note, or an empty one, is none.
 const CORRUPTION_INFO_LEN_MAX: u64 = 4096;
@@ -127,8 +127,8 @@ fn damaged(error: Error) -> Error {
         return error;
     }
     error.in_context(
-        "the store is damaged and has been left as it is; opening it for reading only shows what is whole, to be copied \
-         into a new one",
+        "the store is damaged and has been left as it is; opening it for reading only shows what is whole, and repairing it \
+         (`larder repair`, or the call of that name) writes that anew and sets the rest aside",
     )
 }
 

@@ -37,10 +37,12 @@ fn images(seed: u64, every: u64) -> Verdict<(Vec<Image>, Vec<Committed>)> {
         let seed = random.next();
         let acknowledged = told.acknowledged.load(Ordering::SeqCst);
         let strict = told.strict.load(Ordering::SeqCst);
+        let cut = *random.of(&CrashImage::POWER_CUTS);
         let (image, least) = *random.of(&[
             (CrashImage::KeepWritten, acknowledged),
             (CrashImage::LoseUnsynced, strict),
-            (CrashImage::Tear { seed }, strict),
+            (cut(seed), strict),
+            (cut(seed), strict),
         ]);
         let mut images = taken.lock().unwrap_or_else(PoisonError::into_inner);
         images.push(Image {

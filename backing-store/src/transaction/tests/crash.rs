@@ -191,11 +191,12 @@ fn a_crash_at_any_file_operation_leaves_the_state_after_a_commit_and_none_that_w
         let mut done = Acknowledged::default();
         let store = run(&fs, &mut done);
         let most = (done.any + 1).min(TRANSACTIONS);
-        for (image, least) in [
+        let mut images = vec![
             (CrashImage::KeepWritten, done.any),
             (CrashImage::LoseUnsynced, done.strict),
-            (CrashImage::Tear { seed: operation }, done.strict),
-        ] {
+        ];
+        images.extend(CrashImage::POWER_CUTS.map(|model| (model(operation), done.strict)));
+        for (image, least) in images {
             let what = format!("operation {operation}, {image:?}");
             check_image(memory.crash_image(image), &states, least, most, &what);
         }
@@ -261,10 +262,8 @@ fn recovery_that_crashes_at_any_file_operation_is_done_again() {
             every_later_too: true,
         });
         let opened = open_limited(fs, MEMORY_BYTES).map(drop);
-        for image in [
-            CrashImage::KeepWritten,
-            CrashImage::Tear { seed: operation },
-        ] {
+        let cut = CrashImage::POWER_CUTS[operation as usize % CrashImage::POWER_CUTS.len()];
+        for image in [CrashImage::KeepWritten, cut(operation)] {
             let after = open_limited(Arc::new(memory.crash_image(image)), MEMORY_BYTES).unwrap();
             assert!(
                 content(&after) == expected,

@@ -1,0 +1,72 @@
+//! Repairs a store that cannot be opened for writing, because its LevelDB is damaged.
+//!
+//! The engine writes what is whole anew and sets the rest aside in the folder `lost` of the LevelDB folder; nothing is deleted that
+//! was not read whole. Transactions that had not committed are in the undo log, which is among the rows: opening the store carries
+//! it out. Chromium's note of damage, because of which it would throw the repaired store away, is set aside as well. Blob
+//! files stay where they are.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use larder_leveldb::storage::FileSystem;
+use larder_leveldb::{Repaired, RowsInDoubt};
+
+use crate::backing_store::open::CORRUPTION_INFO;
+use crate::comparator::engine_options;
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::StorePaths;
+
+/// The folder in which the engine sets files aside.
+const LOST: &str = "lost";
+
+/// Repairs a store: see [`larder_leveldb::repair`] for what comes back, what is listed and what is set aside. Afterwards
+/// [`BackingStore`](crate::BackingStore) and Chromium open it. A store without damage is written anew.
+///
+/// Rows of which something newer may be lost are in doubt: with [`RowsInDoubt::BringBack`] they come back, so that as much as
+/// possible can be read; with [`RowsInDoubt::LeaveOut`] only what is surely not outdated does, and the store may lack rows without
+/// which it cannot be opened.
+///
+/// # Errors
+/// `NotAStore` if there is none; `Conflict` if it is open for writing; `Usage` if it is no IndexedDB store of Chromium's;
+/// `Io`, the store being as it was or repaired then.
+pub fn repair(
+    fs: Arc<dyn FileSystem>,
+    paths: &StorePaths,
+    rows_in_doubt: RowsInDoubt,
+) -> Result<Repaired> {
+    let options = engine_options();
+    let mut repaired =
+        larder_leveldb::repair(Arc::clone(&fs), &paths.leveldb, &options, rows_in_doubt)?;
+    let moved = set_note_aside(&*fs, &paths.leveldb);
+    let moved = moved.map_err(|error| {
+        let what = format!("{CORRUPTION_INFO} cannot be set aside: {error}");
+        Error::new(ErrorKind::Io, what)
+    })?;
+    repaired.set_aside.extend(moved);
+    Ok(repaired)
+}
+
+/// Moves Chromium's note of damage, if there is one. Where it is now, in the LevelDB folder.
+fn set_note_aside(fs: &dyn FileSystem, leveldb: &Path) -> io::Result<Option<std::path::PathBuf>> {
+    let note = leveldb.join(CORRUPTION_INFO);
+    match fs.metadata(&note) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        found => drop(found?),
+    }
+    let folder = leveldb.join(LOST);
+    match fs.create_dir(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let taken = fs.list(&folder)?;
+    let numbered = (2..).map(|n| format!("{CORRUPTION_INFO}.{n}"));
+    let mut names = std::iter::once(CORRUPTION_INFO.to_owned()).chain(numbered);
+    let Some(name) = names.find(|name| !taken.iter().any(|taken| taken == name.as_str())) else {
+        return Ok(None);
+    };
+    fs.rename(&note, &folder.join(&name))?;
+    fs.sync_dir(&folder)?;
+    fs.sync_dir(leveldb)?;
+    Ok(Some(Path::new(LOST).join(name)))
+}
