@@ -33,7 +33,7 @@ Look into Chromium's IndexedDB stores and get the data out.
 
 PATH may be an origin's folder (*.indexeddb.leveldb), a folder of origins (IndexedDB), a browser profile \
 (Default), a whole user-data folder, or the data folder of an Electron, WebView2 or CEF app: every store \
-below it is found. Nothing is ever written there and no lock is taken, so a store in use can be looked at. \
+below it is found. But for run and repair nothing is ever written there and no lock is taken, so a store in use can be looked at. \
 PATH itself may be a symbolic link; links below it are named and not followed, and only regular files are opened.";
 
 const MAIN_EXAMPLES: &str = "\
@@ -73,6 +73,9 @@ pub enum Command {
     /// Print every raw row, decoded and annotated.
     #[command(after_help = EXIT_HELP, after_long_help = ROWS_EXAMPLES)]
     Rows(RowsArgs),
+    /// Repair a damaged store: write what is whole anew, set the rest aside.
+    #[command(after_help = REPAIR_EXIT, long_about = REPAIR_ABOUT, after_long_help = REPAIR_EXAMPLES)]
+    Repair(RepairArgs),
     /// Run scripts that use IndexedDB, on a store of Chromium's or one to be made.
     #[command(after_help = RUN_EXIT, after_long_help = RUN_EXAMPLES)]
     Run(RunArgs),
@@ -115,6 +118,29 @@ Examples:
   larder rows PATH --history          also overwritten and deleted ones
   larder rows PATH --hex              with the bytes of key and value";
 
+const REPAIR_ABOUT: &str = "\
+Repair a damaged store: write what is whole anew, set the rest aside.
+
+Nothing is deleted that was not read whole: damaged files go to the folder lost in the store's. What was lost, and rows that may be \
+outdated because something newer of them is lost, are named on standard error. No other program may have the store open. It needs \
+room for all rows once more; a copy of the folder, made before, is a good idea.";
+
+const REPAIR_EXIT: &str = "Exit status:
+  0  repaired, and nothing was lost
+  1  repaired; what was lost or may be outdated is named on standard error
+  2  not repaired: the store is in use, there are several at PATH, or its files cannot be read or written
+  3  no IndexedDB store at PATH";
+
+const REPAIR_EXAMPLES: &str = "\
+Examples:
+  larder repair ./IndexedDB/https_app.example_0.indexeddb.leveldb
+
+Exit status:
+  0  repaired, and nothing was lost
+  1  repaired; what was lost or may be outdated is named on standard error
+  2  not repaired: the store is in use, there are several at PATH, or its files cannot be read or written
+  3  no IndexedDB store at PATH";
+
 const RUN_EXIT: &str = "Exit status:
   0  all well
   1  an exception or rejection that nobody caught: on standard error
@@ -130,6 +156,13 @@ Exit status:
   0  all well
   1  an exception or rejection that nobody caught: on standard error
   2  the command line was wrong, a script could not be read, or the storage not be set up";
+
+/// `larder repair`.
+#[derive(Debug, Args)]
+pub struct RepairArgs {
+    /// The store's folder, or one that has no other store in it.
+    pub path: PathBuf,
+}
 
 /// `larder run`.
 #[derive(Debug, Args)]

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use larder_backing_store::{ErrorKind, OpenOptions, Store, StorePaths};
 use larder_codec::{JsString, Origin};
-use larder_leveldb::OnDamage;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
+use larder_leveldb::{OnDamage, TailKind};
 
 use crate::args::{Cli, ColorWhen, Command, DumpFormat, RunArgs};
 use crate::locate::find_stores;
@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::report::{EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report};
 use crate::scan::{Scan, Selection, Stop};
 use crate::within::Within;
-use crate::{dump, ls, manual, rows};
+use crate::{dump, ls, manual, repair, rows};
 
 /// So many origins are named when the one that is wanted is not there.
 const ORIGINS_TOLD_MAX: usize = 10;
@@ -109,6 +109,7 @@ pub fn run(cli: Cli) -> ExitCode {
             };
         }
         Command::Run(args) => return run_scripts(args),
+        Command::Repair(args) => return repair_store(&args.path),
         Command::Ls(args) => (&args.path, &args.origin, Selection::default(), None),
         Command::Dump(args) if args.digests && args.format != DumpFormat::Canonical => {
             complain("--digests is a form of --format canonical");
@@ -154,7 +155,7 @@ pub fn run(cli: Cli) -> ExitCode {
             Err(error) => return output_failed(&error),
         },
         Command::Rows(args) => Box::new(rows::Rows::new(args, output, color)),
-        Command::Completions { .. } | Command::Man | Command::Run(_) => {
+        Command::Completions { .. } | Command::Man | Command::Run(_) | Command::Repair(_) => {
             return ExitCode::from(EXIT_OK);
         }
     };
@@ -180,6 +181,41 @@ pub fn run(cli: Cli) -> ExitCode {
         }
     }
     session.finish(command)
+}
+
+/// Repairs the one store that a path leads to.
+fn repair_store(path: &Path) -> ExitCode {
+    let fs: Arc<dyn FileSystem> = Arc::new(DiskFileSystem::new());
+    let mut report = Report::on_stderr();
+    let stores = match locate(&*fs, path, &mut report) {
+        Ok(stores) => stores,
+        Err(code) => return code,
+    };
+    let [paths] = &stores[..] else {
+        complain("there are several stores here, and one is repaired at a time:");
+        for paths in &stores {
+            complain(&paths.leveldb.display().to_string());
+        }
+        return ExitCode::from(EXIT_USAGE);
+    };
+    match repair::run(fs, paths, &mut report) {
+        Ok(text) => {
+            let printed = print(text.as_bytes());
+            match report.is_damaged() {
+                true => report.exit_status(),
+                false => printed,
+            }
+        }
+        Err(error) => {
+            complain(&format!("{}: {error}", paths.leveldb.display()));
+            let is_none = error.kind() == ErrorKind::NotAStore;
+            ExitCode::from(if is_none {
+                EXIT_NOT_A_STORE
+            } else {
+                EXIT_USAGE
+            })
+        }
+    }
 }
 
 /// Runs scripts on the JavaScript host.
@@ -296,11 +332,16 @@ impl Session<'_> {
                 Some(_) => "which was not complete when it was read",
                 None => "as a crash leaves it",
             };
-            let note = format_args!(
-                "{} ends in the middle of a write at byte {}, {why}",
-                tail.file, tail.offset
-            );
-            self.report.note(place, note);
+            match tail.kind {
+                TailKind::Cut => self.report.note(
+                    place,
+                    format_args!(
+                        "{} ends in the middle of a write at byte {}, {why}",
+                        tail.file, tail.offset
+                    ),
+                ),
+                _ => self.report.note(place, tail),
+            }
         }
         let recovery = store.recovery();
         match recovery.undone.len() {

@@ -12,6 +12,7 @@ mod manual;
 pub mod output;
 pub mod progress;
 pub mod record;
+mod repair;
 pub mod report;
 mod rows;
 pub mod scan;
