@@ -43,6 +43,7 @@ pub fn check(fs: &dyn FileSystem, dir: &Path) -> Check {
     directories(fs, dir)?;
     directories_are_no_files(fs, dir)?;
     locks(fs, dir)?;
+    lost_locks(fs, dir)?;
     missing_names(fs, dir)?;
     expect(fs.list(dir)?.is_empty(), "the suite removed all it made")
 }
@@ -155,7 +156,27 @@ fn truncating_and_appending(fs: &dyn FileSystem, dir: &Path) -> Check {
         fs.metadata(&path)?.modified == Some(time) && read(fs, &path)? == b"dated",
         "a time that was set stays, and so do the bytes",
     )?;
+    truncating(fs, &path)?;
     Ok(fs.remove(&path)?)
+}
+
+fn truncating(fs: &dyn FileSystem, path: &Path) -> Check {
+    for len_bytes in [0, 3, 70_000] {
+        let content = vec![b'a'; 70_000];
+        let mut file = fs.create(path)?;
+        file.append(&content)?;
+        file.flush()?;
+        file.append(b"that waits")?;
+        file.truncate(len_bytes)?;
+        file.append(b"after")?;
+        file.sync()?;
+        let cut = [&content[..len_bytes as usize], b"after"].concat();
+        expect(
+            read(fs, path)? == cut,
+            "a truncated file is gone on with at its new end",
+        )?;
+    }
+    Ok(())
 }
 
 fn renaming_and_removing(fs: &dyn FileSystem, dir: &Path) -> Check {
@@ -271,9 +292,35 @@ fn locks(fs: &dyn FileSystem, dir: &Path) -> Check {
         fs.lock_holder(&path)?.is_some(),
         "a refused attempt frees nothing",
     )?;
+    expect(lock.is_held()?, "a lock is held where it was taken")?;
     drop(lock);
     expect(fs.lock_holder(&path)?.is_none(), "a dropped lock is free")?;
     drop(fs.lock(&path)?);
+    Ok(fs.remove(&path)?)
+}
+
+fn lost_locks(fs: &dyn FileSystem, dir: &Path) -> Check {
+    let (path, other) = (dir.join("LOCK"), dir.join("other"));
+    let lock = fs.lock(&path)?;
+    fs.remove(&path)?;
+    expect(!lock.is_held()?, "a lock whose file was removed is lost")?;
+    write(fs, &path, b"")?;
+    expect(!lock.is_held()?, "another file of its name is not its own")?;
+    expect(
+        fs.lock_holder(&path)?.is_none(),
+        "the lock of that file is free",
+    )?;
+    drop(lock);
+    let lock = fs.lock(&path)?;
+    expect(lock.is_held()?, "a lock that was taken anew is held")?;
+    fs.rename(&path, &other)?;
+    expect(!lock.is_held()?, "a lock whose file was renamed is lost")?;
+    fs.rename(&other, &path)?;
+    expect(lock.is_held()?, "until the file is there again")?;
+    write(fs, &other, b"")?;
+    fs.rename(&other, &path)?;
+    expect(!lock.is_held()?, "a lock whose file was replaced is lost")?;
+    drop(lock);
     Ok(fs.remove(&path)?)
 }
 

@@ -121,6 +121,11 @@ impl Choices {
         }
     }
 
+    /// Whether a file that was cut off is as it was at the crash, rather than as it was synced.
+    pub(super) fn keep_cut(&mut self) -> bool {
+        self.keep_file_name()
+    }
+
     /// Leaves of a file's bytes what the crash leaves.
     pub(super) fn leave(&mut self, bytes: &mut Vec<u8>, synced_len: usize) {
         let unsynced = synced_len..bytes.len();

@@ -13,8 +13,8 @@ mod regular;
 use super::{FileLock, FileSystem, LockHolder, Metadata, RandomFile, SequentialFile, WritableFile};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read, Write};
-use std::path::Path;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -91,20 +91,33 @@ impl FileSystem for DiskFileSystem {
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn FileLock>> {
         let mut held = held();
-        let busy = || io::Error::new(io::ErrorKind::WouldBlock, "this process holds the lock");
-        if path.exists()
-            && held
-                .iter()
-                .any(|id| FileId::of(path).is_ok_and(|asked| asked == *id))
-        {
-            return Err(busy());
+        let place = Place::of(path)?;
+        let file_now = match FileId::of(path) {
+            Ok(id) => Some(id),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // Opening it without being sure could give up a lock that is held.
+            Err(error) => return Err(error),
+        };
+        let is_same = |held: &Held| Some(&held.file) == file_now.as_ref() || held.place == place;
+        if held.iter().any(is_same) {
+            let what = "this process holds the lock";
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, what));
         }
         let file = regular::open_lock(path)?;
         system::lock(&file)?;
         let id = FileId::of(path)?;
-        held.push(id.clone());
+        if !id.is_of(&file)? {
+            // Replaced between the two: the lock is none that others would see.
+            let what = "the lock's file was replaced while the lock was taken";
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, what));
+        }
+        held.push(Held {
+            file: id.clone(),
+            place,
+        });
         Ok(Box::new(DiskLock {
             id,
+            path: path.to_owned(),
             file: Some(file),
         }))
     }
@@ -117,7 +130,7 @@ impl FileSystem for DiskFileSystem {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        if held.contains(&id) {
+        if held.iter().any(|held| held.file == id) {
             return Ok(Some(LockHolder {
                 pid: Some(std::process::id()),
             }));
@@ -133,10 +146,35 @@ impl FileSystem for DiskFileSystem {
 }
 
 /// The files that this process has locked.
-static HELD: Mutex<Vec<FileId>> = Mutex::new(Vec::new());
+static HELD: Mutex<Vec<Held>> = Mutex::new(Vec::new());
 
-fn held() -> std::sync::MutexGuard<'static, Vec<FileId>> {
+fn held() -> std::sync::MutexGuard<'static, Vec<Held>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A file that is locked, and where it was then. Both are held: when the file is removed, this process may not lock another
+/// one in its place as long as it has not given up the first.
+#[derive(Debug)]
+struct Held {
+    file: FileId,
+    place: Place,
+}
+
+/// A name in a folder, whatever the folder is called.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    dir: FileId,
+    name: Option<OsString>,
+}
+
+impl Place {
+    fn of(path: &Path) -> io::Result<Place> {
+        let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        Ok(Place {
+            dir: FileId::of(parent.unwrap_or(Path::new(".")))?,
+            name: path.file_name().map(OsString::from),
+        })
+    }
 }
 
 /// Which file a path names, also under its other names.
@@ -161,21 +199,46 @@ impl FileId {
     fn of(path: &Path) -> io::Result<FileId> {
         Ok(FileId::Path(fs::canonicalize(path)?))
     }
+
+    /// Whether an open file is this one.
+    #[cfg(unix)]
+    fn is_of(&self, file: &File) -> io::Result<bool> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = file.metadata()?;
+        Ok(*self == FileId::Inode(metadata.dev(), metadata.ino()))
+    }
+
+    /// Files that are open cannot be replaced there.
+    #[cfg(not(unix))]
+    fn is_of(&self, _file: &File) -> io::Result<bool> {
+        Ok(true)
+    }
 }
 
 #[derive(Debug)]
 struct DiskLock {
     id: FileId,
+    path: PathBuf,
     file: Option<File>,
 }
 
-impl FileLock for DiskLock {}
+impl FileLock for DiskLock {
+    fn is_held(&self) -> io::Result<bool> {
+        match FileId::of(&self.path) {
+            Ok(id) => Ok(id == self.id),
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(false),
+                _ => Err(error),
+            },
+        }
+    }
+}
 
 impl Drop for DiskLock {
     fn drop(&mut self) {
         let mut held = held();
         self.file = None;
-        held.retain(|id| *id != self.id);
+        held.retain(|held| held.file != self.id);
     }
 }
 
@@ -264,6 +327,12 @@ impl WritableFile for DiskWritableFile {
     fn set_modified(&mut self, time: SystemTime) -> io::Result<()> {
         self.flush()?;
         self.file.set_modified(time)
+    }
+
+    fn truncate(&mut self, len_bytes: u64) -> io::Result<()> {
+        self.waiting.clear();
+        self.file.set_len(len_bytes)?;
+        self.file.seek(SeekFrom::Start(len_bytes)).map(drop)
     }
 }
 

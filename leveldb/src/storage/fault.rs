@@ -19,9 +19,28 @@ pub struct Fault {
     pub every_later_too: bool,
 }
 
+/// What an operation that fails has done by then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing, but for appends: of what was to be added the first half is there then, as on a full disk.
+    #[default]
+    Part,
+    /// All of it: the error came after that.
+    All,
+}
+
+/// In which manner operations fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// The system's number of the error, in place of [`Fault::kind`]: of `EIO`, for instance, there is no kind.
+    pub raw_os_error: Option<i32>,
+    /// What is done nevertheless.
+    pub effect: Effect,
+}
+
 /// Passes everything on to another file system, and counts: every call of [`FileSystem`], [`RandomFile`],
-/// [`SequentialFile`] and [`WritableFile`] is one operation. One that fails does nothing, but for appends: of what was to be
-/// added the first half is there then, as on a full disk.
+/// [`SequentialFile`], [`WritableFile`] and [`FileLock`] is one operation. What one that fails has done is its
+/// [`Effect`].
 #[derive(Debug)]
 pub struct FaultFileSystem {
     inner: Arc<dyn FileSystem>,
@@ -32,6 +51,7 @@ pub struct FaultFileSystem {
 struct State {
     count: AtomicU64,
     fault: Mutex<Option<Fault>>,
+    manner: Mutex<Manner>,
     failed: Mutex<Vec<&'static str>>,
     watcher: OnceLock<Watcher>,
 }
@@ -63,7 +83,23 @@ impl State {
             Some(fault) => {
                 locked(&self.failed).push(what);
                 let text = format!("injected fault at operation {n}, {what}");
-                Err(io::Error::new(fault.kind, text))
+                Err(match locked(&self.manner).raw_os_error {
+                    Some(number) => io::Error::from_raw_os_error(number),
+                    None => io::Error::new(fault.kind, text),
+                })
+            }
+        }
+    }
+
+    /// An operation that changes something.
+    fn change<T>(&self, what: &'static str, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        match self.step(what) {
+            Ok(()) => work(),
+            Err(error) => {
+                if locked(&self.manner).effect == Effect::All {
+                    work()?;
+                }
+                Err(error)
             }
         }
     }
@@ -81,6 +117,11 @@ impl FaultFileSystem {
     /// Sets what fails, in place of what was set before.
     pub fn fail_at(&self, fault: Fault) {
         *locked(&self.state.fault) = Some(fault);
+    }
+
+    /// Sets in which manner what fails does so.
+    pub fn set_manner(&self, manner: Manner) {
+        *locked(&self.state.manner) = manner;
     }
 
     /// Nothing fails from now on.
@@ -125,8 +166,7 @@ impl FileSystem for FaultFileSystem {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        self.state.step("create")?;
-        let inner = self.inner.create(path)?;
+        let inner = self.state.change("create", || self.inner.create(path))?;
         Ok(Box::new(Faulty {
             inner,
             state: self.state.clone(),
@@ -134,8 +174,7 @@ impl FileSystem for FaultFileSystem {
     }
 
     fn append(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        self.state.step("append")?;
-        let inner = self.inner.append(path)?;
+        let inner = self.state.change("append", || self.inner.append(path))?;
         Ok(Box::new(Faulty {
             inner,
             state: self.state.clone(),
@@ -143,13 +182,11 @@ impl FileSystem for FaultFileSystem {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.state.step("rename")?;
-        self.inner.rename(from, to)
+        self.state.change("rename", || self.inner.rename(from, to))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.state.step("remove")?;
-        self.inner.remove(path)
+        self.state.change("remove", || self.inner.remove(path))
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<OsString>> {
@@ -163,18 +200,22 @@ impl FileSystem for FaultFileSystem {
     }
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        self.state.step("create_dir")?;
-        self.inner.create_dir(dir)
+        self.state
+            .change("create_dir", || self.inner.create_dir(dir))
     }
 
     fn remove_dir(&self, dir: &Path) -> io::Result<()> {
-        self.state.step("remove_dir")?;
-        self.inner.remove_dir(dir)
+        self.state
+            .change("remove_dir", || self.inner.remove_dir(dir))
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn FileLock>> {
         self.state.step("lock")?;
-        self.inner.lock(path)
+        let inner = self.inner.lock(path)?;
+        Ok(Box::new(Faulty {
+            inner,
+            state: self.state.clone(),
+        }))
     }
 
     fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>> {
@@ -183,8 +224,7 @@ impl FileSystem for FaultFileSystem {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        self.state.step("sync_dir")?;
-        self.inner.sync_dir(dir)
+        self.state.change("sync_dir", || self.inner.sync_dir(dir))
     }
 }
 
@@ -221,24 +261,38 @@ impl SequentialFile for Faulty<Box<dyn SequentialFile>> {
 impl WritableFile for Faulty<Box<dyn WritableFile>> {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Err(error) = self.state.step("append bytes") {
-            self.inner.append(&bytes[..bytes.len() / 2])?;
+            let len = match locked(&self.state.manner).effect {
+                Effect::Part => bytes.len() / 2,
+                Effect::All => bytes.len(),
+            };
+            self.inner.append(&bytes[..len])?;
             return Err(error);
         }
         self.inner.append(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.state.step("flush")?;
-        self.inner.flush()
+        self.state.change("flush", || self.inner.flush())
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.state.step("sync")?;
-        self.inner.sync()
+        self.state.change("sync", || self.inner.sync())
     }
 
     fn set_modified(&mut self, time: SystemTime) -> io::Result<()> {
-        self.state.step("set_modified")?;
-        self.inner.set_modified(time)
+        self.state
+            .change("set_modified", || self.inner.set_modified(time))
+    }
+
+    fn truncate(&mut self, len_bytes: u64) -> io::Result<()> {
+        self.state
+            .change("truncate", || self.inner.truncate(len_bytes))
+    }
+}
+
+impl FileLock for Faulty<Box<dyn FileLock>> {
+    fn is_held(&self) -> io::Result<bool> {
+        self.state.step("is_held")?;
+        self.inner.is_held()
     }
 }

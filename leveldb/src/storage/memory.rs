@@ -1,11 +1,12 @@
 //! Files in memory, and the images that a crash would leave of them.
 //!
-//! The model, together with [`CrashImage`]: every name points at an inode. An inode remembers how much of it was synced; the file system remembers which
-//! names, those of directories too, were durable when their directory was last synced. What lies in a directory that is lost
-//! is lost with it. Bytes that were overwritten after a sync count as unsynced (there is only appending and truncating). A
-//! directory that was removed and made again under the same name counts as the same one until the directory above is synced.
+//! The model, together with [`CrashImage`]: every name points at an inode. An inode remembers how much of it was synced; the
+//! file system remembers which names, those of directories too, were durable when their directory was last synced. What lies
+//! in a directory that is lost is lost with it. Bytes that were overwritten after a sync count as unsynced (there is only
+//! appending and truncating); synced bytes that were cut off are there again after a crash, unless the cut was synced, too.
+//! A directory that was removed and made again under the same name counts as the same one until the directory above is synced.
 
-use super::crash::CrashImage;
+use super::crash::{Choices, CrashImage};
 use super::{FileLock, FileSystem, LockHolder, Metadata, RandomFile, SequentialFile, WritableFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -27,7 +28,8 @@ struct State {
     durable: BTreeMap<PathBuf, Arc<Inode>>,
     dirs: BTreeSet<PathBuf>,
     durable_dirs: BTreeSet<PathBuf>,
-    locked: BTreeSet<PathBuf>,
+    /// Locks that are held. A file that has lost its name may be among them, and another one that has it now.
+    locked: Vec<Arc<Inode>>,
 }
 
 #[derive(Debug, Default)]
@@ -39,8 +41,27 @@ struct Inode {
 struct Content {
     bytes: Vec<u8>,
     synced_len: usize,
+    /// What was synced, if some of that was taken away since.
+    before_cut: Option<Vec<u8>>,
     /// As it was set; there is no clock here.
     modified: Option<SystemTime>,
+}
+
+impl Content {
+    /// What a crash leaves.
+    fn after_crash(&self, choices: &mut Choices) -> Content {
+        let (mut bytes, synced_len) = match &self.before_cut {
+            Some(before) if !choices.keep_cut() => (before.clone(), before.len()),
+            _ => (self.bytes.clone(), self.synced_len),
+        };
+        choices.leave(&mut bytes, synced_len);
+        Content {
+            synced_len: bytes.len(),
+            bytes,
+            before_cut: None,
+            modified: self.modified,
+        }
+    }
 }
 
 impl Inode {
@@ -99,10 +120,7 @@ impl MemoryFileSystem {
                 continue;
             }
             let Some(inode) = chosen else { continue };
-            let mut content = inode.content().clone();
-            let synced_len = content.synced_len;
-            choices.leave(&mut content.bytes, synced_len);
-            content.synced_len = content.bytes.len();
+            let content = inode.content().after_crash(&mut choices);
             let inode = Arc::new(Inode {
                 content: Mutex::new(content),
             });
@@ -160,6 +178,14 @@ impl State {
             durable.retain(|path, _| !path.starts_with(&gone));
         }
         durable_dirs.extend(dirs.iter().filter(|path| is_inside(path)).cloned());
+    }
+
+    /// Whether the lock of the file that has this name now is held.
+    fn is_locked(&self, path: &Path) -> bool {
+        let Some(now) = self.live.get(path) else {
+            return false;
+        };
+        self.locked.iter().any(|inode| Arc::ptr_eq(inode, now))
     }
 
     fn is_dir(&self, path: &Path) -> bool {
@@ -285,21 +311,23 @@ impl FileSystem for MemoryFileSystem {
         if state.is_dir(path) {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        state.live.entry(path.to_owned()).or_default();
-        if !state.locked.insert(path.to_owned()) {
+        let inode = state.live.entry(path.to_owned()).or_default().clone();
+        if state.is_locked(path) {
             return Err(io::Error::new(
                 io::ErrorKind::WouldBlock,
                 "this process holds the lock",
             ));
         }
+        state.locked.push(inode.clone());
         Ok(Box::new(MemoryLock {
             state: self.state.clone(),
             path: path.to_owned(),
+            inode,
         }))
     }
 
     fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>> {
-        Ok(self.state().locked.contains(path).then(|| LockHolder {
+        Ok(self.state().is_locked(path).then(|| LockHolder {
             pid: Some(std::process::id()),
         }))
     }
@@ -329,17 +357,29 @@ impl FileSystem for MemoryFileSystem {
 struct MemoryLock {
     state: Arc<Mutex<State>>,
     path: PathBuf,
+    inode: Arc<Inode>,
 }
 
-impl FileLock for MemoryLock {}
+impl MemoryLock {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FileLock for MemoryLock {
+    fn is_held(&self) -> io::Result<bool> {
+        let state = self.state();
+        let now = state.live.get(&self.path);
+        Ok(now.is_some_and(|inode| Arc::ptr_eq(inode, &self.inode)))
+    }
+}
 
 impl Drop for MemoryLock {
     fn drop(&mut self) {
-        self.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.state();
+        state
             .locked
-            .remove(&self.path);
+            .retain(|inode| !Arc::ptr_eq(inode, &self.inode));
     }
 }
 
@@ -384,6 +424,19 @@ impl WritableFile for MemoryFile {
     fn sync(&mut self) -> io::Result<()> {
         let mut content = self.inode.content();
         content.synced_len = content.bytes.len();
+        content.before_cut = None;
+        Ok(())
+    }
+
+    fn truncate(&mut self, len_bytes: u64) -> io::Result<()> {
+        let mut content = self.inode.content();
+        let len = usize::try_from(len_bytes).unwrap_or(usize::MAX);
+        if len < content.synced_len {
+            let synced = content.bytes[..content.synced_len].to_vec();
+            content.before_cut.get_or_insert(synced);
+            content.synced_len = len;
+        }
+        content.bytes.truncate(len);
         Ok(())
     }
 

@@ -3,7 +3,8 @@
 //! Contract, checked by [`conformance`]: paths are taken as given; names that are missing give
 //! [`NotFound`](io::ErrorKind::NotFound); a read at or past the end gives zero bytes; a handle stays readable after its file
 //! was removed or replaced; [`FileSystem::create`] truncates; [`FileSystem::rename`] replaces; bytes are durable after
-//! [`WritableFile::sync`], names (made, renamed, removed) after [`FileSystem::sync_dir`] of their directory.
+//! [`WritableFile::sync`], names (made, renamed, removed) after [`FileSystem::sync_dir`] of their directory. Only
+//! [`NotFound`](io::ErrorKind::NotFound) means that something is not there: any other error leaves that open.
 //!
 //! A name at which a file is opened, made or locked must be free or a regular file's. At a directory this fails with
 //! [`IsADirectory`](io::ErrorKind::IsADirectory), at anything else (symbolic link, FIFO, socket, device) with
@@ -23,7 +24,7 @@ mod recording;
 
 pub use crash::CrashImage;
 pub use disk::DiskFileSystem;
-pub use fault::{Fault, FaultFileSystem};
+pub use fault::{Effect, Fault, FaultFileSystem, Manner};
 pub use memory::MemoryFileSystem;
 pub use recording::{Rebuilt, RecordingFileSystem, Step};
 
@@ -113,10 +114,21 @@ pub trait WritableFile: Send + Debug {
     fn sync(&mut self) -> io::Result<()>;
     /// Flushes and sets the time of last modification, in place of the present. Later appends change it again.
     fn set_modified(&mut self, time: SystemTime) -> io::Result<()>;
+    /// Takes away all but the first `len_bytes` bytes, of which there are so many at least, and also what
+    /// [`append`](Self::append) left waiting in this process; later appends go on there. For a file of whose end nothing is
+    /// certain after an error. Durable after [`sync`](Self::sync).
+    fn truncate(&mut self, len_bytes: u64) -> io::Result<()>;
 }
 
 /// A lock that is held until dropped.
-pub trait FileLock: Send + Sync + Debug {}
+pub trait FileLock: Send + Sync + Debug {
+    /// Whether whoever asks for the lock under the same path still finds it held. It is not when the file, or a folder that it
+    /// lies in, was removed, renamed or replaced since: then someone else can have taken the lock of another file there.
+    ///
+    /// # Errors
+    /// If the file system cannot tell.
+    fn is_held(&self) -> io::Result<bool>;
+}
 
 /// Reads exactly `buffer.len()` bytes from `offset`; fails with [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if there
 /// are fewer.

@@ -42,6 +42,13 @@ pub enum Step {
         /// The handle's number.
         handle: u64,
     },
+    /// A file was cut off.
+    Truncate {
+        /// The handle's number.
+        handle: u64,
+        /// Its bytes since then.
+        len_bytes: u64,
+    },
     /// A file got another name.
     Rename {
         /// The old one.
@@ -70,6 +77,7 @@ impl fmt::Display for Step {
             Step::Append { path, handle } => write!(f, "append {handle} {}", path.display()),
             Step::Write { handle, bytes } => write!(f, "write {handle} {}", bytes.len()),
             Step::Sync { handle } => write!(f, "sync {handle}"),
+            Step::Truncate { handle, len_bytes } => write!(f, "truncate {handle} {len_bytes}"),
             Step::Rename { from, to } => write!(f, "rename {} {}", from.display(), to.display()),
             Step::Remove(path) => write!(f, "remove {}", path.display()),
             Step::CreateDir(path) => write!(f, "mkdir {}", path.display()),
@@ -280,6 +288,16 @@ impl WritableFile for RecordedFile {
     fn set_modified(&mut self, time: SystemTime) -> io::Result<()> {
         self.inner.set_modified(time)
     }
+
+    fn truncate(&mut self, len_bytes: u64) -> io::Result<()> {
+        let mut record = locked(&self.record);
+        self.inner.truncate(len_bytes)?;
+        record.steps.push(Step::Truncate {
+            handle: self.handle,
+            len_bytes,
+        });
+        Ok(())
+    }
 }
 
 /// A file system in memory to which recorded steps are done, one after the other: its
@@ -309,6 +327,7 @@ impl Rebuilt {
             }
             Step::Write { handle, bytes } => self.file(*handle)?.append(bytes)?,
             Step::Sync { handle } => self.file(*handle)?.sync()?,
+            Step::Truncate { handle, len_bytes } => self.file(*handle)?.truncate(*len_bytes)?,
             Step::Rename { from, to } => self.fs.rename(from, to)?,
             Step::Remove(path) => self.fs.remove(path)?,
             Step::CreateDir(path) => {
