@@ -26,6 +26,9 @@ pub enum ErrorKind {
     Conflict,
     /// It takes no writes any more: an earlier one failed. Opening the store again shows what is there.
     Closed,
+    /// A commit failed, and so did all that could have taken it back: all of it may be there when the store is opened again,
+    /// or nothing. Opening it again and reading tells.
+    Uncertain,
 }
 
 /// An error with its context.
@@ -102,6 +105,7 @@ impl From<larder_leveldb::Error> for Error {
             Engine::NotAStore => ErrorKind::NotAStore,
             Engine::Conflict => ErrorKind::Conflict,
             Engine::Closed => ErrorKind::Closed,
+            Engine::Uncertain => ErrorKind::Uncertain,
             _ => ErrorKind::Io,
         };
         Self {

@@ -170,6 +170,8 @@ impl From<larder_backing_store::Error> for Error {
     fn from(error: larder_backing_store::Error) -> Self {
         let name = match error.kind() {
             ErrorKind::Constraint => ErrorName::ConstraintError,
+            // The full disk is the cause, but a page that makes room cannot just write it again.
+            ErrorKind::Uncertain => ErrorName::UnknownError,
             _ if is_disk_full(&error) => ErrorName::QuotaExceededError,
             _ => ErrorName::UnknownError,
         };

@@ -253,8 +253,13 @@ impl Origin {
     pub(crate) fn note_store_error(self: &Arc<Self>, store: &Arc<OpenStore>, error: &Error) {
         let is_gone = match error.kind() {
             ErrorKind::Closed => true,
-            // Of the engine's files, or of a blob's content: only the former matters.
-            ErrorKind::Io => store.backing().check_writable().is_err(),
+            ErrorKind::Uncertain => true,
+            // Of the engine's files, or of a blob's content; of the store's lock, or an object store's: only the former
+            // matter, and the engine tells.
+            ErrorKind::Io | ErrorKind::Conflict | ErrorKind::Corruption => {
+                let writable = store.backing().check_writable();
+                writable.is_err_and(|error| error.kind() != ErrorKind::Io)
+            }
             _ => false,
         };
         if is_gone {

@@ -156,17 +156,19 @@ impl Core {
             FileName::Table(meta.number),
             FileName::OldTable(meta.number),
         ];
-        if names
-            .iter()
-            .any(|name| self.fs.metadata(&self.dir.join(name.to_string())).is_ok())
-        {
-            return Ok(());
+        for name in &names {
+            let name = name.to_string();
+            match self.fs.metadata(&self.dir.join(&name)) {
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    let what = "cannot find out whether the table is there";
+                    return Err(Error::io(name, what, error));
+                }
+            }
         }
-        Err(Error::corruption(
-            names[0].to_string(),
-            None,
-            "table is missing",
-        ))
+        let what = "table is missing";
+        Err(Error::corruption(names[0].to_string(), None, what))
     }
 
     /// The name that a table's file has, or should have.

@@ -194,10 +194,13 @@ impl Db {
     /// batch with [`Durability::Strict`] makes everything before it durable.
     ///
     /// # Errors
-    /// `Usage` for a store opened for reading, and for a batch above 3 GiB or 2^27 entries. `Io` if the log cannot be
-    /// written: then it is not known whether the batch will be there after opening the store again, and all further writes
-    /// are refused (`Closed`) while reads go on. `Closed` also after a flush or compaction has failed, or the comparator has
-    /// panicked in any of these.
+    /// `Usage` for a store opened for reading, and for a batch above 3 GiB or 2^27 entries. `Io` if it could not be written, or
+    /// if it would have to wait for a flush or compaction that cannot be done, or `Corruption` if damage is in the way of
+    /// those: then nothing of the batch is there, nor will it be when the store is opened again, and later writes may
+    /// succeed. `Conflict` if the store's folder or its LOCK was removed, renamed or replaced; noticed by strict writes,
+    /// and by others when a log is full. `Uncertain` if the batch could neither be written for certain nor taken back.
+    /// `Closed`, with the first failure, once no more writes are taken ([`check_writable`](Self::check_writable)), while
+    /// reads go on.
     pub fn write(&self, batch: &mut BatchWriter, durability: Durability) -> Result<()> {
         self.engine()?.write(batch, durability)
     }
@@ -241,6 +244,10 @@ impl Db {
 
     /// Makes a table of a full memtable or does one compaction, if either is due: whether one was. For
     /// [`Background::Caller`]; does no harm beside a thread.
+    ///
+    /// # Errors
+    /// Why it could not be done: `Io`, then it stays due and the next call tries it again; `Corruption`, then no compaction
+    /// takes the damaged table any more; `Closed` and `Conflict` as [`write`](Self::write).
     pub fn do_background_work(&self) -> Result<bool> {
         self.engine()?.work_once()
     }
@@ -252,13 +259,25 @@ impl Db {
         size::between(&state.core, &state.version, from, to)
     }
 
-    /// Whether writes are still taken.
+    /// Whether writes are still taken. They are not after a failure that leaves open what is on the medium, a panic of the
+    /// comparator, or the loss of the lock.
     ///
     /// # Errors
-    /// [`ErrorKind::Closed`], with the first failure, if writes are refused until the store is opened again; `Usage` if it is
-    /// open for reading only.
+    /// [`ErrorKind::Closed`], with the first failure, if writes are refused until the store is opened again; `Conflict` when
+    /// that is since the lock turns out to be lost; `Io` if that cannot be found out; `Usage` if it is open for reading only.
     pub fn check_writable(&self) -> Result<()> {
         self.engine()?.check_writable()
+    }
+
+    /// Takes no more writes until the store is opened again: for whoever keeps more in it than single batches, and finds that
+    /// what is there by now must not be added to. Reads go on.
+    ///
+    /// # Errors
+    /// `Usage` if it is open for reading only.
+    pub fn refuse_writes(&self, why: impl Into<String>) -> Result<()> {
+        self.engine()?
+            .refuse_writes(&Error::new(ErrorKind::Closed, why));
+        Ok(())
     }
 
     /// What the engine has done since the store was opened, and what it is made of. All zero for one opened for reading.

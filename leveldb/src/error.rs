@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -25,12 +26,16 @@ pub enum ErrorKind {
     Unsupported,
     /// There is no LevelDB store in that directory.
     NotAStore,
+    /// A write failed, and so did all that could have taken it back: it may be there when the store is opened again, all of
+    /// it, or not. Opening the store again and reading tells.
+    Uncertain,
 }
 
-/// An error: kind, file and offset if there are any, what was being done, and the cause.
-#[derive(Debug)]
+/// An error: kind, file and offset if there are any, what was being done, and the cause. Cheap to clone: several writers may
+/// share one.
+#[derive(Clone, Debug)]
 pub struct Error {
-    inner: Box<Inner>,
+    inner: Arc<Inner>,
 }
 
 #[derive(Debug)]
@@ -39,19 +44,29 @@ struct Inner {
     file: Option<PathBuf>,
     offset: Option<u64>,
     context: String,
-    source: Option<io::Error>,
+    source: Option<Arc<io::Error>>,
 }
 
 impl Error {
     /// Of a kind, with what happened.
     pub fn new(kind: ErrorKind, context: impl Into<String>) -> Error {
+        Error::of(kind, None, None, context.into(), None)
+    }
+
+    fn of(
+        kind: ErrorKind,
+        file: Option<PathBuf>,
+        offset: Option<u64>,
+        context: String,
+        source: Option<Arc<io::Error>>,
+    ) -> Error {
         Error {
-            inner: Box::new(Inner {
+            inner: Arc::new(Inner {
                 kind,
-                file: None,
-                offset: None,
-                context: context.into(),
-                source: None,
+                file,
+                offset,
+                context,
+                source,
             }),
         }
     }
@@ -62,18 +77,27 @@ impl Error {
         offset: Option<u64>,
         context: impl Into<String>,
     ) -> Error {
-        let mut error = Error::new(ErrorKind::Corruption, context);
-        error.inner.file = Some(file.into());
-        error.inner.offset = offset;
-        error
+        let file = Some(file.into());
+        Error::of(ErrorKind::Corruption, file, offset, context.into(), None)
     }
 
     /// A failure of the file system while doing `context` on `file`.
     pub fn io(file: impl Into<PathBuf>, context: impl Into<String>, source: io::Error) -> Error {
-        let mut error = Error::new(ErrorKind::Io, context);
-        error.inner.file = Some(file.into());
-        error.inner.source = Some(source);
-        error
+        let (file, source) = (Some(file.into()), Some(Arc::new(source)));
+        Error::of(ErrorKind::Io, file, None, context.into(), source)
+    }
+
+    /// The error with other words in front, and of another kind: file, offset and cause stay.
+    pub(crate) fn within(&self, kind: ErrorKind, what: &str) -> Error {
+        let Inner {
+            file,
+            offset,
+            context,
+            source,
+            ..
+        } = &*self.inner;
+        let context = format!("{what}: {context}");
+        Error::of(kind, file.clone(), *offset, context, source.clone())
     }
 
     /// What a caller can do about it.
@@ -116,6 +140,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.inner.source.as_ref().map(|source| source as _)
+        let source = self.inner.source.as_deref()?;
+        Some(source)
     }
 }

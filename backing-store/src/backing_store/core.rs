@@ -206,7 +206,13 @@ impl Core {
                 cleanup.note_stuck();
                 self.clean_later(cleanup);
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                // All of it can be done again.
+                if error.kind() != ErrorKind::Corruption {
+                    self.clean_later(cleanup);
+                }
+                return Err(error);
+            }
         }
         Ok(true)
     }

@@ -107,6 +107,10 @@ fn take_out(
         .entries
         .into_iter()
         .partition::<Vec<_>, _>(is_due);
+    if !due.is_empty() {
+        // If the folder is not the store's any more, the names are those of someone else's files.
+        db.check_writable()?;
+    }
     let refused = remove_files(fs, paths, &due);
     let removed = due.len() - refused.as_ref().map_or(0, |refused| refused.entries.len());
     entries.extend(refused.iter().flat_map(|refused| &refused.entries));

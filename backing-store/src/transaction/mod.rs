@@ -258,8 +258,9 @@ impl WriteTransaction {
     /// are written first, and are durable in any case.
     ///
     /// # Errors
-    /// If a blob's content cannot be read or written, the transaction is rolled back. If the engine cannot write, it is not
-    /// known until the store has been opened again whether the transaction is committed; no further writes are possible.
+    /// If a blob's content cannot be read or written, or the engine cannot write, the transaction is rolled back: nothing of it
+    /// is there, nor will it be when the store is opened again. `Uncertain` if the engine can neither write nor take back what
+    /// it began to write; then it takes no further writes, and what is there shows when the store is opened again.
     pub fn commit(mut self) -> Result<()> {
         self.check_open()?;
         if self.objects.is_empty() {
@@ -270,8 +271,13 @@ impl WriteTransaction {
 
     /// One batch: the staged rows, the mark that what was spilled before is committed, and rows of the whole store.
     fn write_commit(&mut self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
-        self.state = State::Ended;
-        self.write_batch(rows)?;
+        let written = self.write_batch(rows);
+        // What has failed for certain is taken back like anything else that is not committed.
+        let is_certain = |error: &Error| error.kind() != ErrorKind::Uncertain;
+        if !written.as_ref().is_err_and(is_certain) {
+            self.state = State::Ended;
+        }
+        written?;
         if let Scope::Stores(database_id, _) = self.scope {
             let open = std::mem::take(&mut self.open_stores);
             self.core.known_stores().keep(database_id, open);
@@ -303,7 +309,8 @@ impl WriteTransaction {
     /// Takes all of it back.
     ///
     /// # Errors
-    /// If the engine cannot write; then nobody sees what was written, and opening the store again will take it back.
+    /// If the engine cannot write; then nobody sees what was written, no more can be written, and opening the store again will
+    /// take it back.
     pub fn rollback(mut self) -> Result<()> {
         self.take_back()
     }
@@ -315,7 +322,12 @@ impl WriteTransaction {
         self.state = State::Ended;
         locked(&self.pending).staging.clear();
         if let Some(log) = self.log.take() {
-            revert(&self.core.db, log.scope)?;
+            revert(&self.core.db, log.scope).inspect_err(|error| {
+                // Its rows are still among those of the store: opening it again puts the old ones back, and must not put them
+                // in the place of newer ones.
+                let what = format!("a transaction could not be taken back: {error}");
+                let _ = self.core.db.refuse_writes(what);
+            })?;
             self.core.unhide(self.number);
             self.core.clean_later(Cleanup::of_undone(log.scope));
         }

@@ -178,9 +178,16 @@ impl WriteTransaction {
             self.durability = Durability::Strict;
         }
         let rows = self.journals_after(&numbered.entries, &removed);
-        let rows = rows.inspect_err(|_| core.held_blobs.note_gone(&numbered.entries))?;
-        // If this fails nobody knows whether the rows that refer to the new files are there: they stay until opening shows.
-        self.write_commit(&rows)?;
+        let written = rows.and_then(|rows| self.write_commit(&rows));
+        if let Err(error) = written {
+            drop(turn);
+            // If it is open whether the rows that refer to the new files are there, the files stay until opening shows.
+            if error.kind() != ErrorKind::Uncertain {
+                core.held_blobs.note_gone(&numbered.entries);
+                let _ = core.remove_released_blobs();
+            }
+            return Err(error);
+        }
         if !removed.is_empty() {
             core.held_blobs.note_gone(&removed);
         }

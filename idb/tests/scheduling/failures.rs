@@ -2,26 +2,25 @@
 
 use std::io;
 
-use larder_idb::{ConnectionEvent, DurabilityHint, ErrorName};
+use larder_idb::{ConnectionEvent, DurabilityHint, ErrorKind, ErrorName};
 use larder_leveldb::storage::{Fault, FaultFileSystem};
 
 use super::*;
 
-fn fail_from_now(fs: &FaultFileSystem, kind: io::ErrorKind) {
+/// Lets the next strict commit fail while it writes to the log, after it has asked for the lock; and all later operations, if
+/// `every_later_too`.
+fn fail_next_commit(fs: &FaultFileSystem, kind: io::ErrorKind, every_later_too: bool) {
     fs.fail_at(Fault {
-        operation: fs.operations() + 1,
+        operation: fs.operations() + 2,
         kind,
-        every_later_too: true,
+        every_later_too,
     });
 }
 
 #[test]
 fn a_store_that_cannot_be_written_to_is_closed_by_force_and_opened_again() {
     for executor in EXECUTORS {
-        for (kind, name) in [
-            (io::ErrorKind::Other, ErrorName::UnknownError),
-            (io::ErrorKind::StorageFull, ErrorName::QuotaExceededError),
-        ] {
+        for kind in [io::ErrorKind::Other, io::ErrorKind::StorageFull] {
             let fs = Arc::new(FaultFileSystem::new(Arc::new(MemoryFileSystem::new())));
             let storage = storage_on(fs.clone(), executor);
             let connection = open(&storage).wait().unwrap();
@@ -35,8 +34,12 @@ fn a_store_that_cannot_be_written_to_is_closed_by_force_and_opened_again() {
                 .transaction(&["a".into()], Mode::ReadWrite, options)
                 .unwrap();
             put(&failing, "a", 2.0, "?").wait().unwrap();
-            fail_from_now(&fs, kind);
-            assert_eq!(commit(&failing).unwrap_err().name(), name);
+            fail_next_commit(&fs, kind, true);
+            let error = commit(&failing).unwrap_err();
+            // What the disk has of it cannot be found out before it works again.
+            assert_eq!(error.name(), ErrorName::UnknownError);
+            assert_eq!(error.kind(), ErrorKind::Uncertain);
+            assert!(error.message().contains("opened again"), "{error}");
             assert!(beside.finished().wait().is_err());
             assert!(matches!(
                 connection.events().wait_next(),
@@ -53,6 +56,40 @@ fn a_store_that_cannot_be_written_to_is_closed_by_force_and_opened_again() {
             put(&again, "a", 2.0, "again").wait().unwrap();
             commit(&again).unwrap();
             assert_eq!(look(&connection, "a", 2.0).unwrap(), "again");
+        }
+    }
+}
+
+#[test]
+fn a_commit_that_a_disk_refuses_once_is_no_other_transactions_business() {
+    for executor in EXECUTORS {
+        for (kind, name) in [
+            (io::ErrorKind::Other, ErrorName::UnknownError),
+            (io::ErrorKind::StorageFull, ErrorName::QuotaExceededError),
+        ] {
+            let fs = Arc::new(FaultFileSystem::new(Arc::new(MemoryFileSystem::new())));
+            let storage = storage_on(fs.clone(), executor);
+            let connection = open(&storage).wait().unwrap();
+            let beside = begin(&connection, &["b"], Mode::ReadWrite);
+            put(&beside, "b", 1.0, "beside").wait().unwrap();
+            let options = TransactionOptions::with_durability(DurabilityHint::Strict);
+            let failing = connection
+                .transaction(&["a".into()], Mode::ReadWrite, options)
+                .unwrap();
+            put(&failing, "a", 2.0, "never").wait().unwrap();
+            fail_next_commit(&fs, kind, false);
+            assert_eq!(commit(&failing).unwrap_err().name(), name);
+            assert_eq!(fs.failed(), ["append bytes"]);
+            assert_eq!(look(&connection, "a", 2.0), None);
+            commit(&beside).unwrap();
+            let again = begin(&connection, &["a"], Mode::ReadWrite);
+            put(&again, "a", 3.0, "again").wait().unwrap();
+            commit(&again).unwrap();
+            factory(&storage).close().wait().unwrap();
+            let connection = open(&storage).wait().unwrap();
+            assert_eq!(look(&connection, "a", 2.0), None);
+            assert_eq!(look(&connection, "b", 1.0).unwrap(), "beside");
+            assert_eq!(look(&connection, "a", 3.0).unwrap(), "again");
         }
     }
 }

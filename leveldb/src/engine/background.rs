@@ -1,8 +1,10 @@
 //! Who does the work behind the writers: a thread, or the caller.
 
-use super::{Engine, L0_COMPACT, compaction, locked};
+use super::{Engine, compaction, locked};
 use crate::error::{Error, ErrorKind, Result};
+use crate::options::Background;
 use crate::sync::{JoinHandle, MutexGuard, thread};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -49,9 +51,11 @@ impl Engine {
         self.work_done.notify_all();
     }
 
-    /// Tells the thread that there may be work.
+    /// Tells the thread that there may be work. What was put off is tried again.
     pub(super) fn wake(&self) {
-        drop(locked(&self.signal));
+        let signal = locked(&self.signal);
+        self.health.resume();
+        drop(signal);
         self.work_ready.notify_all();
     }
 
@@ -81,19 +85,72 @@ impl Engine {
         self.tell_done();
     }
 
-    pub(super) fn is_work_due(&self) -> bool {
-        if self.health.is_failed() {
-            return false;
-        }
-        self.has_full.load(Ordering::Acquire)
-            || self.l0_tables.load(Ordering::Acquire) >= L0_COMPACT
-            || compaction::most_urgent(&self.version()).is_some()
+    fn is_work_due(&self) -> bool {
+        !self.health.is_failed() && !self.health.is_put_off() && self.has_work()
     }
 
-    /// Makes a table of the full memtable, or else does one compaction that is due. Whether there was any work.
+    /// Whether there is something that background work can do, put off or not.
+    fn has_work(&self) -> bool {
+        if self.has_full.load(Ordering::Acquire) {
+            return true;
+        }
+        let version = self.version();
+        if compaction::by_urgency(&version).next().is_none() {
+            return false;
+        }
+        let avoid = self.health.given_up();
+        let order = &self.core.order;
+        let due = || compaction::due(order, &version, &BTreeMap::new(), self.limits(), &avoid);
+        avoid.is_empty() || due().is_some()
+    }
+
+    /// Waits until background work has led to something, or does it. What was put off is tried once more.
+    ///
+    /// # Errors
+    /// Why the work has failed; `Corruption` if damage is in its way.
+    pub(super) fn wait_until(&self, is_done: impl Fn() -> bool) -> Result<()> {
+        if self.options.background == Background::Caller {
+            while !is_done() {
+                match self.work_once() {
+                    Ok(true) => {}
+                    Ok(false) => return Err(self.health.stuck()),
+                    // The damaged table was given up; others are left.
+                    Err(error) if error.kind() == ErrorKind::Corruption && self.is_work_due() => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            return Ok(());
+        }
+        let mut signal = locked(&self.signal);
+        if !is_done() {
+            self.health.resume();
+            self.work_ready.notify_all();
+        }
+        while !is_done() {
+            self.health.check()?;
+            if signal.is_stopped {
+                return Err(Error::new(ErrorKind::Closed, "store is being closed"));
+            }
+            if let Some(error) = self.health.put_off_by() {
+                return Err(error);
+            }
+            if !self.has_work() && !is_done() {
+                return Err(self.health.stuck());
+            }
+            signal = self.wait_done(signal);
+        }
+        Ok(())
+    }
+
+    /// Makes a table of the full memtable, or else does one compaction that is due. Whether there was any work. What fails is
+    /// left undone, and tried again by whoever calls this next; the thread waits for a new reason to.
     pub(crate) fn work_once(&self) -> Result<bool> {
+        self.health.resume();
         let result = self.watched("background work", || self.try_work());
         match &result {
+            Err(error) if error.kind() == ErrorKind::Io => self.health.put_off(error),
+            // The tables are given up.
+            Err(error) if error.kind() == ErrorKind::Corruption => {}
             Err(error) if error.kind() != ErrorKind::Closed => self.fail(error),
             _ => {}
         }
@@ -104,14 +161,16 @@ impl Engine {
     fn try_work(&self) -> Result<bool> {
         let work = &mut *locked(&self.work);
         self.health.check()?;
+        self.mend_manifest(work)?;
         if self.flush_full(work, true)? {
             return Ok(true);
         }
         let version = self.version();
         let order = &self.core.order;
         let limits = self.limits();
-        let Some(compaction) = compaction::due(order, &version, &work.compact_pointers, limits)
-        else {
+        let avoid = self.health.given_up();
+        let pointers = &work.compact_pointers;
+        let Some(compaction) = compaction::due(order, &version, pointers, limits, &avoid) else {
             self.remove_obsolete(work);
             return Ok(false);
         };

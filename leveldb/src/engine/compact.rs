@@ -9,6 +9,7 @@ use crate::cache::BlockCache;
 use crate::core::{Core, OnDamage, OpenTables};
 use crate::damage::DamageLog;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file_name::FileName;
 use crate::filter::KeyFilter;
 use crate::internal_key::{InternalOrder, user_key};
 use crate::skip_list::{SkipCursor, SkipList};
@@ -36,6 +37,7 @@ impl Engine {
         level: usize,
         table_bytes: u64,
         number: &'a dyn Fn() -> u64,
+        check: &'a dyn Fn() -> Result<()>,
     ) -> Output<'a> {
         Output {
             core: &self.core,
@@ -43,6 +45,7 @@ impl Engine {
             level,
             table_bytes,
             new_number: number,
+            check,
             keys: None,
         }
     }
@@ -59,6 +62,12 @@ impl Engine {
         self.progress.finish_flush();
         // Who waits for room need not wait until files are removed.
         self.tell_done();
+        if let Err(error) = &flushed
+            && error.kind() == ErrorKind::Corruption
+        {
+            // What is in memory cannot be damaged by a disk: nothing is left to rely on.
+            self.fail(error);
+        }
         flushed?;
         work.old_logs.push(full.log_number);
         self.remove_obsolete(work);
@@ -77,11 +86,12 @@ impl Engine {
         let sources = vec![Source::Live(SkipCursor::new(full.clone()))];
         let mut feed = Feed::new(self.core.order.clone(), sources, |_| false)?;
         let number = || self.new_file_number();
+        let check = || self.check_lock();
         let keys = self.keys_of(full);
         let output = Output {
             // What has a filter already put all of its keys in.
             keys: keys.as_deref().filter(|_| full.filter().is_none()),
-            ..self.output(0, u64::MAX, &number)
+            ..self.output(0, u64::MAX, &number, &check)
         };
         let mut told = 0;
         let between = |passed: u64| {
@@ -154,11 +164,31 @@ impl Engine {
                     largest: largest(file).to_vec(),
                 })
             }
-            _ => edit.new_files = self.merge(work, &compaction)?,
+            _ => edit.new_files = self.merge_whole(work, &compaction)?,
         }
         self.install(work, edit, None)?;
         self.remove_obsolete(work);
         Ok(())
+    }
+
+    /// Writes the compaction's output, or gives up the damaged table that is in the way.
+    fn merge_whole(&self, work: &mut Work, compaction: &Compaction) -> Result<Vec<NewFile>> {
+        let merged = self.merge(work, compaction);
+        if let Err(error) = &merged
+            && error.kind() == ErrorKind::Corruption
+        {
+            let name = error.file().and_then(|path| path.file_name());
+            let damaged = match name.and_then(FileName::parse) {
+                Some(FileName::Table(number) | FileName::OldTable(number)) => Some(number),
+                _ => None,
+            };
+            let inputs = || compaction.files().map(|file| file.number);
+            match damaged.filter(|number| inputs().any(|input| input == *number)) {
+                Some(number) => self.health.give_up([number], error),
+                None => self.health.give_up(inputs(), error),
+            }
+        }
+        merged
     }
 
     /// Writes the compaction's output. A memtable that fills up meanwhile is not kept waiting.
@@ -177,7 +207,9 @@ impl Engine {
         let mut feed = Feed::new(order.clone(), sources, |key| deeper.is_free(key))?;
         let limits = self.limits();
         let number = || self.new_file_number();
-        let output = self.output(compaction.output_level, limits.table_bytes, &number);
+        let check = || self.check_lock();
+        let level = compaction.output_level;
+        let output = self.output(level, limits.table_bytes, &number, &check);
         let mut ahead = Ahead::new(order, compaction, limits);
         let mut told = 0;
         let between = |passed: u64| {
@@ -236,11 +268,6 @@ impl Engine {
         work.must_rewrite = true;
         let done = self.watched("a compaction", || self.compact_levels(work, from, to));
         work.must_rewrite = false;
-        if let Err(error) = &done
-            && error.kind() != ErrorKind::Closed
-        {
-            self.fail(error);
-        }
         self.tell_done();
         self.wake();
         done
@@ -253,6 +280,7 @@ impl Engine {
         to: Option<&[u8]>,
     ) -> Result<()> {
         self.health.check()?;
+        self.mend_manifest(work)?;
         let order = &self.core.order;
         let has_any =
             |level: &usize| !overlapping(order, &self.version(), *level, from, to).is_empty();

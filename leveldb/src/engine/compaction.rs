@@ -8,7 +8,7 @@ use crate::internal_key::{InternalOrder, user_key};
 use crate::version::{TableFile, Version};
 use crate::version_edit::LEVELS;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(super) type Files = Vec<Arc<TableFile>>;
@@ -88,8 +88,8 @@ pub(super) fn level_files(version: &Version, level: usize) -> Files {
     files.filter(|file| file.level == level).cloned().collect()
 }
 
-/// The level that needs a compaction most, if one does.
-pub(super) fn most_urgent(version: &Version) -> Option<usize> {
+/// The levels that need a compaction, the one that does most first.
+pub(super) fn by_urgency(version: &Version) -> impl Iterator<Item = usize> {
     let mut bytes = [0u64; LEVELS];
     let mut l0_tables = 0;
     for file in version.files() {
@@ -98,42 +98,67 @@ pub(super) fn most_urgent(version: &Version) -> Option<usize> {
             *bytes = bytes.saturating_add(file.len_bytes.unwrap_or(0));
         }
     }
-    if l0_tables >= L0_SLOW_DOWN {
-        // Writers wait for it: with LevelDB's choice, of the level that is fullest, as often as not for others first.
-        return Some(0);
-    }
-    let mut best = (l0_tables as f64 / L0_COMPACT as f64, 0);
-    let mut limit = LEVEL_1_BYTES;
     // There is no level below the last.
-    for (level, bytes) in bytes.iter().enumerate().take(LEVELS - 1).skip(1) {
-        let score = *bytes as f64 / limit as f64;
-        if score > best.0 {
-            best = (score, level);
-        }
+    let mut scores: [(f64, usize); LEVELS - 1] = std::array::from_fn(|level| (0.0, level));
+    let mut limit = LEVEL_1_BYTES;
+    for (score, bytes) in scores.iter_mut().zip(bytes).skip(1) {
+        score.0 = bytes as f64 / limit as f64;
         limit = limit.saturating_mul(10);
     }
-    (best.0 >= 1.0).then_some(best.1)
+    scores[0].0 = match l0_tables >= L0_SLOW_DOWN {
+        // Writers wait for it: with LevelDB's choice, of the level that is fullest, as often as not for others first.
+        true => f64::MAX,
+        false => l0_tables as f64 / L0_COMPACT as f64,
+    };
+    // Of equal ones, the upper level first.
+    scores.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let is_due = |(score, _): &(f64, usize)| *score >= 1.0;
+    scores
+        .into_iter()
+        .take_while(is_due)
+        .map(|(_, level)| level)
 }
 
-/// The compaction that is due.
+/// The compaction that is due most, of those without a table that is to be avoided.
 pub(super) fn due(
     order: &InternalOrder,
     version: &Version,
     pointers: &BTreeMap<usize, Vec<u8>>,
     limits: Limits,
+    avoid: &BTreeSet<u64>,
 ) -> Option<Compaction> {
-    let level = most_urgent(version)?;
-    let files = level_files(version, level);
-    let is_after = |file: &&Arc<TableFile>| {
+    by_urgency(version)
+        .find_map(|level| due_of_level(order, version, level, pointers, limits, avoid))
+}
+
+fn due_of_level(
+    order: &InternalOrder,
+    version: &Version,
+    level: usize,
+    pointers: &BTreeMap<usize, Vec<u8>>,
+    limits: Limits,
+    avoid: &BTreeSet<u64>,
+) -> Option<Compaction> {
+    let mut files = level_files(version, level);
+    let is_done = |file: &Arc<TableFile>| {
         let pointer = pointers.get(&level);
-        pointer.is_none_or(|pointer| order.compare(largest(file), pointer) == Ordering::Greater)
+        pointer.is_some_and(|pointer| order.compare(largest(file), pointer) != Ordering::Greater)
     };
-    // Round and round through the level's keys.
-    let first = match level {
-        0 => files.last(),
-        _ => files.iter().find(is_after).or(files.first()),
-    }?;
-    Some(of_files(order, version, level, vec![first.clone()], limits))
+    match level {
+        // The oldest first.
+        0 => files.reverse(),
+        // Round and round through the level's keys.
+        _ => {
+            let next = files.iter().position(|file| !is_done(file));
+            files.rotate_left(next.unwrap_or(0));
+        }
+    }
+    let of_file = |file| of_files(order, version, level, vec![file], limits);
+    let is_whole = |compaction: &Compaction| {
+        let mut files = compaction.files();
+        !files.any(|file| avoid.contains(&file.number))
+    };
+    files.into_iter().map(of_file).find(is_whole)
 }
 
 /// The tables of a level in a range of user keys, both ends included. Of level 0, also all that overlap those.
@@ -348,10 +373,42 @@ mod tests {
         let urgent = |l0_tables: u64| {
             let deep = (100..200).map(|n| file(n, 1, ("b", n), ("b", n)));
             let first = (0..l0_tables).map(|n| file(n, 0, ("a", n), ("z", n)));
-            most_urgent(&Version::new(&order, deep.chain(first).collect()))
+            let version = Version::new(&order, deep.chain(first).collect());
+            by_urgency(&version).collect::<Vec<_>>()
         };
-        assert_eq!(urgent(L0_SLOW_DOWN as u64 - 1), Some(1));
-        assert_eq!(urgent(L0_SLOW_DOWN as u64), Some(0));
+        assert_eq!(urgent(L0_COMPACT as u64 - 1), [1]);
+        assert_eq!(urgent(L0_SLOW_DOWN as u64 - 1), [1, 0]);
+        assert_eq!(urgent(L0_SLOW_DOWN as u64), [0, 1]);
+    }
+
+    #[test]
+    fn tables_to_be_avoided_are_in_no_compaction_and_all_others_are() {
+        let order = InternalOrder::new(Arc::new(BytewiseComparator));
+        let limits = Limits {
+            table_bytes: 2 << 20,
+        };
+        let below = ["key 03", "key 05", "key 08", "key 19"].into_iter();
+        let below = (103..)
+            .zip(below)
+            .map(|(n, key)| file(n, 1, (key, 1), (key, 1)));
+        // Of level 0, 2 and 3 overlap each other, and 3 the table 104 below.
+        let files = [
+            file(2, 0, ("key 03", 9), ("key 04", 9)),
+            file(3, 0, ("key 04", 8), ("key 05", 8)),
+            file(4, 0, ("key 08", 7), ("key 09", 7)),
+            file(5, 0, ("key 18", 7), ("key 19", 7)),
+        ];
+        let version = Version::new(&order, files.into_iter().chain(below).collect());
+        let mut avoid = BTreeSet::from([104]);
+        let mut taken = Vec::new();
+        // Each that is chosen is avoided from then on, as if it were damaged.
+        while let Some(compaction) = due(&order, &version, &BTreeMap::new(), limits, &avoid) {
+            let numbers: BTreeSet<u64> = compaction.files().map(|file| file.number).collect();
+            avoid.extend(&numbers);
+            taken.push(numbers);
+        }
+        let sets = [[4, 105], [5, 106]].map(BTreeSet::from);
+        assert_eq!(taken, sets);
     }
 
     #[test]

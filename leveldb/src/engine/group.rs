@@ -62,7 +62,7 @@ struct TurnState {
 }
 
 /// What all writers of a group are told.
-type Shared = Result<(), (ErrorKind, String)>;
+type Shared = Result<()>;
 
 /// Whoever writes has it. It goes on to the next group when this one is done, also when its writer has panicked: the rest of
 /// the group is told, and those who come later are refused.
@@ -77,7 +77,7 @@ impl Drop for Writing<'_> {
         let result = self.result.take().unwrap_or_else(|| {
             let error = panicked("a write");
             self.engine.fail(&error);
-            Err((error.kind(), error.to_string()))
+            Err(error)
         });
         self.engine.next_turn();
         if let Some(turn) = &self.turn {
@@ -99,12 +99,7 @@ impl Turn {
             |state: &mut TurnState| state.result.is_none() && !(is_first && state.is_up);
         let waited = self.changed.wait_while(state, is_waiting);
         let state = waited.unwrap_or_else(PoisonError::into_inner);
-        let result = state.result.as_ref()?;
-        Some(
-            result
-                .clone()
-                .map_err(|(kind, what)| Error::new(kind, what)),
-        )
+        state.result.clone()
     }
 }
 
@@ -145,10 +140,7 @@ impl Engine {
             result: None,
         };
         let written = self.commit(batch, durability);
-        writing.result = Some(match &written {
-            Ok(()) => Ok(()),
-            Err(error) => Err((error.kind(), error.to_string())),
-        });
+        writing.result = Some(written.clone());
         written
     }
 

@@ -1,40 +1,116 @@
-//! Why a store refuses writes, if it does: an error after which it is not known what is on the medium, or a panic (of the
-//! caller's comparator) after which it is not known what is done.
+//! What keeps a store from writing, or its background work from going on.
+//!
+//! Three sorts of failures. After one that leaves open what is on the medium, or a panic (of the caller's comparator) that leaves
+//! open what is done, or the loss of the lock, writes are **refused** until the store is opened again. Background work that
+//! fails without such a doubt, for instance since a table could not be read or the disk is full, is **put off**: nothing of
+//! it was installed, and it is tried again when there is a new reason, a memtable that is full or someone who has to wait for
+//! it. No clock is needed for that, and no thread spins. Tables in which a compaction meets damage are **given up**: they are
+//! part of no further one, and everything else goes on.
 
 use super::Engine;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sync::{AtomicBool, Mutex};
+use crate::sync::{AtomicBool, Mutex, MutexGuard};
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-/// The first failure after which it is not known what is on the medium. It stays until the store is opened again.
+/// The failures that matter until the store is opened again, or until something is tried again.
 #[derive(Debug, Default)]
 pub(super) struct Health {
-    failed: AtomicBool,
-    why: Mutex<Option<String>>,
+    is_failed: AtomicBool,
+    is_put_off: AtomicBool,
+    causes: Mutex<Causes>,
+}
+
+#[derive(Debug, Default)]
+struct Causes {
+    /// The first one after which writes are refused.
+    refused: Option<Error>,
+    /// The last one of the background work.
+    put_off: Option<Error>,
+    /// Tables by number, and what was met in the first of them.
+    given_up: BTreeSet<u64>,
+    damage: Option<Error>,
 }
 
 impl Health {
+    fn causes(&self) -> MutexGuard<'_, Causes> {
+        self.causes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Writes are refused from now on.
     pub(super) fn fail(&self, error: &Error) {
-        let mut why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
-        why.get_or_insert_with(|| error.to_string());
-        self.failed.store(true, Ordering::Release);
+        let mut causes = self.causes();
+        causes.refused.get_or_insert_with(|| error.clone());
+        self.is_failed.store(true, Ordering::Release);
     }
 
     pub(super) fn is_failed(&self) -> bool {
-        self.failed.load(Ordering::Acquire)
+        self.is_failed.load(Ordering::Acquire)
     }
 
-    /// Fails, with the reason, once something has failed.
+    /// Fails, with the reason, once writes are refused.
     pub(super) fn check(&self) -> Result<()> {
         if !self.is_failed() {
             return Ok(());
         }
-        let why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
-        let why = why.as_deref().unwrap_or("");
-        let what = format!("writes are refused until the store is opened again, after: {why}");
-        Err(Error::new(ErrorKind::Closed, what))
+        let causes = self.causes();
+        let what = "writes are refused until the store is opened again, after";
+        Err(match &causes.refused {
+            Some(why) => Error::new(ErrorKind::Closed, format!("{what}: {why}")),
+            None => Error::new(ErrorKind::Closed, what),
+        })
+    }
+
+    /// Background work has failed, and can be tried again.
+    pub(super) fn put_off(&self, error: &Error) {
+        let mut causes = self.causes();
+        causes.put_off = Some(error.clone());
+        self.is_put_off.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_put_off(&self) -> bool {
+        self.is_put_off.load(Ordering::Acquire)
+    }
+
+    /// Why background work is put off, if it is.
+    pub(super) fn put_off_by(&self) -> Option<Error> {
+        match self.is_put_off() {
+            true => self.causes().put_off.clone(),
+            false => None,
+        }
+    }
+
+    /// Background work is to be tried again.
+    pub(super) fn resume(&self) {
+        if self.is_put_off() {
+            let mut causes = self.causes();
+            causes.put_off = None;
+            self.is_put_off.store(false, Ordering::Release);
+        }
+    }
+
+    /// No compaction takes these tables any more.
+    pub(super) fn give_up(&self, tables: impl IntoIterator<Item = u64>, error: &Error) {
+        let mut causes = self.causes();
+        causes.given_up.extend(tables);
+        causes.damage.get_or_insert_with(|| error.clone());
+    }
+
+    pub(super) fn given_up(&self) -> BTreeSet<u64> {
+        self.causes().given_up.clone()
+    }
+
+    /// What to say to a write that waits for a compaction of which there is none: no table that could be merged is whole.
+    pub(super) fn stuck(&self) -> Error {
+        match &self.causes().damage {
+            Some(damage) => {
+                let what = "level 0 is full, and damage is in the way of its compaction: nothing more can be written until \
+                            the store is repaired";
+                damage.within(ErrorKind::Corruption, what)
+            }
+            None => Error::new(ErrorKind::Closed, "there is no work left to wait for"),
+        }
     }
 }
 
@@ -69,5 +145,28 @@ impl Engine {
         let done = work();
         watch.is_over = true;
         done
+    }
+
+    /// Fails unless the store's lock is still held where the store was opened. Asked before a file is made or removed there, and
+    /// around every strict write: if the folder or LOCK was removed, renamed or replaced, the path may lead to a store of
+    /// someone else's by now.
+    pub(super) fn check_lock(&self) -> Result<()> {
+        match self.lock.is_held() {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                let what = format!(
+                    "{}: the folder or its LOCK was removed, renamed or replaced while the store was open, so that others may \
+                     have opened it, too: nothing more is written; close the store, put its folder back and open it again",
+                    self.core.dir.display()
+                );
+                let error = Error::new(ErrorKind::Conflict, what);
+                self.fail(&error);
+                Err(error)
+            }
+            Err(error) => {
+                let what = "cannot find out whether the lock is still held";
+                Err(Error::io("LOCK", what, error))
+            }
+        }
     }
 }

@@ -31,6 +31,11 @@ pub(super) struct Work {
     pub(super) old_logs: Vec<u64>,
     /// Compactions write everything anew.
     pub(super) must_rewrite: bool,
+    /// After an error, what the MANIFEST says and which one CURRENT names is open. What either may need stays, and a new
+    /// MANIFEST is written before anything else.
+    pub(super) is_manifest_in_doubt: bool,
+    /// What only counts if one of those edits does: removed once a new MANIFEST is sure.
+    pub(super) doubtful: Vec<FileName>,
 }
 
 pub(super) fn table_file(new: NewFile) -> TableFile {
@@ -51,8 +56,9 @@ pub(super) struct Flush {
 }
 
 impl Engine {
-    /// Makes an edit part of the store; the full memtable is in that of a flush. When this fails it is not known whether the edit
-    /// will be there after a crash, so neither what it adds nor what it drops may be removed.
+    /// Makes an edit part of the store; the full memtable is in that of a flush. When this fails, the edit is not part of the
+    /// store for whoever uses it; after a crash it may be, so neither what it adds nor what it drops is removed before a new
+    /// MANIFEST says otherwise.
     pub(super) fn install(
         &self,
         work: &mut Work,
@@ -64,7 +70,9 @@ impl Engine {
             let current = locked(&self.current);
             (current.state.clone(), current.sequence)
         };
-        let begins_anew = work.manifest_bytes > self.options.manifest_bytes;
+        self.check_lock()?;
+        let begins_anew =
+            work.is_manifest_in_doubt || work.manifest_bytes > self.options.manifest_bytes;
         let manifest_number = match begins_anew {
             true => self.new_file_number(),
             false => work.manifest_number,
@@ -74,7 +82,11 @@ impl Engine {
         edit.prev_log_number = edit.log_number.map(|_| 0);
         if is_flush || !edit.new_files.is_empty() {
             // The names of the tables, and of the log that goes on, before the edit that needs them.
-            self.sync_dir()?;
+            self.sync_dir().inspect_err(|_| {
+                for number in new_tables(&edit) {
+                    self.remove_table(number);
+                }
+            })?;
         }
         let dropped: BTreeSet<(usize, u64)> = edit.deleted_files.iter().copied().collect();
         let kept = state.version.files();
@@ -86,10 +98,11 @@ impl Engine {
             ..table_file(new)
         });
         let files: Vec<TableFile> = kept.chain(added).collect();
-        match begins_anew {
-            true => self.begin_manifest(work, &edit, &files, manifest_number)?,
-            false => self.append_edit(work, &edit)?,
-        }
+        let written = match begins_anew {
+            true => self.begin_manifest(work, &edit, &files, manifest_number),
+            false => self.append_edit(work, &edit),
+        };
+        written.inspect_err(|_| work.doubtful.extend(new_tables(&edit).map(FileName::Table)))?;
         work.log_number = edit.log_number.unwrap_or(work.log_number);
         work.old_tables
             .extend(edit.deleted_files.iter().map(|(_, number)| *number));
@@ -112,12 +125,40 @@ impl Engine {
     }
 }
 
+/// The numbers of the tables that were made for an edit. One that goes to another level as it is was there before.
+fn new_tables(edit: &VersionEdit) -> impl Iterator<Item = u64> {
+    let is_moved = |number: u64| edit.deleted_files.iter().any(|(_, old)| *old == number);
+    let numbers = edit.new_files.iter().map(|file| file.number);
+    numbers.filter(move |number| !is_moved(*number))
+}
+
 impl Engine {
+    /// After a failed edit: writes a MANIFEST that says what is part of the store, and makes it the one that counts.
+    pub(super) fn mend_manifest(&self, work: &mut Work) -> Result<()> {
+        if !work.is_manifest_in_doubt {
+            return Ok(());
+        }
+        self.check_lock()?;
+        let (version, last_sequence) = {
+            let current = locked(&self.current);
+            (current.state.version.clone(), current.sequence)
+        };
+        let number = self.new_file_number();
+        let edit = VersionEdit {
+            next_file_number: Some(self.next_file.load(Ordering::Relaxed)),
+            last_sequence: Some(last_sequence),
+            ..VersionEdit::default()
+        };
+        let files: Vec<TableFile> = version.files().map(|file| TableFile::clone(file)).collect();
+        self.begin_manifest(work, &edit, &files, number)
+    }
+
     fn append_edit(&self, work: &mut Work, edit: &VersionEdit) -> Result<()> {
         let mut record = Vec::new();
         edit.encode(&mut record);
         work.manifest_bytes += record.len() as u64;
         append(&mut work.manifest, &record).map_err(|error| {
+            work.is_manifest_in_doubt = true;
             let name = FileName::Manifest(work.manifest_number).to_string();
             Error::io(name, "cannot write the edit", error)
         })
@@ -142,11 +183,19 @@ impl Engine {
             next_file_number: edit.next_file_number.unwrap_or(0),
             last_sequence: edit.last_sequence.unwrap_or(0),
         };
-        work.manifest = first.write(&self.core, number)?;
+        work.manifest = first.write(&self.core, number).inspect_err(|_| {
+            // CURRENT may name it by now: nothing may be added to the old one.
+            work.is_manifest_in_doubt = true;
+            let left = [FileName::Manifest(number), FileName::Temp(number)];
+            work.doubtful.extend(left);
+        })?;
         work.manifest_bytes = 0;
+        work.is_manifest_in_doubt = false;
         let old = std::mem::replace(&mut work.manifest_number, number);
         // What stays is removed when the store is opened next.
-        let _ = self.core.fs.remove(&self.path(FileName::Manifest(old)));
+        for name in std::iter::once(FileName::Manifest(old)).chain(work.doubtful.drain(..)) {
+            let _ = self.core.fs.remove(&self.path(name));
+        }
         Ok(())
     }
 }

@@ -74,7 +74,7 @@ pub(crate) struct Engine {
     progress: Progress,
     counters: Counters,
     /// Released when all else is gone.
-    _lock: Box<dyn FileLock>,
+    lock: Box<dyn FileLock>,
 }
 
 /// What readers start from.

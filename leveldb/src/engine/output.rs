@@ -19,6 +19,8 @@ pub(super) struct Output<'a> {
     /// A table ends when it has so many bytes.
     pub(super) table_bytes: u64,
     pub(super) new_number: &'a dyn Fn() -> u64,
+    /// Asked before a file is made: whether the folder is still the store's.
+    pub(super) check: &'a dyn Fn() -> Result<()>,
     /// Takes every key that is written.
     pub(super) keys: Option<&'a KeyFilter>,
 }
@@ -35,7 +37,19 @@ impl Output<'_> {
     ) -> Result<Vec<NewFile>> {
         let mut tables = Vec::new();
         let mut failed = None;
-        while failed.is_none() && feed.entry()?.is_some() {
+        while failed.is_none() {
+            match feed.entry() {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+            if let Err(error) = (self.check)() {
+                failed = Some(error);
+                break;
+            }
             let number = (self.new_number)();
             match self.table(number, feed, &mut ends_before, &mut between) {
                 Ok(table) => tables.push(table),
@@ -54,7 +68,11 @@ impl Output<'_> {
         }
     }
 
-    fn remove(&self, number: u64) {
+    /// Removes a table that is part of no store.
+    pub(super) fn remove(&self, number: u64) {
+        if (self.check)().is_err() {
+            return;
+        }
         let name = FileName::Table(number).to_string();
         // What stays is removed when the store is opened next.
         let _ = self.core.fs.remove(&self.core.dir.join(name));

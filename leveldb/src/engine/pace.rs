@@ -108,7 +108,11 @@ impl Engine {
     pub(super) fn slow_down(&self, writer: &mut Writer, len_bytes: usize) -> Result<()> {
         if self.options.background == Background::Caller {
             self.counters.slowed_down();
-            return self.work_once().map(drop);
+            // Work that fails is tried again when a write cannot go on without it.
+            return match self.health.is_put_off() || self.work_once().is_ok() {
+                true => Ok(()),
+                false => self.health.check(),
+            };
         }
         let buffer = self.options.write_buffer_bytes as u64;
         // The full memtable will be one of them.

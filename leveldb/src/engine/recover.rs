@@ -124,11 +124,13 @@ fn sync_name(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
 /// Whether there is no store. Without CURRENT, what there is may be left from a crash while the store was made: a MANIFEST,
 /// a temporary file, an empty log. A table, or a log with something in it, is a store whose CURRENT is lost.
 fn is_new(fs: &dyn FileSystem, dir: &Path) -> Result<bool> {
-    if fs
-        .metadata(&dir.join(FileName::Current.to_string()))
-        .is_ok()
-    {
-        return Ok(false);
+    match fs.metadata(&dir.join(FileName::Current.to_string())) {
+        Ok(_) => return Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => {
+            let what = "cannot find out whether it is there";
+            return Err(Error::io("CURRENT", what, error));
+        }
     }
     let failed = |error| Error::io(dir, "cannot list the directory", error);
     let names = fs.list(dir).map_err(failed)?;
@@ -236,6 +238,8 @@ fn recover(
         old_tables: BTreeSet::new(),
         old_logs: Vec::new(),
         must_rewrite: false,
+        is_manifest_in_doubt: false,
+        doubtful: Vec::new(),
     };
     let mem = new_memtable(&core.order, &options, log_number);
     let l0_tables = version.files().filter(|file| file.level == 0).count();
@@ -263,6 +267,7 @@ fn recover(
             is_closed: false,
             owed_bytes: 0,
             flush_from: None,
+            next_log: None,
         }),
         work: Mutex::new(work),
         health: Health::default(),
@@ -275,7 +280,7 @@ fn recover(
         next_file: AtomicU64::new(numbers.0.get()),
         progress: Default::default(),
         counters: Default::default(),
-        _lock: lock,
+        lock,
     };
     engine.remove_strangers(&opened.found);
     Ok(Recovered {
@@ -303,6 +308,8 @@ fn tables_of_logs(
         level: 0,
         table_bytes: recovery_table_bytes(options),
         new_number: &new_number,
+        // The lock was taken a moment ago.
+        check: &|| Ok(()),
         keys: None,
     };
     let tables = output.write(&mut feed, |_| false, |_| Ok(()))?;

@@ -12,6 +12,11 @@ use std::sync::{Arc, Weak};
 impl Engine {
     /// Removes tables that are in no version that anyone reads, and logs that are tables by now.
     pub(super) fn remove_obsolete(&self, work: &mut Work) {
+        let has_any = !work.old_logs.is_empty() || !work.old_tables.is_empty();
+        if has_any && self.check_lock().is_err() {
+            // The names may be those of someone else's files by now.
+            return;
+        }
         for number in std::mem::take(&mut work.old_logs) {
             let _ = self.core.fs.remove(&self.path(FileName::Log(number)));
         }
@@ -33,7 +38,7 @@ impl Engine {
         });
     }
 
-    fn remove_table(&self, number: u64) {
+    pub(super) fn remove_table(&self, number: u64) {
         let removed = self.core.fs.remove(&self.path(FileName::Table(number)));
         if removed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             let _ = self.core.fs.remove(&self.path(FileName::OldTable(number)));

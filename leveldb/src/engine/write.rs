@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::{InternalOrder, SEQUENCE_MAX};
 use crate::log::LogWriter;
-use crate::options::{Background, Options};
+use crate::options::Options;
 use crate::skip_list::{LEN_BYTES_MAX, SkipList};
 use crate::write_batch::{BatchWriter, empty_batch};
 use std::io;
@@ -26,6 +26,8 @@ pub(super) fn new_memtable(order: &InternalOrder, options: &Options, log: u64) -
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) log: LogWriter,
+    /// The number of a log that could not be begun: the next attempt takes it, so that no remains lie between two logs.
+    pub(super) next_log: Option<u64>,
     pub(super) mem: Arc<SkipList>,
     /// Whether the log holds what no sync has covered.
     pub(super) is_unsynced: bool,
@@ -43,12 +45,55 @@ pub(super) struct Writer {
     pub(super) flush_from: Option<u64>,
 }
 
+/// A write that the log has not taken, or not for good.
+struct Unlogged {
+    error: Error,
+    stage: Stage,
+}
+
+/// How far it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Nothing was written.
+    Before,
+    /// The record may be there, in part or whole. What was written before is as it was.
+    Record,
+    /// A sync failed: of all that no earlier one covered it is open whether it will ever be on the medium. (Linux gives up
+    /// the bytes, says so once, and lets the next sync succeed.)
+    Sync,
+    /// It is on the medium, but the store may be someone else's by now.
+    After,
+}
+
+impl Stage {
+    fn failed(self) -> impl Fn(Error) -> Unlogged {
+        move |error| Unlogged { error, stage: self }
+    }
+}
+
+/// What the log was before a write.
+#[derive(Clone, Copy)]
+struct LogEnd {
+    len_bytes: u64,
+    /// Whether syncs had covered all of it, and of the log before.
+    is_synced: bool,
+    is_mark_due: bool,
+}
+
 impl Writer {
     /// Says in the log that everything before is durable, if that is so and was not said yet. It goes out with what follows.
     fn mark_sync(&mut self) -> io::Result<()> {
         match std::mem::take(&mut self.is_mark_due) {
             true => self.log.add(&empty_batch(self.last_sequence + 1)),
             false => Ok(()),
+        }
+    }
+
+    fn end(&self) -> LogEnd {
+        LogEnd {
+            len_bytes: self.log.len_bytes(),
+            is_synced: !self.is_unsynced && self.before.is_none() && !self.is_name_unsynced,
+            is_mark_due: self.is_mark_due,
         }
     }
 }
@@ -72,9 +117,12 @@ impl Engine {
                 "store has no sequence numbers left",
             ));
         }
-        let logged = self.log(writer, batch.finish(first), durability);
-        logged.inspect_err(|error| self.fail(error))?;
-        if batch.entry_count() == 0 {
+        let end = writer.end();
+        let is_empty = batch.entry_count() == 0;
+        if let Err(failed) = self.log(writer, batch.finish(first), durability) {
+            return self.take_back(writer, end, failed, is_empty);
+        }
+        if is_empty {
             return Ok(());
         }
         let len_bytes = batch.len_bytes();
@@ -85,29 +133,87 @@ impl Engine {
         Ok(())
     }
 
-    fn log(&self, writer: &mut Writer, record: &[u8], durability: Durability) -> Result<()> {
+    fn log(
+        &self,
+        writer: &mut Writer,
+        record: &[u8],
+        durability: Durability,
+    ) -> Result<(), Unlogged> {
         let number = writer.mem.log_number;
-        let failed = |what: &'static str| {
-            move |error| Error::io(FileName::Log(number).to_string(), what, error)
+        let failed = |stage: Stage, what: &'static str| {
+            let name = FileName::Log(number).to_string();
+            move |error| stage.failed()(Error::io(name, what, error))
         };
+        let is_strict = durability == Durability::Strict;
+        if is_strict {
+            self.check_lock().map_err(Stage::Before.failed())?;
+        }
         if record.len() > crate::write_batch::HEADER_LEN {
             writer.is_unsynced = true;
             let added = writer.mark_sync().and_then(|()| writer.log.add(record));
-            added.map_err(failed("cannot write to the log"))?;
+            added.map_err(failed(Stage::Record, "cannot write to the log"))?;
         }
-        match durability {
-            Durability::Relaxed => writer.log.file().flush(),
-            Durability::Strict => {
-                self.sync_before(writer)?;
-                self.counters.synced();
-                let synced = writer.log.file().sync();
-                if synced.is_ok() {
-                    writer.is_mark_due |= std::mem::take(&mut writer.is_unsynced);
-                }
-                synced
+        let flushed = writer.log.file().flush();
+        flushed.map_err(failed(Stage::Record, "cannot write to the log"))?;
+        if is_strict {
+            self.sync_before(writer).map_err(Stage::Sync.failed())?;
+            self.counters.synced();
+            let synced = writer.log.file().sync();
+            synced.map_err(failed(Stage::Sync, "cannot sync the log"))?;
+            writer.is_mark_due |= std::mem::take(&mut writer.is_unsynced);
+            self.check_lock().map_err(|error| match error.kind() {
+                ErrorKind::Conflict => Stage::After.failed()(error),
+                // It is not certain that the write counts, so it must not.
+                _ => Stage::Record.failed()(error),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// After a write that failed. Whoever wrote is told so only when the record cannot come back, or else that this is open;
+    /// and nothing goes on unless all that was acknowledged is where it has to be.
+    fn take_back(
+        &self,
+        writer: &mut Writer,
+        end: LogEnd,
+        Unlogged { error, stage }: Unlogged,
+        is_empty: bool,
+    ) -> Result<()> {
+        match stage {
+            Stage::Before => return Err(error),
+            Stage::After if is_empty => return Err(error),
+            Stage::After => return Err(in_doubt(&error)),
+            Stage::Record | Stage::Sync => {}
+        }
+        // Synced, so that not even a power cut brings it back.
+        let cut = writer.log.cut_back(end.len_bytes);
+        let is_cut = cut.and_then(|()| writer.log.file().sync()).is_ok();
+        if is_cut && (stage == Stage::Record || end.is_synced) {
+            writer.is_unsynced = !end.is_synced;
+            writer.is_mark_due = end.is_mark_due;
+            return Err(error);
+        }
+        match self.start_over(writer) {
+            // To make durable what was written before is all that it was for.
+            Ok(()) if is_empty => Ok(()),
+            Ok(()) => Err(error),
+            Err(_) => {
+                self.fail(&error);
+                Err(match is_cut || is_empty {
+                    true => error,
+                    false => in_doubt(&error),
+                })
             }
         }
-        .map_err(failed("cannot write to the log"))
+    }
+
+    /// Leaves a log on which there is no relying: what was acknowledged becomes tables, from memory, and a new log begins.
+    fn start_over(&self, writer: &mut Writer) -> Result<()> {
+        self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;
+        self.switch(writer)?;
+        self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;
+        writer.before = None;
+        self.health.check()
     }
 
     /// Makes durable what was written before the log, and the log's name.
@@ -152,31 +258,17 @@ impl Engine {
                 self.counters.stopped();
                 self.wait_until(|| self.l0_tables.load(Ordering::Acquire) < L0_STOP)?;
             } else {
-                self.switch(writer).inspect_err(|error| self.fail(error))?;
+                self.switch(writer)?;
             }
         }
     }
 
-    /// Waits for background work, or does it.
-    pub(super) fn wait_until(&self, is_done: impl Fn() -> bool) -> Result<()> {
-        if self.options.background == Background::Caller {
-            while !is_done() && self.work_once()? {}
-            return Ok(());
-        }
-        let mut signal = locked(&self.signal);
-        while !is_done() {
-            self.health.check()?;
-            if signal.is_stopped {
-                return Err(Error::new(ErrorKind::Closed, "store is being closed"));
-            }
-            signal = self.wait_done(signal);
-        }
-        Ok(())
-    }
-
-    /// Begins a new memtable with a new log. There is no full one waiting.
+    /// Begins a new memtable with a new log. There is no full one waiting. When this fails, the old ones are gone on with.
     pub(super) fn switch(&self, writer: &mut Writer) -> Result<()> {
-        let number = self.new_file_number();
+        self.check_lock()?;
+        let number = *writer
+            .next_log
+            .get_or_insert_with(|| self.new_file_number());
         let name = FileName::Log(number);
         let created = self.core.fs.create(&self.path(name));
         let file =
@@ -186,6 +278,7 @@ impl Engine {
         let begun = log.add(&empty_batch(writer.last_sequence + 1));
         let begun = begun.and_then(|()| log.file().flush());
         begun.map_err(|error| Error::io(name.to_string(), "cannot write to the log", error))?;
+        writer.next_log = None;
         let before = std::mem::replace(&mut writer.log, log);
         writer.before = writer
             .is_unsynced
@@ -212,16 +305,22 @@ impl Engine {
             self.health.check()?;
             self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;
             if !writer.mem.is_empty() {
-                self.switch(writer).inspect_err(|error| self.fail(error))?;
+                self.switch(writer)?;
             }
         }
         self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;
         self.health.check()
     }
 
-    /// Fails, with the reason, once a write has failed.
+    /// Fails, with the reason, once writes are refused.
     pub(crate) fn check_writable(&self) -> Result<()> {
-        self.health.check()
+        self.health.check()?;
+        self.check_lock()
+    }
+
+    /// Refuses writes from now on, for a reason of the caller's.
+    pub(crate) fn refuse_writes(&self, why: &Error) {
+        self.fail(why);
     }
 
     /// Refuses writes from now on, and makes all that were acknowledged durable.
@@ -232,9 +331,18 @@ impl Engine {
         }
         writer.is_closed = true;
         self.health.check()?;
-        self.log(writer, &[], Durability::Strict)?;
+        let end = writer.end();
+        if let Err(failed) = self.log(writer, &[], Durability::Strict) {
+            return self.take_back(writer, end, failed, true);
+        }
         // Everything is durable, whether this can be said or not.
         let _ = writer.mark_sync().and_then(|()| writer.log.file().flush());
         Ok(())
     }
+}
+
+/// The error of a write that failed and could not be taken back either.
+fn in_doubt(error: &Error) -> Error {
+    let what = "it is open whether this write will be there when the store is opened again";
+    error.within(ErrorKind::Uncertain, what)
 }

@@ -9,16 +9,27 @@ use std::io;
 #[derive(Debug)]
 pub struct LogWriter {
     file: Box<dyn WritableFile>,
-    block_offset: usize,
+    /// What was added, as far as no error was met.
+    len_bytes: u64,
 }
 
 impl LogWriter {
     /// To a file that has `len_bytes` already.
     pub fn new(file: Box<dyn WritableFile>, len_bytes: u64) -> LogWriter {
-        LogWriter {
-            file,
-            block_offset: (len_bytes % BLOCK_LEN as u64) as usize,
-        }
+        LogWriter { file, len_bytes }
+    }
+
+    /// How long the file is with all that was added. After an error in [`add`](Self::add), what it was before that
+    /// counts.
+    pub fn len_bytes(&self) -> u64 {
+        self.len_bytes
+    }
+
+    /// Takes away what was added after the file had so many bytes, also what an error has left of a record. The caller syncs.
+    pub fn cut_back(&mut self, len_bytes: u64) -> io::Result<()> {
+        self.file.truncate(len_bytes)?;
+        self.len_bytes = len_bytes;
+        Ok(())
     }
 
     /// Adds a record. The caller flushes or syncs.
@@ -26,10 +37,10 @@ impl LogWriter {
         let file = &mut *self.file;
         let (mut rest, mut is_first) = (record, true);
         loop {
-            let mut left = BLOCK_LEN - self.block_offset;
+            let mut left = BLOCK_LEN - (self.len_bytes % BLOCK_LEN as u64) as usize;
             if left < HEADER_LEN {
                 file.append(&[0; HEADER_LEN][..left])?;
-                self.block_offset = 0;
+                self.len_bytes += left as u64;
                 left = BLOCK_LEN;
             }
             let (payload, after) = rest.split_at(rest.len().min(left - HEADER_LEN));
@@ -46,7 +57,7 @@ impl LogWriter {
             header[6] = kind;
             file.append(&header)?;
             file.append(payload)?;
-            self.block_offset += HEADER_LEN + payload.len();
+            self.len_bytes += (HEADER_LEN + payload.len()) as u64;
             (rest, is_first) = (after, false);
             if rest.is_empty() {
                 return Ok(());

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use larder_leveldb::storage::{CrashImage, Fault, FaultFileSystem};
+use larder_leveldb::storage::{CrashImage, Effect, Fault, FaultFileSystem, Manner};
 
 use super::*;
 use crate::Maintenance;
@@ -127,6 +127,15 @@ fn run(fs: &Arc<FaultFileSystem>, acknowledged: &mut Acknowledged) -> Result<Opt
     Ok(work(&store, acknowledged).err().map(|_| store))
 }
 
+/// As [`run`], with the error.
+fn run_into_an_error(
+    fs: &Arc<FaultFileSystem>,
+    acknowledged: &mut Acknowledged,
+) -> Result<Option<(BackingStore, Error)>> {
+    let store = open_limited(fs.clone(), MEMORY_BYTES)?;
+    Ok(work(&store, acknowledged).err().map(|error| (store, error)))
+}
+
 fn content(store: &BackingStore) -> Rows {
     let read = store.read();
     rows(read.view()).into_iter().collect()
@@ -205,33 +214,85 @@ fn a_crash_at_any_file_operation_leaves_the_state_after_a_commit_and_none_that_w
     println!("{operations} operations");
 }
 
-#[test]
-fn a_failure_at_any_file_operation_loses_nothing_that_was_acknowledged() {
-    let (states, operations) = (states(), operations());
-    for operation in 1..=operations {
-        let memory = MemoryFileSystem::new();
-        let fs = Arc::new(FaultFileSystem::new(Arc::new(memory.clone())));
-        fs.fail_at(Fault {
-            operation,
-            kind: std::io::ErrorKind::StorageFull,
-            every_later_too: false,
-        });
-        let mut done = Acknowledged::default();
-        let what = format!("operation {operation}");
-        if let Ok(Some(store)) = run(&fs, &mut done) {
-            // What was acknowledged is read on; what failed is not there, or all of it.
-            check(
-                &store,
-                &states,
-                done.any,
-                (done.any + 1).min(TRANSACTIONS),
-                &what,
-            );
+/// Errors of the system by their numbers (Linux): EIO, EACCES, ENOSPC, ETIMEDOUT, EDQUOT.
+const SYSTEM_ERRORS: [i32; 5] = [5, 13, 28, 110, 122];
+
+/// The transactions after number `done`, one by one: a handle that still takes writes goes on as if nothing had been.
+fn go_on(store: &BackingStore, states: &[Rows], done: u8) {
+    for n in done + 1..=TRANSACTIONS {
+        if n == LONG_BEGINS || is_rolled_back(n) {
+            continue;
         }
-        let most = (done.any + 1).min(TRANSACTIONS);
-        let image = memory.crash_image(CrashImage::KeepWritten);
-        check_image(image, &states, done.any, most, &what);
+        let (of, number) = match n {
+            LONG_COMMITS => (LONG_BEGINS, 2_u8),
+            n => (n, 1),
+        };
+        let mut transaction = store
+            .begin(stores(&[i64::from(number)]), Durability::Relaxed)
+            .unwrap();
+        write(&mut transaction, of, number).unwrap();
+        transaction.commit().unwrap();
+        assert!(
+            content(store) == states[usize::from(n)],
+            "going on with {n}"
+        );
     }
+}
+
+#[test]
+fn a_failure_at_any_file_operation_loses_nothing_that_was_acknowledged_and_leaves_nothing_that_failed()
+ {
+    let (states, operations) = (states(), operations());
+    let (mut went_on, mut refused, mut uncertain) = (0, 0, 0);
+    let manners = [Effect::Part, Effect::All].map(|effect| [(effect, false), (effect, true)]);
+    for operation in 1..=operations {
+        let chosen = (0..)
+            .zip(manners.as_flattened())
+            .filter(|(i, _)| (operation + i) % 2 == 0);
+        for (i, &(effect, every_later_too)) in chosen {
+            let memory = MemoryFileSystem::new();
+            let fs = Arc::new(FaultFileSystem::new(Arc::new(memory.clone())));
+            let error = SYSTEM_ERRORS[usize::try_from(operation + i).unwrap() % 5];
+            let manner = Manner {
+                raw_os_error: Some(error),
+                effect,
+            };
+            fs.set_manner(manner);
+            fs.fail_at(Fault {
+                operation,
+                kind: std::io::ErrorKind::Other,
+                every_later_too,
+            });
+            let what = format!("operation {operation}, {manner:?}, {every_later_too}");
+            let mut done = Acknowledged::default();
+            let ran = run_into_an_error(&fs, &mut done);
+            fs.heal();
+            let mut most = done.any;
+            if let Ok(Some((store, error))) = ran {
+                // What was acknowledged is read on; what failed is not there.
+                check(&store, &states, done.any, done.any, &what);
+                if error.kind() == ErrorKind::Uncertain {
+                    uncertain += 1;
+                    most = (done.any + 1).min(TRANSACTIONS);
+                } else if store.check_writable().is_ok() {
+                    went_on += 1;
+                    go_on(&store, &states, done.any);
+                    (done.any, most) = (TRANSACTIONS, TRANSACTIONS);
+                } else {
+                    refused += 1;
+                }
+            }
+            let image = memory.crash_image(CrashImage::KeepWritten);
+            check_image(image, &states, done.any, most, &what);
+        }
+    }
+    println!(
+        "{operations} operations: {went_on} went on, {refused} refused, {uncertain} uncertain"
+    );
+    assert!(
+        went_on > 100 && refused > 10 && uncertain > 10,
+        "{went_on} {refused} {uncertain}"
+    );
 }
 
 #[test]
