@@ -12,5 +12,6 @@ mod command;
 mod damage;
 mod gates;
 mod opened_for_writing;
+mod repair;
 mod support;
 mod whole;
