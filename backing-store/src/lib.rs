@@ -27,7 +27,8 @@ mod undo_log;
 mod view;
 
 pub use backing_store::{
-    Background, BackingStore, DATA_VERSION, Maintenance, MaintenanceSchedule, WriteOptions,
+    Background, BackingStore, DATA_VERSION_MAX, Maintenance, MaintenanceSchedule,
+    NEW_STORE_VERSION, RaiseDataVersion, StoreVersions, WriteOptions,
 };
 pub use clock::{Clock, SystemClock};
 pub use comparator::IdbComparator;

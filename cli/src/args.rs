@@ -185,6 +185,14 @@ pub struct RunArgs {
     /// Let the storage work on threads of its own.
     #[arg(long)]
     pub threads: bool,
+    /// Raise a store's data version if a value needs it. Browsers with lesser versions then DELETE the store.
+    ///
+    /// A store keeps the versions of the value formats that it has. A value that has no form in them (an Error with a cause
+    /// in a store of Chromium 92, a Float16Array in one of 143) is refused with a DataCloneError. With this option the store is
+    /// raised for it, in the commit that writes it. A Chromium, Electron or WebView2 whose own versions are lesser takes the
+    /// store for damaged and deletes it, with all databases, when it opens it next; that cannot be taken back.
+    #[arg(long)]
+    pub raise_data_version: bool,
 }
 
 /// `larder ls`.

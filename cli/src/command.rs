@@ -226,6 +226,7 @@ fn run_scripts(args: &RunArgs) -> ExitCode {
         storage: args.storage.clone(),
         origin: args.origin.clone(),
         threads: args.threads,
+        raise_data_version: args.raise_data_version,
     };
     match larder_js_host::run(&options) {
         Ok(0) => ExitCode::from(EXIT_OK),

@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory};
 use crate::args::Cli;
 
 /// Commands that have a part of their own in the manual page.
-const DESCRIBED: [&str; 4] = ["ls", "dump", "rows", "repair"];
+const DESCRIBED: [&str; 5] = ["ls", "dump", "rows", "run", "repair"];
 
 /// The completion script for a shell.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Vec<u8> {

@@ -47,6 +47,40 @@ impl DataVersion {
         Ok(Self { v8, blink })
     }
 
+    /// The greater of each version.
+    #[must_use]
+    pub const fn max(self, other: Self) -> Self {
+        Self {
+            v8: if self.v8 > other.v8 {
+                self.v8
+            } else {
+                other.v8
+            },
+            blink: if self.blink > other.blink {
+                self.blink
+            } else {
+                other.blink
+            },
+        }
+    }
+
+    /// The lesser of each version.
+    #[must_use]
+    pub const fn min(self, other: Self) -> Self {
+        Self {
+            v8: if self.v8 < other.v8 {
+                self.v8
+            } else {
+                other.v8
+            },
+            blink: if self.blink < other.blink {
+                self.blink
+            } else {
+                other.blink
+            },
+        }
+    }
+
     /// Whether a reader of these versions knows everything in a store of version `stored`.
     #[must_use]
     pub const fn is_at_least(&self, stored: Self) -> bool {
@@ -81,6 +115,13 @@ mod tests {
     }
 
     properties! {
+        fn the_greater_and_the_lesser_are_of_each_part(v8: [u32; 2], blink: [u32; 2]) -> bool {
+            let (a, b) = (DataVersion { v8: v8[0], blink: blink[0] }, DataVersion { v8: v8[1], blink: blink[1] });
+            let (least, greatest) = (a.min(b), a.max(b));
+            greatest.is_at_least(a) && greatest.is_at_least(b) && a.is_at_least(least) && b.is_at_least(least)
+                && [a.v8, b.v8].contains(&least.v8) && [a.blink, b.blink].contains(&greatest.blink)
+        }
+
         fn every_version_round_trips(v8: u32, blink: u32) -> bool {
             let version = DataVersion { v8, blink };
             DataVersion::decode_exact(&bytes_of(|out| version.encode(out))) == Ok(version)

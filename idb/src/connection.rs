@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use larder_backing_store::StoreVersions;
 use larder_codec::{DatabaseId, JsString};
 
 use crate::error::{Error, ErrorName, Result};
@@ -124,6 +125,8 @@ pub(crate) struct ConnectionCore {
     pub(crate) database_id: DatabaseId,
     /// Until it is closed.
     store: Mutex<Option<Arc<OpenStore>>>,
+    /// The versions of that store.
+    pub(crate) store_versions: Arc<StoreVersions>,
     pub(crate) schema: Arc<Schema>,
     pub(crate) events: Arc<EventsCore<ConnectionEvent>>,
     version: AtomicU64,
@@ -143,6 +146,7 @@ impl ConnectionCore {
             events: EventsCore::new(database.ready()),
             database: Arc::clone(database),
             database_id,
+            store_versions: store.backing().versions(),
             store: Mutex::new(Some(store)),
             schema: Arc::new(schema),
             version: AtomicU64::new(version),

@@ -14,7 +14,7 @@ use larder_codec::{IdbKey, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
 use crate::key_range::{KeyRange, raw_key};
-use crate::object_store::{check_writes, data_error, key_in_value, put_request, read_header};
+use crate::object_store::{check_writes, data_error, key_in_value, put_request};
 use crate::operation::{self, Landed, Step, Walk, WalkPage, Wanted};
 use crate::records::Entry;
 use crate::request::Request;
@@ -209,11 +209,11 @@ impl Cursor {
     /// `TransactionInactiveError`; `ReadOnlyError`; `InvalidStateError` if what it is over has been deleted, it was moved
     /// before, or it was opened for keys; `DataError` if keys are in-line and the value has another than the record. The
     /// request as [`ObjectStore::put`](crate::ObjectStore::put).
-    pub fn update(&self, value: Value) -> Result<Request<IdbKey>> {
+    pub fn update(&self, mut value: Value) -> Result<Request<IdbKey>> {
         self.check_writable()?;
         let cell = &self.shared().walk.source.store;
         let key = self.primary_key();
-        read_header(&value)?;
+        value.fit(self.transaction().store_versions())?;
         if cell.uses_inline_keys() && key_in_value(cell, &value)?.as_ref() != Some(&key) {
             return Err(data_error("the value has another key than the record"));
         }

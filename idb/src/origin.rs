@@ -171,7 +171,9 @@ impl Origin {
         options.block_cache_bytes = self.options.block_cache_bytes;
         options.write_buffer_bytes = self.options.write_buffer_bytes;
         options.transaction_memory_bytes = self.options.transaction_memory_bytes;
-        options.data_version = self.options.data_version;
+        options.new_store_version = self.options.new_store_version;
+        options.raise_data_version = self.options.raise_data_version;
+        options.raise_schema = self.options.raise_schema;
         options.random_seed = self.options.random_seed;
         options.background = self.options.background();
         options.maintenance = Arc::clone(&self.options.maintenance);

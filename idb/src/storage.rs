@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use larder_backing_store::{Background, Clock, DATA_VERSION, MaintenanceSchedule, TornTail};
+use larder_backing_store::{
+    Background, Clock, DATA_VERSION_MAX, MaintenanceSchedule, NEW_STORE_VERSION, RaiseDataVersion,
+    TornTail,
+};
 use larder_codec::{DataVersion, Origin as OriginName};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
@@ -75,8 +78,17 @@ pub struct StorageOptions {
     pub write_buffer_bytes: usize,
     /// A transaction's writes stay in memory up to so many bytes (16 MiB).
     pub transaction_memory_bytes: usize,
-    /// The versions of the formats in which values will be written. A store's are raised to them if they are older.
-    pub data_version: DataVersion,
+    /// The versions of the value formats that a new store gets ([`NEW_STORE_VERSION`], those of Chromium 92). A store that is
+    /// there keeps its own, and values are written in them or lesser ones. In memory, where no browser opens it,
+    /// [`DATA_VERSION_MAX`](crate::DATA_VERSION_MAX).
+    pub new_store_version: DataVersion,
+    /// When a store's data version may be raised, for a value that has no form in it. A browser or Electron with lesser versions
+    /// **deletes** the store when it opens it next ([`RaiseDataVersion::WhileNew`]; in memory
+    /// [`WhenNeeded`](RaiseDataVersion::WhenNeeded), as no browser opens it).
+    pub raise_data_version: RaiseDataVersion,
+    /// Whether opening for writing raises a store of schema 3 or 4 (Chromium 83 and older, which delete it then) to today's
+    /// (`false`).
+    pub raise_schema: bool,
     /// Told when an origin's store is opened of whose files a crash, mostly a power cut, has taken something (none). No
     /// transaction that was acknowledged as durable is lost by that, but others committed shortly before the crash may be; a
     /// host should say so. What was not read is set aside, and the [`TornTail`] says where.
@@ -98,7 +110,9 @@ impl StorageOptions {
             block_cache_bytes: 8 << 20,
             write_buffer_bytes: 16 << 20,
             transaction_memory_bytes: 16 << 20,
-            data_version: DATA_VERSION,
+            new_store_version: NEW_STORE_VERSION,
+            raise_data_version: RaiseDataVersion::default(),
+            raise_schema: false,
             on_torn_tail: None,
             maintenance: Arc::default(),
         }
@@ -107,7 +121,11 @@ impl StorageOptions {
     /// Stores that are gone with the storage.
     #[must_use]
     pub fn in_memory(clock: Arc<dyn Clock>) -> Self {
-        Self::new(Arc::new(MemoryFileSystem::new()), "idb", clock)
+        Self {
+            new_store_version: DATA_VERSION_MAX,
+            raise_data_version: RaiseDataVersion::WhenNeeded,
+            ..Self::new(Arc::new(MemoryFileSystem::new()), "idb", clock)
+        }
     }
 
     /// Who compacts tables: in caller-driven mode nothing happens behind the host's back.

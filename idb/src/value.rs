@@ -5,6 +5,7 @@
 //! large values and keeps generated keys out of them); nobody above needs to know.
 
 mod external_object;
+mod fit;
 
 pub use external_object::ExternalObject;
 pub(crate) use external_object::InFile;
@@ -15,8 +16,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use larder_backing_store::blob::NewExternalObject;
+use larder_codec::DataVersion;
 use larder_codec::value::serde as codec_serde;
-use larder_codec::value::{Decoder, Encoder, Payload, Tree};
+use larder_codec::value::{Decoder, Encoder, Needs, Payload, Tree};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -35,6 +37,10 @@ use crate::records::Records;
 pub struct Value {
     pub(crate) bytes: Vec<u8>,
     pub(crate) objects: Vec<NewExternalObject>,
+    /// What the bytes ask of the versions that they are written in; `None` if a host has serialised them.
+    pub(crate) needs: Option<Needs>,
+    /// The versions to which the store has to be raised for it.
+    pub(crate) raise_to: Option<DataVersion>,
 }
 
 /// Values up to this are serialised in memory that is used again, and copied into what they need: a copy is cheaper than memory
@@ -49,21 +55,46 @@ thread_local! {
 impl Value {
     /// A value in Blink's envelope, as a browser serialises it: `ff 15 fe …` today. Neither compressed nor a reference to
     /// a blob; whether the header is one is looked at when the value is put, the rest where key paths lead.
+    ///
+    /// If the store's data version is less than the header's, it is raised where it may be
+    /// ([`RaiseDataVersion`](crate::RaiseDataVersion)), else the value is written anew in the store's, and refused if these have
+    /// no form for it.
     #[must_use]
     pub const fn from_bytes(bytes: Vec<u8>) -> Self {
         Self {
             bytes,
             objects: Vec::new(),
+            needs: None,
+            raise_to: None,
+        }
+    }
+
+    /// A value that was written with [`larder_codec::value::Builder`] or the like, which told what it needs, and nothing has
+    /// changed since: it goes into stores of other versions without being read.
+    #[must_use]
+    pub const fn from_written(bytes: Vec<u8>, needs: Needs) -> Self {
+        Self {
+            bytes,
+            objects: Vec::new(),
+            needs: Some(needs),
+            raise_to: None,
         }
     }
 
     /// The same with external objects. The value refers to blobs and files by their places among themselves, to handles
     /// likewise.
     #[must_use]
-    pub fn with_objects(bytes: Vec<u8>, mut objects: Vec<NewExternalObject>) -> Self {
+    pub fn with_objects(bytes: Vec<u8>, objects: Vec<NewExternalObject>) -> Self {
+        Self::from_bytes(bytes).and_objects(objects)
+    }
+
+    /// The value with external objects, to which it refers as [there](Self::with_objects).
+    #[must_use]
+    pub fn and_objects(mut self, mut objects: Vec<NewExternalObject>) -> Self {
         // As Chromium lists them.
         objects.sort_by_key(|object| object.content().is_none());
-        Self { bytes, objects }
+        self.objects = objects;
+        self
     }
 
     /// A value of Rust's, by way of [`larder_codec::value::serde`].
@@ -73,22 +104,22 @@ impl Value {
     pub fn serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
         let mut buffer = SERIALIZED.take();
         buffer.clear();
-        codec_serde::to_bytes(value, &mut buffer)
+        let needs = codec_serde::to_bytes(value, &mut buffer)
             .map_err(|error| Error::new(ErrorName::DataCloneError, error.to_string()))?;
         if buffer.capacity() > COPIED_LEN_MAX {
-            return Ok(Self::from_bytes(buffer));
+            return Ok(Self::from_written(buffer, needs));
         }
         let bytes = buffer.as_slice().to_vec();
         SERIALIZED.set(buffer);
-        Ok(Self::from_bytes(bytes))
+        Ok(Self::from_written(bytes, needs))
     }
 
     /// A value that was built as a tree.
     #[must_use]
     pub fn from_tree(tree: &Tree<'_>) -> Self {
         let mut bytes = Vec::new();
-        Encoder::new().encode(tree, &mut bytes);
-        Self::from_bytes(bytes)
+        let needs = Encoder::new().encode(tree, &mut bytes);
+        Self::from_written(bytes, needs)
     }
 
     /// Its bytes.

@@ -4,7 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock, TornTailCallback};
+use larder_idb::{
+    DiskFileSystem, Executor, RaiseDataVersion, StorageOptions, SystemClock, TornTailCallback,
+};
 
 use crate::{Error, Global, Host, Options, Stream};
 
@@ -23,6 +25,8 @@ pub struct RunOptions {
     pub origin: String,
     /// The engine works on threads of its own, not on the scripts' thread.
     pub threads: bool,
+    /// A store's data version is raised for values that need it; browsers with lesser versions delete the store then.
+    pub raise_data_version: bool,
 }
 
 /// Runs scripts until nothing is left to do; what they print goes to standard output and standard error.
@@ -79,6 +83,9 @@ fn storage(options: &RunOptions) -> Result<StorageOptions, Error> {
         // Nobody is left to be told that nobody listens.
         let _ = writeln!(std::io::stderr(), "larder: note: {origin}: {tail}");
     }));
+    if options.raise_data_version {
+        storage.raise_data_version = RaiseDataVersion::WhenNeeded;
+    }
     if !options.threads {
         storage.executor = Executor::Driven { seed: None };
     }

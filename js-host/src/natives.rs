@@ -93,8 +93,12 @@ fn structured_clone<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'j
         let done = clone::serialize(&ctx, &helpers, value)?;
         let blobs = done.blobs.into_iter();
         let blobs = blobs.map(|blob| Persistent::save(&ctx, blob)).collect();
-        let bytes = done.bytes;
-        Ok(all.keep_clone(KeptClone { bytes, blobs }))
+        let (bytes, needs) = (done.bytes, done.needs);
+        Ok(all.keep_clone(KeptClone {
+            bytes,
+            needs,
+            blobs,
+        }))
     };
     native.set("serialize", Function::new(ctx.clone(), serialize)?)?;
     let all = Rc::clone(shared);

@@ -24,6 +24,7 @@ fn options(scripts: &[&str], folder: &tempfile::TempDir, extension: &str) -> Run
         storage: Some(folder.path().join("IndexedDB")),
         origin: "https://app.example".into(),
         threads: false,
+        raise_data_version: false,
     }
 }
 

@@ -16,12 +16,13 @@ use larder_leveldb::{Db, Snapshot};
 use super::journal::{self, Emptied};
 use super::maintenance::UnderWay;
 use super::options::WriteOptions;
+use super::start::Start;
+use super::versions::StoreVersions;
 use crate::blob::{DurableDirs, HeldBlobs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::operation::KnownStores;
 use crate::reads::Surroundings;
-use crate::store::SCHEMA_VERSION_MAX;
 use crate::transaction::Scope;
 use crate::undo_log::Cleanup;
 use crate::view::{Base, Window};
@@ -47,7 +48,19 @@ pub(crate) struct Core {
     cleanups: Mutex<VecDeque<Cleanup>>,
     maintenance: Mutex<UnderWay>,
     random: Mutex<u64>,
-    next_scope: AtomicI64,
+    pub(super) next_scope: AtomicI64,
+    pub(crate) versions: Arc<StoreVersions>,
+    pub(crate) start: Start,
+    /// Without one a transaction stays in memory until it is committed.
+    pub(crate) has_undo_log: bool,
+}
+
+/// What opening has found.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(super) versions: StoreVersions,
+    pub(super) start: Start,
+    pub(super) has_undo_log: bool,
 }
 
 /// The scopes being written.
@@ -63,18 +76,23 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Core {
-    pub(crate) fn new(
+    pub(super) fn new(
         db: Db,
         fs: Arc<dyn FileSystem>,
         paths: StorePaths,
         options: WriteOptions,
-        next_scope: i64,
+        opened: Opened,
     ) -> Self {
+        let Opened {
+            versions,
+            start,
+            has_undo_log,
+        } = opened;
         let surroundings = Surroundings {
             fs: Arc::clone(&fs),
             paths: paths.clone(),
-            schema_version: Some(SCHEMA_VERSION_MAX),
-            data_version: Some(options.data_version),
+            schema_version: Some(versions.schema()),
+            data_version: Some(versions.data()),
             lost_writes: false,
         };
         Self {
@@ -91,7 +109,10 @@ impl Core {
             cleanups: Mutex::default(),
             maintenance: Mutex::default(),
             random: Mutex::new(options.random_seed),
-            next_scope: AtomicI64::new(next_scope),
+            next_scope: AtomicI64::new(0),
+            versions: Arc::new(versions),
+            start,
+            has_undo_log,
             options,
         }
     }

@@ -1,15 +1,16 @@
 //! Databases: made and taken away by transactions of their own, which go past the scopes of others (facts of
 //! `IDB/instance/connection_coordinator.cc` and `LDB/backing_store.cc`).
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use larder_codec::blob_journal::{BlobJournalEntry, JournalBlobs};
 use larder_codec::primitive::{int, var_int};
 use larder_codec::row_key::{DatabaseField, DatabaseKey, GlobalKey, ScopeTask};
 use larder_codec::scopes::CleanupTask;
-use larder_codec::{DatabaseId, JsString, range};
+use larder_codec::{DatabaseId, JsString, ScopeId, compare, range};
+use larder_leveldb::Durability;
 use larder_leveldb::write_batch::BatchWriter;
-use larder_leveldb::{Durability, Snapshot};
 
 use super::core::Core;
 use super::files;
@@ -29,7 +30,7 @@ const FIRST_BLOB_NUMBER: i64 = 2;
 
 pub(super) fn list(core: &Core) -> Result<Vec<DatabaseMetadata>> {
     let mut problems = Vec::new();
-    let databases = read_databases(&View::committed(core.base(None)), &mut problems)?;
+    let databases = read_databases(&core.committed(), &mut problems)?;
     match problems.into_iter().next() {
         Some(problem) => Err(problem),
         None => Ok(databases),
@@ -43,11 +44,6 @@ fn name_key(core: &Core, name: &JsString) -> Vec<u8> {
     })
 }
 
-fn find(snapshot: &Snapshot, name_key: &[u8]) -> Result<Option<DatabaseId>> {
-    let row = snapshot.get(name_key)?;
-    row.map(|row| id_of(name_key, &row)).transpose()
-}
-
 fn id_of(name_key: &[u8], row: &[u8]) -> Result<DatabaseId> {
     let id = int::decode_exact(row).map_err(|error| Error::row(name_key, "database id", error))?;
     let bad = || Error::inconsistent(name_key, format!("{id} is no database id"));
@@ -55,12 +51,13 @@ fn id_of(name_key: &[u8], row: &[u8]) -> Result<DatabaseId> {
 }
 
 pub(super) fn create(core: &Core, name: &JsString) -> Result<DatabaseId> {
-    let _turn = core.direct();
-    let snapshot = core.snapshot();
     let name_key = name_key(core, name);
-    if let Some(id) = find(&snapshot, &name_key)? {
-        return Ok(id);
+    let _turn = core.direct();
+    if let Some(row) = core.committed().get(&name_key)? {
+        return id_of(&name_key, &row);
     }
+    core.settle()?;
+    let snapshot = core.snapshot();
     let max_key = global_key(&GlobalKey::MaxDatabaseId);
     let max = match snapshot.get(&max_key)? {
         Some(row) => int::decode_exact(&row)
@@ -104,9 +101,10 @@ fn put_field(batch: &mut BatchWriter, database_id: DatabaseId, field: DatabaseFi
 pub(super) fn delete(core: &Core, name: &JsString) -> Result<bool> {
     let turn = core.direct();
     let name_key = name_key(core, name);
-    let Some(row) = core.snapshot().get(&name_key)? else {
+    let Some(row) = core.committed().get(&name_key)? else {
         return Ok(false);
     };
+    core.settle()?;
     let Ok(id) = id_of(&name_key, &row) else {
         // Nobody knows which rows are its own: they stay, and are found by no name.
         core.db.delete(&name_key, Durability::Relaxed)?;
@@ -126,11 +124,9 @@ pub(super) fn delete(core: &Core, name: &JsString) -> Result<bool> {
     Ok(true)
 }
 
-/// One batch: a scope that is committed from the start and has the rows as its clean-up task, the name, and the blobs in
-/// a journal. The blobs' files are the caller's business then.
-fn delete_rows_and_blobs(core: &Core, id: DatabaseId, name_key: &[u8]) -> Result<()> {
+/// A scope that is committed from the start and has the rows as its clean-up task.
+fn delete_rows_later(core: &Core, id: DatabaseId, batch: &mut BatchWriter) -> Result<ScopeId> {
     let scope = core.new_scope_id()?;
-    let mut batch = BatchWriter::new();
     batch.put(&metadata_key(scope), &[]);
     let (mut key, mut task) = (Vec::new(), Vec::new());
     task_key(scope, ScopeTask::Cleanup, 0, &mut key);
@@ -140,6 +136,32 @@ fn delete_rows_and_blobs(core: &Core, id: DatabaseId, name_key: &[u8]) -> Result
     }
     .encode(&mut task);
     batch.put(&key, &task);
+    Ok(scope)
+}
+
+/// Where there is no undo log, the rows go at once.
+fn delete_rows_now(core: &Core, id: DatabaseId, batch: &mut BatchWriter) -> Result<()> {
+    let end = range::database_end(id);
+    let view = core.committed();
+    let mut iter = view.iter_before(&end);
+    iter.seek(&range::database_low(id))?;
+    while iter.valid() && compare(iter.key(), &end) == Ordering::Less {
+        batch.delete(iter.key());
+        iter.next()?;
+    }
+    Ok(())
+}
+
+/// One batch: the rows, the name, and the blobs in a journal. The blobs' files are the caller's business then.
+fn delete_rows_and_blobs(core: &Core, id: DatabaseId, name_key: &[u8]) -> Result<()> {
+    let mut batch = BatchWriter::new();
+    let scope = match core.has_undo_log {
+        true => Some(delete_rows_later(core, id, &mut batch)?),
+        false => {
+            delete_rows_now(core, id, &mut batch)?;
+            None
+        }
+    };
     batch.delete(name_key);
     let has_blobs = files::exists(&*core.fs, &core.paths.blob_database_dir(id))?;
     let all = BTreeSet::from([BlobJournalEntry {
@@ -153,7 +175,9 @@ fn delete_rows_and_blobs(core: &Core, id: DatabaseId, name_key: &[u8]) -> Result
         false => Durability::Relaxed,
     };
     core.db.write(&mut batch, durability)?;
-    core.clean_later(Cleanup::of_committed(scope));
+    if let Some(scope) = scope {
+        core.clean_later(Cleanup::of_committed(scope));
+    }
     if has_blobs {
         core.held_blobs.note_gone(&all);
     }

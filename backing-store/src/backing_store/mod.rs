@@ -8,10 +8,16 @@ mod maintenance;
 mod migration;
 pub(crate) mod open;
 mod options;
+mod start;
+mod versions;
 
 pub(crate) use self::core::{Core, locked};
 pub use maintenance::{Maintenance, MaintenanceSchedule};
-pub use options::{Background, DATA_VERSION, WriteOptions};
+pub use options::{
+    Background, DATA_VERSION_MAX, NEW_STORE_VERSION, RaiseDataVersion, WriteOptions,
+};
+
+pub use versions::StoreVersions;
 
 use std::sync::Arc;
 
@@ -57,7 +63,8 @@ pub struct BackingStore {
 }
 
 impl BackingStore {
-    /// Opens a store for writing, or makes one ([`WriteOptions::create_if_missing`]).
+    /// Opens a store for writing, or makes one ([`WriteOptions::create_if_missing`]). No row of one that is there changes before
+    /// something is written: only then what a crash left is recovered on disk, which readers see as recovered at once.
     ///
     /// # Errors
     /// `NotAStore` if there is none; `Conflict` if it is open for writing elsewhere; `Unsupported` if it is newer than
@@ -67,6 +74,12 @@ impl BackingStore {
         Ok(Self {
             core: Arc::new(core),
         })
+    }
+
+    /// The versions that the store has, now and later.
+    #[must_use]
+    pub fn versions(&self) -> Arc<StoreVersions> {
+        Arc::clone(&self.core.versions)
     }
 
     /// Begins a transaction that reads what is committed now.
@@ -127,6 +140,16 @@ impl BackingStore {
     #[must_use]
     pub fn torn_tails(&self) -> &[TornTail] {
         self.core.db.torn_tails()
+    }
+
+    /// Does at once what is otherwise done before the first write: recovers on disk what a crash has left, which readers see as
+    /// recovered anyway, and removes the files of blobs that nothing refers to. Of a store to which nothing is written no row
+    /// changes without this.
+    ///
+    /// # Errors
+    /// As reading and writing; the first write, or the next opening, tries it again.
+    pub fn settle(&self) -> Result<()> {
+        self.core.settle()
     }
 
     /// Whether writes are still taken.

@@ -1,9 +1,9 @@
-//! Opening, as `LDB/backing_store.cc` does it: the engine, the undo log, versions and migrations, the active journal.
+//! Opening, as `LDB/backing_store.cc` does it, but that a store that is there keeps its versions, and that what a crash left stays
+//! on disk until something is written ([`start`](super::start)).
 //!
 //! Chromium throws a store away that it cannot make sense of. Here everything that opening relies on is read first, through
 //! a handle that cannot write; what is wrong is an error and the store stays as it is.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,15 +16,16 @@ use larder_leveldb::storage::FileSystem;
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Db, Durability, Snapshot};
 
-use super::core::Core;
-use super::journal::Emptied;
-use super::options::WriteOptions;
+use super::core::{Core, Opened};
+use super::options::{DATA_VERSION_MAX, WriteOptions};
+use super::start::Start;
+use super::versions::StoreVersions;
 use super::{files, journal, migration};
 use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::store::{SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN};
-use crate::undo_log::{check, recover, recover_on_disk};
+use crate::undo_log::{check, has_log, recover, recover_on_disk};
 use crate::view::{Base, View};
 
 /// Where Chromium notes that it found a store damaged and has thrown it away, or is about to.
@@ -32,6 +33,9 @@ pub(crate) const CORRUPTION_INFO: &str = "corruption_info.json";
 
 /// A longer note, or an empty one, is none.
 const CORRUPTION_INFO_LEN_MAX: u64 = 4096;
+
+/// Chromiums that write schema 4 have the undo log; those of schema 3 need not, and take its rows for none of theirs.
+const UNDO_LOG_SCHEMA_MIN: i64 = 4;
 
 /// The versions that a store's rows tell.
 #[derive(Debug, Clone, Copy)]
@@ -56,28 +60,30 @@ pub(super) fn open(
     let db = Db::open(Arc::clone(&fs), &paths.leveldb, engine);
     let db = db.map_err(|error| damaged(error.into()))?;
     // Again, now that nobody else can write.
-    let versions = judge(&db.snapshot(), &options)?;
-    let (next_scope, stuck) = recover_on_disk(&db)?;
-    match versions {
-        None => write_first_rows(&db, &*fs, &paths, &options)?,
-        Some(versions) => migrate(&db, &*fs, &paths, &options, versions)?,
-    }
-    // Nobody holds a blob yet, and nobody is committing one. Chromium leaves the recovery journal for later.
-    let mut refused = BTreeSet::new();
-    for (kind, emptied) in [
-        (GlobalKey::ActiveBlobJournal, Emptied::Deleted),
-        (GlobalKey::RecoveryBlobJournal, Emptied::Kept),
-    ] {
-        let left = journal::clean(&db, &*fs, &paths, &kind, |_| true, emptied)?;
-        // A file that cannot be removed is no reason to keep the store shut.
-        refused.extend(left.into_iter().flat_map(|left| left.entries));
-    }
-    let core = Core::new(db, fs, paths, options, next_scope);
-    core.held_blobs.put_back(refused);
-    for cleanup in stuck {
-        core.clean_later(cleanup);
-    }
-    Ok(core)
+    let found = judge(&db.snapshot())?;
+    let versions = match found {
+        None => {
+            // Its first row is the undo log's.
+            recover_on_disk(&db, true)?;
+            write_first_rows(&db, &*fs, &paths, &options)?
+        }
+        Some(versions) if options.raise_schema && versions.schema < SCHEMA_VERSION_MAX => {
+            recover_on_disk(&db, true)?;
+            migrate(&db, &*fs, &paths, &options, versions)?
+        }
+        Some(versions) => versions,
+    };
+    let snapshot = db.snapshot();
+    let (overlay, recovery) = recover(&snapshot)?;
+    let has_undo_log = versions.schema >= UNDO_LOG_SCHEMA_MIN || has_log(&snapshot)?;
+    let recovered = (!recovery.is_empty()).then(|| View::recovered(snapshot, overlay));
+    let raise = options.raise_data_version;
+    let opened = Opened {
+        versions: StoreVersions::new(versions.schema, versions.data, found.is_none(), raise),
+        start: Start::due(recovered),
+        has_undo_log,
+    };
+    Ok(Core::new(db, fs, paths, options, opened))
 }
 
 /// Whether there is a store, and one that can be opened. Touches nothing.
@@ -92,13 +98,13 @@ fn look(fs: &Arc<dyn FileSystem>, paths: &StorePaths, options: &WriteOptions) ->
     let db = Db::open_read_only(Arc::clone(fs), &paths.leveldb, engine);
     let db = db.map_err(|error| damaged(error.into()))?;
     let snapshot = db.snapshot();
-    let versions = judge(&snapshot, options)?;
+    let versions = judge(&snapshot)?;
     let Some(versions) = versions else {
         return Ok(true);
     };
     let look_on = || {
         check_note(&**fs, paths)?;
-        if versions.schema < SCHEMA_VERSION_MAX {
+        if options.raise_schema && versions.schema < SCHEMA_VERSION_MAX {
             let (overlay, _) = recover(&snapshot)?;
             let view = View::recovered(snapshot.clone(), overlay);
             migration::plan(&view, &**fs, paths, &options.origin, versions.schema)?;
@@ -133,7 +139,7 @@ fn damaged(error: Error) -> Error {
 }
 
 /// Reads everything that opening relies on; `None` for a store without rows.
-fn judge(snapshot: &Snapshot, options: &WriteOptions) -> Result<Option<Versions>> {
+fn judge(snapshot: &Snapshot) -> Result<Option<Versions>> {
     let judged = || {
         check(snapshot)?;
         for kind in [GlobalKey::ActiveBlobJournal, GlobalKey::RecoveryBlobJournal] {
@@ -143,7 +149,7 @@ fn judge(snapshot: &Snapshot, options: &WriteOptions) -> Result<Option<Versions>
     };
     let versions = judged().map_err(damaged)?;
     if let Some(versions) = versions {
-        check_versions(versions, options.data_version)?;
+        check_versions(versions)?;
     }
     Ok(versions)
 }
@@ -172,13 +178,13 @@ fn read_versions(snapshot: &Snapshot) -> Result<Option<Versions>> {
     Ok(Some(Versions { schema, data }))
 }
 
-fn check_versions(versions: Versions, ours: DataVersion) -> Result<()> {
+fn check_versions(versions: Versions) -> Result<()> {
     let Versions { schema, data } = versions;
     let what = if !(SCHEMA_VERSION_MIN..=SCHEMA_VERSION_MAX).contains(&schema) {
         format!(
             "the store has schema version {schema}; {SCHEMA_VERSION_MIN} to {SCHEMA_VERSION_MAX} can be written to"
         )
-    } else if !ours.is_at_least(data) {
+    } else if !DATA_VERSION_MAX.is_at_least(data) {
         format!(
             "the store's values are of versions {} (V8) and {} (Blink), written by a newer program; they can be opened \
              for reading only",
@@ -233,7 +239,7 @@ fn write_first_rows(
     fs: &dyn FileSystem,
     paths: &StorePaths,
     options: &WriteOptions,
-) -> Result<()> {
+) -> Result<Versions> {
     files::remove_if_there(fs, &paths.leveldb.join(CORRUPTION_INFO))?;
     if files::exists(fs, &paths.blob)? {
         files::remove_tree(fs, &paths.blob)?;
@@ -243,38 +249,35 @@ fn write_first_rows(
     }
     let mut batch = BatchWriter::new();
     put_schema_version(&mut batch);
-    put_data_version(&mut batch, options.data_version);
-    Ok(db.write(&mut batch, Durability::Strict)?)
+    let data = options.new_store_version.min(DATA_VERSION_MAX);
+    let (key, value) = data_version_row(data);
+    batch.put(&key, &value);
+    db.write(&mut batch, Durability::Strict)?;
+    let schema = SCHEMA_VERSION_MAX;
+    Ok(Versions { schema, data })
 }
 
-/// One batch with all that changes; none if nothing does.
+/// To today's schema, in one batch.
 fn migrate(
     db: &Db,
     fs: &dyn FileSystem,
     paths: &StorePaths,
     options: &WriteOptions,
     versions: Versions,
-) -> Result<()> {
-    let mut batch = BatchWriter::new();
-    let mut empty_files = Vec::new();
-    if versions.schema < SCHEMA_VERSION_MAX {
-        let view = View::committed(Base::new(db.snapshot(), Vec::new()));
-        let planned = migration::plan(&view, fs, paths, &options.origin, versions.schema);
-        let planned = planned.map_err(damaged)?;
-        batch = planned.rows;
-        empty_files = planned.empty_files;
-        put_schema_version(&mut batch);
-    }
-    if !versions.data.is_at_least(options.data_version) {
-        put_data_version(&mut batch, options.data_version);
-    }
-    if batch.entry_count() > 0 {
-        db.write(&mut batch, Durability::Strict)?;
-    }
-    for path in empty_files {
+) -> Result<Versions> {
+    let view = View::committed(Base::new(db.snapshot(), Vec::new()));
+    let planned = migration::plan(&view, fs, paths, &options.origin, versions.schema);
+    let planned = planned.map_err(damaged)?;
+    let mut batch = planned.rows;
+    put_schema_version(&mut batch);
+    db.write(&mut batch, Durability::Strict)?;
+    for path in planned.empty_files {
         files::remove_if_there(fs, &path)?;
     }
-    Ok(())
+    Ok(Versions {
+        schema: SCHEMA_VERSION_MAX,
+        ..versions
+    })
 }
 
 fn put_schema_version(batch: &mut BatchWriter) {
@@ -283,10 +286,11 @@ fn put_schema_version(batch: &mut BatchWriter) {
     batch.put(&global_key(&GlobalKey::SchemaVersion), &value);
 }
 
-fn put_data_version(batch: &mut BatchWriter, version: DataVersion) {
+/// Key and value.
+pub(crate) fn data_version_row(version: DataVersion) -> (Vec<u8>, Vec<u8>) {
     let mut value = Vec::new();
     version.encode(&mut value);
-    batch.put(&global_key(&GlobalKey::DataVersion), &value);
+    (global_key(&GlobalKey::DataVersion), value)
 }
 
 /// The bytes of a key of the whole store's metadata.

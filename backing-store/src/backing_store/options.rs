@@ -8,9 +8,29 @@ pub use larder_leveldb::Background;
 use super::maintenance::MaintenanceSchedule;
 use crate::clock::Clock;
 
-/// The versions of the value formats that Chromium 150 to 156 write: V8's 16 as seen in their stores, Blink's 21
-/// (`IDB/indexed_db_data_format_version`).
-pub const DATA_VERSION: DataVersion = DataVersion { v8: 16, blink: 21 };
+/// The greatest versions of the value formats that are known: those of Chromium 150 to 156, V8's 16 as seen in their stores,
+/// Blink's 21 (`IDB/indexed_db_data_format_version`). Of stores with greater ones nothing is written.
+pub const DATA_VERSION_MAX: DataVersion = DataVersion { v8: 16, blink: 21 };
+
+/// The versions that a store has which is made here: those of Chromium 92, the oldest that opens stores of today's schema.
+pub const NEW_STORE_VERSION: DataVersion = DataVersion { v8: 13, blink: 20 };
+
+/// When a store's data version may be raised, for a value that has no form in it.
+///
+/// A raise shuts out whatever has lesser versions of the formats: a Chromium or Electron that finds a greater data version than
+/// its own takes the store for damaged and **deletes it**, when it opens it next. It cannot be taken back. A Chromium that has
+/// greater versions raises the store's itself at opening.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum RaiseDataVersion {
+    /// Never: such a value is refused.
+    Never,
+    /// As long as a store that was made here has not been closed: no other program has opened it yet. Later such a value is
+    /// refused.
+    #[default]
+    WhileNew,
+    /// Whenever a value needs it.
+    WhenNeeded,
+}
 
 /// How a store is opened for writing.
 #[derive(Debug, Clone)]
@@ -25,9 +45,15 @@ pub struct WriteOptions {
     pub write_buffer_bytes: usize,
     /// A transaction's writes stay in memory up to so many bytes, then they go to the undo log (8 MiB).
     pub transaction_memory_bytes: usize,
-    /// The versions of the formats in which values will be written ([`DATA_VERSION`]). The store's are raised to them if
-    /// they are older, which older programs then refuse, and never lowered.
-    pub data_version: DataVersion,
+    /// The versions of the value formats that a store gets which is made ([`NEW_STORE_VERSION`]). A store that is there keeps
+    /// its own.
+    pub new_store_version: DataVersion,
+    /// When the store's data version may be raised, which shuts older browsers out ([`RaiseDataVersion::WhileNew`]).
+    pub raise_data_version: RaiseDataVersion,
+    /// Whether opening raises a store of schema 3 or 4 to today's (`false`): Chromium 83 deletes one of schema 5 then, and
+    /// Chromium 79 and older one of schema 4. Only handles of the file system, and transactions of more than a GiB in a store
+    /// of schema 3, need it.
+    pub raise_schema: bool,
     /// The origin that the store belongs to: part of the names of its databases.
     pub origin: Origin,
     /// Tells when maintenance is due.
@@ -49,7 +75,9 @@ impl WriteOptions {
             block_cache_bytes: 8 << 20,
             write_buffer_bytes: 4 << 20,
             transaction_memory_bytes: 8 << 20,
-            data_version: DATA_VERSION,
+            new_store_version: NEW_STORE_VERSION,
+            raise_data_version: RaiseDataVersion::default(),
+            raise_schema: false,
             origin,
             clock,
             maintenance: Arc::default(),

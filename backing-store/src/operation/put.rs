@@ -155,7 +155,7 @@ impl WriteTransaction {
         let version = self.next_version(store)?;
         self.put_record(database_id, store, primary_key, version, put.value)?;
         if !put.external_objects.is_empty() {
-            self.put_objects(store.id, primary_key, put.external_objects);
+            self.put_objects(store.id, primary_key, put.external_objects)?;
             store.has_external_objects = true;
         }
         self.put_index_rows(store, primary_key, version, put.index_keys)?;

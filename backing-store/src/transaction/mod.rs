@@ -16,10 +16,12 @@ use std::cmp::Ordering;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use larder_codec::DataVersion;
 use larder_codec::compare::compare;
 use larder_leveldb::Durability;
 
 use crate::backing_store::Core;
+use crate::backing_store::open::data_version_row;
 use crate::error::{Error, ErrorKind, Result};
 use crate::operation::{KnownStores, OpenStores};
 use crate::reads::Reads;
@@ -46,6 +48,8 @@ pub struct WriteTransaction {
     /// Once rows have been spilled.
     log: Option<UndoLog>,
     spilled_bytes: u64,
+    /// The data version that values in it need, if the store does not have it.
+    raise_to: Option<DataVersion>,
     state: State,
 }
 
@@ -59,6 +63,7 @@ enum State {
 
 impl WriteTransaction {
     pub(crate) fn begin(core: Arc<Core>, scope: Scope, durability: Durability) -> Result<Self> {
+        core.settle_if_crashed()?;
         core.clean_some(false)?;
         // Who begins something else has nothing to do with a file that cannot be removed.
         let _ = core.remove_released_blobs();
@@ -82,6 +87,7 @@ impl WriteTransaction {
             pending,
             log: None,
             spilled_bytes: 0,
+            raise_to: None,
             state: State::Open,
         })
     }
@@ -98,6 +104,30 @@ impl WriteTransaction {
     #[must_use]
     pub const fn spilled_bytes(&self) -> u64 {
         self.spilled_bytes
+    }
+
+    /// The versions in which it may write values: the store's, or those that it will raise them to.
+    #[must_use]
+    pub fn data_version(&self) -> DataVersion {
+        let store = self.core.versions.data();
+        self.raise_to.map_or(store, |raised| raised.max(store))
+    }
+
+    /// A value of these versions is about to be put. If the store's are less and may be raised
+    /// ([`RaiseDataVersion`](crate::RaiseDataVersion)), they are: in the batch that commits the transaction.
+    ///
+    /// # Errors
+    /// `Unsupported` if they may not.
+    pub fn require_data_version(&mut self, needed: DataVersion) -> Result<()> {
+        let now = self.data_version();
+        if now.is_at_least(needed) {
+            return Ok(());
+        }
+        if !self.core.versions.may_hold(needed) {
+            return Err(too_new(needed, now));
+        }
+        self.raise_to = Some(now.max(needed));
+        Ok(())
     }
 
     /// What it has learnt of the object stores that it writes to.
@@ -180,12 +210,11 @@ impl WriteTransaction {
 
     /// Whether so many bytes may not stay staged.
     fn is_large(&self, staged_bytes: usize) -> bool {
-        staged_bytes
-            > self
-                .core
-                .options
-                .transaction_memory_bytes
-                .min(STAGED_LEN_MAX)
+        let memory = match self.core.has_undo_log {
+            true => self.core.options.transaction_memory_bytes,
+            false => STAGED_LEN_MAX,
+        };
+        staged_bytes > memory.min(STAGED_LEN_MAX)
     }
 
     fn spill_if_large(&mut self, staged_bytes: usize) -> Result<()> {
@@ -226,7 +255,9 @@ impl WriteTransaction {
             if order == Ordering::Greater || (order == Ordering::Equal && !end_included) {
                 break;
             }
-            self.objects.note_removed(iter.key(), || iter.value())?;
+            let is_schema_3 = self.core.versions.lacks_file_info();
+            self.objects
+                .note_removed(iter.key(), || iter.value(), is_schema_3)?;
             self.delete_row(iter.key())?;
             count += u64::from(iter.key().starts_with(counted));
             iter.next()?;
@@ -241,7 +272,9 @@ impl WriteTransaction {
         if !self.view.get_into(key, value)? {
             return Ok(false);
         }
-        self.objects.note_removed(key, || Ok(&**value))?;
+        let is_schema_3 = self.core.versions.lacks_file_info();
+        self.objects
+            .note_removed(key, || Ok(&**value), is_schema_3)?;
         self.delete_row(key)?;
         Ok(true)
     }
@@ -294,16 +327,33 @@ impl WriteTransaction {
         if pending.staging.is_empty() && self.log.is_none() && rows.is_empty() {
             return Ok(());
         }
+        self.core.settle()?;
+        let _turn = self.raise_to.map(|_| self.core.versions.raising());
+        let raise = self
+            .raise_to
+            .map(|needed| needed.max(self.core.versions.data()));
         let batch = pending.staging.batch();
+        if let Some(version) = raise {
+            let (key, value) = data_version_row(version);
+            batch.put(&key, &value);
+        }
         for (key, value) in rows {
             batch.put(key, value);
         }
         if let Some(log) = &self.log {
             batch.put(&metadata_key(log.scope), &[]);
         }
-        let written = self.core.db.write(batch, self.durability);
+        let durability = match raise {
+            Some(_) => Durability::Strict,
+            None => self.durability,
+        };
+        let written = self.core.db.write(batch, durability);
         pending.staging.clear();
-        Ok(written?)
+        written?;
+        if let Some(version) = raise {
+            self.core.versions.note_raised(version);
+        }
+        Ok(())
     }
 
     /// Takes all of it back.
@@ -333,6 +383,15 @@ impl WriteTransaction {
         }
         Ok(())
     }
+}
+
+fn too_new(needed: DataVersion, store: DataVersion) -> Error {
+    let what = format!(
+        "a value needs version {} of V8's value format and {} of Blink's; the store has {} and {}, and may not be raised: a \
+         browser with lesser versions would delete it (`raise_data_version` allows it)",
+        needed.v8, needed.blink, store.v8, store.blink
+    );
+    Error::new(ErrorKind::Unsupported, what)
 }
 
 impl Deref for WriteTransaction {

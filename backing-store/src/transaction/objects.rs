@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use larder_codec::blob_journal::{BlobJournal, BlobJournalEntry};
 use larder_codec::compare::compare;
+use larder_codec::external_object::schema_3::{self, Schema3Kind, Schema3Object};
 use larder_codec::external_object::{BlobInfo, ExternalObject, decode_all, encode_all};
 use larder_codec::primitive::var_int;
 use larder_codec::row_key::{DatabaseField, DatabaseKey, GlobalKey, RecordKey, RecordTable};
@@ -62,15 +63,25 @@ impl ObjectChanges {
         &mut self,
         key: &[u8],
         value: impl FnOnce() -> Result<&'a [u8]>,
+        is_schema_3: bool,
     ) -> Result<()> {
         let Some(database_id) = database_of_objects(key) else {
             return Ok(());
         };
-        let objects = decode_all(value()?);
-        let objects = objects.map_err(|error| Error::row(key, "external objects", error))?;
-        let blobs = objects.iter().filter_map(blob_of);
-        self.removed
-            .extend(blobs.map(|blob| entry(database_id, blob.number)));
+        let bad_row = |error| Error::row(key, "external objects", error);
+        let numbers: Vec<BlobNumber> = if is_schema_3 {
+            let objects = schema_3::decode_all(value()?).map_err(bad_row)?;
+            objects.into_iter().map(|object| object.number).collect()
+        } else {
+            let objects = decode_all(value()?).map_err(bad_row)?;
+            objects
+                .iter()
+                .filter_map(blob_of)
+                .map(|blob| blob.number)
+                .collect()
+        };
+        let entries = numbers.into_iter().map(|number| entry(database_id, number));
+        self.removed.extend(entries);
         Ok(())
     }
 }
@@ -96,6 +107,8 @@ struct Numbered {
     rows: Vec<(Vec<u8>, Vec<u8>)>,
     files: Vec<NewFile>,
     entries: BTreeSet<BlobJournalEntry>,
+    /// Whether a file is written for an empty `File`.
+    empty_files: bool,
 }
 
 #[derive(Debug)]
@@ -144,9 +157,16 @@ impl WriteTransaction {
         object_store_id: ObjectStoreId,
         primary_key: RawKey<'_>,
         objects: &[NewExternalObject],
-    ) {
+    ) -> Result<()> {
+        if self.core.versions.lacks_file_info()
+            && objects.iter().any(|object| object.content().is_none())
+        {
+            let what = "a store of schema version 3 has no form for handles of the file system (`raise_schema` gives it one)";
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
         let key = self.objects_key(object_store_id, primary_key);
         self.objects.new.insert(key, objects.to_vec());
+        Ok(())
     }
 
     fn objects_key(&self, object_store_id: ObjectStoreId, key: RawKey<'_>) -> Vec<u8> {
@@ -163,6 +183,7 @@ impl WriteTransaction {
 
     /// Both phases.
     pub(super) fn commit_objects(&mut self) -> Result<()> {
+        self.core.settle()?;
         let mut numbered = self.number_objects()?;
         let core = Arc::clone(&self.core);
         if let Err(error) = self.write_objects(&mut numbered) {
@@ -198,7 +219,11 @@ impl WriteTransaction {
 
     /// Gives numbers, and lists them in the recovery journal: one synced batch.
     fn number_objects(&mut self) -> Result<Numbered> {
-        let mut numbered = Numbered::default();
+        let mut numbered = Numbered {
+            // Their size is the file's.
+            empty_files: self.core.versions.lacks_file_info(),
+            ..Numbered::default()
+        };
         if self.objects.new.is_empty() {
             return Ok(numbered);
         }
@@ -211,7 +236,10 @@ impl WriteTransaction {
                 listed.push(numbered.number(object, &mut numbers)?);
             }
             let mut value = Vec::new();
-            encode_all(&listed, &mut value);
+            match core.versions.lacks_file_info() {
+                true => encode_all_schema_3(listed, &mut value),
+                false => encode_all(&listed, &mut value),
+            }
             numbered.rows.push((key, value));
         }
         if numbered.entries.is_empty() {
@@ -269,6 +297,33 @@ impl WriteTransaction {
     fn journal(&self, kind: &GlobalKey) -> Result<BTreeSet<BlobJournalEntry>> {
         let journal = journal::read(&self.core.snapshot(), kind)?;
         Ok(journal.entries.into_iter().collect())
+    }
+}
+
+/// As schema 3 lists them: without handles, and without sizes and times of files, which are those of the files on disk.
+fn encode_all_schema_3(objects: Vec<ExternalObject>, out: &mut Vec<u8>) {
+    for object in objects {
+        let (blob, name) = match object {
+            ExternalObject::Blob(blob) => (blob, None),
+            ExternalObject::File { blob, name, .. } => (blob, Some(name)),
+            // Refused when it was put.
+            ExternalObject::FileSystemAccessHandle { .. } => continue,
+        };
+        let BlobInfo {
+            number,
+            mime_type,
+            size_bytes,
+        } = blob;
+        let kind = match name {
+            Some(name) => Schema3Kind::File { name },
+            None => Schema3Kind::Blob { size_bytes },
+        };
+        Schema3Object {
+            number,
+            mime_type,
+            kind,
+        }
+        .encode(out);
     }
 }
 
@@ -353,7 +408,7 @@ impl Numbered {
         })
     }
 
-    /// An empty blob has a number and no file.
+    /// An empty blob has a number and no file, unless it is a `File` of schema 3.
     fn blob(
         &mut self,
         mime_type: JsString,
@@ -367,7 +422,7 @@ impl Numbered {
             return Err(Error::new(ErrorKind::Usage, what));
         };
         self.entries.insert(entry(numbers.database_id, number));
-        if size_bytes > 0 {
+        if size_bytes > 0 || (self.empty_files && last_modified_micros.is_some()) {
             self.files.push(NewFile {
                 number,
                 content,

@@ -8,7 +8,6 @@ use larder_codec::{BlobNumber, DatabaseId};
 use crate::backing_store::Core;
 use crate::blob::{BlobHandle, HeldBlobs, ReaderGuard};
 use crate::reads::Reads;
-use crate::view::View;
 
 /// A transaction that only reads. It waits for nobody and nobody waits for it; it needs no end.
 #[derive(Debug, Clone)]
@@ -23,7 +22,7 @@ impl ReadTransaction {
     pub(crate) fn new(core: &Core) -> Self {
         // Before the rows are chosen: what goes in between is held, though not seen.
         let presence = Arc::new(core.held_blobs.begin_reader());
-        let view = View::committed(core.base(None));
+        let view = core.committed();
         Self {
             reads: Reads::new(view, Arc::clone(&core.surroundings)),
             held_blobs: core.held_blobs.clone(),

@@ -14,7 +14,7 @@ use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Db, Durability};
 
 use super::{Scope, WriteTransaction};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::undo_log::{metadata_key, task_key};
 use crate::view::{Base, BaseIter, locked};
 
@@ -35,6 +35,11 @@ pub(super) struct UndoLog {
 impl WriteTransaction {
     /// Writes all staged rows and goes on over them with nothing staged.
     pub(super) fn spill(&mut self) -> Result<()> {
+        if !self.core.has_undo_log {
+            let what = "a store of schema version 3 takes at most a GiB in one transaction: it has no undo log";
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+        self.core.settle()?;
         let mut writer = SpillWriter {
             db: &self.core.db,
             rows: BatchWriter::new(),

@@ -11,7 +11,7 @@ mod recovery;
 mod revert;
 
 pub(crate) use cleanup::Cleanup;
-pub(crate) use on_disk::{check, recover_on_disk};
+pub(crate) use on_disk::{check, has_log, recover_on_disk};
 pub use recovery::Recovery;
 pub(crate) use recovery::{recover, undo_row_value};
 pub(crate) use revert::revert;

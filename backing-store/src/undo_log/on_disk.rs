@@ -36,9 +36,12 @@ pub(crate) fn check(snapshot: &Snapshot) -> Result<()> {
 ///
 /// Two scopes with one lock, for which Chromium throws the store away, are both taken back, as in memory: the
 /// transactions did not touch each other's rows.
-pub(crate) fn recover_on_disk(db: &Db) -> Result<(i64, Vec<Cleanup>)> {
+/// `starts`: whether a log that is not there is started. Chromiums of schema 3 have none.
+pub(crate) fn recover_on_disk(db: &Db, starts: bool) -> Result<(i64, Vec<Cleanup>)> {
     let snapshot = db.snapshot();
-    start(db, &snapshot)?;
+    if starts {
+        start(db, &snapshot)?;
+    }
     let (scopes, _) = survey(&snapshot)?;
     let next = first_free_scope(&snapshot)?;
     drop(snapshot);
@@ -59,10 +62,20 @@ pub(crate) fn recover_on_disk(db: &Db) -> Result<(i64, Vec<Cleanup>)> {
     Ok((next, stuck))
 }
 
-/// The log's version: the first row of a new store, not synced.
-fn start(db: &Db, snapshot: &Snapshot) -> Result<()> {
+fn global_key() -> Vec<u8> {
     let mut key = Vec::new();
     ScopesKey::GlobalMetadata.encode(&mut key);
+    key
+}
+
+/// Whether there is an undo log, be it empty.
+pub(crate) fn has_log(snapshot: &Snapshot) -> Result<bool> {
+    Ok(snapshot.get(&global_key())?.is_some())
+}
+
+/// The log's version: the first row of a new store, not synced.
+fn start(db: &Db, snapshot: &Snapshot) -> Result<()> {
+    let key = global_key();
     if snapshot.get(&key)?.is_none() {
         let mut value = Vec::new();
         let version = SCOPES_VERSION;

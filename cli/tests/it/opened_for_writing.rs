@@ -33,14 +33,19 @@ fn leave_out_color_spaces(value: &mut Value) {
 }
 
 fn check(fixture: &Fixture) -> Result<(), String> {
+    check_opened(fixture, false)?;
+    check_opened(fixture, true)
+}
+
+fn check_opened(fixture: &Fixture, raise_schema: bool) -> Result<(), String> {
     let copy = fixture.copy();
     let paths = StorePaths::of_leveldb(&copy.leveldb());
     let origin = Origin::from_url(&fixture.origin).unwrap();
     let mut options = WriteOptions::new(origin, Arc::new(Stopped));
     let fs = Arc::new(DiskFileSystem::new());
     let store = Store::open_read_only(fs.clone(), paths.clone(), OpenOptions::default()).unwrap();
-    options.data_version = store.data_version().unwrap();
-    let is_migrated = store.schema_version() != Some(SCHEMA_VERSION_MAX);
+    options.raise_schema = raise_schema;
+    let is_migrated = raise_schema && store.schema_version() != Some(SCHEMA_VERSION_MAX);
     drop(store);
     BackingStore::open(fs, paths, options)
         .and_then(BackingStore::close)

@@ -5,6 +5,7 @@
 //! seed, which is printed. `LARDER_ROUND_TRIPS` says how many rounds (12), `LARDER_SEED` where they start.
 #![cfg(test)]
 
+mod ages;
 mod entries;
 mod idb;
 mod killed;
@@ -19,7 +20,7 @@ mod theirs;
 use std::path::Path;
 use std::process::Command;
 
-use larder_backing_store::StorePaths;
+use larder_backing_store::{SCHEMA_VERSION_MAX, StorePaths};
 use larder_fixtures::canonical::{comparable, databases_of, first_difference, with_large_stack};
 use larder_fixtures::chromium::{self, Chromium, Store};
 use larder_fixtures::random::Random;
@@ -51,6 +52,31 @@ fn agree(ours: &Value, theirs: &Value, what: &str) {
     assert_eq!(difference, None, "{what}: ours, then the page's");
 }
 
+/// What the page of a newer browser shows otherwise than the browser that wrote the store.
+#[derive(Debug, Clone, Copy)]
+struct Forgiven {
+    /// Values with an Error in them are null.
+    errors: bool,
+    /// Images have a colour space; Larder shows a store as a browser of its schema, which it keeps.
+    color_spaces: bool,
+}
+
+const NOTHING: Forgiven = Forgiven {
+    errors: false,
+    color_spaces: false,
+};
+
+fn leave_out_color_spaces(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(leave_out_color_spaces),
+        Value::Object(members) => {
+            members.remove("colorSpace");
+            members.values_mut().for_each(leave_out_color_spaces);
+        }
+        _ => {}
+    }
+}
+
 /// Larder's turn in place, then Chromium's on a copy: the store after it, and how many records there were at most.
 fn round(
     chromium: &Chromium,
@@ -58,14 +84,18 @@ fn round(
     random: &mut Random,
     out: &Path,
     what: &str,
-    loses_errors: bool,
+    forgiven: Forgiven,
 ) -> (Store, usize) {
     let transactions = 1 + random.below(4);
     let did = ours::change(store, random, transactions);
     let mut ours = dumped(store);
-    let theirs = databases_of(chromium.dump(store).unwrap());
-    if loses_errors {
+    let mut theirs = databases_of(chromium.dump(store).unwrap());
+    if forgiven.errors {
         lose_errors(&mut ours, &theirs);
+    }
+    if forgiven.color_spaces {
+        leave_out_color_spaces(&mut ours);
+        leave_out_color_spaces(&mut theirs);
     }
     agree(&ours, &theirs, &format!("{what}, after {did:?}"));
     let seed = random.next();
@@ -74,7 +104,7 @@ fn round(
         .unwrap();
     let theirs = databases_of(changed.value);
     let mut ours = dumped(&changed.store);
-    if loses_errors {
+    if forgiven.errors {
         lose_errors(&mut ours, &theirs);
     }
     agree(&ours, &theirs, &format!("{what}, after Chromium's turn"));
@@ -114,7 +144,7 @@ fn larder_and_chromium_take_turns_on_one_store_and_always_agree() {
             }
             let out = dir.path().join(format!("after {n}"));
             let what = format!("seed {seed}, round {n}");
-            let (after, count) = round(chromium, &store, &mut random, &out, &what, false);
+            let (after, count) = round(chromium, &store, &mut random, &out, &what, NOTHING);
             (store, most) = (after, most.max(count));
             entries = entries.max(check_entries(&dumped(&store), &what));
         }
@@ -128,6 +158,10 @@ fn larder_and_chromium_take_turns_on_one_store_and_always_agree() {
 
 /// Written by Chromium 110 and 119: a value with an Error of theirs in it Chromium 156 reads as null.
 const WITH_LOST_ERRORS: [&str; 3] = ["c110", "c110-lite", "c119-lite"];
+
+/// Chromium 92 and later fail to open it as it is: it has empty files that their migration does not find
+/// (`fixtures/generate/README.md`). Ours does.
+const NOT_MIGRATED_BY_CHROMIUM: &str = "c75-lite";
 
 fn has_error(value: &Value) -> bool {
     match value {
@@ -177,15 +211,14 @@ fn golden_stores_that_larder_changed_are_what_larder_says_and_chromium_changes_t
             };
             let out = tempfile::tempdir().unwrap();
             let mut random = Random::new(n as u64 + 100);
-            let loses_errors = WITH_LOST_ERRORS.contains(&name);
-            let (after, count) = round(
-                chromium,
-                &store,
-                &mut random,
-                out.path(),
-                name,
-                loses_errors,
-            );
+            if name == NOT_MIGRATED_BY_CHROMIUM {
+                ours::raise_schema(&store);
+            }
+            let forgiven = Forgiven {
+                errors: WITH_LOST_ERRORS.contains(&name),
+                color_spaces: ages::schema(&store) < SCHEMA_VERSION_MAX,
+            };
+            let (after, count) = round(chromium, &store, &mut random, out.path(), name, forgiven);
             let entries = check_entries(&dumped(&after), name);
             println!("{name}: {count} records, {entries} index entries, agreed");
             all_entries += entries;

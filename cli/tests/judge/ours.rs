@@ -7,11 +7,13 @@ use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{
     BackingStore, Clock, DatabaseMetadata, Direction, Durability, Error, ErrorKind, IndexKeys,
     IndexMetadata, IndexParameters, KeyRange, ObjectStoreMetadata, ObjectStoreParameters, Put,
-    PutKey, PutMode, Scope, StorePaths, WriteOptions, WriteTransaction,
+    PutKey, PutMode, RaiseDataVersion, Scope, StorePaths, WriteOptions, WriteTransaction,
 };
 use larder_codec::value::serde::to_bytes;
 use larder_codec::value::{Envelope, Evaluator, KeyPath, Payload, WRAPPER_MIME_TYPE, wrap};
-use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, IndexId, JsString, Origin, RawKey};
+use larder_codec::{
+    DataVersion, DatabaseId, IdbKey, IdbKeyPath, IndexId, JsString, Origin, RawKey,
+};
 use larder_fixtures::chromium::Store;
 use larder_leveldb::storage::DiskFileSystem;
 use serde_json::{Value, json};
@@ -30,8 +32,19 @@ impl Clock for Stopped {
 
 /// Opens the store, or makes it. With `spills`, whatever is written goes to the undo log first.
 fn open(store: &Store, spills: bool) -> BackingStore {
+    open_as(store, spills, false)
+}
+
+/// Raises the store to today's schema.
+pub(crate) fn raise_schema(store: &Store) {
+    open_as(store, false, true).close().unwrap();
+}
+
+fn open_as(store: &Store, spills: bool, raise_schema: bool) -> BackingStore {
     let origin = Origin::from_url(&store.origin).unwrap();
     let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    options.raise_data_version = RaiseDataVersion::WhenNeeded;
+    options.raise_schema = raise_schema;
     options.create_if_missing = true;
     if spills {
         options.transaction_memory_bytes = 2000;
@@ -337,7 +350,9 @@ fn put(
         }
         false => index_keys(store, &value),
     };
-    let wrapped = wrap(value, objects.len() as u32);
+    // What `draw` encodes.
+    transaction.require_data_version(DataVersion { v8: 15, blink: 21 })?;
+    let wrapped = wrap(value, objects.len() as u32, transaction.data_version());
     if let Some(content) = wrapped.blob {
         objects.push(NewExternalObject::Blob {
             mime_type: WRAPPER_MIME_TYPE.into(),

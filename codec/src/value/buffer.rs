@@ -157,6 +157,12 @@ impl<'a> ArrayBuffer<'a> {
 
     /// Writes tag, lengths and bytes.
     pub(super) fn write(&self, writer: &mut Writer<'_>) {
+        match self.kind {
+            BufferKind::Fixed => {}
+            // Chromium 110 has V8 15 and reads views that follow one as null.
+            BufferKind::Resizable(_) => writer.needs(16, 21, "a resizable ArrayBuffer"),
+            BufferKind::Immutable => writer.needs(16, 21, "an immutable ArrayBuffer"),
+        }
         writer.byte(match self.kind {
             BufferKind::Fixed => tag::v8::ARRAY_BUFFER,
             BufferKind::Resizable(_) => tag::v8::RESIZABLE_ARRAY_BUFFER,
@@ -178,6 +184,9 @@ const BACKED_BY_RESIZABLE: u32 = 2;
 impl View {
     /// Writes tag and fields of a view of `buffer`, which stands in front of it.
     pub(super) fn write(&self, writer: &mut Writer<'_>, buffer: &ArrayBuffer<'_>) {
+        if self.kind == ViewKind::Float16Array {
+            writer.needs(16, 21, "a Float16Array");
+        }
         writer.byte(tag::v8::ARRAY_BUFFER_VIEW);
         writer.byte(self.kind.tag());
         writer.wide_len(self.byte_offset as u64);
@@ -190,7 +199,10 @@ impl View {
             }
         }
         writer.wide_len(byte_length);
-        writer.varint(flags);
+        // Before there were flags there were no resizable buffers.
+        if writer.view_has_flags() {
+            writer.varint(flags);
+        }
     }
 
     /// Reads what follows the tag of a view into `buffer`.

@@ -7,8 +7,9 @@
 
 use super::bigint::BigInt;
 use super::buffer::{ArrayBuffer, BufferKind, View};
-use super::encode::{write_error_head, write_leaf, write_name};
+use super::encode::{write_cause_tag, write_error_head, write_leaf, write_name};
 use super::js_str::JsStr;
+use super::needs::Needs;
 use super::node::{ErrorObject, Object, ObjectId, PropertyName};
 use super::tag::{error as error_tag, v8 as tag};
 use super::writer::Writer;
@@ -72,12 +73,12 @@ impl<'o> Builder<'o> {
         }
     }
 
-    /// Ends the value, and whatever is still open in it.
-    pub fn end(mut self) {
+    /// Ends the value, and whatever is still open in it. Tells which versions have a form for it.
+    pub fn end(mut self) -> Needs {
         while !self.open.is_empty() {
             self.close();
         }
-        self.writer.end();
+        self.writer.end()
     }
 
     /// How many objects have been numbered.
@@ -219,7 +220,7 @@ impl<'o> Builder<'o> {
 
     /// An error's cause comes next.
     pub fn cause(&mut self) {
-        self.writer.byte(error_tag::CAUSE);
+        write_cause_tag(&mut self.writer);
     }
 
     /// Ends the innermost container.

@@ -10,11 +10,14 @@
 #[cfg(test)]
 mod tests;
 
+use super::needs::Needs;
 use super::node::{Array, ErrorObject, Object, ObjectId, PropertyName, Slot, Span, Value};
 use super::number::as_smi;
+use super::regexp::RegExpFlags;
 use super::tag::{error as error_tag, v8 as tag};
 use super::tree::Tree;
 use super::writer::Writer;
+use crate::DataVersion;
 
 /// Turns trees into bytes, and keeps its memory from one to the next.
 ///
@@ -52,20 +55,40 @@ impl Encoder {
     /// Every tree that a [`Decoder`](super::Decoder) made comes out whole. Parts put in by hand
     /// that no bytes decode to (an id of another tree, a view of something that is no buffer) come
     /// out as `undefined`, or as bytes that no decoder takes (a view beyond its buffer).
-    pub fn encode(&mut self, tree: &Tree<'_>, out: &mut Vec<u8>) {
-        self.run(tree, out, false);
+    ///
+    /// Tells which versions have a form for the value.
+    pub fn encode(&mut self, tree: &Tree<'_>, out: &mut Vec<u8>) -> Needs {
+        self.run(tree, Writer::begin(out), false)
+    }
+
+    /// Appends a tree's value as [`encode`](Self::encode) does, written in these versions.
+    ///
+    /// # Errors
+    /// If they have no form for it: what needs which. Nothing is appended then.
+    pub fn encode_in(
+        &mut self,
+        version: DataVersion,
+        tree: &Tree<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Needs> {
+        let start = out.len();
+        let needs = self.run(tree, Writer::begin_in(version, out), false);
+        if needs.fit(version) {
+            return Ok(());
+        }
+        out.truncate(start);
+        Err(needs)
     }
 
     /// Appends bytes that are the same for the same value, however that was written or is kept.
     fn encode_canonical(&mut self, tree: &Tree<'_>, out: &mut Vec<u8>) {
-        self.run(tree, out, true);
+        self.run(tree, Writer::begin(out), true);
     }
 
-    fn run(&mut self, tree: &Tree<'_>, out: &mut Vec<u8>, canonical: bool) {
+    fn run(&mut self, tree: &Tree<'_>, mut writer: Writer<'_>, canonical: bool) -> Needs {
         self.numbers.clear();
         self.numbers.resize(tree.object_count(), UNWRITTEN);
         self.frames.clear();
-        let mut writer = Writer::begin(out);
         if canonical {
             writer.narrow();
         }
@@ -81,7 +104,7 @@ impl Encoder {
             numbers_written: 0,
         };
         run.value_and_inside(tree.root());
-        run.writer.end();
+        run.writer.end()
     }
 }
 
@@ -397,7 +420,7 @@ impl Run<'_, '_, '_> {
             && frame.at == 0
         {
             frame.at = 1;
-            self.writer.byte(error_tag::CAUSE);
+            write_cause_tag(&mut self.writer);
             if let Some(child) = self.value(cause) {
                 return Some(child);
             }
@@ -440,6 +463,11 @@ pub(super) fn write_leaf(writer: &mut Writer<'_>, object: &Object<'_>) {
         }
         Object::RegExp { source, flags } => {
             writer.byte(tag::REGEXP);
+            if flags.has(RegExpFlags::UNICODE_SETS) {
+                writer.needs(16, 21, "a regular expression with the flag v");
+            } else if flags.has(RegExpFlags::HAS_INDICES) {
+                writer.needs(14, 17, "a regular expression with the flag d");
+            }
             writer.string(*source);
             writer.varint(flags.bits());
         }
@@ -460,6 +488,7 @@ pub(super) fn write_leaf(writer: &mut Writer<'_>, object: &Object<'_>) {
 
 /// Writes an error's type, message and stack: everything without values inside.
 pub(super) fn write_error_head(writer: &mut Writer<'_>, error: &ErrorObject<'_>) {
+    writer.needs(13, 20, "an Error");
     writer.byte(tag::ERROR);
     if let Some(type_tag) = error.error_type.tag() {
         writer.byte(type_tag);
@@ -472,6 +501,12 @@ pub(super) fn write_error_head(writer: &mut Writer<'_>, error: &ErrorObject<'_>)
         writer.byte(error_tag::STACK);
         writer.string(stack);
     }
+}
+
+/// Writes the tag of an error's cause, which comes next.
+pub(super) fn write_cause_tag(writer: &mut Writer<'_>) {
+    writer.needs(15, 20, "an Error with a cause");
+    writer.byte(error_tag::CAUSE);
 }
 
 /// Whether all elements are numbers and some are not small integers.

@@ -176,6 +176,9 @@ impl<'a> HostObject<'a> {
 impl HostObject<'_> {
     /// Writes one host object, beginning with its tag.
     pub(super) fn write(&self, writer: &mut Writer<'_>) {
+        if let Some((v8, blink, what)) = self.needs() {
+            writer.needs(v8, blink, what);
+        }
         writer.host_tag(self.tag());
         match self {
             Self::Blob(index) | Self::File(index) => writer.varint(*index),
@@ -244,6 +247,33 @@ impl HostObject<'_> {
                 }
             }
         }
+    }
+
+    /// What not every version has a form for: the least V8's and Blink's versions, and its name.
+    fn needs(&self) -> Option<(u32, u32, &'static str)> {
+        Some(match self {
+            Self::Blob(_)
+            | Self::File(_)
+            | Self::FileList(_)
+            | Self::LegacyBlob { .. }
+            | Self::LegacyFile(_)
+            | Self::LegacyFileList(_)
+            | Self::DomFileSystem { .. }
+            | Self::RtcCertificate { .. } => return None,
+            Self::FileSystemHandle(_) => (14, 20, "a FileSystemHandle"),
+            Self::ImageData(image) => return image.needs(),
+            Self::ImageBitmap(image) => return Some(image.needs()),
+            Self::DomPoint(_)
+            | Self::DomPointReadOnly(_)
+            | Self::DomRect(_)
+            | Self::DomRectReadOnly(_)
+            | Self::DomQuad(_)
+            | Self::DomMatrix(_)
+            | Self::DomMatrixReadOnly(_) => (13, 18, "a geometry object"),
+            Self::CryptoKey(key) => return key.needs(),
+            Self::DomException { .. } => (13, 20, "a DOMException"),
+            Self::QuotaExceededError { .. } => (16, 21, "a QuotaExceededError"),
+        })
     }
 
     const fn tag(&self) -> u8 {

@@ -39,6 +39,7 @@ mod js_str;
 mod json;
 mod key_path;
 mod names;
+mod needs;
 mod node;
 mod number;
 mod reader;
@@ -66,6 +67,7 @@ pub use host::{
 pub use js_str::{JsStr, Units};
 pub use json::DEPTH_INLINE_MAX;
 pub use key_path::{Evaluated, Evaluator, KeyPath};
+pub use needs::Needs;
 pub use node::{
     Array, ErrorObject, ErrorType, Object, ObjectId, Property, PropertyName, Slot, Span, Value,
 };

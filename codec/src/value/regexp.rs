@@ -19,6 +19,15 @@ const LETTERS: [(u16, char); 8] = [
 ];
 
 impl RegExpFlags {
+    /// `d`: Chromium 90 and later.
+    pub(super) const HAS_INDICES: Self = Self(1 << 7);
+    /// `v`: Chromium 112 and later.
+    pub(super) const UNICODE_SETS: Self = Self(1 << 8);
+
+    pub(super) const fn has(self, flag: Self) -> bool {
+        self.0 & flag.0 != 0
+    }
+
     /// The flags of these bits; `None` if a bit has no meaning (bit 6 is an experiment of V8's that
     /// is never on) or if both Unicode modes are asked for.
     #[must_use]

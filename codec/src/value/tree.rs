@@ -10,6 +10,7 @@ use super::buffer::ArrayBuffer;
 use super::js_str::JsStr;
 use super::names;
 use super::node::{Array, Object, ObjectId, Property, PropertyName, Slot, Span, Value};
+use crate::DataVersion;
 
 /// A decoded value. See the [module](super) for an example.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +40,15 @@ pub struct Versions {
     pub blink: u32,
     /// V8's wire format version: 16 today.
     pub v8: u32,
+}
+
+impl From<Versions> for DataVersion {
+    fn from(versions: Versions) -> Self {
+        Self {
+            v8: versions.v8,
+            blink: versions.blink,
+        }
+    }
 }
 
 impl<'a> Tree<'a> {

@@ -6,14 +6,15 @@
 
 use super::bigint::BigInt;
 use super::js_str::JsStr;
+use super::needs::{GREATEST, LEAST, Needs, USUAL, VIEW_FLAGS_V8_MIN};
 use super::number::as_smi;
 use super::tag::v8 as tag;
+use crate::DataVersion;
 
 /// Blink's envelope 21 without a trailer, then V8's version 15. Chromium 110 and later read it.
 const HEADER: [u8; 17] = [0xff, 21, 0xfe, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 15];
-/// V8's version of values that hold a length of more than 32 bits: only Chromium 150 and later
-/// read it.
-const V8_VERSION_WIDE: u8 = 16;
+/// Blink's envelope has a place for a trailer from here on.
+const TRAILER_BLINK_MIN: u32 = 21;
 const TRAILER_TAG: u8 = 0xa0;
 
 /// Appends one value to a vector.
@@ -24,23 +25,37 @@ pub(super) struct Writer<'o> {
     start: usize,
     /// Tags of the host objects met, each once, in the order of their first appearance.
     interfaces: Vec<u8>,
-    /// Whether some length takes more than 32 bits.
-    wide: bool,
+    /// The versions that it is written in.
+    version: DataVersion,
+    /// What it asks of them.
+    needs: Needs,
     /// Whether strings are written as narrow as they can be, however they are kept.
     narrow: bool,
 }
 
 impl<'o> Writer<'o> {
-    /// Begins a value with its headers.
+    /// Begins a value with its headers, in the usual versions: where they are not enough, [`end`](Self::end) puts greater ones.
     pub(super) fn begin(out: &'o mut Vec<u8>) -> Self {
         let start = out.len();
         out.extend_from_slice(&HEADER);
+        Self::resume(out, start)
+    }
+
+    /// Begins a value in these versions, or the nearest ones in which anything is written.
+    pub(super) fn begin_in(version: DataVersion, out: &'o mut Vec<u8>) -> Self {
+        let version = version.max(LEAST).min(GREATEST);
+        let [v8, blink] = [version.v8, version.blink].map(|version| version.to_le_bytes()[0]);
+        let start = out.len();
+        if version.blink >= TRAILER_BLINK_MIN {
+            out.extend_from_slice(&HEADER);
+            out[start + 1] = blink;
+            out[start + HEADER.len() - 1] = v8;
+        } else {
+            out.extend_from_slice(&[tag::VERSION, blink, tag::VERSION, v8]);
+        }
         Self {
-            out,
-            start,
-            interfaces: Vec::new(),
-            wide: false,
-            narrow: false,
+            version,
+            ..Self::resume(out, start)
         }
     }
 
@@ -50,9 +65,27 @@ impl<'o> Writer<'o> {
             out,
             start,
             interfaces: Vec::new(),
-            wide: false,
+            version: USUAL,
+            needs: Needs::new(),
             narrow: false,
         }
+    }
+
+    /// The versions that the value is written in.
+    pub(super) const fn version(&self) -> DataVersion {
+        self.version
+    }
+
+    /// Something in the value that not every version has a form for.
+    #[inline]
+    pub(super) const fn needs(&mut self, v8: u32, blink: u32, what: &'static str) {
+        self.needs.note(v8, blink, what);
+    }
+
+    /// Whether views have flags in these versions; there is one.
+    pub(super) const fn view_has_flags(&mut self) -> bool {
+        self.needs.note_view();
+        self.version.v8 >= VIEW_FLAGS_V8_MIN
     }
 
     /// From here on the same string is written the same way, however it is kept.
@@ -60,33 +93,42 @@ impl<'o> Writer<'o> {
         self.narrow = true;
     }
 
-    /// Ends the value: the trailer names the interfaces that reading it needs.
-    pub(super) fn end(self) {
+    /// Ends the value: the trailer names the interfaces that reading it needs. Tells what it asks of the versions that it is
+    /// written in: these may be too old for it.
+    pub(super) fn end(self) -> Needs {
         let Self {
             out,
             start,
             interfaces,
-            wide,
+            version,
+            mut needs,
             ..
         } = self;
+        if version.blink < TRAILER_BLINK_MIN {
+            return needs;
+        }
         let offset = (out.len() - start) as u64;
         let header = &mut out[start..];
-        if wide && let Some(version) = header.get_mut(HEADER.len() - 1) {
-            *version = V8_VERSION_WIDE;
+        if needs.version().v8 > version.v8
+            && let Some(told) = header.get_mut(HEADER.len() - 1)
+        {
+            *told = needs.version().v8.to_le_bytes()[0];
         }
         // Tags are bytes, each there once: 256 at most.
         let Ok(count) = u32::try_from(interfaces.len()) else {
-            return;
+            return needs;
         };
         if count == 0 {
-            return;
+            return needs;
         }
+        needs.note_trailer();
         let size = 1 + 4 + count;
         header[3..11].copy_from_slice(&offset.to_be_bytes());
         header[11..15].copy_from_slice(&size.to_be_bytes());
         out.push(TRAILER_TAG);
         out.extend_from_slice(&count.to_be_bytes());
         out.extend_from_slice(&interfaces);
+        needs
     }
 
     #[inline]
@@ -126,7 +168,9 @@ impl<'o> Writer<'o> {
 
     /// A length of a buffer or view: 64 bits wide in V8's version 16, 32 before.
     pub(super) fn wide_len(&mut self, len: u64) {
-        self.wide |= u32::try_from(len).is_err();
+        if u32::try_from(len).is_err() {
+            self.needs(16, 21, "a length of more than 32 bits");
+        }
         self.varint(len);
     }
 
@@ -176,6 +220,7 @@ impl<'o> Writer<'o> {
 
     /// A BigInt without its tag. V8 keeps magnitudes in words of eight bytes and writes all of them.
     pub(super) fn bigint(&mut self, bigint: BigInt<'_>) {
+        self.needs(13, 19, "a BigInt");
         const WORD: usize = 8;
         let magnitude = bigint.significant();
         let padded = magnitude.len().next_multiple_of(WORD);
@@ -212,6 +257,7 @@ impl<'o> Writer<'o> {
 
     /// Tag and length of a string of two-byte units, which V8 aligns.
     fn two_byte_head(&mut self, len_bytes: usize) {
+        self.needs.note_wide_string();
         self.align(len_bytes);
         self.byte(tag::TWO_BYTE_STRING);
         self.len(len_bytes);

@@ -1,6 +1,7 @@
 //! Laws of values.
 
 use larder::canonical::{Browser, NoBlobs, write_value};
+use larder_codec::DataVersion;
 use larder_codec::value::serde::{from_tree, to_bytes};
 use larder_codec::value::{Decoder, Encoder, Envelope, Payload, Tree, wrap};
 
@@ -93,7 +94,8 @@ pub fn value_encoding(data: &[u8]) {
         is_same(&again, &tree);
         assert_eq!(encode(&again), encoded, "encoding twice");
     });
-    let wrapped = wrap(encoded.clone(), 0);
+    let version = DataVersion { v8: 16, blink: 21 };
+    let wrapped = wrap(encoded.clone(), 0, version);
     let (mut buffer, mut blob_buffer) = (Vec::new(), Vec::new());
     let unwrapped = match Envelope::peel(&wrapped.inline, &mut buffer).expect("a wrapped value") {
         Envelope::Inline(payload) => payload,

@@ -24,7 +24,8 @@ impl ObjectStore {
     /// # Errors
     /// At once: `DataError` if a key is given and keys are in-line, or neither given nor generated, or if the value has
     /// none where the key path leads or something that is no key, or no place for one to be generated; `DataCloneError`
-    /// if the value's bytes have no header of a value.
+    /// if the value's bytes have no header of a value, or the store's data version has no form for it and may not be raised
+    /// ([`StorageOptions::raise_data_version`](crate::StorageOptions::raise_data_version)).
     ///
     /// The request: `ConstraintError` if a unique index has one of the keys for another record, or the key generator is
     /// used up; `DataError` if a key is given that has NaN for a number or a date.
@@ -40,9 +41,14 @@ impl ObjectStore {
         self.store(value, key, PutMode::Add)
     }
 
-    fn store(&self, value: Value, key: Option<IdbKey>, mode: PutMode) -> Result<Request<IdbKey>> {
+    fn store(
+        &self,
+        mut value: Value,
+        key: Option<IdbKey>,
+        mode: PutMode,
+    ) -> Result<Request<IdbKey>> {
         self.check_writable()?;
-        let key = self.checked_key(&value, key)?;
+        let key = self.checked_key(&mut value, key)?;
         if SmallPut::suits(&self.transaction, &value) {
             let put = SmallPut::new(value, key, mode);
             return self.transaction.submit_on::<Put>(&self.source, put);
@@ -68,8 +74,8 @@ impl ObjectStore {
     ) -> Result<Request<Vec<IdbKey>>> {
         self.check_writable()?;
         let mut requests = Vec::new();
-        for (at, (value, key)) in items.into_iter().enumerate() {
-            let key = self.checked_key(&value, key);
+        for (at, (mut value, key)) in items.into_iter().enumerate() {
+            let key = self.checked_key(&mut value, key);
             let key = key.map_err(|error| operation::of_record(&error, at))?;
             let (transaction, cell) = (&self.transaction, self.cell());
             requests.push(put_request(transaction, cell, value, key, PutMode::Put));
@@ -102,7 +108,7 @@ impl ObjectStore {
     }
 
     /// Checks a record (4.5, "add or put", from where the mode has been looked at) and finds its key, unless that is to be generated.
-    fn checked_key(&self, value: &Value, key: Option<IdbKey>) -> Result<Option<IdbKey>> {
+    fn checked_key(&self, value: &mut Value, key: Option<IdbKey>) -> Result<Option<IdbKey>> {
         let is_inline = self.cell().uses_inline_keys();
         if is_inline && key.is_some() {
             return Err(data_error("a key is given where keys are found in values"));
@@ -110,9 +116,9 @@ impl ObjectStore {
         if !is_inline && key.is_none() && !self.cell().auto_increment {
             return Err(data_error("a key is neither given nor generated"));
         }
-        let payload = read_header(value)?;
+        value.fit(self.transaction.store_versions())?;
         match is_inline {
-            true => find_key(self.cell(), value, &payload),
+            true => find_key(self.cell(), value, &read_header(value)?),
             false => Ok(key),
         }
     }

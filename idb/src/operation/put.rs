@@ -7,7 +7,7 @@ use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{IndexKeys, Put, PutKey, PutMode};
 use larder_codec::external_object::ExternalObject as Object;
 use larder_codec::value::{Evaluator, Payload, WRAPPER_MIME_TYPE, wrap};
-use larder_codec::{IdbKey, IndexId, ObjectStoreId, RawKey};
+use larder_codec::{DataVersion, IdbKey, IndexId, ObjectStoreId, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
 use crate::key_range::raw_key;
@@ -203,12 +203,16 @@ pub(crate) fn put(
         value, key, mode, ..
     } = request;
     let len_bytes = value.bytes.len();
-    let (bytes, objects) = wrapped(value);
+    let raise_to = value.raise_to;
     let put_key = match key {
         Some(_) => PutKey::Given(raw_key(key_bytes)?),
         None => PutKey::Generated,
     };
     let writer = backing.writer()?;
+    if let Some(needed) = raise_to {
+        writer.require_data_version(needed)?;
+    }
+    let (bytes, objects) = wrapped(value, writer.data_version());
     let generated = index_keys.with(|index_keys| {
         let put = Put {
             key: put_key,
@@ -304,10 +308,12 @@ pub(crate) fn objects_for_paths(objects: &[NewExternalObject]) -> Vec<Object> {
 
 /// The bytes for the record's row, and its external objects: blobs and files, the value itself if it is too large for
 /// the row, handles, as Chromium lists them.
-fn wrapped(value: Value) -> (Vec<u8>, Vec<NewExternalObject>) {
-    let Value { bytes, mut objects } = value;
+fn wrapped(value: Value, version: DataVersion) -> (Vec<u8>, Vec<NewExternalObject>) {
+    let Value {
+        bytes, mut objects, ..
+    } = value;
     let blobs = objects.partition_point(|object| object.content().is_some());
-    let wrapped = wrap(bytes, u32::try_from(blobs).unwrap_or(u32::MAX));
+    let wrapped = wrap(bytes, u32::try_from(blobs).unwrap_or(u32::MAX), version);
     if let Some(content) = wrapped.blob {
         let wrapper = NewExternalObject::Blob {
             mime_type: WRAPPER_MIME_TYPE.into(),

@@ -19,6 +19,7 @@ pub(crate) use self::short::{Get, Put, SmallPut};
 use std::fmt;
 use std::sync::Arc;
 
+use larder_backing_store::StoreVersions;
 use larder_codec::JsString;
 
 use self::execution::Execution;
@@ -123,6 +124,11 @@ impl Transaction {
     #[must_use]
     pub fn connection(&self) -> &Connection {
         &self.0.connection
+    }
+
+    /// The versions of the store that it is in.
+    pub(crate) fn store_versions(&self) -> &StoreVersions {
+        &self.0.core.connection.store_versions
     }
 
     /// The names of the object stores in its scope, sorted: of a version change, all there are now.

@@ -190,6 +190,7 @@ impl SmallPut {
     pub(crate) fn suits(transaction: &Transaction, value: &Value) -> bool {
         transaction.mode() != Mode::VersionChange
             && value.objects.is_empty()
+            && value.raise_to.is_none()
             && value.bytes.len() <= Self::LEN_MAX
     }
 

@@ -60,7 +60,7 @@ fn rows_of(db: &Db) -> Rows {
 }
 
 impl Golden {
-    /// After recovery and migrations, as the first opening does them.
+    /// After recovery, as before the first write.
     pub(crate) fn of(fixture: &Fixture) -> Self {
         let copy = fixture.copy();
         let origin = Origin::from_url(&fixture.origin).unwrap();
@@ -73,6 +73,7 @@ impl Golden {
             WriteOptions::new(origin.clone(), clock),
         );
         let store = store.unwrap();
+        store.settle().unwrap();
         while store.maintain().unwrap() == larder_idb::Maintenance::Step {}
         store.close().unwrap();
         let db = Db::open_read_only(disk, &copy.leveldb(), options(false)).unwrap();
@@ -149,7 +150,7 @@ impl Golden {
         affected
     }
 
-    /// Nothing has been deleted or changed by opening and reading, but for versions of formats, which are raised, what
+    /// Nothing has been deleted or changed by opening and reading, but for what
     /// opening a database that is not there makes and takes away again, and databases that have no object store and were
     /// never committed.
     pub(crate) fn check_kept(&self, fs: &MemoryFileSystem, rows: &Rows, what: &str) {

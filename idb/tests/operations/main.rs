@@ -7,6 +7,7 @@ mod many;
 mod puts;
 mod queued;
 mod version_changes;
+mod versions;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

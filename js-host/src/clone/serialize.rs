@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::vec::IntoIter;
 
 use larder_codec::value::{
-    ArrayBuffer, BigInt, BufferKind, Builder, ErrorObject, ErrorType, HostObject, Object, ObjectId,
-    PropertyName, RegExpFlags, View, ViewKind,
+    ArrayBuffer, BigInt, BufferKind, Builder, ErrorObject, ErrorType, HostObject, Needs, Object,
+    ObjectId, PropertyName, RegExpFlags, View, ViewKind,
 };
 use rquickjs::object::Filter;
 use rquickjs::{Array, Atom, Ctx, Exception, Function, Object as QuickObject, Result, Type, Value};
@@ -20,6 +20,8 @@ use super::text::Text;
 pub(crate) struct Serialized<'js> {
     /// Blink's envelope and V8's wire format.
     pub(crate) bytes: Vec<u8>,
+    /// Which versions of these have a form for it.
+    pub(crate) needs: Needs,
     /// The `Blob`s and `File`s in it; the bytes refer to them by position.
     pub(crate) blobs: Vec<Value<'js>>,
 }
@@ -54,8 +56,12 @@ pub(crate) fn serialize<'js>(
         }
     }
     let Walk { builder, blobs, .. } = walk;
-    builder.end();
-    Ok(Serialized { bytes, blobs })
+    let needs = builder.end();
+    Ok(Serialized {
+        bytes,
+        needs,
+        blobs,
+    })
 }
 
 struct Walk<'w, 'js> {

@@ -96,14 +96,15 @@ impl Engine {
         let Some(clone) = self.shared.take_clone(number) else {
             return Err(gone(ctx));
         };
+        let value = IdbValue::from_written(clone.bytes, clone.needs);
         if clone.blobs.is_empty() {
-            return Ok(IdbValue::from_bytes(clone.bytes));
+            return Ok(value);
         }
         let mut objects = Vec::new();
         for blob in clone.blobs {
             objects.push(self.new_blob(ctx, blob.restore(ctx)?)?);
         }
-        Ok(IdbValue::with_objects(clone.bytes, objects))
+        Ok(value.and_objects(objects))
     }
 
     /// A `Blob` or `File` of script as the engine stores it: type and bytes, and of a file name and time.

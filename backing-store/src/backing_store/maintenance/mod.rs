@@ -76,6 +76,10 @@ impl Job {
 }
 
 pub(super) fn step(core: &Core) -> Result<Maintenance> {
+    if !core.is_settled() {
+        // Opening and reading leaves every row as it is.
+        return Ok(Maintenance::Idle);
+    }
     if core.remove_released_blobs()? || core.clean_some(true)? {
         return Ok(Maintenance::Step);
     }

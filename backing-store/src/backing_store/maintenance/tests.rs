@@ -46,7 +46,10 @@ impl World {
         options.maintenance = Arc::clone(&self.schedule);
         options.random_seed = seed;
         let paths = StorePaths::of_leveldb(Path::new(name));
-        BackingStore::open(Arc::new(self.fs.clone()), paths, options).unwrap()
+        let store = BackingStore::open(Arc::new(self.fs.clone()), paths, options).unwrap();
+        // As if something had been written: without that there is no maintenance.
+        store.core.settle().unwrap();
+        store
     }
 
     fn pass(&self, micros: i64) {

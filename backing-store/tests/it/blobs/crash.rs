@@ -102,6 +102,11 @@ fn check(fs: MemoryFileSystem, states: &[Contents], least: u8, most: u8, what: &
         is_one,
         "{what}: not what it was after {least} to {most}: {found:?}"
     );
+    // As before the first write; nothing of what is seen changes by it.
+    store.settle().unwrap();
+    if let Some(first) = databases.first().filter(|_| has_store) {
+        assert_eq!(contents(&store.read(), first.id), found, "{what}");
+    }
     let files: usize = found.values().map(Vec::len).sum();
     assert_eq!(
         file_count(&fs),

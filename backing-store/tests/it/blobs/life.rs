@@ -249,7 +249,7 @@ fn readers_and_handles_keep_files_until_they_end() {
 }
 
 #[test]
-fn what_was_held_when_the_process_died_is_removed_when_the_store_is_opened() {
+fn what_was_held_when_the_process_died_is_removed_before_the_first_write() {
     let fs = MemoryFileSystem::new();
     let store = open(Arc::new(fs.clone())).unwrap();
     let id = set_up(&store).unwrap();
@@ -264,6 +264,8 @@ fn what_was_held_when_the_process_died_is_removed_when_the_store_is_opened() {
     drop(reader);
     assert_eq!(file_count(&after), 1);
     let store = open(Arc::new(after.clone())).unwrap();
+    assert_eq!(file_count(&after), 1);
+    store.settle().unwrap();
     assert_eq!(
         (file_count(&after), journals(&store)),
         (0, [Some(vec![]), None])

@@ -245,6 +245,9 @@ impl Run {
 
     fn open_image(&mut self, image: MemoryFileSystem) {
         self.store = Some(open(&image));
+        // What a crash has left is seen as recovered before it is.
+        check(&self.store().read(), &self.model);
+        self.store().settle().unwrap();
         self.check_files(&image);
         self.fs = image;
         let reads = self.store().read();

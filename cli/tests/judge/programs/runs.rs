@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use larder_fixtures::chromium::{Changed, Chromium};
-use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
+use larder_idb::{DiskFileSystem, Executor, RaiseDataVersion, StorageOptions, SystemClock};
 use larder_js_host::{Global, Host, Options, Stream};
 use serde_json::{Value, json};
 
@@ -51,6 +51,8 @@ impl Way {
             true => StorageOptions::new(Arc::new(DiskFileSystem::new()), folder, clock),
             false => StorageOptions::in_memory(clock),
         };
+        // The stores of one folder are opened again and again, for Chromium's newest.
+        storage.raise_data_version = RaiseDataVersion::WhenNeeded;
         storage.executor = match self {
             Way::MemoryDriven | Way::DiskDriven => Executor::Driven { seed: None },
             _ => Executor::default(),

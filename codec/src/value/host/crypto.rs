@@ -252,6 +252,20 @@ impl CryptoKey<'_> {
         writer.bytes(self.key_data);
     }
 
+    /// The least V8's and Blink's versions for its algorithm, if not every one has it.
+    pub(super) fn needs(&self) -> Option<(u32, u32, &'static str)> {
+        match self.algorithm {
+            CryptoKeyAlgorithm::Aes { .. }
+            | CryptoKeyAlgorithm::Hmac { .. }
+            | CryptoKeyAlgorithm::RsaHashed { .. }
+            | CryptoKeyAlgorithm::Ec { .. }
+            | CryptoKeyAlgorithm::Named {
+                name: "HKDF" | "PBKDF2",
+            } => None,
+            CryptoKeyAlgorithm::Named { .. } => Some((16, 21, "a CryptoKey of a newer algorithm")),
+        }
+    }
+
     /// Sub-tag and parameters.
     fn write_algorithm(&self, writer: &mut Writer<'_>) {
         use CryptoKeyAlgorithm as Algorithm;

@@ -11,6 +11,9 @@ use crate::value::writer::Writer;
 /// The version that brought settings.
 const SETTINGS_VERSION_MIN: u32 = 18;
 
+/// The version in which bitmaps have an orientation.
+const ORIENTATION_VERSION_MIN: u32 = 21;
+
 /// A predefined colour space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ColorSpace {
@@ -225,6 +228,19 @@ impl<'a> ImageData<'a> {
         })
     }
 
+    /// The least V8's and Blink's versions for it.
+    pub(super) fn needs(&self) -> Option<(u32, u32, &'static str)> {
+        let is_plain = matches!(
+            self.format,
+            PixelFormat::Rgba8 | PixelFormat::Bgra8 | PixelFormat::Rgbx8
+        );
+        Some(match self.color_space {
+            ColorSpace::Srgb if is_plain => (13, SETTINGS_VERSION_MIN, "an ImageData"),
+            ColorSpace::DisplayP3 if is_plain => (15, 21, "an ImageData of display-p3"),
+            _ => (16, 21, "an ImageData of a newer colour space or format"),
+        })
+    }
+
     pub(super) fn write(&self, writer: &mut Writer<'_>) {
         let format = match self.format {
             PixelFormat::Rgba8 | PixelFormat::Bgra8 | PixelFormat::Rgbx8 => 0,
@@ -313,6 +329,17 @@ impl<'a> ImageBitmap<'a> {
         })
     }
 
+    /// The least V8's and Blink's versions for it.
+    pub(super) fn needs(&self) -> (u32, u32, &'static str) {
+        match self.color_space {
+            ColorSpace::Srgb if self.parametric.is_none() && self.orientation == 0 => {
+                (13, 20, "an ImageBitmap")
+            }
+            ColorSpace::Srgb | ColorSpace::DisplayP3 => (15, 21, "an ImageBitmap"),
+            _ => (16, 21, "an ImageBitmap of a newer colour space"),
+        }
+    }
+
     pub(super) fn write(&self, writer: &mut Writer<'_>) {
         let format = match self.format {
             // There is none of 32-bit floats.
@@ -335,7 +362,11 @@ impl<'a> ImageBitmap<'a> {
             (5, u32::from(self.premultiplied)),
             (8, u32::from(self.orientation)),
         ];
-        write_settings(writer, &settings);
+        let known = match writer.version().blink >= ORIENTATION_VERSION_MIN {
+            true => &settings[..],
+            false => &settings[..4],
+        };
+        write_settings(writer, known);
         write_pixels(writer, (self.stored_width, self.stored_height), self.pixels);
     }
 

@@ -14,6 +14,7 @@ use serde::ser::{
 
 use super::super::buffer::{ArrayBuffer, BufferKind, View, ViewKind};
 use super::super::js_str::JsStr;
+use super::super::needs::Needs;
 use super::super::node::ObjectId;
 use super::super::number::as_smi;
 use super::super::tag::v8 as tag;
@@ -22,18 +23,19 @@ use super::key::KeyText;
 use super::names::NamesSeen;
 use super::ser::NUMBER_MAX;
 
-/// Appends a value's bytes; `false` if it has to be done in the other way: then nothing is appended.
-pub(super) fn write<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> bool {
+/// Appends a value's bytes; `None` if it has to be done in the other way: then nothing is appended.
+pub(super) fn write<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Option<Needs> {
     let start = out.len();
     let mut direct = Direct {
         writer: Writer::begin(out),
     };
     let done = value.serialize(&mut direct);
-    direct.writer.end();
+    let needs = direct.writer.end();
     if done.is_err() {
         out.truncate(start);
+        return None;
     }
-    done.is_ok()
+    Some(needs)
 }
 
 /// Not in this way, or not at all.

@@ -36,6 +36,7 @@ use serde::{Deserialize, Serialize};
 use super::decode::Decoder;
 use super::encode::Encoder;
 use super::envelope::Payload;
+use super::needs::Needs;
 use super::tree::Tree;
 
 /// Containers inside one another that are read: serde recurses.
@@ -101,7 +102,8 @@ impl serde::de::Error for SerdeError {
 }
 
 /// Appends a value's bytes with their envelope: what stands behind a record's version, unless it is
-/// to be [wrapped](super::wrap()). See the [table](self) of what becomes what.
+/// to be [wrapped](super::wrap()). See the [table](self) of what becomes what. Tells which versions of
+/// the formats have a form for it.
 ///
 /// # Errors
 /// If the value says so itself, a map's key is no text and nothing that has one, or two names of an
@@ -128,19 +130,21 @@ impl serde::de::Error for SerdeError {
 /// assert_eq!(from_payload::<Contact>(&payload)?, contact);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn to_bytes<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), SerdeError> {
+pub fn to_bytes<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<Needs, SerdeError> {
     match direct_ser::write(value, out) {
-        true => Ok(()),
-        false => to_bytes_by_tree(value, out),
+        Some(needs) => Ok(needs),
+        None => to_bytes_by_tree(value, out),
     }
 }
 
 /// The naive twin of the short way through [`direct_ser`].
-fn to_bytes_by_tree<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), SerdeError> {
+fn to_bytes_by_tree<T: Serialize + ?Sized>(
+    value: &T,
+    out: &mut Vec<u8>,
+) -> Result<Needs, SerdeError> {
     let mut draft = ser::Draft::default();
     let root = value.serialize(&mut draft)?;
-    Encoder::new().encode(&draft.tree(root)?, out);
-    Ok(())
+    Ok(Encoder::new().encode(&draft.tree(root)?, out))
 }
 
 /// Reads a value. Text of ASCII letters and bytes can be borrowed from the payload.

@@ -166,6 +166,8 @@ impl Clock for Stopped {
 pub(crate) fn storage(fs: Arc<dyn FileSystem>, setup: Setup) -> Verdict<Storage> {
     let clock = Arc::new(Stopped);
     let mut options = StorageOptions::new(fs, "storage", clock);
+    // The model compares bytes.
+    options.raise_data_version = larder_idb::RaiseDataVersion::WhenNeeded;
     options.executor = match setup.host {
         Host::Driven(seed) => Executor::Driven { seed },
         Host::Threads => Executor::Threads(NonZeroUsize::MIN.saturating_add(1)),

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
+use larder_idb::{DiskFileSystem, Executor, RaiseDataVersion, StorageOptions, SystemClock};
 use larder_js_host::{Console, Global, Host, Options, Scripts, Stream};
 use serde_json::json;
 
@@ -166,7 +166,10 @@ fn storage(settings: &Settings, name: &str) -> Result<StorageOptions, Box<dyn Er
             let folder = folder.join(name);
             let fs = DiskFileSystem::new();
             std::fs::DirBuilder::new().recursive(true).create(&folder)?;
-            StorageOptions::new(Arc::new(fs), folder, clock)
+            let mut options = StorageOptions::new(Arc::new(fs), folder, clock);
+            // Tests put everything, and open what they left again.
+            options.raise_data_version = RaiseDataVersion::WhenNeeded;
+            options
         }
     };
     if !settings.threads {

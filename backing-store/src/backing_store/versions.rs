@@ -1,0 +1,86 @@
+//! The versions of a store that is open for writing: it keeps its own.
+//!
+//! A Chromium deletes a store whose schema or data version is greater than its own. So neither is raised by opening, and the
+//! data version only for a value that has no form in it, where the host allows that
+//! ([`RaiseDataVersion`]).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use larder_codec::DataVersion;
+
+use super::core::locked;
+use super::options::{DATA_VERSION_MAX, RaiseDataVersion};
+
+/// File entries tell size and time from here on.
+const FILE_INFO_SCHEMA_MIN: i64 = 4;
+
+/// The versions of a store that is open for writing, as they are now.
+#[derive(Debug)]
+pub struct StoreVersions {
+    schema: i64,
+    /// The data version's two halves.
+    data: AtomicU64,
+    may_raise: bool,
+    raising: Mutex<()>,
+}
+
+impl StoreVersions {
+    pub(super) fn new(
+        schema: i64,
+        data: DataVersion,
+        is_new: bool,
+        raise: RaiseDataVersion,
+    ) -> Self {
+        Self {
+            schema,
+            data: AtomicU64::new(packed(data)),
+            may_raise: match raise {
+                RaiseDataVersion::Never => false,
+                RaiseDataVersion::WhileNew => is_new,
+                RaiseDataVersion::WhenNeeded => true,
+            },
+            raising: Mutex::default(),
+        }
+    }
+
+    /// Whether rows of external objects have the form of schema 3.
+    pub(crate) const fn lacks_file_info(&self) -> bool {
+        self.schema < FILE_INFO_SCHEMA_MIN
+    }
+
+    pub(crate) const fn schema(&self) -> i64 {
+        self.schema
+    }
+
+    /// Those of the value formats: what values are to be written in. They rise only by
+    /// [`WriteTransaction::require_data_version`](crate::WriteTransaction::require_data_version).
+    #[must_use]
+    pub fn data(&self) -> DataVersion {
+        let packed = self.data.load(Ordering::Acquire);
+        DataVersion {
+            v8: (packed >> 32) as u32,
+            blink: packed as u32,
+        }
+    }
+
+    /// Whether a value that needs these versions may be written: the store has them, or may be raised to them.
+    #[must_use]
+    pub fn may_hold(&self, needed: DataVersion) -> bool {
+        self.data().is_at_least(needed) || (self.may_raise && DATA_VERSION_MAX.is_at_least(needed))
+    }
+
+    /// For the one that writes the row.
+    pub(crate) fn raising(&self) -> MutexGuard<'_, ()> {
+        locked(&self.raising)
+    }
+
+    /// The row has been written.
+    pub(crate) fn note_raised(&self, data: DataVersion) {
+        self.data.store(packed(data), Ordering::Release);
+    }
+}
+
+fn packed(version: DataVersion) -> u64 {
+    u64::from(version.v8) << 32 | u64::from(version.blink)
+}
