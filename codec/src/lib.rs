@@ -27,7 +27,7 @@ pub mod value;
 pub mod versioned;
 
 pub use compare::{
-    COMPARATOR_NAME, RowIdentity, compare, compare_index_keys, row_head, row_identity,
+    COMPARATOR_NAME, RowIdentity, RowOrder, compare, compare_index_keys, row_head, row_identity,
 };
 pub use data_version::DataVersion;
 pub use error::{Error, ErrorKind, Result};

@@ -17,8 +17,8 @@ use larder_codec::row_key::RecordTable;
 use larder_codec::scopes::{CleanupTask, ScopeMetadata, ScopesMetadata, UndoTask};
 use larder_codec::{
     DataVersion, DatabaseId, IdbKey, IdbKeyPath, IndexId, JsString, KeyBound, KeyPrefix,
-    ObjectStoreId, Origin, Result, RowKey, RowValue, compare, compare_index_keys, external_object,
-    primitive, range, sortable,
+    ObjectStoreId, Origin, Result, RowKey, RowOrder, RowValue, compare, compare_index_keys,
+    external_object, primitive, range, sortable,
 };
 use render::Render;
 
@@ -132,7 +132,7 @@ fn check(line: &str) -> String {
         return "range".to_owned();
     }
     match head {
-        "order" | "order-index-keys" => check_order(line, &fields),
+        "order" | "order-index-keys" | "order-signed" => check_order(line, &fields),
         "origin" => {
             let origin = Origin::from_identifier(fields[1]).unwrap_or_else(|| panic!("{line}"));
             assert_eq!(origin.to_string(), fields[2], "{line}");
@@ -167,10 +167,10 @@ fn check_bytes(line: &str, head: &str, bytes: &[u8], value: &str) {
 }
 
 fn check_order(line: &str, fields: &[&str]) {
-    let order = if fields[0] == "order" {
-        compare
-    } else {
-        compare_index_keys
+    let order = match fields[0] {
+        "order" => compare,
+        "order-index-keys" => compare_index_keys,
+        _ => |a: &[u8], b: &[u8]| RowOrder::SignedBytes.compare(a, b),
     };
     let (a, b) = (unhex(fields[1]), unhex(fields[3]));
     let expected = match fields[2] {
@@ -210,6 +210,7 @@ fn every_vector_in_the_format_document_holds() {
         "key-path",
         "order",
         "order-index-keys",
+        "order-signed",
         "origin",
         "prefix",
         "range",

@@ -19,6 +19,11 @@
 //! by bytes. Bytes after the end of a complete key are ignored, as by Chromium; prefixes whose
 //! numbers are longer than needed compare by number, as in Chromium.
 //!
+//! # The order of programs that have signed bytes
+//!
+//! Compiled by GCC, as in `QtWebEngine` 5.12 to 5.15, Chromium's code compares the bytes of strings and binaries in user keys,
+//! and those of the scopes area, as signed ones, under the same name: [`RowOrder::SignedBytes`].
+//!
 //! So `compare` is a total preorder on all byte strings: every two keys compare, `compare(a, b)` is
 //! the reverse of `compare(b, a)`, and both "less" and "equal" are transitive.
 
@@ -66,7 +71,7 @@ pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
 }
 
 fn compare_any(a: &[u8], b: &[u8]) -> Ordering {
-    decided(compare_rows(a, b, false))
+    decided(compare_rows::<false>(a, b, false))
 }
 
 /// The order of two rows of one table or index whose user keys are two numbers: most of what is compared. `None` of others.
@@ -93,7 +98,7 @@ fn compare_numbers(a: &[u8], b: &[u8]) -> Option<Ordering> {
 /// all other keys compare as in [`compare`].
 #[must_use]
 pub fn compare_index_keys(a: &[u8], b: &[u8]) -> Ordering {
-    decided(compare_rows(a, b, true))
+    decided(compare_rows::<false>(a, b, true))
 }
 
 /// Compares the user keys (sentinels included) at the front of two byte strings.
@@ -102,7 +107,61 @@ pub fn compare_index_keys(a: &[u8], b: &[u8]) -> Ordering {
 #[must_use]
 pub fn compare_user_keys(a: &[u8], b: &[u8]) -> Ordering {
     let (mut a, mut b) = (a, b);
-    decided(user_key::compare(&mut a, &mut b))
+    decided(user_key::compare::<false>(&mut a, &mut b))
+}
+
+/// The orders that programs have under the name [`COMPARATOR_NAME`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RowOrder {
+    /// That of [`compare`], which every Chromium has.
+    #[default]
+    Chromium,
+    /// The bytes of strings and binaries in user keys, and those of the scopes area, count as signed, 80 to ff before 00 to 7f.
+    /// Names of databases, object stores and indexes are compared as ever. The same keys are equal as in the other order.
+    SignedBytes,
+}
+
+impl RowOrder {
+    /// Compares two stored keys, as [`compare`] does in Chromium's order.
+    ///
+    /// ```
+    /// use larder_codec::compare::RowOrder;
+    /// // User keys "z" and "é" of one object store.
+    /// let (z, e) = ([0, 1, 1, 1, 1, 1, 0, 0x7a], [0, 1, 1, 1, 1, 1, 0, 0xe9]);
+    /// assert!(RowOrder::Chromium.compare(&z, &e).is_lt());
+    /// assert!(RowOrder::SignedBytes.compare(&z, &e).is_gt());
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Self::Chromium => compare(a, b),
+            Self::SignedBytes => decided(compare_rows::<true>(a, b, false)),
+        }
+    }
+
+    /// Compares the user keys at the front of two byte strings, as [`compare_user_keys`] does in Chromium's order.
+    #[must_use]
+    #[inline]
+    pub fn compare_user_keys(self, a: &[u8], b: &[u8]) -> Ordering {
+        let (mut a, mut b) = (a, b);
+        decided(match self {
+            Self::Chromium => user_key::compare::<false>(&mut a, &mut b),
+            Self::SignedBytes => user_key::compare::<true>(&mut a, &mut b),
+        })
+    }
+}
+
+/// The order of bytes, shorter first.
+#[inline]
+fn compare_bytes<const SIGNED: bool>(a: &[u8], b: &[u8]) -> Ordering {
+    match SIGNED {
+        false => a.cmp(b),
+        true => {
+            let (a, b) = (a.iter().copied(), b.iter().copied());
+            a.map(u8::cast_signed).cmp(b.map(u8::cast_signed))
+        }
+    }
 }
 
 fn decided(decision: Decision) -> Ordering {
@@ -120,23 +179,23 @@ fn differ(order: Ordering) -> Decision {
     }
 }
 
-fn compare_rows(a: &[u8], b: &[u8], index_keys_only: bool) -> Decision {
+fn compare_rows<const SIGNED: bool>(a: &[u8], b: &[u8], index_keys_only: bool) -> Decision {
     let (kind, mut a, mut b) = compare_prefixes(a, b)?;
     let (a, b) = (&mut a, &mut b);
     match kind {
         PrefixKind::Data | PrefixKind::Exists | PrefixKind::ExternalObject => {
             compare_presence(a, b)?;
-            user_key::compare(a, b)
+            user_key::compare::<SIGNED>(a, b)
         }
         PrefixKind::IndexData => {
             compare_presence(a, b)?;
-            user_key::compare(a, b)?;
+            user_key::compare::<SIGNED>(a, b)?;
             if index_keys_only {
                 return ControlFlow::Continue(());
             }
-            compare_index_tails(a, b)
+            compare_index_tails::<SIGNED>(a, b)
         }
-        PrefixKind::Global => compare_global(a, b),
+        PrefixKind::Global => compare_global::<SIGNED>(a, b),
         PrefixKind::Database => compare_database(a, b),
         PrefixKind::Unassigned => differ((*a).cmp(*b)),
     }
@@ -177,7 +236,7 @@ fn compare_presence(a: &[u8], b: &[u8]) -> Decision {
 }
 
 /// What follows the index key: sequence number and primary key, of which the latter counts first.
-fn compare_index_tails<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
+fn compare_index_tails<'k, const SIGNED: bool>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
     let sequences = match (a.is_empty(), b.is_empty()) {
         (false, false) => Some(read_var_int(a, b)?),
         (true, false) => {
@@ -194,15 +253,15 @@ fn compare_index_tails<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
     };
     // Without a primary key on both sides, presence alone decides, and the sequence never counts.
     compare_presence(a, b)?;
-    user_key::compare(a, b)?;
+    user_key::compare::<SIGNED>(a, b)?;
     match sequences {
         Some((sequence_a, sequence_b)) => differ(sequence_a.cmp(&sequence_b)),
         None => ControlFlow::Continue(()),
     }
 }
 
-fn compare_global<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
-    let tag = compare_bytes(a, b)?;
+fn compare_global<'k, const SIGNED: bool>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
+    let tag = compare_byte(a, b)?;
     match tag {
         // The rest of a simple key is ignored; a writer adds none.
         0..tag::GLOBAL_SIMPLE_END => ControlFlow::Continue(()),
@@ -211,23 +270,24 @@ fn compare_global<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
             compare_strings(a, b)?;
             compare_strings(a, b)
         }
-        // The scopes area is ordered by its bytes, and so is what we do not know.
+        tag::SCOPES => differ(compare_bytes::<SIGNED>(a, b)),
+        // The order of what is not known is that of its bytes.
         _ => differ((*a).cmp(*b)),
     }
 }
 
 fn compare_database<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
-    let tag = compare_bytes(a, b)?;
+    let tag = compare_byte(a, b)?;
     match tag {
         0..tag::DATABASE_SIMPLE_END => ControlFlow::Continue(()),
         tag::OBJECT_STORE_METADATA => {
             compare_var_ints(a, b)?;
-            compare_bytes(a, b).map_continue(drop)
+            compare_byte(a, b).map_continue(drop)
         }
         tag::INDEX_METADATA => {
             compare_var_ints(a, b)?;
             compare_var_ints(a, b)?;
-            compare_bytes(a, b).map_continue(drop)
+            compare_byte(a, b).map_continue(drop)
         }
         tag::OBJECT_STORE_FREE_LIST => compare_var_ints(a, b),
         tag::INDEX_FREE_LIST => {
@@ -244,7 +304,7 @@ fn compare_database<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
 }
 
 /// Compares one byte of each and gives it back if they are equal.
-fn compare_bytes<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> ControlFlow<Ordering, u8> {
+fn compare_byte<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> ControlFlow<Ordering, u8> {
     let (byte_a, byte_b) = read_byte(a, b)?;
     differ(byte_a.cmp(&byte_b))?;
     ControlFlow::Continue(byte_a)

@@ -27,6 +27,25 @@ pub(super) fn fields(key: &[u8], index_keys_only: bool) -> Vec<Field> {
     fields
 }
 
+/// As [`fields`], for the order of signed bytes: of user keys and the scopes area they count from 80 over ff and 00 to 7f.
+pub(super) fn signed_fields(key: &[u8]) -> Vec<Field> {
+    let parsed = KeyPrefix::parse_any_length(key);
+    let is_signed = parsed.is_some_and(|(prefix, len_bytes)| match prefix.kind() {
+        PrefixKind::Global => key.get(len_bytes) == Some(&50),
+        PrefixKind::Database | PrefixKind::Unassigned => false,
+        _ => true,
+    });
+    let mut fields = fields(key, false);
+    for field in &mut fields {
+        if let Field::Bytes(bytes) = field
+            && is_signed
+        {
+            bytes.iter_mut().for_each(|byte| *byte ^= 0x80);
+        }
+    }
+    fields
+}
+
 /// The fields of the user key at the front.
 pub(super) fn user_key_fields(mut key: &[u8]) -> Vec<Field> {
     let mut fields = Vec::new();

@@ -1,10 +1,11 @@
-//! Comparing two encoded user keys, sentinels included, along their bytes.
+//! Comparing two encoded user keys, sentinels included, along their bytes. `SIGNED`: those of strings and binaries are
+//! compared as signed ones.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-use super::differ;
 use super::field::{self, Decision, settle};
+use super::{compare_bytes, differ};
 use crate::idb_key::{
     LEVEL_MAX, TAG_ARRAY, TAG_BINARY, TAG_DATE, TAG_MAX, TAG_MIN, TAG_NUMBER, TAG_STRING,
 };
@@ -14,11 +15,11 @@ const LEVELS_USUAL: usize = 16;
 
 /// Compares the keys at the front of `a` and `b`; if they are equal both are moved past them.
 #[inline]
-pub(super) fn compare<'k>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
-    match compare_heads(a, b)? {
+pub(super) fn compare<'k, const SIGNED: bool>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
+    match compare_heads::<SIGNED>(a, b)? {
         None => ControlFlow::Continue(()),
         Some(array) => {
-            (*a, *b) = compare_arrays(array, a, b)?;
+            (*a, *b) = compare_arrays::<SIGNED>(array, a, b)?;
             ControlFlow::Continue(())
         }
     }
@@ -38,7 +39,7 @@ struct OpenArray {
 
 /// Compares scalars, or only the heads of two arrays.
 #[inline]
-fn compare_heads<'k>(
+fn compare_heads<'k, const SIGNED: bool>(
     a: &mut &'k [u8],
     b: &mut &'k [u8],
 ) -> ControlFlow<Ordering, Option<OpenArray>> {
@@ -58,11 +59,11 @@ fn compare_heads<'k>(
         }
         TAG_STRING => {
             let (units_a, units_b) = field::read_string(a, b)?;
-            differ(units_a.cmp(units_b))?;
+            differ(compare_bytes::<SIGNED>(units_a, units_b))?;
         }
         TAG_BINARY => {
             let (bytes_a, bytes_b) = field::read_binary(a, b)?;
-            differ(bytes_a.cmp(bytes_b))?;
+            differ(compare_bytes::<SIGNED>(bytes_a, bytes_b))?;
         }
         TAG_ARRAY => {
             let (len_a, len_b) = field::read_count(a, b)?;
@@ -102,11 +103,15 @@ const fn rank(tag: Option<u8>) -> Option<u8> {
 /// Gives what follows both arrays if they are equal. By value and not inlined, so that the two places
 /// stay in registers for all other keys.
 #[inline(never)]
-fn compare_arrays<'k>(array: OpenArray, a: &'k [u8], b: &'k [u8]) -> AfterBoth<'k> {
+fn compare_arrays<'k, const SIGNED: bool>(
+    array: OpenArray,
+    a: &'k [u8],
+    b: &'k [u8],
+) -> AfterBoth<'k> {
     let (mut rest_a, mut rest_b) = (a, b);
-    match follow::<LEVELS_USUAL>(array, &mut rest_a, &mut rest_b)? {
+    match follow::<LEVELS_USUAL, SIGNED>(array, &mut rest_a, &mut rest_b)? {
         Followed::ToTheEnd => ControlFlow::Continue((rest_a, rest_b)),
-        Followed::TooDeep => compare_deep_arrays(array, a, b),
+        Followed::TooDeep => compare_deep_arrays::<SIGNED>(array, a, b),
     }
 }
 
@@ -114,9 +119,13 @@ fn compare_arrays<'k>(array: OpenArray, a: &'k [u8], b: &'k [u8]) -> AfterBoth<'
 /// that could avoid it.
 #[cold]
 #[inline(never)]
-fn compare_deep_arrays<'k>(array: OpenArray, a: &'k [u8], b: &'k [u8]) -> AfterBoth<'k> {
+fn compare_deep_arrays<'k, const SIGNED: bool>(
+    array: OpenArray,
+    a: &'k [u8],
+    b: &'k [u8],
+) -> AfterBoth<'k> {
     let (mut rest_a, mut rest_b) = (a, b);
-    match follow::<LEVEL_MAX>(array, &mut rest_a, &mut rest_b)? {
+    match follow::<LEVEL_MAX, SIGNED>(array, &mut rest_a, &mut rest_b)? {
         Followed::ToTheEnd => ControlFlow::Continue((rest_a, rest_b)),
         // Keys at a deeper level are unreadable, on both sides.
         Followed::TooDeep => ControlFlow::Break(rest_a.cmp(rest_b)),
@@ -130,7 +139,7 @@ enum Followed {
 }
 
 /// Compares elements depth first, keeping the arrays above in a fixed number of places.
-fn follow<'k, const LEVELS: usize>(
+fn follow<'k, const LEVELS: usize, const SIGNED: bool>(
     outermost: OpenArray,
     a: &mut &'k [u8],
     b: &mut &'k [u8],
@@ -153,7 +162,7 @@ fn follow<'k, const LEVELS: usize>(
             return ControlFlow::Continue(Followed::TooDeep);
         }
         array.left -= 1;
-        if let Some(inner) = compare_heads(a, b)? {
+        if let Some(inner) = compare_heads::<SIGNED>(a, b)? {
             if let Some(place) = above.get_mut(levels) {
                 *place = array;
             }
