@@ -138,6 +138,18 @@ impl Core {
         Err(missing.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
     }
 
+    /// The table, open, of which nothing was read yet.
+    pub(crate) fn opened(&self, meta: &TableFile) -> io::Result<Arc<Table>> {
+        if let Some(table) = self.tables.get(meta.number) {
+            return Ok(table);
+        }
+        let table = Arc::new(self.open_file(meta)?);
+        if !self.tables.is_full() {
+            self.tables.insert(table.clone());
+        }
+        Ok(table)
+    }
+
     /// Opens a table before it is needed. `false` if there is no room for more open files.
     pub(crate) fn open_early(&self, meta: &TableFile) -> io::Result<bool> {
         if self.tables.is_full() {

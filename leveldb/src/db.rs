@@ -9,8 +9,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::{InternalOrder, user_key};
 use crate::iter::Iter;
-use crate::open;
+use crate::open::{self, Limits};
 use crate::options::{Background, Options};
+use crate::order_check::KeyOrder;
 use crate::size;
 use crate::snapshot::{ReadState, Snapshot};
 use crate::storage::{FileSystem, LockHolder};
@@ -49,6 +50,7 @@ pub struct Db {
     store: Store,
     lock_holder: Option<LockHolder>,
     torn: Vec<TornTail>,
+    order: KeyOrder,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -96,7 +98,7 @@ impl Db {
             damage: DamageLog::default(),
             tables: OpenTables::new(options.open_tables_max),
         };
-        let (core, opened) = open::open(new_core, options.log_value_bytes, false)?;
+        let (core, opened) = open::open(new_core, Limits::of(&options), false)?;
         // A lock that cannot be asked for is none that is known to be held.
         let lock_holder = fs
             .lock_holder(&dir.join(FileName::Lock.to_string()))
@@ -115,6 +117,7 @@ impl Db {
             },
             lock_holder,
             torn: opened.torn,
+            order: opened.order,
             thread: None,
         })
     }
@@ -125,15 +128,21 @@ impl Db {
     ///
     /// # Errors
     /// `NotAStore` if there is none and none shall be made; `Conflict` if it is open for writing elsewhere; `Usage` if it
-    /// is there and must not be ([`Options::error_if_exists`]), or has another comparator; `Corruption`; `Io`.
+    /// is there and must not be ([`Options::error_if_exists`]), or has another comparator; `Unsupported` if its keys are in
+    /// another order under that comparator's name ([`KeyOrder::Foreign`]), and nothing is changed then; `Corruption`; `Io`.
     pub fn open(fs: Arc<dyn FileSystem>, dir: &Path, options: Options) -> Result<Db> {
         let has_thread = options.background == Background::Thread;
-        let Recovered { engine, torn } = Engine::open(fs, dir, options)?;
+        let Recovered {
+            engine,
+            torn,
+            order,
+        } = Engine::open(fs, dir, options)?;
         let thread = has_thread.then(|| engine.start());
         Ok(Db {
             store: Store::Writing(engine),
             lock_holder: None,
             torn,
+            order,
             thread,
         })
     }
@@ -359,6 +368,11 @@ impl Db {
     /// acknowledged with [`Durability::Relaxed`] may be missing.
     pub fn torn_tails(&self) -> &[TornTail] {
         &self.torn
+    }
+
+    /// Whether the tables' keys were in the comparator's order when the store was opened.
+    pub fn order(&self) -> KeyOrder {
+        self.order
     }
 
     /// The tables that are part of the store.

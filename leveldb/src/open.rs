@@ -13,9 +13,11 @@ use crate::file_name::FileName;
 use crate::internal_key::{SEQUENCE_MAX, is_valid};
 use crate::manifest::Manifest;
 use crate::memtable::{MemTable, OpenLog, Replay};
+use crate::options::Options;
+use crate::order_check::{Checked, KeyOrder, check};
 use crate::storage::read_small_file;
-use crate::table::TableCursor;
 use crate::torn::TornTail;
+use crate::unordered;
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +32,7 @@ const ATTEMPTS: usize = 10;
 /// What opening found.
 pub(crate) struct Opened {
     pub(crate) version: Version,
+    pub(crate) order: KeyOrder,
     pub(crate) mem: MemTable,
     pub(crate) last_sequence: u64,
     pub(crate) torn: Vec<TornTail>,
@@ -46,7 +49,7 @@ pub(crate) struct Opened {
 /// listed only once.
 pub(crate) fn open(
     new_core: impl Fn() -> Core,
-    log_value_bytes: usize,
+    limits: Limits,
     is_locked: bool,
 ) -> Result<(Arc<Core>, Opened)> {
     for attempt in 1.. {
@@ -54,7 +57,7 @@ pub(crate) fn open(
         let opening = Opening {
             core: &core,
             is_last_attempt: attempt == ATTEMPTS,
-            log_value_bytes,
+            limits,
             is_locked,
         };
         match opening.run()? {
@@ -68,10 +71,34 @@ pub(crate) fn open(
     ))
 }
 
+/// How much memory and time opening may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    log_value_bytes: usize,
+    order_check_bytes: u64,
+}
+
+impl Limits {
+    pub(crate) fn of(options: &Options) -> Limits {
+        Limits {
+            log_value_bytes: options.log_value_bytes,
+            order_check_bytes: options.order_check_bytes,
+        }
+    }
+
+    /// For whoever reads everything anyway.
+    pub(crate) fn whole(options: &Options) -> Limits {
+        Limits {
+            order_check_bytes: u64::MAX,
+            ..Limits::of(options)
+        }
+    }
+}
+
 struct Opening<'a> {
     core: &'a Arc<Core>,
     is_last_attempt: bool,
-    log_value_bytes: usize,
+    limits: Limits,
     is_locked: bool,
 }
 
@@ -123,10 +150,10 @@ impl Opening<'_> {
                 .map_err(|error| blamed(&manifest, error))?;
         }
         let is_complete = manifest.is_complete() && !is_old;
-        let files = if is_complete {
+        let (files, reversed) = if is_complete {
             self.listed_tables(&manifest)?
         } else {
-            self.tables_there(&manifest, &names)
+            (self.tables_there(&manifest, &names), Vec::new())
         };
         let opened = self.open_tables(&files, &names);
         if !opened.map_err(|error| blamed(&manifest, error))? {
@@ -137,16 +164,27 @@ impl Opening<'_> {
             return Ok(None);
         };
         self.report_manifest(&manifest);
-        let version = if is_complete {
-            self.ordered(files)?
+        let checked = check(
+            self.core,
+            files,
+            self.limits.order_check_bytes,
+            !reversed.is_empty(),
+        );
+        if checked.order == KeyOrder::Foreign && self.is_locked && self.is_strict() {
+            return Err(self.foreign(&checked));
+        }
+        let order = checked.order;
+        let version = if !is_complete || order == KeyOrder::Foreign {
+            unordered::version(self.core, checked.files)
         } else {
-            unordered(self.core, files)
+            self.report_reversed(&manifest, &reversed)?;
+            self.ordered(checked.files)?
         };
         let mut replay = Replay::new(
             &self.core.order,
             self.core.on_damage,
             &self.core.damage,
-            self.log_value_bytes,
+            self.limits.log_value_bytes,
         );
         replay.logs(&logs)?;
         let (mem, last_in_logs, mut torn) = replay.finish();
@@ -157,6 +195,7 @@ impl Opening<'_> {
         };
         Ok(Some(Opened {
             version,
+            order,
             mem,
             last_sequence,
             torn,
@@ -336,9 +375,24 @@ impl Opening<'_> {
         self.core.damage.report(damage);
     }
 
-    /// The tables that a complete MANIFEST lists.
-    fn listed_tables(&self, manifest: &Manifest) -> Result<Vec<TableFile>> {
-        let mut files = Vec::new();
+    /// A store that is to be written to, in another order: whoever wrote it would not find what is put in.
+    fn foreign(&self, checked: &Checked) -> Error {
+        let what = format!(
+            "{}: keys are not in the order of {:?}{}; whoever wrote them has another order under that name. The store is left \
+             as it is: it can be opened for reading, and its rows written into a new store",
+            self.core.dir.display(),
+            self.core.order.user().name(),
+            match checked.first_unsorted() {
+                Some(file) => format!(" (table {} is one of those)", self.core.file_name(file)),
+                None => String::new(),
+            },
+        );
+        Error::new(ErrorKind::Unsupported, what)
+    }
+
+    /// The tables that a complete MANIFEST lists, and the numbers of those whose range ends before it begins.
+    fn listed_tables(&self, manifest: &Manifest) -> Result<(Vec<TableFile>, Vec<u64>)> {
+        let (mut files, mut reversed) = (Vec::new(), Vec::new());
         for new in manifest.files.values() {
             let mut file = TableFile {
                 number: new.number,
@@ -347,25 +401,34 @@ impl Opening<'_> {
                 smallest: Some(new.smallest.clone()),
                 largest: Some(new.largest.clone()),
                 keys: None,
+                is_unsorted: false,
             };
-            let is_range = is_valid(&new.smallest)
-                && is_valid(&new.largest)
-                && self.core.order.compare(&new.smallest, &new.largest) != Ordering::Greater;
-            if !is_range {
-                let what = format!("key range of table {} is no range", new.number);
-                if self.is_strict() {
-                    return Err(Error::corruption(&*manifest.name, None, what));
-                }
-                let offset = Some(new.number);
-                self.core.damage.report(Damage {
-                    offset: None,
-                    ..Damage::new(&*manifest.name, offset, DamageKind::Structure, what)
-                });
+            if !is_valid(&new.smallest) || !is_valid(&new.largest) {
+                self.report_range(manifest, new.number)?;
+                (file.smallest, file.largest) = (None, None);
+            } else if self.core.order.compare(&new.smallest, &new.largest) == Ordering::Greater {
+                // Damage only if the table's keys are in order.
+                reversed.push(new.number);
                 (file.smallest, file.largest) = (None, None);
             }
             files.push(file);
         }
-        Ok(files)
+        Ok((files, reversed))
+    }
+
+    fn report_reversed(&self, manifest: &Manifest, reversed: &[u64]) -> Result<()> {
+        let mut numbers = reversed.iter();
+        numbers.try_for_each(|number| self.report_range(manifest, *number))
+    }
+
+    fn report_range(&self, manifest: &Manifest, number: u64) -> Result<()> {
+        let what = format!("key range of table {number} is no range");
+        if self.is_strict() {
+            return Err(Error::corruption(&*manifest.name, None, what));
+        }
+        let damage = Damage::new(&*manifest.name, None, DamageKind::Structure, what);
+        self.core.damage.report(damage);
+        Ok(())
     }
 
     /// Every table in the directory that no edit says to be obsolete.
@@ -391,6 +454,7 @@ impl Opening<'_> {
             smallest: listed.get(&number).map(|file| file.smallest.clone()),
             largest: listed.get(&number).map(|file| file.largest.clone()),
             keys: None,
+            is_unsorted: false,
         })
         .collect()
     }
@@ -503,27 +567,6 @@ fn blamed(manifest: &Manifest, error: Error) -> Error {
         }
         _ => error,
     }
-}
-
-/// Tables that no MANIFEST lists: finds out their ranges.
-pub(crate) fn unordered(core: &Arc<Core>, mut files: Vec<TableFile>) -> Version {
-    for file in files.iter_mut().filter(|file| file.smallest.is_none()) {
-        if let Some((smallest, largest)) = range_of(core, file) {
-            (file.smallest, file.largest) = (Some(smallest), Some(largest));
-        }
-    }
-    Version::unordered(&core.order, files)
-}
-
-fn range_of(core: &Arc<Core>, file: &TableFile) -> Option<(Vec<u8>, Vec<u8>)> {
-    let regions_before = core.damage.region_count();
-    let mut cursor = TableCursor::new(core.clone(), Arc::new(file.clone())).ok()?;
-    cursor.seek_to_first().ok()?;
-    let smallest = cursor.valid().then(|| cursor.key().to_vec())?;
-    cursor.seek_to_last().ok()?;
-    let largest = cursor.valid().then(|| cursor.key().to_vec())?;
-    // With damage at an end of it, the range is not known.
-    (core.damage.region_count() == regions_before).then_some((smallest, largest))
 }
 
 /// Whether there are tables that no edit knows, and what held their rows before is not there: then edits are missing at

@@ -7,14 +7,15 @@ use crate::doubt::Doubt;
 use crate::entries::Entries;
 use crate::error::{Error, Result};
 use crate::filter::bloom;
-use crate::internal_key::{self, EntryKind, SEQUENCE_MAX, seek_tag};
+use crate::internal_key::{self, EntryKind, InternalOrder, SEQUENCE_MAX, seek_tag};
 use crate::iter::Iter;
 use crate::look_ahead::LookAhead;
 use crate::memtable::{self, MemCursor, MemTable, MemValue};
 use crate::skip_list::{SkipCursor, SkipList};
 use crate::source::{RunCursor, Source};
-use crate::table::Lookup;
-use crate::version::Version;
+use crate::table::{Lookup, UnsortedCursor};
+use crate::version::{UNORDERED_RANK, Version};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// What a snapshot reads from. Immutable, but for newer entries that are put into the first memtable.
@@ -46,8 +47,12 @@ impl ReadState {
             let run = RunCursor::new(self.core.clone(), self.version.clone(), i);
             Source::Run(run.within(bounds.clone()))
         };
+        let unsorted = self.version.unsorted.iter();
+        let unsorted = unsorted
+            .map(|table| Source::Unsorted(UnsortedCursor::new(self.core.clone(), table.clone())));
         live.chain(mem)
             .chain((0..self.version.runs.len()).map(run))
+            .chain(unsorted)
             .collect()
     }
 }
@@ -62,6 +67,12 @@ pub struct Snapshot {
 
 /// Internal keys up to this length are built without an allocation.
 const TARGET_LEN: usize = 256;
+
+/// Whether two internal keys are of one user key.
+fn is_of(order: &InternalOrder, a: &[u8], b: &[u8]) -> bool {
+    let (a, b) = (internal_key::user_key(a), internal_key::user_key(b));
+    order.compare_user(a, b) == Ordering::Equal
+}
 
 /// The newest entry of a key.
 struct Found {
@@ -258,6 +269,23 @@ impl Snapshot {
                 });
             }
         }
+        for table in &state.version.unsorted {
+            let mut cursor = UnsortedCursor::new(state.core.clone(), table.clone());
+            cursor.seek(target)?;
+            let tag = internal_key::tag(cursor.key());
+            let is_newest = |best: &Found| internal_key::tag(&best.internal_key) < tag;
+            if cursor.valid()
+                && is_of(&state.core.order, cursor.key(), target)
+                && best.as_ref().is_none_or(is_newest)
+            {
+                value.clear();
+                value.extend_from_slice(cursor.value());
+                best = Some(Found {
+                    internal_key: cursor.key().to_vec(),
+                    rank: UNORDERED_RANK,
+                });
+            }
+        }
         Ok(best)
     }
 
@@ -295,7 +323,6 @@ mod tests {
     use crate::{
         Background, BytewiseComparator, Comparator, Db, Durability, Identity, KeyFacts, Options,
     };
-    use std::cmp::Ordering;
     use std::path::Path;
 
     /// Bytewise, but not known to be.

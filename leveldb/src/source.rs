@@ -1,4 +1,5 @@
-//! One sorted source of entries: a memtable, read from logs or being written, or a run of tables.
+//! One sorted source of entries: a memtable, read from logs or being written; a run of tables; or a table that is sorted
+//! anew.
 
 use crate::bounds::Bounds;
 use crate::core::Core;
@@ -7,8 +8,8 @@ use crate::internal_key;
 use crate::memtable::{MemCursor, MemValue};
 use crate::pinned::PinnedBytes;
 use crate::skip_list::SkipCursor;
-use crate::table::TableCursor;
-use crate::version::{Run, TableFile, Version};
+use crate::table::{TableCursor, UnsortedCursor};
+use crate::version::{Run, TableFile, UNORDERED_RANK, Version};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -219,6 +220,7 @@ pub(crate) enum Source {
     Live(SkipCursor),
     Mem(MemCursor),
     Run(RunCursor),
+    Unsorted(UnsortedCursor),
 }
 
 impl Source {
@@ -227,6 +229,7 @@ impl Source {
         match self {
             Source::Live(_) | Source::Mem(_) => 0,
             Source::Run(run) => run.run().rank,
+            Source::Unsorted(_) => UNORDERED_RANK,
         }
     }
 
@@ -236,6 +239,7 @@ impl Source {
             Source::Live(live) => live.valid(),
             Source::Mem(mem) => mem.valid(),
             Source::Run(run) => run.valid,
+            Source::Unsorted(table) => table.valid(),
         }
     }
 
@@ -244,6 +248,7 @@ impl Source {
             Source::Live(live) => live.seek_to_first(),
             Source::Mem(mem) => mem.seek_to_first(),
             Source::Run(run) => run.seek_to_first()?,
+            Source::Unsorted(table) => table.seek_to_first()?,
         }
         Ok(())
     }
@@ -253,6 +258,7 @@ impl Source {
             Source::Live(live) => live.seek_to_last(),
             Source::Mem(mem) => mem.seek_to_last(),
             Source::Run(run) => run.seek_to_last()?,
+            Source::Unsorted(table) => table.seek_to_last()?,
         }
         Ok(())
     }
@@ -263,6 +269,7 @@ impl Source {
             Source::Live(live) => live.seek(target),
             Source::Mem(mem) => mem.seek(target),
             Source::Run(run) => run.seek(target)?,
+            Source::Unsorted(table) => table.seek(target)?,
         }
         Ok(())
     }
@@ -273,6 +280,7 @@ impl Source {
             Source::Live(live) => live.seek_before(target),
             Source::Mem(mem) => mem.seek_before(target),
             Source::Run(run) => run.seek_before(target)?,
+            Source::Unsorted(table) => table.seek_before(target)?,
         }
         Ok(())
     }
@@ -289,6 +297,7 @@ impl Source {
                 Ok(())
             }
             Source::Run(run) => run.next(),
+            Source::Unsorted(table) => table.next(),
         }
     }
 
@@ -304,6 +313,7 @@ impl Source {
                 Ok(())
             }
             Source::Run(run) => run.prev(),
+            Source::Unsorted(table) => table.prev(),
         }
     }
 
@@ -314,6 +324,7 @@ impl Source {
             Source::Live(live) => live.key(),
             Source::Mem(mem) => mem.key(),
             Source::Run(run) => run.key(),
+            Source::Unsorted(table) => table.key(),
         }
     }
 
@@ -323,6 +334,7 @@ impl Source {
             Source::Live(live) => MemValue::Bytes(live.value()),
             Source::Mem(mem) => mem.value(),
             Source::Run(run) => MemValue::Bytes(run.value()),
+            Source::Unsorted(table) => MemValue::Bytes(table.value()),
         }
     }
 
@@ -332,6 +344,7 @@ impl Source {
             Source::Live(live) => live.pinned_value(),
             Source::Mem(_) => None,
             Source::Run(run) => run.table.as_ref().map(TableCursor::pinned_value),
+            Source::Unsorted(table) => table.pinned_value(),
         }
     }
 
@@ -339,7 +352,7 @@ impl Source {
     pub(crate) fn as_mem(&self) -> Option<&MemCursor> {
         match self {
             Source::Mem(mem) => Some(mem),
-            Source::Live(_) | Source::Run(_) => None,
+            Source::Live(_) | Source::Run(_) | Source::Unsorted(_) => None,
         }
     }
 
@@ -349,6 +362,7 @@ impl Source {
             Source::Live(live) => live.log_name(),
             Source::Mem(mem) => mem.log_name(),
             Source::Run(run) => run.table.as_ref().map_or("", TableCursor::table_name),
+            Source::Unsorted(table) => table.table_name(),
         }
     }
 }

@@ -7,6 +7,7 @@
 use crate::filter::KeyFilter;
 use crate::heads::Heads;
 use crate::internal_key::{InternalOrder, user_key};
+use crate::table::Unsorted;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +25,12 @@ pub(crate) struct TableFile {
     pub(crate) largest: Option<Vec<u8>>,
     /// Its keys, if it was made of a memtable and is in level 0 since.
     pub(crate) keys: Option<Arc<KeyFilter>>,
+    /// Its keys are in an order that is not the comparator's: no search in it finds anything.
+    pub(crate) is_unsorted: bool,
 }
+
+/// The rank of tables of which nothing tells which is newer.
+pub(crate) const UNORDERED_RANK: usize = 1;
 
 /// Tables in ascending order without overlap.
 #[derive(Debug)]
@@ -88,6 +94,8 @@ impl Run {
 pub(crate) struct Version {
     /// In the order of their ranks.
     pub(crate) runs: Vec<Run>,
+    /// Tables whose keys are in another order, each a source of its own; there are some only where all tables have rank 1.
+    pub(crate) unsorted: Vec<Arc<Unsorted>>,
     /// By table number.
     ranks: HashMap<u64, usize>,
     /// Whether each run has a rank of its own: the first entry that is found is the newest.
@@ -125,10 +133,16 @@ impl Version {
         version
     }
 
-    /// From tables of which nothing tells which is newer than which.
+    /// From tables of which nothing tells which is newer than which: sequence numbers decide.
     pub(crate) fn unordered(order: &InternalOrder, files: Vec<TableFile>) -> Version {
         let mut version = Version::default();
-        version.add_runs(order, 1, files);
+        let (unsorted, sorted): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|file| file.is_unsorted);
+        version.add_runs(order, UNORDERED_RANK, sorted);
+        for file in unsorted {
+            version.ranks.insert(file.number, UNORDERED_RANK);
+            version.unsorted.push(Arc::new(Unsorted::new(file)));
+        }
         version
     }
 
@@ -184,7 +198,8 @@ impl Version {
     }
 
     pub(crate) fn files(&self) -> impl Iterator<Item = &Arc<TableFile>> {
-        self.runs.iter().flat_map(|run| &run.files)
+        let unsorted = self.unsorted.iter().map(|unsorted| unsorted.file());
+        self.runs.iter().flat_map(|run| &run.files).chain(unsorted)
     }
 }
 

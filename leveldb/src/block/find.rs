@@ -2,6 +2,7 @@
 
 use super::cursor::{BlockCursor, BlockFault, Step, layout, restart_key_at, restart_of};
 use std::cmp::Ordering;
+use std::ops::{ControlFlow, Range};
 
 /// An entry with its whole key, at a restart point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,24 @@ pub(crate) fn whole_entries(block: &[u8]) -> Result<Option<Vec<WholeEntry<'_>>>,
 #[inline]
 pub(crate) fn whole_key(block: &[u8], at: usize) -> Result<&[u8], BlockFault> {
     restart_key_at(block, block.len(), at)
+}
+
+/// Calls `visit` with each entry's key, and where in the block its value is, from the first on, as the bytes have them: no
+/// restart point is asked. `visit` can end it.
+pub(crate) fn for_each<B>(
+    block: &[u8],
+    mut visit: impl FnMut(&[u8], Range<usize>) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, BlockFault> {
+    let (restarts_at, _) = layout(block)?;
+    let (mut key, mut at) = (Vec::new(), 0);
+    while at < restarts_at {
+        let entry = BlockCursor::decode(block, restarts_at, at, &mut key)?;
+        if let ControlFlow::Break(end) = visit(&key, entry.value.0..entry.value.1) {
+            return Ok(ControlFlow::Break(end));
+        }
+        at = entry.next_at;
+    }
+    Ok(ControlFlow::Continue(()))
 }
 
 /// The value of the first entry that is not less than the target, and its key in `key`: `compare` gives the order of a key

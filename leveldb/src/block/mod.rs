@@ -10,7 +10,7 @@ mod find;
 
 pub use builder::BlockBuilder;
 pub(crate) use cursor::{BlockCursor, BlockFault};
-pub(crate) use find::{WholeEntry, find, whole_entries, whole_key};
+pub(crate) use find::{WholeEntry, find, for_each, whole_entries, whole_key};
 
 /// Restart interval of data blocks (LevelDB's default, also Chromium's).
 pub const RESTART_INTERVAL: usize = 16;

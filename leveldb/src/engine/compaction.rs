@@ -349,6 +349,7 @@ mod tests {
             smallest: internal(first),
             largest: internal(last),
             keys: None,
+            is_unsorted: false,
         }
     }
 

@@ -46,6 +46,7 @@ pub(super) fn table_file(new: NewFile) -> TableFile {
         smallest: Some(new.smallest),
         largest: Some(new.largest),
         keys: None,
+        is_unsorted: false,
     }
 }
 

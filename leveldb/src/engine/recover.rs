@@ -19,8 +19,9 @@ use crate::file_name::FileName;
 use crate::internal_key::InternalOrder;
 use crate::log::LogWriter;
 use crate::memtable::{MemCursor, MemTable};
-use crate::open::{self, Opened};
+use crate::open::{self, Limits, Opened};
 use crate::options::Options;
+use crate::order_check::KeyOrder;
 use crate::snapshot::ReadState;
 use crate::source::Source;
 use crate::storage::{FileLock, FileSystem};
@@ -36,6 +37,7 @@ use std::sync::Arc;
 pub(crate) struct Recovered {
     pub(crate) engine: Arc<Engine>,
     pub(crate) torn: Vec<TornTail>,
+    pub(crate) order: KeyOrder,
 }
 
 /// Takes a store's lock.
@@ -95,7 +97,7 @@ impl Engine {
         };
         let (core, opened) = match is_new {
             true => (Arc::new(new_core()), nothing(&*fs, dir)?),
-            false => open::open(new_core, options.log_value_bytes, true)?,
+            false => open::open(new_core, Limits::of(&options), true)?,
         };
         recover(core, opened, options, lock)
     }
@@ -166,6 +168,7 @@ fn nothing(fs: &dyn FileSystem, dir: &Path) -> Result<Opened> {
     let found = found.map_err(|error| Error::io(dir, "cannot list the directory", error))?;
     Ok(Opened {
         version: Version::default(),
+        order: KeyOrder::Own,
         mem: MemTable::default(),
         last_sequence: 0,
         torn: Vec::new(),
@@ -286,6 +289,7 @@ fn recover(
     Ok(Recovered {
         engine: Arc::new(engine),
         torn: opened.torn,
+        order: opened.order,
     })
 }
 

@@ -22,7 +22,7 @@ use crate::engine::{FirstEdit, Numbers, first_number, lock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::{InternalOrder, SEQUENCE_MAX};
-use crate::open::{self, Opened};
+use crate::open::{self, Limits, Opened};
 use crate::options::Options;
 use crate::snapshot::ReadState;
 use crate::storage::FileSystem;
@@ -132,7 +132,7 @@ pub fn repair(
     // Before the lock's file is made.
     require_store(&*fs, dir)?;
     let held = lock(&*fs, dir)?;
-    let (core, opened) = open::open(new_core, options.log_value_bytes, true)?;
+    let (core, opened) = open::open(new_core, Limits::whole(options), true)?;
     let repaired = Repair::new(core, opened, options)?.run(rows_in_doubt);
     drop(held);
     repaired

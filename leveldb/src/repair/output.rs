@@ -92,6 +92,7 @@ impl<'a> Tables<'a> {
                 smallest: Some(summary.smallest),
                 largest: Some(summary.largest),
                 keys: None,
+                is_unsorted: false,
             });
         }
         Ok(files)

@@ -9,10 +9,11 @@ use crate::damage::DamageLog;
 use crate::error::Result;
 use crate::file_name::FileName;
 use crate::memtable::Replay;
-use crate::open;
 use crate::options::Options;
+use crate::order_check::check;
 use crate::snapshot::ReadState;
 use crate::source::Source;
+use crate::unordered;
 use crate::version::TableFile;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -64,13 +65,15 @@ impl Strangers {
                         smallest: None,
                         largest: None,
                         keys: None,
+                        is_unsorted: false,
                     });
                 }
                 _ => {}
             }
         }
         let (mem, ..) = replay.finish();
-        let version = Arc::new(open::unordered(&core, tables));
+        let tables = check(&core, tables, u64::MAX, false).files;
+        let version = Arc::new(unordered::version(&core, tables));
         let state = Some(ReadState {
             core,
             version,

@@ -11,11 +11,15 @@ mod directory;
 mod get;
 mod reader;
 mod salvage;
+mod survey;
+mod unsorted;
 
 pub use builder::{TableBuilder, TableOptions, TableSummary};
 pub(crate) use cursor::TableCursor;
 pub(crate) use get::Lookup;
 pub(crate) use reader::Table;
+pub(crate) use survey::{Ascent, Look, survey};
+pub(crate) use unsorted::{Unsorted, UnsortedCursor};
 
 use crate::varint::{decode_varint, encode_varint, fixed64};
 

@@ -14,7 +14,7 @@ use crate::crc;
 use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use crate::filter::{FilterBlock, bloom};
-use crate::internal_key;
+use crate::internal_key::{self, InternalOrder};
 use crate::pinned::PinnedBytes;
 use crate::storage::{RandomFile, read_exact_at};
 use crate::varint::fixed32;
@@ -66,6 +66,9 @@ impl fmt::Display for Fault {
         f.write_str(&self.what)
     }
 }
+
+/// What was read, or why not, and where in the file.
+type Placed<T> = Result<T, (Option<u64>, Fault)>;
 
 /// An open table.
 #[derive(Debug)]
@@ -223,7 +226,7 @@ impl Table {
         if self.layout.get().is_some() {
             return Ok(());
         }
-        let layout = match self.read_layout(core) {
+        let layout = match self.read_layout(core, meta) {
             Ok(layout) => layout,
             Err((offset, fault)) => {
                 if core.on_damage == OnDamage::Fail {
@@ -240,31 +243,14 @@ impl Table {
         Ok(())
     }
 
-    fn read_layout(&self, core: &Core) -> Result<Layout, (Option<u64>, Fault)> {
-        let truncated = || {
-            (
-                None,
-                Fault::new(DamageKind::Truncated, "table is shorter than its footer"),
-            )
-        };
-        let footer_at = self
-            .len
-            .checked_sub(FOOTER_LEN as u64)
-            .ok_or_else(truncated)?;
-        let mut bytes = [0; FOOTER_LEN];
-        self.read_exact(footer_at, &mut bytes)
-            .map_err(|fault| (Some(footer_at), fault))?;
-        let bad_footer = || {
-            (
-                Some(footer_at),
-                Fault::new(DamageKind::Structure, "table has a bad footer"),
-            )
-        };
-        let footer = Footer::decode(&bytes).ok_or_else(bad_footer)?;
+    fn read_layout(&self, core: &Core, meta: &TableFile) -> Placed<Layout> {
+        let footer = self.read_footer()?;
         let index = self
             .read_unpacked(footer.index, None)
             .map_err(|fault| (Some(footer.index.offset), fault))?;
-        self.check_index(core, &index, footer.index)
+        // In a table in another order nothing is searched.
+        let order = (!meta.is_unsorted).then_some(&core.order);
+        self.check_index(order, &index, footer.index)
             .map_err(|fault| (Some(footer.index.offset), fault))?;
         core.cache.insert((self.number, footer.index.offset), index);
         let filter = match self.find_filter(footer.metaindex) {
@@ -285,11 +271,42 @@ impl Table {
         })
     }
 
-    /// Looks at every index entry once, so that later steps may rely on it: keys ascend, handles ascend and lie before the
-    /// index.
-    fn check_index(
+    /// The index block, verified, not checked, and where it is.
+    pub(super) fn read_index(&self) -> Placed<(Arc<Vec<u8>>, BlockHandle)> {
+        let footer = self.read_footer()?;
+        let index = self.read_unpacked(footer.index, None);
+        let index = index.map_err(|fault| (Some(footer.index.offset), fault))?;
+        Ok((index, footer.index))
+    }
+
+    fn read_footer(&self) -> Placed<Footer> {
+        let truncated = || {
+            (
+                None,
+                Fault::new(DamageKind::Truncated, "table is shorter than its footer"),
+            )
+        };
+        let footer_at = self
+            .len
+            .checked_sub(FOOTER_LEN as u64)
+            .ok_or_else(truncated)?;
+        let mut bytes = [0; FOOTER_LEN];
+        self.read_exact(footer_at, &mut bytes)
+            .map_err(|fault| (Some(footer_at), fault))?;
+        let bad_footer = || {
+            (
+                Some(footer_at),
+                Fault::new(DamageKind::Structure, "table has a bad footer"),
+            )
+        };
+        Footer::decode(&bytes).ok_or_else(bad_footer)
+    }
+
+    /// Looks at every index entry once, so that later steps may rely on it: keys ascend, if an order is given; handles ascend
+    /// and lie before the index.
+    pub(super) fn check_index(
         &self,
-        core: &Core,
+        order: Option<&InternalOrder>,
         index: &Arc<Vec<u8>>,
         own: BlockHandle,
     ) -> Result<(), Fault> {
@@ -307,7 +324,10 @@ impl Table {
             if !internal_key::is_valid(key) {
                 return wrong("index key is not an internal key");
             }
-            if !last.is_empty() && core.order.compare(&last, key) != Ordering::Less {
+            if let Some(order) = order
+                && !last.is_empty()
+                && order.compare(&last, key) != Ordering::Less
+            {
                 return wrong("index keys do not ascend");
             }
             let Some(handle) = BlockHandle::decode_exact(cursor.value()) else {
@@ -520,7 +540,7 @@ impl Table {
     }
 
     /// The index block; [`prepare`](Self::prepare) came first.
-    pub(crate) fn index(&self, core: &Core) -> Result<Arc<Vec<u8>>, (Option<u64>, Fault)> {
+    pub(crate) fn index(&self, core: &Core) -> Placed<Arc<Vec<u8>>> {
         match self.layout.get().map(|layout| &layout.index) {
             None => Ok(salvage::empty_index()),
             Some(Index::Rebuilt(index)) => Ok(index.clone()),

@@ -4,9 +4,10 @@
 //! index: feed the checksum byte by byte and see after which byte the stored one matches. After a damaged block the next
 //! one's start is unknown as well; then all pairs of start and end in a stretch are tried at once
 //! ([`crc::find_checksummed`]). What is found must unpack, hold valid internal keys that ascend from block to block, and lie
-//! within the range that the MANIFEST names. An intact index block is recognised by its handles and used as it is.
+//! within the range that the MANIFEST names; in a table that is known to be in another order, neither. An intact index block is recognised by its handles and used as it is.
 
 use super::reader::{Fault, Table, verify};
+use super::survey::Ascent;
 use super::{BlockHandle, TRAILER_LEN};
 use crate::block::{BlockBuilder, BlockCursor};
 use crate::compression::decompress;
@@ -34,6 +35,7 @@ struct Found {
     end: usize,
     first: Vec<u8>,
     last: Vec<u8>,
+    ascends: bool,
 }
 
 /// What a stretch of bytes with a right checksum turned out to be.
@@ -48,6 +50,8 @@ struct Salvage<'a> {
     meta: &'a TableFile,
     bytes: &'a [u8],
     found: Vec<Found>,
+    /// What follows directly on the last data block is another block: no data block is missing at the end.
+    is_closed: bool,
 }
 
 /// An index made from what blocks there are, in the form of an index block. Writes down the damage, and every range of keys
@@ -65,6 +69,7 @@ pub(crate) fn rebuild_index(
         meta,
         bytes: &bytes,
         found: Vec::new(),
+        is_closed: false,
     };
     let index = salvage.walk();
     let what = match &index {
@@ -84,6 +89,39 @@ pub(crate) fn rebuild_index(
     }
     salvage.report_gaps(table);
     salvage.index()
+}
+
+/// The order of a table whose index cannot be used, as far as its data blocks follow each other from the start: what lies
+/// behind damage may be a block in a value.
+pub(super) fn survey(core: &Core, table: &Table, meta: &TableFile) -> Ascent {
+    let bytes = read_what_can_be_read(table);
+    let mut salvage = Salvage {
+        core,
+        meta: &TableFile {
+            is_unsorted: true,
+            ..meta.clone()
+        },
+        bytes: &bytes,
+        found: Vec::new(),
+        is_closed: false,
+    };
+    let mut at = 0;
+    while at + TRAILER_LEN < bytes.len() {
+        let mut block = None;
+        let end = salvage.end_of_block(at, &mut block);
+        let (Some(Block::Data(found)), Some(end)) = (block, end) else {
+            break;
+        };
+        let before = salvage.found.last().map_or(&[][..], |before| &before.last);
+        let follows =
+            before.is_empty() || core.order.compare(before, &found.first) == Ordering::Less;
+        if !found.ascends || !follows {
+            return Ascent::Broken;
+        }
+        salvage.found.push(found);
+        at = end;
+    }
+    Ascent::Partly
 }
 
 /// As much of the file as there is, up to the first failing read.
@@ -110,6 +148,7 @@ impl Salvage<'_> {
         while at + TRAILER_LEN < self.bytes.len() {
             let mut block = None;
             let mut end = self.end_of_block(at, &mut block);
+            let is_next = end.is_some();
             if end.is_none() {
                 let bytes = self.bytes;
                 let found = crc::find_checksummed(bytes, at + 1, |start, end| {
@@ -120,7 +159,15 @@ impl Salvage<'_> {
             }
             match block {
                 Some(Block::Index(index)) => return Some(index),
-                Some(Block::Data(found)) => self.found.push(found),
+                Some(Block::Data(found)) => {
+                    self.found.push(found);
+                    self.is_closed = false;
+                }
+                Some(Block::Other)
+                    if is_next && self.found.last().is_some_and(|last| last.end == at) =>
+                {
+                    self.is_closed = true;
+                }
                 Some(Block::Other) | None => {}
             }
             at = end?;
@@ -170,10 +217,11 @@ impl Salvage<'_> {
         let mut first = cursor.key().to_vec();
         let mut last = Vec::new();
         let (mut is_data, mut is_index, mut next_offset, mut confirmed) = (true, true, 0, false);
+        let mut ascends = true;
         while cursor.valid() {
             let key = cursor.key();
             is_data &= internal_key::is_valid(key);
-            is_data &= last.is_empty() || self.core.order.compare(&last, key) == Ordering::Less;
+            ascends &= last.is_empty() || self.core.order.compare(&last, key) == Ordering::Less;
             match BlockHandle::decode_exact(cursor.value()) {
                 Some(handle)
                     if handle.offset == next_offset && handle.end() <= Some(start as u64) =>
@@ -189,6 +237,7 @@ impl Salvage<'_> {
                 return Some(Block::Other);
             }
         }
+        is_data &= ascends || self.meta.is_unsorted;
         if is_data && is_index {
             // Not certainly an index and nothing else: then its handles must not be shown as values.
             return Some(if confirmed {
@@ -206,6 +255,7 @@ impl Salvage<'_> {
             end,
             first,
             last,
+            ascends,
         }))
     }
 
@@ -220,6 +270,9 @@ impl Salvage<'_> {
 
     /// Whether a block with these keys can follow what was found, in this table.
     fn fits(&self, first: &[u8], last: &[u8]) -> bool {
+        if self.meta.is_unsorted {
+            return true;
+        }
         let order = &self.core.order;
         let after = |bound: Option<&Vec<u8>>, key: &[u8], and_equal: bool| {
             bound.is_none_or(|bound| match order.compare(bound, key) {
@@ -239,6 +292,9 @@ impl Salvage<'_> {
 
     /// Writes down the ranges of keys between blocks that do not follow each other.
     fn report_gaps(&self, table: &Table) {
+        if self.meta.is_unsorted {
+            return self.report_gaps_anywhere(table);
+        }
         let (mut end, mut low) = (0, self.meta.smallest.clone());
         for found in &self.found {
             if found.start != end {
@@ -256,6 +312,20 @@ impl Salvage<'_> {
                 low,
                 self.meta.largest.clone(),
             );
+        }
+    }
+
+    /// As [`report_gaps`](Self::report_gaps) for a table in another order: any key may have been in a gap.
+    fn report_gaps_anywhere(&self, table: &Table) {
+        let mut end = 0;
+        for found in &self.found {
+            if found.start != end {
+                self.report_gap(table, (end, found.start), None, None);
+            }
+            end = found.end;
+        }
+        if !self.is_closed {
+            self.report_gap(table, (end, table.len() as usize), None, None);
         }
     }
 

@@ -23,6 +23,8 @@ mod engine_oracle;
 #[cfg(test)]
 mod engine_process;
 #[cfg(test)]
+mod foreign_order;
+#[cfg(test)]
 mod idb_like;
 #[cfg(test)]
 mod model;

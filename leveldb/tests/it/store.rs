@@ -18,12 +18,13 @@ pub(crate) struct StoreBuilder {
     pub(crate) fs: MemoryFileSystem,
     pub(crate) dir: PathBuf,
     pub(crate) tables: TableOptions,
-    order: InternalOrder,
+    /// In which tables are written; readers find the name of `BytewiseComparator` all the same.
+    pub(crate) order: InternalOrder,
     next_number: u64,
     pub(crate) first_log: Option<u64>,
     pub(crate) prev_log: u64,
     new_files: Vec<NewFile>,
-    last_sequence: u64,
+    pub(crate) last_sequence: u64,
 }
 
 impl StoreBuilder {
