@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use larder_codec::compare::RowOrder;
 use larder_codec::{COMPARATOR_NAME, RowIdentity, compare, row_head, row_identity};
 use larder_leveldb::{Comparator, Identity, KeyFacts, Options};
 
@@ -30,6 +31,24 @@ impl IdbComparator {
         identity: key_identity,
         head: row_head,
     };
+}
+
+/// The order of signed bytes, under the same name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SignedBytesComparator;
+
+impl Comparator for SignedBytesComparator {
+    fn name(&self) -> &str {
+        COMPARATOR_NAME
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        RowOrder::SignedBytes.compare(a, b)
+    }
+
+    fn shorten_separator(&self, _start: &mut Vec<u8>, _limit: &[u8]) {}
+
+    fn shorten_successor(&self, _key: &mut Vec<u8>) {}
 }
 
 /// The engine's options for stores in this order.

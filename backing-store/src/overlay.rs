@@ -11,7 +11,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use larder_codec::compare::compare;
+use larder_codec::compare::RowOrder;
 
 /// Values up to this many bytes are kept in memory with their key.
 pub(crate) const INLINE_VALUE_MAX: usize = 64;
@@ -25,6 +25,10 @@ pub(crate) enum OverlayValue {
     InUndoRow(Vec<u8>),
 }
 
+/// When an operation is carried out: by its scope, its number in the scope, and the order in which it was gathered. The order
+/// in which a store has its rows need not be that of the numbers.
+type Place = (usize, u64, usize);
+
 /// One replayed operation.
 #[derive(Debug)]
 enum Operation {
@@ -35,7 +39,7 @@ enum Operation {
 #[derive(Debug)]
 struct KeyOperation {
     key: Vec<u8>,
-    order: usize,
+    order: Place,
     operation: Operation,
 }
 
@@ -43,18 +47,32 @@ struct KeyOperation {
 struct RangeDelete {
     begin: Vec<u8>,
     end: Vec<u8>,
-    order: usize,
+    order: Place,
 }
 
-/// Gathers operations in the order in which recovery would carry them out.
+/// Gathers operations.
 #[derive(Debug, Default)]
 pub(crate) struct OverlayBuilder {
+    rows: RowOrder,
     keys: Vec<KeyOperation>,
     ranges: Vec<RangeDelete>,
-    order: usize,
+    order: Place,
 }
 
 impl OverlayBuilder {
+    /// For a snapshot whose rows are in this order.
+    pub(crate) fn new(rows: RowOrder) -> Self {
+        Self {
+            rows,
+            ..Self::default()
+        }
+    }
+
+    /// What is gathered from here on is carried out as this number of this scope.
+    pub(crate) fn go_to(&mut self, scope: usize, sequence: u64) {
+        (self.order.0, self.order.1) = (scope, sequence);
+    }
+
     pub(crate) fn put(&mut self, key: &[u8], value: OverlayValue) {
         self.push(key, Operation::Put(value));
     }
@@ -65,13 +83,13 @@ impl OverlayBuilder {
 
     /// Deletes from `begin` up to, not including, `end`.
     pub(crate) fn delete_range(&mut self, begin: &[u8], end: &[u8]) {
-        if compare(begin, end) == Ordering::Less {
+        if self.rows.compare(begin, end) == Ordering::Less {
             self.ranges.push(RangeDelete {
                 begin: begin.to_vec(),
                 end: end.to_vec(),
                 order: self.order,
             });
-            self.order += 1;
+            self.order.2 += 1;
         }
     }
 
@@ -81,23 +99,24 @@ impl OverlayBuilder {
             order: self.order,
             operation,
         });
-        self.order += 1;
+        self.order.2 += 1;
     }
 
     /// Works out the last word on every key.
     pub(crate) fn build(mut self) -> Overlay {
+        let rows = self.rows;
         // Last operation of each key first, so that dedup keeps it.
         self.keys
-            .sort_by(|a, b| compare(&a.key, &b.key).then(b.order.cmp(&a.order)));
+            .sort_by(|a, b| rows.compare(&a.key, &b.key).then(b.order.cmp(&a.order)));
         self.keys
-            .dedup_by(|later, first| compare(&later.key, &first.key) == Ordering::Equal);
-        let segments = sweep(&self.ranges);
+            .dedup_by(|later, first| rows.compare(&later.key, &first.key) == Ordering::Equal);
+        let segments = sweep(rows, &self.ranges);
         let entries = self
             .keys
             .into_iter()
             .map(|entry| {
-                let deleted_after =
-                    newest_delete(&segments, &entry.key).is_some_and(|order| order > entry.order);
+                let deleted_after = newest_delete(rows, &segments, &entry.key)
+                    .is_some_and(|order| order > entry.order);
                 let value = match entry.operation {
                     Operation::Put(value) if !deleted_after => Some(value),
                     _ => None,
@@ -106,6 +125,7 @@ impl OverlayBuilder {
             })
             .collect();
         Overlay {
+            rows,
             entries,
             hidden: hidden_ranges(&segments),
         }
@@ -116,12 +136,12 @@ impl OverlayBuilder {
 #[derive(Debug)]
 struct Segment<'a> {
     begin: &'a [u8],
-    newest: Option<usize>,
+    newest: Option<Place>,
 }
 
 /// Cuts the key space at every end of a range, so that any number of overlapping ranges stays cheap to ask.
-fn sweep(ranges: &[RangeDelete]) -> Vec<Segment<'_>> {
-    let mut edges: Vec<(&[u8], bool, usize)> = ranges
+fn sweep(rows: RowOrder, ranges: &[RangeDelete]) -> Vec<Segment<'_>> {
+    let mut edges: Vec<(&[u8], bool, Place)> = ranges
         .iter()
         .flat_map(|range| {
             [
@@ -130,7 +150,7 @@ fn sweep(ranges: &[RangeDelete]) -> Vec<Segment<'_>> {
             ]
         })
         .collect();
-    edges.sort_by(|a, b| compare(a.0, b.0));
+    edges.sort_by(|a, b| rows.compare(a.0, b.0));
     let mut open = BTreeSet::new();
     let mut segments: Vec<Segment<'_>> = Vec::new();
     for (key, opens, order) in edges {
@@ -141,16 +161,16 @@ fn sweep(ranges: &[RangeDelete]) -> Vec<Segment<'_>> {
         }
         let newest = open.last().copied();
         match segments.last_mut() {
-            Some(last) if compare(last.begin, key) == Ordering::Equal => last.newest = newest,
+            Some(last) if rows.compare(last.begin, key) == Ordering::Equal => last.newest = newest,
             _ => segments.push(Segment { begin: key, newest }),
         }
     }
     segments
 }
 
-fn newest_delete(segments: &[Segment<'_>], key: &[u8]) -> Option<usize> {
+fn newest_delete(rows: RowOrder, segments: &[Segment<'_>], key: &[u8]) -> Option<Place> {
     let after =
-        segments.partition_point(|segment| compare(segment.begin, key) != Ordering::Greater);
+        segments.partition_point(|segment| rows.compare(segment.begin, key) != Ordering::Greater);
     segments.get(after.checked_sub(1)?)?.newest
 }
 
@@ -184,11 +204,17 @@ pub(crate) enum Verdict<'a> {
 /// The frozen changes: keys in order, each with its value or `None` for deleted; hidden ranges in order, disjoint.
 #[derive(Debug, Default)]
 pub(crate) struct Overlay {
+    rows: RowOrder,
     entries: Vec<(Vec<u8>, Option<OverlayValue>)>,
     hidden: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Overlay {
+    /// The order of the rows below.
+    pub(crate) fn order(&self) -> RowOrder {
+        self.rows
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.hidden.is_empty()
     }
@@ -208,9 +234,9 @@ impl Overlay {
     pub(crate) fn hidden_range(&self, key: &[u8]) -> Option<(&[u8], &[u8])> {
         let after = self
             .hidden
-            .partition_point(|(begin, _)| compare(begin, key) != Ordering::Greater);
+            .partition_point(|(begin, _)| self.rows.compare(begin, key) != Ordering::Greater);
         let (begin, end) = self.hidden.get(after.checked_sub(1)?)?;
-        (compare(key, end) == Ordering::Less).then_some((begin, end))
+        (self.rows.compare(key, end) == Ordering::Less).then_some((begin, end))
     }
 
     /// Number of entries.
@@ -227,7 +253,7 @@ impl Overlay {
     /// Where `key` stands (`Ok`) or would stand (`Err`).
     pub(crate) fn position(&self, key: &[u8]) -> Result<usize, usize> {
         self.entries
-            .binary_search_by(|(have, _)| compare(have, key))
+            .binary_search_by(|(have, _)| self.rows.compare(have, key))
     }
 }
 

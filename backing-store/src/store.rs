@@ -13,6 +13,7 @@ use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::reads::{Reads, Surroundings};
+use crate::store_order::{self, StoreOrder};
 use crate::undo_log::{Recovery, recover};
 use crate::view::View;
 
@@ -66,6 +67,7 @@ impl Default for OpenOptions {
 #[derive(Debug)]
 pub struct Store {
     db: Db,
+    order: StoreOrder,
     snapshot: Snapshot,
     reads: Reads,
     recovery: Recovery,
@@ -85,9 +87,9 @@ impl Store {
         let mut engine = engine_options();
         engine.on_damage = options.on_damage;
         engine.block_cache_bytes = options.block_cache_bytes;
-        let db = Db::open_read_only(Arc::clone(&fs), &paths.leveldb, engine)?;
+        let (db, order) = store_order::open_read_only(&fs, &paths.leveldb, engine)?;
         let snapshot = db.snapshot();
-        let (overlay, mut recovery) = recover(&snapshot)?;
+        let (overlay, mut recovery) = recover(&snapshot, order.of_rows())?;
         let view = View::recovered(snapshot.clone(), overlay);
         let surroundings = Surroundings {
             schema_version: read_schema_version(&view, &mut recovery.problems)?,
@@ -98,6 +100,7 @@ impl Store {
         };
         Ok(Self {
             db,
+            order,
             snapshot,
             reads: Reads::new(view, Arc::new(surroundings)),
             recovery,
@@ -108,6 +111,12 @@ impl Store {
     #[must_use]
     pub fn db(&self) -> &Db {
         &self.db
+    }
+
+    /// The order of the store's rows, in which cursors move.
+    #[must_use]
+    pub fn order(&self) -> StoreOrder {
+        self.order
     }
 
     /// The rows themselves, the undo log included, without recovery.

@@ -327,6 +327,9 @@ impl Session<'_> {
                 format_args!("in use by {holder}; this is how it stood a moment ago"),
             );
         }
+        if let Some(note) = store.order().note() {
+            self.report.note(place, note);
+        }
         for tail in store.db().torn_tails() {
             // A store in use is written to while it is read.
             let why = match store.db().lock_holder() {

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use larder_codec::DataVersion;
+use larder_codec::compare::RowOrder;
 use larder_codec::primitive::int;
 use larder_codec::row_key::GlobalKey;
 use larder_leveldb::file_name::FileName;
@@ -25,6 +26,7 @@ use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::store::{SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN};
+use crate::store_order;
 use crate::undo_log::{check, has_log, recover, recover_on_disk};
 use crate::view::{Base, View};
 
@@ -57,6 +59,8 @@ pub(super) fn open(
     engine.block_cache_bytes = options.block_cache_bytes;
     engine.write_buffer_bytes = options.write_buffer_bytes;
     engine.background = options.background;
+    // All keys were looked at a moment ago.
+    engine.order_check_bytes = 0;
     let db = Db::open(Arc::clone(&fs), &paths.leveldb, engine);
     let db = db.map_err(|error| damaged(error.into()))?;
     // Again, now that nobody else can write.
@@ -74,7 +78,7 @@ pub(super) fn open(
         Some(versions) => versions,
     };
     let snapshot = db.snapshot();
-    let (overlay, recovery) = recover(&snapshot)?;
+    let (overlay, recovery) = recover(&snapshot, RowOrder::Chromium)?;
     let has_undo_log = versions.schema >= UNDO_LOG_SCHEMA_MIN || has_log(&snapshot)?;
     let recovered = (!recovery.is_empty()).then(|| View::recovered(snapshot, overlay));
     let raise = options.raise_data_version;
@@ -95,8 +99,9 @@ fn look(fs: &Arc<dyn FileSystem>, paths: &StorePaths, options: &WriteOptions) ->
     }
     let mut engine = engine_options();
     engine.block_cache_bytes = options.block_cache_bytes;
-    let db = Db::open_read_only(Arc::clone(fs), &paths.leveldb, engine);
-    let db = db.map_err(|error| damaged(error.into()))?;
+    let opened = store_order::open_read_only(fs, &paths.leveldb, engine);
+    let (db, order) = opened.map_err(damaged)?;
+    store_order::check_writable(order, paths)?;
     let snapshot = db.snapshot();
     let versions = judge(&snapshot)?;
     let Some(versions) = versions else {
@@ -105,7 +110,7 @@ fn look(fs: &Arc<dyn FileSystem>, paths: &StorePaths, options: &WriteOptions) ->
     let look_on = || {
         check_note(&**fs, paths)?;
         if options.raise_schema && versions.schema < SCHEMA_VERSION_MAX {
-            let (overlay, _) = recover(&snapshot)?;
+            let (overlay, _) = recover(&snapshot, RowOrder::Chromium)?;
             let view = View::recovered(snapshot.clone(), overlay);
             migration::plan(&view, &**fs, paths, &options.origin, versions.schema)?;
         }

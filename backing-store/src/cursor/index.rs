@@ -206,9 +206,13 @@ impl IndexCursor {
         if self.place.is_none() {
             return Ok(());
         }
-        let mut place_to_target = self.index_key()?.cmp(&key);
+        let order = |a: RawKey<'_>, b: RawKey<'_>| {
+            let order = self.rows.order();
+            order.compare_user_keys(a.as_bytes(), b.as_bytes())
+        };
+        let mut place_to_target = order(self.index_key()?, key);
         if let Some(primary_key) = primary_key {
-            place_to_target = place_to_target.then(self.primary_key()?.cmp(&primary_key));
+            place_to_target = place_to_target.then(order(self.primary_key()?, primary_key));
         }
         self.direction.check_target(place_to_target)
     }

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::ops::Bound;
 
-use larder_codec::compare::compare_user_keys;
+use larder_codec::compare::{RowOrder, compare_user_keys};
 use larder_codec::{KeyBound, RawKey, compare};
 use larder_leveldb::PinnedBytes;
 
@@ -52,10 +52,11 @@ pub(super) struct Row<'a> {
 struct Edge {
     key: Option<Vec<u8>>,
     is_open: bool,
+    order: RowOrder,
 }
 
 impl Edge {
-    fn new(bound: Bound<RawKey<'_>>) -> Self {
+    fn new(bound: Bound<RawKey<'_>>, order: RowOrder) -> Self {
         let (key, is_open) = match bound {
             Bound::Included(key) => (Some(key), false),
             Bound::Excluded(key) => (Some(key), true),
@@ -64,6 +65,7 @@ impl Edge {
         Self {
             key: key.map(|key| key.as_bytes().to_vec()),
             is_open,
+            order,
         }
     }
 
@@ -71,7 +73,7 @@ impl Edge {
     fn compare(&self, tail: &[u8], on_open: Ordering) -> Ordering {
         match &self.key {
             None => on_open.reverse(),
-            Some(key) => match compare_user_keys(tail, key) {
+            Some(key) => match self.order.compare_user_keys(tail, key) {
                 Ordering::Equal if self.is_open => on_open,
                 order => order,
             },
@@ -86,10 +88,15 @@ impl RangeRows {
             forward,
             state: State::Before,
             prefix,
-            lower: Edge::new(range.lower),
-            upper: Edge::new(range.upper),
+            lower: Edge::new(range.lower, view.order()),
+            upper: Edge::new(range.upper, view.order()),
             target: Vec::new(),
         }
+    }
+
+    /// The order of the rows.
+    pub(super) fn order(&self) -> RowOrder {
+        self.lower.order
     }
 
     /// The row's key.

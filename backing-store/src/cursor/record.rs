@@ -133,7 +133,10 @@ impl RecordCursor {
             }
             Movement::To(key) => {
                 if self.valid {
-                    self.direction.check_target(self.primary_key()?.cmp(&key))?;
+                    let order = self.rows.order();
+                    let place = self.primary_key()?;
+                    let to_target = order.compare_user_keys(place.as_bytes(), key.as_bytes());
+                    self.direction.check_target(to_target)?;
                 }
                 self.valid = false;
                 self.rows.seek_to(key, None)?;

@@ -16,7 +16,7 @@ pub(crate) fn check(snapshot: &Snapshot) -> Result<()> {
     let mut problem = recovery.problems.into_iter().next();
     for scope in scopes {
         for task in [ScopeTask::Undo, ScopeTask::Cleanup] {
-            visit_tasks(snapshot, scope.id, task, |key, value| {
+            visit_tasks(snapshot, scope.id, task, |_, key, value| {
                 let decoded = match task {
                     ScopeTask::Undo => UndoTask::decode_exact(value).map(drop),
                     ScopeTask::Cleanup => CleanupTask::decode_exact(value).map(drop),

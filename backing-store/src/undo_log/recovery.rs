@@ -4,11 +4,10 @@
 //! that never committed, and its undo rows say how to take it back; a scope without locks is committed, and its clean-up
 //! rows say what is still to be deleted. Source: `components/services/storage/indexed_db/scopes`.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use larder_codec::ScopeId;
-use larder_codec::compare;
+use larder_codec::compare::RowOrder;
 use larder_codec::row_key::{RowKey, ScopeTask, ScopesKey};
 use larder_codec::scopes::{
     CleanupTask, LockKey, SCOPES_VERSION, ScopeMetadata, ScopesMetadata, UndoTask,
@@ -43,10 +42,10 @@ pub(super) struct FoundScope {
 }
 
 /// Reads the undo log and works out what it changes.
-pub(crate) fn recover(snapshot: &Snapshot) -> Result<(Overlay, Recovery)> {
+pub(crate) fn recover(snapshot: &Snapshot, order: RowOrder) -> Result<(Overlay, Recovery)> {
     let (scopes, mut recovery) = survey(snapshot)?;
-    let mut builder = OverlayBuilder::default();
-    for scope in scopes {
+    let mut builder = OverlayBuilder::new(order);
+    for (number, scope) in scopes.into_iter().enumerate() {
         let task = if !scope.is_committed {
             ScopeTask::Undo
         } else if !scope.ignore_cleanup_tasks {
@@ -54,7 +53,8 @@ pub(crate) fn recover(snapshot: &Snapshot) -> Result<(Overlay, Recovery)> {
         } else {
             continue;
         };
-        visit_tasks(snapshot, scope.id, task, |key, value| {
+        visit_tasks(snapshot, scope.id, task, |sequence, key, value| {
+            builder.go_to(number, sequence);
             let added = match task {
                 ScopeTask::Undo => add_undo(key, value, &mut builder),
                 ScopeTask::Cleanup => add_cleanup(value, &mut builder),
@@ -177,18 +177,24 @@ fn check_global(iter: &Iter, problems: &mut Vec<Error>) -> Result<()> {
     Ok(())
 }
 
-/// Calls `visit` with key and value of each row of one of a scope's lists, in order.
+/// Calls `visit` with the number, key and value of each row of one of a scope's lists, in the order of the store: among signed
+/// bytes that is not the order of the numbers, in which they are carried out.
 pub(super) fn visit_tasks(
     snapshot: &Snapshot,
     scope: ScopeId,
     task: ScopeTask,
-    mut visit: impl FnMut(&[u8], &[u8]),
+    mut visit: impl FnMut(u64, &[u8], &[u8]),
 ) -> Result<()> {
-    let (low, high) = task_range(scope, task);
+    let mut prefix = Vec::new();
+    ScopesKey::encode_task_list_prefix(scope, task, &mut prefix);
     let mut iter = snapshot.iter();
-    iter.seek(&low)?;
-    while iter.valid() && compare(iter.key(), &high) != Ordering::Greater {
-        visit(iter.key(), iter.value()?);
+    // Shorter than all of them, and so before them, in any order of bytes.
+    iter.seek(&prefix)?;
+    while let Some(number) = iter.key().strip_prefix(&*prefix) {
+        let sequence = number
+            .first_chunk()
+            .map_or(0, |number| u64::from_be_bytes(*number));
+        visit(sequence, iter.key(), iter.value()?);
         iter.next()?;
     }
     Ok(())

@@ -13,7 +13,7 @@ pub(crate) use staged::{Pending, locked};
 
 use std::sync::{Arc, Mutex};
 
-use larder_codec::compare::compare;
+use larder_codec::compare::{RowOrder, compare};
 use larder_leveldb::{PinnedBytes, Snapshot};
 
 use crate::error::Result;
@@ -52,6 +52,14 @@ impl View {
     /// What a transaction sees: what is committed, and over it what it has written.
     pub(crate) fn transaction(pending: Arc<Mutex<Pending>>) -> Self {
         Self(Kind::Transaction(pending))
+    }
+
+    /// The order of the rows: what is written to is in Chromium's.
+    pub(crate) fn order(&self) -> RowOrder {
+        match &self.0 {
+            Kind::Recovered(rows) => rows.order(),
+            Kind::Committed(_) | Kind::Transaction(_) => RowOrder::Chromium,
+        }
     }
 
     /// The value of `key`.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use larder_codec::compare::compare;
+use larder_codec::compare::{RowOrder, compare};
 use larder_leveldb::{Iter, PinnedBytes, Snapshot};
 
 use super::base::rows_before;
@@ -25,6 +25,10 @@ impl Recovered {
             snapshot,
             overlay: Arc::new(overlay),
         }
+    }
+
+    pub(super) fn order(&self) -> RowOrder {
+        self.overlay.order()
     }
 
     /// The value of `key`, into the caller's buffer; whether there is one.
@@ -193,7 +197,8 @@ impl RecoveredIter {
             (true, None) => At::Base,
             (false, Some(_)) => At::Overlay,
             (true, Some(overlay)) => {
-                let base_first = compare(self.base.key(), overlay) == Ordering::Less;
+                let order = self.rows.overlay.order();
+                let base_first = order.compare(self.base.key(), overlay) == Ordering::Less;
                 if base_first == self.forward {
                     At::Base
                 } else {

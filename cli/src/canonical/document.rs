@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use larder_backing_store::{
     DatabaseMetadata, Direction, ErrorKind, IndexMetadata, KEY_GENERATOR_MAX, ObjectStoreMetadata,
+    StoreOrder,
 };
 use larder_codec::{IdbKey, RawKey};
 
@@ -49,6 +50,10 @@ pub fn write_document(
         head.extend_from_slice(b",\"bucket\":");
         push_json_str(&mut head, bucket);
     }
+    if let Some(order) = order_name(scan.store.order()) {
+        head.extend_from_slice(b",\"order\":");
+        push_json_str(&mut head, order);
+    }
     head.extend_from_slice(b",\"databases\":[");
     out.write_all(&head)?;
     for (n, database) in databases.iter().enumerate() {
@@ -59,6 +64,15 @@ pub fn write_document(
     }
     out.write_all(b"]}\n")?;
     Ok(())
+}
+
+/// The order of keys, where it is not Chromium's.
+const fn order_name(order: StoreOrder) -> Option<&'static str> {
+    match order {
+        StoreOrder::Chromium => None,
+        StoreOrder::SignedBytes => Some("signed bytes"),
+        StoreOrder::Mixed => Some("mixed"),
+    }
 }
 
 fn write_database(

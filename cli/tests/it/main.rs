@@ -12,6 +12,7 @@ mod command;
 mod damage;
 mod gates;
 mod opened_for_writing;
+mod other_orders;
 mod repair;
 mod support;
 mod whole;
