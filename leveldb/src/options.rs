@@ -33,7 +33,7 @@ pub struct Options {
     pub open_tables_max: usize,
     /// How many bytes of values of the logs are kept in memory (8 MiB); large ones beyond that are read when needed.
     pub log_value_bytes: usize,
-    /// If tables have together at most so many bytes (4 MiB), every key is looked at when the store is opened, so that a table
+    /// If tables have together at most so many bytes (1 MiB), every key is looked at when the store is opened, so that a table
     /// whose keys are in another order is known before anything relies on its order; of larger stores the MANIFEST and the
     /// tables' indexes are. [`Db::order`](crate::Db::order) says what was found.
     pub order_check_bytes: u64,
@@ -63,7 +63,7 @@ impl Options {
             on_damage: OnDamage::Fail,
             open_tables_max: 500,
             log_value_bytes: 8 << 20,
-            order_check_bytes: 4 << 20,
+            order_check_bytes: 1 << 20,
             create_if_missing: false,
             error_if_exists: false,
             write_buffer_bytes: 4 << 20,
