@@ -10,12 +10,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use larder_leveldb::storage::FileSystem;
-use larder_leveldb::{Repaired, RowsInDoubt};
+use larder_leveldb::{OnDamage, Options, Repaired, RowsInDoubt};
 
 use crate::backing_store::open::CORRUPTION_INFO;
 use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
+use crate::store_order;
 
 /// The folder in which the engine sets files aside.
 const LOST: &str = "lost";
@@ -29,13 +30,22 @@ const LOST: &str = "lost";
 ///
 /// # Errors
 /// `NotAStore` if there is none; `Conflict` if it is open for writing; `Usage` if it is no IndexedDB store of Chromium's;
-/// `Io`, the store being as it was or repaired then.
+/// `Unsupported` if its rows are not in Chromium's order ([`StoreOrder`](crate::StoreOrder)): written anew in place, its own browser
+/// would not find them; `Io`, the store being as it was or repaired then.
 pub fn repair(
     fs: Arc<dyn FileSystem>,
     paths: &StorePaths,
     rows_in_doubt: RowsInDoubt,
 ) -> Result<Repaired> {
     let options = engine_options();
+    let reading = Options {
+        on_damage: OnDamage::Skip,
+        ..options.clone()
+    };
+    // What is no store, or another program's, the engine refuses below.
+    if let Ok((_, order)) = store_order::open_read_only(&fs, &paths.leveldb, reading) {
+        store_order::check_writable(order, paths)?;
+    }
     let mut repaired =
         larder_leveldb::repair(Arc::clone(&fs), &paths.leveldb, &options, rows_in_doubt)?;
     let moved = set_note_aside(&*fs, &paths.leveldb);

@@ -250,8 +250,8 @@ impl Core {
         }
     }
 
-    /// Removes the files of blobs that are gone from the rows and that nobody holds any more: whether there were any. One that
-    /// cannot be removed stays in its journal, and is tried again with those that are released next, and when the store is
+    /// Removes the files of blobs that are gone from the rows and have no reader left: whether there were any. A file that
+    /// cannot be removed stays in its journal. It is tried again with the blobs that are released next, and when the store is
     /// closed or opened.
     ///
     /// # Errors
@@ -266,7 +266,7 @@ impl Core {
             .map(|()| true)
     }
 
-    /// The same within a turn of the caller's.
+    /// As [`remove_released_blobs`](Self::remove_released_blobs), within a turn that the caller has taken.
     pub(crate) fn remove_released_blobs_in(
         &self,
         turn: &MutexGuard<'_, ()>,

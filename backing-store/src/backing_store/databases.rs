@@ -192,7 +192,7 @@ fn journal_all_blobs(
     has_blobs: bool,
     batch: &mut BatchWriter,
 ) -> Result<()> {
-    // Which journal it is counts for nothing here: both are looked through when the blobs are held by nobody.
+    // Either journal will do: both are looked through when the blobs have no reader left.
     let kind = match has_blobs && !core.held_blobs.held_now(all).is_empty() {
         true => GlobalKey::ActiveBlobJournal,
         false => GlobalKey::RecoveryBlobJournal,

@@ -64,7 +64,7 @@ impl Core {
         }
         let (next_scope, stuck) = recover_on_disk(&self.db, self.has_undo_log)?;
         self.next_scope.fetch_max(next_scope, Ordering::Relaxed);
-        // Nobody holds a blob yet, and nobody is committing one. Chromium leaves the recovery journal for later.
+        // No blob has a reader yet, and no commit is under way. Chromium leaves the recovery journal for later.
         let (db, fs, paths) = (&self.db, &*self.fs, &self.paths);
         for (kind, emptied) in [
             (GlobalKey::ActiveBlobJournal, Emptied::Deleted),

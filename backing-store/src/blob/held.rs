@@ -25,7 +25,7 @@ struct State {
     now: u64,
     /// Gone from the rows at a time, and still in a journal: whoever asks next for what is released gets them.
     gone: BTreeMap<BlobJournalEntry, u64>,
-    /// Held by nobody, and their files could not be removed.
+    /// Blobs without a reader whose files could not be removed.
     refused: BTreeSet<BlobJournalEntry>,
     /// Whether some of `gone` may be held no more.
     may_release: bool,
@@ -96,7 +96,7 @@ impl HeldBlobs {
         state.may_release = true;
     }
 
-    /// Which of those that are gone are held by nobody. They are told once: the caller removes their files or
+    /// Takes the blobs that are gone and have no reader left. Each is given out once: the caller removes their files or
     /// [puts them back](Self::put_back).
     pub(crate) fn take_released(&self) -> BTreeSet<BlobJournalEntry> {
         let state = &mut *self.state();
@@ -113,12 +113,12 @@ impl HeldBlobs {
         taken
     }
 
-    /// The files of what was taken could not be removed: it is told again with whatever is released next.
+    /// The files of what was taken could not be removed: it is given out again with whatever is released next.
     pub(crate) fn put_back(&self, entries: BTreeSet<BlobJournalEntry>) {
         self.state().refused.extend(entries);
     }
 
-    /// What was put back is told again, whether or not anything is released.
+    /// What was put back is given out again, whether or not anything is released.
     pub(crate) fn retry(&self) {
         self.state().may_release = true;
     }
