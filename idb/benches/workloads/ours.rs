@@ -8,9 +8,10 @@ use larder_codec::JsString;
 use larder_codec::value::serde::from_payload;
 use larder_codec::value::{Envelope, Payload};
 use larder_idb::{
-    Connection, Cursor, Direction, DiskFileSystem, DurabilityHint, Executor, GetAllOptions,
-    IdbKeyPath, Index, IndexOptions, Key, KeyRange, Mode, ObjectStore, ObjectStoreParameters,
-    Origin, Request, Storage, StorageOptions, StoredValue, Transaction, TransactionOptions, Value,
+    Connection, Cursor, DATA_VERSION_MAX, Direction, DiskFileSystem, DurabilityHint, Executor,
+    GetAllOptions, IdbKeyPath, Index, IndexOptions, Key, KeyRange, Mode, ObjectStore,
+    ObjectStoreParameters, Origin, Request, Storage, StorageOptions, StoredValue, Transaction,
+    TransactionOptions, Value,
 };
 
 use crate::Row;
@@ -74,6 +75,8 @@ impl Ours {
     ) -> Self {
         let mut options =
             StorageOptions::new(Arc::new(DiskFileSystem::new()), dir, Arc::new(Stopped));
+        // As the page's store: a new one of ours has older headers, which are shorter.
+        options.new_store_version = DATA_VERSION_MAX;
         options.executor = match manner {
             Manner::Waiting => Executor::Driven { seed: None },
             _ => Executor::Threads(NonZeroUsize::new(2).unwrap()),
