@@ -28,8 +28,8 @@ mod undo_log;
 mod view;
 
 pub use backing_store::{
-    Background, BackingStore, DATA_VERSION_MAX, Maintenance, MaintenanceSchedule,
-    NEW_STORE_VERSION, RaiseDataVersion, StoreVersions, WriteOptions,
+    Background, BackgroundPool, BackgroundWork, BackingStore, DATA_VERSION_MAX, Maintenance,
+    MaintenanceSchedule, NEW_STORE_VERSION, RaiseDataVersion, StoreVersions, WriteOptions,
 };
 pub use clock::{Clock, SystemClock};
 pub use comparator::IdbComparator;

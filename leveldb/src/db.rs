@@ -26,7 +26,7 @@ const DELETE_BATCH_LEN: usize = 64 << 10;
 
 /// A LevelDB store, open for reading or for reading and writing. Any number of threads may use it at once.
 ///
-/// Dropping it stops and joins its thread; [`close`](Self::close) tells whether all went well.
+/// Dropping it stops and joins its thread, or leaves its pool; [`close`](Self::close) tells whether all went well.
 ///
 /// ```
 /// use larder_leveldb::{Db, Durability, Options, storage::MemoryFileSystem, write_batch::BatchWriter};
@@ -131,13 +131,14 @@ impl Db {
     /// is there and must not be ([`Options::error_if_exists`]), or has another comparator; `Unsupported` if its keys are in
     /// another order under that comparator's name ([`KeyOrder::Foreign`]), and nothing is changed then; `Corruption`; `Io`.
     pub fn open(fs: Arc<dyn FileSystem>, dir: &Path, options: Options) -> Result<Db> {
-        let has_thread = options.background == Background::Thread;
+        let has_thread = matches!(options.background, Background::Thread);
         let Recovered {
             engine,
             torn,
             order,
         } = Engine::open(fs, dir, options)?;
         let thread = has_thread.then(|| engine.start());
+        engine.start_on_pool();
         Ok(Db {
             store: Store::Writing(engine),
             lock_holder: None,
@@ -315,6 +316,7 @@ impl Db {
             .thread
             .take()
             .is_none_or(|thread| thread.join().is_ok());
+        engine.leave_pool();
         engine.clean_up();
         if !joined {
             return Err(Error::new(

@@ -61,7 +61,7 @@ pub use core::OnDamage;
 pub use damage::{Damage, DamageKind, KeyRange};
 pub use db::{Db, LiveFile};
 pub use destroy::destroy;
-pub use engine::{Durability, LevelStatistics, Statistics};
+pub use engine::{BackgroundPool, BackgroundWork, Durability, LevelStatistics, Statistics};
 pub use entries::Entries;
 pub use error::{Error, ErrorKind, Result};
 pub use internal_key::EntryKind;

@@ -1,18 +1,35 @@
 //! How a store is opened.
 
 use crate::core::OnDamage;
+use crate::engine::BackgroundPool;
 use crate::table::TableOptions;
 use crate::{BytewiseComparator, Comparator, KeyFacts};
 use std::sync::Arc;
 
 /// Who makes tables of memtables, and compacts tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Background {
     /// A thread of the [`Db`](crate::Db)'s own, which it stops and joins when it is closed or dropped.
     Thread,
+    /// Threads that any number of stores share, and that the host stops; a writer that would have to wait for work that none of
+    /// them has begun does it itself. A store that is closed has left them.
+    Pool(Arc<dyn BackgroundPool>),
     /// No thread: whoever calls [`Db::do_background_work`](crate::Db::do_background_work), and writers that have to wait for
     /// it. What happens then depends on the calls alone.
     Caller,
+}
+
+impl Background {
+    pub(crate) const fn is_caller(&self) -> bool {
+        matches!(self, Background::Caller)
+    }
+
+    pub(crate) fn pool(&self) -> Option<Arc<dyn BackgroundPool>> {
+        match self {
+            Background::Pool(pool) => Some(pool.clone()),
+            Background::Thread | Background::Caller => None,
+        }
+    }
 }
 
 /// How a store is opened. Checksums are always verified; there is no option for that.

@@ -14,7 +14,8 @@ mod versions;
 pub(crate) use self::core::{Core, locked};
 pub use maintenance::{Maintenance, MaintenanceSchedule};
 pub use options::{
-    Background, DATA_VERSION_MAX, NEW_STORE_VERSION, RaiseDataVersion, WriteOptions,
+    Background, BackgroundPool, BackgroundWork, DATA_VERSION_MAX, NEW_STORE_VERSION,
+    RaiseDataVersion, WriteOptions,
 };
 
 pub use versions::StoreVersions;
@@ -159,6 +160,13 @@ impl BackingStore {
     /// store again shows what is there.
     pub fn check_writable(&self) -> Result<()> {
         Ok(self.core.db.check_writable()?)
+    }
+
+    /// Whether somebody may still ask for what the store keeps for them: transactions, and whoever holds a blob. When a store is
+    /// closed and opened again, blobs go that no row refers to any more, whoever held them before.
+    #[must_use]
+    pub fn is_in_use(&self) -> bool {
+        Arc::strong_count(&self.core) > 1 || self.core.held_blobs.has_readers()
     }
 
     /// Does one step of what is to be done in quiet times: takes away what ended transactions and deleted databases have

@@ -58,7 +58,7 @@ pub(super) fn open(
     engine.create_if_missing = options.create_if_missing;
     engine.block_cache_bytes = options.block_cache_bytes;
     engine.write_buffer_bytes = options.write_buffer_bytes;
-    engine.background = options.background;
+    engine.background = options.background.clone();
     // All keys were looked at a moment ago.
     engine.order_check_bytes = 0;
     let db = Db::open(Arc::clone(&fs), &paths.leveldb, engine);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use larder_codec::{DataVersion, Origin};
-pub use larder_leveldb::Background;
+pub use larder_leveldb::{Background, BackgroundPool, BackgroundWork};
 
 use super::maintenance::MaintenanceSchedule;
 use crate::clock::Clock;

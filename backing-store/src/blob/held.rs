@@ -73,6 +73,12 @@ impl HeldBlobs {
         }
     }
 
+    /// Whether anyone may read any.
+    pub(crate) fn has_readers(&self) -> bool {
+        let state = self.state();
+        !(state.handles.is_empty() && state.readers.is_empty())
+    }
+
     /// Those that someone may read now. That is no ground to remove the others, nor to keep these: until their rows are gone
     /// readers come and go. [`take_released`](Self::take_released) decides.
     pub(crate) fn held_now(

@@ -1,8 +1,7 @@
-//! Who does the work behind the writers: a thread, or the caller.
+//! Who does the work behind the writers: a thread, a pool's threads, or the caller.
 
 use super::{Engine, compaction, locked};
 use crate::error::{Error, ErrorKind, Result};
-use crate::options::Background;
 use crate::sync::{JoinHandle, MutexGuard, thread};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -12,6 +11,10 @@ use std::sync::{Arc, PoisonError};
 #[derive(Debug, Default)]
 pub(super) struct Signal {
     pub(super) is_stopped: bool,
+    /// A pool has work that none of its threads has begun.
+    pub(super) is_handed_over: bool,
+    /// One of a pool's threads is at the work, or a writer in its place.
+    pub(super) is_at_work: bool,
     /// How many wait until something was done.
     waiting: usize,
 }
@@ -51,12 +54,13 @@ impl Engine {
         self.work_done.notify_all();
     }
 
-    /// Tells the thread that there may be work. What was put off is tried again.
+    /// Tells the thread, or the pool, that there may be work. What was put off is tried again.
     pub(super) fn wake(&self) {
         let signal = locked(&self.signal);
         self.health.resume();
         drop(signal);
         self.work_ready.notify_all();
+        self.hand_over();
     }
 
     pub(super) fn tell_done(&self) {
@@ -85,7 +89,7 @@ impl Engine {
         self.tell_done();
     }
 
-    fn is_work_due(&self) -> bool {
+    pub(super) fn is_work_due(&self) -> bool {
         !self.health.is_failed() && !self.health.is_put_off() && self.has_work()
     }
 
@@ -109,7 +113,7 @@ impl Engine {
     /// # Errors
     /// Why the work has failed; `Corruption` if damage is in its way.
     pub(super) fn wait_until(&self, is_done: impl Fn() -> bool) -> Result<()> {
-        if self.options.background == Background::Caller {
+        if self.options.background.is_caller() {
             while !is_done() {
                 match self.work_once() {
                     Ok(true) => {}
@@ -136,6 +140,12 @@ impl Engine {
             }
             if !self.has_work() && !is_done() {
                 return Err(self.health.stuck());
+            }
+            if self.desk.is_some() && !signal.is_at_work {
+                drop(signal);
+                self.lend_a_hand();
+                signal = locked(&self.signal);
+                continue;
             }
             signal = self.wait_done(signal);
         }

@@ -16,6 +16,7 @@ mod health;
 mod install;
 mod output;
 mod pace;
+mod pool;
 mod recover;
 mod remove;
 mod statistics;
@@ -24,6 +25,7 @@ mod write;
 
 pub use group::Durability;
 pub(crate) use install::{FirstEdit, Numbers};
+pub use pool::{BackgroundPool, BackgroundWork};
 pub(crate) use recover::{Recovered, first_number, lock};
 pub use statistics::{LevelStatistics, Statistics};
 
@@ -40,6 +42,7 @@ use group::Queue;
 use health::Health;
 use install::Work;
 use pace::Progress;
+use pool::Desk;
 use statistics::Counters;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -67,6 +70,8 @@ pub(crate) struct Engine {
     /// Some background work was done.
     work_done: Condvar,
     stop: AtomicBool,
+    /// Where a pool's threads come in.
+    desk: Option<Arc<Desk>>,
     /// A full memtable waits to become a table.
     has_full: AtomicBool,
     l0_tables: AtomicUsize,

@@ -10,7 +10,6 @@ use super::background::Signal;
 use super::write::Writer;
 use super::{Engine, L0_SLOW_DOWN, L0_STOP, locked};
 use crate::error::Result;
-use crate::options::Background;
 use crate::sync::AtomicU64;
 use std::sync::atomic::Ordering;
 
@@ -106,7 +105,7 @@ impl Engine {
     /// Lets a write of so many bytes wait for its share of the work, or do some of it. Writes of less than a step's share
     /// wait for several at once.
     pub(super) fn slow_down(&self, writer: &mut Writer, len_bytes: usize) -> Result<()> {
-        if self.options.background == Background::Caller {
+        if self.options.background.is_caller() {
             self.counters.slowed_down();
             // Work that fails is tried again when a write cannot go on without it.
             return match self.health.is_put_off() || self.work_once().is_ok() {
@@ -149,7 +148,7 @@ impl Engine {
     /// waits for all of it when this one is full, too.
     pub(super) fn keep_step(&self, writer: &mut Writer) {
         let (done, end) = self.progress.flush();
-        if end == 0 || self.options.background == Background::Caller {
+        if end == 0 || self.options.background.is_caller() {
             return;
         }
         let len_bytes = writer.mem.len_bytes() as u64;

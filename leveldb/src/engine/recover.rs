@@ -9,6 +9,7 @@ use super::group::Queue;
 use super::health::Health;
 use super::install::{FILE_NUMBER_MAX, FirstEdit, Numbers, Work, recovery_table_bytes, table_file};
 use super::output::Output;
+use super::pool::Desk;
 use super::write::{Writer, new_memtable};
 use super::{Current, Engine, Signal, tails};
 use crate::cache::BlockCache;
@@ -257,6 +258,7 @@ fn recover(
             sequence: opened.last_sequence,
         }),
         core,
+        desk: options.background.pool().map(Desk::new),
         options,
         queue: Mutex::new(Queue::default()),
         writer: Mutex::new(Writer {

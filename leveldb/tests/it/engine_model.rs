@@ -3,11 +3,14 @@
 use larder_leveldb::storage::MemoryFileSystem;
 use larder_leveldb::table::TableOptions;
 use larder_leveldb::write_batch::BatchWriter;
-use larder_leveldb::{Background, Db, Durability, Iter, Options, Snapshot};
+use larder_leveldb::{
+    Background, BackgroundPool, BackgroundWork, Db, Durability, Iter, Options, Snapshot,
+};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -142,10 +145,26 @@ fn walk(snapshot: &Snapshot, map: &Map, turns: &[bool]) {
     }
 }
 
+/// Runs most of the work on a thread of its own each, and drops the rest.
+#[derive(Debug, Default)]
+struct Unsteady(AtomicUsize);
+
+impl BackgroundPool for Unsteady {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it ends when the store is closed, at the latest"
+    )]
+    fn run_soon(&self, work: BackgroundWork) {
+        if self.0.fetch_add(1, Ordering::Relaxed) % 3 < 2 {
+            drop(std::thread::spawn(|| work.run()));
+        }
+    }
+}
+
 fn agrees(background: Background, calls: Vec<Call>, turns: Vec<bool>) -> bool {
     let fs = Arc::new(MemoryFileSystem::new());
     let dir = Path::new("db");
-    let mut db = Db::open(fs.clone(), dir, options(background)).unwrap();
+    let mut db = Db::open(fs.clone(), dir, options(background.clone())).unwrap();
     let mut map = Map::new();
     let mut snapshots: Vec<(Snapshot, Map)> = Vec::new();
     for call in calls {
@@ -184,7 +203,7 @@ fn agrees(background: Background, calls: Vec<Call>, turns: Vec<bool>) -> bool {
             Call::Work => drop(db.do_background_work().unwrap()),
             Call::Reopen => {
                 db.close().unwrap();
-                db = Db::open(fs.clone(), dir, options(background)).unwrap();
+                db = Db::open(fs.clone(), dir, options(background.clone())).unwrap();
             }
             Call::TakeSnapshot => snapshots.push((db.snapshot(), map.clone())),
             Call::DropSnapshot(n) if !snapshots.is_empty() => {
@@ -213,6 +232,13 @@ fn drive(background: Background) {
         match background {
             Background::Thread => |calls, turns| agrees(Background::Thread, calls, turns),
             Background::Caller => |calls, turns| agrees(Background::Caller, calls, turns),
+            Background::Pool(_) => |calls, turns| {
+                agrees(
+                    Background::Pool(Arc::new(Unsteady::default())),
+                    calls,
+                    turns,
+                )
+            },
         }
     }
     QuickCheck::new()
@@ -229,4 +255,9 @@ fn a_store_whose_caller_does_the_work_agrees_with_a_map() {
 #[test]
 fn a_store_with_a_thread_agrees_with_a_map() {
     drive(Background::Thread);
+}
+
+#[test]
+fn a_store_on_a_pool_that_drops_some_of_the_work_agrees_with_a_map() {
+    drive(Background::Pool(Arc::new(Unsteady::default())));
 }

@@ -243,7 +243,9 @@ fn readers_and_handles_keep_files_until_they_end() {
     // Whatever happens to the database.
     assert!(store.delete_database(&database()).unwrap());
     assert_eq!(file_count(&fs), 2);
+    assert!(store.is_in_use());
     drop(handle);
+    assert!(!store.is_in_use());
     store.close().unwrap();
     assert_eq!(file_count(&fs), 0);
 }
