@@ -1,12 +1,14 @@
 //! A real Chromium recovers what a crash of ours leaves: transactions that have spilled into the undo log and not committed,
-//! two of them on one database, and one that has committed and was not cleaned up.
+//! two of them on one database, and one that has committed and was not cleaned up. It also finishes what closing leaves of
+//! deleted databases.
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "tests copy real files")]
 
 use larder_backing_store::{
-    BackingStore, Clock, Durability, Scope, StorePaths, WriteOptions, WriteTransaction,
+    BackingStore, Clock, Durability, ObjectStoreParameters, OpenOptions, Put, PutKey, PutMode,
+    Scope, StorePaths, WriteOptions, WriteTransaction,
 };
-use larder_codec::{DatabaseId, ObjectStoreId, Origin};
+use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, ObjectStoreId, Origin, RawKey};
 use larder_fixtures::canonical::{databases_of, first_difference, with_large_stack};
 use larder_fixtures::chromium::{self, Chromium, Store};
 use larder_fixtures::{Fixture, OpenFixture};
@@ -110,5 +112,67 @@ fn chromium_takes_back_what_our_unfinished_transactions_have_written_and_keeps_w
         let changed = difference(chromium, &fixture, &opened).unwrap();
         assert!(changed.contains("count"), "{changed}");
         drop(upgrade);
+    });
+}
+
+/// A database of more records than closing deletes.
+fn make_large(store: &BackingStore, name: &str) {
+    let id = store.create_database(&name.into()).unwrap();
+    let mut change = store
+        .begin(Scope::VersionChange(id), Durability::Relaxed)
+        .unwrap();
+    let parameters = ObjectStoreParameters {
+        id: Some(ObjectStoreId::MIN),
+        name: "s".into(),
+        key_path: IdbKeyPath::Null,
+        auto_increment: false,
+    };
+    change.create_object_store(&parameters).unwrap();
+    change.set_version(1).unwrap();
+    let mut key = Vec::new();
+    for n in 0..8000_u32 {
+        key.clear();
+        IdbKey::Number(f64::from(n)).encode(&mut key);
+        let put = Put {
+            key: PutKey::Given(RawKey::decode_exact(&key).unwrap()),
+            value: b"value",
+            mode: PutMode::Put,
+            index_keys: &[],
+            external_objects: &[],
+        };
+        change.put(ObjectStoreId::MIN, &put).unwrap();
+    }
+    change.commit().unwrap();
+}
+
+#[test]
+fn chromium_finishes_what_closing_leaves_of_deleted_databases() {
+    with_large_stack(|| {
+        let Some(chromium) = chromium::shared() else {
+            return;
+        };
+        let fixture = larder_fixtures::get(FIXTURE);
+        let opened = fixture.copy();
+        let store = open(&fixture, &opened);
+        for name in ["one", "two", "three"] {
+            make_large(&store, name);
+        }
+        store.close().unwrap();
+        let store = open(&fixture, &opened);
+        for name in ["one", "two", "three"] {
+            assert!(store.delete_database(&name.into()).unwrap());
+        }
+        store.close().unwrap();
+        let fs = Arc::new(DiskFileSystem::new());
+        let paths = StorePaths::of_leveldb(&opened.leveldb());
+        let left = larder_backing_store::Store::open_read_only(fs, paths, OpenOptions::default());
+        assert!(!left.unwrap().recovery().finished.is_empty());
+        assert_eq!(difference(chromium, &fixture, &opened), None);
+        // Ours goes on from there, and so does Chromium again.
+        let store = open(&fixture, &opened);
+        make_large(&store, "four");
+        assert!(store.delete_database(&"four".into()).unwrap());
+        store.close().unwrap();
+        assert_eq!(difference(chromium, &fixture, &opened), None);
     });
 }

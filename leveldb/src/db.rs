@@ -252,6 +252,15 @@ impl Db {
         self.engine()?.compact_range(from, to)
     }
 
+    /// So many bytes of tables [`compact_range`](Self::compact_range) would read at most, if nothing were in memtables and
+    /// nothing written meanwhile. Reads nothing itself.
+    ///
+    /// # Errors
+    /// `Usage` if it is open for reading only.
+    pub fn compaction_bytes(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
+        Ok(self.engine()?.compaction_bytes(from, to))
+    }
+
     /// Makes a table of a full memtable or does one compaction, if either is due: whether one was. For
     /// [`Background::Caller`]; does no harm beside a thread.
     ///

@@ -4,6 +4,8 @@
 //! in one process, on stores on the disk; the first pair warms up and does not count. Keys are numbers, values 100 bytes, one
 //! index. The engine's side gets its keys encoded and gives its rows as they are.
 //!
+//! `... -- deleted` measures what deleted databases and records cost later.
+//!
 //! `... -- growth [SVG]` measures stores of 10,000 to 10,000,000 records and draws the plot; the largest takes 2 GB in the
 //! system's folder for temporary files.
 
@@ -13,6 +15,7 @@
     reason = "a program that measures and prints"
 )]
 
+mod deleted;
 mod growth;
 #[path = "../../../leveldb/benches/engine/plot.rs"]
 mod plot;
@@ -57,6 +60,7 @@ fn main() {
         .collect();
     match args.first().map(String::as_str) {
         Some("growth") => return growth::run(args.get(1).map(Path::new)),
+        Some("deleted") => return deleted::run(tempfile::tempdir().unwrap().path()),
         Some(growth::ONE) => return growth::measure(&args[1..]),
         _ => {}
     }
@@ -161,7 +165,11 @@ fn open_engine(dir: &Path) -> Db {
 
 /// Makes the database, and gives its index.
 fn create(store: &BackingStore) -> (DatabaseId, IndexId) {
-    let database = store.create_database(&JsString::from("d")).unwrap();
+    create_named(store, "d")
+}
+
+fn create_named(store: &BackingStore, name: &str) -> (DatabaseId, IndexId) {
+    let database = store.create_database(&JsString::from(name)).unwrap();
     let scope = Scope::VersionChange(database);
     let mut change = store.begin(scope, Durability::Relaxed).unwrap();
     let parameters = ObjectStoreParameters {

@@ -4,7 +4,7 @@
 //! cleaned up, and, but for a step of the sweeper, which scopes are being written. Locks that are held while the engine
 //! writes, which no reader takes: whose turn it is to change rows of the whole store, and to do maintenance.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,6 +13,7 @@ use larder_codec::blob_journal::BlobJournalEntry;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{Db, Snapshot};
 
+use super::cleaning::Cleanups;
 use super::journal::{self, Emptied};
 use super::maintenance::UnderWay;
 use super::options::WriteOptions;
@@ -24,11 +25,7 @@ use crate::layout::StorePaths;
 use crate::operation::KnownStores;
 use crate::reads::Surroundings;
 use crate::transaction::Scope;
-use crate::undo_log::Cleanup;
 use crate::view::{Base, Window};
-
-/// Rows that a call takes away of scopes that have ended.
-const CLEANUP_ROWS: usize = 1000;
 
 /// The shared part.
 #[derive(Debug)]
@@ -45,7 +42,7 @@ pub(crate) struct Core {
     /// Of each transaction that has written to the engine and not committed: its number, and its rows as they were.
     windows: Mutex<Vec<(u64, Vec<Window>)>>,
     direct: Mutex<()>,
-    cleanups: Mutex<VecDeque<Cleanup>>,
+    pub(super) cleanups: Mutex<Cleanups>,
     maintenance: Mutex<UnderWay>,
     random: Mutex<u64>,
     pub(super) next_scope: AtomicI64,
@@ -197,57 +194,6 @@ impl Core {
     /// For those who change rows of the whole store: one at a time.
     pub(crate) fn direct(&self) -> MutexGuard<'_, ()> {
         locked(&self.direct)
-    }
-
-    /// Notes a scope whose rows are of no more use.
-    pub(crate) fn clean_later(&self, cleanup: Cleanup) {
-        locked(&self.cleanups).push_back(cleanup);
-    }
-
-    /// Takes some of those rows away; in quiet times also compacts tables, and tries what is stuck: whether anything was done.
-    ///
-    /// # Errors
-    /// As writing. In quiet times also `Corruption`, for a scope that is stuck, once: the next opening tries it again.
-    pub(crate) fn clean_some(&self, is_quiet: bool) -> Result<bool> {
-        let ready = |cleanup: &Cleanup| is_quiet || !(cleanup.will_compact() || cleanup.is_stuck());
-        let next = {
-            let mut cleanups = locked(&self.cleanups);
-            let at = cleanups.iter().position(ready);
-            at.and_then(|at| cleanups.remove(at))
-        };
-        // Nobody who ends a transaction waits for this.
-        let Some(mut cleanup) = next else {
-            return Ok(false);
-        };
-        match cleanup.step(&self.db, CLEANUP_ROWS) {
-            Ok(true) => {}
-            Ok(false) => self.clean_later(cleanup),
-            // Who begins something else has nothing to do with that.
-            Err(error) if error.kind() == ErrorKind::Corruption && !is_quiet => {
-                cleanup.note_stuck();
-                self.clean_later(cleanup);
-            }
-            Err(error) => {
-                // All of it can be done again.
-                if error.kind() != ErrorKind::Corruption {
-                    self.clean_later(cleanup);
-                }
-                return Err(error);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Takes all of them away, but for those that are stuck.
-    pub(crate) fn clean_all(&self) -> Result<()> {
-        loop {
-            match self.clean_some(true) {
-                Ok(true) => {}
-                Ok(false) => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Corruption => {}
-                Err(error) => return Err(error),
-            }
-        }
     }
 
     /// Removes the files of blobs that are gone from the rows and have no reader left: whether there were any. A file that

@@ -12,6 +12,7 @@ use larder_codec::{DatabaseId, JsString, ScopeId, compare, range};
 use larder_leveldb::Durability;
 use larder_leveldb::write_batch::BatchWriter;
 
+use super::cleaning::Budget;
 use super::core::Core;
 use super::files;
 use super::journal::{self, Emptied};
@@ -57,6 +58,7 @@ pub(super) fn create(core: &Core, name: &JsString) -> Result<DatabaseId> {
         return id_of(&name_key, &row);
     }
     core.settle()?;
+    core.clean_some(&mut Budget::beside_writers())?;
     let snapshot = core.snapshot();
     let max_key = global_key(&GlobalKey::MaxDatabaseId);
     let max = match snapshot.get(&max_key)? {
@@ -105,6 +107,7 @@ pub(super) fn delete(core: &Core, name: &JsString) -> Result<bool> {
         return Ok(false);
     };
     core.settle()?;
+    core.clean_some(&mut Budget::beside_writers())?;
     let Ok(id) = id_of(&name_key, &row) else {
         // Nobody knows which rows are its own: they stay, and are found by no name.
         core.db.delete(&name_key, Durability::Relaxed)?;

@@ -1,5 +1,6 @@
 //! One origin's store, open for writing.
 
+mod cleaning;
 mod core;
 mod databases;
 pub(crate) mod files;
@@ -11,6 +12,7 @@ mod options;
 mod start;
 mod versions;
 
+pub(crate) use self::cleaning::Budget;
 pub(crate) use self::core::{Core, locked};
 pub use maintenance::{Maintenance, MaintenanceSchedule};
 pub use options::{
@@ -121,8 +123,9 @@ impl BackingStore {
         databases::create(&self.core, name)
     }
 
-    /// Takes the database of this name away: whether there was one. Its rows are deleted bit by bit later, but nobody finds
-    /// them any more. As in Chromium this is not synced, unless there are blobs.
+    /// Takes the database of this name away: whether there was one. Its rows are deleted bit by bit later: some by each
+    /// transaction that begins to write and each database that is made or deleted, the rest by [`maintain`](Self::maintain) and
+    /// [`close`](Self::close), also of the opening after this one. But nobody finds them any more. As in Chromium this is not synced, unless there are blobs.
     ///
     /// What is damaged goes as well, as far as it is known to be this database's: if its name has no id that could be one, the
     /// name goes alone; rows in damaged blocks of tables stay, and nobody finds them.
@@ -184,13 +187,17 @@ impl BackingStore {
     /// Makes everything that was committed durable and gives up the lock. More than 4 MiB of the log become tables first, so that
     /// opening does not have to.
     ///
+    /// Of what ended transactions and deleted databases have left, up to 10,000 rows are taken away, and then up to 8 MiB of
+    /// tables are compacted that had such rows. The rest stays in the undo log, where Chromium finds it, too, and is gone on with
+    /// when the store is opened again and written to.
+    ///
     /// # Errors
     /// Why writes were refused, if they were; `Io`; `Usage` if transactions that write are still there: the store is
     /// closed with the last of them.
     pub fn close(self) -> Result<()> {
         match Arc::try_unwrap(self.core) {
             Ok(core) => {
-                core.clean_all()?;
+                core.clean_within(Budget::of_closing())?;
                 core.held_blobs.retry();
                 core.remove_released_blobs()?;
                 if core.db.statistics().memtable_bytes > LOG_LEFT_MAX {

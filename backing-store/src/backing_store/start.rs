@@ -62,7 +62,7 @@ impl Core {
         if due.is_none() {
             return Ok(());
         }
-        let (next_scope, stuck) = recover_on_disk(&self.db, self.has_undo_log)?;
+        let (next_scope, left) = recover_on_disk(&self.db, self.has_undo_log)?;
         self.next_scope.fetch_max(next_scope, Ordering::Relaxed);
         // No blob has a reader yet, and no commit is under way. Chromium leaves the recovery journal for later.
         let (db, fs, paths) = (&self.db, &*self.fs, &self.paths);
@@ -70,12 +70,12 @@ impl Core {
             (GlobalKey::ActiveBlobJournal, Emptied::Deleted),
             (GlobalKey::RecoveryBlobJournal, Emptied::Kept),
         ] {
-            let left = journal::clean(db, fs, paths, &kind, |_| true, emptied)?;
+            let refused = journal::clean(db, fs, paths, &kind, |_| true, emptied)?;
             // A file that cannot be removed is no reason to write nothing.
-            let refused = left.into_iter().flat_map(|left| left.entries);
+            let refused = refused.into_iter().flat_map(|refused| refused.entries);
             self.held_blobs.put_back(refused.collect());
         }
-        for cleanup in stuck {
+        for cleanup in left {
             self.clean_later(cleanup);
         }
         *due = None;

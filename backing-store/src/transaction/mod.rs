@@ -20,8 +20,8 @@ use larder_codec::DataVersion;
 use larder_codec::compare::compare;
 use larder_leveldb::Durability;
 
-use crate::backing_store::Core;
 use crate::backing_store::open::data_version_row;
+use crate::backing_store::{Budget, Core};
 use crate::error::{Error, ErrorKind, Result};
 use crate::operation::{KnownStores, OpenStores};
 use crate::reads::Reads;
@@ -64,7 +64,7 @@ enum State {
 impl WriteTransaction {
     pub(crate) fn begin(core: Arc<Core>, scope: Scope, durability: Durability) -> Result<Self> {
         core.settle_if_crashed()?;
-        core.clean_some(false)?;
+        core.clean_some(&mut Budget::beside_writers())?;
         // Who begins something else has nothing to do with a file that cannot be removed.
         let _ = core.remove_released_blobs();
         let number = core.enter(&scope)?;

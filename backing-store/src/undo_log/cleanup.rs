@@ -1,5 +1,8 @@
 //! Takes a scope's rows away after the end of its transaction, and does first what was deferred until then; a bounded
 //! number of rows at a time.
+//!
+//! Ranges that are to be compacted are left to whoever compacts those of several scopes together
+//! ([`backing_store::cleaning`](crate::backing_store)).
 
 use std::cmp::Ordering;
 
@@ -8,7 +11,7 @@ use larder_codec::compare;
 use larder_codec::row_key::{ScopeTask, ScopesKey};
 use larder_codec::scopes::CleanupTask;
 use larder_leveldb::write_batch::BatchWriter;
-use larder_leveldb::{Db, Durability};
+use larder_leveldb::{Bounds, Db, Durability, Iter};
 
 use super::metadata_key;
 use super::recovery::task_range;
@@ -23,7 +26,18 @@ use crate::view::Base;
 pub(crate) struct Cleanup {
     scope: ScopeId,
     phase: Phase,
+    /// Whose rows are gone, and whose tasks are not.
+    compactions: Vec<PendingCompaction>,
     is_stuck: bool,
+}
+
+/// A range that is to be compacted; the rows in it are deleted.
+#[derive(Debug)]
+pub(crate) struct PendingCompaction {
+    /// The task's row.
+    row_key: Vec<u8>,
+    pub(crate) begin: Vec<u8>,
+    pub(crate) end: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -34,11 +48,12 @@ enum Phase {
         high: Vec<u8>,
         then_tasks: bool,
     },
-    /// Does the first task that is left. `from` is where its range is to be gone on with.
+    /// Does the tasks from the row `task` on. `from` is where the range of the first is to be gone on with.
     Tasks {
+        task: Vec<u8>,
         from: Option<Vec<u8>>,
     },
-    /// Compacts the range of the first task that is left; its rows are gone.
+    /// Waits until its ranges are compacted.
     Compaction,
     Metadata,
     Done,
@@ -48,16 +63,7 @@ impl Cleanup {
     /// After a commit: deletes the undo rows, then does the clean-up tasks.
     pub(crate) fn of_committed(scope: ScopeId) -> Self {
         let (from, high) = task_range(scope, ScopeTask::Undo);
-        let then_tasks = true;
-        Self {
-            scope,
-            phase: Phase::Log {
-                from,
-                high,
-                then_tasks,
-            },
-            is_stuck: false,
-        }
+        Self::of_log(scope, from, high, true)
     }
 
     /// After [`revert`](super::revert): deletes all rows of the scope and does nothing.
@@ -65,7 +71,10 @@ impl Cleanup {
         let mut from = Vec::new();
         ScopesKey::encode_scope_tasks_prefix(scope, &mut from);
         let (_, high) = task_range(scope, ScopeTask::Cleanup);
-        let then_tasks = false;
+        Self::of_log(scope, from, high, false)
+    }
+
+    fn of_log(scope: ScopeId, from: Vec<u8>, high: Vec<u8>, then_tasks: bool) -> Self {
         Self {
             scope,
             phase: Phase::Log {
@@ -73,23 +82,24 @@ impl Cleanup {
                 high,
                 then_tasks,
             },
+            compactions: Vec::new(),
             is_stuck: false,
         }
     }
 
-    /// Does all that is left, unless it is stuck: whether all is done.
-    pub(crate) fn finish(&mut self, db: &Db) -> Result<bool> {
-        loop {
-            match self.step(db, usize::MAX) {
-                Ok(true) => return Ok(true),
-                Ok(false) => {}
+    /// Deletes all rows that are left to delete, unless it is stuck.
+    pub(crate) fn finish_rows(&mut self, db: &Db) -> Result<()> {
+        let mut rows = usize::MAX;
+        while !self.is_done() && !self.waits_for_compaction() {
+            match self.step(db, &mut rows) {
                 Err(error) if error.kind() == ErrorKind::Corruption => {
                     self.note_stuck();
-                    return Ok(false);
+                    return Ok(());
                 }
-                Err(error) => return Err(error),
+                stepped => stepped?,
             }
         }
+        Ok(())
     }
 
     /// Damage is in its way.
@@ -102,100 +112,154 @@ impl Cleanup {
         self.is_stuck
     }
 
-    /// Whether the next step compacts tables, which can take long.
-    pub(crate) fn will_compact(&self) -> bool {
+    /// Whether nothing is left to do.
+    pub(crate) const fn is_done(&self) -> bool {
+        matches!(self.phase, Phase::Done)
+    }
+
+    /// Whether all that is left is to compact its ranges.
+    pub(crate) const fn waits_for_compaction(&self) -> bool {
         matches!(self.phase, Phase::Compaction)
     }
 
-    /// Deletes up to `rows_max` rows, or compacts a range: whether all is done.
+    /// The ranges that are to be compacted, of those whose rows are gone.
+    pub(crate) fn compactions(&self) -> &[PendingCompaction] {
+        &self.compactions
+    }
+
+    /// Deletes rows, as many as `rows` says at most, and takes them off it.
     ///
     /// # Errors
     /// `Corruption` if rows in its way cannot be read; what lies before them is gone then. As writing.
-    pub(crate) fn step(&mut self, db: &Db, rows_max: usize) -> Result<bool> {
+    pub(crate) fn step(&mut self, db: &Db, rows: &mut usize) -> Result<()> {
         match &mut self.phase {
             Phase::Log {
                 from,
                 high,
                 then_tasks,
-            } => match delete_log(db, from, high, rows_max)? {
+            } => match delete_log(db, from, high, rows)? {
                 Some(next) => *from = next,
-                None if *then_tasks => self.phase = Phase::Tasks { from: None },
+                None if *then_tasks => {
+                    let (task, _) = task_range(self.scope, ScopeTask::Cleanup);
+                    self.phase = Phase::Tasks { task, from: None };
+                }
                 None => self.phase = Phase::Metadata,
             },
-            Phase::Tasks { from } => {
-                let from = from.take();
-                self.step_tasks(db, from, rows_max)?;
-            }
-            Phase::Compaction => {
-                self.with_first_task(db, |row_key, begin, end, _| {
-                    db.compact_range(Some(begin), Some(end))?;
-                    Ok(db.delete(row_key, Durability::Relaxed)?)
-                })?;
-                self.phase = Phase::Tasks { from: None };
+            Phase::Tasks { task, from } => {
+                let (task, from) = (std::mem::take(task), from.take());
+                self.step_tasks(db, task, from, rows)?;
             }
             Phase::Metadata => {
                 db.delete(&metadata_key(self.scope), Durability::Relaxed)?;
+                *rows = rows.saturating_sub(1);
                 self.phase = Phase::Done;
             }
-            Phase::Done => {}
+            Phase::Compaction | Phase::Done => {}
         }
-        Ok(matches!(self.phase, Phase::Done))
-    }
-
-    fn step_tasks(&mut self, db: &Db, from: Option<Vec<u8>>, rows_max: usize) -> Result<()> {
-        let next = self.with_first_task(db, |row_key, begin, end, compacts| {
-            let from = delete_range(db, from.as_deref().unwrap_or(begin), end, rows_max)?;
-            if from.is_some() {
-                return Ok(Phase::Tasks { from });
-            }
-            if compacts && compare(begin, end) == Ordering::Less {
-                return Ok(Phase::Compaction);
-            }
-            db.delete(row_key, Durability::Relaxed)?;
-            Ok(Phase::Tasks { from: None })
-        })?;
-        self.phase = next.unwrap_or(Phase::Metadata);
         Ok(())
     }
 
-    /// Calls `work` with the key of the first task that is left, its range, and whether that is to be compacted.
-    fn with_first_task<T>(
-        &self,
+    fn step_tasks(
+        &mut self,
         db: &Db,
-        work: impl FnOnce(&[u8], &[u8], &[u8], bool) -> Result<T>,
-    ) -> Result<Option<T>> {
-        let (low, high) = task_range(self.scope, ScopeTask::Cleanup);
-        let mut iter = db.snapshot().iter();
-        iter.seek(&low)?;
-        if !iter.valid() || compare(iter.key(), &high) == Ordering::Greater {
-            return Ok(None);
+        mut row_key: Vec<u8>,
+        from: Option<Vec<u8>>,
+        rows: &mut usize,
+    ) -> Result<()> {
+        let (_, high) = task_range(self.scope, ScopeTask::Cleanup);
+        let mut iter = up_to(db, &high);
+        // Where an error leaves it.
+        self.phase = Phase::Tasks {
+            task: row_key.clone(),
+            from: from.clone(),
+        };
+        iter.seek(&row_key)?;
+        if !iter.valid() {
+            self.phase = match self.compactions.is_empty() {
+                true => Phase::Metadata,
+                false => Phase::Compaction,
+            };
+            return Ok(());
         }
+        row_key.clear();
+        row_key.extend_from_slice(iter.key());
         let task = CleanupTask::decode_exact(iter.value()?).map_err(|error| {
-            Error::row(iter.key(), "undo log row with an undecodable value", error)
+            Error::row(&row_key, "undo log row with an undecodable value", error)
         })?;
         let (begin, end, compacts) = match task {
             CleanupTask::DeleteRange { begin, end } => (begin, end, false),
             CleanupTask::DeleteRangeAndCompact { begin, end } => (begin, end, true),
         };
-        work(iter.key(), begin, end, compacts).map(Some)
+        let from = delete_range(db, from.as_deref().unwrap_or(begin), end, rows)?;
+        let mut task = row_key.clone();
+        if from.is_none() && compacts && compare(begin, end) == Ordering::Less {
+            let (begin, end) = (begin.to_vec(), end.to_vec());
+            self.compactions.push(PendingCompaction {
+                row_key,
+                begin,
+                end,
+            });
+            // The next row is the next task.
+            task.push(0);
+        } else if from.is_none() {
+            db.delete(&row_key, Durability::Relaxed)?;
+        }
+        *rows = rows.saturating_sub(1);
+        self.phase = Phase::Tasks { task, from };
+        Ok(())
     }
+
+    /// The tables were compacted from `low` to `high`. Adds to `batch` what takes away the tasks that are done by that, and says
+    /// of others what is left of them; with the last task the scope goes, too.
+    pub(crate) fn note_compacted(&mut self, low: &[u8], high: &[u8], batch: &mut BatchWriter) {
+        let is_at_most = |a: &[u8], b: &[u8]| compare(a, b) != Ordering::Greater;
+        self.compactions.retain_mut(|pending| {
+            if !is_at_most(low, &pending.begin) || !is_at_most(&pending.begin, high) {
+                return true;
+            }
+            if is_at_most(&pending.end, high) {
+                batch.delete(&pending.row_key);
+                return false;
+            }
+            pending.begin = high.to_vec();
+            let (begin, end) = (&*pending.begin, &*pending.end);
+            let mut task = Vec::new();
+            CleanupTask::DeleteRangeAndCompact { begin, end }.encode(&mut task);
+            batch.put(&pending.row_key, &task);
+            true
+        });
+        if self.compactions.is_empty() && self.waits_for_compaction() {
+            batch.delete(&metadata_key(self.scope));
+            self.phase = Phase::Done;
+        }
+    }
+}
+
+/// A cursor over rows up to a key, included: what lies beyond, tombstones for instance, is not looked at.
+fn up_to(db: &Db, high: &[u8]) -> Iter {
+    let mut upper = high.to_vec();
+    // In the undo log, what comes right behind it.
+    upper.push(0);
+    db.iter_within(Bounds {
+        lower: None,
+        upper: Some(upper),
+    })
 }
 
 /// Rows of a batch, at most: its bytes stay bounded whatever a step may do.
 const BATCH_ROWS_MAX: usize = 10_000;
 
-/// Deletes up to `rows_max` rows of the undo log; where to go on, unless all are gone.
-fn delete_log(db: &Db, from: &[u8], high: &[u8], rows_max: usize) -> Result<Option<Vec<u8>>> {
-    let mut iter = db.snapshot().iter();
+/// Deletes rows of the undo log; where to go on, unless all are gone.
+fn delete_log(db: &Db, from: &[u8], high: &[u8], rows: &mut usize) -> Result<Option<Vec<u8>>> {
+    let mut iter = up_to(db, high);
     let mut batch = BatchWriter::new();
     iter.seek(from)?;
-    let rows_max = rows_max.min(BATCH_ROWS_MAX);
-    for _ in 0..rows_max {
-        if !iter.valid() || compare(iter.key(), high) == Ordering::Greater {
-            db.write(&mut batch, Durability::Relaxed)?;
-            return Ok(None);
+    for _ in 0..BATCH_ROWS_MAX.min(*rows) {
+        if !iter.valid() {
+            break;
         }
         batch.delete(iter.key());
+        *rows -= 1;
         iter.next()?;
     }
     let next = iter.valid().then(|| iter.key().to_vec());
@@ -203,11 +267,11 @@ fn delete_log(db: &Db, from: &[u8], high: &[u8], rows_max: usize) -> Result<Opti
     Ok(next)
 }
 
-/// Deletes up to `rows_max` rows from `from` up to and without `end`, but for the undo log's; where to go on, unless all
-/// are gone. Those before one that cannot be read are deleted all the same.
-fn delete_range(db: &Db, from: &[u8], end: &[u8], rows_max: usize) -> Result<Option<Vec<u8>>> {
+/// Deletes rows from `from` up to and without `end`, but for the undo log's; where to go on, unless all are gone. Those
+/// before one that cannot be read are deleted all the same.
+fn delete_range(db: &Db, from: &[u8], end: &[u8], rows: &mut usize) -> Result<Option<Vec<u8>>> {
     let mut batch = BatchWriter::new();
-    let next = gather_range(db, from, end, rows_max.min(BATCH_ROWS_MAX), &mut batch);
+    let next = gather_range(db, from, end, rows, &mut batch);
     db.write(&mut batch, Durability::Relaxed)?;
     next
 }
@@ -216,17 +280,19 @@ fn gather_range(
     db: &Db,
     from: &[u8],
     end: &[u8],
-    rows_max: usize,
+    rows: &mut usize,
     batch: &mut BatchWriter,
 ) -> Result<Option<Vec<u8>>> {
-    let mut iter = Base::new(db.snapshot(), Vec::new()).iter();
+    let mut iter = Base::new(db.snapshot(), Vec::new()).iter_before(Some(end));
     iter.seek(from)?;
-    for _ in 0..rows_max {
-        if !iter.valid() || compare(iter.key(), end) != Ordering::Less {
+    let is_inside = |key: &[u8]| compare(key, end) == Ordering::Less;
+    for _ in 0..BATCH_ROWS_MAX.min(*rows) {
+        if !iter.valid() || !is_inside(iter.key()) {
             return Ok(None);
         }
         batch.delete(iter.key());
+        *rows -= 1;
         iter.next()?;
     }
-    Ok(iter.valid().then(|| iter.key().to_vec()))
+    Ok((iter.valid() && is_inside(iter.key())).then(|| iter.key().to_vec()))
 }

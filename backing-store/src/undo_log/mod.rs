@@ -10,7 +10,7 @@ mod on_disk;
 mod recovery;
 mod revert;
 
-pub(crate) use cleanup::Cleanup;
+pub(crate) use cleanup::{Cleanup, PendingCompaction};
 pub(crate) use on_disk::{check, has_log, recover_on_disk};
 pub use recovery::Recovery;
 pub(crate) use recovery::{recover, undo_row_value};

@@ -273,6 +273,42 @@ impl Engine {
         done
     }
 
+    /// So many bytes of tables [`compact_range`](Self::compact_range) reads at most, if nothing is written meanwhile.
+    pub(crate) fn compaction_bytes(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> u64 {
+        let version = self.version();
+        let (order, user) = (&self.core.order, self.core.order.user());
+        let deepest = self.deepest_level(&version, from, to);
+        let (mut from, mut to) = (from.map(<[u8]>::to_vec), to.map(<[u8]>::to_vec));
+        // All that comes down to a level is read along with what is there.
+        let (mut merged, mut total) = (0_u64, 0_u64);
+        for level in 0..=deepest {
+            let files = overlapping(order, &version, level, from.as_deref(), to.as_deref());
+            merged = merged.saturating_add(compaction::total_bytes(&files));
+            if level > 0 {
+                total = total.saturating_add(merged);
+            }
+            let Some((low, high)) = compaction::range(order, files.iter()) else {
+                continue;
+            };
+            let (low, high) = (user_key(low), user_key(high));
+            if let Some(from) = from.as_mut().filter(|from| user.compare(low, from).is_lt()) {
+                *from = low.to_vec();
+            }
+            if let Some(to) = to.as_mut().filter(|to| user.compare(high, to).is_gt()) {
+                *to = high.to_vec();
+            }
+        }
+        total
+    }
+
+    /// The deepest level that a compaction of a range of user keys goes to.
+    fn deepest_level(&self, version: &Version, from: Option<&[u8]>, to: Option<&[u8]>) -> usize {
+        let order = &self.core.order;
+        let has_any = |level: &usize| !overlapping(order, version, *level, from, to).is_empty();
+        let deepest = (0..LEVELS).rfind(has_any).unwrap_or(0);
+        deepest.max(1)
+    }
+
     fn compact_levels(
         &self,
         work: &mut Work,
@@ -281,11 +317,7 @@ impl Engine {
     ) -> Result<()> {
         self.health.check()?;
         self.mend_manifest(work)?;
-        let order = &self.core.order;
-        let has_any =
-            |level: &usize| !overlapping(order, &self.version(), *level, from, to).is_empty();
-        let deepest = (0..LEVELS).filter(has_any).last().unwrap_or(0);
-        let deepest = deepest.max(1);
+        let deepest = self.deepest_level(&self.version(), from, to);
         let first_new = self.next_file.load(Ordering::Relaxed);
         for level in 0..deepest {
             // Of level 0, not what writers add meanwhile.

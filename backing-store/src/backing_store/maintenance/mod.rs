@@ -14,6 +14,7 @@ use larder_leveldb::Durability;
 
 use self::compaction::Compaction;
 use self::sweeper::Sweep;
+use super::cleaning::Budget;
 use super::core::Core;
 use super::open::global_key;
 use crate::error::{Error, Result};
@@ -80,7 +81,7 @@ pub(super) fn step(core: &Core) -> Result<Maintenance> {
         // Opening and reading leaves every row as it is.
         return Ok(Maintenance::Idle);
     }
-    if core.remove_released_blobs()? || core.clean_some(true)? {
+    if core.remove_released_blobs()? || core.clean_some(&mut Budget::of_step())? {
         return Ok(Maintenance::Step);
     }
     let under_way = &mut *core.maintenance();
