@@ -2,7 +2,8 @@
 //!
 //! The byte after a block names it: 0 none, 1 snappy (raw format, no frame), 2 zstd (one frame). LevelDB's
 //! `include/leveldb/options.h`. What comes out is bounded by what went in, before anything is allocated: a snappy element of
-//! three bytes yields at most 64; zstd grows as real content appears, up to [`ZSTD_LEN_MAX`].
+//! three bytes yields at most 64; zstd, of which four bytes can make 128 KiB, grows as real content appears, up to
+//! [`zstd_len_max`]. So what a store takes in memory is bounded by what it takes on the disk.
 //!
 //! zstd is written on request only: C++ LevelDB 1.23, and so Chromium, refuses such a block as damaged (later versions read it).
 //! What writes it is about as strong as zstd's level 1.
@@ -11,8 +12,24 @@ use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress};
 use std::io::Read;
 
-/// The most bytes that one zstd block may unpack to.
-pub const ZSTD_LEN_MAX: usize = 256 << 20;
+/// Short blocks may grow to this with zstd, however well they are packed.
+const ZSTD_SHORT_LEN_MAX: usize = 256 << 10;
+
+/// Long ones by this factor; snappy's greatest is 22.
+const ZSTD_GROWTH_MAX: usize = 64;
+
+/// The most bytes that a zstd block of so many bytes may unpack to: 256 KiB, or 64 times as many. What packs better than that is
+/// stored with snappy instead.
+///
+/// ```
+/// use larder_leveldb::compression::zstd_len_max;
+/// assert_eq!((zstd_len_max(100), zstd_len_max(100_000)), (262_144, 6_400_000));
+/// ```
+pub fn zstd_len_max(packed_len: usize) -> usize {
+    packed_len
+        .saturating_mul(ZSTD_GROWTH_MAX)
+        .max(ZSTD_SHORT_LEN_MAX)
+}
 
 /// How a block is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +76,7 @@ pub fn decompress(
             Ok(())
         }
         Compression::Snappy => decompress_snappy(packed, out),
-        Compression::Zstd => decompress_zstd(packed, out, ZSTD_LEN_MAX),
+        Compression::Zstd => decompress_zstd(packed, out, zstd_len_max(packed.len())),
     }
 }
 
@@ -243,5 +260,18 @@ mod tests {
         decompress_zstd(&bomb, &mut out, 4 * (128 << 10)).unwrap();
         assert_eq!(out, [0; 4 * (128 << 10)]);
         assert!(decompress_zstd(&bomb, &mut out, 4 * (128 << 10) - 1).is_err());
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "much work for an interpreter")]
+    fn what_zstd_packs_beyond_the_bound_is_refused_and_what_it_packs_up_to_it_is_not() {
+        let (mut packed, mut out) = (Vec::new(), Vec::new());
+        for (len, is_read) in [(ZSTD_SHORT_LEN_MAX, true), (ZSTD_SHORT_LEN_MAX + 1, false)] {
+            compress_zstd(&vec![7; len], &mut packed);
+            assert!(packed.len() < 100, "{}", packed.len());
+            let read = decompress(Compression::Zstd, &packed, &mut out);
+            assert_eq!(read.is_ok(), is_read, "{len}: {read:?}");
+            assert!(out.len() <= ZSTD_SHORT_LEN_MAX + 1);
+        }
     }
 }

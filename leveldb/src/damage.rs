@@ -10,7 +10,7 @@ use crate::filter::bloom;
 use crate::internal_key::{InternalOrder, user_key};
 use crate::table::Table;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -150,6 +150,8 @@ pub(crate) struct Region {
     pub(crate) low: Option<Vec<u8>>,
     pub(crate) high: Option<Vec<u8>>,
     pub(crate) withheld: Withheld,
+    /// Where in the table it begins.
+    offset: u64,
     /// The table and the offset of its damaged block, if its filter may be asked.
     block: Option<(Arc<Table>, u64)>,
 }
@@ -187,6 +189,13 @@ pub(crate) struct Regions {
 }
 
 impl Regions {
+    pub(crate) fn add(&mut self, region: Region) {
+        let at = self
+            .list
+            .partition_point(|other| other.offset <= region.offset);
+        self.list.insert(at, region);
+    }
+
     /// The region that makes a row doubtful, if any does.
     pub(crate) fn hiding(&self, core: &Core, key: &[u8]) -> Option<&Region> {
         let order = &core.order;
@@ -213,8 +222,10 @@ pub(crate) struct DamageLog {
 struct State {
     list: Vec<(Damage, Withheld)>,
     known: HashMap<(PathBuf, Option<u64>, DamageKind), usize>,
-    /// By table number, then by offset.
-    regions: HashMap<u64, BTreeMap<u64, Region>>,
+    /// Each with its table's number, in the order in which they were found.
+    regions: Vec<(u64, Region)>,
+    /// The last of each table and offset: where it is in `regions`.
+    region_places: HashMap<(u64, u64), usize>,
 }
 
 impl DamageLog {
@@ -251,21 +262,23 @@ impl DamageLog {
             high: user(&high),
         });
         let withheld = self.report(damage);
-        let mut state = self.state();
-        let regions = state.regions.entry(table).or_default();
-        if regions
-            .insert(
+        let state = &mut *self.state();
+        let at = state.region_places.get(&(table, offset));
+        let known = at.and_then(|&at| state.regions.get(at));
+        if !known.is_some_and(|(_, region)| region.low == low && region.high == high) {
+            let at = state.regions.len();
+            state.region_places.insert((table, offset), at);
+            let block = block.map(|table| (table, offset));
+            let region = Region {
+                low,
+                high,
+                withheld,
                 offset,
-                Region {
-                    low,
-                    high,
-                    withheld,
-                    block: block.map(|table| (table, offset)),
-                },
-            )
-            .is_none()
-        {
-            self.region_count.fetch_add(1, Memory::Release);
+                block,
+            };
+            state.regions.push((table, region));
+            self.region_count
+                .store(state.regions.len(), Memory::Release);
         }
     }
 
@@ -282,17 +295,9 @@ impl DamageLog {
         self.region_count.load(Memory::Acquire)
     }
 
-    /// The damaged regions of all tables, by table number.
-    pub(crate) fn regions(&self) -> Vec<(u64, Regions)> {
+    /// The damaged regions that were found after the first so many, each with its table's number.
+    pub(crate) fn regions_after(&self, known: usize) -> Vec<(u64, Region)> {
         let state = self.state();
-        let of_table = |(&table, regions): (&u64, &BTreeMap<u64, Region>)| {
-            (
-                table,
-                Regions {
-                    list: regions.values().cloned().collect(),
-                },
-            )
-        };
-        state.regions.iter().map(of_table).collect()
+        state.regions.get(known..).unwrap_or_default().to_vec()
     }
 }

@@ -1,20 +1,21 @@
 //! Which rows damage makes doubtful, for one reader.
 //!
-//! A copy of the damaged regions, in the order of their sources' age, renewed when there are more: regions are found while
+//! A copy of the damaged regions, in the order of their sources' age, which grows when there are more: regions are found while
 //! reading. Readers ask after they have moved all their cursors past a key, so whatever could hide an entry of that key has
 //! been found by then.
 
 use crate::core::Core;
 use crate::damage::{Regions, Withheld};
 use crate::version::Version;
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// Damaged regions as far as they are known to a reader.
 #[derive(Debug, Default)]
 pub(crate) struct Doubt {
     known: usize,
-    /// Rank of the table, and its regions.
-    regions: Vec<(usize, Regions)>,
+    /// By rank and number of the table.
+    regions: BTreeMap<(usize, u64), Regions>,
 }
 
 impl Doubt {
@@ -43,22 +44,17 @@ impl Doubt {
     ) -> Option<&Withheld> {
         let count = core.damage.region_count();
         if count != self.known {
-            self.known = count;
-            let ranked =
-                |(table, regions): (u64, Regions)| Some((version.rank_of(table)?, regions));
-            self.regions = core
-                .damage
-                .regions()
-                .into_iter()
-                .filter_map(ranked)
-                .collect();
-            self.regions.sort_by_key(|(rank, _)| *rank);
+            let found = core.damage.regions_after(self.known);
+            self.known += found.len();
+            for (table, region) in found {
+                if let Some(rank) = version.rank_of(table) {
+                    self.regions.entry((rank, table)).or_default().add(region);
+                }
+            }
         }
-        let newer_or_same = self.regions.iter().take_while(|(of, _)| *of <= rank);
-        let hiding = newer_or_same
-            .filter_map(|(_, regions)| regions.hiding(core, key))
-            .next();
-        hiding.map(|region| &region.withheld)
+        let newer_or_same = self.regions.range(..=(rank, u64::MAX));
+        let mut hiding = newer_or_same.filter_map(|(_, regions)| regions.hiding(core, key));
+        hiding.next().map(|region| &region.withheld)
     }
 
     /// As [`about`](Self::about), and counts the row as withheld.

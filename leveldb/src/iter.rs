@@ -183,7 +183,7 @@ impl Iter {
         self.leave();
         let upper = |bounds: &Arc<Bounds>| bounds.upper.clone();
         match self.bounds.as_ref().and_then(upper) {
-            Some(upper) => self.merge.seek_before(&before_all_of(&upper))?,
+            Some(upper) => self.seek_merge_before(&before_all_of(&upper))?,
             None => self.merge.seek_to_last()?,
         }
         self.find_backward()
@@ -203,7 +203,7 @@ impl Iter {
             .unwrap_or(key);
         let mut target = Vec::with_capacity(key.len() + internal_key::TAG_LEN);
         internal_key::encode_tagged(&mut target, key, seek_tag(self.sequence));
-        self.merge.seek(&target)?;
+        self.seek_merge(&target)?;
         self.find_forward(false)
     }
 
@@ -221,7 +221,7 @@ impl Iter {
         let mut target = Vec::with_capacity(key.len() + internal_key::TAG_LEN);
         // After every entry of the key but one that cannot be: tag zero.
         internal_key::encode_tagged(&mut target, key, 0);
-        self.merge.seek_before(&target)?;
+        self.seek_merge_before(&target)?;
         self.find_backward()
     }
 
@@ -274,13 +274,39 @@ impl Iter {
     fn seek_behind_saved(&mut self) -> Result<()> {
         let mut target = internal_key::user_key(&self.saved).to_vec();
         target.extend_from_slice(&[0; internal_key::TAG_LEN]);
-        self.merge.seek(&target)
+        self.seek_merge(&target)
     }
 
     fn turn_backward(&mut self) -> Result<()> {
         let target = before_all_of(self.key());
         self.leave();
-        self.merge.seek_before(&target)
+        self.seek_merge_before(&target)
+    }
+
+    /// Takes the merge cursor to the first entry that is not less than `target`. In a source that is not sorted a search leads
+    /// anywhere: whoever goes on by seeking must find itself further on, or it never comes to an end.
+    fn seek_merge(&mut self, target: &[u8]) -> Result<()> {
+        self.merge.seek(target)?;
+        self.leave_out(target, |against| against == Ordering::Less)
+    }
+
+    /// Takes the merge cursor to the last entry that is less than `target`.
+    fn seek_merge_before(&mut self, target: &[u8]) -> Result<()> {
+        self.merge.seek_before(target)?;
+        self.leave_out(target, |against| against != Ordering::Less)
+    }
+
+    /// Steps over entries that cannot be where a search for `target` has led to.
+    #[inline]
+    fn leave_out(&mut self, target: &[u8], is_out: impl Fn(Ordering) -> bool) -> Result<()> {
+        let order = |state: &ReadState, key: &[u8]| state.core.order.compare(key, target);
+        while let Some(source) = self.merge.current()
+            && is_out(order(&self.state, source.key()))
+        {
+            self.disorder()?;
+            self.merge.step()?;
+        }
+        Ok(())
     }
 
     /// From the merge cursor's entry forward to a row. `has_saved`: entries of the saved key are older versions of it.
@@ -313,7 +339,8 @@ impl Iter {
                     older_steps = 0;
                 } else if against == Ordering::Less {
                     self.disorder()?;
-                } else if older_steps == OLDER_STEPS_MAX {
+                } else if older_steps >= OLDER_STEPS_MAX && tag > 0 {
+                    // An entry with the last of all tags is where the search would lead to.
                     older_steps = 0;
                     self.seek_behind_saved()?;
                     continue;
@@ -355,7 +382,7 @@ impl Iter {
         }
     }
 
-    /// A key that is less than the one before it: some source is not sorted.
+    /// A key on the wrong side of the one before it: some source is not sorted.
     #[cold]
     fn disorder(&self) -> Result<()> {
         let file = self.merge.current().map_or("", Source::file_name);
@@ -405,8 +432,18 @@ impl Iter {
         while let Some(source) = self.merge.current() {
             let (key, tag) = internal_key::split(source.key()).unwrap_or_default();
             let first = internal_key::user_key(&key_of_first);
-            if key != first && self.state.core.order.compare_user(key, first) != Ordering::Equal {
-                break;
+            let against = match key == first {
+                true => Ordering::Equal,
+                false => self.state.core.order.compare_user(key, first),
+            };
+            match against {
+                Ordering::Less => break,
+                Ordering::Equal => {}
+                Ordering::Greater => {
+                    self.disorder()?;
+                    self.merge.step()?;
+                    continue;
+                }
             }
             if tag >> 8 <= self.sequence {
                 let kind = tag as u8;

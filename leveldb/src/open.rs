@@ -29,6 +29,10 @@ use std::sync::Arc;
 /// How often a store that changes while it is opened is tried again.
 const ATTEMPTS: usize = 10;
 
+/// So many tables may be missing, or as many as are there: what lists more is not the MANIFEST of these files. Each that is missing
+/// takes a place in the damage list, and in every search.
+const MISSING_MAX: usize = 1000;
+
 /// What opening found.
 pub(crate) struct Opened {
     pub(crate) version: Version,
@@ -149,11 +153,20 @@ impl Opening<'_> {
             self.report_old(&manifest)
                 .map_err(|error| blamed(&manifest, error))?;
         }
-        let is_complete = manifest.is_complete() && !is_old;
+        let missing = missing_tables(&manifest, &names);
+        if missing.is_some() && !self.is_last_attempt && !self.is_locked {
+            return Ok(None);
+        }
+        if let Some(count) = missing {
+            self.report_missing(&manifest, count)?;
+        }
+        let is_complete = manifest.is_complete() && !is_old && missing.is_none();
         let (files, reversed) = if is_complete {
             self.listed_tables(&manifest)?
         } else {
-            (self.tables_there(&manifest, &names), Vec::new())
+            let listed = missing.is_none().then_some(&manifest);
+            let there = self.tables_there(listed.unwrap_or(&Manifest::default()), &names);
+            (there, Vec::new())
         };
         let opened = self.open_tables(&files, &names);
         if !opened.map_err(|error| blamed(&manifest, error))? {
@@ -342,6 +355,17 @@ impl Opening<'_> {
             return Err(Error::corruption(&*manifest.name, None, what));
         }
         let mut damage = Damage::new(&*manifest.name, None, DamageKind::Truncated, what);
+        damage.outdated_possible = true;
+        self.core.damage.report(damage);
+        Ok(())
+    }
+
+    fn report_missing(&self, manifest: &Manifest, count: usize) -> Result<()> {
+        let what = format!("lists {count} tables that are not there: it is not of these files");
+        if self.is_strict() {
+            return Err(Error::corruption(&*manifest.name, None, what));
+        }
+        let mut damage = Damage::new(&*manifest.name, None, DamageKind::Missing, what);
         damage.outdated_possible = true;
         self.core.damage.report(damage);
         Ok(())
@@ -567,6 +591,13 @@ fn blamed(manifest: &Manifest, error: Error) -> Error {
         }
         _ => error,
     }
+}
+
+/// How many of the tables that it lists are missing, if those are too many to be believed.
+fn missing_tables(manifest: &Manifest, names: &Names) -> Option<usize> {
+    let listed: BTreeSet<u64> = manifest.files.values().map(|file| file.number).collect();
+    let count = listed.difference(&names.tables).count();
+    (count > MISSING_MAX.max(names.tables.len())).then_some(count)
 }
 
 /// Whether there are tables that no edit knows, and what held their rows before is not there: then edits are missing at

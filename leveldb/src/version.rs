@@ -9,7 +9,7 @@ use crate::heads::Heads;
 use crate::internal_key::{InternalOrder, user_key};
 use crate::table::Unsorted;
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 /// A table, as the MANIFEST lists it.
@@ -159,33 +159,42 @@ impl Version {
     }
 
     fn add_runs(&mut self, order: &InternalOrder, rank: usize, files: Vec<TableFile>) {
-        let mut sorted: Vec<(u64, TableFile)> = Vec::new();
-        for file in files {
+        for file in &files {
             let newest = self.ranks.entry(file.number).or_insert(rank);
             *newest = rank.min(*newest);
-            let at = sorted.partition_point(|(_, other)| smaller(order, other, &file));
-            sorted.insert(at, (file.number, file));
         }
+        let mut sorted = files;
+        sorted.sort_by(|a, b| by_smallest(order, a, b));
         let start = self.runs.len();
-        for (_, file) in sorted {
+        // Of the runs that can go on, the one that ends first is the first to be free.
+        let mut ends = BinaryHeap::new();
+        for file in sorted {
             let file = Arc::new(file);
-            let fits = |run: &&mut Run| {
-                run.files
-                    .last()
-                    .is_none_or(|last| is_before(order, last, &file))
-            };
-            match self.runs[start..].iter_mut().find(fits) {
+            let free = ends.peek().filter(|end: &&RunEnd<'_>| end.is_before(&file));
+            let run = match free.map(|end| end.run) {
                 Some(run) => {
-                    run.files.push(file);
-                    run.keys = None;
+                    ends.pop();
+                    run
                 }
-                None => self.runs.push(Run {
-                    rank,
-                    keys: file.keys.clone(),
-                    files: vec![file],
-                    heads: None,
-                }),
+                None => {
+                    self.runs.push(Run {
+                        rank,
+                        keys: file.keys.clone(),
+                        files: Vec::new(),
+                        heads: None,
+                    });
+                    self.runs.len() - 1
+                }
+            };
+            if file.smallest.is_some() && file.largest.is_some() {
+                let last = Arc::clone(&file);
+                ends.push(RunEnd { order, last, run });
             }
+            let run = &mut self.runs[run];
+            if !run.files.is_empty() {
+                run.keys = None;
+            }
+            run.files.push(file);
         }
         for run in &mut self.runs[start..] {
             run.set_heads(order);
@@ -204,17 +213,49 @@ impl Version {
 }
 
 /// By smallest key, unknown ones first.
-fn smaller(order: &InternalOrder, a: &TableFile, b: &TableFile) -> bool {
+fn by_smallest(order: &InternalOrder, a: &TableFile, b: &TableFile) -> Ordering {
     match (&a.smallest, &b.smallest) {
-        (Some(a), Some(b)) => order.compare(a, b) == Ordering::Less,
-        (None, Some(_)) => true,
-        _ => false,
+        (Some(a), Some(b)) => order.compare(a, b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
     }
 }
 
-fn is_before(order: &InternalOrder, a: &TableFile, b: &TableFile) -> bool {
-    match (&a.largest, &b.smallest, &b.largest) {
-        (Some(a), Some(b), Some(_)) => order.compare(a, b) == Ordering::Less,
-        _ => false,
+/// The last table of a run that is being made, of which both ends are known. The greatest of them ends first.
+struct RunEnd<'a> {
+    order: &'a InternalOrder,
+    last: Arc<TableFile>,
+    run: usize,
+}
+
+impl RunEnd<'_> {
+    fn key(&self) -> &[u8] {
+        self.last.largest.as_deref().unwrap_or_default()
+    }
+
+    fn is_before(&self, file: &TableFile) -> bool {
+        let is_known = file.largest.is_some();
+        let smallest = file.smallest.as_ref().filter(|_| is_known);
+        smallest.is_some_and(|smallest| self.order.compare(self.key(), smallest) == Ordering::Less)
     }
 }
+
+impl Ord for RunEnd<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_key = self.order.compare(other.key(), self.key());
+        by_key.then(other.run.cmp(&self.run))
+    }
+}
+
+impl PartialOrd for RunEnd<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for RunEnd<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for RunEnd<'_> {}

@@ -2,7 +2,7 @@
 
 use super::{BlockHandle, Footer, TRAILER_LEN};
 use crate::block::{BlockBuilder, RESTART_INTERVAL};
-use crate::compression::{Compression, Packer, ZSTD_LEN_MAX, compress_zstd};
+use crate::compression::{Compression, Packer, compress_zstd, zstd_len_max};
 use crate::crc;
 use crate::filter::{FilterBlockBuilder, bloom};
 use crate::internal_key::{InternalOrder, user_key};
@@ -150,15 +150,20 @@ impl<'a> TableBuilder<'a> {
 
     fn write_block(&mut self, block: &[u8], compression: Compression) -> io::Result<BlockHandle> {
         let mut packed = std::mem::take(&mut self.packed);
-        match compression {
-            Compression::None => packed.clear(),
-            Compression::Snappy => self.packer.snappy(block, &mut packed),
-            Compression::Zstd => compress_zstd(block, &mut packed),
+        let mut compression = compression;
+        if compression == Compression::Zstd {
+            compress_zstd(block, &mut packed);
+            // It would be refused when it is read.
+            if block.len() > zstd_len_max(packed.len()) {
+                compression = Compression::Snappy;
+            }
         }
-        // Less than an eighth saved is not worth unpacking; and what is longer would be refused when it is read.
-        let is_packed = compression != Compression::None
-            && packed.len() < block.len() - block.len() / 8
-            && (compression != Compression::Zstd || block.len() <= ZSTD_LEN_MAX);
+        if compression == Compression::Snappy {
+            self.packer.snappy(block, &mut packed);
+        }
+        // Less than an eighth saved is not worth unpacking.
+        let is_packed =
+            compression != Compression::None && packed.len() < block.len() - block.len() / 8;
         let (bytes, compression) = match is_packed {
             true => (&packed[..], compression),
             false => (block, Compression::None),

@@ -25,6 +25,8 @@ mod engine_process;
 #[cfg(test)]
 mod foreign_order;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod idb_like;
 #[cfg(test)]
 mod model;

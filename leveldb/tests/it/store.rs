@@ -113,6 +113,11 @@ impl StoreBuilder {
         });
     }
 
+    /// Lists a table that is not there.
+    pub(crate) fn list(&mut self, file: NewFile) {
+        self.new_files.push(file);
+    }
+
     /// Puts operations into a log: batches of so many.
     pub(crate) fn add_log(&mut self, sequence: u64, operations: &[Operation], batch_len: usize) {
         let number = self.number();

@@ -74,6 +74,28 @@ fn rows_in_zstd_blocks_come_back_and_are_smaller() {
 }
 
 #[test]
+fn what_zstd_packs_beyond_what_is_read_again_is_packed_with_snappy() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options {
+        create_if_missing: true,
+        table: TableOptions {
+            compression: Compression::Zstd,
+            ..TableOptions::default()
+        },
+        ..Options::default()
+    };
+    let db = Db::open(Arc::new(DiskFileSystem::new()), dir.path(), options).unwrap();
+    // Snappy makes 22 bytes of one; zstd here thousands.
+    let value = vec![7; 1 << 20];
+    db.put(b"long", &value, Durability::Relaxed).unwrap();
+    db.flush().unwrap();
+    let len: u64 = db.files().iter().filter_map(|file| file.len_bytes).sum();
+    assert!((20_000..60_000).contains(&len), "{len}");
+    assert!(db.get(b"long").unwrap() == Some(value));
+    db.close().unwrap();
+}
+
+#[test]
 fn cpp_leveldb_1_23_takes_a_store_with_zstd_for_a_damaged_one() {
     let dir = tempfile::tempdir().unwrap();
     let store = dir.path().join("zstd");
