@@ -31,7 +31,7 @@ impl Reads {
     /// missing counts as empty here, and opening it fails.
     ///
     /// # Errors
-    /// If the row cannot be read.
+    /// If the row cannot be read; [`ErrorKind::Io`] if the size of such a file cannot be found out.
     pub fn external_objects(
         &self,
         database_id: DatabaseId,
@@ -50,11 +50,19 @@ impl Reads {
             return Ok(Vec::new());
         };
         let today = decode_all(&row);
-        let schema_3 = schema_3::decode_all(&row).map(|objects| {
-            let migrate = |object| self.migrated(database_id, object);
-            objects.into_iter().map(migrate).collect::<Vec<_>>()
-        });
-        let objects = match (self.lacks_file_info(), today, schema_3) {
+        let lacks_file_info = self.lacks_file_info();
+        let schema_3 = match lacks_file_info {
+            // Not asked for: nothing of it is looked for on the disk.
+            Some(false) => Ok(Vec::new()),
+            _ => match schema_3::decode_all(&row) {
+                Ok(objects) => {
+                    let migrate = |object| self.migrated(database_id, object);
+                    Ok(objects.into_iter().map(migrate).collect::<Result<_>>()?)
+                }
+                Err(error) => Err(error),
+            },
+        };
+        let objects = match (lacks_file_info, today, schema_3) {
             (Some(true), _, schema_3) => schema_3,
             (Some(false), today, _) | (None, today, Err(_)) => today,
             (None, Err(_), schema_3) => schema_3,
@@ -79,7 +87,7 @@ impl Reads {
         }
     }
 
-    fn migrated(&self, database_id: DatabaseId, object: Schema3Object) -> ExternalObject {
+    fn migrated(&self, database_id: DatabaseId, object: Schema3Object) -> Result<ExternalObject> {
         let Schema3Object {
             number,
             mime_type,
@@ -90,12 +98,28 @@ impl Reads {
             mime_type,
             size_bytes,
         };
-        match kind {
+        Ok(match kind {
             Schema3Kind::Blob { size_bytes } => ExternalObject::Blob(blob(size_bytes)),
             Schema3Kind::File { name } => {
                 let path = self.paths().blob_file(database_id, number);
                 // What is no file is refused when its content is asked for.
-                let metadata = self.fs().metadata(&path).ok();
+                let metadata = match self.fs().metadata(&path) {
+                    Ok(metadata) => Some(metadata),
+                    Err(error)
+                        if matches!(
+                            error.kind(),
+                            io::ErrorKind::NotFound
+                                | io::ErrorKind::NotADirectory
+                                | io::ErrorKind::InvalidData
+                        ) =>
+                    {
+                        None
+                    }
+                    Err(error) => {
+                        let what = format!("{}: {error}", path.display());
+                        return Err(Error::new(ErrorKind::Io, what));
+                    }
+                };
                 let modified = metadata.as_ref().and_then(|metadata| metadata.modified);
                 let size = metadata.and_then(|metadata| i64::try_from(metadata.len_bytes).ok());
                 ExternalObject::File {
@@ -104,7 +128,7 @@ impl Reads {
                     last_modified_micros: modified.map_or(0, micros_since_1601),
                 }
             }
-        }
+        })
     }
 
     /// Opens the content of a blob or file. One of size 0 has no file.

@@ -94,11 +94,13 @@ fn walk(fs: &dyn FileSystem, resolve: Resolve<'_>, root: &Path, found: &mut Foun
                     }
                     continue;
                 }
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                // Removed since the folder was listed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => {
                     found.unreadable.push((child, error));
                     continue;
                 }
-                _ => continue,
+                Ok(_) => continue,
             }
             if StorePaths::is_leveldb_name(&child) {
                 found.stores.push(StorePaths::of_leveldb(&child));

@@ -365,7 +365,10 @@ impl Scan<'_> {
                         bytes = bytes.saturating_add(metadata.len_bytes);
                         files += 1;
                     }
-                    _ => {}
+                    Ok(_) => {}
+                    // Removed since the folder was listed.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => self.report.damage(path.display(), &error),
                 }
             }
         }

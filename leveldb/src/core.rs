@@ -22,7 +22,37 @@ pub enum OnDamage {
     Fail,
     /// It is written down ([`Db::damage`](crate::Db::damage)), and what is whole is read. A row that may be outdated
     /// because something newer was lost is not shown.
+    ///
+    /// An error of the system that passes, such as a timeout, is no damage: the call fails with
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and the next one reads again.
     Skip,
+}
+
+/// `EMFILE` and `ENFILE`: too many open files. The standard library has no kind for them.
+#[cfg(unix)]
+const TOO_MANY_FILES: [i32; 2] = [24, 23];
+/// `ERROR_TOO_MANY_OPEN_FILES`.
+#[cfg(not(unix))]
+const TOO_MANY_FILES: [i32; 1] = [4];
+
+impl OnDamage {
+    /// Whether a call fails that meets what cannot be used, for this error of the system if it is for one. Bytes that a disk
+    /// has lost stay lost, and the rest is worth reading; an error that passes would hide whole rows for as long as the store is
+    /// open.
+    pub(crate) fn fails_on(self, cause: Option<&io::Error>) -> bool {
+        self == OnDamage::Fail || cause.is_some_and(is_passing)
+    }
+}
+
+/// Whether the same call may succeed a moment later, with nothing changed on the disk.
+fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, OutOfMemory, ResourceBusy, TimedOut, WouldBlock};
+    let number = error.raw_os_error();
+    number.is_some_and(|number| TOO_MANY_FILES.contains(&number))
+        || matches!(
+            error.kind(),
+            Interrupted | OutOfMemory | ResourceBusy | TimedOut | WouldBlock
+        )
 }
 
 /// Shared by a database handle, its snapshots and their iterators.
@@ -214,7 +244,7 @@ impl Core {
     fn missing_table(&self, meta: &TableFile, error: io::Error) -> Result<Table> {
         let name = FileName::Table(meta.number).to_string();
         let is_missing = error.kind() == io::ErrorKind::NotFound;
-        if self.on_damage == OnDamage::Fail {
+        if self.on_damage.fails_on(Some(&error)) {
             return Err(match is_missing {
                 true => Error::corruption(name, None, "table is missing"),
                 false => Error::io(name, "cannot open table", error),

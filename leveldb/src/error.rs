@@ -115,6 +115,11 @@ impl Error {
         self.inner.offset
     }
 
+    /// The failure of the file system behind it.
+    pub(crate) fn io_cause(&self) -> Option<&io::Error> {
+        self.inner.source.as_deref()
+    }
+
     /// What happened, without file and cause.
     pub fn context(&self) -> &str {
         &self.inner.context

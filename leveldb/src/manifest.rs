@@ -120,7 +120,7 @@ impl Manifest {
     }
 
     fn damage(&self, lost: Lost, on_damage: OnDamage) -> Result<Damage> {
-        if on_damage == OnDamage::Fail {
+        if on_damage.fails_on(lost.source.as_ref()) {
             return Err(match lost.source {
                 Some(source) => Error::io(&*self.name, "cannot be read", source),
                 None => Error::corruption(&*self.name, Some(lost.offset), lost.what),

@@ -259,17 +259,21 @@ impl Opening<'_> {
             Ok(None) => return Ok(None),
             Err(error) => error,
         };
-        if self.is_strict() || error.kind() == ErrorKind::Usage {
+        let fails = |error: &Error| self.core.on_damage.fails_on(error.io_cause());
+        if fails(&error) || error.kind() == ErrorKind::Usage {
             return Err(error);
         }
         let mut fallback = None;
         for &number in names.manifests.iter().rev() {
             let name = FileName::Manifest(number).to_string();
-            let Ok(file) = self.core.fs.open_random(&self.core.dir.join(&name)) else {
-                continue;
-            };
-            let Ok(manifest) = Manifest::read(name, file, OnDamage::Skip) else {
-                continue;
+            let path = self.core.dir.join(&name);
+            let file = self.core.fs.open_random(&path);
+            let file = file.map_err(|error| Error::io(&*name, "cannot be opened", error));
+            let read = file.and_then(|file| Manifest::read(name, file, OnDamage::Skip));
+            let manifest = match read {
+                Ok(manifest) => manifest,
+                Err(error) if fails(&error) => return Err(error),
+                Err(_) => continue,
             };
             if manifest.is_complete() {
                 fallback = Some(manifest);
@@ -567,7 +571,7 @@ impl Opening<'_> {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !self.is_last_attempt => {
                     return Ok(None);
                 }
-                Err(error) if self.is_strict() => {
+                Err(error) if self.core.on_damage.fails_on(Some(&error)) => {
                     return Err(Error::io(name, "cannot be opened", error));
                 }
                 Err(error) => {

@@ -3,5 +3,6 @@
 #![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 mod encoding;
+mod file_sizes;
 mod key_paths;
 mod stores;

@@ -225,10 +225,17 @@ impl LogReader {
     /// Ends the open record as lost; all of its pieces are there.
     fn lose_whole(&mut self, offset: u64, found: Lost) -> Lost {
         self.after_loss = true;
-        let mut lost = self.assembly.damage.take().unwrap_or(Lost {
-            damaged_at: offset,
-            ..found
-        });
+        let mut lost = match self.assembly.damage.take() {
+            // Whether it is damage at all depends on the cause.
+            Some(damage) => Lost {
+                source: damage.source.or(found.source),
+                ..damage
+            },
+            None => Lost {
+                damaged_at: offset,
+                ..found
+            },
+        };
         lost.offset = self.assembly.start.unwrap_or(offset);
         lost.end = self.block_start + self.at as u64;
         if lost.what.is_empty() {

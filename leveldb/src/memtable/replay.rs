@@ -346,7 +346,7 @@ impl<'a> Replay<'a> {
     }
 
     fn lose_for_good(&mut self, name: &str, lost: Lost) -> Result<()> {
-        if self.on_damage == OnDamage::Fail {
+        if self.on_damage.fails_on(lost.source.as_ref()) {
             return Err(match lost.source {
                 Some(source) => Error::io(name, "cannot read the log", source),
                 None => Error::corruption(name, Some(lost.offset), lost.what),

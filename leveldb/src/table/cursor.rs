@@ -522,7 +522,7 @@ impl TableCursor {
         range: (Option<Vec<u8>>, Option<Vec<u8>>),
         is_block: bool,
     ) -> Result<()> {
-        if self.core.on_damage == OnDamage::Fail {
+        if self.core.on_damage.fails_on(fault.source.as_ref()) {
             return Err(fault.into_error(&self.table.name, offset));
         }
         let mut damage = Damage::new(&*self.table.name, offset, fault.kind, fault.what);

@@ -9,7 +9,7 @@ use super::{BlockHandle, FOOTER_LEN, Footer, TRAILER_LEN};
 use crate::block::BlockCursor;
 use crate::cache::{Miss, Pinned};
 use crate::compression::{Compression, decompress};
-use crate::core::{Core, OnDamage};
+use crate::core::Core;
 use crate::crc;
 use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
@@ -229,10 +229,10 @@ impl Table {
         let layout = match self.read_layout(core, meta) {
             Ok(layout) => layout,
             Err((offset, fault)) => {
-                if core.on_damage == OnDamage::Fail {
+                if core.on_damage.fails_on(fault.source.as_ref()) {
                     return Err(fault.into_error(&self.name, offset));
                 }
-                let index = salvage::rebuild_index(core, self, meta, offset, fault);
+                let index = salvage::rebuild_index(core, self, meta, offset, fault)?;
                 Layout {
                     index: Index::Rebuilt(index),
                     filter: None,
@@ -257,7 +257,7 @@ impl Table {
             Ok(filter) => filter,
             Err((at, fault)) => {
                 let what = format!("filter is of no use: {fault}");
-                if core.on_damage == OnDamage::Fail {
+                if core.on_damage.fails_on(fault.source.as_ref()) {
                     return Err((Some(at), Fault { what, ..fault }));
                 }
                 core.damage

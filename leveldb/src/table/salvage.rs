@@ -14,6 +14,7 @@ use crate::compression::decompress;
 use crate::core::Core;
 use crate::crc;
 use crate::damage::{Damage, DamageKind};
+use crate::error::Result;
 use crate::internal_key;
 use crate::pinned::PinnedBytes;
 use crate::varint::fixed32;
@@ -62,8 +63,9 @@ pub(crate) fn rebuild_index(
     meta: &TableFile,
     offset: Option<u64>,
     fault: Fault,
-) -> Arc<Vec<u8>> {
-    let bytes = read_what_can_be_read(table);
+) -> Result<Arc<Vec<u8>>> {
+    let bytes = read_what_can_be_read(core, table)
+        .map_err(|(offset, fault)| fault.into_error(&table.name, Some(offset)))?;
     let mut salvage = Salvage {
         core,
         meta,
@@ -85,16 +87,18 @@ pub(crate) fn rebuild_index(
     }
     core.damage.report(damage);
     if let Some(index) = index {
-        return Arc::new(index);
+        return Ok(Arc::new(index));
     }
     salvage.report_gaps(table);
-    salvage.index()
+    Ok(salvage.index())
 }
 
 /// The order of a table whose index cannot be used, as far as its data blocks follow each other from the start: what lies
 /// behind damage may be a block in a value.
 pub(super) fn survey(core: &Core, table: &Table, meta: &TableFile) -> Ascent {
-    let bytes = read_what_can_be_read(table);
+    let Ok(bytes) = read_what_can_be_read(core, table) else {
+        return Ascent::Partly;
+    };
     let mut salvage = Salvage {
         core,
         meta: &TableFile {
@@ -124,8 +128,11 @@ pub(super) fn survey(core: &Core, table: &Table, meta: &TableFile) -> Ascent {
     Ascent::Partly
 }
 
-/// As much of the file as there is, up to the first failing read.
-fn read_what_can_be_read(table: &Table) -> Vec<u8> {
+/// The file, with zeros in place of what cannot be read.
+///
+/// # Errors
+/// One that passes: no damage may be concluded from it.
+fn read_what_can_be_read(core: &Core, table: &Table) -> Result<Vec<u8>, (u64, Fault)> {
     const PIECE: usize = 64 << 10;
     let len = table.len().min(SALVAGE_LEN_MAX) as usize;
     let mut bytes = Vec::with_capacity(len);
@@ -133,12 +140,15 @@ fn read_what_can_be_read(table: &Table) -> Vec<u8> {
         let start = bytes.len();
         let n = PIECE.min(len - start);
         bytes.resize(start + n, 0);
-        if table.read_exact(start as u64, &mut bytes[start..]).is_err() {
+        if let Err(fault) = table.read_exact(start as u64, &mut bytes[start..]) {
+            if core.on_damage.fails_on(fault.source.as_ref()) {
+                return Err((start as u64, fault));
+            }
             // Zeros have no block's checksum; what follows may still be readable.
             bytes[start..].fill(0);
         }
     }
-    bytes
+    Ok(bytes)
 }
 
 impl Salvage<'_> {

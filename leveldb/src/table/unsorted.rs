@@ -7,7 +7,7 @@ use super::BlockHandle;
 use super::reader::{Fault, Table};
 use super::survey::KEYS_LEN_MAX;
 use crate::block;
-use crate::core::{Core, OnDamage};
+use crate::core::Core;
 use crate::damage::{Damage, DamageKind};
 use crate::error::Result;
 use crate::internal_key::is_valid;
@@ -150,7 +150,7 @@ fn damaged(
     fault: Fault,
     is_block: bool,
 ) -> Result<()> {
-    if core.on_damage == OnDamage::Fail {
+    if core.on_damage.fails_on(fault.source.as_ref()) {
         return Err(fault.into_error(&table.name, offset));
     }
     let mut damage = Damage::new(&*table.name, offset, fault.kind, fault.what);

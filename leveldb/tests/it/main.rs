@@ -33,6 +33,8 @@ mod model;
 #[cfg(test)]
 mod older_versions;
 #[cfg(test)]
+mod passing_errors;
+#[cfg(test)]
 mod power_cut;
 #[cfg(test)]
 mod regressions;
