@@ -7,10 +7,11 @@ use std::sync::Arc;
 use larder_backing_store::{Maintenance, Repaired, RowsInDoubt};
 use larder_codec::{IdbKey, JsString};
 
-use crate::error::{Error, Result, attempt};
+use crate::error::{Result, attempt};
 use crate::events::EventsCore;
 use crate::open_request::{DeleteEvent, DeleteRequest, OpenRequest, check_version};
-use crate::origin::{Access, Origin};
+use crate::origin::{Access, Origin, Waiting};
+use crate::request::slot::LoneSlot;
 use crate::request::{Job, Request};
 use crate::scheduler::{ConnectionRequest, forced, storage_gone};
 use crate::storage::{Root, StorageInner};
@@ -83,38 +84,25 @@ impl Factory {
 
     /// The databases that are there and have a version, by name. Upgrades that have not been committed do not show.
     pub fn databases(&self) -> Request<Vec<DatabaseInfo>> {
-        let (request, slot) = Request::of_storage(self.storage());
-        let origin = Arc::clone(&self.origin);
-        let work = Job::of(move |turn| {
-            let listed = attempt(|| list(&origin));
-            if let Some(callback) = slot.complete(listed) {
-                turn.call(callback);
-            }
-        });
-        self.storage().ready().push(Arc::new(work));
-        request
+        self.ask(list)
     }
 
-    /// Does one step of what is to be done in quiet times, if the store is open: takes away what ended transactions and deleted
+    /// Does one step of what is to be done in quiet times, if there is a store: takes away what ended transactions and deleted
     /// databases have left, and now and then index entries that are out of date. Nothing calls this but the host: Chromium
     /// begins two seconds after the last connection has closed, and goes on for a minute at most, as long as the answer is
     /// [`Maintenance::Step`].
     pub fn maintain(&self) -> Request<Maintenance> {
+        self.ask(maintain)
+    }
+
+    /// Does work that needs the origin's store; as long as that is `None`, later once more, when the store has gone that was being
+    /// closed.
+    fn ask<T: Send + 'static>(
+        &self,
+        work: impl Fn(&Arc<Origin>) -> Result<Option<T>> + Send + 'static,
+    ) -> Request<T> {
         let (request, slot) = Request::of_storage(self.storage());
-        let origin = Arc::clone(&self.origin);
-        let work = Job::of(move |turn| {
-            let done = match origin.store_in_use() {
-                Some(store) => {
-                    let done = attempt(|| Ok(store.backing().maintain()?));
-                    done.inspect_err(|error| origin.note_store_error(&store, error))
-                }
-                None => Ok(Maintenance::Idle),
-            };
-            if let Some(callback) = slot.complete(done) {
-                turn.call(callback);
-            }
-        });
-        self.storage().ready().push(Arc::new(work));
+        push_ask(Arc::clone(&self.origin), slot, work);
         request
     }
 
@@ -140,16 +128,7 @@ impl Factory {
     /// `UnknownError` if there is none, another process holds it ([`Conflict`](crate::ErrorKind::Conflict)), or its files cannot
     /// be read or written.
     pub fn repair(&self, rows_in_doubt: RowsInDoubt) -> Request<Repaired> {
-        let (request, slot) = Request::of_storage(self.storage());
-        let origin = Arc::clone(&self.origin);
-        let work = Job::of(move |turn| {
-            let repaired = attempt(|| origin.repair(rows_in_doubt));
-            if let Some(callback) = slot.complete(repaired) {
-                turn.call(callback);
-            }
-        });
-        self.storage().ready().push(Arc::new(work));
-        request
+        self.ask(move |origin| origin.repair(rows_in_doubt))
     }
 
     /// Closes everything of this origin by force, and then the store, so that others can open it. It is opened again with
@@ -169,14 +148,44 @@ impl Factory {
     }
 }
 
-fn list(origin: &Arc<Origin>) -> Result<Vec<DatabaseInfo>> {
+fn push_ask<T: Send + 'static>(
+    origin: Arc<Origin>,
+    slot: Arc<LoneSlot<T>>,
+    work: impl Fn(&Arc<Origin>) -> Result<Option<T>> + Send + 'static,
+) {
+    let ready = Arc::clone(origin.ready());
+    ready.push(Arc::new(Job::of(move |turn| {
+        let result = match attempt(|| work(&origin)) {
+            Ok(None) => {
+                let again = Arc::clone(&origin);
+                let go_on = Box::new(move || push_ask(again, slot, work));
+                return origin.await_store(Waiting::Other(go_on));
+            }
+            Ok(Some(done)) => Ok(done),
+            Err(error) => Err(error),
+        };
+        if let Some(callback) = slot.complete(result) {
+            turn.call(callback);
+        }
+    })));
+}
+
+fn maintain(origin: &Arc<Origin>) -> Result<Option<Maintenance>> {
     let store = match origin.store(false)? {
         Access::Open(store) => store,
-        Access::Missing => return Ok(Vec::new()),
-        Access::Retiring => {
-            let what = "the store is being closed after a failure";
-            return Err(Error::new(crate::ErrorName::UnknownError, what));
-        }
+        Access::Missing => return Ok(Some(Maintenance::Idle)),
+        Access::Going => return Ok(None),
+    };
+    let done = attempt(|| Ok(store.backing().maintain()?));
+    let done = done.inspect_err(|error| origin.note_store_error(&store, error))?;
+    Ok(Some(done))
+}
+
+fn list(origin: &Arc<Origin>) -> Result<Option<Vec<DatabaseInfo>>> {
+    let store = match origin.store(false)? {
+        Access::Open(store) => store,
+        Access::Missing => return Ok(Some(Vec::new())),
+        Access::Going => return Ok(None),
     };
     let mut problems = Vec::new();
     let read = store.backing().read();
@@ -193,7 +202,7 @@ fn list(origin: &Arc<Origin>) -> Result<Vec<DatabaseInfo>> {
     }
     match problems.into_iter().next() {
         Some(problem) => Err(problem.into()),
-        None => Ok(databases),
+        None => Ok(Some(databases)),
     }
 }
 

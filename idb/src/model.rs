@@ -5,6 +5,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use larder_codec::{IdbKey, JsString, Origin};
 
@@ -30,18 +31,34 @@ impl larder_backing_store::Clock for Stopped {
 
 /// Runs `law` under so many schedules; each starts with a storage of one or two threads.
 fn check(schedules: usize, law: impl Fn(Storage) + Send + Sync + 'static) {
+    check_with(schedules, |_| {}, law);
+}
+
+/// As [`check`], with the storage set up by `change`, too.
+fn check_with(
+    schedules: usize,
+    change: fn(&mut StorageOptions),
+    law: impl Fn(Storage) + Send + Sync + 'static,
+) {
     let law = Arc::new(law);
     for threads in 1..=2 {
         let law = Arc::clone(&law);
         shuttle::check_random(
             move || {
-                let mut options = StorageOptions::in_memory(Arc::new(Stopped));
-                options.executor = Executor::Threads(NonZeroUsize::new(threads).unwrap());
+                let mut options = options(threads);
+                change(&mut options);
                 law(Storage::new(options).unwrap());
             },
             schedules,
         );
     }
+}
+
+fn options(threads: usize) -> StorageOptions {
+    let mut options = StorageOptions::in_memory(Arc::new(Stopped));
+    options.executor = Executor::Threads(NonZeroUsize::new(threads).unwrap());
+    options.background_threads = NonZeroUsize::MIN;
+    options
 }
 
 fn open(storage: &Storage) -> Connection {
@@ -290,9 +307,7 @@ fn model_an_upgrade_gets_through_whenever_connections_close() {
 #[test]
 fn model_an_upgrade_that_begins_beside_a_forced_close_comes_to_an_end() {
     let law = || {
-        let mut options = StorageOptions::in_memory(Arc::new(Stopped));
-        options.executor = Executor::Threads(NonZeroUsize::new(2).unwrap());
-        let storage = Storage::new(options).unwrap();
+        let storage = Storage::new(options(2)).unwrap();
         let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
         let request = factory.open(&"db".into(), Some(1)).unwrap();
         let other = thread::spawn(move || factory.force_close(None));
@@ -352,5 +367,83 @@ fn model_everything_may_go_beside_what_runs() {
         drop(storage);
         drop(store);
         other.join().unwrap();
+    });
+}
+
+/// A store is closed as soon as nobody uses it.
+fn at_once(options: &mut StorageOptions) {
+    options.idle_grace = Duration::ZERO;
+}
+
+fn put_and_get(connection: &Connection, number: u8) {
+    let transaction = write(connection);
+    let store = transaction.object_store(&"a".into()).unwrap();
+    let key = IdbKey::Number(f64::from(number));
+    let value = Value::serialize(&number).unwrap();
+    drop(store.put(value, Some(key.clone())).unwrap());
+    let found = store.get(key).unwrap().wait().unwrap().unwrap();
+    assert_eq!(found.deserialize::<u8>().unwrap(), number);
+    transaction.commit().unwrap().wait().unwrap();
+}
+
+#[test]
+fn model_a_store_that_is_closed_when_nobody_uses_it_comes_back_for_whoever_asks() {
+    check_with(1000, at_once, |storage| {
+        drop(open(&storage));
+        let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+        let others: Vec<_> = (0..2)
+            .map(|number| {
+                let storage = storage.clone();
+                thread::spawn(move || put_and_get(&open(&storage), number))
+            })
+            .collect();
+        assert_eq!(factory.databases().wait().unwrap().len(), 1);
+        for other in others {
+            other.join().unwrap();
+        }
+        let connection = open(&storage);
+        let transaction = write(&connection);
+        let store = transaction.object_store(&"a".into()).unwrap();
+        let key = IdbKey::Number(1.0);
+        assert!(store.get(key).unwrap().wait().unwrap().is_some());
+        drop((store, transaction, connection, factory));
+        storage.close().unwrap();
+    });
+}
+
+#[test]
+fn model_who_waits_for_a_store_that_is_being_closed_is_told_of_the_storages_end() {
+    check_with(1000, at_once, |storage| {
+        drop(open(&storage));
+        let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+        let closer = thread::spawn(move || storage.close().unwrap());
+        drop(factory.databases().wait());
+        drop(factory.close().wait());
+        closer.join().unwrap();
+    });
+}
+
+#[test]
+fn model_other_origins_make_room_for_each_other() {
+    let one = |options: &mut StorageOptions| {
+        options.idle_stores_max = 1;
+    };
+    check_with(500, one, |storage| {
+        let others: Vec<_> = ["a", "b", "c"]
+            .map(|name| {
+                let storage = storage.clone();
+                thread::spawn(move || {
+                    let origin = Origin::from_url(&format!("https://{name}.example")).unwrap();
+                    for _ in 0..2 {
+                        let request = storage.factory(&origin).open(&"db".into(), None);
+                        drop(request.unwrap().connection().wait().unwrap());
+                    }
+                })
+            })
+            .into();
+        for other in others {
+            other.join().unwrap();
+        }
+        storage.close().unwrap();
     });
 }

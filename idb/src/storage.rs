@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use larder_backing_store::{
     Background, Clock, DATA_VERSION_MAX, MaintenanceSchedule, NEW_STORE_VERSION, RaiseDataVersion,
@@ -13,13 +15,16 @@ use larder_backing_store::{
 use larder_codec::{DataVersion, Origin as OriginName};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
-use crate::error::Result;
-use crate::executor::{Executor, Pool, Ready};
+use crate::error::{Error, Result};
+use crate::executor::{BackgroundThreads, Chores, EngineWork, Executor, Pool, Ready, Timetable};
 use crate::factory::Factory;
-use crate::origin::Origin;
+use crate::origin::{IdleStores, Origin, Shared};
 use crate::request::slot::{LoneSlot, Outlet};
 use crate::request::{Home, Request};
 use crate::sync::{AtomicBool, Mutex, locked};
+
+/// Of fewer origins than these, none is forgotten.
+const ORIGINS_KEPT_MIN: usize = 64;
 
 /// Which transactions wait for which.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -67,6 +72,17 @@ pub struct StorageOptions {
     pub clock: Arc<dyn Clock>,
     /// Who executes requests (two threads).
     pub executor: Executor,
+    /// How many threads do what goes on behind requests, for all origins together: compacting tables, and closing stores (two).
+    /// A thread that executes requests has to do that itself only where it would otherwise wait for it. In caller-driven mode
+    /// there are none.
+    pub background_threads: NonZeroUsize,
+    /// A store that nobody uses is closed when so much time has passed (2 s, as in Chromium), and opened again when it is needed.
+    /// [`Duration::MAX`] leaves it open. It is in use as long as there is a connection, or a value with a blob or file. In
+    /// caller-driven mode it is closed in a step ([`Storage::run_one`]).
+    pub idle_grace: Duration,
+    /// So many stores that nobody uses are open at a time at most (16): whoever opens another closes first what has not been used
+    /// for longest. Each has a handful of files open: its lock, log and MANIFEST, and tables that were read.
+    pub idle_stores_max: usize,
     /// Which transactions wait for which ([`Scheduling::Specified`]).
     pub scheduling: Scheduling,
     /// Where random choices of maintenance start from (0).
@@ -105,6 +121,9 @@ impl StorageOptions {
             folder: folder.into(),
             clock,
             executor: Executor::default(),
+            background_threads: NonZeroUsize::MIN.saturating_add(1),
+            idle_grace: Duration::from_secs(2),
+            idle_stores_max: 16,
             scheduling: Scheduling::default(),
             random_seed: 0,
             block_cache_bytes: 8 << 20,
@@ -129,10 +148,17 @@ impl StorageOptions {
     }
 
     /// Who compacts tables: in caller-driven mode nothing happens behind the host's back.
-    pub(crate) const fn background(&self) -> Background {
+    fn background(&self, chores: &Arc<Chores>) -> Background {
         match self.executor {
-            Executor::Threads(_) => Background::Thread,
+            Executor::Threads(_) => Background::Pool(Arc::new(EngineWork(Arc::clone(chores)))),
             Executor::Driven { .. } => Background::Caller,
+        }
+    }
+
+    fn background_thread_count(&self) -> usize {
+        match self.executor {
+            Executor::Threads(_) => self.background_threads.get(),
+            Executor::Driven { .. } => 0,
         }
     }
 }
@@ -161,10 +187,31 @@ impl Drop for Root {
 
 /// The shared part.
 pub(crate) struct StorageInner {
-    options: Arc<StorageOptions>,
-    origins: Mutex<BTreeMap<String, Arc<Origin>>>,
+    shared: Arc<Shared>,
+    origins: Mutex<Origins>,
     is_closed: AtomicBool,
     pool: Pool,
+    chores: Arc<Chores>,
+    background: BackgroundThreads,
+}
+
+/// Those that somebody has asked for.
+#[derive(Default)]
+struct Origins {
+    by_name: BTreeMap<String, Arc<Origin>>,
+    /// From so many on, those are looked for that nobody has and whose store is closed.
+    purge_at: usize,
+}
+
+impl Origins {
+    fn purge(&mut self) {
+        if self.by_name.len() >= self.purge_at {
+            let is_wanted = |origin: &Arc<Origin>| Arc::strong_count(origin) > 1;
+            self.by_name
+                .retain(|_, origin| is_wanted(origin) || !origin.is_closed());
+            self.purge_at = self.by_name.len() * 2 + ORIGINS_KEPT_MIN;
+        }
+    }
 }
 
 impl StorageInner {
@@ -178,13 +225,45 @@ impl StorageInner {
 
     fn close(&self) -> Result<()> {
         self.is_closed.store(true, Ordering::Release);
-        let origins: Vec<_> = locked(&self.origins).values().cloned().collect();
+        let origins: Vec<_> = locked(&self.origins).by_name.values().cloned().collect();
         for origin in &origins {
             origin.begin_close();
         }
         self.pool.stop();
-        let closed: Vec<_> = origins.iter().map(|origin| origin.close_store()).collect();
-        closed.into_iter().collect()
+        let closing = Arc::new(Closing {
+            origins: Mutex::new(origins),
+            failed: Mutex::default(),
+        });
+        for _ in 0..self.background.count() {
+            let closing = Arc::clone(&closing);
+            self.chores.push(Box::new(move || closing.close_all()));
+        }
+        closing.close_all();
+        self.background.stop();
+        // Whoever waited for a store that was being closed hears that there will be none.
+        self.ready().drain_if_stopping();
+        let failed = locked(&closing.failed).take();
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+/// Stores that several threads close.
+struct Closing {
+    origins: Mutex<Vec<Arc<Origin>>>,
+    failed: Mutex<Option<Error>>,
+}
+
+impl Closing {
+    fn close_all(&self) {
+        loop {
+            let next = locked(&self.origins).pop();
+            let Some(origin) = next else {
+                return;
+            };
+            if let Err(error) = origin.close_store() {
+                locked(&self.failed).get_or_insert(error);
+            }
+        }
     }
 }
 
@@ -208,11 +287,29 @@ impl Storage {
     /// `UnknownError` if a thread cannot be started.
     pub fn new(options: StorageOptions) -> Result<Self> {
         let pool = Pool::start(options.executor)?;
+        let chores = Arc::<Chores>::default();
+        let idle = Arc::new(IdleStores::new(
+            Arc::clone(&options.clock),
+            options.idle_grace,
+            options.idle_stores_max,
+            Arc::clone(&chores),
+        ));
+        let timetable = Arc::clone(&idle) as Arc<dyn Timetable>;
+        let count = options.background_thread_count();
+        let background = BackgroundThreads::start(Arc::clone(&chores), &timetable, count)?;
+        let shared = Shared {
+            background: options.background(&chores),
+            options,
+            ready: Arc::clone(pool.ready()),
+            idle,
+        };
         let inner = Arc::new(StorageInner {
-            options: Arc::new(options),
+            shared: Arc::new(shared),
             origins: Mutex::default(),
             is_closed: AtomicBool::new(false),
             pool,
+            chores,
+            background,
         });
         Ok(Self(Arc::new(Root { inner })))
     }
@@ -222,24 +319,24 @@ impl Storage {
     pub fn factory(&self, origin: &OriginName) -> Factory {
         let inner = &self.0.inner;
         let mut origins = locked(&inner.origins);
-        let entry = origins.entry(origin.identifier());
-        let shared = entry.or_insert_with(|| {
-            let options = Arc::clone(&inner.options);
-            let ready = Arc::clone(inner.ready());
-            Arc::new(Origin::new(origin.clone(), options, ready))
-        });
-        Factory::new(Arc::clone(shared), Arc::clone(&self.0))
+        origins.purge();
+        let entry = origins.by_name.entry(origin.identifier());
+        let origin = entry
+            .or_insert_with(|| Arc::new(Origin::new(origin.clone(), Arc::clone(&inner.shared))));
+        Factory::new(Arc::clone(origin), Arc::clone(&self.0))
     }
 
     /// Does one step of what can be done now: whether there was one. A step executes one operation of one transaction, or
-    /// takes one request to open or delete a database further, or calls one event's callback.
+    /// takes one request to open or delete a database further, or calls one event's callback; when there is nothing else, it
+    /// closes one store that has been idle for its time.
     ///
     /// With [`Executor::Threads`] it helps the threads, and does as much as they would in a turn.
     ///
     /// # Panics
     /// In caller-driven mode, with what a callback threw. The step was brought to its end before.
     pub fn run_one(&self) -> bool {
-        self.0.inner.ready().run_one()
+        let inner = &self.0.inner;
+        inner.ready().run_one() || inner.shared.idle.close_one_due()
     }
 
     /// Does all that can be done now. What then is left waits for the host.
@@ -263,7 +360,7 @@ impl Storage {
 impl fmt::Debug for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Storage")
-            .field("folder", &self.0.inner.options.folder)
+            .field("folder", &self.0.inner.shared.options.folder)
             .finish_non_exhaustive()
     }
 }

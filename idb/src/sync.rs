@@ -6,7 +6,7 @@
 #[cfg(all(test, shuttle))]
 pub(crate) use shuttle::{
     sync::{
-        Mutex, MutexGuard,
+        Condvar, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU64},
     },
     thread::{self, JoinHandle, Thread},
@@ -15,7 +15,7 @@ pub(crate) use shuttle::{
 #[cfg(not(all(test, shuttle)))]
 pub(crate) use std::{
     sync::{
-        Mutex, MutexGuard,
+        Condvar, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU64},
     },
     thread::{self, JoinHandle, Thread},

@@ -4,9 +4,11 @@
 //! on, callbacks that are due. A task is in the queue at most once at a time; it sees to that itself. What a task does, and
 //! which may run beside which, is not known here.
 
+mod background;
 mod ready;
 mod turn;
 
+pub(crate) use background::{BackgroundThreads, Chores, EngineWork, Timetable};
 pub(crate) use ready::Ready;
 pub(crate) use turn::{Callback, Turn};
 
@@ -41,6 +43,40 @@ pub(crate) trait Task: Send + Sync {
     fn run(self: Arc<Self>, turn: &mut Turn);
 }
 
+/// Starts so many threads. Those that were started are in `threads`, whatever becomes of the others.
+///
+/// # Errors
+/// `UnknownError` if one cannot be started.
+fn start_threads<W: FnOnce() + Send + 'static>(
+    name: &str,
+    count: usize,
+    threads: &Mutex<Vec<JoinHandle<()>>>,
+    work: impl Fn() -> W,
+) -> Result<()> {
+    for number in 0..count {
+        let builder = thread::Builder::new().name(format!("larder-{name}-{number}"));
+        let started = builder.spawn(work()).map_err(|error| {
+            let what = format!("cannot start a thread: {error}");
+            Error::new(ErrorName::UnknownError, what)
+        })?;
+        locked(threads).push(started);
+    }
+    Ok(())
+}
+
+/// Waits for threads that have been told to end, but not for the one that calls this.
+fn join_others(threads: &Mutex<Vec<JoinHandle<()>>>) {
+    let threads = std::mem::take(&mut *locked(threads));
+    let this = thread::current().id();
+    for other in threads
+        .into_iter()
+        .filter(|thread| thread.thread().id() != this)
+    {
+        // A panic of a host's callback was caught; there is none of our own to hand on.
+        let _ = other.join();
+    }
+}
+
 /// The queue and those who take from it.
 pub(crate) struct Pool {
     ready: Arc<Ready>,
@@ -57,15 +93,10 @@ impl Pool {
             workers: Mutex::default(),
         };
         if let Executor::Threads(count) = executor {
-            for number in 0..count.get() {
+            start_threads("idb", count.get(), &pool.workers, || {
                 let ready = Arc::clone(&ready);
-                let builder = thread::Builder::new().name(format!("larder-idb-{number}"));
-                let worker = builder.spawn(move || ready.work()).map_err(|error| {
-                    let what = format!("cannot start a thread: {error}");
-                    Error::new(ErrorName::UnknownError, what)
-                })?;
-                locked(&pool.workers).push(worker);
-            }
+                move || ready.work()
+            })?;
         }
         Ok(pool)
     }
@@ -78,15 +109,7 @@ impl Pool {
     /// back to its queue.
     pub(crate) fn stop(&self) {
         self.ready.stop();
-        let workers = std::mem::take(&mut *locked(&self.workers));
-        let this = thread::current().id();
-        for worker in workers
-            .into_iter()
-            .filter(|worker| worker.thread().id() != this)
-        {
-            // A panic of a host's callback was caught; there is none of our own to hand on.
-            let _ = worker.join();
-        }
+        join_others(&self.workers);
         self.ready.drain();
     }
 }

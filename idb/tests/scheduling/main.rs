@@ -11,6 +11,7 @@ mod driven;
 mod events;
 mod failures;
 mod handover;
+mod idle;
 mod order;
 mod panics;
 mod processes;

@@ -12,7 +12,7 @@ use super::{
 use crate::connection::{Connection, ConnectionCore, ConnectionEvent, VersionChange};
 use crate::error::{Error, ErrorName};
 use crate::open_request::{DeleteEvent, OpenEvent};
-use crate::origin::{Access, OpenStore};
+use crate::origin::{Access, OpenStore, Waiting};
 use crate::schema::Schema;
 use crate::sync::locked;
 
@@ -26,9 +26,10 @@ impl Database {
                 fail_or(request, Ok(0));
                 return Ok(());
             }
-            Ok(Access::Retiring) => {
+            Ok(Access::Going) => {
                 self.wait_at(request, Phase::AwaitStore);
-                self.origin.await_store(self);
+                let waiting = Waiting::Database(Arc::clone(self));
+                self.origin.await_store(waiting);
                 return Ok(());
             }
             Err(error) => return Err((request, error)),

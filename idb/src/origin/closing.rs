@@ -1,0 +1,179 @@
+//! How a store goes: with the last who uses it, when it has been idle for its time, or by force.
+
+use std::sync::Arc;
+
+use super::open_store::{Kept, OpenStore};
+use super::{Origin, State, Stored, Waiting};
+use crate::error::{Error, Result};
+use crate::executor::{Callback, Turn};
+use crate::request::Job;
+use crate::request::slot::LoneSlot;
+use crate::scheduler::forced;
+use crate::sync::locked;
+
+impl Origin {
+    /// Closes all connections by force, and the store with the last who uses it.
+    pub(super) fn retire(self: &Arc<Self>, store: &Arc<OpenStore>, why: &Error) {
+        if !store.retire() {
+            return;
+        }
+        {
+            let mut state = locked(&self.state);
+            if matches!(state.store, Stored::InUse(_)) {
+                state.store = Stored::Going;
+            }
+        }
+        self.force_close(None, why);
+    }
+
+    /// Nobody uses the store any more. It becomes idle; or it is closed, if it is to go.
+    pub(super) fn put_down(self: &Arc<Self>, kept: Kept) {
+        let since_us = self.shared.idle.now_us();
+        let waiting = {
+            let mut state = locked(&self.state);
+            let is_to_go = state.is_closing || !state.closing.is_empty();
+            if is_to_go || !matches!(state.store, Stored::InUse(_)) {
+                state.store = Stored::Going;
+                drop(state);
+                return self.gone(kept.close());
+            }
+            let number = self.shared.idle.add(self, since_us, false);
+            state.store = Stored::Idle(kept, number);
+            std::mem::take(&mut state.waiting)
+        };
+        self.go_on(waiting, Vec::new(), Ok(()));
+    }
+
+    /// Closes the store, if it is idle still and has this number: whether it was. One of whose blobs somebody holds stays idle.
+    pub(super) fn close_idle(self: &Arc<Self>, number: u64) -> bool {
+        let since_us = self.shared.idle.now_us();
+        let kept = {
+            let mut state = locked(&self.state);
+            match std::mem::replace(&mut state.store, Stored::Going) {
+                Stored::Idle(kept, own) if own == number && kept.is_in_use() => {
+                    let number = self.shared.idle.add(self, since_us, true);
+                    state.store = Stored::Idle(kept, number);
+                    return false;
+                }
+                Stored::Idle(kept, own) if own == number => kept,
+                other => {
+                    state.store = other;
+                    return false;
+                }
+            }
+        };
+        let closed = kept.close();
+        if let Err(error) = &closed {
+            locked(&self.state).failed.get_or_insert(error.clone());
+        }
+        self.gone(closed);
+        true
+    }
+
+    /// Takes the store, which nobody uses, if that is so: the caller closes it.
+    pub(super) fn take_idle(&self, state: &mut State) -> Option<Kept> {
+        match std::mem::replace(&mut state.store, Stored::Going) {
+            Stored::Idle(kept, number) => {
+                self.shared.idle.remove(number);
+                Some(kept)
+            }
+            other => {
+                state.store = other;
+                None
+            }
+        }
+    }
+
+    /// Lets somebody go on when the store of before has gone, or can be used.
+    pub(crate) fn await_store(&self, waiting: Waiting) {
+        {
+            let mut state = locked(&self.state);
+            let is_awaited = match &state.store {
+                Stored::Going => true,
+                Stored::InUse(store) => store.strong_count() == 0,
+                Stored::Closed | Stored::Idle(..) => false,
+            };
+            if is_awaited {
+                state.waiting.push(waiting);
+                return;
+            }
+        }
+        waiting.go_on();
+    }
+
+    /// The store has been closed.
+    pub(super) fn gone(&self, closed: Result<()>) {
+        let (waiting, closing) = {
+            let mut state = locked(&self.state);
+            state.store = Stored::Closed;
+            let closing = std::mem::take(&mut state.closing);
+            (std::mem::take(&mut state.waiting), closing)
+        };
+        self.go_on(waiting, closing, closed);
+    }
+
+    /// In a task of its own, since the caller may hold locks.
+    fn go_on(&self, waiting: Vec<Waiting>, closing: Vec<Arc<LoneSlot<()>>>, closed: Result<()>) {
+        if waiting.is_empty() && closing.is_empty() {
+            return;
+        }
+        self.ready().push(Arc::new(Job::of(move |turn: &mut Turn| {
+            for waiting in waiting {
+                waiting.go_on();
+            }
+            for slot in closing {
+                if let Some(callback) = slot.complete(closed.clone()) {
+                    turn.call(callback);
+                }
+            }
+        })));
+    }
+
+    /// Closes all connections by force, and then the store. It is opened again when it is needed again.
+    pub(crate) fn close(self: &Arc<Self>, slot: Arc<LoneSlot<()>>) -> Option<Callback> {
+        let (used, idle) = {
+            let mut state = locked(&self.state);
+            let used = match &state.store {
+                Stored::Closed => {
+                    let failed = state.failed.take();
+                    drop(state);
+                    return slot.complete(failed.map_or(Ok(()), Err));
+                }
+                Stored::InUse(store) => store.upgrade(),
+                Stored::Idle(..) | Stored::Going => None,
+            };
+            state.closing.push(slot);
+            (used, self.take_idle(&mut state))
+        };
+        if let Some(store) = used {
+            self.retire(&store, &forced());
+        }
+        if let Some(kept) = idle {
+            self.gone(kept.close());
+        }
+        None
+    }
+
+    /// Closes the store, if nobody uses it.
+    ///
+    /// # Errors
+    /// As closing it, now or when it was idle. If somebody still uses it, it is closed with the last of them.
+    pub(crate) fn close_store(&self) -> Result<()> {
+        let (idle, failed) = {
+            let mut state = locked(&self.state);
+            (self.take_idle(&mut state), state.failed.take())
+        };
+        let closed = idle.map(|kept| {
+            let closed = kept.close();
+            self.gone(Ok(()));
+            closed
+        });
+        failed.map_or(closed.unwrap_or(Ok(())), Err)
+    }
+
+    /// Whether there is nothing of it to be remembered, but for its databases' handles.
+    pub(crate) fn is_closed(&self) -> bool {
+        let state = locked(&self.state);
+        matches!(state.store, Stored::Closed) && state.failed.is_none()
+    }
+}

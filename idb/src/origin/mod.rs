@@ -1,0 +1,319 @@
+//! One origin: its store, opened when it is first needed, and its databases.
+//!
+//! A store that nobody uses is idle, and is closed after some time ([`idle`]); one that takes no writes any more is retired: its
+//! connections are closed by force. The next request that needs a store which is being closed waits until it has gone, and
+//! opens it anew.
+
+mod closing;
+mod idle;
+mod open_store;
+
+pub(crate) use idle::IdleStores;
+pub(crate) use open_store::OpenStore;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+use larder_backing_store::{
+    Background, BackingStore, DatabaseMetadata, Repaired, RowsInDoubt, StorePaths, WriteOptions,
+};
+use larder_codec::{JsString, Origin as OriginName};
+
+use crate::error::{Error, ErrorKind, ErrorName, Result, attempt};
+use crate::executor::{Callback, Ready};
+use crate::request::slot::LoneSlot;
+use crate::scheduler::{Database, forced, storage_gone};
+use crate::storage::{Scheduling, StorageOptions};
+use crate::sync::{Mutex, locked};
+use open_store::Kept;
+
+/// What all origins of a storage share.
+pub(crate) struct Shared {
+    pub(crate) options: StorageOptions,
+    pub(crate) ready: Arc<Ready>,
+    /// Who does the engines' background work.
+    pub(crate) background: Background,
+    pub(crate) idle: Arc<IdleStores>,
+}
+
+/// An origin's part of a storage.
+pub(crate) struct Origin {
+    pub(crate) name: OriginName,
+    shared: Arc<Shared>,
+    state: Mutex<State>,
+    /// Held while the store is being opened.
+    opening: Mutex<()>,
+}
+
+#[derive(Default)]
+struct State {
+    store: Stored,
+    /// Who goes on when the store has gone or can be used.
+    waiting: Vec<Waiting>,
+    /// Who wants to know how closing it went.
+    closing: Vec<Arc<LoneSlot<()>>>,
+    /// Closing it when it was idle has failed, which nobody has been told.
+    failed: Option<Error>,
+    databases: BTreeMap<JsString, Weak<Database>>,
+    is_closing: bool,
+}
+
+#[derive(Default)]
+enum Stored {
+    #[default]
+    Closed,
+    /// Somebody uses it; or has just ceased to, and it will be idle in a moment.
+    InUse(Weak<OpenStore>),
+    /// Nobody does. It has this number in the list of such.
+    Idle(Kept, u64),
+    /// It goes with the last who uses it, or is being closed.
+    Going,
+}
+
+/// Somebody who needs the store.
+pub(crate) enum Waiting {
+    Database(Arc<Database>),
+    Other(Callback),
+}
+
+impl Waiting {
+    fn go_on(self) {
+        match self {
+            Self::Database(database) => database.store_gone(),
+            Self::Other(go_on) => go_on(),
+        }
+    }
+}
+
+/// What there is to be had of a store.
+pub(crate) enum Access {
+    Open(Arc<OpenStore>),
+    /// There is none, and none was to be made.
+    Missing,
+    /// The one of before has not gone yet.
+    Going,
+}
+
+impl Origin {
+    pub(crate) fn new(name: OriginName, shared: Arc<Shared>) -> Self {
+        Self {
+            name,
+            shared,
+            state: Mutex::default(),
+            opening: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn ready(&self) -> &Arc<Ready> {
+        &self.shared.ready
+    }
+
+    pub(crate) fn scheduling(&self) -> Scheduling {
+        self.shared.options.scheduling
+    }
+
+    /// The database of this name, there or not.
+    pub(crate) fn database(self: &Arc<Self>, name: &JsString) -> Arc<Database> {
+        let mut state = locked(&self.state);
+        if let Some(database) = state.databases.get(name).and_then(Weak::upgrade) {
+            return database;
+        }
+        state.databases.retain(|_, other| other.strong_count() > 0);
+        let database = Arc::new(Database::new(Arc::clone(self), name.clone()));
+        let weak = Arc::downgrade(&database);
+        state.databases.insert(name.clone(), weak);
+        database
+    }
+
+    /// The store; opened, or made if it `may_create` it, where it is not open.
+    ///
+    /// # Errors
+    /// As opening; `InvalidStateError` once the storage is being closed.
+    pub(crate) fn store(self: &Arc<Self>, may_create: bool) -> Result<Access> {
+        let _turn = locked(&self.opening);
+        if let Some(access) = self.store_as_it_is()? {
+            return Ok(access);
+        }
+        self.shared.idle.make_room();
+        let backing = match self.open_store(may_create) {
+            Err(error) if !may_create && error.kind() == ErrorKind::NotAStore => {
+                return Ok(Access::Missing);
+            }
+            opened => opened?,
+        };
+        let store = OpenStore::new(Kept::new(backing), self);
+        locked(&self.state).store = Stored::InUse(Arc::downgrade(&store));
+        Ok(Access::Open(store))
+    }
+
+    /// The same; `None` where it is not open.
+    fn store_as_it_is(self: &Arc<Self>) -> Result<Option<Access>> {
+        let mut state = locked(&self.state);
+        if state.is_closing {
+            return Err(storage_gone());
+        }
+        if let Stored::Idle(_, number) = state.store {
+            self.shared.idle.remove(number);
+        }
+        match std::mem::replace(&mut state.store, Stored::Going) {
+            Stored::Closed => {
+                state.store = Stored::Closed;
+                Ok(None)
+            }
+            Stored::Idle(kept, _) => {
+                let store = OpenStore::new(kept, self);
+                state.store = Stored::InUse(Arc::downgrade(&store));
+                Ok(Some(Access::Open(store)))
+            }
+            Stored::InUse(store) => {
+                let access = store.upgrade().map_or(Access::Going, Access::Open);
+                state.store = Stored::InUse(store);
+                Ok(Some(access))
+            }
+            Stored::Going => Ok(Some(Access::Going)),
+        }
+    }
+
+    fn open_store(&self, may_create: bool) -> Result<BackingStore> {
+        let own = &self.shared.options;
+        let folder = own.folder.join(self.name.leveldb_folder_name());
+        let mut options = WriteOptions::new(self.name.clone(), Arc::clone(&own.clock));
+        options.create_if_missing = may_create;
+        options.block_cache_bytes = own.block_cache_bytes;
+        options.write_buffer_bytes = own.write_buffer_bytes;
+        options.transaction_memory_bytes = own.transaction_memory_bytes;
+        options.new_store_version = own.new_store_version;
+        options.raise_data_version = own.raise_data_version;
+        options.raise_schema = own.raise_schema;
+        options.random_seed = own.random_seed;
+        options.background = self.shared.background.clone();
+        options.maintenance = Arc::clone(&own.maintenance);
+        let fs = Arc::clone(&own.fs);
+        let backing = BackingStore::open(fs, StorePaths::of_leveldb(&folder), options)?;
+        if let Some(callback) = &own.on_torn_tail {
+            for tail in backing.torn_tails() {
+                // The store is open, whatever the host's code does.
+                let _ = attempt(|| {
+                    callback.call(&self.name, tail);
+                    Ok(())
+                });
+            }
+        }
+        Ok(backing)
+    }
+
+    /// Repairs the store, which nobody may use; `None` while it is being closed.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if it is open here; as repairing.
+    pub(crate) fn repair(&self, rows_in_doubt: RowsInDoubt) -> Result<Option<Repaired>> {
+        let _turn = locked(&self.opening);
+        let idle = {
+            let mut state = locked(&self.state);
+            match &state.store {
+                _ if state.is_closing => return Err(storage_gone()),
+                Stored::InUse(store) if store.strong_count() > 0 => {
+                    let what = "the store is open: close the origin before repairing it";
+                    return Err(Error::new(ErrorName::InvalidStateError, what));
+                }
+                Stored::InUse(_) | Stored::Going => return Ok(None),
+                Stored::Idle(..) | Stored::Closed => self.take_idle(&mut state),
+            }
+        };
+        if let Some(kept) = idle {
+            let closed = kept.close();
+            self.gone(closed.clone());
+            closed?;
+        }
+        let options = &self.shared.options;
+        let folder = options.folder.join(self.name.leveldb_folder_name());
+        let fs = Arc::clone(&options.fs);
+        let paths = StorePaths::of_leveldb(&folder);
+        Ok(Some(larder_backing_store::repair(
+            fs,
+            &paths,
+            rows_in_doubt,
+        )?))
+    }
+
+    /// What is committed of a database.
+    ///
+    /// # Errors
+    /// If its rows cannot be read.
+    pub(crate) fn metadata(
+        &self,
+        store: &OpenStore,
+        name: &JsString,
+    ) -> Result<Option<DatabaseMetadata>> {
+        let mut problems = Vec::new();
+        let read = store.backing().read();
+        let metadata = read.database(&self.name.row_text(), name, &mut problems)?;
+        match problems.into_iter().next() {
+            Some(problem) => Err(problem.into()),
+            None => Ok(metadata),
+        }
+    }
+
+    /// The version of a database that is to be deleted, 0 if it has none or that cannot be read; `None` if there is no database.
+    /// Nothing else of it need be whole: who cannot open it can delete it.
+    ///
+    /// # Errors
+    /// If its name's row cannot be read.
+    pub(crate) fn version(&self, store: &OpenStore, name: &JsString) -> Result<Option<u64>> {
+        let read = store.backing().read();
+        let own = self.name.row_text();
+        let version = read.database_version(&own, name, &mut Vec::new())?;
+        Ok(version.map(i64::unsigned_abs))
+    }
+
+    /// If an error of the store that is open tells that it takes no writes any more, it is retired.
+    pub(crate) fn note_error(self: &Arc<Self>, error: &Error) {
+        if let Ok(Some(Access::Open(store))) = self.store_as_it_is() {
+            self.note_store_error(&store, error);
+        }
+    }
+
+    /// If an error tells that this store takes no writes any more, it is retired.
+    pub(crate) fn note_store_error(self: &Arc<Self>, store: &Arc<OpenStore>, error: &Error) {
+        let is_gone = match error.kind() {
+            ErrorKind::Closed => true,
+            ErrorKind::Uncertain => true,
+            // Of the engine's files, or of a blob's content; of the store's lock, or an object store's: only the former
+            // matter, and the engine tells.
+            ErrorKind::Io | ErrorKind::Conflict | ErrorKind::Corruption => {
+                let writable = store.backing().check_writable();
+                writable.is_err_and(|error| error.kind() != ErrorKind::Io)
+            }
+            _ => false,
+        };
+        if is_gone {
+            let why = Error::of_kind(ErrorName::UnknownError, error.kind(), error.message());
+            self.retire(store, &why);
+        }
+    }
+
+    /// Closes all connections, or those to one database, by force.
+    pub(crate) fn force_close(&self, name: Option<&JsString>, why: &Error) {
+        let databases: Vec<_> = {
+            let state = locked(&self.state);
+            let databases = state.databases.iter();
+            let wanted = databases.filter(|(other, _)| name.is_none_or(|name| name == *other));
+            wanted
+                .filter_map(|(_, database)| database.upgrade())
+                .collect()
+        };
+        for database in databases {
+            database.force_close(why);
+        }
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        locked(&self.state).is_closing
+    }
+
+    /// No store is opened any more, and all connections are closed by force.
+    pub(crate) fn begin_close(&self) {
+        locked(&self.state).is_closing = true;
+        self.force_close(None, &forced());
+    }
+}

@@ -1,0 +1,91 @@
+//! A store that is open, and whoever uses it: with the last of them it becomes idle.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use larder_backing_store::BackingStore;
+
+use super::Origin;
+use crate::error::{Result, attempt};
+use crate::sync::AtomicBool;
+
+/// A store that is open: dropped, it is closed.
+pub(super) struct Kept {
+    /// There until it is closed.
+    backing: Option<BackingStore>,
+}
+
+impl Kept {
+    pub(super) const fn new(backing: BackingStore) -> Self {
+        Self {
+            backing: Some(backing),
+        }
+    }
+
+    /// Whether anyone outside would miss it: who holds a blob.
+    pub(super) fn is_in_use(&self) -> bool {
+        self.backing.as_ref().is_some_and(BackingStore::is_in_use)
+    }
+
+    /// # Errors
+    /// As closing it. The lock on the folder has gone in any case.
+    pub(super) fn close(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        match self.backing.take() {
+            Some(backing) => attempt(|| Ok(backing.close()?)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // Whoever cares about the result calls `close`.
+        let _ = self.end();
+    }
+}
+
+/// A store, as long as somebody uses it.
+pub(crate) struct OpenStore {
+    /// There until it is dropped.
+    kept: Option<Kept>,
+    origin: Weak<Origin>,
+    is_retired: AtomicBool,
+}
+
+impl OpenStore {
+    pub(super) fn new(kept: Kept, origin: &Arc<Origin>) -> Arc<Self> {
+        Arc::new(Self {
+            kept: Some(kept),
+            origin: Arc::downgrade(origin),
+            is_retired: AtomicBool::new(false),
+        })
+    }
+
+    #[expect(clippy::expect_used, reason = "only dropping takes it out")]
+    pub(crate) fn backing(&self) -> &BackingStore {
+        let backing = self.kept.as_ref().and_then(|kept| kept.backing.as_ref());
+        backing.expect("a store that is in use")
+    }
+
+    /// Whether it takes no writes any more.
+    pub(crate) fn is_retired(&self) -> bool {
+        self.is_retired.load(Ordering::Acquire)
+    }
+
+    /// Whether this is what retires it.
+    pub(super) fn retire(&self) -> bool {
+        !self.is_retired.swap(true, Ordering::AcqRel)
+    }
+}
+
+impl Drop for OpenStore {
+    fn drop(&mut self) {
+        if let (Some(kept), Some(origin)) = (self.kept.take(), self.origin.upgrade()) {
+            origin.put_down(kept);
+        }
+    }
+}

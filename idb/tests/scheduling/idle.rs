@@ -1,0 +1,309 @@
+//! Stores that nobody uses: closed after their time, opened again unseen.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use larder_idb::{ErrorKind, Maintenance, NewExternalObject, RowsInDoubt};
+
+use super::*;
+
+/// Microseconds, as the test says.
+#[derive(Debug)]
+struct ByHand(AtomicI64);
+
+impl ByHand {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(AtomicI64::new(13_400_000_000_000_000)))
+    }
+
+    fn advance(&self, by: Duration) {
+        let by_us = i64::try_from(by.as_micros()).unwrap();
+        self.0.fetch_add(by_us, Ordering::Relaxed);
+    }
+}
+
+impl Clock for ByHand {
+    fn now_us(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A storage, its files and its clock.
+struct Setting {
+    executor: Executor,
+    storage: Storage,
+    fs: Arc<MemoryFileSystem>,
+    clock: Arc<ByHand>,
+}
+
+impl Setting {
+    fn new(executor: Executor) -> Self {
+        Self::with(executor, |_| {})
+    }
+
+    fn with(executor: Executor, change: impl FnOnce(&mut StorageOptions)) -> Self {
+        let (fs, clock) = (Arc::new(MemoryFileSystem::new()), ByHand::new());
+        let mut options = StorageOptions::new(fs.clone(), "idb", clock.clone());
+        options.executor = executor;
+        change(&mut options);
+        let storage = Storage::new(options).unwrap();
+        Self {
+            executor,
+            storage,
+            fs,
+            clock,
+        }
+    }
+
+    /// So much later everything has been done that is due.
+    fn later(&self, by: Duration) {
+        self.clock.advance(by);
+        self.storage.run_until_idle();
+    }
+
+    /// That much later the store is closed: at once where the caller drives. A thread may let go of it some moments after it has
+    /// told of the end.
+    fn frees_after(&self, by: Duration) {
+        self.later(by);
+        let tries = match self.executor {
+            Executor::Driven { .. } => 0,
+            Executor::Threads(_) => 10_000,
+        };
+        for _ in 0..tries {
+            if self.is_free() {
+                return;
+            }
+            std::thread::yield_now();
+            self.later(2 * SECOND);
+        }
+        assert!(self.is_free(), "{:?}: it is open", self.executor);
+    }
+
+    /// Whether another storage can have the origin's store.
+    fn is_free(&self) -> bool {
+        let other = storage_on(self.fs.clone(), DRIVEN);
+        match factory(&other).databases().wait() {
+            Ok(_) => true,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+                false
+            }
+        }
+    }
+}
+
+fn put_and_commit(connection: &Connection, value: &str) {
+    let transaction = begin(connection, &["a"], Mode::ReadWrite);
+    drop(put(&transaction, "a", 1.0, value));
+    commit(&transaction).unwrap();
+}
+
+#[test]
+fn a_store_is_closed_when_nobody_has_used_it_for_its_time_and_opened_again_unseen() {
+    for executor in EXECUTORS {
+        let setting = Setting::new(executor);
+        let connection = open(&setting.storage).wait().unwrap();
+        put_and_commit(&connection, "first");
+        setting.later(100 * SECOND);
+        assert!(!setting.is_free(), "a connection uses it");
+        connection.close();
+        setting.later(SECOND);
+        assert!(!setting.is_free(), "{executor:?}: too soon");
+        // Whoever asks for something begins the time anew.
+        assert_eq!(
+            factory(&setting.storage).databases().wait().unwrap().len(),
+            1
+        );
+        setting.later(SECOND * 3 / 2);
+        assert!(!setting.is_free(), "{executor:?}: it was used since");
+        setting.frees_after(SECOND / 2);
+        let connection = open(&setting.storage).wait().unwrap();
+        assert_eq!(look(&connection, "a", 1.0).unwrap(), "first");
+        put_and_commit(&connection, "second");
+        drop(connection);
+        setting.frees_after(2 * SECOND);
+        setting.storage.close().unwrap();
+    }
+}
+
+#[test]
+fn every_request_opens_the_store_again() {
+    for executor in EXECUTORS {
+        let setting = Setting::new(executor);
+        open(&setting.storage).wait().unwrap().close();
+        let factory = factory(&setting.storage);
+        let close = || {
+            setting.frees_after(2 * SECOND);
+        };
+        close();
+        assert_eq!(factory.databases().wait().unwrap()[0].version, 1);
+        close();
+        assert_eq!(factory.maintain().wait().unwrap(), Maintenance::Idle);
+        close();
+        factory.repair(RowsInDoubt::LeaveOut).wait().unwrap();
+        drop(open(&setting.storage).wait().unwrap());
+        // It is open, and in nobody's way.
+        factory.repair(RowsInDoubt::LeaveOut).wait().unwrap();
+        assert!(setting.is_free());
+        let deleted = factory.delete_database(&"db".into()).done().wait();
+        assert_eq!(deleted.unwrap(), 1);
+        close();
+        // Closing it has done the rest.
+        assert_eq!(factory.maintain().wait().unwrap(), Maintenance::Idle);
+        assert!(!setting.is_free());
+        factory.close().wait().unwrap();
+        assert!(setting.is_free());
+        factory.close().wait().unwrap();
+    }
+}
+
+#[test]
+fn a_connection_that_is_to_be_closed_keeps_the_store_until_its_transactions_have_ended() {
+    for executor in EXECUTORS {
+        let setting = Setting::new(executor);
+        let connection = open(&setting.storage).wait().unwrap();
+        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        put(&transaction, "a", 1.0, "kept").wait().unwrap();
+        connection.close();
+        setting.later(100 * SECOND);
+        assert!(!setting.is_free());
+        commit(&transaction).unwrap();
+        setting.frees_after(2 * SECOND);
+        // Handles that are left keep nothing, and fail.
+        let store = transaction.object_store(&"a".into());
+        assert!(store.is_err() || store.unwrap().get(Key::Number(1.0)).is_err());
+        let connection = open(&setting.storage).wait().unwrap();
+        assert_eq!(look(&connection, "a", 1.0).unwrap(), "kept");
+    }
+}
+
+#[test]
+fn a_blob_that_somebody_holds_keeps_the_store() {
+    for executor in EXECUTORS {
+        let setting = Setting::new(executor);
+        let connection = open(&setting.storage).wait().unwrap();
+        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let blob = NewExternalObject::Blob {
+            mime_type: "text/plain".into(),
+            content: Arc::new(b"the blob's content".to_vec()),
+        };
+        let value = Value::serialize("with a blob").unwrap();
+        let store = transaction.object_store(&"a".into()).unwrap();
+        let value = value.and_objects(vec![blob]);
+        drop(store.put(value, Some(Key::Number(1.0))).unwrap());
+        commit(&transaction).unwrap();
+        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let held = get(&transaction, "a", 1.0).wait().unwrap().unwrap();
+        drop(
+            transaction
+                .object_store(&"a".into())
+                .unwrap()
+                .delete(Key::Number(1.0)),
+        );
+        commit(&transaction).unwrap();
+        connection.close();
+        drop((connection, transaction));
+        setting.later(100 * SECOND);
+        assert!(!setting.is_free(), "{executor:?}");
+        let mut content = String::new();
+        let mut reader = held.objects()[0].open().unwrap();
+        std::io::Read::read_to_string(&mut reader, &mut content).unwrap();
+        assert_eq!(content, "the blob's content");
+        drop(reader);
+        drop(held);
+        setting.frees_after(2 * SECOND);
+    }
+}
+
+#[test]
+fn no_more_idle_stores_are_open_than_the_host_has_said() {
+    for executor in EXECUTORS {
+        let setting = Setting::with(executor, |options| options.idle_stores_max = 3);
+        let origins: Vec<Origin> = (0..10)
+            .map(|n| Origin::from_url(&format!("https://{n}.example")).unwrap())
+            .collect();
+        let visit = |origin| {
+            let request = setting.storage.factory(origin).open(&"db".into(), None);
+            request.unwrap().connection().wait().unwrap()
+        };
+        let is_open = |origin: &Origin| {
+            let other = storage_on(setting.fs.clone(), DRIVEN);
+            other.factory(origin).databases().wait().is_err()
+        };
+        let used = visit(&origins[0]);
+        for origin in &origins[1..] {
+            visit(origin).close();
+        }
+        setting.storage.run_until_idle();
+        let open = || -> Vec<bool> { origins.iter().map(is_open).collect() };
+        if let Executor::Driven { .. } = executor {
+            let expected = [0, 7, 8, 9];
+            let expected: Vec<bool> = (0..10).map(|n| expected.contains(&n)).collect();
+            assert_eq!(open(), expected);
+        }
+        let count = || open().into_iter().filter(|is_open| *is_open).count();
+        let mut tries = 0;
+        while count() > 4 {
+            assert!(tries < 10_000, "{executor:?}: {} are open", count());
+            tries += 1;
+            std::thread::yield_now();
+        }
+        drop(used);
+    }
+}
+
+#[test]
+fn a_host_may_leave_stores_open_or_close_them_at_once() {
+    for executor in EXECUTORS {
+        let setting = Setting::with(executor, |options| options.idle_grace = Duration::MAX);
+        open(&setting.storage).wait().unwrap().close();
+        setting.later(Duration::from_secs(1 << 40));
+        assert!(!setting.is_free());
+        let setting = Setting::with(executor, |options| options.idle_grace = Duration::ZERO);
+        open(&setting.storage).wait().unwrap().close();
+        setting.later(Duration::ZERO);
+        factory(&setting.storage).close().wait().unwrap();
+        assert!(setting.is_free());
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_back_delays_the_end_by_no_more_than_the_grace_time() {
+    for executor in EXECUTORS {
+        let setting = Setting::new(executor);
+        open(&setting.storage).wait().unwrap().close();
+        setting.clock.0.fetch_sub(1_000_000_000, Ordering::Relaxed);
+        setting.later(Duration::ZERO);
+        assert!(!setting.is_free());
+        setting.frees_after(2 * SECOND);
+    }
+}
+
+#[test]
+fn that_an_idle_store_could_not_be_closed_whole_is_told_at_the_end() {
+    use larder_leveldb::storage::{Fault, FaultFileSystem};
+    for executor in EXECUTORS {
+        let fs = Arc::new(FaultFileSystem::new(Arc::new(MemoryFileSystem::new())));
+        let clock = ByHand::new();
+        let mut options = StorageOptions::new(fs.clone(), "idb", clock.clone());
+        options.executor = executor;
+        let storage = Storage::new(options).unwrap();
+        let connection = open(&storage).wait().unwrap();
+        put_and_commit(&connection, "relaxed");
+        connection.close();
+        drop(connection);
+        fs.fail_at(Fault {
+            operation: fs.operations(),
+            kind: std::io::ErrorKind::Other,
+            every_later_too: true,
+        });
+        clock.advance(2 * SECOND);
+        storage.run_until_idle();
+        fs.heal();
+        assert!(factory(&storage).close().wait().is_err(), "{executor:?}");
+        assert!(factory(&storage).close().wait().is_ok(), "told once");
+        storage.close().unwrap();
+    }
+}
