@@ -154,9 +154,6 @@ impl Opening<'_> {
                 .map_err(|error| blamed(&manifest, error))?;
         }
         let missing = missing_tables(&manifest, &names);
-        if missing.is_some() && !self.is_last_attempt && !self.is_locked {
-            return Ok(None);
-        }
         if let Some(count) = missing {
             self.report_missing(&manifest, count)?;
         }

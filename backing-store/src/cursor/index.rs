@@ -38,6 +38,8 @@ pub struct IndexCursor {
     /// For the unique directions: the index key that was visited last, and the one being looked for the first entry of.
     last_key: Vec<u8>,
     stage: Stage,
+    /// The lowest row that a descending unique walk has come to: see [`IndexCursor::check_descent`].
+    lowest: Vec<u8>,
     stale_rows: u64,
     /// Rows that were passed because many entries are wanted.
     ahead: Option<Box<RowsAhead>>,
@@ -96,6 +98,7 @@ impl IndexCursor {
             place: None,
             last_key: Vec::new(),
             stage: Stage::Descending,
+            lowest: Vec::new(),
             stale_rows: 0,
             ahead: None,
         }
@@ -269,6 +272,9 @@ impl IndexCursor {
             self.keep_key();
         }
         self.place = None;
+        if target.is_some() {
+            self.lowest.clear();
+        }
         loop {
             match self.stage {
                 Stage::Descending => {
@@ -280,7 +286,9 @@ impl IndexCursor {
                         return Ok(false);
                     }
                     let is_repeated = self.has_last_key();
-                    if is_repeated && on_stale.is_none() {
+                    if !is_repeated {
+                        self.check_descent()?;
+                    } else if on_stale.is_none() {
                         continue;
                     }
                     if self.read_row(reborrow(&mut on_stale))?.is_some() && !is_repeated {
@@ -307,6 +315,20 @@ impl IndexCursor {
                 }
             }
         }
+    }
+
+    /// The walk descends from where each search for a key's first row has led to. Where keys are not in their order, or blocks
+    /// lie about theirs, a search passes over rows and leads back up: then the walk would never end, or take the same way once
+    /// for each key. So a row that is not below all that were come to before ends it, with an error.
+    fn check_descent(&mut self) -> Result<()> {
+        if !self.lowest.is_empty() && !self.rows.is_below(&self.lowest) {
+            self.rows.end();
+            let what = "row is not where a search for it leads to: what is left of the index is not read in this direction";
+            return Err(Error::inconsistent(&self.lowest, what));
+        }
+        self.lowest.clear();
+        self.lowest.extend_from_slice(self.rows.key());
+        Ok(())
     }
 
     /// Looks at a row on the way up.

@@ -187,6 +187,16 @@ impl RangeRows {
         self.iter.valid() && self.iter.key().starts_with(&self.prefix)
     }
 
+    /// Whether the row it stands on comes before another.
+    pub(super) fn is_below(&self, row_key: &[u8]) -> bool {
+        self.order().compare(self.iter.key(), row_key) == Ordering::Less
+    }
+
+    /// Leaves the rows: this is the end, wherever it stands.
+    pub(super) fn end(&mut self) {
+        self.state = State::Ended;
+    }
+
     /// One row up, whichever the direction.
     pub(super) fn step_up(&mut self) -> Result<()> {
         self.iter.next()

@@ -16,6 +16,7 @@
 mod base;
 mod codec;
 pub mod files;
+mod hostile;
 mod input;
 mod key_path;
 mod log;
@@ -29,6 +30,7 @@ mod value;
 pub mod write;
 
 pub use codec::{codec_round_trip, comparator_laws};
+pub use hostile::{hostile_files, hostile_store};
 pub use key_path::key_paths;
 pub use log::log;
 pub use manifest::manifest;

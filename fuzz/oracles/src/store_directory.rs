@@ -357,7 +357,7 @@ fn generators_and_blobs(
 }
 
 /// What `larder dump --format canonical` prints is JSON, whatever is in the store, whole and with digests.
-fn document(store: &Store) {
+pub(crate) fn document(store: &Store) {
     for extent in [Extent::Whole, Extent::Digests] {
         document_is_json(store, extent);
     }

@@ -35,8 +35,12 @@ fn open(fs: &Arc<MemoryFileSystem>) -> Result<BackingStore> {
 
 /// A store as of [`store_directory`](crate::store_directory), written to.
 pub fn store_writing(data: &[u8]) {
-    let fs = files(data).mount();
-    let Ok(store) = open(&fs) else {
+    write_to(&files(data).mount());
+}
+
+/// Opens a store, writes to it, closes it, and finds what was written when it is opened again.
+pub(crate) fn write_to(fs: &Arc<MemoryFileSystem>) {
+    let Ok(store) = open(fs) else {
         return;
     };
     let written = write(&store);
@@ -49,7 +53,7 @@ pub fn store_writing(data: &[u8]) {
     if store.close().is_err() {
         return;
     }
-    let store = open(&fs).expect("a store that was closed well opens again");
+    let store = open(fs).expect("a store that was closed well opens again");
     if let Ok(Some((database_id, object_store_id))) = written {
         let mut record = Record::new();
         let key = key();
