@@ -11,6 +11,8 @@ mod canonical_values;
 mod command;
 mod damage;
 mod gates;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod opened_for_writing;
 mod other_orders;
 mod repair;
