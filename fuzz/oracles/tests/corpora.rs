@@ -85,6 +85,11 @@ fn store_writing_holds_over_the_corpus_of_store_directory() {
 }
 
 #[test]
+fn hostile_store_holds_over_its_corpus() {
+    run("hostile_store", larder_fuzz_oracles::hostile_store);
+}
+
+#[test]
 fn transactions_hold_over_their_corpus() {
     run("transactions", larder_fuzz_oracles::transactions);
 }

@@ -156,6 +156,13 @@ pub(crate) fn directories(corpus: &Corpus) {
     );
 }
 
+/// Choices of hostile stores: what follows from eight bytes.
+pub(crate) fn hostile(corpus: &Corpus) {
+    for seed in 1..=12_u64 {
+        corpus.add("hostile_store", &seed.to_string(), &seed.to_be_bytes());
+    }
+}
+
 /// Transactions: the first makes two object stores with indexes, the others do anything.
 pub(crate) fn transactions(corpus: &Corpus) {
     // The number of steps but one; step by step: two object stores, three indexes.

@@ -31,6 +31,7 @@ fn main() {
     engine::files(&corpus);
     engine::directories(&corpus);
     engine::transactions(&corpus);
+    engine::hostile(&corpus);
 }
 
 /// The seeds' folder.
