@@ -124,7 +124,8 @@ impl Db {
 
     /// Opens the store in a directory for reading and writing, or makes one
     /// ([`Options::create_if_missing`]; the directory above must be there). Takes the store's lock, makes tables of what was
-    /// in the logs, and removes what an earlier process has left of no use. Damage is always an error here.
+    /// in the logs, and removes what an earlier process has left of no use; all of that later, if there is no room for it now.
+    /// Damage is always an error here.
     ///
     /// # Errors
     /// `NotAStore` if there is none and none shall be made; `Conflict` if it is open for writing elsewhere; `Usage` if it

@@ -120,6 +120,11 @@ impl Error {
         self.inner.source.as_deref()
     }
 
+    /// Whether the cause is that there is no room: see [`is_out_of_space`](crate::storage::is_out_of_space).
+    pub fn is_out_of_space(&self) -> bool {
+        self.io_cause().is_some_and(crate::storage::is_out_of_space)
+    }
+
     /// What happened, without file and cause.
     pub fn context(&self) -> &str {
         &self.inner.context

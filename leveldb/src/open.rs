@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::{SEQUENCE_MAX, is_valid};
 use crate::manifest::Manifest;
-use crate::memtable::{MemTable, OpenLog, Replay};
+use crate::memtable::{MemTable, OpenLog, Replay, Replayed};
 use crate::options::Options;
 use crate::order_check::{Checked, KeyOrder, check};
 use crate::storage::read_small_file;
@@ -40,6 +40,10 @@ pub(crate) struct Opened {
     pub(crate) mem: MemTable,
     pub(crate) last_sequence: u64,
     pub(crate) torn: Vec<TornTail>,
+    /// The sequence number that follows those in the logs, if there is anything in them.
+    pub(crate) goes_on_at: Option<u64>,
+    /// The number of the MANIFEST; zero without one.
+    pub(crate) manifest_number: u64,
     /// What the MANIFEST says of the next file, and of where compactions go on; zero and none without a MANIFEST.
     pub(crate) next_file_number: u64,
     pub(crate) compact_pointers: BTreeMap<usize, Vec<u8>>,
@@ -197,8 +201,17 @@ impl Opening<'_> {
             self.limits.log_value_bytes,
         );
         replay.logs(&logs)?;
-        let (mem, last_in_logs, mut torn) = replay.finish();
+        let Replayed {
+            mem,
+            last_sequence: last_in_logs,
+            goes_on_at,
+            mut torn,
+        } = replay.finish();
         torn.extend(manifest.torn);
+        let manifest_number = match FileName::parse(manifest.name.as_ref()) {
+            Some(FileName::Manifest(number)) => number,
+            _ => 0,
+        };
         let last_sequence = match manifest.last_sequence {
             Some(last) if is_complete => last.max(last_in_logs).min(SEQUENCE_MAX),
             _ => SEQUENCE_MAX,
@@ -209,6 +222,8 @@ impl Opening<'_> {
             mem,
             last_sequence,
             torn,
+            goes_on_at,
+            manifest_number,
             next_file_number: manifest.next_file_number.unwrap_or(0),
             compact_pointers: manifest.compact_pointers,
             found: names.all,

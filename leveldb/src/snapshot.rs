@@ -19,11 +19,11 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// What a snapshot reads from. Immutable, but for newer entries that are put into the first memtable.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ReadState {
     pub(crate) core: Arc<Core>,
     pub(crate) version: Arc<Version>,
-    /// Of the logs, when opened for reading only.
+    /// Of the logs, when opened for reading only, or for writing as long as there is no room for tables of it.
     pub(crate) mem: Arc<MemTable>,
     /// Being written, the newest first: the one that is filled and the one that becomes a table.
     pub(crate) live: Vec<Arc<SkipList>>,

@@ -31,7 +31,8 @@ pub struct TornTail {
     pub len_bytes: u64,
     /// Why it was read no further.
     pub kind: TailKind,
-    /// Where those bytes are now, in the store's directory, if opening the store for writing has put them there.
+    /// Where those bytes are now, in the store's directory, if opening the store for writing has put them there. Without room they
+    /// are in the file until there is some, and then go to `lost/NAME.OFFSET`.
     pub set_aside: Option<PathBuf>,
 }
 

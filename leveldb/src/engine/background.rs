@@ -95,7 +95,11 @@ impl Engine {
 
     /// Whether there is something that background work can do, put off or not.
     fn has_work(&self) -> bool {
-        if self.has_full.load(Ordering::Acquire) {
+        if !self.has_begun.load(Ordering::Acquire) {
+            // Without a write there is no need for room.
+            return false;
+        }
+        if self.has_full.load(Ordering::Acquire) || self.has_kept.load(Ordering::Acquire) {
             return true;
         }
         let version = self.version();
@@ -171,6 +175,12 @@ impl Engine {
     fn try_work(&self) -> Result<bool> {
         let work = &mut *locked(&self.work);
         self.health.check()?;
+        if !self.has_begun.load(Ordering::Acquire) {
+            return Ok(false);
+        }
+        if self.flush_kept(work)? {
+            return Ok(true);
+        }
         self.mend_manifest(work)?;
         if self.flush_full(work, true)? {
             return Ok(true);

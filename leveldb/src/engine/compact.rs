@@ -2,7 +2,7 @@
 
 use super::compaction::{self, Compaction, Limits, largest, level_files, overlapping};
 use super::feed::Feed;
-use super::install::{Flush, Work};
+use super::install::{Replaced, Work};
 use super::output::Output;
 use super::{Engine, locked, pace};
 use crate::cache::BlockCache;
@@ -50,12 +50,14 @@ impl Engine {
         }
     }
 
-    /// Makes a table of the full memtable, if there is one. `may_sink`: it may become part of a deeper level than 0; not
+    /// Makes a table of the full memtable, if there is one, and first of what opening had no room for, if that is left. `may_sink`: it may become part of a deeper level than 0; not
     /// while a compaction is under way, whose output is not part of the version yet.
     pub(super) fn flush_full(&self, work: &mut Work, may_sink: bool) -> Result<bool> {
+        // What is newer must not become a table before.
+        let was_kept = self.flush_kept(work)?;
         let state = self.state();
         let (Some(full), Some(filling)) = (state.live.get(1), state.live.first()) else {
-            return Ok(false);
+            return Ok(was_kept);
         };
         self.progress.begin_flush(full.len_bytes() as u64);
         let flushed = self.make_table(work, &state.version, full, filling, may_sink);
@@ -116,7 +118,7 @@ impl Engine {
             new_files: tables,
             ..VersionEdit::default()
         };
-        self.install(work, edit, Some(Flush { keys }))
+        self.install(work, edit, Some(Replaced::Full { keys }))
     }
 
     /// A filter for the keys of a memtable that becomes a table; its own, if it has one.

@@ -57,7 +57,7 @@ impl Health {
         let causes = self.causes();
         let what = "writes are refused until the store is opened again, after";
         Err(match &causes.refused {
-            Some(why) => Error::new(ErrorKind::Closed, format!("{what}: {why}")),
+            Some(why) => why.within(ErrorKind::Closed, what),
             None => Error::new(ErrorKind::Closed, what),
         })
     }

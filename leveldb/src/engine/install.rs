@@ -1,5 +1,6 @@
 //! Changes the set of tables: the edit goes to the MANIFEST and is synced, then readers start from the new version.
 
+use super::kept::{Kept, may_count};
 use super::{Engine, locked};
 use crate::core::Core;
 use crate::error::{Error, Result};
@@ -8,6 +9,7 @@ use crate::filter::KeyFilter;
 use crate::internal_key::InternalOrder;
 use crate::log::LogWriter;
 use crate::options::Options;
+use crate::snapshot::ReadState;
 use crate::version::{TableFile, Version};
 use crate::version_edit::{NewFile, VersionEdit};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +38,8 @@ pub(super) struct Work {
     pub(super) is_manifest_in_doubt: bool,
     /// What only counts if one of those edits does: removed once a new MANIFEST is sure.
     pub(super) doubtful: Vec<FileName>,
+    /// What opening had no room for.
+    pub(super) kept: Option<Kept>,
 }
 
 pub(super) fn table_file(new: NewFile) -> TableFile {
@@ -50,10 +54,12 @@ pub(super) fn table_file(new: NewFile) -> TableFile {
     }
 }
 
-/// What a flush tells of its table.
-pub(super) struct Flush {
-    /// Its keys.
-    pub(super) keys: Option<Arc<KeyFilter>>,
+/// What is in tables by an edit, and no more in memory.
+pub(super) enum Replaced {
+    /// The full memtable, in a table with these keys.
+    Full { keys: Option<Arc<KeyFilter>> },
+    /// What was in the logs when the store was opened.
+    Kept,
 }
 
 impl Engine {
@@ -64,9 +70,8 @@ impl Engine {
         &self,
         work: &mut Work,
         mut edit: VersionEdit,
-        flush: Option<Flush>,
+        replaced: Option<Replaced>,
     ) -> Result<()> {
-        let is_flush = flush.is_some();
         let (state, sequence) = {
             let current = locked(&self.current);
             (current.state.clone(), current.sequence)
@@ -81,7 +86,7 @@ impl Engine {
         edit.next_file_number = Some(self.next_file.load(Ordering::Relaxed));
         edit.last_sequence = Some(sequence);
         edit.prev_log_number = edit.log_number.map(|_| 0);
-        if is_flush || !edit.new_files.is_empty() {
+        if replaced.is_some() || !edit.new_files.is_empty() {
             // The names of the tables, and of the log that goes on, before the edit that needs them.
             self.sync_dir().inspect_err(|_| {
                 for number in new_tables(&edit) {
@@ -93,9 +98,12 @@ impl Engine {
         let kept = state.version.files();
         let kept = kept.filter(|file| !dropped.contains(&(file.level, file.number)));
         let kept = kept.map(|file| TableFile::clone(file));
-        let keys = flush.and_then(|flush| flush.keys);
+        let keys = match &replaced {
+            Some(Replaced::Full { keys }) => keys.as_ref(),
+            _ => None,
+        };
         let added = edit.new_files.iter().cloned().map(|new| TableFile {
-            keys: keys.clone().filter(|_| new.level == 0),
+            keys: keys.filter(|_| new.level == 0).cloned(),
             ..table_file(new)
         });
         let files: Vec<TableFile> = kept.chain(added).collect();
@@ -103,7 +111,12 @@ impl Engine {
             true => self.begin_manifest(work, &edit, &files, manifest_number),
             false => self.append_edit(work, &edit),
         };
-        written.inspect_err(|_| work.doubtful.extend(new_tables(&edit).map(FileName::Table)))?;
+        written.inspect_err(
+            |_| match begins_anew && !may_count(&self.core, manifest_number) {
+                true => new_tables(&edit).for_each(|number| self.remove_table(number)),
+                false => work.doubtful.extend(new_tables(&edit).map(FileName::Table)),
+            },
+        )?;
         work.log_number = edit.log_number.unwrap_or(work.log_number);
         work.old_tables
             .extend(edit.deleted_files.iter().map(|(_, number)| *number));
@@ -116,11 +129,16 @@ impl Engine {
         work.versions.push(Arc::downgrade(&version));
         drop(state);
         self.publish(|state| {
-            let live = state
-                .live
-                .iter()
-                .take(if is_flush { 1 } else { usize::MAX });
-            (version, live.cloned().collect())
+            let mut state = ReadState {
+                version,
+                ..state.clone()
+            };
+            match replaced {
+                Some(Replaced::Full { .. }) => state.live.truncate(1),
+                Some(Replaced::Kept) => state.mem = Arc::default(),
+                None => {}
+            }
+            state
         });
         Ok(())
     }
@@ -185,19 +203,28 @@ impl Engine {
             last_sequence: edit.last_sequence.unwrap_or(0),
         };
         work.manifest = first.write(&self.core, number).inspect_err(|_| {
-            // CURRENT may name it by now: nothing may be added to the old one.
-            work.is_manifest_in_doubt = true;
             let left = [FileName::Manifest(number), FileName::Temp(number)];
-            work.doubtful.extend(left);
+            if may_count(&self.core, number) {
+                // Nothing may be added to the old one.
+                work.is_manifest_in_doubt = true;
+                work.doubtful.extend(left);
+            } else {
+                // What is left takes room, of which there may be none.
+                self.remove_names(left);
+            }
         })?;
         work.manifest_bytes = 0;
         work.is_manifest_in_doubt = false;
         let old = std::mem::replace(&mut work.manifest_number, number);
-        // What stays is removed when the store is opened next.
-        for name in std::iter::once(FileName::Manifest(old)).chain(work.doubtful.drain(..)) {
+        self.remove_names(std::iter::once(FileName::Manifest(old)).chain(work.doubtful.drain(..)));
+        Ok(())
+    }
+
+    /// Removes files that do not count. What stays is removed when the store is opened next.
+    fn remove_names(&self, names: impl IntoIterator<Item = FileName>) {
+        for name in names {
             let _ = self.core.fs.remove(&self.path(name));
         }
-        Ok(())
     }
 }
 

@@ -14,11 +14,13 @@ mod feed;
 mod group;
 mod health;
 mod install;
+mod kept;
 mod output;
 mod pace;
 mod pool;
 mod recover;
 mod remove;
+mod settle;
 mod statistics;
 mod tails;
 mod write;
@@ -26,13 +28,13 @@ mod write;
 pub use group::Durability;
 pub(crate) use install::{FirstEdit, Numbers};
 pub use pool::{BackgroundPool, BackgroundWork};
-pub(crate) use recover::{Recovered, first_number, lock};
+pub(crate) use recover::{Recovered, lock};
+pub(crate) use settle::first_number;
 pub use statistics::{LevelStatistics, Statistics};
 
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::skip_list::SkipList;
 use crate::snapshot::{ReadState, Snapshot};
 use crate::storage::FileLock;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard};
@@ -72,6 +74,10 @@ pub(crate) struct Engine {
     stop: AtomicBool,
     /// Where a pool's threads come in.
     desk: Option<Arc<Desk>>,
+    /// There is a log to write to. It is begun by the first write if opening had no room for one.
+    has_begun: AtomicBool,
+    /// What was in the logs when the store was opened is still to become tables.
+    has_kept: AtomicBool,
     /// A full memtable waits to become a table.
     has_full: AtomicBool,
     l0_tables: AtomicUsize,
@@ -122,20 +128,14 @@ impl Engine {
     }
 
     /// Replaces what readers start from.
-    fn publish(&self, change: impl FnOnce(&ReadState) -> (Arc<Version>, Vec<Arc<SkipList>>)) {
+    fn publish(&self, change: impl FnOnce(&ReadState) -> ReadState) {
         let old;
         {
             let mut current = locked(&self.current);
-            let (version, live) = change(&current.state);
-            self.has_full.store(live.len() > 1, Ordering::Release);
-            let l0 = version.files().filter(|file| file.level == 0).count();
+            let state = change(&current.state);
+            self.has_full.store(state.live.len() > 1, Ordering::Release);
+            let l0 = state.version.files().filter(|file| file.level == 0).count();
             self.l0_tables.store(l0, Ordering::Release);
-            let state = ReadState {
-                core: self.core.clone(),
-                version,
-                mem: current.state.mem.clone(),
-                live,
-            };
             old = std::mem::replace(&mut current.state, Arc::new(state));
         }
         // May free a memtable: not while readers wait.

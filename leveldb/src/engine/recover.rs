@@ -2,33 +2,31 @@
 //!
 //! The same code as for reading finds the tables and replays the logs, all that are not older than the MANIFEST's. What was
 //! in the logs becomes tables of level 0. A new log and a new MANIFEST are written; CURRENT is switched to it when all of
-//! that is durable; only then is anything removed. A crash at any point leaves the store as it was or as it will be.
+//! that is durable; only then is anything removed. A crash at any point leaves the store as it was or as it will be. Without room
+//! for that the store is opened as it is, and the first write goes on from there (`kept.rs`).
 
-use super::feed::Feed;
 use super::group::Queue;
 use super::health::Health;
-use super::install::{FILE_NUMBER_MAX, FirstEdit, Numbers, Work, recovery_table_bytes, table_file};
-use super::output::Output;
+use super::install::{Numbers, Work};
 use super::pool::Desk;
+use super::settle::{Settled, Unsettled, first_number, settle};
 use super::write::{Writer, new_memtable};
-use super::{Current, Engine, Signal, tails};
+use super::{Current, Engine, Signal, locked};
 use crate::cache::BlockCache;
 use crate::core::{Core, OnDamage, OpenTables};
 use crate::damage::DamageLog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::InternalOrder;
-use crate::log::LogWriter;
-use crate::memtable::{MemCursor, MemTable};
+use crate::memtable::MemTable;
 use crate::open::{self, Limits, Opened};
 use crate::options::Options;
 use crate::order_check::KeyOrder;
 use crate::snapshot::ReadState;
-use crate::source::Source;
 use crate::storage::{FileLock, FileSystem};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex};
 use crate::torn::TornTail;
-use crate::version::{TableFile, Version};
+use crate::version::Version;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -173,34 +171,12 @@ fn nothing(fs: &dyn FileSystem, dir: &Path) -> Result<Opened> {
         mem: MemTable::default(),
         last_sequence: 0,
         torn: Vec::new(),
+        goes_on_at: None,
+        manifest_number: 0,
         next_file_number: 1,
         compact_pointers: BTreeMap::new(),
         found,
     })
-}
-
-/// A number above those of all files that are there.
-pub(crate) fn first_number(opened: &Opened) -> Result<u64> {
-    let numbers = opened
-        .found
-        .iter()
-        .filter_map(|name| match FileName::parse(name)? {
-            FileName::Manifest(n) | FileName::Log(n) | FileName::Table(n) => Some(n),
-            FileName::OldTable(n) | FileName::Temp(n) => Some(n),
-            _ => None,
-        });
-    let first = numbers
-        .map(|number| number.saturating_add(1))
-        .max()
-        .unwrap_or(1);
-    let first = first.max(opened.next_file_number);
-    if first > FILE_NUMBER_MAX {
-        return Err(Error::new(
-            ErrorKind::Corruption,
-            "file numbers are used up",
-        ));
-    }
-    Ok(first)
 }
 
 fn recover(
@@ -209,41 +185,37 @@ fn recover(
     options: Options,
     lock: Box<dyn FileLock>,
 ) -> Result<Recovered> {
-    tails::set_aside(&core, &mut opened.torn)?;
     let numbers = Numbers(std::cell::Cell::new(first_number(&opened)?));
-    let mut files: Vec<TableFile> = opened
-        .version
-        .files()
-        .map(|file| TableFile::clone(file))
-        .collect();
-    let manifest_number = numbers.take();
-    files.extend(tables_of_logs(&core, &options, opened.mem, &numbers)?);
-    let log_number = numbers.take();
-    let log_name = FileName::Log(log_number).to_string();
-    let created = core.fs.create(&core.dir.join(&log_name));
-    let log = created.map_err(|error| Error::io(log_name, "cannot create the log", error))?;
-    let first = FirstEdit {
-        order: &core.order,
-        files: &files,
-        compact_pointers: &opened.compact_pointers,
+    let last_sequence = opened.last_sequence;
+    let order = opened.order;
+    let found = std::mem::take(&mut opened.found);
+    let compact_pointers = opened.compact_pointers.clone();
+    let settled = settle(&core, &options, opened, &found, &numbers)?;
+    let Settled {
+        version,
         log_number,
-        next_file_number: numbers.0.get(),
-        last_sequence: opened.last_sequence,
+        torn,
+        ..
+    } = settled;
+    let is_unsettled = settled.unsettled.is_some();
+    let (read_mem, kept, kept_logs) = match settled.unsettled {
+        Some(Unsettled { mem, kept, logs }) => (mem, Some(kept), logs),
+        None => Default::default(),
     };
-    let manifest = first.write(&core, manifest_number)?;
-    let version = Arc::new(Version::new(&core.order, files));
     let work = Work {
-        manifest,
-        manifest_number,
+        manifest: settled.manifest,
+        manifest_number: settled.manifest_number,
         manifest_bytes: 0,
-        log_number,
-        compact_pointers: opened.compact_pointers,
+        log_number: settled.oldest_log,
+        compact_pointers,
         versions: vec![Arc::downgrade(&version)],
         old_tables: BTreeSet::new(),
         old_logs: Vec::new(),
         must_rewrite: false,
-        is_manifest_in_doubt: false,
-        doubtful: Vec::new(),
+        // Nothing is added to a MANIFEST that was there before.
+        is_manifest_in_doubt: is_unsettled,
+        doubtful: settled.doubtful,
+        kept,
     };
     let mem = new_memtable(&core.order, &options, log_number);
     let l0_tables = version.files().filter(|file| file.level == 0).count();
@@ -252,23 +224,24 @@ fn recover(
             state: Arc::new(ReadState {
                 core: core.clone(),
                 version,
-                mem: Arc::default(),
+                mem: read_mem,
                 live: vec![mem.clone()],
             }),
-            sequence: opened.last_sequence,
+            sequence: last_sequence,
         }),
         core,
         desk: options.background.pool().map(Desk::new),
         options,
         queue: Mutex::new(Queue::default()),
         writer: Mutex::new(Writer {
-            log: LogWriter::new(log, 0),
+            log: settled.log,
             mem,
             is_unsynced: false,
             is_mark_due: false,
             before: None,
+            kept_logs,
             is_name_unsynced: false,
-            last_sequence: opened.last_sequence,
+            last_sequence,
             is_closed: false,
             owed_bytes: 0,
             flush_from: None,
@@ -280,6 +253,8 @@ fn recover(
         work_ready: Condvar::new(),
         work_done: Condvar::new(),
         stop: AtomicBool::new(false),
+        has_begun: AtomicBool::new(!is_unsettled),
+        has_kept: AtomicBool::new(is_unsettled),
         has_full: AtomicBool::new(false),
         l0_tables: AtomicUsize::new(l0_tables),
         next_file: AtomicU64::new(numbers.0.get()),
@@ -287,37 +262,12 @@ fn recover(
         counters: Default::default(),
         lock,
     };
-    engine.remove_strangers(&opened.found);
+    if !is_unsettled {
+        engine.remove_strangers(&mut locked(&engine.work), &found);
+    }
     Ok(Recovered {
         engine: Arc::new(engine),
-        torn: opened.torn,
-        order: opened.order,
+        torn,
+        order,
     })
-}
-
-/// Makes tables of level 0 of what was in the logs.
-fn tables_of_logs(
-    core: &Arc<Core>,
-    options: &Options,
-    mem: MemTable,
-    numbers: &Numbers,
-) -> Result<Vec<TableFile>> {
-    if mem.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mem = MemCursor::new(Arc::new(mem), core.order.clone());
-    let mut feed = Feed::new(core.order.clone(), vec![Source::Mem(mem)], |_| false)?;
-    let new_number = || numbers.take();
-    let output = Output {
-        core,
-        options,
-        level: 0,
-        table_bytes: recovery_table_bytes(options),
-        new_number: &new_number,
-        // The lock was taken a moment ago.
-        check: &|| Ok(()),
-        keys: None,
-    };
-    let tables = output.write(&mut feed, |_| false, |_| Ok(()))?;
-    Ok(tables.into_iter().map(table_file).collect())
 }

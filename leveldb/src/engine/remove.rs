@@ -9,6 +9,18 @@ use std::ffi::OsString;
 use std::io;
 use std::sync::{Arc, Weak};
 
+impl Work {
+    /// The numbers of the tables in versions that someone may read, the newest one included.
+    fn read_tables(&self) -> BTreeSet<u64> {
+        let versions = self.versions.iter().filter_map(Weak::upgrade);
+        let tables = versions.flat_map(|version| {
+            let numbers: Vec<u64> = version.files().map(|file| file.number).collect();
+            numbers
+        });
+        tables.collect()
+    }
+}
+
 impl Engine {
     /// Removes tables that are in no version that anyone reads, and logs that are tables by now.
     pub(super) fn remove_obsolete(&self, work: &mut Work) {
@@ -20,14 +32,11 @@ impl Engine {
         for number in std::mem::take(&mut work.old_logs) {
             let _ = self.core.fs.remove(&self.path(FileName::Log(number)));
         }
-        let mut read = BTreeSet::new();
         work.versions.retain(|version| version.strong_count() > 0);
         if work.old_tables.is_empty() {
             return;
         }
-        for version in work.versions.iter().filter_map(Weak::upgrade) {
-            read.extend(version.files().map(|file| file.number));
-        }
+        let read = work.read_tables();
         work.old_tables.retain(|&number| {
             if read.contains(&number) {
                 return true;
@@ -74,10 +83,10 @@ impl Engine {
 
     /// Removes what a crash, or an earlier process, has left: of the files that were found, those of a store that are not part
     /// of this one.
-    pub(super) fn remove_strangers(&self, found: &[OsString]) {
-        let work = locked(&self.work);
+    pub(super) fn remove_strangers(&self, work: &mut Work, found: &[OsString]) {
         let state = self.state();
-        let tables: BTreeSet<u64> = state.version.files().map(|file| file.number).collect();
+        // Also those that someone reads who began before the store was what it is.
+        let tables = work.read_tables();
         let logs: BTreeSet<u64> = state.live.iter().map(|list| list.log_number).collect();
         for name in found {
             let is_ours = match FileName::parse(name) {

@@ -24,22 +24,40 @@ pub(super) fn set_aside(core: &Core, torn: &mut [TornTail]) -> Result<()> {
     lost::make_folder(core)?;
     let folder = core.dir.join(lost::FOLDER);
     let mut taken = lost::names_in(&*core.fs, &folder)?;
-    for tail in torn.iter_mut().filter(|tail| is_worth_it(tail)) {
-        let path = lost::free_path(&format!("{}.{}", tail.file, tail.offset), &taken);
-        copy(core, tail, &path)?;
-        if let Some(name) = path.file_name() {
-            taken.insert(name.to_string_lossy().into_owned());
+    let mut copies = Vec::new();
+    let copied = torn
+        .iter()
+        .filter(|tail| is_worth_it(tail))
+        .try_for_each(|tail| {
+            let path = lost::free_path(&format!("{}.{}", tail.file, tail.offset), &taken);
+            if let Some(name) = path.file_name() {
+                taken.insert(name.to_string_lossy().into_owned());
+            }
+            copies.push(path.clone());
+            copy(core, tail, &path)
+        });
+    let synced = copied.and_then(|()| {
+        [&*folder, &*core.dir].into_iter().try_for_each(|dir| {
+            let synced = core.fs.sync_dir(dir);
+            synced.map_err(|error| Error::io(dir, "cannot sync the directory", error))
+        })
+    });
+    synced.inspect_err(|_| {
+        // The originals are there.
+        for path in &copies {
+            let _ = core.fs.remove(&core.dir.join(path));
         }
+    })?;
+    for (tail, path) in torn.iter_mut().filter(|tail| is_worth_it(tail)).zip(copies) {
         tail.set_aside = Some(path);
-    }
-    for dir in [&*folder, &*core.dir] {
-        let synced = core.fs.sync_dir(dir);
-        synced.map_err(|error| Error::io(dir, "cannot sync the directory", error))?;
     }
     Ok(())
 }
 
 fn is_worth_it(tail: &TornTail) -> bool {
+    if tail.set_aside.is_some() {
+        return false;
+    }
     match tail.kind {
         TailKind::Zeros => false,
         TailKind::AfterLoss => tail.len_bytes > MARK_LEN,
@@ -53,9 +71,5 @@ fn copy(core: &Core, tail: &TornTail, to: &Path) -> Result<()> {
     let from = from.map_err(|error| Error::io(&*tail.file, "cannot be opened", error))?;
     let path = core.dir.join(to);
     let mut file = core.fs.create(&path).map_err(failed)?;
-    lost::copy(&*from, tail.offset, &mut *file).map_err(|error| {
-        // Half of it is of no use: the original is there.
-        let _ = core.fs.remove(&path);
-        failed(error)
-    })
+    lost::copy(&*from, tail.offset, &mut *file).map_err(failed)
 }

@@ -1,5 +1,6 @@
 //! One group of writes: room in the memtable, the log, the memtable, readers.
 
+use super::kept::KeptLog;
 use super::{Durability, Engine, L0_SLOW_DOWN, L0_STOP, locked};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
@@ -7,6 +8,7 @@ use crate::internal_key::{InternalOrder, SEQUENCE_MAX};
 use crate::log::LogWriter;
 use crate::options::Options;
 use crate::skip_list::{LEN_BYTES_MAX, SkipList};
+use crate::snapshot::ReadState;
 use crate::write_batch::{BatchWriter, empty_batch};
 use std::io;
 use std::sync::Arc;
@@ -35,6 +37,8 @@ pub(super) struct Writer {
     pub(super) is_mark_due: bool,
     /// The log before, while what it holds may be neither synced nor in a table.
     pub(super) before: Option<(u64, LogWriter)>,
+    /// The logs that were there when the store was opened, if there was no room for tables of them, until they are synced.
+    pub(super) kept_logs: Vec<KeptLog>,
     /// Whether a crash may leave no file of the log's name.
     pub(super) is_name_unsynced: bool,
     pub(super) last_sequence: u64,
@@ -92,7 +96,10 @@ impl Writer {
     fn end(&self) -> LogEnd {
         LogEnd {
             len_bytes: self.log.len_bytes(),
-            is_synced: !self.is_unsynced && self.before.is_none() && !self.is_name_unsynced,
+            is_synced: !self.is_unsynced
+                && self.before.is_none()
+                && self.kept_logs.is_empty()
+                && !self.is_name_unsynced,
             is_mark_due: self.is_mark_due,
         }
     }
@@ -106,6 +113,7 @@ impl Engine {
             return Err(Error::new(ErrorKind::Closed, "store is closed"));
         }
         self.health.check()?;
+        self.begin(writer)?;
         if batch.entry_count() > 0 {
             self.make_room(writer, batch.len_bytes())?;
         }
@@ -213,11 +221,13 @@ impl Engine {
         self.switch(writer)?;
         self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;
         writer.before = None;
+        writer.kept_logs.clear();
         self.health.check()
     }
 
     /// Makes durable what was written before the log, and the log's name.
     fn sync_before(&self, writer: &mut Writer) -> Result<()> {
+        self.sync_kept_logs(writer)?;
         // Once the full memtable is a table, its log is not needed.
         if self.has_full.load(Ordering::Acquire)
             && let Some((number, log)) = &mut writer.before
@@ -269,15 +279,7 @@ impl Engine {
         let number = *writer
             .next_log
             .get_or_insert_with(|| self.new_file_number());
-        let name = FileName::Log(number);
-        let created = self.core.fs.create(&self.path(name));
-        let file =
-            created.map_err(|error| Error::io(name.to_string(), "cannot create the log", error))?;
-        let mut log = LogWriter::new(file, 0);
-        // Says what the log before must hold: see decision 5.
-        let begun = log.add(&empty_batch(writer.last_sequence + 1));
-        let begun = begun.and_then(|()| log.file().flush());
-        begun.map_err(|error| Error::io(name.to_string(), "cannot write to the log", error))?;
+        let log = self.new_log(number, Some(writer.last_sequence + 1))?;
         writer.next_log = None;
         let before = std::mem::replace(&mut writer.log, log);
         writer.before = writer
@@ -289,10 +291,29 @@ impl Engine {
         writer.flush_from = None;
         self.publish(|state| {
             let live = std::iter::once(writer.mem.clone()).chain(state.live.iter().cloned());
-            (state.version.clone(), live.collect())
+            ReadState {
+                live: live.collect(),
+                ..state.clone()
+            }
         });
         self.wake();
         Ok(())
+    }
+
+    /// A log. After others that hold something it says where they have to end: see decision 5.
+    pub(super) fn new_log(&self, number: u64, goes_on_at: Option<u64>) -> Result<LogWriter> {
+        let name = FileName::Log(number);
+        let created = self.core.fs.create(&self.path(name));
+        let file =
+            created.map_err(|error| Error::io(name.to_string(), "cannot create the log", error))?;
+        let mut log = LogWriter::new(file, 0);
+        let Some(sequence) = goes_on_at else {
+            return Ok(log);
+        };
+        let begun = log.add(&empty_batch(sequence));
+        let begun = begun.and_then(|()| log.file().flush());
+        begun.map_err(|error| Error::io(name.to_string(), "cannot write to the log", error))?;
+        Ok(log)
     }
 
     /// Makes tables of everything in memory, and waits until they are part of the store.
@@ -303,12 +324,15 @@ impl Engine {
                 return Err(Error::new(ErrorKind::Closed, "store is closed"));
             }
             self.health.check()?;
+            self.begin(writer)?;
             self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;
             if !writer.mem.is_empty() {
                 self.switch(writer)?;
             }
         }
-        self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;
+        let has_more =
+            || self.has_full.load(Ordering::Acquire) || self.has_kept.load(Ordering::Acquire);
+        self.wait_until(|| !has_more())?;
         self.health.check()
     }
 
@@ -331,6 +355,10 @@ impl Engine {
         }
         writer.is_closed = true;
         self.health.check()?;
+        if !self.has_begun.load(Ordering::Acquire) {
+            // Nothing was written.
+            return Ok(());
+        }
         let end = writer.end();
         if let Err(failed) = self.log(writer, &[], Durability::Strict) {
             return self.take_back(writer, end, failed, true);

@@ -19,17 +19,20 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Whether the next log that holds something begins with this sequence number.
+    /// Whether the next log that holds something whole begins with this sequence number. What is not whole before it is nothing
+    /// that was written for good, then.
     pub(super) fn goes_on_with(&self, sequence: u64) -> io::Result<bool> {
         for (_, file) in self.later {
             let mut reader = LogReader::new(Arc::clone(file))?;
-            match reader.next_event() {
-                LogEvent::Record => {
-                    let batch = BatchReader::new(reader.record());
-                    return Ok(batch.is_ok_and(|batch| batch.sequence() == sequence));
+            loop {
+                match reader.next_event() {
+                    LogEvent::Record | LogEvent::Recovered(_) => {
+                        let batch = BatchReader::new(reader.record());
+                        return Ok(batch.is_ok_and(|batch| batch.sequence() == sequence));
+                    }
+                    LogEvent::End | LogEvent::TornTail { .. } => break,
+                    _ => {}
                 }
-                LogEvent::End => {}
-                _ => return Ok(false),
             }
         }
         Ok(false)

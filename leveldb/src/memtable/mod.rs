@@ -7,7 +7,7 @@
 mod ending;
 mod replay;
 
-pub(crate) use replay::Replay;
+pub(crate) use replay::{Replay, Replayed};
 
 use crate::damage::Withheld;
 use crate::error::{Error, Result};

@@ -26,6 +26,16 @@ struct Waiting {
     keys: BTreeMap<Vec<u8>, u64>,
 }
 
+/// What logs held.
+pub(crate) struct Replayed {
+    pub(crate) mem: MemTable,
+    /// The greatest sequence number in it.
+    pub(crate) last_sequence: u64,
+    /// The sequence number that comes next, if anything was read.
+    pub(crate) goes_on_at: Option<u64>,
+    pub(crate) torn: Vec<TornTail>,
+}
+
 /// Logs being replayed.
 pub(crate) struct Replay<'a> {
     order: &'a InternalOrder,
@@ -90,10 +100,14 @@ impl<'a> Replay<'a> {
             name: name.to_owned(),
             file: place.file.clone(),
         });
+        if self.is_cut {
+            self.tear(name, 0, reader.len_bytes(), TailKind::AfterLoss);
+            return Ok(());
+        }
         let mut zeros = None;
         self.is_at_start = true;
         self.has_ended = false;
-        while !self.is_cut && !self.has_ended {
+        while !self.has_ended {
             let event = reader.next_event();
             if matches!(event, LogEvent::Record) && self.begins_after_a_loss(&reader) {
                 return self.cut(place, reader.len_bytes());
@@ -185,14 +199,15 @@ impl<'a> Replay<'a> {
         Ok(true)
     }
 
-    /// The memtable, the greatest sequence number in it, and the torn tails.
-    pub(crate) fn finish(mut self) -> (MemTable, u64, Vec<TornTail>) {
+    /// What was read.
+    pub(crate) fn finish(mut self) -> Replayed {
         self.resolve(None);
-        (
-            self.builder.finish(self.order),
-            self.last_sequence,
-            self.torn,
-        )
+        Replayed {
+            mem: self.builder.finish(self.order),
+            last_sequence: self.last_sequence,
+            goes_on_at: self.expected,
+            torn: self.torn,
+        }
     }
 
     /// Damage by which nothing is lost.

@@ -71,7 +71,7 @@ impl Strangers {
                 _ => {}
             }
         }
-        let (mem, ..) = replay.finish();
+        let mem = replay.finish().mem;
         let tables = check(&core, tables, u64::MAX, false).files;
         let version = Arc::new(unordered::version(&core, tables));
         let state = Some(ReadState {

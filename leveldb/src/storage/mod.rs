@@ -12,19 +12,22 @@
 //! must neither block who reads it nor lead to files that are none of its own. Only the last name of a path is meant: the
 //! directories before it may be symbolic links, and so may the one that is listed.
 //!
-//! Four implementations: [`DiskFileSystem`]; [`MemoryFileSystem`], which can show what a crash would leave ([`CrashImage`]);
-//! [`FaultFileSystem`], which fails an operation by number; and [`RecordingFileSystem`], which writes down what is done.
+//! Five implementations: [`DiskFileSystem`]; [`MemoryFileSystem`], which can show what a crash would leave ([`CrashImage`]);
+//! [`FaultFileSystem`], which fails an operation by number; [`LimitedFileSystem`], whose disk can be full; and
+//! [`RecordingFileSystem`], which writes down what is done.
 
 pub mod conformance;
 mod crash;
 mod disk;
 mod fault;
+mod limited;
 mod memory;
 mod recording;
 
 pub use crash::CrashImage;
 pub use disk::DiskFileSystem;
 pub use fault::{Effect, Fault, FaultFileSystem, Manner};
+pub use limited::LimitedFileSystem;
 pub use memory::MemoryFileSystem;
 pub use recording::{Rebuilt, RecordingFileSystem, Step};
 
@@ -128,6 +131,15 @@ pub trait FileLock: Send + Sync + Debug {
     /// # Errors
     /// If the file system cannot tell.
     fn is_held(&self) -> io::Result<bool>;
+}
+
+/// Whether an operation failed for want of room: the disk is full, or a quota or the limit of a file's size is reached. Removing
+/// files may help then.
+pub fn is_out_of_space(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
 }
 
 /// Reads exactly `buffer.len()` bytes from `offset`; fails with [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if there

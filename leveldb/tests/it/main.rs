@@ -13,6 +13,8 @@ mod engine_damage;
 #[cfg(test)]
 mod engine_faults;
 #[cfg(test)]
+mod engine_full_disk;
+#[cfg(test)]
 mod engine_handover;
 #[cfg(test)]
 mod engine_laws;
