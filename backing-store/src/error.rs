@@ -1,6 +1,10 @@
 //! The one error of this crate: a kind to act by, the row it is about, and what lies beneath.
 
-use std::fmt;
+use std::error::Error as _;
+use std::path::Path;
+use std::{fmt, io};
+
+use larder_leveldb::storage::is_out_of_space;
 
 /// A result of the backing store.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -50,6 +54,16 @@ impl Error {
         }
     }
 
+    /// The system refused something with a file or folder.
+    pub(crate) fn io(path: &Path, what: &str, source: io::Error) -> Self {
+        Self {
+            kind: ErrorKind::Io,
+            what: format!("{}: {what}", path.display()),
+            key: None,
+            source: Some(Box::new(source)),
+        }
+    }
+
     /// A row whose bytes could not be decoded.
     pub(crate) fn row(key: &[u8], what: &str, source: larder_codec::Error) -> Self {
         Self {
@@ -70,6 +84,15 @@ impl Error {
         }
     }
 
+    /// Of kind `Io`: an earlier write of the same found no room.
+    pub(crate) fn for_want_of_room(self) -> Self {
+        Self {
+            kind: ErrorKind::Io,
+            source: Some(Box::new(io::Error::from(io::ErrorKind::StorageFull))),
+            ..self
+        }
+    }
+
     pub(crate) fn with_key(mut self, key: &[u8]) -> Self {
         self.key.get_or_insert_with(|| key.to_vec());
         self
@@ -85,6 +108,20 @@ impl Error {
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         self.kind
+    }
+
+    /// Whether the cause is that there is no room: the disk is full, or a quota or the limit of a file's size is reached. Deleting
+    /// may help then.
+    #[must_use]
+    pub fn is_out_of_space(&self) -> bool {
+        let mut next = self.source();
+        while let Some(error) = next {
+            if let Some(error) = error.downcast_ref::<io::Error>() {
+                return is_out_of_space(error);
+            }
+            next = error.source();
+        }
+        false
     }
 
     /// The LevelDB key of the row concerned, if one row is.

@@ -172,7 +172,7 @@ impl From<larder_backing_store::Error> for Error {
             ErrorKind::Constraint => ErrorName::ConstraintError,
             // The full disk is the cause, but a page that makes room cannot just write it again.
             ErrorKind::Uncertain => ErrorName::UnknownError,
-            _ if is_disk_full(&error) => ErrorName::QuotaExceededError,
+            _ if error.is_out_of_space() => ErrorName::QuotaExceededError,
             _ => ErrorName::UnknownError,
         };
         Self {
@@ -194,21 +194,6 @@ impl From<larder_codec::Error> for Error {
             source: Some(Arc::new(error)),
         }
     }
-}
-
-fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(error) = error.downcast_ref::<std::io::Error>() {
-            let kind = error.kind();
-            return matches!(
-                kind,
-                std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
-            );
-        }
-        next = error.source();
-    }
-    false
 }
 
 impl fmt::Display for Error {

@@ -5,23 +5,16 @@ use std::path::Path;
 
 use larder_leveldb::storage::FileSystem;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// Deeper than any blob folder; the rest is no business of ours.
 const DEPTH_MAX: usize = 8;
-
-fn failed(path: &Path, what: &str, error: &io::Error) -> Error {
-    Error::new(
-        ErrorKind::Io,
-        format!("{}: {what}: {error}", path.display()),
-    )
-}
 
 /// Removes a file, if it is there.
 pub(crate) fn remove_if_there(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     match fs.remove(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(failed(path, "cannot remove", &error))
+            Err(Error::io(path, "cannot remove", error))
         }
         _ => Ok(()),
     }
@@ -34,17 +27,17 @@ pub(crate) fn remove_tree(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
         Ok(metadata) if metadata.is_link => remove_if_there(fs, dir),
         Ok(_) => remove_below(fs, dir, DEPTH_MAX),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(failed(dir, "cannot look at", &error)),
+        Err(error) => Err(Error::io(dir, "cannot look at", error)),
     }
 }
 
 fn remove_below(fs: &dyn FileSystem, dir: &Path, depth_max: usize) -> Result<()> {
-    let list_failed = |error| failed(dir, "cannot list", &error);
+    let list_failed = |error| Error::io(dir, "cannot list", error);
     for name in fs.list(dir).map_err(list_failed)? {
         let path = dir.join(name);
         let metadata = fs
             .metadata(&path)
-            .map_err(|error| failed(&path, "cannot look at", &error))?;
+            .map_err(|error| Error::io(&path, "cannot look at", error))?;
         if metadata.is_dir && depth_max > 0 {
             remove_below(fs, &path, depth_max - 1)?;
         } else {
@@ -52,14 +45,14 @@ fn remove_below(fs: &dyn FileSystem, dir: &Path, depth_max: usize) -> Result<()>
         }
     }
     fs.remove_dir(dir)
-        .map_err(|error| failed(dir, "cannot remove", &error))
+        .map_err(|error| Error::io(dir, "cannot remove", error))
 }
 
 pub(crate) fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
     match fs.metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(failed(path, "cannot look at", &error)),
+        Err(error) => Err(Error::io(path, "cannot look at", error)),
     }
 }
 
@@ -67,7 +60,7 @@ pub(crate) fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
 pub(crate) fn sync_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     match fs.sync_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(failed(dir, "cannot sync", &error))
+            Err(Error::io(dir, "cannot sync", error))
         }
         _ => Ok(()),
     }
@@ -91,7 +84,7 @@ pub(crate) fn make_dir(fs: &dyn FileSystem, dir: &Path) -> Result<bool> {
     match fs.create_dir(dir) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(failed(dir, "cannot make", &error)),
+        Err(error) => Err(Error::io(dir, "cannot make", error)),
     }
 }
 

@@ -70,8 +70,8 @@ impl<'a> BlobFiles<'a> {
         let path = self.paths.blob_file(database_id, number);
         self.make_dirs(database_id, &path)?;
         let made = self.fs.create(&path);
-        let mut file = made.map_err(|error| io_error(&path, "cannot be made", error))?;
-        let failed = |error| io_error(&path, "cannot be written", error);
+        let mut file = made.map_err(|error| Error::io(&path, "cannot be made", error))?;
+        let failed = |error| Error::io(&path, "cannot be written", error);
         copy(&path, content, |piece| file.append(piece).map_err(failed))?;
         if let Some(time) = last_modified_micros.and_then(system_time) {
             file.set_modified(time).map_err(failed)?;
@@ -103,7 +103,7 @@ fn copy(
     content: &dyn BlobSource,
     mut append: impl FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    let unreadable = |error| io_error(path, "its content cannot be read", error);
+    let unreadable = |error| Error::io(path, "its content cannot be read", error);
     let mut source = content.open().map_err(unreadable)?;
     let mut left = content.size_bytes();
     let mut piece = vec![0; PIECE_LEN];
@@ -123,13 +123,6 @@ fn copy(
     } else {
         Err(wrong_size(path))
     }
-}
-
-fn io_error(path: &Path, what: &str, error: io::Error) -> Error {
-    Error::new(
-        ErrorKind::Io,
-        format!("{}: {what}: {error}", path.display()),
-    )
 }
 
 fn wrong_size(path: &Path) -> Error {

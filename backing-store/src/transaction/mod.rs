@@ -56,8 +56,8 @@ pub struct WriteTransaction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Open,
-    /// Rows could not be spilled: only a rollback is left.
-    Failed,
+    /// Rows could not be spilled, maybe for want of room: only a rollback is left.
+    Failed { is_out_of_space: bool },
     Ended,
 }
 
@@ -221,7 +221,10 @@ impl WriteTransaction {
         if !self.is_large(staged_bytes) {
             return Ok(());
         }
-        self.spill().inspect_err(|_| self.state = State::Failed)
+        self.spill().inspect_err(|error| {
+            let is_out_of_space = error.is_out_of_space();
+            self.state = State::Failed { is_out_of_space };
+        })
     }
 
     /// Takes the rows from `begin` up to `end` away, and the one at `end` if that is included.
@@ -284,7 +287,11 @@ impl WriteTransaction {
             return Ok(());
         }
         let what = "the transaction cannot go on: an earlier write has failed";
-        Err(Error::new(ErrorKind::Closed, what))
+        let error = Error::new(ErrorKind::Closed, what);
+        Err(match self.state {
+            State::Failed { is_out_of_space } if is_out_of_space => error.for_want_of_room(),
+            _ => error,
+        })
     }
 
     /// Makes all of it visible to whoever begins from now on, and durable as was asked for at the beginning. Blobs and files
