@@ -109,6 +109,9 @@ pub struct StorageOptions {
     /// transaction that was acknowledged as durable is lost by that, but others committed shortly before the crash may be; a
     /// host should say so. What was not read is set aside, and the [`TornTail`] says where.
     pub on_torn_tail: Option<TornTailCallback>,
+    /// A file of so many bytes is kept in each origin's LevelDB folder, so that there is room for deleting a database on a full disk
+    /// (32 KiB; 0: none, also in memory). Chromium passes over it.
+    pub reserve_bytes: usize,
     pub(crate) maintenance: Arc<MaintenanceSchedule>,
 }
 
@@ -133,6 +136,7 @@ impl StorageOptions {
             raise_data_version: RaiseDataVersion::default(),
             raise_schema: false,
             on_torn_tail: None,
+            reserve_bytes: 32 << 10,
             maintenance: Arc::default(),
         }
     }
@@ -143,6 +147,7 @@ impl StorageOptions {
         Self {
             new_store_version: DATA_VERSION_MAX,
             raise_data_version: RaiseDataVersion::WhenNeeded,
+            reserve_bytes: 0,
             ..Self::new(Arc::new(MemoryFileSystem::new()), "idb", clock)
         }
     }

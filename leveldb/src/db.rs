@@ -239,6 +239,24 @@ impl Db {
         Ok(deleted)
     }
 
+    /// Whether there was no room when something was to be written last, or when the store was opened: then
+    /// [`forget`](Self::forget) and [`flush`](Self::flush) are worth their while. False for one opened for reading.
+    pub fn is_short_of_room(&self) -> bool {
+        self.engine().is_ok_and(|engine| engine.is_short_of_room())
+    }
+
+    /// Says that the rows from `from` up to and without `to` are of no more use: nobody looks for them, and they may go or stay
+    /// until they are deleted. It takes hardly any room, and makes some: tables with nothing else are gone at once, and other values
+    /// when what they lie in is made into a table ([`flush`](Self::flush)). Deleting the rows goes on as before. An older
+    /// value of a key can come to light where a newer one has gone. Nothing is done that would have to wait for background
+    /// work, and the next opening has forgotten it.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn forget(&self, from: &[u8], to: &[u8]) -> Result<()> {
+        self.engine()?.forget(from, to)
+    }
+
     /// Makes tables of everything in memory: afterwards it is in tables, durable, and the logs are empty. Fails as
     /// [`write`](Self::write) does.
     pub fn flush(&self) -> Result<()> {

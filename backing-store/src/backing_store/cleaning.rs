@@ -103,6 +103,12 @@ impl Core {
             Err(error) if error.kind() == ErrorKind::Corruption && !is_quiet => {
                 cleanup.note_stuck();
             }
+            Err(error) if error.is_out_of_space() && self.gain_room() => {}
+            // It is gone on with when there is room.
+            Err(error) if error.is_out_of_space() && !is_quiet => {
+                self.clean_later(cleanup);
+                return Ok(false);
+            }
             Err(error) => {
                 // All of it can be done again.
                 if error.kind() != ErrorKind::Corruption {

@@ -5,11 +5,11 @@
 //! writes, which no reader takes: whose turn it is to change rows of the whole store, and to do maintenance.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use larder_codec::ScopeId;
 use larder_codec::blob_journal::BlobJournalEntry;
+use larder_codec::{DatabaseId, ScopeId};
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{Db, Snapshot};
 
@@ -44,6 +44,10 @@ pub(crate) struct Core {
     direct: Mutex<()>,
     pub(super) cleanups: Mutex<Cleanups>,
     maintenance: Mutex<UnderWay>,
+    /// Databases whose rows may go, to make room if there is none.
+    pub(super) deleted: Mutex<Vec<DatabaseId>>,
+    /// There was no room, and the reserve has gone.
+    pub(super) is_reserve_taken: AtomicBool,
     random: Mutex<u64>,
     pub(super) next_scope: AtomicI64,
     pub(crate) versions: Arc<StoreVersions>,
@@ -105,6 +109,8 @@ impl Core {
             direct: Mutex::default(),
             cleanups: Mutex::default(),
             maintenance: Mutex::default(),
+            deleted: Mutex::default(),
+            is_reserve_taken: AtomicBool::new(false),
             random: Mutex::new(options.random_seed),
             next_scope: AtomicI64::new(0),
             versions: Arc::new(versions),

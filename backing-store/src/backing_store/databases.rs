@@ -13,7 +13,7 @@ use larder_leveldb::Durability;
 use larder_leveldb::write_batch::BatchWriter;
 
 use super::cleaning::Budget;
-use super::core::Core;
+use super::core::{Core, locked};
 use super::files;
 use super::journal::{self, Emptied};
 use super::open::global_key;
@@ -106,25 +106,37 @@ pub(super) fn delete(core: &Core, name: &JsString) -> Result<bool> {
     let Some(row) = core.committed().get(&name_key)? else {
         return Ok(false);
     };
+    core.with_reserve(|has_no_reserve| {
+        let is_last_room = has_no_reserve || core.db.is_short_of_room();
+        delete_named(core, &name_key, &row, is_last_room)?;
+        // The database is deleted, whatever happens to its blobs' files: they stay in a journal.
+        let _ = core.remove_released_blobs_in(&turn, Emptied::Deleted);
+        if is_last_room {
+            core.gain_room();
+        }
+        Ok(true)
+    })
+}
+
+fn delete_named(core: &Core, name_key: &[u8], row: &[u8], is_last_room: bool) -> Result<()> {
     core.settle()?;
     core.clean_some(&mut Budget::beside_writers())?;
-    let Ok(id) = id_of(&name_key, &row) else {
+    let Ok(id) = id_of(name_key, row) else {
         // Nobody knows which rows are its own: they stay, and are found by no name.
-        core.db.delete(&name_key, Durability::Relaxed)?;
-        return Ok(true);
+        core.db.delete(name_key, Durability::Relaxed)?;
+        return Ok(());
     };
     let names = read_database_names(&View::committed(core.base(None)), &mut Vec::new())?;
     if names.iter().filter(|other| other.id == id).count() > 1 {
         let what = format!("another database has the id {id}, too");
-        return Err(Error::inconsistent(&name_key, what));
+        return Err(Error::inconsistent(name_key, what));
     }
     let number = core.enter(&Scope::VersionChange(id))?;
-    let deleted = delete_rows_and_blobs(core, id, &name_key);
+    let deleted = delete_rows_and_blobs(core, id, name_key, is_last_room);
     core.leave(number);
     deleted?;
-    // The database is deleted, whatever happens to its blobs' files: they stay in a journal.
-    let _ = core.remove_released_blobs_in(&turn, Emptied::Deleted);
-    Ok(true)
+    locked(&core.deleted).push(id);
+    Ok(())
 }
 
 /// A scope that is committed from the start and has the rows as its clean-up task.
@@ -156,7 +168,12 @@ fn delete_rows_now(core: &Core, id: DatabaseId, batch: &mut BatchWriter) -> Resu
 }
 
 /// One batch: the rows, the name, and the blobs in a journal. The blobs' files are the caller's business then.
-fn delete_rows_and_blobs(core: &Core, id: DatabaseId, name_key: &[u8]) -> Result<()> {
+fn delete_rows_and_blobs(
+    core: &Core,
+    id: DatabaseId,
+    name_key: &[u8],
+    is_last_room: bool,
+) -> Result<()> {
     let mut batch = BatchWriter::new();
     let scope = match core.has_undo_log {
         true => Some(delete_rows_later(core, id, &mut batch)?),
@@ -172,8 +189,8 @@ fn delete_rows_and_blobs(core: &Core, id: DatabaseId, name_key: &[u8]) -> Result
         blobs: JournalBlobs::All,
     }]);
     journal_all_blobs(core, &all, has_blobs, &mut batch)?;
-    // Files must not go before the records that refer to them, whatever a power cut leaves.
-    let durability = match has_blobs {
+    // Files must not go before the records that refer to them, whatever a power cut leaves; nor tables, to make room.
+    let durability = match has_blobs || is_last_room {
         true => Durability::Strict,
         false => Durability::Relaxed,
     };

@@ -9,6 +9,7 @@ mod maintenance;
 mod migration;
 pub(crate) mod open;
 mod options;
+mod reserve;
 mod start;
 mod versions;
 
@@ -28,7 +29,7 @@ use larder_codec::{DatabaseId, JsString};
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{Durability, Snapshot, TornTail};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::StorePaths;
 use crate::metadata::DatabaseMetadata;
 use crate::transaction::{ReadTransaction, Scope, WriteTransaction};
@@ -197,11 +198,11 @@ impl BackingStore {
     pub fn close(self) -> Result<()> {
         match Arc::try_unwrap(self.core) {
             Ok(core) => {
-                core.clean_within(Budget::of_closing())?;
+                unless_full(core.clean_within(Budget::of_closing()))?;
                 core.held_blobs.retry();
-                core.remove_released_blobs()?;
+                unless_full(core.remove_released_blobs())?;
                 if core.db.statistics().memtable_bytes > LOG_LEFT_MAX {
-                    core.db.flush()?;
+                    unless_full(core.db.flush().map_err(Error::from))?;
                 }
                 Ok(core.db.close()?)
             }
@@ -210,6 +211,14 @@ impl BackingStore {
                 "transactions that write are still under way",
             )),
         }
+    }
+}
+
+/// What there is no room for is left to the next opening: nothing is lost by that.
+fn unless_full<T>(done: Result<T>) -> Result<()> {
+    match done {
+        Err(error) if !error.is_out_of_space() => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -21,7 +21,7 @@ use super::core::{Core, Opened};
 use super::options::{DATA_VERSION_MAX, WriteOptions};
 use super::start::Start;
 use super::versions::StoreVersions;
-use super::{files, journal, migration};
+use super::{files, journal, migration, reserve};
 use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
@@ -68,8 +68,15 @@ pub(super) fn open(
     let versions = match found {
         None => {
             // Its first row is the undo log's.
-            recover_on_disk(&db, true)?;
-            write_first_rows(&db, &*fs, &paths, &options)?
+            let made = recover_on_disk(&db, true)
+                .and_then(|_| write_first_rows(&db, &*fs, &paths, &options));
+            made.map_err(
+                |error| match error.is_out_of_space() && !options.create_if_missing {
+                    // What is there of it is as good as nothing.
+                    true => Error::new(ErrorKind::NotAStore, error.to_string()),
+                    false => error,
+                },
+            )?
         }
         Some(versions) if options.raise_schema && versions.schema < SCHEMA_VERSION_MAX => {
             recover_on_disk(&db, true)?;
@@ -252,6 +259,7 @@ fn write_first_rows(
             files::sync_dir(fs, parent)?;
         }
     }
+    reserve::keep(fs, paths, options.reserve_bytes)?;
     let mut batch = BatchWriter::new();
     put_schema_version(&mut batch);
     let data = options.new_store_version.min(DATA_VERSION_MAX);

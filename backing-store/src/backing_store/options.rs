@@ -62,6 +62,9 @@ pub struct WriteOptions {
     pub maintenance: Arc<MaintenanceSchedule>,
     /// Where random choices of maintenance start from.
     pub random_seed: u64,
+    /// A file of so many bytes is kept in the LevelDB folder, from the first write on, so that there is room for deleting a database
+    /// on a full disk (32 KiB; 0: none). Chromium passes over it.
+    pub reserve_bytes: usize,
     /// Who compacts LevelDB's tables ([`Background::Thread`]).
     pub background: Background,
 }
@@ -82,6 +85,7 @@ impl WriteOptions {
             clock,
             maintenance: Arc::default(),
             random_seed: 0,
+            reserve_bytes: 32 << 10,
             background: Background::Thread,
         }
     }

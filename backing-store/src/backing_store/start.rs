@@ -78,6 +78,7 @@ impl Core {
         for cleanup in left {
             self.clean_later(cleanup);
         }
+        self.keep_reserve();
         *due = None;
         self.start.is_done.store(true, Ordering::Release);
         Ok(())

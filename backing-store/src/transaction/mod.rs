@@ -57,7 +57,9 @@ pub struct WriteTransaction {
 enum State {
     Open,
     /// Rows could not be spilled, maybe for want of room: only a rollback is left.
-    Failed { is_out_of_space: bool },
+    Failed {
+        is_out_of_space: bool,
+    },
     Ended,
 }
 
@@ -379,7 +381,9 @@ impl WriteTransaction {
         self.state = State::Ended;
         locked(&self.pending).staging.clear();
         if let Some(log) = self.log.take() {
-            revert(&self.core.db, log.scope).inspect_err(|error| {
+            let core = &self.core;
+            let reverted = core.with_reserve(|_| revert(&core.db, log.scope));
+            reverted.inspect_err(|error| {
                 // Its rows are still among those of the store: opening it again puts the old ones back, and must not put them
                 // in the place of newer ones.
                 let what = format!("a transaction could not be taken back: {error}");

@@ -186,6 +186,7 @@ impl Origin {
         options.raise_data_version = own.raise_data_version;
         options.raise_schema = own.raise_schema;
         options.random_seed = own.random_seed;
+        options.reserve_bytes = own.reserve_bytes;
         options.background = self.shared.background.clone();
         options.maintenance = Arc::clone(&own.maintenance);
         let fs = Arc::clone(&own.fs);

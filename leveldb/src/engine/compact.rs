@@ -86,7 +86,12 @@ impl Engine {
         may_sink: bool,
     ) -> Result<()> {
         let sources = vec![Source::Live(SkipCursor::new(full.clone()))];
-        let mut feed = Feed::new(self.core.order.clone(), sources, |_| false)?;
+        let mut feed = Feed::new(
+            self.core.order.clone(),
+            sources,
+            |_| false,
+            self.forgotten.filter(&self.core.order),
+        )?;
         let number = || self.new_file_number();
         let check = || self.check_lock();
         let keys = self.keys_of(full);
@@ -206,7 +211,12 @@ impl Engine {
         let run = |i| Source::Run(RunCursor::new(core.clone(), inputs.clone(), i));
         let sources = (0..inputs.runs.len()).map(run).collect();
         let mut deeper = Deeper::new(order, &version, compaction.output_level);
-        let mut feed = Feed::new(order.clone(), sources, |key| deeper.is_free(key))?;
+        let mut feed = Feed::new(
+            order.clone(),
+            sources,
+            |key| deeper.is_free(key),
+            self.forgotten.filter(order),
+        )?;
         let limits = self.limits();
         let number = || self.new_file_number();
         let check = || self.check_lock();

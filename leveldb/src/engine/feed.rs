@@ -11,8 +11,8 @@ use std::cmp::Ordering;
 /// Internal key and value.
 pub(super) type Entry<'a> = (&'a [u8], Cow<'a, [u8]>);
 
-/// Says of a user key whether nothing older of it is anywhere else.
-type IsOldest<'a> = Box<dyn FnMut(&[u8]) -> bool + 'a>;
+/// Says something of a user key.
+type OfKey<'a> = Box<dyn FnMut(&[u8]) -> bool + 'a>;
 
 /// Entries in ascending order; it stands on one, or is at its end.
 pub(super) struct Feed<'a> {
@@ -23,15 +23,19 @@ pub(super) struct Feed<'a> {
     has_last: bool,
     passed_bytes: u64,
     /// A tombstone hides nothing then.
-    is_oldest: IsOldest<'a>,
+    is_oldest: OfKey<'a>,
+    /// A value is of no use then.
+    is_forgotten: OfKey<'a>,
 }
 
 impl<'a> Feed<'a> {
-    /// From sources, the newest first.
+    /// From sources, the newest first. `is_oldest`: whether nothing older of a user key is anywhere else; `is_forgotten`: whether
+    /// its values are left out.
     pub(super) fn new(
         order: InternalOrder,
         sources: Vec<Source>,
         is_oldest: impl FnMut(&[u8]) -> bool + 'a,
+        is_forgotten: impl FnMut(&[u8]) -> bool + 'a,
     ) -> Result<Feed<'a>> {
         let mut feed = Feed {
             merge: MergeCursor::new(order.clone(), sources),
@@ -40,6 +44,7 @@ impl<'a> Feed<'a> {
             has_last: false,
             passed_bytes: 0,
             is_oldest: Box::new(is_oldest),
+            is_forgotten: Box::new(is_forgotten),
         };
         feed.merge.seek_to_first()?;
         feed.settle()?;
@@ -105,6 +110,11 @@ impl<'a> Feed<'a> {
                 }
                 Ordering::Greater
                     if tag as u8 == EntryKind::Deletion.to_byte() && (self.is_oldest)(key) =>
+                {
+                    self.pass()?;
+                }
+                Ordering::Greater
+                    if tag as u8 == EntryKind::Value.to_byte() && (self.is_forgotten)(key) =>
                 {
                     self.pass()?;
                 }

@@ -140,6 +140,9 @@ impl Engine {
             result: None,
         };
         let written = self.commit(batch, durability);
+        if let Err(error) = &written {
+            self.health.note_room(error);
+        }
         writing.result = Some(written.clone());
         written
     }

@@ -19,6 +19,8 @@ use std::sync::atomic::Ordering;
 pub(super) struct Health {
     is_failed: AtomicBool,
     is_put_off: AtomicBool,
+    /// The last thing that needed room found none.
+    is_short_of_room: AtomicBool,
     causes: Mutex<Causes>,
 }
 
@@ -62,8 +64,25 @@ impl Health {
         })
     }
 
+    /// Something has failed, maybe for want of room.
+    pub(super) fn note_room(&self, error: &Error) {
+        if error.is_out_of_space() {
+            self.is_short_of_room.store(true, Ordering::Release);
+        }
+    }
+
+    /// A table was made: there is room.
+    pub(super) fn has_room(&self) {
+        self.is_short_of_room.store(false, Ordering::Release);
+    }
+
+    pub(super) fn is_short_of_room(&self) -> bool {
+        self.is_short_of_room.load(Ordering::Acquire)
+    }
+
     /// Background work has failed, and can be tried again.
     pub(super) fn put_off(&self, error: &Error) {
+        self.note_room(error);
         let mut causes = self.causes();
         causes.put_off = Some(error.clone());
         self.is_put_off.store(true, Ordering::Release);

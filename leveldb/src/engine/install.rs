@@ -117,6 +117,9 @@ impl Engine {
                 false => work.doubtful.extend(new_tables(&edit).map(FileName::Table)),
             },
         )?;
+        if replaced.is_some() {
+            self.health.has_room();
+        }
         work.log_number = edit.log_number.unwrap_or(work.log_number);
         work.old_tables
             .extend(edit.deleted_files.iter().map(|(_, number)| *number));

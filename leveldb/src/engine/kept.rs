@@ -50,6 +50,11 @@ impl Kept {
         }
     }
 
+    /// Whether something is to be set aside before a file goes.
+    pub(super) fn has_torn(&self) -> bool {
+        !self.torn.is_empty()
+    }
+
     /// Whether a log after those that were there would not be read by whoever opens the store next: if something is missing
     /// before a log, or before all that can be read, later logs are not believed.
     fn is_in_the_way(&self) -> bool {
@@ -169,7 +174,9 @@ impl Engine {
         let new_number = || self.new_file_number();
         let check = || self.check_lock();
         let mem = kept.mem.clone();
-        let tables = tables_of_logs(&self.core, &self.options, mem, &new_number, &check)?;
+        let is_forgotten = self.forgotten.filter(&self.core.order);
+        let (core, options) = (&self.core, &self.options);
+        let tables = tables_of_logs(core, options, mem, &new_number, &check, is_forgotten)?;
         let edit = VersionEdit {
             log_number: Some(oldest.log_number),
             new_files: tables,
@@ -191,5 +198,8 @@ pub(super) fn may_count(core: &Core, manifest: u64) -> bool {
     let path = core.dir.join(FileName::Current.to_string());
     let current = crate::storage::read_small_file(&*core.fs, &path, 4096);
     let line = format!("{}\n", FileName::Manifest(manifest));
-    current.map_or(true, |current| current == line.as_bytes())
+    match current {
+        Ok(current) => current == line.as_bytes(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
 }

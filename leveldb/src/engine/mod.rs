@@ -11,6 +11,7 @@ mod background;
 mod compact;
 mod compaction;
 mod feed;
+mod forget;
 mod group;
 mod health;
 mod install;
@@ -40,6 +41,7 @@ use crate::storage::FileLock;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard};
 use crate::version::Version;
 use background::Signal;
+use forget::Forgotten;
 use group::Queue;
 use health::Health;
 use install::Work;
@@ -66,6 +68,7 @@ pub(crate) struct Engine {
     work: Mutex<Work>,
     current: Mutex<Current>,
     health: Health,
+    forgotten: Forgotten,
     signal: Mutex<Signal>,
     /// There is background work, or it shall end.
     work_ready: Condvar,

@@ -5,6 +5,7 @@
 //! that is durable; only then is anything removed. A crash at any point leaves the store as it was or as it will be. Without room
 //! for that the store is opened as it is, and the first write goes on from there (`kept.rs`).
 
+use super::forget::Forgotten;
 use super::group::Queue;
 use super::health::Health;
 use super::install::{Numbers, Work};
@@ -249,6 +250,7 @@ fn recover(
         }),
         work: Mutex::new(work),
         health: Health::default(),
+        forgotten: Forgotten::default(),
         signal: Mutex::new(Signal::default()),
         work_ready: Condvar::new(),
         work_done: Condvar::new(),

@@ -149,7 +149,9 @@ fn write(
     tails::set_aside(core, &mut opened.torn)?;
     let new_number = || numbers.take();
     // The lock was taken a moment ago.
-    let tables = tables_of_logs(core, options, mem.clone(), &new_number, &|| Ok(()))?;
+    let tables = tables_of_logs(core, options, mem.clone(), &new_number, &|| Ok(()), |_| {
+        false
+    })?;
     let mut made: Vec<FileName> = tables
         .iter()
         .map(|table| FileName::Table(table.number))
@@ -212,12 +214,18 @@ pub(super) fn tables_of_logs(
     mem: Arc<MemTable>,
     new_number: &dyn Fn() -> u64,
     check: &dyn Fn() -> Result<()>,
+    is_forgotten: impl FnMut(&[u8]) -> bool,
 ) -> Result<Vec<NewFile>> {
     if mem.is_empty() {
         return Ok(Vec::new());
     }
     let mem = MemCursor::new(mem, core.order.clone());
-    let mut feed = Feed::new(core.order.clone(), vec![Source::Mem(mem)], |_| false)?;
+    let mut feed = Feed::new(
+        core.order.clone(),
+        vec![Source::Mem(mem)],
+        |_| false,
+        is_forgotten,
+    )?;
     let output = Output {
         core,
         options,

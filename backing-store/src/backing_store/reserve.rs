@@ -1,0 +1,120 @@
+//! Room that is kept for deleting on a full disk: decision 19.
+//!
+//! Deleting writes before it frees anything: a record of the log, and maybe a log, a MANIFEST and CURRENT. A small file in the
+//! LevelDB folder, which Chromium and LevelDB pass over as one of no name they know, holds the room for that. It is removed when
+//! a deletion finds none, and made again by a later write. A store is not made without one.
+
+use std::sync::atomic::Ordering;
+
+use larder_codec::range;
+use larder_leveldb::Durability;
+use larder_leveldb::storage::FileSystem;
+use larder_leveldb::write_batch::BatchWriter;
+
+use super::core::{Core, locked};
+use crate::error::{Error, Result};
+use crate::layout::StorePaths;
+
+/// The file's name.
+pub(crate) const RESERVE: &str = "RESERVE";
+
+/// What Chromium says of its own doings, and begins anew at each opening; of no use to a store.
+const INFO_LOGS: [&str; 2] = ["LOG.old", "LOG"];
+
+/// Makes the file, if it is not there.
+///
+/// # Errors
+/// If there is no room for it; then there is none.
+pub(super) fn keep(fs: &dyn FileSystem, paths: &StorePaths, len_bytes: usize) -> Result<()> {
+    let path = paths.leveldb.join(RESERVE);
+    if len_bytes == 0 || fs.metadata(&path).is_ok() {
+        return Ok(());
+    }
+    let made = fs.create(&path).and_then(|mut file| {
+        file.append(&filling(len_bytes))?;
+        file.flush()
+    });
+    made.map_err(|error| {
+        let _ = fs.remove(&path);
+        Error::io(&path, "cannot be written", error)
+    })
+}
+
+/// Bytes that no file system packs or leaves out.
+fn filling(len_bytes: usize) -> Vec<u8> {
+    let mut state = 0x4c61_7264_6572_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let words = std::iter::from_fn(|| Some(next().to_le_bytes()));
+    words.flatten().take(len_bytes).collect()
+}
+
+/// Removes it, or else Chromium's own log: whether there was anything.
+fn give_up(fs: &dyn FileSystem, paths: &StorePaths) -> bool {
+    if fs.remove(&paths.leveldb.join(RESERVE)).is_ok() {
+        return true;
+    }
+    let removed = INFO_LOGS.map(|name| fs.remove(&paths.leveldb.join(name)).is_ok());
+    removed.contains(&true)
+}
+
+impl Core {
+    /// Does what deletes or takes back. If it finds no room, it is done again without the reserve, and told so.
+    ///
+    /// # Errors
+    /// As `work`, which must be such that it can be done again after an error.
+    pub(crate) fn with_reserve<T>(&self, mut work: impl FnMut(bool) -> Result<T>) -> Result<T> {
+        match work(false) {
+            Err(error) if error.is_out_of_space() && self.take_reserve() => work(true),
+            done => done,
+        }
+    }
+
+    /// Makes room of databases that were deleted, once, and then a reserve again: whether there were any.
+    pub(super) fn gain_room(&self) -> bool {
+        let deleted = std::mem::take(&mut *locked(&self.deleted));
+        if deleted.is_empty() {
+            return false;
+        }
+        // What a power cut takes the deletion from must be whole.
+        let mut nothing = BatchWriter::new();
+        if self.db.write(&mut nothing, Durability::Strict).is_err() {
+            locked(&self.deleted).extend(deleted);
+            return false;
+        }
+        // It is worth more now than later.
+        self.take_reserve();
+        // Whoever writes next tries again what fails here, and the deletions stand.
+        let forget = || {
+            for id in &deleted {
+                let (low, end) = (range::database_low(*id), range::database_end(*id));
+                let _ = self.db.forget(&low, &end);
+            }
+        };
+        forget();
+        if self.db.flush().is_ok() {
+            // What could not go before.
+            forget();
+            self.is_reserve_taken.store(false, Ordering::Release);
+            self.keep_reserve();
+        }
+        true
+    }
+
+    fn take_reserve(&self) -> bool {
+        let is_taken = give_up(&*self.fs, &self.paths);
+        self.is_reserve_taken.fetch_or(is_taken, Ordering::AcqRel);
+        is_taken
+    }
+
+    /// Makes a reserve, unless it was taken a moment ago. If there is no room for it, there is none.
+    pub(super) fn keep_reserve(&self) {
+        if !self.is_reserve_taken.load(Ordering::Acquire) {
+            let _ = keep(&*self.fs, &self.paths, self.options.reserve_bytes);
+        }
+    }
+}
