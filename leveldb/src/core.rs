@@ -8,6 +8,7 @@ use crate::hash::BuildNumberHasher;
 use crate::internal_key::InternalOrder;
 use crate::storage::FileSystem;
 use crate::table::Table;
+use crate::tombstones::Tombstones;
 use crate::version::TableFile;
 use std::collections::HashMap;
 use std::io;
@@ -65,6 +66,7 @@ pub(crate) struct Core {
     pub(crate) cache: BlockCache,
     pub(crate) damage: DamageLog,
     pub(crate) tables: OpenTables,
+    pub(crate) tombstones: Tombstones,
 }
 
 /// Open tables, bounded in number: every one holds a file descriptor.

@@ -16,6 +16,7 @@ use crate::size;
 use crate::snapshot::{ReadState, Snapshot};
 use crate::storage::{FileSystem, LockHolder};
 use crate::sync::JoinHandle;
+use crate::tombstones::Tombstones;
 use crate::torn::TornTail;
 use crate::write_batch::BatchWriter;
 use std::path::Path;
@@ -97,6 +98,7 @@ impl Db {
             cache: BlockCache::new(options.block_cache_bytes),
             damage: DamageLog::default(),
             tables: OpenTables::new(options.open_tables_max),
+            tombstones: Tombstones::default(),
         };
         let (core, opened) = open::open(new_core, Limits::of(&options), false)?;
         // A lock that cannot be asked for is none that is known to be held.

@@ -16,6 +16,7 @@ use crate::merge::MergeCursor;
 use crate::pinned::PinnedBytes;
 use crate::snapshot::ReadState;
 use crate::source::Source;
+use crate::tombstones::WALK_NOTED;
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -62,6 +63,8 @@ const OLDER_STEPS_MAX: u32 = 8;
 pub struct Iter {
     state: Arc<ReadState>,
     bounds: Option<Arc<Bounds>>,
+    /// User keys: no walk over entries that are no rows goes on before the first or after the last.
+    near: Option<(Vec<u8>, Vec<u8>)>,
     sequence: u64,
     merge: MergeCursor,
     doubt: Doubt,
@@ -71,6 +74,8 @@ pub struct Iter {
     saved_value: SavedValue,
     /// A value read from a log.
     read_value: OnceCell<Vec<u8>>,
+    /// User key: where a walk over many entries that are no rows was near its start.
+    walk_from: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +101,7 @@ impl Iter {
         let merge = MergeCursor::new(state.core.order.clone(), sources);
         Iter {
             bounds,
+            near: None,
             state,
             sequence,
             merge,
@@ -104,7 +110,14 @@ impl Iter {
             saved: Vec::new(),
             saved_value: SavedValue::None,
             read_value: OnceCell::new(),
+            walk_from: Vec::new(),
         }
+    }
+
+    /// The same for someone who wants no rows but those from `low` to `high`.
+    pub(crate) fn near(mut self, low: &[u8], high: &[u8]) -> Iter {
+        self.near = Some((low.to_vec(), high.to_vec()));
+        self
     }
 
     /// Whether it stands on a row.
@@ -313,10 +326,17 @@ impl Iter {
     #[inline]
     fn find_forward(&mut self, mut has_saved: bool) -> Result<()> {
         let mut older_steps = 0;
+        let mut passed = 0;
         while let Some(source) = self.merge.current() {
             let (key, tag) = internal_key::split(source.key()).unwrap_or_default();
             if let Some(bounds) = &self.bounds
                 && bounds.is_after(&self.state.core.order, key)
+            {
+                break;
+            }
+            if passed > 0
+                && let Some((_, high)) = &self.near
+                && self.state.core.order.compare_user(key, high) == Ordering::Greater
             {
                 break;
             }
@@ -332,6 +352,7 @@ impl Iter {
                 if against == Ordering::Greater {
                     if tag as u8 == 1 && !self.withholds_front() {
                         self.at = At::Front;
+                        self.end_walk(passed);
                         return Ok(());
                     }
                     self.hide_front(tag as u8);
@@ -347,11 +368,44 @@ impl Iter {
                 } else {
                     older_steps += 1;
                 }
+                passed += 1;
+                if passed == WALK_NOTED {
+                    self.begin_walk();
+                }
             }
             self.merge.step()?;
         }
         self.at = At::Nothing;
+        self.end_walk(passed);
         Ok(())
+    }
+
+    /// Many entries were passed over, and the saved one is the last of them.
+    #[cold]
+    fn begin_walk(&mut self) {
+        self.walk_from.clear();
+        self.walk_from
+            .extend_from_slice(internal_key::user_key(&self.saved));
+    }
+
+    /// So many entries were passed over, and the saved one is the last of them, or where it ended.
+    #[inline]
+    fn end_walk(&self, passed: u32) {
+        if passed >= WALK_NOTED {
+            self.note_walk(passed);
+        }
+    }
+
+    #[cold]
+    fn note_walk(&self, passed: u32) {
+        let order = &self.state.core.order;
+        let (from, to) = (&*self.walk_from, internal_key::user_key(&self.saved));
+        let (from, to) = match order.compare_user(from, to) {
+            Ordering::Greater => (to, from),
+            _ => (from, to),
+        };
+        let tombstones = &self.state.core.tombstones;
+        tombstones.note_walk(&self.state, from, to, passed);
     }
 
     #[inline]
@@ -399,9 +453,17 @@ impl Iter {
     /// From the merge cursor's entry backward to a row.
     fn find_backward(&mut self) -> Result<()> {
         self.at = At::Nothing;
+        let mut passed = 0;
         while let Some(source) = self.merge.current() {
             if let Some(bounds) = &self.bounds
                 && bounds.is_before(&self.state.core.order, internal_key::user_key(source.key()))
+            {
+                break;
+            }
+            if passed > 0
+                && let Some((low, _)) = &self.near
+                && let key = internal_key::user_key(source.key())
+                && self.state.core.order.compare_user(key, low) == Ordering::Less
             {
                 break;
             }
@@ -415,9 +477,14 @@ impl Iter {
                     .withholds(&state.core, &state.version, rank, &self.saved)
             {
                 self.at = At::Saved;
-                return Ok(());
+                break;
+            }
+            passed += 1;
+            if passed == WALK_NOTED {
+                self.begin_walk();
             }
         }
+        self.end_walk(passed);
         Ok(())
     }
 

@@ -37,6 +37,7 @@ mod snapshot;
 mod sort;
 mod source;
 mod sync;
+mod tombstones;
 mod torn;
 mod unordered;
 mod version;

@@ -300,6 +300,12 @@ impl Snapshot {
         Iter::new(self.state.clone(), self.sequence, Some(Arc::new(bounds)))
     }
 
+    /// Rows in order, in both directions, for who wants those from `low` to `high`, both included: of the rows beyond it shows
+    /// some or none, because it does not pass over tombstones there. Costs nothing where there are none.
+    pub fn iter_near(&self, low: &[u8], high: &[u8]) -> Iter {
+        self.iter().near(low, high)
+    }
+
     /// Every entry that is there, in internal order: all versions, tombstones, and what damage took.
     pub fn entries(&self) -> Entries {
         Entries::new(&self.state, self.sequence)

@@ -103,6 +103,9 @@ impl Engine {
             return true;
         }
         let version = self.version();
+        if self.has_tombstones(&version) {
+            return true;
+        }
         if compaction::by_urgency(&version).next().is_none() {
             return false;
         }
@@ -160,7 +163,10 @@ impl Engine {
     /// left undone, and tried again by whoever calls this next; the thread waits for a new reason to.
     pub(crate) fn work_once(&self) -> Result<bool> {
         self.health.resume();
-        let result = self.watched("background work", || self.try_work());
+        let result = self.watched("background work", || {
+            self.switch_for_walk();
+            self.try_work()
+        });
         match &result {
             Err(error) if error.kind() == ErrorKind::Io => self.health.put_off(error),
             // The tables are given up.
@@ -191,6 +197,10 @@ impl Engine {
         let avoid = self.health.given_up();
         let pointers = &work.compact_pointers;
         let Some(compaction) = compaction::due(order, &version, pointers, limits, &avoid) else {
+            drop(version);
+            if self.compact_tombstones(work)? {
+                return Ok(true);
+            }
             self.remove_obsolete(work);
             return Ok(false);
         };

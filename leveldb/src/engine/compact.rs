@@ -14,6 +14,7 @@ use crate::filter::KeyFilter;
 use crate::internal_key::{InternalOrder, user_key};
 use crate::skip_list::{SkipCursor, SkipList};
 use crate::source::{RunCursor, Source};
+use crate::tombstones::Tombstones;
 use crate::version::{TableFile, Version};
 use crate::version_edit::{LEVELS, NewFile, VersionEdit};
 use std::cmp::Ordering as Order;
@@ -270,6 +271,7 @@ impl Engine {
             cache: BlockCache::new(0),
             damage: DamageLog::default(),
             tables: OpenTables::new(OPEN_TABLES_MAX),
+            tombstones: Tombstones::default(),
         })
     }
 
@@ -321,7 +323,7 @@ impl Engine {
         deepest.max(1)
     }
 
-    fn compact_levels(
+    pub(super) fn compact_levels(
         &self,
         work: &mut Work,
         from: Option<&[u8]>,

@@ -144,6 +144,11 @@ impl Engine {
             self.health.note_room(error);
         }
         writing.result = Some(written.clone());
+        drop(writing);
+        if self.core.tombstones.take_new() {
+            // Reading alone begins no background work.
+            self.wake();
+        }
         written
     }
 

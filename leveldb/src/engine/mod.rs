@@ -24,6 +24,7 @@ mod remove;
 mod settle;
 mod statistics;
 mod tails;
+mod tombstones;
 mod write;
 
 pub use group::Durability;

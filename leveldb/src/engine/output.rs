@@ -5,7 +5,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::file_name::FileName;
 use crate::filter::{KeyFilter, bloom};
-use crate::internal_key::user_key;
+use crate::internal_key::{self, EntryKind, user_key};
 use crate::options::Options;
 use crate::table::TableBuilder;
 use crate::version_edit::NewFile;
@@ -92,6 +92,7 @@ impl Output<'_> {
         let mut builder =
             TableBuilder::new(&mut *file, self.core.order.clone(), self.options.table);
         let mut is_empty = true;
+        let mut tombstones = 0;
         loop {
             between(feed.passed_bytes())?;
             let Some((key, value)) = feed.entry()? else {
@@ -103,6 +104,7 @@ impl Output<'_> {
                 break;
             }
             builder.add(key, &value).map_err(failed)?;
+            tombstones += u64::from(internal_key::tag(key) as u8 == EntryKind::Deletion.to_byte());
             if let Some(keys) = self.keys {
                 keys.put(bloom::key_hash(user_key(key)));
             }
@@ -112,6 +114,8 @@ impl Output<'_> {
         }
         let summary = builder.finish().map_err(failed)?;
         file.sync().map_err(failed)?;
+        let known = &self.core.tombstones;
+        known.note_table(number, tombstones, summary.entries);
         Ok(NewFile {
             level: self.level,
             number,

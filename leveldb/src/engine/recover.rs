@@ -26,6 +26,7 @@ use crate::order_check::KeyOrder;
 use crate::snapshot::ReadState;
 use crate::storage::{FileLock, FileSystem};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex};
+use crate::tombstones::Tombstones;
 use crate::torn::TornTail;
 use crate::version::Version;
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,6 +95,7 @@ impl Engine {
             cache: BlockCache::new(options.block_cache_bytes),
             damage: DamageLog::default(),
             tables: OpenTables::new(options.open_tables_max),
+            tombstones: Tombstones::default(),
         };
         let (core, opened) = match is_new {
             true => (Arc::new(new_core()), nothing(&*fs, dir)?),

@@ -20,6 +20,9 @@ pub struct Statistics {
     pub compaction_read_bytes: u64,
     /// Bytes of tables that compactions have written.
     pub compaction_written_bytes: u64,
+    /// Entries that iterators have passed over because they are tombstones, hidden by those, or replaced; of walks over 64 and
+    /// more of them.
+    pub passed_entries: u64,
     /// How often a write was held up a little, because flushes or compactions were behind.
     pub slow_downs: u64,
     /// How often a write had to wait for a flush or a compaction.
@@ -105,6 +108,7 @@ impl Engine {
             flushed_bytes: get(&counters.flushed_bytes),
             compaction_read_bytes: get(&counters.compaction_read_bytes),
             compaction_written_bytes: get(&counters.compaction_written_bytes),
+            passed_entries: self.core.tombstones.passed(),
             slow_downs: get(&counters.slow_downs),
             stops: get(&counters.stops),
             memtable_bytes: state.live.iter().map(|list| list.len_bytes() as u64).sum(),

@@ -26,6 +26,7 @@ use crate::open::{self, Limits, Opened};
 use crate::options::Options;
 use crate::snapshot::ReadState;
 use crate::storage::FileSystem;
+use crate::tombstones::Tombstones;
 use crate::torn::TornTail;
 use crate::version::TableFile;
 use aside::Aside;
@@ -128,6 +129,7 @@ pub fn repair(
         cache: BlockCache::new(options.block_cache_bytes),
         damage: DamageLog::default(),
         tables: OpenTables::new(options.open_tables_max),
+        tombstones: Tombstones::default(),
     };
     // Before the lock's file is made.
     require_store(&*fs, dir)?;

@@ -13,6 +13,7 @@ use crate::options::Options;
 use crate::order_check::check;
 use crate::snapshot::ReadState;
 use crate::source::Source;
+use crate::tombstones::Tombstones;
 use crate::unordered;
 use crate::version::TableFile;
 use std::collections::BTreeSet;
@@ -42,6 +43,7 @@ impl Strangers {
             cache: BlockCache::new(options.block_cache_bytes),
             damage: DamageLog::default(),
             tables: OpenTables::new(options.open_tables_max),
+            tombstones: Tombstones::default(),
         });
         let mut replay = Replay::new(
             &core.order,

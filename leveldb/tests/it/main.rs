@@ -47,4 +47,6 @@ mod store;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod tombstones;
+#[cfg(test)]
 mod zstd;
