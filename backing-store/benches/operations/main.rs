@@ -142,10 +142,14 @@ fn index_key(n: u64) -> Vec<u8> {
 }
 
 fn open(dir: &Path) -> BackingStore {
+    open_with(dir, Background::Caller)
+}
+
+fn open_with(dir: &Path, background: Background) -> BackingStore {
     let origin = Origin::from_url("https://a.example").unwrap();
     let mut options = WriteOptions::new(origin, Arc::new(Stopped));
     options.create_if_missing = true;
-    options.background = Background::Caller;
+    options.background = background;
     let fs = Arc::new(DiskFileSystem::new());
     BackingStore::open(fs, StorePaths::of_leveldb(dir), options).unwrap()
 }

@@ -13,6 +13,7 @@ use super::*;
 use crate::view::{SCOPES_PREFIX, View};
 use crate::{Clock, Error, ErrorKind, IdbComparator, OpenOptions, SCHEMA_VERSION_MAX, Store};
 
+mod tombstones;
 mod versions;
 
 #[derive(Debug)]

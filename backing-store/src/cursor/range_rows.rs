@@ -83,13 +83,24 @@ impl Edge {
 
 impl RangeRows {
     pub(super) fn new(view: &View, prefix: Vec<u8>, range: &KeyRange<'_>, forward: bool) -> Self {
+        let lower = Edge::new(range.lower, view.order());
+        let upper = Edge::new(range.upper, view.order());
+        let (mut low, mut high) = (prefix.clone(), prefix.clone());
+        match &lower.key {
+            Some(key) => low.extend_from_slice(key),
+            None => KeyBound::Min.encode(&mut low),
+        }
+        match &upper.key {
+            Some(key) => high.extend([&**key, &AFTER_KEY].concat()),
+            None => KeyBound::Max.encode(&mut high),
+        }
         Self {
-            iter: view.iter(),
+            iter: view.iter_near(&low, &high),
             forward,
             state: State::Before,
             prefix,
-            lower: Edge::new(range.lower, view.order()),
-            upper: Edge::new(range.upper, view.order()),
+            lower,
+            upper,
             target: Vec::new(),
         }
     }

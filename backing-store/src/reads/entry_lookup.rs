@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use larder_codec::compare::compare_user_keys;
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::ExistsRow;
-use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey};
+use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, range};
 
 use super::{get_row, record_row_prefix};
 use crate::cursor::{OnStale, decode_value};
@@ -36,9 +36,11 @@ impl EntryLookup {
     ) -> Self {
         let mut prefix = Vec::new();
         KeyPrefix::of_index(database_id, object_store_id, index_id).encode(&mut prefix);
+        let low = range::index_entries_low(database_id, object_store_id, index_id);
+        let high = range::index_entries_high(database_id, object_store_id, index_id);
         Self {
             view: view.clone(),
-            iter: view.iter(),
+            iter: view.iter_near(&low, &high),
             prefix,
             exists_prefix: record_row_prefix(database_id, object_store_id, RecordTable::Exists),
             key: Vec::new(),

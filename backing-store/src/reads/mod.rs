@@ -311,7 +311,7 @@ impl Reads {
         // Numbers sort first and dates next, so the greatest number stands before the least date.
         let mut least_date = prefix.clone();
         IdbKey::Date(f64::NEG_INFINITY).encode(&mut least_date);
-        let mut iter = self.view.iter();
+        let mut iter = self.view.iter_near(&prefix, &least_date);
         iter.seek_for_prev(&least_date)?;
         let key = iter.key();
         let Some(IdbKey::Number(greatest)) = key

@@ -22,7 +22,7 @@ pub(crate) fn get_row(
     if !has_two_forms(primary_key) {
         return view.get_into(row_key, value);
     }
-    let mut iter = view.iter();
+    let mut iter = view.iter_near(row_key, row_key);
     iter.seek(row_key)?;
     let found = iter.valid() && compare(iter.key(), row_key) == Ordering::Equal;
     if found {

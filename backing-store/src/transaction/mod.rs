@@ -251,7 +251,7 @@ impl WriteTransaction {
         let mut count = 0;
         self.objects.forget_new(begin, end, end_included);
         let mut iter = match end_included {
-            true => self.view.iter(),
+            true => self.view.iter_near(begin, end),
             false => self.view.iter_before(end),
         };
         iter.seek(begin)?;

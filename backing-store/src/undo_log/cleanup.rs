@@ -16,7 +16,7 @@ use larder_leveldb::{Bounds, Db, Durability, Iter};
 use super::metadata_key;
 use super::recovery::task_range;
 use crate::error::{Error, ErrorKind, Result};
-use crate::view::Base;
+use crate::view::{Base, Reach};
 
 /// The clean-up of one scope. All of it can be done again, after a crash or after an error.
 ///
@@ -283,7 +283,7 @@ fn gather_range(
     rows: &mut usize,
     batch: &mut BatchWriter,
 ) -> Result<Option<Vec<u8>>> {
-    let mut iter = Base::new(db.snapshot(), Vec::new()).iter_before(Some(end));
+    let mut iter = Base::new(db.snapshot(), Vec::new()).iter_within(&Reach::before(end));
     iter.seek(from)?;
     let is_inside = |key: &[u8]| compare(key, end) == Ordering::Less;
     for _ in 0..BATCH_ROWS_MAX.min(*rows) {

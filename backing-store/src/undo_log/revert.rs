@@ -12,7 +12,7 @@ use larder_leveldb::{Db, Durability};
 use super::metadata_key;
 use super::recovery::task_range;
 use crate::error::{Error, Result};
-use crate::view::Base;
+use crate::view::{Base, Reach};
 
 /// A batch is written when it has so many bytes, as in Chromium.
 const BATCH_LEN: usize = 1 << 20;
@@ -22,7 +22,7 @@ const BATCH_LEN: usize = 1 << 20;
 pub(crate) fn revert(db: &Db, scope: ScopeId) -> Result<()> {
     let (low, high) = task_range(scope, ScopeTask::Undo);
     let mut batch = BatchWriter::new();
-    let mut iter = db.snapshot().iter();
+    let mut iter = db.snapshot().iter_near(&low, &high);
     iter.seek(&low)?;
     while iter.valid() && compare(iter.key(), &high) != Ordering::Greater {
         let task = UndoTask::decode_exact(iter.value()?).map_err(|error| {
@@ -54,7 +54,7 @@ pub(crate) fn revert(db: &Db, scope: ScopeId) -> Result<()> {
 }
 
 fn delete_range(db: &Db, begin: &[u8], end: &[u8], batch: &mut BatchWriter) -> Result<()> {
-    let mut iter = Base::new(db.snapshot(), Vec::new()).iter();
+    let mut iter = Base::new(db.snapshot(), Vec::new()).iter_within(&Reach::before(end));
     iter.seek(begin)?;
     while iter.valid() && compare(iter.key(), end) == Ordering::Less {
         batch.delete(iter.key());

@@ -60,15 +60,15 @@ impl Base {
 
     /// A cursor that stands on no row.
     pub(crate) fn iter(&self) -> BaseIter {
-        self.iter_before(None)
+        self.iter_within(&Reach::All)
     }
 
-    /// A cursor that stands on no row, and looks at nothing from `end` on.
-    pub(crate) fn iter_before(&self, end: Option<&[u8]>) -> BaseIter {
+    /// A cursor that stands on no row.
+    pub(crate) fn iter_within(&self, reach: &Reach) -> BaseIter {
         let windows = self.windows.iter();
-        let windows = windows.map(|window| rows_before(&window.snapshot, end));
+        let windows = windows.map(|window| reach.rows_of(&window.snapshot));
         BaseIter {
-            present: rows_before(&self.present, end),
+            present: reach.rows_of(&self.present),
             windows: windows.collect(),
             base: self.clone(),
             segment: 0,
@@ -118,15 +118,38 @@ pub(crate) struct BaseIter {
     is_behind_scopes: bool,
 }
 
-/// A snapshot's rows before `end`, or all, for whom bounds would only cost.
-pub(super) fn rows_before(snapshot: &Snapshot, end: Option<&[u8]>) -> Iter {
-    let Some(end) = end else {
-        return snapshot.iter();
-    };
-    snapshot.iter_within(Bounds {
-        lower: None,
-        upper: Some(end.to_vec()),
-    })
+/// How far a cursor goes in the engine.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Reach {
+    /// To all rows, for whom bounds would only cost.
+    #[default]
+    All,
+    /// It looks at nothing from a key on.
+    Before(Box<[u8]>),
+    /// From a key to another, both included, it shows all rows, and of the others some or none: it does not pass over
+    /// what was deleted beyond.
+    Near(Box<[u8]>, Box<[u8]>),
+}
+
+impl Reach {
+    pub(crate) fn before(end: &[u8]) -> Self {
+        Self::Before(end.into())
+    }
+
+    pub(crate) fn near(low: &[u8], high: &[u8]) -> Self {
+        Self::Near(low.into(), high.into())
+    }
+
+    pub(super) fn rows_of(&self, snapshot: &Snapshot) -> Iter {
+        match self {
+            Self::All => snapshot.iter(),
+            Self::Before(end) => snapshot.iter_within(Bounds {
+                lower: None,
+                upper: Some(end.to_vec()),
+            }),
+            Self::Near(low, high) => snapshot.iter_near(low, high),
+        }
+    }
 }
 
 impl BaseIter {

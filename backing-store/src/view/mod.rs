@@ -8,7 +8,7 @@ mod base;
 mod recovered;
 mod staged;
 
-pub(crate) use base::{Base, BaseIter, Window};
+pub(crate) use base::{Base, BaseIter, Reach, Window};
 pub(crate) use staged::{Pending, locked};
 
 use std::sync::{Arc, Mutex};
@@ -96,22 +96,28 @@ impl View {
 
     /// A cursor that stands on no row.
     pub(crate) fn iter(&self) -> ViewIter {
-        self.iter_up_to(None)
+        self.iter_within(Reach::All)
     }
 
     /// A cursor that stands on no row, for who goes no further than the first row from `end` on, and may take that for the
     /// end of all: what lies beyond in the engine, such as damage and rows that were deleted, is not looked at.
     pub(crate) fn iter_before(&self, end: &[u8]) -> ViewIter {
-        self.iter_up_to(Some(end))
+        self.iter_within(Reach::before(end))
     }
 
-    fn iter_up_to(&self, end: Option<&[u8]>) -> ViewIter {
+    /// A cursor that stands on no row, for who wants the rows from `low` to `high`, both included: beyond those it shows some or
+    /// none, and does not pass over what was deleted there.
+    pub(crate) fn iter_near(&self, low: &[u8], high: &[u8]) -> ViewIter {
+        self.iter_within(Reach::near(low, high))
+    }
+
+    fn iter_within(&self, reach: Reach) -> ViewIter {
         ViewIter(match &self.0 {
-            Kind::Recovered(rows) => Rows::Recovered(rows.iter_before(end)),
-            Kind::Committed(base) => Rows::Committed(base.iter_before(end)),
+            Kind::Recovered(rows) => Rows::Recovered(rows.iter_within(&reach)),
+            Kind::Committed(base) => Rows::Committed(base.iter_within(&reach)),
             Kind::Transaction(pending) => {
                 let pending = Arc::clone(pending);
-                Rows::Staged(StagedIter::new(pending, end))
+                Rows::Staged(StagedIter::new(pending, reach))
             }
         })
     }

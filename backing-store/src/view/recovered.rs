@@ -6,7 +6,7 @@ use std::sync::Arc;
 use larder_codec::compare::{RowOrder, compare};
 use larder_leveldb::{Iter, PinnedBytes, Snapshot};
 
-use super::base::rows_before;
+use super::base::Reach;
 use super::{SCOPES_END, SCOPES_PREFIX};
 use crate::error::{Error, Result};
 use crate::overlay::{Overlay, OverlayValue, Verdict};
@@ -49,10 +49,10 @@ impl Recovered {
             .map_err(|error| Error::from(error).with_key(key))
     }
 
-    /// Of the snapshot it looks at nothing from `end` on.
-    pub(super) fn iter_before(&self, end: Option<&[u8]>) -> RecoveredIter {
+    /// A cursor that stands on no row.
+    pub(super) fn iter_within(&self, reach: &Reach) -> RecoveredIter {
         RecoveredIter {
-            base: rows_before(&self.snapshot, end),
+            base: reach.rows_of(&self.snapshot),
             rows: self.clone(),
             at: At::Nothing,
             forward: true,

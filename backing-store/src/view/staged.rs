@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use larder_codec::compare::compare;
 use larder_leveldb::PinnedBytes;
 
-use super::base::{Base, BaseIter};
+use super::base::{Base, BaseIter, Reach};
 use crate::error::Result;
 use crate::staging::{Place, Staging};
 
@@ -71,8 +71,8 @@ enum At {
 pub(super) struct StagedIter {
     pending: Arc<Mutex<Pending>>,
     base: BaseIter,
-    /// Of the base it looks at nothing from here on.
-    end: Option<Box<[u8]>>,
+    /// Of the base.
+    reach: Reach,
     generation: u64,
     edits: u64,
     place: Option<Place>,
@@ -84,15 +84,15 @@ pub(super) struct StagedIter {
 }
 
 impl StagedIter {
-    pub(super) fn new(pending: Arc<Mutex<Pending>>, end: Option<&[u8]>) -> Self {
+    pub(super) fn new(pending: Arc<Mutex<Pending>>, reach: Reach) -> Self {
         let (base, generation) = {
             let pending = locked(&pending);
-            (pending.base.iter_before(end), pending.generation)
+            (pending.base.iter_within(&reach), pending.generation)
         };
         Self {
             pending,
             base,
-            end: end.map(Box::from),
+            reach,
             generation,
             edits: 0,
             place: None,
@@ -153,7 +153,7 @@ impl StagedIter {
         pending.staging.settle();
         if self.generation != pending.generation {
             self.generation = pending.generation;
-            self.base = pending.base.iter_before(self.end.as_deref());
+            self.base = pending.base.iter_within(&self.reach);
         }
         self.at = At::Nothing;
         self.forward = forward;

@@ -104,7 +104,8 @@ pub(super) fn step(core: &Core) -> Result<Maintenance> {
     } else if is_due(core, Job::Compaction)? {
         schedule_next(core, Job::Compaction)?;
         under_way.compaction = Some(Compaction::start(core));
-    } else {
+    } else if !core.db.do_background_work()? {
+        // What reading alone has made due.
         return Ok(Maintenance::Idle);
     }
     Ok(Maintenance::Step)

@@ -93,17 +93,11 @@ impl Sweep {
             object_store_id,
             index_id,
         } = place;
+        let low = range::index_entries_low(database_id, object_store_id, index_id);
         let high = range::index_entries_high(database_id, object_store_id, index_id);
         let from = self.from.take();
-        let mut iter = snapshot.iter();
-        match &from {
-            Some(from) => iter.seek(from)?,
-            None => iter.seek(&range::index_entries_low(
-                database_id,
-                object_store_id,
-                index_id,
-            ))?,
-        }
+        let mut iter = snapshot.iter_near(&low, &high);
+        iter.seek(from.as_deref().unwrap_or(&low))?;
         let mut rows = 0;
         while iter.valid() && compare(iter.key(), &high) != Ordering::Greater {
             if rows == rows_max {
