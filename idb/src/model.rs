@@ -411,6 +411,24 @@ fn model_a_store_that_is_closed_when_nobody_uses_it_comes_back_for_whoever_asks(
     });
 }
 
+/// No store is closed here: whoever comes between the last user and the list of idle stores has to be told all the same.
+#[test]
+fn model_who_comes_as_the_last_user_goes_has_the_store() {
+    check(1000, |storage| {
+        drop(open(&storage));
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let storage = storage.clone();
+                thread::spawn(move || (0..2).for_each(|_| drop(open(&storage))))
+            })
+            .collect();
+        for other in others {
+            other.join().unwrap();
+        }
+        storage.close().unwrap();
+    });
+}
+
 #[test]
 fn model_who_waits_for_a_store_that_is_being_closed_is_told_of_the_storages_end() {
     check_with(1000, at_once, |storage| {
