@@ -139,7 +139,7 @@ fn read(reader: &mut Reader<'_>) -> Result<IdbKey> {
         let at_tag = *reader;
         let done = match reader.byte("sortable key type")? {
             END if !open.is_empty() => {
-                IdbKey::Array(KeyArray::new(open.pop().unwrap_or_default())?)
+                IdbKey::Array(KeyArray::from_bytes(open.pop().unwrap_or_default())?)
             }
             // An array at level n is the n+1st that is open.
             _ if open.len() > LEVEL_MAX => {

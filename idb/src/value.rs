@@ -54,7 +54,7 @@ thread_local! {
 
 impl Value {
     /// A value in Blink's envelope, as a browser serialises it: `ff 15 fe …` today. Neither compressed nor a reference to
-    /// a blob; whether the header is one is looked at when the value is put, the rest where key paths lead.
+    /// a blob; whether the header is one and how deep the value is is looked at when it is put, the rest where key paths lead.
     ///
     /// If the store's data version is less than the header's, it is raised where it may be
     /// ([`RaiseDataVersion`](crate::RaiseDataVersion)), else the value is written anew in the store's, and refused if these have
@@ -100,7 +100,7 @@ impl Value {
     /// A value of Rust's, by way of [`larder_codec::value::serde`].
     ///
     /// # Errors
-    /// `DataCloneError` if it has no form.
+    /// `DataCloneError` if it has no form, or more than [`DEPTH_MAX`](codec_serde::DEPTH_MAX) containers are one inside the other.
     pub fn serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
         let mut buffer = SERIALIZED.take();
         buffer.clear();

@@ -111,7 +111,7 @@ fn structured_clone<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'j
         }
         // Getters have run; reading calls no script.
         let mut deserializer = all.deserializer.take();
-        let value = deserializer.deserialize(&ctx, &helpers, &done.bytes, &blobs);
+        let value = deserializer.deserialize(&ctx, &helpers, &done.bytes, &blobs, None);
         all.deserializer.replace(deserializer);
         value
     };

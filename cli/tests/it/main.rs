@@ -13,6 +13,7 @@ mod damage;
 mod gates;
 #[cfg(target_os = "linux")]
 mod hostile;
+mod nesting;
 mod opened_for_writing;
 mod other_orders;
 mod repair;

@@ -12,6 +12,7 @@ mod killed;
 mod killed_script;
 mod left_behind;
 mod libraries;
+mod nesting;
 mod ours;
 mod programs;
 mod scripts;

@@ -1,5 +1,6 @@
 //! One script, run by a page and by `larder run`: both stores have the same in them, for both.
 
+use std::path::Path;
 use std::process::Command;
 
 use larder_fixtures::canonical::{databases_of, with_large_stack};
@@ -75,6 +76,12 @@ db.close();
 return JSON.stringify(results);
 "#;
 
+pub(crate) fn write_script(file: &Path, text: &str) {
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).open(file).unwrap();
+    std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+}
+
 #[test]
 fn a_script_leaves_the_same_in_a_page_and_under_larder_run() {
     with_large_stack(|| {
@@ -86,15 +93,7 @@ fn a_script_leaves_the_same_in_a_page_and_under_larder_run() {
         let page = chromium.create(ORIGIN, SCRIPT, &json!(null), &out).unwrap();
         let script = folder.path().join("script.js");
         let report = format!("(async () => {{ {SCRIPT} }})().then((said) => console.log(said));");
-        std::io::Write::write_all(
-            &mut std::fs::OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(&script)
-                .unwrap(),
-            report.as_bytes(),
-        )
-        .unwrap();
+        write_script(&script, &report);
         let storage = folder.path().join("IndexedDB");
         let ran = Command::new(env!("CARGO_BIN_EXE_larder"))
             .arg("run")

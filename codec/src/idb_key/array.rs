@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Deref;
 
-use super::{IdbKey, LEVEL_MAX, RawKey};
+use super::{ARRAYS_MAX, IdbKey, LEVEL_MAX, RawKey};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Arrays up to this height are handled by plain recursion.
@@ -27,33 +27,40 @@ pub struct KeyArray {
     elements: Vec<IdbKey>,
     /// Levels below this array: 0 if empty. At most [`LEVEL_MAX`].
     height: u16,
+    /// Arrays below this one that are one inside the other. At most [`LEVEL_MAX`].
+    arrays: u16,
 }
 
 impl KeyArray {
     /// An array of these keys.
     ///
     /// # Errors
-    /// If an element would stand deeper than [`LEVEL_MAX`].
+    /// If more than [`ARRAYS_MAX`] arrays would be one inside the other.
     pub fn new(elements: Vec<IdbKey>) -> Result<Self> {
-        let height = elements
-            .iter()
-            .map(|element| element.height() + 1)
-            .max()
-            .unwrap_or(0);
+        let array = Self::from_bytes(elements)?;
+        match usize::from(array.arrays) < ARRAYS_MAX {
+            true => Ok(array),
+            false => Err(too_deep()),
+        }
+    }
+
+    /// An array that stands in bytes: its elements may reach down to [`LEVEL_MAX`].
+    pub(crate) fn from_bytes(elements: Vec<IdbKey>) -> Result<Self> {
+        let (mut height, mut arrays) = (0, 0);
+        for element in &elements {
+            height = height.max(element.height() + 1);
+            if let IdbKey::Array(inner) = element {
+                arrays = arrays.max(inner.arrays + 1);
+            }
+        }
         // LEVEL_MAX fits a u16.
         match u16::try_from(height) {
             Ok(small) if height <= LEVEL_MAX => Ok(Self {
                 elements,
                 height: small,
+                arrays,
             }),
-            _ => {
-                let limit = LEVEL_MAX as u64;
-                Err(Error::new(
-                    ErrorKind::LimitExceeded { limit },
-                    0,
-                    "key nesting",
-                ))
-            }
+            _ => Err(too_deep()),
         }
     }
 
@@ -83,6 +90,11 @@ impl KeyArray {
         }
         out
     }
+}
+
+fn too_deep() -> Error {
+    let limit = LEVEL_MAX as u64;
+    Error::new(ErrorKind::LimitExceeded { limit }, 0, "key nesting")
 }
 
 impl Deref for KeyArray {
@@ -116,6 +128,7 @@ impl Clone for KeyArray {
             return Self {
                 elements: self.elements.clone(),
                 height: self.height,
+                arrays: self.arrays,
             };
         }
         clone_deep(self)
@@ -142,6 +155,7 @@ fn clone_deep(array: &KeyArray) -> KeyArray {
                 let copy = KeyArray {
                     elements: copies,
                     height: source.height,
+                    arrays: source.arrays,
                 };
                 match open.last_mut() {
                     Some((_, outer)) => outer.push(IdbKey::Array(copy)),

@@ -4,11 +4,12 @@
 //! [`KeyBound`] adds the two sentinels that only range ends have. The order is IndexedDB's:
 //! number < date < string < binary < array; -0 equals 0.
 //!
-//! Keys nest up to [`LEVEL_MAX`] levels. Nothing here recurses along that nesting beyond
+//! Keys nest up to [`LEVEL_MAX`] levels, new ones up to [`ARRAYS_MAX`] arrays. Nothing here recurses along that nesting beyond
 //! a few levels, so no stack is too small.
 
 mod array;
 mod bound;
+mod brief;
 mod part;
 mod raw;
 
@@ -27,8 +28,12 @@ use crate::js_string::JsString;
 use crate::primitive::{binary, double, string_with_length, var_int};
 use crate::reader::{Reader, decode_exact_with, decode_with};
 
-/// The deepest level at which a key may stand inside arrays; the outermost key is at level 0.
+/// The deepest level at which a key may stand inside arrays, in bytes; the outermost key is at level 0.
 pub const LEVEL_MAX: usize = 2000;
+
+/// So many arrays may be one inside the other in a new key. In bytes there may be one more, the inmost
+/// empty: Chromium 156 writes that where a key path is a list, and no page can name such a key.
+pub const ARRAYS_MAX: usize = LEVEL_MAX;
 
 /// Type byte of the sentinel above all keys.
 pub(crate) const TAG_MAX: u8 = 0;
@@ -73,7 +78,7 @@ impl IdbKey {
     /// An array key.
     ///
     /// # Errors
-    /// If an element would stand deeper than [`LEVEL_MAX`].
+    /// If more than [`ARRAYS_MAX`] arrays would be one inside the other.
     pub fn array(elements: Vec<Self>) -> Result<Self> {
         KeyArray::new(elements).map(Self::Array)
     }
@@ -176,7 +181,7 @@ impl IdbKey {
                     open.push((elements, missing - 1));
                     break;
                 }
-                done = Self::Array(KeyArray::new(elements)?);
+                done = Self::Array(KeyArray::from_bytes(elements)?);
             }
         }
     }

@@ -120,6 +120,35 @@ fn two_thousand_levels_are_read_and_one_more_is_refused() {
     });
 }
 
+/// So many arrays around a key.
+fn around(inner: IdbKey, arrays: usize) -> Result<IdbKey> {
+    (0..arrays).try_fold(inner, |key, _| IdbKey::array(vec![0.0.into(), key]))
+}
+
+#[test]
+fn new_keys_have_as_many_arrays_in_one_another_as_a_page_can_name() {
+    on_small_stack(|| {
+        let refused = ErrorKind::LimitExceeded { limit: 2000 };
+        let empty = || IdbKey::array(vec![]).unwrap();
+        for (inner, arrays) in [(IdbKey::from("a"), 2000), (empty(), 1999)] {
+            let deepest = around(inner.clone(), arrays).unwrap();
+            assert_eq!(IdbKey::decode_exact(&encoded(&deepest)), Ok(deepest));
+            let error = around(inner, arrays + 1).unwrap_err();
+            assert_eq!(error.kind(), &refused);
+        }
+        // Chromium 156 writes one more, the inmost empty, if the key path is a list: that is read.
+        let read = IdbKey::decode_exact(&nested(2001)).unwrap();
+        assert_eq!(encoded(&read.clone()), nested(2001));
+        let IdbKey::Array(array) = read else {
+            unreachable!()
+        };
+        assert_eq!(
+            KeyArray::new(array.into_elements()).unwrap_err().kind(),
+            &refused
+        );
+    });
+}
+
 #[test]
 fn deep_keys_are_cloned_compared_printed_and_dropped_on_a_small_stack() {
     on_small_stack(|| {

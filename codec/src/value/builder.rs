@@ -73,7 +73,8 @@ impl<'o> Builder<'o> {
         }
     }
 
-    /// Ends the value, and whatever is still open in it. Tells which versions have a form for it.
+    /// Ends the value, and whatever is still open in it. What was written may be deeper than decoders go: that is in the
+    /// answer ([`Needs::depth`]).
     pub fn end(mut self) -> Needs {
         while !self.open.is_empty() {
             self.close();
@@ -166,15 +167,21 @@ impl<'o> Builder<'o> {
         id
     }
 
+    fn enter(&mut self, form: Form, length: u32) -> ObjectId {
+        let count = 0;
+        self.open.push(Open {
+            form,
+            count,
+            length,
+        });
+        self.writer.note_depth(self.open.len());
+        self.take_number()
+    }
+
     fn begin_container(&mut self, tag: u8, form: Form, length: u32) -> ObjectId {
         self.count_part();
         self.writer.byte(tag);
-        self.open.push(Open {
-            form,
-            count: 0,
-            length,
-        });
-        self.take_number()
+        self.enter(form, length)
     }
 
     /// A plain object.
@@ -210,12 +217,7 @@ impl<'o> Builder<'o> {
     pub fn begin_error(&mut self, error: &ErrorObject<'_>) -> ObjectId {
         self.count_part();
         write_error_head(&mut self.writer, error);
-        self.open.push(Open {
-            form: Form::Error,
-            count: 0,
-            length: 0,
-        });
-        self.take_number()
+        self.enter(Form::Error, 0)
     }
 
     /// An error's cause comes next.

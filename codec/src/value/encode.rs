@@ -56,7 +56,7 @@ impl Encoder {
     /// that no bytes decode to (an id of another tree, a view of something that is no buffer) come
     /// out as `undefined`, or as bytes that no decoder takes (a view beyond its buffer).
     ///
-    /// Tells which versions have a form for the value.
+    /// Tells which versions have a form for the value, and how deep it is.
     pub fn encode(&mut self, tree: &Tree<'_>, out: &mut Vec<u8>) -> Needs {
         self.run(tree, Writer::begin(out), false)
     }
@@ -176,10 +176,12 @@ impl Run<'_, '_, '_> {
         let Some(mut frame) = self.value(root) else {
             return;
         };
+        self.writer.note_depth(1);
         loop {
             match self.proceed(&mut frame) {
                 Some(child) => {
                     self.frames.push(frame);
+                    self.writer.note_depth(self.frames.len() + 1);
                     frame = child;
                 }
                 None => match self.frames.pop() {

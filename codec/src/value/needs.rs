@@ -1,4 +1,4 @@
-//! [`Needs`]: which versions of the formats a value asks of those that read it (`docs/format/values.md`, part 6).
+//! [`Needs`]: what a value asks of those that read it: versions of the formats (`docs/format/values.md`, part 6), and a depth.
 //!
 //! A Chromium reads values up to its own versions, and deletes a store whose data version is greater. So a value is written in
 //! the store's versions if these have a form for it. What is listed here was tried with Chromium 64 to 156; where one version
@@ -23,7 +23,7 @@ pub(super) const VIEW_FLAGS_V8_MIN: u32 = 14;
 /// The length of Blink's header with a place for a trailer, and of V8's behind it.
 const LONG_HEADERS_LEN: usize = 17;
 
-/// What a value asks of the versions that it is written in, as it was found while it was written.
+/// What a value asks of those that read it, as it was found while it was written.
 ///
 /// ```
 /// use larder_codec::DataVersion;
@@ -45,6 +45,7 @@ pub struct Needs {
     views: bool,
     trailer: bool,
     wide_strings: bool,
+    depth: usize,
 }
 
 impl Needs {
@@ -55,6 +56,7 @@ impl Needs {
             views: false,
             trailer: false,
             wide_strings: false,
+            depth: 0,
         }
     }
 
@@ -70,6 +72,12 @@ impl Needs {
         self.what
     }
 
+    /// How many containers are one inside the other. No decoder takes more than [`DEPTH_MAX`](super::DEPTH_MAX).
+    #[must_use]
+    pub const fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// Whether the value can be written in these versions.
     #[must_use]
     pub const fn fit(&self, version: DataVersion) -> bool {
@@ -81,6 +89,13 @@ impl Needs {
         if !self.version.is_at_least(version) {
             self.version = self.version.max(version);
             self.what = what;
+        }
+    }
+
+    #[inline]
+    pub(super) const fn note_depth(&mut self, depth: usize) {
+        if depth > self.depth {
+            self.depth = depth;
         }
     }
 

@@ -82,6 +82,12 @@ impl<'o> Writer<'o> {
         self.needs.note(v8, blink, what);
     }
 
+    /// So many containers are open.
+    #[inline]
+    pub(super) const fn note_depth(&mut self, depth: usize) {
+        self.needs.note_depth(depth);
+    }
+
     /// Whether views have flags in these versions; there is one.
     pub(super) const fn view_has_flags(&mut self) -> bool {
         self.needs.note_view();

@@ -24,7 +24,8 @@ impl ObjectStore {
     /// # Errors
     /// At once: `DataError` if a key is given and keys are in-line, or neither given nor generated, or if the value has
     /// none where the key path leads or something that is no key, or no place for one to be generated; `DataCloneError`
-    /// if the value's bytes have no header of a value, or the store's data version has no form for it and may not be raised
+    /// if the value's bytes have no header of a value, more than [`DEPTH_MAX`](larder_codec::value::DEPTH_MAX) containers of
+    /// it are one inside the other, or the store's data version has no form for it and may not be raised
     /// ([`StorageOptions::raise_data_version`](crate::StorageOptions::raise_data_version)).
     ///
     /// The request: `ConstraintError` if a unique index has one of the keys for another record, or the key generator is

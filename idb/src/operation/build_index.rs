@@ -8,8 +8,8 @@ use larder_codec::value::{Evaluator, Payload};
 
 use super::Source;
 use super::put::EncodedKeys;
-use super::scan::{Fill, Scan, Wanted};
-use crate::error::Result;
+use super::scan::{Fill, Scan, Wanted, of_key};
+use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::records::Buffer;
 use crate::schema::{IndexCell, StoreCell};
@@ -21,7 +21,8 @@ const BYTES_MAX: usize = 1 << 20;
 /// Puts the keys of all records into an index.
 ///
 /// # Errors
-/// `ConstraintError` if it is unique and two records have the same key. The version change is to be aborted then.
+/// `ConstraintError` if it is unique and two records have the same key; whatever is wrong with a value that cannot be read. The
+/// version change is to be aborted then.
 pub(crate) fn build_index(
     execution: &mut Execution,
     store: &Arc<StoreCell>,
@@ -70,10 +71,13 @@ fn put_keys_of(
 ) -> Result<()> {
     let objects = page.objects(at).iter().map(|object| object.info().clone());
     let objects: Vec<_> = objects.collect();
-    keys.clear();
-    keys.add(evaluator, index, &Payload::read(page.value(at))?, &objects)?;
     let (_, primary_key) = page.key_bytes(at);
     let primary_key = RawKey::decode_exact(primary_key)?;
+    keys.clear();
+    Payload::read(page.value(at))
+        .map_err(Error::from)
+        .and_then(|payload| keys.add(evaluator, index, &payload, &objects))
+        .map_err(|error| of_key(&error, primary_key))?;
     let store_id = store.id()?;
     execution.statistics.index_keys_written += keys.len() as u64;
     let writer = execution.writer()?;

@@ -3,7 +3,7 @@
 use larder_backing_store::Direction;
 
 use super::Source;
-use super::scan::{Fill, Scan, Wanted};
+use super::scan::{Fill, Scan, Wanted, of_key};
 use super::unwrap::Shape;
 use crate::error::Result;
 use crate::key_range::KeyRange;
@@ -98,7 +98,9 @@ fn push(
     let primary_key = record.primary_key()?;
     let keys = (&[][..], primary_key.as_bytes());
     buffer.push(request, keys, record.value().len(), |out| {
-        unwrapping.unwrap(backing, shape, primary_key, record.value(), out)
+        unwrapping
+            .unwrap(backing, shape, primary_key, record.value(), out)
+            .map_err(|error| of_key(&error, primary_key))
     })
 }
 

@@ -5,7 +5,7 @@ use larder_codec::RawKey;
 
 use super::Source;
 use super::unwrap::Shape;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::records::Buffer;
 use crate::transaction::execution::{Backing, Execution};
@@ -213,7 +213,19 @@ impl Scan {
             }
             let primary_key = RawKey::decode_exact(primary_key)?;
             let unwrapping = &mut reading.get_or_insert_default().unwrapping;
-            unwrapping.unwrap(backing, shape, primary_key, value, out)
+            unwrapping
+                .unwrap(backing, shape, primary_key, value, out)
+                .map_err(|error| of_key(&error, primary_key))
         })
     }
+}
+
+/// Says of which of several records an error is.
+pub(crate) fn of_key(error: &Error, primary_key: RawKey<'_>) -> Error {
+    let key = primary_key.to_key();
+    error.with_message(format!(
+        "the record with key {}: {}",
+        key.brief(),
+        error.message()
+    ))
 }

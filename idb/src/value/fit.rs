@@ -1,11 +1,11 @@
-//! Puts a value into the versions of the store that it is for.
+//! Puts a value into the versions of the store that it is for, if it can be read again.
 //!
 //! A browser deletes a store whose data version is greater than its own, and reads a value of greater versions as null. So a
 //! value is said in the store's versions, and only where these have no form for it, and the host allows that, are they raised.
 
 use larder_backing_store::StoreVersions;
 use larder_codec::DataVersion;
-use larder_codec::value::{Decoder, Encoder, Needs, Payload};
+use larder_codec::value::{DEPTH_MAX, Decoder, Encoder, Needs, Payload};
 
 use super::Value;
 use crate::error::{Error, ErrorName, Result};
@@ -15,10 +15,19 @@ impl Value {
     /// Makes it one of the store's versions, or notes which ones it needs. A value of these or lesser versions stays as it is.
     ///
     /// # Errors
-    /// `DataCloneError` if the bytes have no header of a value, or the store's versions no form for it and may not be raised.
+    /// `DataCloneError` if the bytes have no header of a value, the value is deeper than any that is read, or the store's
+    /// versions have no form for it and may not be raised.
     #[inline]
     pub(crate) fn fit(&mut self, store: &StoreVersions) -> Result<()> {
-        let own = read_header(self)?.versions().into();
+        let payload = read_header(self)?;
+        let is_too_deep = match self.needs {
+            Some(needs) => needs.depth() > DEPTH_MAX,
+            None => payload.is_too_deep(),
+        };
+        if is_too_deep {
+            return Err(too_deep());
+        }
+        let own = payload.versions().into();
         let version = store.data();
         if version.is_at_least(own) {
             return Ok(());
@@ -64,6 +73,12 @@ impl Value {
             _ => self.say_anew(store, version),
         }
     }
+}
+
+#[cold]
+fn too_deep() -> Error {
+    let what = format!("more than {DEPTH_MAX} containers of the value are one inside the other");
+    Error::new(ErrorName::DataCloneError, what)
 }
 
 fn no_form(needs: &Needs, store: DataVersion) -> Error {

@@ -18,11 +18,12 @@ const OF_ARRAY = ["buffer", "byteOffset", "byteLength"].map((name) => getter(Typ
 const OF_DATA_VIEW = ["buffer", "byteOffset", "byteLength"].map((name) => getter(DataView.prototype, name));
 const arrayTag = getter(TypedArray, Symbol.toStringTag);
 
+const { has: setHas, add: setAdd, delete: setDelete } = Set.prototype;
+
 const INVALID = Symbol("invalid");
-// What has been seen on the way to a key that is not within another.
-const NOTHING = [];
-// Elements within one another: what the store's keys can have.
-const DEPTH_MAX = 2000;
+const ARRAY = Symbol("array");
+// Arrays within one another: as many as a page in a browser may have, and keys in the store.
+const ARRAYS_MAX = 2000;
 
 function dateOf(value) {
   try {
@@ -55,25 +56,12 @@ function bytesOfView(view) {
   }
 }
 
-function convertArray(array, seen) {
-  if (seen.length >= DEPTH_MAX) return INVALID;
-  seen = seen.concat([array]);
-  const { length } = array;
-  const keys = [];
-  for (let i = 0; i < length; i++) {
-    if (!apply(hasOwn, array, [i])) return INVALID;
-    const key = convert(array[i], seen);
-    if (key === INVALID) return INVALID;
-    keys[i] = key;
-  }
-  return keys;
-}
-
-function convert(value, seen) {
+// Of a value that is no array; `ARRAY` for one.
+function convertScalar(value) {
   if (typeof value === "string") return value;
   if (typeof value === "number") return value === value ? value : INVALID;
   if (typeof value !== "object" || value === null || hooks.isProxy(value)) return INVALID;
-  if (isArray(value)) return seen.includes(value) ? INVALID : convertArray(value, seen);
+  if (isArray(value)) return ARRAY;
   if (isView(value)) return bytesOfView(value);
   const detached = isDetached(value);
   if (detached !== undefined) return detached ? INVALID : apply(bufferSlice, value, [0]);
@@ -81,9 +69,44 @@ function convert(value, seen) {
   return date === undefined || date !== date ? INVALID : { date };
 }
 
+// An array whose elements are being converted, and the one around it.
+function begin(array, outer) {
+  return { array, length: array.length, at: 0, keys: [], outer, depth: outer === undefined ? 1 : outer.depth + 1 };
+}
+
+// Nesting costs no stack.
+function convertArray(outermost) {
+  // The arrays that are open.
+  const seen = new Set();
+  apply(setAdd, seen, [outermost]);
+  let inner = begin(outermost, undefined);
+  for (;;) {
+    const { array, at, keys, outer } = inner;
+    if (at === inner.length) {
+      if (outer === undefined) return keys;
+      apply(setDelete, seen, [array]);
+      outer.keys[outer.at++] = keys;
+      inner = outer;
+      continue;
+    }
+    if (!apply(hasOwn, array, [at])) return INVALID;
+    const element = array[at];
+    const key = convertScalar(element);
+    if (key === INVALID) return INVALID;
+    if (key === ARRAY) {
+      if (inner.depth >= ARRAYS_MAX || apply(setHas, seen, [element])) return INVALID;
+      apply(setAdd, seen, [element]);
+      inner = begin(element, inner);
+    } else {
+      keys[inner.at++] = key;
+    }
+  }
+}
+
 // Throws what the value's getters throw, or DataError.
 export function toKey(value) {
-  const key = convert(value, NOTHING);
+  const scalar = convertScalar(value);
+  const key = scalar === ARRAY ? convertArray(value) : scalar;
   if (key === INVALID) throw domException("DataError", "The parameter is not a valid key.");
   return key;
 }

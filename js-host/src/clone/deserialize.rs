@@ -4,6 +4,9 @@
 //! and cycles need no care. Properties are defined, not assigned, so that no setter of a page's
 //! prototypes sees them.
 
+use std::fmt::Display;
+
+use larder_codec::IdbKey;
 use larder_codec::value::{
     Array as TreeArray, ArrayBuffer as TreeBuffer, BigInt, BufferKind, Decoder, Envelope,
     ErrorObject, HostObject, JsStr, Object, Property, PropertyName, Tree, Value as TreeValue, View,
@@ -14,6 +17,9 @@ use rquickjs::{Array, ArrayBuffer, Ctx, Exception, Object as QuickObject, Result
 use super::Helpers;
 use super::text::{borrowed_to_js, number_to_js};
 
+/// The key of the record that a value is of.
+pub(crate) type KeyOf<'k> = &'k dyn Fn() -> IdbKey;
+
 /// Makes values of bytes, and keeps its memory from one to the next.
 #[derive(Default)]
 pub(crate) struct Deserializer {
@@ -23,7 +29,7 @@ pub(crate) struct Deserializer {
 
 impl Deserializer {
     /// The value of bytes that no longer lie in a blob (compressed ones do).
-    /// `blobs` are its `Blob`s and `File`s.
+    /// `blobs` are its `Blob`s and `File`s. `key` is for the error, if it is one of several.
     ///
     /// # Errors
     /// `DataError` (as a page sees it in Chromium) for bytes that are no value.
@@ -33,12 +39,10 @@ impl Deserializer {
         helpers: &Helpers,
         bytes: &[u8],
         blobs: &[Value<'js>],
+        key: Option<KeyOf<'_>>,
     ) -> Result<Value<'js>> {
         let mut buffer = Vec::new();
-        let unreadable = |what: &dyn std::fmt::Display| {
-            let message = format!("The value could not be read: {what}");
-            Exception::throw_dom(ctx, "DataError", &message)
-        };
+        let unreadable = |what: &dyn Display| unreadable(ctx, key, what);
         let payload = match Envelope::peel(bytes, &mut buffer) {
             Ok(Envelope::Inline(payload)) => payload,
             Ok(Envelope::InBlob { .. }) => return Err(unreadable(&"it lies in a blob")),
@@ -53,6 +57,7 @@ impl Deserializer {
             helpers,
             tree: &tree,
             blobs,
+            key,
             made: Vec::with_capacity(tree.object_count()),
             text: &mut self.text,
         };
@@ -60,6 +65,17 @@ impl Deserializer {
         self.decoder.recycle(tree);
         value
     }
+}
+
+fn unreadable(ctx: &Ctx<'_>, key: Option<KeyOf<'_>>, what: &dyn Display) -> rquickjs::Error {
+    let message = match key.map(|key| key()) {
+        None => format!("The value could not be read: {what}"),
+        Some(key) => format!(
+            "The value of the record with key {} could not be read: {what}",
+            key.brief()
+        ),
+    };
+    Exception::throw_dom(ctx, "DataError", &message)
 }
 
 /// Defines an own property as assignment to a new one would.
@@ -77,6 +93,7 @@ struct Make<'m, 't, 'js> {
     helpers: &'m Helpers,
     tree: &'m Tree<'t>,
     blobs: &'m [Value<'js>],
+    key: Option<KeyOf<'m>>,
     /// By object of the tree.
     made: Vec<Value<'js>>,
     text: &'m mut String,
@@ -165,8 +182,8 @@ impl<'js> Make<'_, '_, 'js> {
     }
 
     fn unknown(&self, what: &str) -> Result<Value<'js>> {
-        let message = format!("This host has no {what}.");
-        Err(Exception::throw_dom(self.ctx, "DataError", &message))
+        let what = format_args!("this host has no {what}");
+        Err(unreadable(self.ctx, self.key, &what))
     }
 
     fn buffer(&self, buffer: &TreeBuffer<'_>) -> Result<Value<'js>> {

@@ -14,7 +14,7 @@ mod serialize;
 mod tests;
 mod text;
 
-pub(crate) use deserialize::Deserializer;
+pub(crate) use deserialize::{Deserializer, KeyOf};
 pub(crate) use helpers::Helpers;
 pub(crate) use key::{key_from_js, key_to_js};
 pub(crate) use serialize::serialize;

@@ -1,13 +1,13 @@
 //! Values of the engine to bytes (HTML, StructuredSerializeForStorage; V8's wire format).
 //!
-//! The walk keeps its own stack. Getters run in the order of properties; what they throw ends it.
+//! The walk keeps its own stack, which ends where readers do ([`DEPTH_MAX`]). Getters run in the order of properties; what they throw ends it.
 
 use std::collections::HashMap;
 use std::vec::IntoIter;
 
 use larder_codec::value::{
-    ArrayBuffer, BigInt, BufferKind, Builder, ErrorObject, ErrorType, HostObject, Needs, Object,
-    ObjectId, PropertyName, RegExpFlags, View, ViewKind,
+    ArrayBuffer, BigInt, BufferKind, Builder, DEPTH_MAX, ErrorObject, ErrorType, HostObject, Needs,
+    Object, ObjectId, PropertyName, RegExpFlags, View, ViewKind,
 };
 use rquickjs::object::Filter;
 use rquickjs::{Array, Atom, Ctx, Exception, Function, Object as QuickObject, Result, Type, Value};
@@ -29,7 +29,8 @@ pub(crate) struct Serialized<'js> {
 /// Serialises a value.
 ///
 /// # Errors
-/// `DataCloneError` for what cannot be cloned, and whatever the value's getters throw.
+/// `DataCloneError` for what cannot be cloned, `RangeError` for more than [`DEPTH_MAX`] containers one inside the other, and
+/// whatever the value's getters throw.
 pub(crate) fn serialize<'js>(
     ctx: &Ctx<'js>,
     helpers: &Helpers,
@@ -147,6 +148,18 @@ impl<'js> Walk<'_, 'js> {
         Err(Exception::throw_dom(self.ctx, "DataCloneError", why))
     }
 
+    /// Goes into a container. In a browser, whose walk recurses, its stack ends at some thousands.
+    fn open(&mut self, frame: Frame<'js>) -> Result<()> {
+        if self.frames.len() >= DEPTH_MAX {
+            let what = format!(
+                "Maximum call stack size exceeded: more than {DEPTH_MAX} objects are one inside the other."
+            );
+            return Err(Exception::throw_range(self.ctx, &what));
+        }
+        self.frames.push(frame);
+        Ok(())
+    }
+
     /// Writes a value; if it is a container, its beginning.
     fn value(&mut self, value: Value<'js>) -> Result<()> {
         match value.type_of() {
@@ -204,7 +217,7 @@ impl<'js> Walk<'_, 'js> {
         let id = self.builder.begin_object();
         if let Some(object) = value.as_object() {
             let keys = own_keys(object)?;
-            self.frames.push(Frame::Properties(object.clone(), keys));
+            self.open(Frame::Properties(object.clone(), keys))?;
         }
         self.seen.insert(value, id);
         Ok(())
@@ -226,8 +239,7 @@ impl<'js> Walk<'_, 'js> {
         if elements < length {
             let id = self.builder.begin_sparse_array(length);
             self.seen.insert(array.clone().into_value(), id);
-            self.frames.push(Frame::Properties(array, keys));
-            return Ok(());
+            return self.open(Frame::Properties(array, keys));
         }
         let id = self.builder.begin_array(length);
         self.seen.insert(array.clone().into_value(), id);
@@ -242,14 +254,13 @@ impl<'js> Walk<'_, 'js> {
             }
         }
         keys.by_ref().take(length as usize).for_each(drop);
-        self.frames.push(Frame::Elements {
+        self.open(Frame::Elements {
             array,
             pending,
             at: u32::try_from(numbers.len()).unwrap_or(length),
             length,
             rest: keys,
-        });
-        Ok(())
+        })
     }
 
     /// An object that `inspect` has found to be of a class of its own: kind and content.
@@ -264,7 +275,7 @@ impl<'js> Walk<'_, 'js> {
                     3 => self.builder.begin_map(),
                     _ => self.builder.begin_set(),
                 };
-                self.frames.push(Frame::Values(parts.into_iter()));
+                self.open(Frame::Values(parts.into_iter()))?;
                 id
             }
             5 => self.builder.leaf(&Object::BooleanObject(found.get(1)?)),
@@ -382,7 +393,7 @@ impl<'js> Walk<'_, 'js> {
             self.builder.cause();
             inside.push(found.get(5)?);
         }
-        self.frames.push(Frame::Values(inside.into_iter()));
+        self.open(Frame::Values(inside.into_iter()))?;
         Ok(id)
     }
 

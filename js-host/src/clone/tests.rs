@@ -98,7 +98,7 @@ fn again(ctx: &Ctx<'_>, helpers: &Helpers, name: &str, payload: &Payload<'_>, co
         return;
     };
     let mut deserializer = Deserializer::default();
-    let value = deserializer.deserialize(ctx, helpers, payload.bytes(), &blobs);
+    let value = deserializer.deserialize(ctx, helpers, payload.bytes(), &blobs, None);
     let value = value
         .catch(ctx)
         .unwrap_or_else(|error| panic!("{name}: {error}"));

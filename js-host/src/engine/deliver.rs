@@ -8,7 +8,7 @@ use rquickjs::{Array, Ctx, Result, Value};
 use super::Engine;
 use super::handles::Handle;
 use super::outbox::{Answer, Outcome, Wanted};
-use crate::clone::{key_to_js, string_to_js};
+use crate::clone::{KeyOf, key_to_js, string_to_js};
 
 /// From 1601-01-01, where Chromium's time begins, to 1970-01-01, in milliseconds.
 const UNIX_EPOCH_MS: f64 = 11_644_473_600e3;
@@ -192,14 +192,16 @@ impl Engine {
         let helpers = self.shared.helpers(ctx)?;
         let array = Array::new(ctx.clone())?;
         for (at, entry) in all.iter().enumerate() {
+            let key = || entry.primary_key();
+            let value_of = || self.value_of(ctx, entry.value(), entry.objects(), Some(&key));
             let value = match wanted {
-                Wanted::PrimaryKeys => key_to_js(ctx, &helpers, &entry.primary_key())?,
-                Wanted::Values => self.value(ctx, entry.value(), entry.objects())?,
+                Wanted::PrimaryKeys => key_to_js(ctx, &helpers, &key())?,
+                Wanted::Values => value_of()?,
                 Wanted::Whole => {
                     let triple = Array::new(ctx.clone())?;
                     triple.set(0, key_to_js(ctx, &helpers, &entry.key())?)?;
-                    triple.set(1, key_to_js(ctx, &helpers, &entry.primary_key())?)?;
-                    triple.set(2, self.value(ctx, entry.value(), entry.objects())?)?;
+                    triple.set(1, key_to_js(ctx, &helpers, &key())?)?;
+                    triple.set(2, value_of()?)?;
                     triple.into_value()
                 }
             };
@@ -215,13 +217,24 @@ impl Engine {
         bytes: &[u8],
         objects: &[ExternalObject],
     ) -> Result<Value<'js>> {
+        self.value_of(ctx, bytes, objects, None)
+    }
+
+    /// The value of one of several records.
+    fn value_of<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        bytes: &[u8],
+        objects: &[ExternalObject],
+        key: Option<KeyOf<'_>>,
+    ) -> Result<Value<'js>> {
         let helpers = self.shared.helpers(ctx)?;
         let blobs: Result<Vec<_>> = objects
             .iter()
             .filter_map(|object| self.stored_blob(ctx, object).transpose())
             .collect();
         let mut deserializer = self.shared.deserializer.take();
-        let value = deserializer.deserialize(ctx, &helpers, bytes, &blobs?);
+        let value = deserializer.deserialize(ctx, &helpers, bytes, &blobs?, key);
         self.shared.deserializer.replace(deserializer);
         value
     }

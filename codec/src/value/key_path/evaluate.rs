@@ -5,11 +5,11 @@ use super::super::js_str::JsStr;
 use super::super::node::PropertyName;
 use super::super::reader::error;
 use super::super::tag::v8 as tag;
-use super::of_tree::{ARRAY_LENGTH_MAX, ARRAYS_MAX, Room};
+use super::of_tree::{ARRAY_LENGTH_MAX, Room};
 use super::scan::{Pass, Scanner};
 use super::{AskTree, Attempt, Evaluated, Identifier};
 use crate::error::ErrorKind;
-use crate::idb_key::{IdbKey, KeyArray};
+use crate::idb_key::{ARRAYS_MAX, IdbKey, KeyArray};
 use crate::js_string::JsString;
 
 /// Room for so many keys is made before they are read.

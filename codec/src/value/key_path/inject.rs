@@ -54,12 +54,12 @@ impl Evaluator {
         }
     }
 
-    /// Whether a generated key could be put where the path points.
+    /// Whether a generated key could be put where the path points, and the value would still decode.
     ///
     /// # Errors
     /// If the value cannot be decoded.
     pub fn can_inject(&mut self, path: &KeyPath, payload: &Payload<'_>) -> Result<bool> {
-        let Some(steps) = path.single() else {
+        let Some(steps) = path.to_inject() else {
             return Ok(false);
         };
         let scanner = Scanner::new(payload, &mut self.memory);
@@ -276,6 +276,10 @@ impl Watch for Copy<'_, '_> {
         self.copy_to(padding_at.max(self.copied));
         self.writer.align(len_bytes as usize);
         self.copied = at;
+    }
+
+    fn container(&mut self, _: usize, _: usize) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -8,12 +8,13 @@
 
 mod evaluate;
 mod inject;
+mod nesting;
 mod of_tree;
 mod scan;
 #[cfg(test)]
 mod tests;
 
-use super::decode::Decoder;
+use super::decode::{DEPTH_MAX, Decoder};
 use super::envelope::Payload;
 use super::js_str::JsStr;
 use super::node::PropertyName;
@@ -116,6 +117,11 @@ impl KeyPath {
             [path] if !self.is_array => Some(path),
             _ => None,
         }
+    }
+
+    /// The one path, if a key at its end would lie in no more than [`DEPTH_MAX`] objects.
+    fn to_inject(&self) -> Option<&[Identifier]> {
+        self.single().filter(|steps| steps.len() <= DEPTH_MAX)
     }
 }
 

@@ -13,13 +13,11 @@ use super::super::node::{Array, Object, ObjectId, PropertyName, Value};
 use super::super::{HostObject, Tree};
 use super::{Evaluated, Identifier, KeyPath, all, sorted};
 use crate::external_object::{ExternalObject, last_modified_ms};
-use crate::idb_key::{IdbKey, KeyArray};
+use crate::idb_key::{ARRAYS_MAX, IdbKey, KeyArray};
 use crate::js_string::JsString;
 
 /// Arrays of more elements are no keys (Blink `IndexedDBKey::kMaximumArraySize`).
 pub(super) const ARRAY_LENGTH_MAX: u32 = 1_000_000;
-/// As many arrays may lie inside one another (Blink `IndexedDBKey::kMaximumDepth`).
-pub(super) const ARRAYS_MAX: usize = 2000;
 
 /// More bytes, at 16 for each key and array on top of strings and binaries, are no key: references
 /// to one buffer could otherwise ask for the square of the value's size. Chromium's limit for
@@ -266,10 +264,11 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Whether a generated key can be put where this path points: all objects on the way are plain ones or arrays, or missing.
+    /// Whether a generated key can be put where this path points: all objects on the way are plain ones or arrays, or missing,
+    /// and with those that are missing the value still decodes.
     #[must_use]
     pub fn can_inject(&self, path: &KeyPath) -> bool {
-        let Some(steps) = path.single() else {
+        let Some(steps) = path.to_inject() else {
             return false;
         };
         let names: Vec<_> = steps.iter().map(Identifier::as_str).collect();

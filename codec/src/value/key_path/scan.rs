@@ -59,6 +59,8 @@ pub(super) trait Watch {
     fn reference(&mut self, at: usize, end: usize, id: u32);
     /// A string of two-byte units: its tag at `at`, before it padding from `padding_at` on.
     fn two_byte_string(&mut self, padding_at: usize, at: usize, len_bytes: u32);
+    /// A container that begins at `at`, and is so deep: 1 if there is none around it. An error ends the scan.
+    fn container(&mut self, at: usize, depth: usize) -> Result<()>;
 }
 
 /// For those who only want to get past.
@@ -67,6 +69,10 @@ pub(super) struct Pass;
 impl Watch for Pass {
     fn reference(&mut self, _: usize, _: usize, _: u32) {}
     fn two_byte_string(&mut self, _: usize, _: usize, _: u32) {}
+    #[inline]
+    fn container(&mut self, _: usize, _: usize) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A position in a value.
@@ -284,24 +290,24 @@ impl<'a, 'm> Scanner<'a, 'm> {
                 self.reader.f64("number")?;
             }
             tag::UNDEFINED | tag::NULL | tag::TRUE | tag::FALSE => {}
-            tag::BEGIN_OBJECT => self.open(
-                at,
-                Open::Properties {
-                    end: tag::END_OBJECT,
-                },
-            ),
+            tag::BEGIN_OBJECT => {
+                let end = tag::END_OBJECT;
+                self.open(at, Open::Properties { end }, watch)?;
+            }
             tag::BEGIN_DENSE_ARRAY => {
                 let left = self.reader.varint_u32("array length")?;
-                self.open(at, Open::Elements { left });
+                self.open(at, Open::Elements { left }, watch)?;
             }
             _ => self.pass_rare(tag, at, watch)?,
         }
         Ok(())
     }
 
-    fn open(&mut self, at: usize, open: Open) {
+    #[inline]
+    fn open(&mut self, at: usize, open: Open, watch: &mut impl Watch) -> Result<()> {
         self.begin_object(at);
         self.memory.open.push(open);
+        watch.container(at, self.memory.open.len())
     }
 
     fn pass_rare(&mut self, tag: u8, at: usize, watch: &mut impl Watch) -> Result<()> {
@@ -322,11 +328,11 @@ impl<'a, 'm> Scanner<'a, 'm> {
             tag::BEGIN_SPARSE_ARRAY => {
                 self.reader.varint_u32("array length")?;
                 let end = tag::END_SPARSE_ARRAY;
-                self.open(at, Open::Properties { end });
+                self.open(at, Open::Properties { end }, watch)?;
             }
-            tag::BEGIN_MAP => self.open(at, Open::Map { key_next: true }),
-            tag::BEGIN_SET => self.open(at, Open::Set),
-            tag::ERROR => self.open(at, Open::Error),
+            tag::BEGIN_MAP => self.open(at, Open::Map { key_next: true }, watch)?,
+            tag::BEGIN_SET => self.open(at, Open::Set, watch)?,
+            tag::ERROR => self.open(at, Open::Error, watch)?,
             tag => self.pass_leaf(tag, at, watch)?,
         }
         Ok(())

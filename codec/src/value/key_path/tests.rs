@@ -347,3 +347,41 @@ quickcheck::quickcheck! {
         bytes(&sorted(keys)) == bytes(&naive)
     }
 }
+
+#[test]
+fn the_keys_of_a_list_of_paths_are_bounded_as_one_key() {
+    for (arrays, is_key) in [(1999, true), (2000, false)] {
+        let key = [b"A\x01".repeat(arrays - 1), b"A\0$\0\0".to_vec()].concat();
+        let key = [key, b"$\0\x01".repeat(arrays - 1)].concat();
+        let value = [&b"o\"\x01a"[..], &key, b"\"\x01bI\x02{\x02"].concat();
+        let paths = IdbKeyPath::Array(vec!["a".into(), "b".into()]);
+        let path = KeyPath::new(&paths).unwrap();
+        let bytes = [&b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0f"[..], &value].concat();
+        let payload = Payload::read(&bytes).unwrap();
+        let found = Evaluator::new().evaluate(&path, &payload, &[]).unwrap();
+        assert_eq!(found.key().is_some(), is_key, "{arrays}");
+        let tree = crate::value::Decoder::new().decode(&payload).unwrap();
+        assert_eq!(tree.evaluate(&path, &[]).key().is_some(), is_key);
+    }
+}
+
+#[test]
+fn no_key_goes_where_the_value_would_be_too_deep() {
+    let bytes = b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0fo{\0";
+    let payload = Payload::read(bytes).unwrap();
+    for (steps, can) in [(DEPTH_MAX, true), (DEPTH_MAX + 1, false)] {
+        let path = vec!["a"; steps].join(".");
+        let path = KeyPath::new(&IdbKeyPath::String(path.as_str().into())).unwrap();
+        let mut evaluator = Evaluator::new();
+        assert_eq!(evaluator.can_inject(&path, &payload), Ok(can));
+        let tree = crate::value::Decoder::new().decode(&payload).unwrap();
+        assert_eq!(tree.can_inject(&path), can);
+        let mut injected = Vec::new();
+        assert_eq!(
+            evaluator.inject(&path, &1.0.into(), &payload, &mut injected),
+            Ok(true)
+        );
+        let injected = Payload::read(&injected).unwrap();
+        assert_eq!(crate::value::Decoder::new().decode(&injected).is_ok(), can);
+    }
+}

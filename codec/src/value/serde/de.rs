@@ -13,7 +13,7 @@ use super::super::js_str::JsStr;
 use super::super::node::{Array, Object, ObjectId, Property, PropertyName, Slot, Value};
 use super::super::tree::Tree;
 use super::key::{Key, UnitVariant};
-use super::{DEPTH_MAX, SerdeError};
+use super::{DEPTH_MAX, SerdeError, too_deep};
 
 /// Integers below this, either way, are read as integers; 2^53 is one itself.
 const INTEGER_MAX: f64 = 9_007_199_254_740_992.0;
@@ -112,9 +112,7 @@ impl<'r, 't, 'de> Node<'r, 't, 'de> {
             Value::String(string) => Shape::Text(string),
             Value::Object(id) => {
                 if self.depth >= DEPTH_MAX {
-                    return Err(SerdeError::new(format_args!(
-                        "more than {DEPTH_MAX} containers inside one another, or one inside itself"
-                    )));
+                    return Err(too_deep());
                 }
                 let shape = self.object_shape(id);
                 self.run.charge(match &shape {

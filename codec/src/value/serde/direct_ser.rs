@@ -19,6 +19,7 @@ use super::super::node::ObjectId;
 use super::super::number::as_smi;
 use super::super::tag::v8 as tag;
 use super::super::writer::Writer;
+use super::DEPTH_MAX;
 use super::key::KeyText;
 use super::names::NamesSeen;
 use super::ser::NUMBER_MAX;
@@ -28,6 +29,7 @@ pub(super) fn write<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Opti
     let start = out.len();
     let mut direct = Direct {
         writer: Writer::begin(out),
+        depth: 0,
     };
     let done = value.serialize(&mut direct);
     let needs = direct.writer.end();
@@ -68,6 +70,8 @@ pub(super) enum Written {
 #[derive(Debug)]
 pub(super) struct Direct<'o> {
     writer: Writer<'o>,
+    /// Containers that are open.
+    depth: usize,
 }
 
 impl Direct<'_> {
@@ -97,8 +101,24 @@ impl Direct<'_> {
         Written::Other
     }
 
+    /// An object begins, a container or not.
+    fn check_depth(&self) -> Result<(), Stop> {
+        match self.depth < DEPTH_MAX {
+            true => Ok(()),
+            false => Err(Stop),
+        }
+    }
+
+    fn enter(&mut self) -> Result<(), Stop> {
+        self.check_depth()?;
+        self.depth += 1;
+        self.writer.note_depth(self.depth);
+        Ok(())
+    }
+
     /// The beginning of the object that stands for a variant with something in it.
     fn begin_variant(&mut self, variant: &str) -> Result<(), Stop> {
+        self.enter()?;
         self.writer.byte(tag::BEGIN_OBJECT);
         NamesSeen::new().note(variant.as_bytes()).ok_or(Stop)?;
         self.text(variant);
@@ -108,6 +128,7 @@ impl Direct<'_> {
     fn end_variant(&mut self) -> Written {
         self.writer.byte(tag::END_OBJECT);
         self.writer.len(1);
+        self.depth -= 1;
         Written::Other
     }
 }
@@ -115,6 +136,7 @@ impl Direct<'_> {
 impl<'d, 'o> Direct<'o> {
     fn begin_array(&'d mut self, len: usize, is_variant: bool) -> Result<Array<'d, 'o>, Stop> {
         let len = u32::try_from(len).map_err(|_| Stop)?;
+        self.enter()?;
         self.writer.byte(tag::BEGIN_DENSE_ARRAY);
         self.writer.varint(len);
         Ok(Array {
@@ -126,14 +148,15 @@ impl<'d, 'o> Direct<'o> {
         })
     }
 
-    fn begin_object(&'d mut self, is_variant: bool) -> Object<'d, 'o> {
+    fn begin_object(&'d mut self, is_variant: bool) -> Result<Object<'d, 'o>, Stop> {
+        self.enter()?;
         self.writer.byte(tag::BEGIN_OBJECT);
-        Object {
+        Ok(Object {
             direct: self,
             names: NamesSeen::new(),
             count: 0,
             is_variant,
-        }
+        })
     }
 }
 
@@ -209,6 +232,7 @@ impl<'d, 'o> Serializer for &'d mut Direct<'o> {
     }
 
     fn serialize_bytes(self, value: &[u8]) -> Result<Written, Stop> {
+        self.check_depth()?;
         let buffer = ArrayBuffer {
             bytes: value,
             kind: BufferKind::Fixed,
@@ -295,11 +319,11 @@ impl<'d, 'o> Serializer for &'d mut Direct<'o> {
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Object<'d, 'o>, Stop> {
-        Ok(self.begin_object(false))
+        self.begin_object(false)
     }
 
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Object<'d, 'o>, Stop> {
-        Ok(self.begin_object(false))
+        self.begin_object(false)
     }
 
     fn serialize_struct_variant(
@@ -310,7 +334,7 @@ impl<'d, 'o> Serializer for &'d mut Direct<'o> {
         _: usize,
     ) -> Result<Object<'d, 'o>, Stop> {
         self.begin_variant(variant)?;
-        Ok(self.begin_object(true))
+        self.begin_object(true)
     }
 }
 
@@ -363,6 +387,7 @@ impl Array<'_, '_> {
         writer.byte(tag::END_DENSE_ARRAY);
         writer.len(0);
         writer.varint(self.len);
+        self.direct.depth -= 1;
         if self.is_variant {
             self.direct.end_variant();
         }
@@ -395,6 +420,7 @@ impl Object<'_, '_> {
         let writer = &mut self.direct.writer;
         writer.byte(tag::END_OBJECT);
         writer.len(self.count);
+        self.direct.depth -= 1;
         if self.is_variant {
             self.direct.end_variant();
         }

@@ -39,8 +39,15 @@ use super::envelope::Payload;
 use super::needs::Needs;
 use super::tree::Tree;
 
-/// Containers inside one another that are read: serde recurses.
+/// Containers inside one another that are written and read: serde recurses.
 pub const DEPTH_MAX: usize = 128;
+
+/// Of a value that has more, or an endless one.
+fn too_deep() -> SerdeError {
+    SerdeError::new(format_args!(
+        "more than {DEPTH_MAX} containers inside one another, or one inside itself"
+    ))
+}
 
 /// Why a value cannot be converted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,8 +113,9 @@ impl serde::de::Error for SerdeError {
 /// the formats have a form for it.
 ///
 /// # Errors
-/// If the value says so itself, a map's key is no text and nothing that has one, or two names of an
-/// object are the same. Nothing is appended then.
+/// If the value says so itself, a map's key is no text and nothing that has one, two names of an
+/// object are the same, or more than [`DEPTH_MAX`] containers are inside one another. Nothing is
+/// appended then.
 ///
 /// ```
 /// use larder_codec::value::Envelope;

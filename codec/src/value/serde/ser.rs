@@ -16,8 +16,8 @@ use super::super::js_str::JsStr;
 use super::super::names::{self, Names};
 use super::super::node::{Array, Object, ObjectId, Property, PropertyName, Span, Value};
 use super::super::tree::{Tree, span_from};
-use super::SerdeError;
 use super::key::KeyText;
+use super::{DEPTH_MAX, SerdeError, too_deep};
 
 /// Integers up to this, either way, are numbers.
 pub(super) const NUMBER_MAX: u128 = 1 << 53;
@@ -32,6 +32,8 @@ pub(super) struct Draft {
     /// Elements and properties of what is still open, innermost last.
     open_slots: Vec<Note>,
     open_properties: Vec<(Range<usize>, Note)>,
+    /// Containers that are open.
+    depth: usize,
 }
 
 /// A value whose bytes lie in the draft.
@@ -139,6 +141,7 @@ impl Draft {
 
     /// Ends an array whose elements are open from `start` on.
     fn end_array(&mut self, start: usize) -> Note {
+        self.depth -= 1;
         let at = self.slots.len();
         self.slots.extend(self.open_slots.drain(start..));
         let span = span_from(at, self.slots.len());
@@ -147,6 +150,7 @@ impl Draft {
 
     /// Ends an object whose properties are open from `start` on.
     fn end_object(&mut self, start: usize) -> Note {
+        self.depth -= 1;
         let at = self.properties.len();
         self.properties.extend(self.open_properties.drain(start..));
         let span = span_from(at, self.properties.len());
@@ -161,14 +165,32 @@ impl Draft {
         self.end_object(start)
     }
 
-    fn begin(&mut self, variant: Option<&'static str>) -> Compound<'_> {
-        Compound {
+    fn begin(&mut self, variant: Option<&'static str>) -> Result<Compound<'_>, SerdeError> {
+        if variant.is_some() {
+            self.enter()?;
+        }
+        self.enter()?;
+        Ok(Compound {
             slots_start: self.open_slots.len(),
             properties_start: self.open_properties.len(),
             name: None,
             variant,
             draft: self,
+        })
+    }
+
+    /// An object begins, a container or not.
+    fn check_depth(&self) -> Result<(), SerdeError> {
+        match self.depth < DEPTH_MAX {
+            true => Ok(()),
+            false => Err(too_deep()),
         }
+    }
+
+    fn enter(&mut self) -> Result<(), SerdeError> {
+        self.check_depth()?;
+        self.depth += 1;
+        Ok(())
     }
 }
 
@@ -249,6 +271,7 @@ impl<'d> Serializer for &'d mut Draft {
     }
 
     fn serialize_bytes(self, value: &[u8]) -> Result<Note, SerdeError> {
+        self.check_depth()?;
         let range = self.lay_down(value);
         self.object(Noted::Bytes(range));
         Ok(self.object(Noted::View(value.len())))
@@ -294,20 +317,21 @@ impl<'d> Serializer for &'d mut Draft {
         variant: &'static str,
         value: &T,
     ) -> Result<Note, SerdeError> {
+        self.enter()?;
         let inner = value.serialize(&mut *self)?;
         Ok(self.variant(variant, inner))
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'d>, SerdeError> {
-        Ok(self.begin(None))
+        self.begin(None)
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Compound<'d>, SerdeError> {
-        Ok(self.begin(None))
+        self.begin(None)
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Compound<'d>, SerdeError> {
-        Ok(self.begin(None))
+        self.begin(None)
     }
 
     fn serialize_tuple_variant(
@@ -317,15 +341,15 @@ impl<'d> Serializer for &'d mut Draft {
         variant: &'static str,
         _: usize,
     ) -> Result<Compound<'d>, SerdeError> {
-        Ok(self.begin(Some(variant)))
+        self.begin(Some(variant))
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Compound<'d>, SerdeError> {
-        Ok(self.begin(None))
+        self.begin(None)
     }
 
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Compound<'d>, SerdeError> {
-        Ok(self.begin(None))
+        self.begin(None)
     }
 
     fn serialize_struct_variant(
@@ -335,7 +359,7 @@ impl<'d> Serializer for &'d mut Draft {
         variant: &'static str,
         _: usize,
     ) -> Result<Compound<'d>, SerdeError> {
-        Ok(self.begin(Some(variant)))
+        self.begin(Some(variant))
     }
 }
 

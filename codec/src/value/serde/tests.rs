@@ -320,3 +320,77 @@ fn objects_shared_again_and_again_end() {
     struct Nested(#[expect(dead_code, reason = "only its depth matters")] Vec<Nested>);
     assert!(read_wire::<Nested>(&wire).is_err());
 }
+
+/// Containers inside one another, in each of the forms that serde has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Deep {
+    End,
+    Newtype(Box<Deep>),
+    Tuple(Option<Box<Deep>>, u8),
+    Struct { inner: Box<Deep> },
+}
+
+#[test]
+fn what_is_written_is_no_deeper_than_what_is_read() {
+    fn check<T: Serialize + PartialEq + serde::de::DeserializeOwned>(value: &T, depth: usize) {
+        let mut bytes = Vec::new();
+        let by_tree = to_bytes_by_tree(value, &mut Vec::new()).map(|needs| needs.depth());
+        match to_bytes(value, &mut bytes) {
+            Ok(needs) => {
+                assert!(depth <= DEPTH_MAX, "{depth}");
+                assert_eq!((needs.depth(), by_tree), (depth, Ok(depth)));
+                let payload = Payload::read(&bytes).unwrap();
+                assert!(from_payload::<T>(&payload).is_ok_and(|read| read == *value));
+                assert!(from_payload_by_tree::<T>(&payload).is_ok_and(|read| read == *value));
+            }
+            Err(error) => {
+                assert!(depth > DEPTH_MAX && bytes.is_empty(), "{depth}: {error}");
+                assert_eq!(by_tree, Err(error.clone()));
+                assert!(error.to_string().contains("more than 128 containers"));
+            }
+        }
+    }
+
+    for depth in [1, 126, 127, 128, 129, 130, 1000] {
+        let newtype = |deep| Deep::Newtype(Box::new(deep));
+        check(&(0..depth).fold(Deep::End, |deep, _| newtype(deep)), depth);
+        let inner = |deep| Deep::Struct {
+            inner: Box::new(deep),
+        };
+        let tuple = |deep| Deep::Tuple(Some(Box::new(deep)), 1);
+        if depth.is_multiple_of(2) {
+            // Two containers each: that of the variant, and its content's.
+            check(
+                &(0..depth / 2).fold(Deep::End, |deep, _| tuple(deep)),
+                depth,
+            );
+            check(
+                &(0..depth / 2).fold(Deep::End, |deep, _| inner(deep)),
+                depth,
+            );
+        }
+        // Many on one level.
+        check(&vec![tuple(Deep::End); 3], 3);
+    }
+}
+
+#[test]
+fn bytes_are_an_object_as_deep_as_they_stand() {
+    #[derive(Serialize, Deserialize)]
+    enum In {
+        Bytes(#[serde(with = "bytes")] Vec<u8>),
+        Next(Box<In>),
+    }
+    for (depth, is_written) in [(127, true), (128, false)] {
+        let value = (1..depth).fold(In::Bytes(vec![1]), |inner, _| In::Next(Box::new(inner)));
+        let mut bytes = Vec::new();
+        assert_eq!(to_bytes(&value, &mut bytes).is_ok(), is_written, "{depth}");
+        assert_eq!(
+            to_bytes_by_tree(&value, &mut Vec::new()).is_ok(),
+            is_written
+        );
+        if is_written {
+            assert!(from_payload_by_tree::<In>(&Payload::read(&bytes).unwrap()).is_ok());
+        }
+    }
+}
