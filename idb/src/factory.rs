@@ -46,7 +46,7 @@ impl Factory {
     ///
     /// The request ends with `VersionError` if the database has a greater version; `AbortError` if its upgrade is aborted or
     /// the connection is closed meanwhile; and with `UnknownError` if the store cannot be opened:
-    /// [`Error::kind`] is [`Conflict`](crate::ErrorKind::Conflict) if another process holds it, which the message names.
+    /// [`Error::kind`](crate::Error::kind) is [`Conflict`](crate::ErrorKind::Conflict) if another process holds it, which the message names.
     ///
     /// # Errors
     /// `TypeError` if the version is 0 or above 2^53 - 1; `InvalidStateError` if the storage is closed.
