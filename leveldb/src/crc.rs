@@ -120,77 +120,24 @@ pub fn single_byte_causes(
 }
 
 /// Undoes feeding one zero byte.
-fn step_back(state: u32) -> u32 {
+pub(crate) fn step_back(state: u32) -> u32 {
     let v = BY_TOP_BYTE[(state >> 24) as usize];
     ((state ^ TABLE[usize::from(v)]) << 8) | u32::from(v)
 }
 
+/// Feeds one byte to the state of a checksum.
+pub(crate) fn feed(state: u32, byte: u8) -> u32 {
+    (state >> 8) ^ TABLE[usize::from(state as u8 ^ byte)]
+}
+
 /// Product of two polynomials modulo the checksum's, bits reflected (the top bit is 1, the one below it x).
-fn multiply(a: u32, mut b: u32) -> u32 {
+pub(crate) fn multiply(a: u32, mut b: u32) -> u32 {
     let mut product = 0;
     for i in (0..32).rev() {
         product ^= b & 0u32.wrapping_sub((a >> i) & 1);
         b = (b >> 1) ^ (0x82f6_3b78 & 0u32.wrapping_sub(b & 1));
     }
     product
-}
-
-/// Finds bytes that are followed by their own masked checksum, at an unknown place and of an unknown length: the first pair
-/// of start (`from` or later) and end (after the checksum) that `accept` takes, looked for in stretches of 1 MiB. Time is
-/// linear in the stretch: the checksum is linear, so each start and each end gives a number that does not depend on the
-/// other, and a pair matches when the numbers are equal.
-pub(crate) fn find_checksummed(
-    bytes: &[u8],
-    from: usize,
-    mut accept: impl FnMut(usize, usize) -> bool,
-) -> Option<(usize, usize)> {
-    const STRETCH: usize = 1 << 20;
-    let mut base = from;
-    while base + 5 <= bytes.len() {
-        let stretch = &bytes[base..(base + 2 * STRETCH).min(bytes.len())];
-        let (starts, ends) = normalised(stretch);
-        let mut sorted: Vec<(u32, u32)> = starts
-            .iter()
-            .take(STRETCH)
-            .zip(0..)
-            .map(|(&start, i)| (start, i))
-            .collect();
-        sorted.sort_unstable();
-        for (i, &end) in ends.iter().enumerate() {
-            let first = sorted.partition_point(|&(start, _)| start < end);
-            let same = sorted[first..]
-                .iter()
-                .take_while(|&&(start, _)| start == end);
-            for &(_, start) in same.take_while(|&&(_, start)| (start as usize) <= i) {
-                let (start, end) = (base + start as usize, base + i + 5);
-                if accept(start, end) {
-                    return Some((start, end));
-                }
-            }
-        }
-        base += STRETCH;
-    }
-    None
-}
-
-/// For each position: the number of a start there, and that of an end whose last checked byte is there.
-fn normalised(bytes: &[u8]) -> (Vec<u32>, Vec<u32>) {
-    let per_byte = step_back(0x8000_0000);
-    let (mut state, mut power) = (0u32, 0x8000_0000u32);
-    let (mut starts, mut ends) = (
-        Vec::with_capacity(bytes.len()),
-        Vec::with_capacity(bytes.len()),
-    );
-    for (i, &byte) in bytes.iter().enumerate() {
-        starts.push(multiply(state ^ !0, power));
-        state = (state >> 8) ^ TABLE[usize::from(state as u8 ^ byte)];
-        power = multiply(power, per_byte);
-        let Some(stored) = crate::varint::fixed32(bytes, i + 1) else {
-            break;
-        };
-        ends.push(multiply(state ^ !unmask(stored), power));
-    }
-    (starts, ends)
 }
 
 #[cfg(test)]
@@ -228,21 +175,6 @@ mod tests {
             damaged[at] ^= bits;
             single_byte_causes(value(&bytes), value(&damaged), bytes.len(), 16).contains(&(at, bits))
         }
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "much work for an interpreter")]
-    fn checksummed_bytes_are_found_wherever_they_lie() {
-        let mut bytes: Vec<u8> = (0..3000u32).map(|i| ((i * i) >> 3) as u8).collect();
-        for (start, len) in [(700, 1), (1000, 300), (1400, 1500)] {
-            let sum = mask(value(&bytes[start..start + len]));
-            bytes[start + len..start + len + 4].copy_from_slice(&sum.to_le_bytes());
-        }
-        let find = |from| find_checksummed(&bytes, from, |_, _| true);
-        assert_eq!(find(0), Some((700, 705)));
-        assert_eq!(find(701), Some((1000, 1304)));
-        assert_eq!(find(1001), Some((1400, 2904)));
-        assert_eq!(find(1401), None);
     }
 
     #[test]

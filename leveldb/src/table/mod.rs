@@ -6,6 +6,7 @@
 //! trailer of five bytes: compression type, masked CRC-32C of the block and the type. LevelDB's `doc/table_format.md`.
 
 mod builder;
+mod checksummed;
 mod cursor;
 mod directory;
 mod get;

@@ -3,21 +3,20 @@
 //! Data blocks follow each other from offset 0, each with its checksum after it, so their ends can be found without an
 //! index: feed the checksum byte by byte and see after which byte the stored one matches. After a damaged block the next
 //! one's start is unknown as well; then all pairs of start and end in a stretch are tried at once
-//! ([`crc::find_checksummed`]). What is found must unpack, hold valid internal keys that ascend from block to block, and lie
+//! ([`Checksummed`]). What is found must unpack, hold valid internal keys that ascend from block to block, and lie
 //! within the range that the MANIFEST names; in a table that is known to be in another order, neither. An intact index block is recognised by its handles and used as it is.
 
+use super::checksummed::Checksummed;
 use super::reader::{Fault, Table, verify};
 use super::survey::Ascent;
 use super::{BlockHandle, TRAILER_LEN};
 use crate::block::{BlockBuilder, BlockCursor};
 use crate::compression::decompress;
 use crate::core::Core;
-use crate::crc;
 use crate::damage::{Damage, DamageKind};
 use crate::error::Result;
 use crate::internal_key;
 use crate::pinned::PinnedBytes;
-use crate::varint::fixed32;
 use crate::version::TableFile;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -110,9 +109,13 @@ pub(super) fn survey(core: &Core, table: &Table, meta: &TableFile) -> Ascent {
         is_closed: false,
     };
     let mut at = 0;
+    let mut checksummed = Checksummed::new(&bytes);
     while at + TRAILER_LEN < bytes.len() {
         let mut block = None;
-        let end = salvage.end_of_block(at, &mut block);
+        let end = checksummed.end_of(at, |end| {
+            block = salvage.classify(at, end);
+            block.is_some()
+        });
         let (Some(Block::Data(found)), Some(end)) = (block, end) else {
             break;
         };
@@ -155,16 +158,17 @@ impl Salvage<'_> {
     /// Finds the data blocks. Gives the index block, unpacked, if it comes upon it.
     fn walk(&mut self) -> Option<Vec<u8>> {
         let mut at = 0;
+        let mut checksummed = Checksummed::new(self.bytes);
         while at + TRAILER_LEN < self.bytes.len() {
             let mut block = None;
-            let mut end = self.end_of_block(at, &mut block);
+            let mut is_block = |start, end| {
+                block = self.classify(start, end);
+                block.is_some()
+            };
+            let mut end = checksummed.end_of(at, |end| is_block(at, end));
             let is_next = end.is_some();
             if end.is_none() {
-                let bytes = self.bytes;
-                let found = crc::find_checksummed(bytes, at + 1, |start, end| {
-                    block = self.classify(start, end);
-                    block.is_some()
-                });
+                let found = checksummed.find(at + 1, is_block);
                 end = found.map(|(_, end)| end);
             }
             match block {
@@ -181,26 +185,6 @@ impl Salvage<'_> {
                 Some(Block::Other) | None => {}
             }
             at = end?;
-        }
-        None
-    }
-
-    /// The end (with trailer) of the block that starts at `at`, by trying every length.
-    fn end_of_block(&self, at: usize, block: &mut Option<Block>) -> Option<usize> {
-        let mut running = crc::Running::new();
-        let last = self.bytes.len() - 4;
-        for (i, &byte) in self.bytes[at..last].iter().enumerate() {
-            running.push(byte);
-            let stored_at = at + i + 1;
-            let Some(stored) = fixed32(self.bytes, stored_at) else {
-                break;
-            };
-            if crc::mask(running.value()) == stored {
-                *block = self.classify(at, stored_at + 4);
-                if block.is_some() {
-                    return Some(stored_at + 4);
-                }
-            }
         }
         None
     }
