@@ -250,8 +250,8 @@ impl Db {
     /// Says that the rows from `from` up to and without `to` are of no more use: nobody looks for them, and they may go or stay
     /// until they are deleted. It takes hardly any room, and makes some: tables with nothing else are gone at once, and other values
     /// when what they lie in is made into a table ([`flush`](Self::flush)). Deleting the rows goes on as before. An older
-    /// value of a key can come to light where a newer one has gone. Nothing is done that would have to wait for background
-    /// work, and the next opening has forgotten it.
+    /// value of a key can come to light where a newer one has gone. It waits for a step of background work that is under way; the next
+    /// opening has forgotten it.
     ///
     /// # Errors
     /// As [`write`](Self::write).

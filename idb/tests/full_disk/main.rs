@@ -151,11 +151,12 @@ fn fill_and_empty(disk: &Disk, executor: Executor, what: &str, value_of: impl Fn
     disk.limit();
     let committed = fill(&filled, what, &value_of);
     assert!(committed > 3, "{what}: {committed}");
-    // To the last block. Each has a key of its own, so that nothing gives room back.
-    let mut key = 1000;
+    // To the last block. Each has a key of its own, so that nothing gives room back. They are of the database that is deleted: what
+    // others have put into the same logs has to be written anew before those can go.
+    let mut key = 200_000;
     for len_bytes in [20_000, 2000, 300] {
         while write(
-            &kept,
+            &filled,
             DurabilityHint::Relaxed,
             [(key, text_of(7, len_bytes))],
         )
@@ -186,20 +187,39 @@ fn fill_and_empty(disk: &Disk, executor: Executor, what: &str, value_of: impl Fn
     assert_eq!(names(&storage), ["kept"], "{what}");
     let left = disk.used_bytes();
     println!("{what}: {committed} transactions, {full} bytes, {left} when deleted");
-    assert!(left < full / 2, "{what}: {full} bytes, and still {left}");
-    // There is room again.
-    let again = open(&storage, "again").unwrap();
-    for key in 0..committed / 3 {
-        write(&again, DurabilityHint::Relaxed, [(key, value_of(key))])
-            .unwrap_or_else(|error| panic!("{what}, {key} of {committed}: {error}"));
+    // There is room again. Behind threads a table may have been given up a moment before, and there was some all the time: then
+    // what is deleted goes when it is cleaned up.
+    if matches!(executor, Executor::Driven { .. }) {
+        assert!(left < full / 2, "{what}: {full} bytes, and still {left}");
+        write_again(&storage, committed, what, &value_of);
     }
-    drop(again);
     storage.close().unwrap();
+    let left = disk.used_bytes();
+    let written = match executor {
+        Executor::Driven { .. } => full / 3 + full / 16,
+        Executor::Threads(_) => 0,
+    };
+    assert!(
+        left < full / 2 + written,
+        "{what}: {full} bytes, and {left} when closed"
+    );
     let storage = storage_of();
     let kept = open(&storage, "kept").unwrap();
     assert!(is_whole(&kept), "{what}");
     drop(kept);
+    if matches!(executor, Executor::Threads(_)) {
+        write_again(&storage, committed, what, &value_of);
+    }
     storage.close().unwrap();
+}
+
+/// Writes a third of what went into the disk before.
+fn write_again(storage: &Storage, committed: u32, what: &str, value_of: impl Fn(u32) -> Value) {
+    let again = open(storage, "again").unwrap();
+    for key in 0..committed / 3 {
+        write(&again, DurabilityHint::Relaxed, [(key, value_of(key))])
+            .unwrap_or_else(|error| panic!("{what}, {key} of {committed}: {error}"));
+    }
 }
 
 fn fill_with_all(make: impl Fn() -> Disk, name: &str) {

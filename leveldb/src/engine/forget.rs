@@ -65,8 +65,8 @@ impl Engine {
         self.health.is_short_of_room() || self.has_kept.load(Order::Acquire)
     }
 
-    /// Takes the tables away that lie wholly in a range, and keeps the range in mind for those that are made. Not while other
-    /// work goes on: whoever asks has no time to wait for it.
+    /// Takes the tables away that lie wholly in a range, and keeps the range in mind for those that are made. Waits for background
+    /// work that is under way: the room is wanted by whoever comes next, and files that it replaces go with its end.
     pub(crate) fn forget(&self, from: &[u8], to: &[u8]) -> Result<()> {
         let order = &self.core.order;
         if order.compare_user(from, to) != Ordering::Less {
@@ -74,9 +74,7 @@ impl Engine {
         }
         self.health.check()?;
         self.forgotten.add(from, to);
-        let Ok(mut work) = self.work.try_lock() else {
-            return Ok(());
-        };
+        let work = &mut *locked(&self.work);
         let must_wait = work.kept.as_ref().is_some_and(Kept::has_torn);
         if !self.has_begun.load(Order::Acquire) || must_wait {
             return Ok(());
@@ -95,10 +93,8 @@ impl Engine {
         if edit.deleted_files.is_empty() {
             return Ok(());
         }
-        self.watched("a change of the tables", || {
-            self.install(&mut work, edit, None)
-        })?;
-        self.remove_obsolete(&mut work);
+        self.watched("a change of the tables", || self.install(work, edit, None))?;
+        self.remove_obsolete(work);
         Ok(())
     }
 }
