@@ -113,6 +113,8 @@ impl Runner {
             return Ok(());
         }
         self.settle()?;
+        // To be called when the host has been told of everything: what a callback has not seen yet would abort it.
+        self.watched_results_arrive(id)?;
         let requests = &self.world.transactions[id].requests;
         let is_idle = requests
             .iter()
