@@ -1,6 +1,7 @@
 //! What the writing engine promises, one promise a test; among them what other engines got wrong.
 
 use crate::idb_like::IdbLike;
+use crate::support::count;
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 use larder_leveldb::table::TableOptions;
 use larder_leveldb::write_batch::BatchWriter;
@@ -36,17 +37,6 @@ fn fill(db: &Db, keys: impl Iterator<Item = u32>, value: u8) {
     for n in keys {
         db.put(&key(n), &[value; 100], Durability::Relaxed).unwrap();
     }
-}
-
-fn count(db: &Db) -> usize {
-    let mut iter = db.iter();
-    iter.seek_to_first().unwrap();
-    let mut count = 0;
-    while iter.valid() {
-        count += 1;
-        iter.next().unwrap();
-    }
-    count
 }
 
 #[test]
@@ -162,7 +152,7 @@ fn an_iterator_is_whole_across_compactions_and_its_tables_go_after_it() {
     db.delete_range(&key(0), &key(9999), Durability::Relaxed)
         .unwrap();
     db.compact_range(None, None).unwrap();
-    assert_eq!((count(&db), db.files().len()), (0, 0));
+    assert_eq!((count(db.iter()), db.files().len()), (0, 0));
     for n in 0..3000 {
         assert_eq!(
             (iter.key(), iter.value().unwrap()),
@@ -380,7 +370,7 @@ fn threads_that_write_strictly_at_once_all_find_their_rows_again() {
     db.close().unwrap();
     let after = Arc::new(fs.crash_image(larder_leveldb::storage::CrashImage::LoseUnsynced));
     let db = open(&after, small());
-    assert_eq!(count(&db), 4004, "closing makes all of it durable");
+    assert_eq!(count(db.iter()), 4004, "closing makes all of it durable");
 }
 
 #[test]
@@ -389,7 +379,7 @@ fn an_empty_strict_batch_makes_what_was_written_before_durable() {
     let db = open(&fs, small());
     let lost = |expected: usize| {
         let after = Arc::new(fs.crash_image(larder_leveldb::storage::CrashImage::LoseUnsynced));
-        assert_eq!(count(&open(&after, small())), expected);
+        assert_eq!(count(open(&after, small()).iter()), expected);
     };
     fill(&db, 0..10, 1);
     lost(0);
@@ -406,7 +396,7 @@ fn closing_makes_what_was_written_durable() {
     fill(&db, 0..10, 1);
     db.close().unwrap();
     let after = Arc::new(fs.crash_image(larder_leveldb::storage::CrashImage::LoseUnsynced));
-    assert_eq!(count(&open(&after, small())), 10);
+    assert_eq!(count(open(&after, small()).iter()), 10);
 }
 
 #[test]
@@ -470,5 +460,5 @@ fn a_manifest_does_not_grow_without_end_while_the_store_stays_open() {
     let files = db.files();
     drop(db);
     let db = open(&fs, options);
-    assert_eq!((count(&db), db.files()), (202, files));
+    assert_eq!((count(db.iter()), db.files()), (202, files));
 }

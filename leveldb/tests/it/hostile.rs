@@ -2,6 +2,7 @@
 //! one direction.
 
 use crate::store::{Operation, StoreBuilder, open};
+use crate::support::count;
 use larder_leveldb::file_name::FileName;
 use larder_leveldb::internal_key::{self, EntryKind, InternalOrder};
 use larder_leveldb::version_edit::NewFile;
@@ -183,17 +184,6 @@ fn with_missing_tables(count: u64) -> StoreBuilder {
     store
 }
 
-fn rows(db: &Db) -> usize {
-    let mut iter = db.snapshot().iter();
-    iter.seek_to_first().unwrap();
-    let mut count = 0;
-    while iter.valid() {
-        count += 1;
-        iter.next().unwrap();
-    }
-    count
-}
-
 #[test]
 fn a_manifest_that_lists_100_000_missing_tables_is_taken_for_lost_and_all_that_is_there_is_read() {
     let store = with_missing_tables(100_000);
@@ -201,7 +191,7 @@ fn a_manifest_that_lists_100_000_missing_tables_is_taken_for_lost_and_all_that_i
     assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
     assert!(error.to_string().contains("100000 tables"), "{error}");
     let db = store.open(options(OnDamage::Skip)).unwrap();
-    assert_eq!(rows(&db), 40);
+    assert_eq!(count(db.iter()), 40);
     let damage = db.damage();
     assert_eq!(damage.len(), 1, "{damage:#?}");
     assert!(damage[0].outdated_possible);
@@ -220,6 +210,6 @@ fn of_a_manifest_that_lists_1_000_missing_tables_each_is_missing() {
     let db = open(&store.fs, options(OnDamage::Skip)).unwrap();
     // Any of them may have had something newer.
     let in_the_log = 20;
-    assert_eq!(rows(&db), in_the_log);
+    assert_eq!(count(db.iter()), in_the_log);
     assert_eq!(db.damage().len(), 1000 + 1, "and that they overlap");
 }

@@ -1,6 +1,7 @@
 //! Random stores against a sorted map.
 
 use crate::store::{Operation, StoreBuilder};
+use crate::support::count;
 use larder_leveldb::{Iter, Options};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 use std::collections::BTreeMap;
@@ -147,19 +148,8 @@ fn an_iterator_outlives_the_store_and_moves_to_another_thread() {
         .collect();
     let store = StoreBuilder::spread(&operations);
     let db = store.open(Options::default()).unwrap();
-    let mut iter = db.snapshot().iter();
+    let iter = db.snapshot().iter();
     drop((db, store));
-    let count = std::thread::scope(|scope| {
-        let walk = scope.spawn(move || {
-            iter.seek_to_first().unwrap();
-            let mut count = 0;
-            while iter.valid() {
-                count += 1;
-                iter.next().unwrap();
-            }
-            count
-        });
-        walk.join().unwrap()
-    });
-    assert_eq!(count, 100);
+    let walked = std::thread::scope(|scope| scope.spawn(|| count(iter)).join().unwrap());
+    assert_eq!(walked, 100);
 }

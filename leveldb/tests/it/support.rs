@@ -1,7 +1,7 @@
 //! Shared by the integration tests: C++ LevelDB as an oracle, a comparator, stores made by hand.
 
 use crate::idb_like::IdbLike;
-use larder_leveldb::{Db, OnDamage, Options, storage::DiskFileSystem};
+use larder_leveldb::{Db, Iter, OnDamage, Options, storage::DiskFileSystem};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
@@ -41,6 +41,17 @@ pub(crate) fn backward(db: &Db) -> larder_leveldb::Result<Rows> {
         iter.prev()?;
     }
     Ok(rows)
+}
+
+/// How many rows a walk forward meets.
+pub(crate) fn count(mut iter: Iter) -> usize {
+    iter.seek_to_first().unwrap();
+    let mut count = 0;
+    while iter.valid() {
+        count += 1;
+        iter.next().unwrap();
+    }
+    count
 }
 
 /// The oracle's program, built once; `None`, with a word about it, where it cannot be.
