@@ -47,7 +47,7 @@ impl Budget {
         }
     }
 
-    /// Of a step of maintenance.
+    /// What one step of maintenance may do: it is asked for in quiet times, and writers wait for it.
     pub(super) const fn of_step() -> Self {
         Self {
             rows: 1000,

@@ -94,7 +94,7 @@ impl GoneDatabases {
         Ok(problems.is_empty().then_some(Self { named }))
     }
 
-    /// Whether all that is to be deleted for a scope is theirs, so that nobody sees when it goes.
+    /// Whether all that is to be deleted for a scope belongs to deleted databases, so that no reader sees when it is deleted.
     fn have_all_of(&self, snapshot: &Snapshot, scope: ScopeId) -> Result<bool> {
         let mut is_all = true;
         visit_tasks(snapshot, scope, ScopeTask::Cleanup, |_, _, value| {

@@ -71,7 +71,7 @@ enum At {
 pub(super) struct StagedIter {
     pending: Arc<Mutex<Pending>>,
     base: BaseIter,
-    /// Of the base.
+    /// How far the base may be searched; staged rows are in memory, and cost nothing to pass over.
     reach: Reach,
     generation: u64,
     edits: u64,
