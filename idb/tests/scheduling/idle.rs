@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use larder_idb::{ErrorKind, Maintenance, NewExternalObject, RowsInDoubt};
+use larder_idb::{Clock, ErrorKind, Maintenance, NewExternalObject, RowsInDoubt};
 
 use super::*;
 
@@ -285,25 +285,25 @@ fn a_clock_that_is_set_back_delays_the_end_by_no_more_than_the_grace_time() {
 fn that_an_idle_store_could_not_be_closed_whole_is_told_at_the_end() {
     use larder_leveldb::storage::{Fault, FaultFileSystem};
     for executor in EXECUTORS {
-        let fs = Arc::new(FaultFileSystem::new(Arc::new(MemoryFileSystem::new())));
-        let clock = ByHand::new();
-        let mut options = StorageOptions::new(fs.clone(), "idb", clock.clone());
+        let mut setting = Setting::new(executor);
+        let faults = Arc::new(FaultFileSystem::new(setting.fs.clone()));
+        let mut options = StorageOptions::new(faults.clone(), "idb", setting.clock.clone());
         options.executor = executor;
-        let storage = Storage::new(options).unwrap();
-        let connection = open(&storage).wait().unwrap();
+        setting.storage = Storage::new(options).unwrap();
+        let connection = open(&setting.storage).wait().unwrap();
         put_and_commit(&connection, "relaxed");
         connection.close();
         drop(connection);
-        fs.fail_at(Fault {
-            operation: fs.operations(),
+        faults.fail_at(Fault {
+            operation: faults.operations(),
             kind: std::io::ErrorKind::Other,
             every_later_too: true,
         });
-        clock.advance(2 * SECOND);
-        storage.run_until_idle();
-        fs.heal();
-        assert!(factory(&storage).close().wait().is_err(), "{executor:?}");
-        assert!(factory(&storage).close().wait().is_ok(), "told once");
-        storage.close().unwrap();
+        setting.frees_after(2 * SECOND);
+        faults.heal();
+        let close = || factory(&setting.storage).close().wait();
+        assert!(close().is_err(), "{executor:?}");
+        assert!(close().is_ok(), "told once");
+        setting.storage.close().unwrap();
     }
 }
