@@ -32,3 +32,26 @@ impl Clock for SystemClock {
         micros_since_1601(now)
     }
 }
+
+/// A clock that always shows the same time, for tests and for stores that are to come out byte for byte the same.
+///
+/// ```
+/// use larder_backing_store::{Clock, FixedClock};
+///
+/// assert_eq!(FixedClock(7).now_us(), 7);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct FixedClock(pub i64);
+
+impl Default for FixedClock {
+    /// A day of August 2025.
+    fn default() -> Self {
+        Self(13_400_000_000_000_000)
+    }
+}
+
+impl Clock for FixedClock {
+    fn now_us(&self) -> i64 {
+        self.0
+    }
+}

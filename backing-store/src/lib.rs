@@ -31,7 +31,7 @@ pub use backing_store::{
     Background, BackgroundPool, BackgroundWork, BackingStore, DATA_VERSION_MAX, Maintenance,
     MaintenanceSchedule, NEW_STORE_VERSION, RaiseDataVersion, StoreVersions, WriteOptions,
 };
-pub use clock::{Clock, SystemClock};
+pub use clock::{Clock, FixedClock, SystemClock};
 pub use comparator::IdbComparator;
 pub use cursor::{Direction, IndexCursor, Movement, Page, PageEntry, PageLimits, RecordCursor};
 pub use error::{Error, ErrorKind, Result};

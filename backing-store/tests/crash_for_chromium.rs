@@ -5,7 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests copy real files")]
 
 use larder_backing_store::{
-    BackingStore, Clock, Durability, ObjectStoreParameters, OpenOptions, Put, PutKey, PutMode,
+    BackingStore, Durability, FixedClock, ObjectStoreParameters, OpenOptions, Put, PutKey, PutMode,
     Scope, StorePaths, WriteOptions, WriteTransaction,
 };
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, ObjectStoreId, Origin, RawKey};
@@ -18,19 +18,22 @@ use std::sync::Arc;
 
 const FIXTURE: &str = "c156-lite";
 
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
+/// Calls `law` with Chromium, the fixture and a copy of it; not where there is no Chromium.
+fn with_a_copy(law: impl FnOnce(&Chromium, &Fixture, &OpenFixture) + Send + 'static) {
+    with_large_stack(|| {
+        let Some(chromium) = chromium::shared() else {
+            return;
+        };
+        let fixture = larder_fixtures::get(FIXTURE);
+        let opened = fixture.copy();
+        law(chromium, &fixture, &opened);
+    });
 }
 
 /// Opens it so that every row spills.
 fn open(fixture: &Fixture, opened: &OpenFixture) -> BackingStore {
     let origin = Origin::from_url(&fixture.origin).unwrap();
-    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.transaction_memory_bytes = 0;
     let paths = StorePaths::of_leveldb(&opened.leveldb());
     BackingStore::open(Arc::new(DiskFileSystem::new()), paths, options).unwrap()
@@ -84,13 +87,8 @@ fn difference(chromium: &Chromium, fixture: &Fixture, opened: &OpenFixture) -> O
 
 #[test]
 fn chromium_takes_back_what_our_unfinished_transactions_have_written_and_keeps_what_is_committed() {
-    with_large_stack(|| {
-        let Some(chromium) = chromium::shared() else {
-            return;
-        };
-        let fixture = larder_fixtures::get(FIXTURE);
-        let opened = fixture.copy();
-        let store = open(&fixture, &opened);
+    with_a_copy(|chromium, fixture, opened| {
+        let store = open(fixture, opened);
         let places = places(&store);
         let (first, stores) = &places[0];
         let (second, others) = &places[1];
@@ -103,13 +101,13 @@ fn chromium_takes_back_what_our_unfinished_transactions_have_written_and_keeps_w
         for id in others {
             upgrade.delete_object_store(*id).unwrap();
         }
-        assert_eq!(difference(chromium, &fixture, &opened), None);
+        assert_eq!(difference(chromium, fixture, opened), None);
 
         two.rollback().unwrap();
-        assert_eq!(difference(chromium, &fixture, &opened), None);
+        assert_eq!(difference(chromium, fixture, opened), None);
 
         one.commit().unwrap();
-        let changed = difference(chromium, &fixture, &opened).unwrap();
+        let changed = difference(chromium, fixture, opened).unwrap();
         assert!(changed.contains("count"), "{changed}");
         drop(upgrade);
     });
@@ -147,18 +145,13 @@ fn make_large(store: &BackingStore, name: &str) {
 
 #[test]
 fn chromium_finishes_what_closing_leaves_of_deleted_databases() {
-    with_large_stack(|| {
-        let Some(chromium) = chromium::shared() else {
-            return;
-        };
-        let fixture = larder_fixtures::get(FIXTURE);
-        let opened = fixture.copy();
-        let store = open(&fixture, &opened);
+    with_a_copy(|chromium, fixture, opened| {
+        let store = open(fixture, opened);
         for name in ["one", "two", "three"] {
             make_large(&store, name);
         }
         store.close().unwrap();
-        let store = open(&fixture, &opened);
+        let store = open(fixture, opened);
         for name in ["one", "two", "three"] {
             assert!(store.delete_database(&name.into()).unwrap());
         }
@@ -167,12 +160,12 @@ fn chromium_finishes_what_closing_leaves_of_deleted_databases() {
         let paths = StorePaths::of_leveldb(&opened.leveldb());
         let left = larder_backing_store::Store::open_read_only(fs, paths, OpenOptions::default());
         assert!(!left.unwrap().recovery().finished.is_empty());
-        assert_eq!(difference(chromium, &fixture, &opened), None);
+        assert_eq!(difference(chromium, fixture, opened), None);
         // Ours goes on from there, and so does Chromium again.
-        let store = open(&fixture, &opened);
+        let store = open(fixture, opened);
         make_large(&store, "four");
         assert!(store.delete_database(&"four".into()).unwrap());
         store.close().unwrap();
-        assert_eq!(difference(chromium, &fixture, &opened), None);
+        assert_eq!(difference(chromium, fixture, opened), None);
     });
 }

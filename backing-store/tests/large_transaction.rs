@@ -10,23 +10,14 @@
 use std::sync::Arc;
 
 use larder_backing_store::{
-    BackingStore, Clock, Durability, ObjectStoreParameters, Put, PutKey, PutMode, Record, Scope,
-    StorePaths, WriteOptions, WriteTransaction,
+    BackingStore, Durability, FixedClock, ObjectStoreParameters, Put, PutKey, PutMode, Record,
+    Scope, StorePaths, WriteOptions, WriteTransaction,
 };
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, ObjectStoreId, Origin, RawKey};
 use larder_leveldb::storage::DiskFileSystem;
 
 const MEMORY_MAX_KIB: u64 = 100 << 10;
 const VALUE_LEN: usize = 1000;
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
 
 /// The greatest memory that the process has had.
 fn memory_kib() -> u64 {
@@ -41,7 +32,7 @@ fn memory_kib() -> u64 {
 fn open(dir: &std::path::Path) -> BackingStore {
     let origin = Origin::from_url("https://a.example").unwrap();
     let paths = StorePaths::of_leveldb(&dir.join(origin.leveldb_folder_name()));
-    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.create_if_missing = true;
     BackingStore::open(Arc::new(DiskFileSystem::new()), paths, options).unwrap()
 }

@@ -40,8 +40,9 @@ pub use index::Index;
 pub use key_range::KeyRange;
 pub use larder_backing_store::blob::{BlobSource, NewExternalObject};
 pub use larder_backing_store::{
-    Clock, DATA_VERSION_MAX, Damage, Direction, Maintenance, NEW_STORE_VERSION, PageLimits,
-    RaiseDataVersion, Repaired, RowInDoubt, RowsInDoubt, SystemClock, TailKind, TornTail,
+    Clock, DATA_VERSION_MAX, Damage, Direction, FixedClock, Maintenance, NEW_STORE_VERSION,
+    PageLimits, RaiseDataVersion, Repaired, RowInDoubt, RowsInDoubt, SystemClock, TailKind,
+    TornTail,
 };
 pub use larder_codec::external_object::ExternalObject as ExternalObjectInfo;
 pub use larder_codec::{DataVersion, IdbKey as Key, IdbKeyPath, JsString, Origin};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use larder_backing_store::FixedClock;
 use larder_codec::{IdbKey, JsString, Origin};
 
 use crate::connection::Connection;
@@ -19,15 +20,6 @@ use crate::sync::{Mutex, locked, thread};
 use crate::transaction::execution::Execution;
 use crate::transaction::{Mode, Transaction, TransactionOptions};
 use crate::value::Value;
-
-#[derive(Debug)]
-struct Stopped;
-
-impl larder_backing_store::Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
 
 /// Runs `law` under so many schedules; each starts with a storage of one or two threads.
 fn check(schedules: usize, law: impl Fn(Storage) + Send + Sync + 'static) {
@@ -55,7 +47,7 @@ fn check_with(
 }
 
 fn options(threads: usize) -> StorageOptions {
-    let mut options = StorageOptions::in_memory(Arc::new(Stopped));
+    let mut options = StorageOptions::in_memory(Arc::new(FixedClock::default()));
     options.executor = Executor::Threads(NonZeroUsize::new(threads).unwrap());
     options.background_threads = NonZeroUsize::MIN;
     options

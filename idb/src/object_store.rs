@@ -31,15 +31,8 @@ use crate::transaction::{Mode, Transaction};
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # #[derive(Debug)]
-/// # struct Stopped;
-/// # impl larder_idb::Clock for Stopped {
-/// #     fn now_us(&self) -> i64 {
-/// #         13_400_000_000_000_000
-/// #     }
-/// # }
 /// use larder_idb::{
-///     GetAllOptions, IdbKeyPath, IndexOptions, KeyRange, Mode, ObjectStoreParameters, Origin, Storage,
+///     FixedClock, GetAllOptions, IdbKeyPath, IndexOptions, KeyRange, Mode, ObjectStoreParameters, Origin, Storage,
 ///     StorageOptions, TransactionOptions, Value,
 /// };
 /// use serde::{Deserialize, Serialize};
@@ -50,7 +43,7 @@ use crate::transaction::{Mode, Transaction};
 ///     authors: Vec<String>,
 /// }
 ///
-/// let storage = Storage::new(StorageOptions::in_memory(Arc::new(Stopped)))?;
+/// let storage = Storage::new(StorageOptions::in_memory(Arc::new(FixedClock::default())))?;
 /// let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
 /// let request = factory.open(&"library".into(), Some(1))?.with_upgrade(|upgrade| {
 ///     // Keys are generated, and a page finds them in the values.

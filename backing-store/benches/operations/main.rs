@@ -21,7 +21,7 @@ mod growth;
 mod plot;
 
 use larder_backing_store::{
-    Background, BackingStore, Clock, Direction, Durability, IdbComparator, IndexKeys,
+    Background, BackingStore, Direction, Durability, FixedClock, IdbComparator, IndexKeys,
     IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode, Record, Scope, StorePaths,
     WriteOptions,
 };
@@ -43,15 +43,6 @@ const PER_TRANSACTION: u64 = 1000;
 const GETS: u64 = 100_000;
 const STORE: ObjectStoreId = ObjectStoreId::MIN;
 const VALUE: [u8; 100] = [b'v'; 100];
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
 
 fn main() {
     let args: Vec<String> = std::env::args()
@@ -147,7 +138,7 @@ fn open(dir: &Path) -> BackingStore {
 
 fn open_with(dir: &Path, background: Background) -> BackingStore {
     let origin = Origin::from_url("https://a.example").unwrap();
-    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.create_if_missing = true;
     options.background = background;
     let fs = Arc::new(DiskFileSystem::new());

@@ -41,21 +41,12 @@ const LOG_LEFT_MAX: u64 = 4 << 20;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use larder_backing_store::{BackingStore, Clock, StorePaths, WriteOptions};
+/// use larder_backing_store::{BackingStore, FixedClock, StorePaths, WriteOptions};
 /// use larder_codec::Origin;
 /// use larder_leveldb::storage::MemoryFileSystem;
-///
-/// #[derive(Debug)]
-/// struct Stopped;
-/// impl Clock for Stopped {
-///     fn now_us(&self) -> i64 {
-///         13_400_000_000_000_000
-///     }
-/// }
-///
 /// let origin = Origin::from_url("https://a.example").unwrap();
 /// let paths = StorePaths::of_leveldb(origin.leveldb_folder_name().as_ref());
-/// let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+/// let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
 /// options.create_if_missing = true;
 /// let store = BackingStore::open(Arc::new(MemoryFileSystem::new()), paths, options)?;
 /// store.close()?;
@@ -124,17 +115,18 @@ impl BackingStore {
         databases::create(&self.core, name)
     }
 
-    /// Takes the database of this name away: whether there was one. Its rows are deleted bit by bit later: some by each
-    /// transaction that begins to write and each database that is made or deleted, the rest by [`maintain`](Self::maintain) and
-    /// [`close`](Self::close), also of the opening after this one. But nobody finds them any more. As in Chromium this is not synced, unless there are blobs.
+    /// Deletes the database of this name, and returns whether there was one. From then on the database is not found. Its rows are
+    /// deleted later, bit by bit: some by each transaction that begins to write and by each database that is made or deleted,
+    /// the rest by [`maintain`](Self::maintain) and [`close`](Self::close), of this opening or a later one. As in Chromium the
+    /// deletion is not synced, unless the database has blobs.
     ///
-    /// What is damaged goes as well, as far as it is known to be this database's: if its name has no id that could be one, the
-    /// name goes alone; rows in damaged blocks of tables stay, and nobody finds them.
+    /// Damaged rows are deleted as well, as far as they are known to be this database's. A name whose id is damaged is deleted
+    /// alone. Rows in damaged blocks of tables stay, and are not found.
     ///
     /// # Errors
     /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if a transaction that writes to it is under way;
-    /// [`ErrorKind::Corruption`](crate::ErrorKind::Corruption) if another database has the same id, so that nobody knows whose
-    /// the rows are, or names cannot be read; as writing.
+    /// [`ErrorKind::Corruption`](crate::ErrorKind::Corruption) if another database has the same id, so that the rows may be
+    /// either one's, or names cannot be read; as writing.
     pub fn delete_database(&self, name: &JsString) -> Result<bool> {
         databases::delete(&self.core, name)
     }
@@ -166,8 +158,8 @@ impl BackingStore {
         Ok(self.core.db.check_writable()?)
     }
 
-    /// Whether somebody may still ask for what the store keeps for them: transactions, and whoever holds a blob. When a store is
-    /// closed and opened again, blobs go that no row refers to any more, whoever held them before.
+    /// Whether a transaction is under way or a blob is held. Closing the store would take both away: opening it again removes the
+    /// files of blobs that no row refers to, also of those that were held.
     #[must_use]
     pub fn is_in_use(&self) -> bool {
         Arc::strong_count(&self.core) > 1 || self.core.held_blobs.has_readers()
@@ -188,9 +180,9 @@ impl BackingStore {
     /// Makes everything that was committed durable and gives up the lock. More than 4 MiB of the log become tables first, so that
     /// opening does not have to.
     ///
-    /// Of what ended transactions and deleted databases have left, up to 10,000 rows are taken away, and then up to 8 MiB of
-    /// tables are compacted that had such rows. The rest stays in the undo log, where Chromium finds it, too, and is gone on with
-    /// when the store is opened again and written to.
+    /// Closing is bounded: it deletes up to 10,000 rows that ended transactions and deleted databases have left, and then compacts
+    /// up to 8 MiB of tables that had such rows. The rest stays in the undo log, where Chromium finds it, too. It is deleted when the
+    /// store is opened again and written to.
     ///
     /// # Errors
     /// Why writes were refused, if they were; `Io`; `Usage` if transactions that write are still there: the store is

@@ -11,23 +11,14 @@ use larder_leveldb::{Db, Options};
 use super::open::global_key;
 use super::*;
 use crate::view::{SCOPES_PREFIX, View};
-use crate::{Clock, Error, ErrorKind, IdbComparator, OpenOptions, SCHEMA_VERSION_MAX, Store};
+use crate::{Error, ErrorKind, FixedClock, IdbComparator, OpenOptions, SCHEMA_VERSION_MAX, Store};
 
 mod tombstones;
 mod versions;
 
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
-
 fn options() -> WriteOptions {
     let origin = Origin::from_url("http://127.0.0.1:18917").unwrap();
-    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.background = Background::Caller;
     options
 }

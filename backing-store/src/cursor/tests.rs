@@ -10,22 +10,15 @@ use larder_leveldb::storage::MemoryFileSystem;
 
 use super::*;
 use crate::reads::{Reads, record_row_prefix};
-use crate::{BackingStore, Clock, Durability, Scope, StorePaths, WriteOptions, WriteTransaction};
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
+use crate::{
+    BackingStore, Durability, FixedClock, Scope, StorePaths, WriteOptions, WriteTransaction,
+};
 
 const ENTRIES: u32 = 60;
 
 fn store() -> BackingStore {
     let origin = Origin::from_url("https://a.example").unwrap();
-    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.create_if_missing = true;
     options.background = crate::Background::Caller;
     options.write_buffer_bytes = 6000;

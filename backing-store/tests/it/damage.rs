@@ -11,24 +11,15 @@ use std::sync::Arc;
 
 use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{
-    Background, BackingStore, Clock, Direction, Durability, ErrorKind, IndexKeys, IndexParameters,
-    KeyRange, Maintenance, ObjectStoreParameters, Put, PutKey, PutMode, Reads, Record, Result,
-    Scope, StorePaths, WriteOptions, WriteTransaction,
+    Background, BackingStore, Direction, Durability, ErrorKind, FixedClock, IndexKeys,
+    IndexParameters, KeyRange, Maintenance, ObjectStoreParameters, Put, PutKey, PutMode, Reads,
+    Record, Result, Scope, StorePaths, WriteOptions, WriteTransaction,
 };
 use larder_codec::external_object::ExternalObject;
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, IndexId, ObjectStoreId, Origin, RawKey};
 use larder_leveldb::storage::{CrashImage, FileSystem, MemoryFileSystem};
 
 use crate::operations::bytes;
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
 
 const DATABASE: DatabaseId = DatabaseId::MIN;
 const STORE: ObjectStoreId = ObjectStoreId::MIN;
@@ -50,7 +41,7 @@ fn open(fs: &MemoryFileSystem) -> Result<BackingStore> {
 /// Opens it, or makes it, for transactions that may keep so many bytes in memory.
 fn open_limited(fs: &MemoryFileSystem, memory_bytes: usize) -> Result<BackingStore> {
     let origin = Origin::from_url("https://a.example").unwrap();
-    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.create_if_missing = true;
     options.background = Background::Caller;
     options.write_buffer_bytes = 3000;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use larder_backing_store::{
-    BackingStore, Clock, OpenOptions, SCHEMA_VERSION_MAX, Store, StorePaths, WriteOptions,
+    BackingStore, FixedClock, OpenOptions, SCHEMA_VERSION_MAX, Store, StorePaths, WriteOptions,
 };
 use larder_codec::Origin;
 use larder_fixtures::Fixture;
@@ -11,15 +11,6 @@ use larder_leveldb::storage::DiskFileSystem;
 use serde_json::Value;
 
 use crate::support::{compare_with_browser, for_every_golden_store};
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
 
 fn leave_out_color_spaces(value: &mut Value) {
     match value {
@@ -41,7 +32,7 @@ fn check_opened(fixture: &Fixture, raise_schema: bool) -> Result<(), String> {
     let copy = fixture.copy();
     let paths = StorePaths::of_leveldb(&copy.leveldb());
     let origin = Origin::from_url(&fixture.origin).unwrap();
-    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     let fs = Arc::new(DiskFileSystem::new());
     let store = Store::open_read_only(fs.clone(), paths.clone(), OpenOptions::default()).unwrap();
     options.raise_schema = raise_schema;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use larder_backing_store::{
-    BackingStore, Clock, ErrorKind, OpenOptions, Store, StoreOrder, StorePaths, WriteOptions,
+    BackingStore, ErrorKind, FixedClock, OpenOptions, Store, StoreOrder, StorePaths, WriteOptions,
 };
 use larder_codec::compare::RowOrder;
 use larder_codec::{COMPARATOR_NAME, Origin, compare};
@@ -308,15 +308,6 @@ fn sorted(mut document: serde_json::Value) -> serde_json::Value {
     document
 }
 
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
-
 fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {
@@ -338,7 +329,7 @@ fn a_store_in_another_order_is_refused_for_writing_and_stays_as_it_is_to_the_byt
         let origin = Origin::from_url(&fixture.origin).unwrap();
         let fs = Arc::new(DiskFileSystem::new());
         let paths = StorePaths::of_leveldb(&copy.leveldb());
-        let writing = WriteOptions::new(origin, Arc::new(Stopped));
+        let writing = WriteOptions::new(origin, Arc::new(FixedClock::default()));
         let error = BackingStore::open(fs.clone(), paths, writing).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         let said = error.to_string();

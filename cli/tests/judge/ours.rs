@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{
-    BackingStore, Clock, DatabaseMetadata, Direction, Durability, Error, ErrorKind, IndexKeys,
+    BackingStore, DatabaseMetadata, Direction, Durability, Error, ErrorKind, FixedClock, IndexKeys,
     IndexMetadata, IndexParameters, KeyRange, ObjectStoreMetadata, ObjectStoreParameters, Put,
     PutKey, PutMode, RaiseDataVersion, Scope, StorePaths, WriteOptions, WriteTransaction,
 };
@@ -20,16 +20,6 @@ use serde_json::{Value, json};
 
 use larder_fixtures::random::Random;
 
-/// The time does not matter here.
-#[derive(Debug)]
-pub(crate) struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
-
 /// Opens the store, or makes it. With `spills`, whatever is written goes to the undo log first.
 fn open(store: &Store, spills: bool) -> BackingStore {
     open_as(store, spills, false)
@@ -42,7 +32,7 @@ pub(crate) fn raise_schema(store: &Store) {
 
 fn open_as(store: &Store, spills: bool, raise_schema: bool) -> BackingStore {
     let origin = Origin::from_url(&store.origin).unwrap();
-    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.raise_data_version = RaiseDataVersion::WhenNeeded;
     options.raise_schema = raise_schema;
     options.create_if_missing = true;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{
-    Background, BackingStore, Clock, Durability, KeyRange, Maintenance, ObjectStoreParameters, Put,
-    PutKey, PutMode, Record, Result, Scope, WriteOptions, WriteTransaction,
+    Background, BackingStore, Durability, FixedClock, KeyRange, Maintenance, ObjectStoreParameters,
+    Put, PutKey, PutMode, Record, Result, Scope, WriteOptions, WriteTransaction,
 };
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, ObjectStoreId, Origin, RawKey};
 use larder_leveldb::storage::MemoryFileSystem;
@@ -16,18 +16,9 @@ use larder_leveldb::storage::MemoryFileSystem;
 use crate::base::Base;
 use crate::store_directory::files;
 
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
-
 fn open(fs: &Arc<MemoryFileSystem>) -> Result<BackingStore> {
     let origin = Origin::from_url("http://127.0.0.1:18917").expect("an origin");
-    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.background = Background::Caller;
     options.transaction_memory_bytes = 300;
     BackingStore::open(fs.clone(), Base::paths(), options)

@@ -19,7 +19,6 @@ mod pages;
 mod pain;
 mod raw;
 mod rows;
-mod stopped;
 mod strict;
 mod table;
 

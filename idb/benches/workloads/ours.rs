@@ -16,7 +16,7 @@ use larder_idb::{
 
 use crate::Row;
 use crate::rows::{Record, Subject, Workload};
-use crate::stopped::Stopped;
+use larder_backing_store::FixedClock;
 
 /// How the host goes about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,8 +73,11 @@ impl Ours {
         manner: Manner,
         rows: &Arc<Vec<[Row; 2]>>,
     ) -> Self {
-        let mut options =
-            StorageOptions::new(Arc::new(DiskFileSystem::new()), dir, Arc::new(Stopped));
+        let mut options = StorageOptions::new(
+            Arc::new(DiskFileSystem::new()),
+            dir,
+            Arc::new(FixedClock::default()),
+        );
         // As the page's store: a new one of ours has older headers, which are shorter.
         options.new_store_version = DATA_VERSION_MAX;
         options.executor = match manner {

@@ -9,8 +9,8 @@ use larder_idb::{
 };
 
 use crate::rows::{Time, measured};
-use crate::stopped::Stopped;
 use crate::table::{goal, median};
+use larder_backing_store::FixedClock;
 
 const COUNTED: u32 = 200_000;
 /// Bytes of a counted record.
@@ -24,7 +24,11 @@ struct Tagged {
 
 pub(crate) fn all(dir: &Path, runs: usize) {
     let dir = dir.join("pain");
-    let options = StorageOptions::new(Arc::new(DiskFileSystem::new()), &dir, Arc::new(Stopped));
+    let options = StorageOptions::new(
+        Arc::new(DiskFileSystem::new()),
+        &dir,
+        Arc::new(FixedClock::default()),
+    );
     let storage = Storage::new(options).unwrap();
     let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
     let request = factory.open(&"d".into(), Some(1)).unwrap();

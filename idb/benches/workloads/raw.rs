@@ -13,7 +13,7 @@ use larder_idb::StorageOptions;
 use larder_leveldb::storage::DiskFileSystem;
 
 use crate::rows::{Record, Subject};
-use crate::stopped::Stopped;
+use larder_backing_store::FixedClock;
 
 const STORE: ObjectStoreId = ObjectStoreId::MIN;
 
@@ -54,9 +54,9 @@ impl Raw {
     /// With so many `other` object stores, which stay empty.
     pub(crate) fn create(dir: &Path, indexed: bool, others: usize, keys: Arc<Keys>) -> Self {
         let origin = Origin::from_url("https://a.example").unwrap();
-        let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+        let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
         // What a host of idb has.
-        let host = StorageOptions::in_memory(Arc::new(Stopped));
+        let host = StorageOptions::in_memory(Arc::new(FixedClock::default()));
         options.write_buffer_bytes = host.write_buffer_bytes;
         options.transaction_memory_bytes = host.transaction_memory_bytes;
         options.create_if_missing = true;

@@ -7,7 +7,7 @@ mod walks;
 use std::sync::{Arc, Weak};
 
 use larder_backing_store::{
-    BackingStore, Clock, Durability, PutMode, Scope, StorePaths, WriteOptions,
+    BackingStore, Durability, FixedClock, PutMode, Scope, StorePaths, WriteOptions,
 };
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, JsString, Origin};
 use larder_leveldb::storage::MemoryFileSystem;
@@ -17,15 +17,6 @@ use crate::error::Result;
 use crate::schema::{IndexCell, StoreCell};
 use crate::transaction::execution::{Backing, Execution};
 use crate::value::Value;
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
 
 /// A database, and what opens it.
 struct Bed {
@@ -37,7 +28,7 @@ impl Bed {
     fn new() -> Self {
         let origin = Origin::from_url("https://a.example").unwrap();
         let paths = StorePaths::of_leveldb(origin.leveldb_folder_name().as_ref());
-        let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+        let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
         options.create_if_missing = true;
         let fs = Arc::new(MemoryFileSystem::new());
         let store = BackingStore::open(fs, paths, options).unwrap();

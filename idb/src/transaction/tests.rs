@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 
+use larder_backing_store::FixedClock;
 use larder_codec::{IdbKey, JsString, Origin};
 
 use super::*;
@@ -16,15 +17,6 @@ use crate::storage::{Storage, StorageOptions};
 use crate::sync::locked;
 use crate::value::Value;
 
-#[derive(Debug)]
-struct Stopped;
-
-impl larder_backing_store::Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
-
 const MODES: [Executor; 3] = [
     Executor::Threads(NonZeroUsize::MIN.saturating_add(1)),
     Executor::Driven { seed: None },
@@ -32,7 +24,7 @@ const MODES: [Executor; 3] = [
 ];
 
 fn storage(executor: Executor) -> Storage {
-    let mut options = StorageOptions::in_memory(Arc::new(Stopped));
+    let mut options = StorageOptions::in_memory(Arc::new(FixedClock::default()));
     options.executor = executor;
     Storage::new(options).unwrap()
 }
@@ -386,7 +378,7 @@ fn everything_may_be_dropped_at_any_moment() {
         for steps in 0..40 {
             let fs = Arc::new(larder_leveldb::storage::MemoryFileSystem::new());
             drop_at(&fs, mode, steps);
-            let options = StorageOptions::new(fs, "idb", Arc::new(Stopped));
+            let options = StorageOptions::new(fs, "idb", Arc::new(FixedClock::default()));
             let storage = Storage::new(options).unwrap();
             let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
             // With threads, they may still be at it.
@@ -408,7 +400,8 @@ fn everything_may_be_dropped_at_any_moment() {
 }
 
 fn drop_at(fs: &Arc<larder_leveldb::storage::MemoryFileSystem>, mode: Executor, steps: u64) {
-    let mut options = StorageOptions::new(Arc::clone(fs) as _, "idb", Arc::new(Stopped));
+    let mut options =
+        StorageOptions::new(Arc::clone(fs) as _, "idb", Arc::new(FixedClock::default()));
     options.executor = mode;
     let storage = Storage::new(options).unwrap();
     let origin = Origin::from_url("https://a.example").unwrap();

@@ -17,7 +17,7 @@ use larder_idb::{
 use larder_leveldb::storage::MemoryFileSystem;
 use larder_leveldb::{Db, Durability, Options};
 
-use super::Stopped;
+use super::FixedClock;
 
 /// What stands in a row, if it is there.
 pub(super) type Content = Option<Vec<u8>>;
@@ -27,7 +27,8 @@ pub(super) fn origin() -> Origin {
 }
 
 pub(super) fn storage(fs: &MemoryFileSystem) -> (Storage, Factory) {
-    let mut options = StorageOptions::new(Arc::new(fs.clone()), "idb", Arc::new(Stopped));
+    let mut options =
+        StorageOptions::new(Arc::new(fs.clone()), "idb", Arc::new(FixedClock::default()));
     options.executor = Executor::Driven { seed: None };
     let storage = Storage::new(options).unwrap();
     let factory = storage.factory(&origin());
@@ -229,7 +230,7 @@ fn two_databases_of_one_id_are_neither_opened_nor_deleted() {
     // Nor by the backing store, which looks at no more than the name.
     factory.close().wait().unwrap();
     let folder = Path::new("idb").join(origin().leveldb_folder_name());
-    let options = WriteOptions::new(origin(), Arc::new(Stopped));
+    let options = WriteOptions::new(origin(), Arc::new(FixedClock::default()));
     let store = BackingStore::open(Arc::new(fs), StorePaths::of_leveldb(&folder), options).unwrap();
     let refused = store.delete_database(&"db".into()).unwrap_err();
     assert_eq!(refused.key(), Some(&*name_row("db")), "{refused}");

@@ -9,7 +9,7 @@ use larder_codec::primitive::int;
 use larder_codec::row_key::{GlobalKey, RowKey};
 use larder_codec::{DatabaseId, JsString, KeyPrefix};
 use larder_fixtures::Fixture;
-use larder_idb::{DiskFileSystem, FileSystem, Origin};
+use larder_idb::{DiskFileSystem, FileSystem, FixedClock, Origin};
 use larder_leveldb::storage::{CrashImage, MemoryFileSystem};
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Background, Db, Durability, Options};
@@ -66,7 +66,7 @@ impl Golden {
         let origin = Origin::from_url(&fixture.origin).unwrap();
         let disk: Arc<DiskFileSystem> = Arc::new(DiskFileSystem::new());
         let paths = StorePaths::of_leveldb(&copy.leveldb());
-        let clock = Arc::new(super::Stopped);
+        let clock = Arc::new(FixedClock::default());
         let store = BackingStore::open(
             disk.clone(),
             paths,

@@ -21,25 +21,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use larder_fixtures::random::Random;
-use larder_idb::{Clock, Executor, Factory, Storage, StorageOptions};
+use larder_idb::{Executor, Factory, FixedClock, Storage, StorageOptions};
 use larder_leveldb::storage::MemoryFileSystem;
 
 use damage::damages;
 use golden::Golden;
 use look::{Found, look};
 
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
-
 /// The golden store's databases, read and written step by step by this thread alone.
 fn open(golden: &Golden, fs: &MemoryFileSystem) -> (Storage, Factory) {
-    let mut options = StorageOptions::new(Arc::new(fs.clone()), "idb", Arc::new(Stopped));
+    let mut options =
+        StorageOptions::new(Arc::new(fs.clone()), "idb", Arc::new(FixedClock::default()));
     options.executor = Executor::Driven { seed: None };
     let storage = Storage::new(options).unwrap();
     let factory = storage.factory(&golden.origin);

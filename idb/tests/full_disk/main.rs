@@ -14,27 +14,22 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use larder_idb::{
-    Clock, Connection, DurabilityHint, Error, ErrorName, Executor, Factory, FileSystem, JsString,
-    Key, Mode, NewExternalObject, ObjectStoreParameters, Origin, Result, Storage, StorageOptions,
-    TransactionOptions, Value,
+    Connection, DurabilityHint, Error, ErrorName, Executor, Factory, FileSystem, FixedClock,
+    JsString, Key, Mode, NewExternalObject, ObjectStoreParameters, Origin, Result, Storage,
+    StorageOptions, TransactionOptions, Value,
 };
 
 use disks::Disk;
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
 
 const DRIVEN: Executor = Executor::Driven { seed: None };
 const THREADS: Executor = Executor::Threads(NonZeroUsize::MIN.saturating_add(1));
 
 fn storage(disk: &Disk, executor: Executor) -> Storage {
-    let mut options = StorageOptions::new(disk.fs.clone(), &disk.folder, Arc::new(Stopped));
+    let mut options = StorageOptions::new(
+        disk.fs.clone(),
+        &disk.folder,
+        Arc::new(FixedClock::default()),
+    );
     options.executor = executor;
     options.write_buffer_bytes = 1 << 20;
     options.transaction_memory_bytes = 256 << 10;

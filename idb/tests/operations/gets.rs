@@ -11,7 +11,7 @@ use larder_idb::{
 };
 
 use super::{
-    DRIVEN, EXECUTORS, Stopped, THREADS, begin, finish, numbers, open, queued_behind, storage,
+    DRIVEN, EXECUTORS, FixedClock, THREADS, begin, finish, numbers, open, queued_behind, storage,
     store, told_in_order,
 };
 
@@ -90,7 +90,11 @@ fn asked(random: &mut Random) -> Vec<(bool, Key)> {
 }
 
 fn on(fs: &Arc<MemoryFileSystem>, executor: Executor, write_buffer_bytes: usize) -> Storage {
-    let mut options = StorageOptions::new(fs.clone(), Path::new("idb"), Arc::new(Stopped));
+    let mut options = StorageOptions::new(
+        fs.clone(),
+        Path::new("idb"),
+        Arc::new(FixedClock::default()),
+    );
     options.executor = executor;
     options.write_buffer_bytes = write_buffer_bytes;
     Storage::new(options).unwrap()

@@ -13,19 +13,10 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use larder_idb::{
-    Clock, Connection, ErrorName, Executor, IdbKeyPath, IndexOptions, JsString, Mode, ObjectStore,
-    ObjectStoreParameters, Origin, Request, Result, Storage, StorageOptions, Transaction,
-    TransactionOptions, Upgrade, Value,
+    Connection, ErrorName, Executor, FixedClock, IdbKeyPath, IndexOptions, JsString, Mode,
+    ObjectStore, ObjectStoreParameters, Origin, Request, Result, Storage, StorageOptions,
+    Transaction, TransactionOptions, Upgrade, Value,
 };
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
 
 /// Threads; the caller in order; the caller in an order of its own.
 const EXECUTORS: [Executor; 3] = [
@@ -38,7 +29,7 @@ const THREADS: Executor = Executor::Threads(NonZeroUsize::MIN.saturating_add(1))
 const DRIVEN: Executor = Executor::Driven { seed: None };
 
 fn storage(executor: Executor) -> Storage {
-    let mut options = StorageOptions::in_memory(Arc::new(Stopped));
+    let mut options = StorageOptions::in_memory(Arc::new(FixedClock::default()));
     options.executor = executor;
     Storage::new(options).unwrap()
 }

@@ -7,7 +7,7 @@ use larder_idb::{
     PageLimits, Storage, StorageOptions, Value,
 };
 
-use super::{EXECUTORS, Stopped, begin, finish, indexed_store, open, storage, store};
+use super::{EXECUTORS, FixedClock, begin, finish, indexed_store, open, storage, store};
 
 fn text(text: &str) -> Value {
     Value::serialize(text).unwrap()
@@ -246,7 +246,7 @@ fn statistics_count_the_records_that_were_deleted_however_that_was() {
 #[test]
 fn statistics_tell_how_much_did_not_fit_into_memory() {
     for executor in EXECUTORS {
-        let mut options = StorageOptions::in_memory(Arc::new(Stopped));
+        let mut options = StorageOptions::in_memory(Arc::new(FixedClock::default()));
         options.executor = executor;
         options.transaction_memory_bytes = 10_000;
         let storage = Storage::new(options).unwrap();

@@ -11,7 +11,7 @@ use larder_idb::{
 };
 
 use super::{
-    EXECUTORS, Stopped, THREADS, begin, finish, numbers, open, queued_behind, storage, store,
+    EXECUTORS, FixedClock, THREADS, begin, finish, numbers, open, queued_behind, storage, store,
     told_in_order,
 };
 
@@ -124,7 +124,8 @@ fn puts_at_once_store_what_puts_alone_store_and_count_as_many() {
     for round in 0..6 {
         let both = [true, false].map(|at_once| {
             let fs = Arc::new(MemoryFileSystem::new());
-            let mut options = StorageOptions::new(fs, Path::new("idb"), Arc::new(Stopped));
+            let mut options =
+                StorageOptions::new(fs, Path::new("idb"), Arc::new(FixedClock::default()));
             options.executor = THREADS;
             // Some transactions are written ahead of their commit.
             options.transaction_memory_bytes = if round % 2 == 0 { 30_000 } else { 16 << 20 };

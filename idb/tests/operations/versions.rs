@@ -77,7 +77,8 @@ fn every_golden_store_keeps_its_versions_and_values_are_written_in_them() {
             ..data
         });
         let origin = Origin::from_url(&fixture.origin).unwrap();
-        let mut options = StorageOptions::new(Arc::clone(&fs), copy.dir(), Arc::new(Stopped));
+        let mut options =
+            StorageOptions::new(Arc::clone(&fs), copy.dir(), Arc::new(FixedClock::default()));
         options.executor = DRIVEN;
         let (storage, connection) = opened(options, &origin);
         for (value, body) in [
@@ -118,7 +119,8 @@ fn what_a_store_has_no_form_for_is_refused_and_raises_it_only_if_that_is_allowed
     let origin = Origin::from_url("https://a.example").unwrap();
     let leveldb = Path::new("idb").join(origin.leveldb_folder_name());
     let options = |raise| {
-        let mut options = StorageOptions::new(Arc::clone(&fs), "idb", Arc::new(Stopped));
+        let mut options =
+            StorageOptions::new(Arc::clone(&fs), "idb", Arc::new(FixedClock::default()));
         options.executor = DRIVEN;
         options.raise_data_version = raise;
         options
@@ -182,7 +184,8 @@ fn a_new_store_has_the_oldest_versions_that_hold_what_is_written() {
         (own(16), DataVersion { v8: 16, blink: 21 }),
     ] {
         let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
-        let mut options = StorageOptions::new(Arc::clone(&fs), "idb", Arc::new(Stopped));
+        let mut options =
+            StorageOptions::new(Arc::clone(&fs), "idb", Arc::new(FixedClock::default()));
         options.executor = DRIVEN;
         let (storage, connection) = opened(options, &origin);
         let found = stored(&connection, value).unwrap();

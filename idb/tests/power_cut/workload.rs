@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use larder_idb::{
-    Clock, Connection, DurabilityHint, Executor, Factory, FileSystem, GetAllOptions, IdbKeyPath,
-    IndexOptions, JsString, Key, KeyRange, Mode, ObjectStoreParameters, Origin, Result, Storage,
-    StorageOptions, TornTailCallback, TransactionOptions, Value,
+    Connection, DurabilityHint, Executor, Factory, FileSystem, FixedClock, GetAllOptions,
+    IdbKeyPath, IndexOptions, JsString, Key, KeyRange, Mode, ObjectStoreParameters, Origin, Result,
+    Storage, StorageOptions, TornTailCallback, TransactionOptions, Value,
 };
 use serde::{Deserialize, Serialize};
 
@@ -114,16 +114,6 @@ fn expected(transactions: u64) -> BTreeMap<u64, Row> {
     rows
 }
 
-/// Nothing here depends on the time.
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
-
 fn origin() -> Origin {
     Origin::from_url("https://cut.example").unwrap()
 }
@@ -144,7 +134,7 @@ impl Place {
         executor: Executor,
         callback: Option<TornTailCallback>,
     ) -> Self {
-        let mut options = StorageOptions::new(fs, folder, Arc::new(Stopped));
+        let mut options = StorageOptions::new(fs, folder, Arc::new(FixedClock::default()));
         options.executor = executor;
         options.write_buffer_bytes = 48 << 10;
         options.transaction_memory_bytes = 8 << 10;

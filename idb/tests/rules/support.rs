@@ -5,20 +5,10 @@ use std::sync::Arc;
 
 use larder_codec::{IdbKeyPath, JsString};
 use larder_idb::{
-    Clock, Connection, Executor, Factory, Index, IndexOptions, Mode, ObjectStore,
+    Connection, Executor, Factory, FixedClock, Index, IndexOptions, Mode, ObjectStore,
     ObjectStoreParameters, Origin, Result, Storage, StorageOptions, Transaction,
     TransactionOptions, Upgrade, Value,
 };
-
-/// Nothing here depends on the time.
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        1_700_000_000_000_000
-    }
-}
 
 pub(super) struct Place {
     /// Kept so that it lives.
@@ -27,7 +17,7 @@ pub(super) struct Place {
 }
 
 pub(super) fn place() -> Place {
-    let mut options = StorageOptions::in_memory(Arc::new(Stopped));
+    let mut options = StorageOptions::in_memory(Arc::new(FixedClock::default()));
     options.executor = Executor::Driven { seed: None };
     let storage = Storage::new(options).unwrap();
     let factory = storage.factory(&Origin::from_url("https://example.com").unwrap());

@@ -35,7 +35,7 @@ fn names_in(fs: Arc<MemoryFileSystem>) -> Vec<String> {
     let origin = Origin::from_url("https://a.example").unwrap();
     let folder = std::path::Path::new("idb").join(origin.leveldb_folder_name());
     let paths = StorePaths::of_leveldb(&folder);
-    let options = WriteOptions::new(origin, Arc::new(Stopped));
+    let options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     let store = BackingStore::open(fs, paths, options).unwrap();
     let databases = store.databases().unwrap();
     let names = databases

@@ -22,19 +22,10 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
 use larder_idb::{
-    Clock, Connection, Executor, Factory, FileSystem, JsString, Key, MemoryFileSystem, Mode,
+    Connection, Executor, Factory, FileSystem, FixedClock, JsString, Key, MemoryFileSystem, Mode,
     ObjectStoreParameters, Origin, Request, Result, Scheduling, Storage, StorageOptions,
     Transaction, TransactionOptions, Value,
 };
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
 
 const DRIVEN: Executor = Executor::Driven { seed: None };
 
@@ -47,7 +38,7 @@ const EXECUTORS: [Executor; 4] = [
 ];
 
 fn storage_on(fs: Arc<dyn FileSystem>, executor: Executor) -> Storage {
-    let mut options = StorageOptions::new(fs, "idb", Arc::new(Stopped));
+    let mut options = StorageOptions::new(fs, "idb", Arc::new(FixedClock::default()));
     options.executor = executor;
     Storage::new(options).unwrap()
 }
@@ -57,7 +48,7 @@ fn storage(executor: Executor) -> Storage {
 }
 
 fn snapshot_storage(executor: Executor) -> Storage {
-    let mut options = StorageOptions::in_memory(Arc::new(Stopped));
+    let mut options = StorageOptions::in_memory(Arc::new(FixedClock::default()));
     options.executor = executor;
     options.scheduling = Scheduling::SnapshotReaders;
     Storage::new(options).unwrap()

@@ -214,7 +214,7 @@ fn threads_outlive_a_waker_that_panics() {
 
 /// A storage whose transactions write before they commit when they have a few records.
 fn small_storage(fs: Arc<dyn FileSystem>) -> Storage {
-    let mut options = StorageOptions::new(fs, "idb", Arc::new(Stopped));
+    let mut options = StorageOptions::new(fs, "idb", Arc::new(FixedClock::default()));
     options.executor = DRIVEN;
     options.transaction_memory_bytes = 1_000;
     Storage::new(options).unwrap()

@@ -12,7 +12,12 @@ const FOLDER: &str = "LARDER_IDB_TEST_FOLDER";
 
 fn storage_in(folder: &std::path::Path) -> Storage {
     let fs = Arc::new(DiskFileSystem::new());
-    Storage::new(StorageOptions::new(fs, folder, Arc::new(Stopped))).unwrap()
+    Storage::new(StorageOptions::new(
+        fs,
+        folder,
+        Arc::new(FixedClock::default()),
+    ))
+    .unwrap()
 }
 
 #[test]

@@ -8,20 +8,11 @@ use larder_codec::{DatabaseId, Origin};
 use larder_leveldb::storage::{MemoryFileSystem, RecordingFileSystem, Step};
 
 use super::*;
-use crate::{Background, BackingStore, Clock, Maintenance, Scope, StorePaths, WriteOptions};
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
+use crate::{Background, BackingStore, FixedClock, Maintenance, Scope, StorePaths, WriteOptions};
 
 fn open(fs: &Arc<RecordingFileSystem>) -> BackingStore {
     let origin = Origin::from_url("https://a.example").unwrap();
-    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.create_if_missing = true;
     options.background = Background::Caller;
     let paths = StorePaths::of_leveldb(Path::new("a"));

@@ -11,21 +11,12 @@ use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 use super::*;
 use crate::reads::{Ahead, Reads, RecordsAhead};
 use crate::view::ViewIter;
-use crate::{BackingStore, Clock, Record, StorePaths, WriteOptions};
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
+use crate::{BackingStore, FixedClock, Record, StorePaths, WriteOptions};
 
 /// Opens a store whose transactions may keep so many bytes.
 fn open_limited(fs: Arc<dyn FileSystem>, memory_bytes: usize) -> Result<BackingStore> {
     let origin = Origin::from_url("https://a.example").unwrap();
-    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.create_if_missing = true;
     options.background = crate::Background::Caller;
     options.write_buffer_bytes = 4000;

@@ -11,21 +11,12 @@ use std::sync::Arc;
 
 use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{
-    Background, BackingStore, Clock, Direction, Durability, KeyRange, ObjectStoreParameters, Put,
-    PutKey, PutMode, Reads, Result, Scope, StorePaths, WriteOptions, WriteTransaction,
+    Background, BackingStore, Direction, Durability, FixedClock, KeyRange, ObjectStoreParameters,
+    Put, PutKey, PutMode, Reads, Result, Scope, StorePaths, WriteOptions, WriteTransaction,
 };
 use larder_codec::external_object::ExternalObject;
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, JsString, ObjectStoreId, Origin, RawKey};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
 
 const STORE: ObjectStoreId = ObjectStoreId::MIN;
 /// In folders that opening makes: their names must be durable, too.
@@ -38,7 +29,7 @@ const MODIFIED_SECONDS: u64 = 1_655_526_400;
 
 fn open(fs: Arc<dyn FileSystem>) -> Result<BackingStore> {
     let origin = Origin::from_url("https://a.example").unwrap();
-    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.create_if_missing = true;
     options.background = Background::Caller;
     let paths = StorePaths::of_leveldb(Path::new(LEVELDB));

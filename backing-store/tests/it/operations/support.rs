@@ -3,18 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use larder_backing_store::{Background, BackingStore, Clock, StorePaths, WriteOptions};
+use larder_backing_store::{Background, BackingStore, FixedClock, StorePaths, WriteOptions};
 use larder_codec::{IdbKey, Origin};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
-
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        13_400_000_000_000_000
-    }
-}
 
 fn paths() -> StorePaths {
     StorePaths::of_leveldb(Path::new("https_a.example_0.indexeddb.leveldb"))
@@ -23,7 +14,7 @@ fn paths() -> StorePaths {
 /// Opens the store, or makes it.
 pub(crate) fn open(fs: &MemoryFileSystem) -> BackingStore {
     let origin = Origin::from_url("https://a.example").unwrap();
-    let mut options = WriteOptions::new(origin, Arc::new(Stopped));
+    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.create_if_missing = true;
     options.background = Background::Caller;
     // Small enough that transactions are written out of order.

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use larder_codec::{IdbKeyPath, JsString, Origin};
 use larder_idb::{
-    Connection, Direction, DurabilityHint, Error, ErrorName, Executor, Factory, IndexOptions, Key,
-    KeyRange, Mode, ObjectStore, ObjectStoreParameters, Request, Storage, StorageOptions,
-    Transaction, TransactionOptions, Value,
+    Connection, Direction, DurabilityHint, Error, ErrorName, Executor, Factory, FixedClock,
+    IndexOptions, Key, KeyRange, Mode, ObjectStore, ObjectStoreParameters, Request, Storage,
+    StorageOptions, Transaction, TransactionOptions, Value,
 };
 use larder_leveldb::storage::DiskFileSystem;
 
-use super::super::ours::{self, Stopped};
+use super::super::ours;
 use larder_fixtures::random::Random;
 
 /// What was done, for the message of a failure.
@@ -24,7 +24,11 @@ fn note(did: &Did, what: String) {
 
 /// The storage of a folder, in one of the ways that there are.
 pub(crate) fn storage(dir: &Path, random: &mut Random) -> Storage {
-    let mut options = StorageOptions::new(Arc::new(DiskFileSystem::new()), dir, Arc::new(Stopped));
+    let mut options = StorageOptions::new(
+        Arc::new(DiskFileSystem::new()),
+        dir,
+        Arc::new(FixedClock::default()),
+    );
     options.executor = match random.below(3) {
         0 => Executor::Driven { seed: None },
         1 => Executor::Driven {

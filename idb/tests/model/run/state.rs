@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use larder_idb::{
-    Clock, Connection, ConnectionEvent, Cursor, DeleteRequest, Events, Executor, Factory,
-    FileSystem, Index, ObjectStore, OpenRequest, Origin, Request, Scheduling, Storage,
+    Connection, ConnectionEvent, Cursor, DeleteRequest, Events, Executor, Factory, FileSystem,
+    FixedClock, Index, ObjectStore, OpenRequest, Origin, Request, Scheduling, Storage,
     StorageOptions, Transaction,
 };
 
@@ -152,19 +152,9 @@ pub(crate) fn reached() -> BTreeMap<String, u64> {
         .clone()
 }
 
-/// Nothing here depends on the time.
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now_us(&self) -> i64 {
-        1_700_000_000_000_000
-    }
-}
-
 /// A storage in memory on these files.
 pub(crate) fn storage(fs: Arc<dyn FileSystem>, setup: Setup) -> Verdict<Storage> {
-    let clock = Arc::new(Stopped);
+    let clock = Arc::new(FixedClock::default());
     let mut options = StorageOptions::new(fs, "storage", clock);
     // The model compares bytes.
     options.raise_data_version = larder_idb::RaiseDataVersion::WhenNeeded;
