@@ -84,7 +84,7 @@ impl StoreOrigin {
         let wanted_origin = Origin::from_url(wanted.strip_suffix('/').unwrap_or(wanted));
         self.shown == wanted
             || self.identifier.as_deref() == Some(wanted.strip_suffix("@1").unwrap_or(wanted))
-            || wanted_origin.is_some_and(|origin| Some(origin.identifier()) == self.identifier)
+            || wanted_origin.is_ok_and(|origin| Some(origin.identifier()) == self.identifier)
     }
 }
 

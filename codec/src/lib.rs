@@ -35,7 +35,7 @@ pub use idb_key::{IdbKey, KeyArray, KeyBound, RawKey};
 pub use ids::{BlobNumber, DatabaseId, IndexId, ObjectStoreId, RecordVersion, ScopeId};
 pub use js_string::JsString;
 pub use key_path::IdbKeyPath;
-pub use origin::Origin;
+pub use origin::{Origin, OriginError};
 pub use prefix::KeyPrefix;
 pub use row_key::RowKey;
 pub use row_value::RowValue;

@@ -63,7 +63,7 @@ fn open_storage(folder: &Path) -> Done<Storage> {
 }
 
 fn open_library(storage: &Storage) -> Done<Connection> {
-    let factory = storage.factory(&Origin::from_url("https://library.example").ok_or("no origin")?);
+    let factory = storage.factory(&Origin::from_url("https://library.example")?);
     let request = factory.open(&"library".into(), Some(1))?;
     // Called if the database is new or has an older version. What it does is done together or not at all.
     let upgrade = |upgrade: &Upgrade| {

@@ -33,6 +33,8 @@ pub enum ErrorName {
     QuotaExceededError,
     /// The transaction only reads.
     ReadOnlyError,
+    /// Not for this origin: an opaque one has no storage.
+    SecurityError,
     /// Not a key path.
     SyntaxError,
     /// The transaction takes no requests any more.
@@ -60,6 +62,7 @@ impl ErrorName {
             Self::NotReadableError => "NotReadableError",
             Self::QuotaExceededError => "QuotaExceededError",
             Self::ReadOnlyError => "ReadOnlyError",
+            Self::SecurityError => "SecurityError",
             Self::SyntaxError => "SyntaxError",
             Self::TransactionInactiveError => "TransactionInactiveError",
             Self::TypeError => "TypeError",

@@ -49,9 +49,11 @@ impl Factory {
     /// [`Error::kind`](crate::Error::kind) is [`Conflict`](crate::ErrorKind::Conflict) if another process holds it, which the message names.
     ///
     /// # Errors
-    /// `TypeError` if the version is 0 or above 2^53 - 1; `InvalidStateError` if the storage is closed.
+    /// `TypeError` if the version is 0 or above 2^53 - 1; `SecurityError` if the origin is opaque; `InvalidStateError` if the storage
+    /// is closed.
     pub fn open(&self, name: &JsString, version: Option<u64>) -> Result<OpenRequest> {
         check_version(version)?;
+        self.origin.check_name()?;
         if self.storage().is_closed() {
             return Err(storage_gone());
         }

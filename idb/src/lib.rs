@@ -45,7 +45,7 @@ pub use larder_backing_store::{
     TornTail,
 };
 pub use larder_codec::external_object::ExternalObject as ExternalObjectInfo;
-pub use larder_codec::{DataVersion, IdbKey as Key, IdbKeyPath, JsString, Origin};
+pub use larder_codec::{DataVersion, IdbKey as Key, IdbKeyPath, JsString, Origin, OriginError};
 pub use larder_leveldb::storage::{DiskFileSystem, FileSystem, MemoryFileSystem};
 pub use object_store::{IndexOptions, ObjectStore, ObjectStoreParameters, PutItem};
 pub use open_request::{DeleteEvent, DeleteRequest, OpenEvent, OpenRequest, Upgrade};

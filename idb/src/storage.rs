@@ -319,7 +319,7 @@ impl Storage {
         Ok(Self(Arc::new(Root { inner })))
     }
 
-    /// The databases of an origin.
+    /// The databases of an origin. An opaque one has none: requests end with `SecurityError`.
     #[must_use]
     pub fn factory(&self, origin: &OriginName) -> Factory {
         let inner = &self.0.inner;

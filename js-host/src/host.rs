@@ -108,9 +108,8 @@ impl Host {
                 tracked.rejected(&ctx, promise, reason, is_handled);
             },
         )));
-        let Some(origin) = Origin::from_url(&options.origin) else {
-            return Err(Error(format!("{} is no origin", options.origin)));
-        };
+        let origin = Origin::from_url(&options.origin)
+            .map_err(|error| Error(format!("{}: {error}", options.origin)))?;
         let indexed_db = Engine::new(Rc::clone(&shared), options.storage, &origin);
         let indexed_db = indexed_db.map_err(|error| Error(error.to_string()))?;
         let host = Self {
@@ -120,7 +119,7 @@ impl Host {
             context,
             runtime,
         };
-        let (origin, search) = (options.origin, options.search);
+        let (origin, search) = (origin.to_string(), options.search);
         host.context.with(|ctx| {
             let begun = host.begin(&ctx, options.global, origin, search).catch(&ctx);
             begun.map_err(|error| Error(error.to_string()))

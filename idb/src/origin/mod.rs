@@ -128,8 +128,9 @@ impl Origin {
     /// The store; opened, or made if it `may_create` it, where it is not open.
     ///
     /// # Errors
-    /// As opening; `InvalidStateError` once the storage is being closed.
+    /// As opening; `InvalidStateError` once the storage is being closed; `SecurityError` if the origin is opaque.
     pub(crate) fn store(self: &Arc<Self>, may_create: bool) -> Result<Access> {
+        self.check_name()?;
         let _turn = locked(&self.opening);
         if let Some(access) = self.store_as_it_is()? {
             return Ok(access);
@@ -146,7 +147,21 @@ impl Origin {
         Ok(Access::Open(store))
     }
 
-    /// The same; `None` where it is not open.
+    /// Whether there can be a store of this origin: opaque ones are each their own, and would all find the same one.
+    ///
+    /// # Errors
+    /// `SecurityError`, as the specification has it.
+    pub(crate) fn check_name(&self) -> Result<()> {
+        match self.name.is_opaque() {
+            true => {
+                let what = "an opaque origin has no storage";
+                Err(Error::new(ErrorName::SecurityError, what))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// What there is to be had of the store as it is; `None` where it is not open.
     fn store_as_it_is(self: &Arc<Self>) -> Result<Option<Access>> {
         let mut state = locked(&self.state);
         if state.is_closing {
@@ -206,8 +221,9 @@ impl Origin {
     /// Repairs the store, which nobody may use; `None` while it is being closed.
     ///
     /// # Errors
-    /// `InvalidStateError` if it is open here; as repairing.
+    /// `InvalidStateError` if it is open here; `SecurityError` if the origin is opaque; as repairing.
     pub(crate) fn repair(&self, rows_in_doubt: RowsInDoubt) -> Result<Option<Repaired>> {
+        self.check_name()?;
         let _turn = locked(&self.opening);
         let idle = {
             let mut state = locked(&self.state);

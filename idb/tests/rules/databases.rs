@@ -1,7 +1,7 @@
 //! Factory and connection (specification, 4.3, 4.4).
 
 use larder_codec::IdbKeyPath;
-use larder_idb::{Error, ErrorName, Mode, TransactionOptions};
+use larder_idb::{Error, ErrorName, Mode, Origin, RowsInDoubt, TransactionOptions};
 
 use super::support::*;
 
@@ -15,6 +15,25 @@ fn a_version_is_at_least_1_and_at_most_2_to_the_53_less_1() {
     );
     let connection = place.open((1 << 53) - 1, |_| Ok(())).unwrap();
     assert_eq!(connection.version(), (1 << 53) - 1);
+}
+
+#[test]
+fn an_opaque_origin_has_no_databases_and_no_store() {
+    let place = place();
+    let factory = place.storage.factory(&Origin::opaque());
+    assert_eq!(refused(factory.open(&js("db"), Some(1))), "SecurityError");
+    assert_eq!(refused(factory.databases().wait()), "SecurityError");
+    assert_eq!(refused(factory.maintain().wait()), "SecurityError");
+    let repaired = factory.repair(RowsInDoubt::LeaveOut).wait();
+    assert_eq!(refused(repaired), "SecurityError");
+    let request = factory.delete_database(&js("db"));
+    place.storage.run_until_idle();
+    match request.events().try_next() {
+        Some(larder_idb::DeleteEvent::Done(Err(error))) => {
+            assert_eq!(error.name(), ErrorName::SecurityError);
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
