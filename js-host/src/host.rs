@@ -15,6 +15,7 @@ use rquickjs::{CatchResultExt, Context, Ctx, Module, Runtime};
 use crate::engine::Engine;
 use crate::modules::{MAIN, Modules, built_in};
 use crate::natives::natives;
+use crate::pauses::Pauses;
 use crate::shared::{Console, Scripts, Shared};
 
 /// So many answers of the engine come before tasks and timers have their turn, if there are any: an order
@@ -42,7 +43,8 @@ pub struct Options {
     pub origin: String,
     /// What `location.search` says: empty, or `?` and more.
     pub search: String,
-    /// Where databases are kept. Of an executor with threads one is used.
+    /// Where databases are kept. With [`Executor::Threads`](larder_idb::Executor::Threads) the engine works on one thread beside the
+    /// scripts', in the same order as without.
     pub storage: StorageOptions,
     /// Takes the lines that scripts print, and the exceptions that nobody caught.
     pub console: Console,
@@ -61,6 +63,8 @@ pub struct Host {
     shared: Rc<Shared>,
     engine: Rc<Engine>,
     answers_in_a_row: Cell<u32>,
+    /// Of the scripts' thread.
+    pauses: Pauses,
     // Dropped in this order.
     context: Context,
     runtime: Runtime,
@@ -96,6 +100,15 @@ impl Host {
     /// # Errors
     /// If memory is short, or the host's own modules fail: a defect.
     pub fn new(options: Options) -> Result<Self, Error> {
+        Self::with_pauses(options, Pauses::default(), Pauses::default())
+    }
+
+    /// The same, with the pauses of the scripts' thread and of the engine's.
+    pub(crate) fn with_pauses(
+        options: Options,
+        pauses: Pauses,
+        engine_pauses: Pauses,
+    ) -> Result<Self, Error> {
         let engine = |error: rquickjs::Error| Error(error.to_string());
         let runtime = Runtime::new().map_err(engine)?;
         runtime.set_max_stack_size(STACK_LEN_BYTES_MAX);
@@ -110,12 +123,13 @@ impl Host {
         )));
         let origin = Origin::from_url(&options.origin)
             .map_err(|error| Error(format!("{}: {error}", options.origin)))?;
-        let indexed_db = Engine::new(Rc::clone(&shared), options.storage, &origin);
+        let indexed_db = Engine::new(Rc::clone(&shared), options.storage, &origin, engine_pauses);
         let indexed_db = indexed_db.map_err(|error| Error(error.to_string()))?;
         let host = Self {
             shared,
             engine: Rc::new(indexed_db),
             answers_in_a_row: Cell::new(0),
+            pauses,
             context,
             runtime,
         };
@@ -184,8 +198,8 @@ impl Host {
         if self.shared.is_closed() {
             return None;
         }
-        // The engine runs ahead, as if it were beside this thread.
-        while self.engine.run_one() {}
+        self.engine.go_on();
+        self.pauses.pause();
         self.context.with(|ctx| {
             if self.answers_in_a_row.get() < ANSWERS_IN_A_ROW_MAX && self.engine.deliver_one(&ctx) {
                 self.answers_in_a_row.set(self.answers_in_a_row.get() + 1);

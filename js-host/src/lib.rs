@@ -16,6 +16,9 @@ mod engine;
 mod host;
 mod modules;
 mod natives;
+#[cfg(test)]
+mod orders;
+mod pauses;
 mod shared;
 
 pub use command::{RunOptions, run};

@@ -15,9 +15,16 @@ use super::outbox::{Answer, Outcome};
 use super::{Engine, checked};
 use crate::clone::{js_string_from_js, key_from_js, key_to_js, string_to_js};
 
-/// Gives a function of the engine's to script.
+/// Gives a function of the engine's to script. One that is `pure` gives the same however far the engine has come, and changes nothing
+/// in it.
 macro_rules! give {
-    ($hooks:ident, $ctx:ident, $engine:ident, $name:literal, |$($arg:ident: $type:ty),*| $call:expr) => {{
+    ($hooks:ident, $ctx:ident, $engine:ident, $name:literal, |$($arg:ident: $type:ty),*| $call:expr) => {
+        give!(pure $hooks, $ctx, $engine, $name, |$($arg: $type),*| {
+            $engine.enter();
+            $call
+        })
+    };
+    (pure $hooks:ident, $ctx:ident, $engine:ident, $name:literal, |$($arg:ident: $type:ty),*| $call:expr) => {{
         let $engine = Rc::clone($engine);
         let call = move |ctx: Ctx<'js>, $($arg: $type),*| {
             let $ctx = &ctx;
@@ -56,8 +63,7 @@ fn databases<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> R
             .outbox
             .expect(request, engine.factory.databases(), Outcome::Databases);
     });
-    give!(
-        hooks,
+    give!(pure hooks,
         ctx,
         engine,
         "compare",
@@ -68,23 +74,21 @@ fn databases<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> R
             Ok::<_, rquickjs::Error>(engine.factory.cmp(&first, &second) as i32)
         }
     );
-    give!(hooks, ctx, engine, "keyToValue", |key: Value<'js>| {
+    give!(pure hooks, ctx, engine, "keyToValue", |key: Value<'js>| {
         let helpers = engine.shared.helpers(ctx)?;
         let key = key_from_js(ctx, &helpers, &key)?;
         key_to_js(ctx, &helpers, &key)
     });
-    give!(hooks, ctx, engine, "release", |handle: u32| {
+    give!(pure hooks, ctx, engine, "release", |handle: u32| {
         let _ = ctx;
         let released = engine.handles.borrow_mut().release(handle);
-        if let Some(Handle::Connection(connection)) = released {
-            let name = connection.name().clone();
+        if let Some(Handle::Connection(_)) = released {
             // The last handle closes it.
-            drop(connection);
-            engine.unblock(&name);
+            engine.enter();
         }
+        drop(released);
     });
-    give!(
-        hooks,
+    give!(pure hooks,
         ctx,
         engine,
         "watchConnection",
@@ -106,9 +110,7 @@ fn databases<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> R
         engine.strings(ctx, names)
     });
     give!(hooks, ctx, engine, "closeConnection", |connection: u32| {
-        let connection = engine.connection(ctx, connection)?;
-        connection.close();
-        engine.unblock(connection.name());
+        engine.connection(ctx, connection)?.close();
         Ok::<_, rquickjs::Error>(())
     });
     Ok(())
@@ -277,9 +279,7 @@ impl Engine {
         // The binding has seen to it that it is a whole number up to 2^53 - 1.
         let version = version.map(|version| version as u64);
         let opening = checked(ctx, self.factory.open(&name, version))?;
-        self.outbox.expect_opening(&name);
         let outbox = Arc::clone(&self.outbox);
-        let kept = name.clone();
         let mut is_known = false;
         opening.events().on_event(move |event| {
             // Heard from here on: whoever is next in the queue waits only for connections that somebody hears.
@@ -292,9 +292,9 @@ impl Engine {
                 is_known = true;
                 outbox.listen(request, connection);
             }
-            outbox.put_opening(&name, Answer::Open(request, event));
+            outbox.put(Answer::Open(request, event));
         });
-        self.opening.borrow_mut().insert(request, (kept, opening));
+        self.opening.borrow_mut().insert(request, opening);
         Ok(())
     }
 
@@ -306,30 +306,12 @@ impl Engine {
     ) -> Result<()> {
         let name = self.string(ctx, name)?;
         let deleting = self.factory.delete_database(&name);
-        self.outbox.expect_opening(&name);
         let outbox = Arc::clone(&self.outbox);
-        let kept = name.clone();
         deleting.events().on_event(move |event| {
-            outbox.put_opening(&name, Answer::Delete(request, event));
+            outbox.put(Answer::Delete(request, event));
         });
-        self.deleting.borrow_mut().insert(request, (kept, deleting));
+        self.deleting.borrow_mut().insert(request, deleting);
         Ok(())
-    }
-
-    /// A connection has been closed: what it blocked goes on, if it was the last.
-    fn unblock(&self, name: &JsString) {
-        if self.outbox.is_blocked(name) && !self.handles.borrow().has_open_connection(name) {
-            self.outbox.unblock(name);
-        }
-    }
-
-    /// A request is told that it is blocked; it may not be any more.
-    pub(super) fn blocked(&self, name: Option<JsString>) {
-        if let Some(name) = name
-            && self.handles.borrow().has_open_connection(&name)
-        {
-            self.outbox.block(&name);
-        }
     }
 
     fn watch(&self, ctx: &Ctx<'_>, connection: u32, request: u32) -> Result<()> {

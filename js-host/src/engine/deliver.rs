@@ -31,10 +31,6 @@ impl Engine {
             Answer::Open(request, event) => self.opened(ctx, request, event),
             Answer::Delete(request, event) => match event {
                 DeleteEvent::Blocked { old_version } => {
-                    let deleting = self.deleting.borrow();
-                    let name = deleting.get(&request).map(|(name, _)| name.clone());
-                    drop(deleting);
-                    self.blocked(name);
                     let old = old_version as f64;
                     self.notify(ctx, (request, "blocked", old, Value::new_null(ctx.clone())))
                 }
@@ -82,10 +78,6 @@ impl Engine {
                 old_version,
                 new_version,
             } => {
-                let opening = self.opening.borrow();
-                let name = opening.get(&request).map(|(name, _)| name.clone());
-                drop(opening);
-                self.blocked(name);
                 let versions = (old_version as f64, new_version as f64);
                 self.notify(ctx, (request, "blocked", versions.0, versions.1))
             }

@@ -2,7 +2,6 @@
 //!
 //! A number is given back by `release`, which the binding calls when its object has been collected.
 
-use larder_codec::JsString;
 use larder_idb::{
     Connection, Cursor, ExternalObject, Index, ObjectStore, Transaction, VersionChange,
 };
@@ -54,14 +53,6 @@ impl Handles {
             self.free.push(number);
         }
         handle
-    }
-
-    /// Whether script has a connection to this database that it has not closed.
-    pub(super) fn has_open_connection(&self, name: &JsString) -> bool {
-        self.all.iter().flatten().any(|handle| match handle {
-            Handle::Connection(other) => other.name() == name && !other.is_close_pending(),
-            _ => false,
-        })
     }
 
     pub(super) fn add_versionchange(&mut self, event: VersionChange) -> usize {

@@ -2,23 +2,24 @@
 //!
 //! Script gets numbers for what the engine has ([`handles`]); calls that take time get the number of a
 //! request and are answered later ([`outbox`]): the event loop takes one answer at a time and hands it to
-//! the binding as a task ([`deliver`]). What a call may throw it throws at once, as a `DOMException`.
+//! the binding as a task ([`deliver`]). The steps between are done on the scripts' thread or on one beside it ([`steps`]), in the
+//! same order. What a call may throw it throws at once, as a `DOMException`.
 
 mod calls;
 mod deliver;
 mod handles;
 mod outbox;
 mod reads;
+mod steps;
 mod writes;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use larder_codec::{JsString, Origin};
+use larder_codec::Origin;
 use larder_idb::{
     DeleteRequest, Error, ErrorName, Executor, Factory, OpenRequest, Storage, StorageOptions,
 };
@@ -26,7 +27,9 @@ use rquickjs::{Ctx, Exception, Object, Result};
 
 use handles::Handles;
 use outbox::{Outbox, Watcher};
+use steps::Steps;
 
+use crate::pauses::Pauses;
 use crate::shared::Shared;
 
 /// IndexedDB for one realm.
@@ -34,14 +37,14 @@ pub(crate) struct Engine {
     shared: Rc<Shared>,
     storage: Storage,
     factory: Factory,
-    is_driven: bool,
+    steps: Steps,
     handles: RefCell<Handles>,
     outbox: Arc<Outbox>,
     /// By number of a connection that script is about to watch.
     watchers: RefCell<HashMap<u32, Watcher>>,
     /// Databases that are being opened and deleted: dropped, they would not be.
-    opening: RefCell<HashMap<u32, (JsString, OpenRequest)>>,
-    deleting: RefCell<HashMap<u32, (JsString, DeleteRequest)>>,
+    opening: RefCell<HashMap<u32, OpenRequest>>,
+    deleting: RefCell<HashMap<u32, DeleteRequest>>,
 }
 
 impl Engine {
@@ -49,22 +52,24 @@ impl Engine {
         shared: Rc<Shared>,
         mut options: StorageOptions,
         origin: &Origin,
+        pauses: Pauses,
     ) -> larder_idb::Result<Self> {
-        let is_driven = matches!(options.executor, Executor::Driven { .. });
-        // A page sees a transaction's end before the results of those that waited for it. Answers of
-        // several threads could come the other way round.
-        if !is_driven {
-            options.executor = Executor::Threads(NonZeroUsize::MIN);
-        }
+        let has_thread = matches!(options.executor, Executor::Threads(_));
+        options.executor = Executor::Driven { seed: None };
         let storage = Storage::new(options)?;
         let factory = storage.factory(origin);
+        let outbox = Arc::<Outbox>::default();
+        let steps = match has_thread {
+            true => Steps::beside(&storage, &outbox, pauses)?,
+            false => Steps::Between,
+        };
         Ok(Self {
             shared,
             factory,
             storage,
-            is_driven,
+            steps,
             handles: RefCell::default(),
-            outbox: Arc::default(),
+            outbox,
             watchers: RefCell::default(),
             opening: RefCell::default(),
             deleting: RefCell::default(),
@@ -80,23 +85,24 @@ impl Engine {
         Ok(hooks)
     }
 
-    /// Does one step, if the host is to do the steps: whether there was one.
-    pub(crate) fn run_one(&self) -> bool {
-        self.is_driven && self.storage.run_one()
+    /// Before a call whose effect could depend on how far the engine has come.
+    fn enter(&self) {
+        self.steps.rest(&self.outbox);
     }
 
-    /// Waits for an answer, for so long at most (for ever if there is no limit). False at once if there
-    /// is none to come.
+    /// After a task: the engine goes on with what it has been asked for.
+    pub(crate) fn go_on(&self) {
+        self.steps.go_on(&self.storage, &self.outbox);
+    }
+
+    /// Waits for an answer, for so long at most (for ever if there is no limit). False at once if there is none to come.
     pub(crate) fn wait(&self, limit: Option<Duration>) -> bool {
-        if self.is_driven || !self.outbox.expects_any() {
-            return false;
-        }
-        self.outbox.wait(limit);
-        true
+        self.outbox.wait(limit)
     }
 
     /// Lets go of everything, and closes the stores.
     pub(crate) fn close(&self) {
+        self.steps.end(&self.outbox);
         drop(self.opening.take());
         drop(self.deleting.take());
         drop(self.watchers.take());

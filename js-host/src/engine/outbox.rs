@@ -1,10 +1,12 @@
-//! [`Outbox`]: the engine's answers, in the order in which they came, until the event loop takes them.
+//! [`Outbox`]: the engine's answers, in the order in which they came, until the event loop takes them; and whether a thread beside
+//! the scripts' is at work on more.
 
+use std::any::Any;
 use std::collections::{HashMap, VecDeque};
+use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use larder_codec::JsString;
 use larder_idb::{
     Connection, ConnectionEvent, Cursor, DatabaseInfo, DeleteEvent, Key, OpenEvent, Records,
     Request, Result, StoredValue,
@@ -46,28 +48,25 @@ pub(super) enum Answer {
 /// to it may come earlier, and must not be lost.
 pub(super) type Watcher = Arc<OnceLock<u32>>;
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Outbox {
     state: Mutex<State>,
-    arrived: Condvar,
+    /// An answer has come, or the thread has come to the end of its work.
+    changed: Condvar,
+    /// There is work for the thread, or it is to end.
+    wanted: Condvar,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     answers: VecDeque<Answer>,
-    /// How many are to come for certain.
-    expected: usize,
-    /// By database: requests to open and delete it.
-    opening: HashMap<JsString, Opening>,
     /// By request to open: who hears of the connection that is on its way to script.
     watchers: HashMap<u32, Watcher>,
-}
-
-#[derive(Debug, Default)]
-struct Opening {
-    waiting: usize,
-    /// Whether the first of them waits for script to close a connection, which may be never.
-    is_blocked: bool,
+    /// Whether the thread has the engine.
+    is_at_work: bool,
+    is_ending: bool,
+    /// What a step has thrown.
+    thrown: Option<Box<dyn Any + Send>>,
 }
 
 impl Outbox {
@@ -83,37 +82,10 @@ impl Outbox {
         request: Request<T>,
         outcome: impl FnOnce(T) -> Outcome + Send + 'static,
     ) {
-        self.state().expected += 1;
         let outbox = Arc::clone(self);
         request.on_done(move |result| {
-            outbox.put(Answer::Complete(number, result.map(outcome)), 1);
+            outbox.put(Answer::Complete(number, result.map(outcome)));
         });
-    }
-
-    /// A database is being opened or deleted.
-    pub(super) fn expect_opening(&self, name: &JsString) {
-        let mut state = self.state();
-        state.opening.entry(name.clone()).or_default().waiting += 1;
-    }
-
-    /// Something has happened to a request to open or delete a database.
-    pub(super) fn put_opening(&self, name: &JsString, answer: Answer) {
-        let is_done = matches!(
-            answer,
-            Answer::Open(_, OpenEvent::Done(_)) | Answer::Delete(_, DeleteEvent::Done(_))
-        );
-        // All at once: who looks in between would find nothing to wait for.
-        let mut state = self.state();
-        if let Some(opening) = state.opening.get_mut(name) {
-            opening.is_blocked = false;
-            opening.waiting -= usize::from(is_done && opening.waiting > 0);
-            if opening.waiting == 0 {
-                state.opening.remove(name);
-            }
-        }
-        state.put(answer, 0);
-        drop(state);
-        self.arrived.notify_one();
     }
 
     /// From now on, what happens to the connection that a request to open has got comes here.
@@ -122,7 +94,7 @@ impl Outbox {
         self.state().watchers.insert(request, Arc::clone(&watcher));
         let outbox = Arc::clone(self);
         connection.events().on_event(move |event| {
-            outbox.put(Answer::Connection(Arc::clone(&watcher), event), 0);
+            outbox.put(Answer::Connection(Arc::clone(&watcher), event));
         });
     }
 
@@ -131,56 +103,29 @@ impl Outbox {
         self.state().watchers.remove(&request)
     }
 
-    /// Whether a request waits for script to close connections to this database.
-    pub(super) fn is_blocked(&self, name: &JsString) -> bool {
-        let state = self.state();
-        state
-            .opening
-            .get(name)
-            .is_some_and(|opening| opening.is_blocked)
-    }
-
-    /// A request is blocked, and script has a connection that it has not closed.
-    pub(super) fn block(&self, name: &JsString) {
-        if let Some(opening) = self.state().opening.get_mut(name) {
-            opening.is_blocked = true;
-        }
-    }
-
-    /// Script has closed the last connection to this database.
-    pub(super) fn unblock(&self, name: &JsString) {
-        if let Some(opening) = self.state().opening.get_mut(name) {
-            opening.is_blocked = false;
-        }
-    }
-
-    /// Puts an answer in; so many of the expected ones have come with it.
-    pub(super) fn put(&self, answer: Answer, came: usize) {
-        self.state().put(answer, came);
-        self.arrived.notify_one();
+    pub(super) fn put(&self, answer: Answer) {
+        self.state().answers.push_back(answer);
+        self.changed.notify_one();
     }
 
     pub(super) fn take(&self) -> Option<Answer> {
         self.state().answers.pop_front()
     }
 
-    /// Whether any is there or will come.
-    pub(super) fn expects_any(&self) -> bool {
-        let state = self.state();
-        let opening = state.opening.values().any(|opening| !opening.is_blocked);
-        state.expected > 0 || opening || !state.answers.is_empty()
-    }
-
-    /// Waits until there is one, or for so long.
-    pub(super) fn wait(&self, limit: Option<Duration>) {
+    /// Waits until there is an answer, or none can come, or for so long. False at once if there is none and none can come.
+    pub(super) fn wait(&self, limit: Option<Duration>) -> bool {
         let state = self.state();
         if !state.answers.is_empty() {
-            return;
+            return true;
+        }
+        if !state.is_at_work {
+            return false;
         }
         match limit {
-            Some(limit) => drop(self.arrived.wait_timeout(state, limit)),
-            None => drop(self.arrived.wait(state)),
+            Some(limit) => drop(self.changed.wait_timeout(state, limit)),
+            None => drop(self.changed.wait(state)),
         }
+        true
     }
 
     pub(super) fn clear(&self) {
@@ -189,38 +134,52 @@ impl Outbox {
     }
 }
 
-impl State {
-    fn put(&mut self, answer: Answer, came: usize) {
-        self.expected = self.expected.saturating_sub(came);
-        self.answers.push_back(answer);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::thread;
-
-    use larder_idb::{Error, ErrorName};
-
-    use super::*;
-
-    fn failed() -> OpenEvent {
-        OpenEvent::Done(Err(Error::new(ErrorName::AbortError, "a test")))
+/// The thread's turns.
+impl Outbox {
+    /// The thread has the engine, until it has done all that can be done now.
+    pub(super) fn begin_work(&self) {
+        self.state().is_at_work = true;
+        self.wanted.notify_one();
     }
 
-    #[test]
-    fn whoever_looks_finds_the_opening_or_its_end() {
-        let name = JsString::from("x".to_owned());
-        for _ in 0..300 {
-            let outbox = Outbox::default();
-            outbox.expect_opening(&name);
-            thread::scope(|scope| {
-                scope.spawn(|| outbox.put_opening(&name, Answer::Open(1, failed())));
-                while outbox.take().is_none() {
-                    assert!(outbox.expects_any());
-                }
-            });
-            assert!(!outbox.expects_any());
+    /// Waits until the thread has done all that can be done now. What a step has thrown comes out here.
+    pub(super) fn await_rest(&self) {
+        let mut state = self.state();
+        while state.is_at_work {
+            state = (self.changed.wait(state)).unwrap_or_else(PoisonError::into_inner);
         }
+        let thrown = state.thrown.take();
+        drop(state);
+        if let Some(thrown) = thrown {
+            resume_unwind(thrown);
+        }
+    }
+
+    /// The thread waits for work: whether there is some, or else it is to end.
+    pub(super) fn await_work(&self) -> bool {
+        let mut state = self.state();
+        while !state.is_at_work && !state.is_ending {
+            state = (self.wanted.wait(state)).unwrap_or_else(PoisonError::into_inner);
+        }
+        !state.is_ending
+    }
+
+    /// The thread has done its work, or a step has thrown something.
+    pub(super) fn end_work(&self, thrown: Option<Box<dyn Any + Send>>) {
+        let mut state = self.state();
+        state.is_at_work = false;
+        state.thrown = thrown;
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// The thread is to end.
+    pub(super) fn end(&self) {
+        self.state().is_ending = true;
+        self.wanted.notify_one();
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.state().is_ending
     }
 }

@@ -87,6 +87,7 @@ fn many<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result
                          count: Option<u32>,
                          direction: String| {
             let ctx = &ctx;
+            engine.enter();
             let range = engine.range(ctx, &range)?;
             let options = GetAllOptions::new(count, self::direction(&direction));
             let asked = match wanted {
@@ -164,15 +165,15 @@ fn cursors<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Res
             Ok::<_, rquickjs::Error>(())
         }
     );
-    give!(hooks, ctx, engine, "cursorKey", |cursor: u32| {
+    give!(pure hooks, ctx, engine, "cursorKey", |cursor: u32| {
         let key = engine.cursor(ctx, cursor)?.key();
         key_to_js(ctx, &*engine.shared.helpers(ctx)?, &key)
     });
-    give!(hooks, ctx, engine, "cursorPrimaryKey", |cursor: u32| {
+    give!(pure hooks, ctx, engine, "cursorPrimaryKey", |cursor: u32| {
         let key = engine.cursor(ctx, cursor)?.primary_key();
         key_to_js(ctx, &*engine.shared.helpers(ctx)?, &key)
     });
-    give!(hooks, ctx, engine, "cursorValue", |cursor: u32| {
+    give!(pure hooks, ctx, engine, "cursorValue", |cursor: u32| {
         let value = engine.cursor(ctx, cursor)?.value();
         match value {
             Some(value) => engine.value(ctx, value.bytes(), value.objects()),

@@ -85,7 +85,7 @@ fn records<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Res
 }
 
 fn blobs<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
-    give!(hooks, ctx, engine, "readBlob", |blob: u32| engine
+    give!(pure hooks, ctx, engine, "readBlob", |blob: u32| engine
         .read_blob(ctx, blob));
     Ok(())
 }

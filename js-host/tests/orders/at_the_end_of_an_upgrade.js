@@ -1,0 +1,17 @@
+// The same, with requests of all other sorts.
+const request = opening(indexedDB.open("a", 1), "open");
+request.onupgradeneeded = () => {
+  const db = request.result;
+  db.createObjectStore("s");
+  hear(request.transaction, "upgrade", "complete").oncomplete = () => {
+    hear(db.transaction("s", "readwrite").objectStore("s").put(1, 1), "put", "success");
+    opening(indexedDB.open("a"), "second open");
+    opening(indexedDB.open("other"), "other open");
+    opening(indexedDB.deleteDatabase("none"), "delete");
+    indexedDB.databases().then((all) => log(`databases: ${all.length}`));
+    busy(1);
+  };
+};
+await event(request, "success");
+await ended(request.result.transaction("s", "readwrite"));
+await event(indexedDB.open("other"), "success");
