@@ -1,7 +1,7 @@
 //! [`Host`]: one realm with its event loop.
 //!
-//! A turn of the loop is one task or timer of JavaScript, one answer of the engine, one step of the
-//! engine, each followed by a microtask checkpoint if it ran script.
+//! A turn of the loop is one task or timer of JavaScript or one answer of the engine, in the order in which they came
+//! (`platform/event_loop.js`), followed by a microtask checkpoint.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -18,9 +18,9 @@ use crate::natives::natives;
 use crate::pauses::Pauses;
 use crate::shared::{Console, Scripts, Shared};
 
-/// So many answers of the engine come before tasks and timers have their turn, if there are any: an order
-/// that no clock has part in.
-const ANSWERS_IN_A_ROW_MAX: u32 = 8;
+/// What `turn` of `platform/event_loop.js` gives: it has run something, or the host is to hand an answer over.
+const RAN: f64 = -1.0;
+const DELIVER: f64 = -2.0;
 
 /// Native stack that scripts may use; the engine throws beyond it. Test threads have 2 MiB.
 const STACK_LEN_BYTES_MAX: usize = 1 << 20;
@@ -62,7 +62,8 @@ impl std::fmt::Debug for Options {
 pub struct Host {
     shared: Rc<Shared>,
     engine: Rc<Engine>,
-    answers_in_a_row: Cell<u32>,
+    /// So many answers of the engine's have their place among what can run.
+    answers_placed: Cell<usize>,
     /// Of the scripts' thread.
     pauses: Pauses,
     // Dropped in this order.
@@ -128,7 +129,7 @@ impl Host {
         let host = Self {
             shared,
             engine: Rc::new(indexed_db),
-            answers_in_a_row: Cell::new(0),
+            answers_placed: Cell::new(0),
             pauses,
             context,
             runtime,
@@ -200,23 +201,21 @@ impl Host {
         }
         self.engine.go_on();
         self.pauses.pause();
+        let answers = self.engine.answer_count();
+        let arrived = answers.saturating_sub(self.answers_placed.replace(answers));
         self.context.with(|ctx| {
-            if self.answers_in_a_row.get() < ANSWERS_IN_A_ROW_MAX && self.engine.deliver_one(&ctx) {
-                self.answers_in_a_row.set(self.answers_in_a_row.get() + 1);
-                self.shared.microtask_checkpoint(&ctx);
-                return Some(Duration::ZERO);
-            }
-            let in_a_row = self.answers_in_a_row.replace(0);
-            let wait_ms: rquickjs::Result<f64> = self.shared.call(&ctx, "turn", ());
+            let wait_ms: rquickjs::Result<f64> = self.shared.call(&ctx, "turn", (arrived,));
             let wait_ms = wait_ms.unwrap_or_else(|_| {
                 self.shared.report_exception(&ctx);
-                -1.0
+                RAN
             });
+            if wait_ms <= DELIVER {
+                self.answers_placed.set(answers - 1);
+                self.engine.deliver_one(&ctx);
+            }
             self.shared.microtask_checkpoint(&ctx);
             match wait_ms {
                 ..0.0 => Some(Duration::ZERO),
-                // There may be more answers.
-                _ if in_a_row > 0 => Some(Duration::ZERO),
                 _ if wait_ms.is_finite() => Some(Duration::from_secs_f64(wait_ms / 1000.0)),
                 _ => None,
             }

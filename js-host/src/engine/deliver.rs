@@ -14,15 +14,14 @@ use crate::clone::{KeyOf, key_to_js, string_to_js};
 const UNIX_EPOCH_MS: f64 = 11_644_473_600e3;
 
 impl Engine {
-    /// Hands over the oldest answer: whether there was one.
-    pub(crate) fn deliver_one(&self, ctx: &Ctx<'_>) -> bool {
+    /// Hands over the oldest answer.
+    pub(crate) fn deliver_one(&self, ctx: &Ctx<'_>) {
         let Some(answer) = self.outbox.take() else {
-            return false;
+            return;
         };
         if self.deliver(ctx, answer).is_err() {
             self.shared.report_exception(ctx);
         }
-        true
     }
 
     fn deliver(&self, ctx: &Ctx<'_>, answer: Answer) -> Result<()> {

@@ -95,6 +95,11 @@ impl Engine {
         self.steps.go_on(&self.storage, &self.outbox);
     }
 
+    /// How many answers wait to be handed over.
+    pub(crate) fn answer_count(&self) -> usize {
+        self.outbox.len()
+    }
+
     /// Waits for an answer, for so long at most (for ever if there is no limit). False at once if there is none to come.
     pub(crate) fn wait(&self, limit: Option<Duration>) -> bool {
         self.outbox.wait(limit)

@@ -112,6 +112,10 @@ impl Outbox {
         self.state().answers.pop_front()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.state().answers.len()
+    }
+
     /// Waits until there is an answer, or none can come, or for so long. False at once if there is none and none can come.
     pub(super) fn wait(&self, limit: Option<Duration>) -> bool {
         let state = self.state();

@@ -1,27 +1,35 @@
-// Tasks, timers and microtasks (HTML, 8.1.7, 8.6, 8.7). The host calls `turn` again and again.
+// Tasks and timers (HTML, 8.1.7, 8.7). The host calls `turn` again and again.
 import { native } from "./native.js";
 import { reportError } from "./report_error.js";
 
-const tasks = [];
+// What can run, in the order in which it could: tasks, timers that are due, and answers of the engine's. Whatever their sources, each has
+// its turn, as in browsers' queues of one priority.
+const ready = [];
 let head = 0;
 
-export function queueTask(run) {
-  tasks[tasks.length] = run;
+// Stands for the oldest answer of the engine's, which the host has.
+const ANSWER = Symbol("answer");
+
+function append(entry) {
+  ready[ready.length] = entry;
 }
 
-// Runs the oldest task; whether there was one.
-function runTask() {
-  if (head === tasks.length) return false;
-  const run = tasks[head];
-  tasks[head] = undefined;
+export function queueTask(run) {
+  append(run);
+}
+
+// The oldest; undefined if there is none.
+function next() {
+  if (head === ready.length) return undefined;
+  const entry = ready[head];
+  ready[head] = undefined;
   head += 1;
   // Not more often than so many are left: each is moved a few times at most.
-  if (head === tasks.length || head > Math.max(1024, tasks.length / 2)) {
-    tasks.splice(0, head);
+  if (head === ready.length || head > Math.max(1024, ready.length / 2)) {
+    ready.splice(0, head);
     head = 0;
   }
-  guarded(run);
-  return true;
+  return entry;
 }
 
 function guarded(run) {
@@ -32,7 +40,7 @@ function guarded(run) {
   }
 }
 
-// Timers in the order in which they are due, in a binary heap. Each knows its place: one that is cleared goes at once.
+// Timers that are not due, in the order in which they will be, in a binary heap. Each knows its place: one that is cleared goes at once.
 const heap = [];
 // Those that are to run, by id.
 const live = new Map();
@@ -77,16 +85,26 @@ function removeTimer(timer) {
 }
 
 const DELAY_MAX = 0x7fffffff;
-// HTML lets a host wait longer: what another thread has just been asked for may come before.
-const DELAY_MIN = 1;
+// Timers that are started by timers, and so on: above this level they wait at least so long (HTML, 8.7).
+const LEVEL_MAX = 5;
+const NESTED_DELAY_MIN = 4;
+// Of the timer that is running.
+let level = 0;
 
 function start(handler, delay, args, repeats, id) {
   let ms = Math.trunc(+delay);
   if (!(ms >= 0 && ms <= DELAY_MAX)) ms = 0;
-  order += 1;
-  const timer = { id, handler, args, ms, repeats, due: native.now() + Math.max(ms, DELAY_MIN), order };
+  if (level > LEVEL_MAX) ms = Math.max(ms, NESTED_DELAY_MIN);
+  const timer = { id, handler, args, ms, repeats, level: level + 1, due: 0, order: 0, at: -1 };
   live.set(id, timer);
-  placeUp(timer, heap.length);
+  if (ms === 0) {
+    append(timer);
+  } else {
+    order += 1;
+    timer.order = order;
+    timer.due = native.now() + ms;
+    placeUp(timer, heap.length);
+  }
   return id;
 }
 
@@ -95,28 +113,49 @@ function clear(id) {
   const timer = live.get(number);
   if (timer === undefined) return;
   live.delete(number);
-  removeTimer(timer);
+  if (timer.at >= 0) removeTimer(timer);
 }
 
 function runTimer(timer) {
-  if (timer.repeats) start(timer.handler, timer.ms, timer.args, true, timer.id);
-  else live.delete(timer.id);
+  // It may have been cleared when it was due.
+  if (live.get(timer.id) !== timer) return;
+  level = timer.level;
+  if (!timer.repeats) live.delete(timer.id);
   guarded(() => {
     if (typeof timer.handler === "function") Reflect.apply(timer.handler, globalThis, timer.args);
     else (0, eval)(String(timer.handler));
   });
+  if (timer.repeats && live.get(timer.id) === timer) start(timer.handler, timer.ms, timer.args, true, timer.id);
 }
 
-// One task, or one timer that is due. -1 if there was one, else milliseconds to the next timer.
-export function turn() {
-  if (runTask()) return -1;
+// Those that are due can run. Milliseconds until another is.
+function makeReady() {
   if (heap.length === 0) return Infinity;
-  const first = heap[0];
-  const wait = first.due - native.now();
-  if (wait > 0) return wait;
-  removeTimer(first);
-  runTimer(first);
-  return -1;
+  const now = native.now();
+  while (heap.length > 0 && heap[0].due <= now) {
+    const timer = heap[0];
+    removeTimer(timer);
+    timer.at = -1;
+    append(timer);
+  }
+  return heap.length === 0 ? Infinity : heap[0].due - now;
+}
+
+const RAN = -1;
+const DELIVER = -2;
+
+// Runs what is first. So many answers have come since the last turn. RAN if there was something; DELIVER if an answer is first, which the
+// host is to hand over; else milliseconds until there may be something.
+export function turn(arrived) {
+  level = 0;
+  const wait = makeReady();
+  for (let i = 0; i < arrived; i++) append(ANSWER);
+  const entry = next();
+  if (entry === undefined) return wait;
+  if (entry === ANSWER) return DELIVER;
+  if (typeof entry === "function") guarded(entry);
+  else runTimer(entry);
+  return RAN;
 }
 
 const then = Promise.prototype.then;
