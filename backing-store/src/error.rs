@@ -6,6 +6,8 @@ use std::{fmt, io};
 
 use larder_leveldb::storage::is_out_of_space;
 
+use crate::quota::OverQuota;
+
 /// A result of the backing store.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -93,6 +95,14 @@ impl Error {
         }
     }
 
+    /// Of kind `Io`, for want of room: a transaction would pass the quota.
+    pub(crate) fn over_quota(over: OverQuota) -> Self {
+        Self {
+            source: Some(Box::new(io::Error::new(io::ErrorKind::QuotaExceeded, over))),
+            ..Self::new(ErrorKind::Io, "the transaction is refused")
+        }
+    }
+
     pub(crate) fn with_key(mut self, key: &[u8]) -> Self {
         self.key.get_or_insert_with(|| key.to_vec());
         self
@@ -122,6 +132,13 @@ impl Error {
             next = error.source();
         }
         false
+    }
+
+    /// The numbers, if the cause is the quota of the store ([`WriteOptions::quota`](crate::WriteOptions::quota)).
+    #[must_use]
+    pub fn quota(&self) -> Option<&OverQuota> {
+        let source = self.source.as_ref()?.downcast_ref::<io::Error>()?;
+        source.get_ref()?.downcast_ref::<OverQuota>()
     }
 
     /// The LevelDB key of the row concerned, if one row is.

@@ -17,6 +17,7 @@ pub mod layout;
 pub mod metadata;
 mod operation;
 mod overlay;
+mod quota;
 mod reads;
 mod record;
 mod repair;
@@ -29,7 +30,7 @@ mod view;
 
 pub use backing_store::{
     Background, BackgroundPool, BackgroundWork, BackingStore, DATA_VERSION_MAX, Maintenance,
-    MaintenanceSchedule, NEW_STORE_VERSION, RaiseDataVersion, StoreVersions, WriteOptions,
+    MaintenanceSchedule, NEW_STORE_VERSION, RaiseDataVersion, StoreVersions, WriteOptions, usage,
 };
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use comparator::IdbComparator;
@@ -44,6 +45,7 @@ pub use larder_leveldb::{
 pub use layout::StorePaths;
 pub use metadata::{DatabaseMetadata, DatabaseName, IndexMetadata, ObjectStoreMetadata};
 pub use operation::{IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode};
+pub use quota::{OverQuota, Quota, Usage};
 pub use reads::{Ahead, IndexLookup, KEY_GENERATOR_MAX, Reads, RecordsAhead};
 pub use record::Record;
 pub use repair::repair;

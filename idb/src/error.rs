@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 pub use larder_backing_store::ErrorKind;
+use larder_backing_store::OverQuota;
 
 /// A result of IndexedDB.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -29,7 +30,7 @@ pub enum ErrorName {
     NotFoundError,
     /// The content of a blob or file cannot be read.
     NotReadableError,
-    /// The disk is full.
+    /// The disk is full, or the origin's quota has no room.
     QuotaExceededError,
     /// The transaction only reads.
     ReadOnlyError,
@@ -139,6 +140,18 @@ impl Error {
         Self {
             message: message.into(),
             ..self.clone()
+        }
+    }
+
+    /// The numbers, if it was a quota that had no room.
+    #[must_use]
+    pub fn quota(&self) -> Option<&OverQuota> {
+        let source = self.source.as_deref()?;
+        match source.downcast_ref::<Self>() {
+            Some(cause) => cause.quota(),
+            None => source
+                .downcast_ref::<larder_backing_store::Error>()?
+                .quota(),
         }
     }
 

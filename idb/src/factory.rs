@@ -11,6 +11,7 @@ use crate::error::{Result, attempt};
 use crate::events::EventsCore;
 use crate::open_request::{DeleteEvent, DeleteRequest, OpenRequest, check_version};
 use crate::origin::{Access, Origin, Waiting};
+use crate::quota::Estimate;
 use crate::request::slot::LoneSlot;
 use crate::request::{Job, Request};
 use crate::scheduler::{ConnectionRequest, forced, storage_gone};
@@ -95,6 +96,24 @@ impl Factory {
     /// [`Maintenance::Step`].
     pub fn maintain(&self) -> Request<Maintenance> {
         self.ask(maintain)
+    }
+
+    /// What the origin stores, and may store. Counted while its store is open; one that is closed is not opened for it, but its
+    /// files are looked at one by one.
+    pub fn estimate(&self) -> Request<Estimate> {
+        self.ask(|origin| {
+            let quota_bytes = origin.quota().limit_bytes();
+            let usage = origin.usage()?;
+            Ok(Some(Estimate { usage, quota_bytes }))
+        })
+    }
+
+    /// Gives this origin a quota of its own, for whatever is committed from now on ([`StorageOptions::quota_bytes`] is for
+    /// all). It is forgotten with the storage. What is there stays, also if it is more.
+    ///
+    /// [`StorageOptions::quota_bytes`]: crate::StorageOptions::quota_bytes
+    pub fn set_quota_bytes(&self, quota_bytes: u64) {
+        self.origin.quota().set_limit_bytes(quota_bytes);
     }
 
     /// Does work that needs the origin's store; as long as that is `None`, later once more, when the store has gone that was being

@@ -19,6 +19,7 @@ mod open_request;
 mod operation;
 mod origin;
 mod pages;
+mod quota;
 mod reading;
 mod records;
 mod request;
@@ -41,8 +42,8 @@ pub use key_range::KeyRange;
 pub use larder_backing_store::blob::{BlobSource, NewExternalObject};
 pub use larder_backing_store::{
     Clock, DATA_VERSION_MAX, Damage, Direction, FixedClock, Maintenance, NEW_STORE_VERSION,
-    PageLimits, RaiseDataVersion, Repaired, RowInDoubt, RowsInDoubt, SystemClock, TailKind,
-    TornTail,
+    OverQuota, PageLimits, RaiseDataVersion, Repaired, RowInDoubt, RowsInDoubt, SystemClock,
+    TailKind, TornTail, Usage,
 };
 pub use larder_codec::external_object::ExternalObject as ExternalObjectInfo;
 pub use larder_codec::{DataVersion, IdbKey as Key, IdbKeyPath, JsString, Origin, OriginError};
@@ -50,6 +51,7 @@ pub use larder_leveldb::storage::{DiskFileSystem, FileSystem, MemoryFileSystem};
 pub use object_store::{IndexOptions, ObjectStore, ObjectStoreParameters, PutItem};
 pub use open_request::{DeleteEvent, DeleteRequest, OpenEvent, OpenRequest, Upgrade};
 pub use pages::Pages;
+pub use quota::{Estimate, QuotaCallback};
 pub use reading::GetAllOptions;
 pub use records::{Entry, Records};
 pub use request::Request;

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::executor::{BackgroundThreads, Chores, EngineWork, Executor, Pool, Ready, Timetable};
 use crate::factory::Factory;
 use crate::origin::{IdleStores, Origin, Shared};
+use crate::quota::QuotaCallback;
 use crate::request::slot::{LoneSlot, Outlet};
 use crate::request::{Home, Request};
 use crate::sync::{AtomicBool, Mutex, locked};
@@ -112,6 +113,12 @@ pub struct StorageOptions {
     /// A file of so many bytes is kept in each origin's LevelDB folder, so that there is room for deleting a database on a full disk
     /// (32 KiB; 0: none, also in memory). Chromium passes over it.
     pub reserve_bytes: usize,
+    /// How many bytes the files of each origin may have ([`u64::MAX`]: no limit), if it has no quota of its own
+    /// ([`Factory::set_quota_bytes`]). A transaction that would pass it ends with `QuotaExceededError`, and has written nothing; one that
+    /// only deletes is never refused.
+    pub quota_bytes: u64,
+    /// Asked before a transaction is refused for the quota (none: it is refused).
+    pub on_over_quota: Option<QuotaCallback>,
     pub(crate) maintenance: Arc<MaintenanceSchedule>,
 }
 
@@ -137,6 +144,8 @@ impl StorageOptions {
             raise_schema: false,
             on_torn_tail: None,
             reserve_bytes: 32 << 10,
+            quota_bytes: u64::MAX,
+            on_over_quota: None,
             maintenance: Arc::default(),
         }
     }

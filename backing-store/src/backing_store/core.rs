@@ -17,6 +17,7 @@ use super::cleaning::Cleanups;
 use super::journal::{self, Emptied};
 use super::maintenance::UnderWay;
 use super::options::WriteOptions;
+use super::room::Room;
 use super::start::Start;
 use super::versions::StoreVersions;
 use crate::blob::{DurableDirs, HeldBlobs};
@@ -37,6 +38,7 @@ pub(crate) struct Core {
     pub(crate) options: WriteOptions,
     pub(crate) held_blobs: HeldBlobs,
     pub(crate) durable_dirs: DurableDirs,
+    pub(crate) room: Room,
     active: Mutex<Active>,
     known_stores: Mutex<KnownStores>,
     /// Of each transaction that has written to the engine and not committed: its number, and its rows as they were.
@@ -62,6 +64,7 @@ pub(crate) struct Opened {
     pub(super) versions: StoreVersions,
     pub(super) start: Start,
     pub(super) has_undo_log: bool,
+    pub(super) room: Room,
 }
 
 /// The scopes being written.
@@ -88,6 +91,7 @@ impl Core {
             versions,
             start,
             has_undo_log,
+            room,
         } = opened;
         let surroundings = Surroundings {
             fs: Arc::clone(&fs),
@@ -103,6 +107,7 @@ impl Core {
             paths,
             held_blobs: HeldBlobs::default(),
             durable_dirs: DurableDirs::default(),
+            room,
             active: Mutex::default(),
             known_stores: Mutex::default(),
             windows: Mutex::default(),

@@ -136,6 +136,7 @@ fn delete_named(core: &Core, name_key: &[u8], row: &[u8], is_last_room: bool) ->
     core.leave(number);
     deleted?;
     locked(&core.deleted).push(id);
+    core.room.note_deleted();
     Ok(())
 }
 

@@ -10,6 +10,7 @@ mod migration;
 pub(crate) mod open;
 mod options;
 mod reserve;
+mod room;
 mod start;
 mod versions;
 
@@ -21,6 +22,7 @@ pub use options::{
     RaiseDataVersion, WriteOptions,
 };
 
+pub use room::usage;
 pub use versions::StoreVersions;
 
 use std::sync::Arc;
@@ -32,6 +34,7 @@ use larder_leveldb::{Durability, Snapshot, TornTail};
 use crate::error::{Error, Result};
 use crate::layout::StorePaths;
 use crate::metadata::DatabaseMetadata;
+use crate::quota::Usage;
 use crate::transaction::{ReadTransaction, Scope, WriteTransaction};
 
 /// A store that is closed leaves no more bytes than that in memtables' logs: what LevelDB's own write buffer holds.
@@ -129,6 +132,16 @@ impl BackingStore {
     /// either one's, or names cannot be read; as writing.
     pub fn delete_database(&self, name: &JsString) -> Result<bool> {
         databases::delete(&self.core, name)
+    }
+
+    /// The bytes of the store's files, as they are counted while it is open. The first time they are looked at one by one.
+    ///
+    /// Tables that background work is just making, and those that only readers keep, do not count.
+    ///
+    /// # Errors
+    /// `Io` if a folder cannot be listed.
+    pub fn usage(&self) -> Result<Usage> {
+        self.core.usage()
     }
 
     /// The files of the store that were not read to their end when it was opened, because a crash, mostly a power cut, has taken

@@ -19,6 +19,7 @@ use larder_leveldb::{Db, Durability, Snapshot};
 
 use super::core::{Core, Opened};
 use super::options::{DATA_VERSION_MAX, WriteOptions};
+use super::room::{self, Room};
 use super::start::Start;
 use super::versions::StoreVersions;
 use super::{files, journal, migration, reserve};
@@ -51,6 +52,8 @@ pub(super) fn open(
     paths: StorePaths,
     options: WriteOptions,
 ) -> Result<Core> {
+    let measured = room::measured(fs, &paths);
+    let fs: Arc<dyn FileSystem> = Arc::new(measured.clone());
     if !look(&fs, &paths, &options)? && options.create_if_missing {
         files::create_parents(&*fs, &paths.leveldb)?;
     }
@@ -93,6 +96,7 @@ pub(super) fn open(
         versions: StoreVersions::new(versions.schema, versions.data, found.is_none(), raise),
         start: Start::due(recovered),
         has_undo_log,
+        room: Room::new(measured),
     };
     Ok(Core::new(db, fs, paths, options, opened))
 }

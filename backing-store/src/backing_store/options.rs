@@ -7,6 +7,7 @@ pub use larder_leveldb::{Background, BackgroundPool, BackgroundWork};
 
 use super::maintenance::MaintenanceSchedule;
 use crate::clock::Clock;
+use crate::quota::Quota;
 
 /// The greatest versions of the value formats that are known: those of Chromium 150 to 156, V8's 16 as seen in their stores,
 /// Blink's 21 (`IDB/indexed_db_data_format_version`). Of stores with greater ones nothing is written.
@@ -65,6 +66,8 @@ pub struct WriteOptions {
     /// A file of so many bytes is kept in the LevelDB folder, from the first write on, so that there is room for deleting a database
     /// on a full disk (32 KiB; 0: none). Chromium passes over it.
     pub reserve_bytes: usize,
+    /// How many bytes the store's files may have, which transactions keep to that put something (none): see [`Quota`].
+    pub quota: Option<Arc<Quota>>,
     /// Who compacts LevelDB's tables ([`Background::Thread`]).
     pub background: Background,
 }
@@ -86,6 +89,7 @@ impl WriteOptions {
             maintenance: Arc::default(),
             random_seed: 0,
             reserve_bytes: 32 << 10,
+            quota: None,
             background: Background::Thread,
         }
     }

@@ -37,7 +37,8 @@ impl WriteTransaction {
         let field = DatabaseField::UserVersion;
         DatabaseKey { database_id, field }.encode(&mut key);
         var_int::encode(version, &mut value);
-        self.put_row(&key, &value)
+        // Whoever only deletes has to write it, too.
+        self.put_small_row(&key, &value)
     }
 
     /// The database whose metadata may be changed.

@@ -233,6 +233,11 @@ impl Staging {
         self.batch.len_bytes() + self.index.len_bytes() + self.unplaced.len() * size_of::<Entry>()
     }
 
+    /// Bytes of the batch, in which rows may stand several times that the engine gets once.
+    pub(crate) fn batch_len_bytes(&self) -> usize {
+        self.batch.len_bytes()
+    }
+
     /// All that was written, for the engine. It comes back empty, and then [`clear`](Self::clear) is due.
     ///
     /// Many rows are put in their order first: copying them costs a fraction of what the engine's memtable saves when

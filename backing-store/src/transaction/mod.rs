@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use larder_codec::DataVersion;
 use larder_codec::compare::compare;
-use larder_leveldb::Durability;
+use larder_leveldb::{Durability, log};
 
 use crate::backing_store::open::data_version_row;
 use crate::backing_store::{Budget, Core};
@@ -48,10 +48,17 @@ pub struct WriteTransaction {
     /// Once rows have been spilled.
     log: Option<UndoLog>,
     spilled_bytes: u64,
+    /// It puts something, and keeps to the quota. What only deletes is never refused.
+    puts: bool,
+    /// It has deleted something.
+    deletes: bool,
     /// The data version that values in it need, if the store does not have it.
     raise_to: Option<DataVersion>,
     state: State,
 }
+
+/// Of a batch at most.
+const DATA_VERSION_ROW_LEN: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -89,6 +96,8 @@ impl WriteTransaction {
             pending,
             log: None,
             spilled_bytes: 0,
+            puts: false,
+            deletes: false,
             raise_to: None,
             state: State::Open,
         })
@@ -149,6 +158,12 @@ impl WriteTransaction {
 
     /// Gives a row a value.
     pub(crate) fn put_row(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.puts = true;
+        self.put_small_row(key, value)
+    }
+
+    /// Gives a row a value that is written whatever the quota says.
+    pub(crate) fn put_small_row(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.check_row(key, value)?;
         self.check_open()?;
         let len_bytes = {
@@ -168,6 +183,7 @@ impl WriteTransaction {
         value: &[u8],
     ) -> Result<()> {
         self.check_open()?;
+        self.puts = true;
         let mut items = items.into_iter();
         loop {
             let len_bytes = {
@@ -202,6 +218,7 @@ impl WriteTransaction {
     pub(crate) fn delete_row(&mut self, key: &[u8]) -> Result<()> {
         debug_assert!(self.scope.covers(key), "row outside of the scope: {key:?}");
         self.check_open()?;
+        self.deletes = true;
         let len_bytes = {
             let staging = &mut locked(&self.pending).staging;
             staging.delete(key);
@@ -300,26 +317,38 @@ impl WriteTransaction {
     /// are written first, and are durable in any case.
     ///
     /// # Errors
-    /// If a blob's content cannot be read or written, or the engine cannot write, the transaction is rolled back: nothing of it
+    /// If a blob's content cannot be read or written, the engine cannot write, or the quota has no room
+    /// ([`Error::quota`]), the transaction is rolled back: nothing of it
     /// is there, nor will it be when the store is opened again. `Uncertain` if the engine can neither write nor take back what
     /// it began to write; then it takes no further writes, and what is there shows when the store is opened again.
     pub fn commit(mut self) -> Result<()> {
+        let core = Arc::clone(&self.core);
+        let committed = self.commit_all();
+        drop(self);
+        core.remove_replaced();
+        committed
+    }
+
+    fn commit_all(&mut self) -> Result<()> {
         self.check_open()?;
         if self.objects.is_empty() {
-            return self.write_commit(&[]);
+            return self.write_commit(&[], false);
         }
         self.commit_objects()
     }
 
-    /// One batch: the staged rows, the mark that what was spilled before is committed, and rows of the whole store.
-    fn write_commit(&mut self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
-        let written = self.write_batch(rows);
+    /// One batch, whose bytes were taken from the quota already if it `has_room`: the staged rows, the mark that what was spilled before is committed, and rows of the whole store.
+    fn write_commit(&mut self, rows: &[(Vec<u8>, Vec<u8>)], has_room: bool) -> Result<()> {
+        let written = self.write_batch(rows, has_room);
         // What has failed for certain is taken back like anything else that is not committed.
         let is_certain = |error: &Error| error.kind() != ErrorKind::Uncertain;
         if !written.as_ref().is_err_and(is_certain) {
             self.state = State::Ended;
         }
         written?;
+        if self.deletes {
+            self.core.room.note_deleted();
+        }
         if let Scope::Stores(database_id, _) = self.scope {
             let open = std::mem::take(&mut self.open_stores);
             self.core.known_stores().keep(database_id, open);
@@ -331,26 +360,30 @@ impl WriteTransaction {
         Ok(())
     }
 
-    fn write_batch(&self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
+    fn write_batch(&self, rows: &[(Vec<u8>, Vec<u8>)], has_room: bool) -> Result<()> {
         let mut pending = locked(&self.pending);
         if pending.staging.is_empty() && self.log.is_none() && rows.is_empty() {
             return Ok(());
         }
         self.core.settle()?;
-        let _turn = self.raise_to.map(|_| self.core.versions.raising());
-        let raise = self
-            .raise_to
-            .map(|needed| needed.max(self.core.versions.data()));
         let batch = pending.staging.batch();
-        if let Some(version) = raise {
-            let (key, value) = data_version_row(version);
-            batch.put(&key, &value);
-        }
         for (key, value) in rows {
             batch.put(key, value);
         }
         if let Some(log) = &self.log {
             batch.put(&metadata_key(log.scope), &[]);
+        }
+        // Before any turn that another one may wait for which has taken its room.
+        let needed = log::growth_bytes_max(batch.len_bytes() + DATA_VERSION_ROW_LEN);
+        let taken = (self.puts && !has_room).then(|| self.core.take_room(needed));
+        let _taken = taken.transpose()?;
+        let _turn = self.raise_to.map(|_| self.core.versions.raising());
+        let raise = self
+            .raise_to
+            .map(|needed| needed.max(self.core.versions.data()));
+        if let Some(version) = raise {
+            let (key, value) = data_version_row(version);
+            batch.put(&key, &value);
         }
         let durability = match raise {
             Some(_) => Durability::Strict,
@@ -371,7 +404,11 @@ impl WriteTransaction {
     /// If the engine cannot write; then nobody sees what was written, no more can be written, and opening the store again will
     /// take it back.
     pub fn rollback(mut self) -> Result<()> {
-        self.take_back()
+        let core = Arc::clone(&self.core);
+        let taken_back = self.take_back();
+        drop(self);
+        core.remove_replaced();
+        taken_back
     }
 
     fn take_back(&mut self) -> Result<()> {
@@ -389,6 +426,7 @@ impl WriteTransaction {
                 let what = format!("a transaction could not be taken back: {error}");
                 let _ = self.core.db.refuse_writes(what);
             })?;
+            self.core.room.note_deleted();
             self.core.unhide(self.number);
             self.core.clean_later(Cleanup::of_undone(log.scope));
         }

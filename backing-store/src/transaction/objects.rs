@@ -16,6 +16,7 @@ use larder_codec::primitive::var_int;
 use larder_codec::row_key::{DatabaseField, DatabaseKey, GlobalKey, RecordKey, RecordTable};
 use larder_codec::{BlobNumber, DatabaseId, JsString, KeyPrefix, ObjectStoreId, RawKey};
 use larder_leveldb::Durability;
+use larder_leveldb::log::growth_bytes_max;
 use larder_leveldb::write_batch::BatchWriter;
 
 use super::WriteTransaction;
@@ -25,6 +26,7 @@ use crate::backing_store::{Core, files};
 use crate::blob::{BlobFiles, BlobHandle, BlobSource, NewExternalObject, entry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::reads::record_row_prefix;
+use crate::view::locked;
 
 /// What a transaction does to external objects.
 #[derive(Debug, Default)]
@@ -184,8 +186,11 @@ impl WriteTransaction {
     /// Both phases.
     pub(super) fn commit_objects(&mut self) -> Result<()> {
         self.core.settle()?;
-        let mut numbered = self.number_objects()?;
         let core = Arc::clone(&self.core);
+        let needed = self.growth_bytes_max()?;
+        let taken = self.puts.then(|| core.take_room(needed));
+        let _taken = taken.transpose()?;
+        let mut numbered = self.number_objects()?;
         if let Err(error) = self.write_objects(&mut numbered) {
             core.held_blobs.note_gone(&numbered.entries);
             // What cannot be removed now stays in the journal.
@@ -199,7 +204,7 @@ impl WriteTransaction {
             self.durability = Durability::Strict;
         }
         let rows = self.journals_after(&numbered.entries, &removed);
-        let written = rows.and_then(|rows| self.write_commit(&rows));
+        let written = rows.and_then(|rows| self.write_commit(&rows, true));
         if let Err(error) = written {
             drop(turn);
             // If it is open whether the rows that refer to the new files are there, the files stay until opening shows.
@@ -215,6 +220,31 @@ impl WriteTransaction {
         // The transaction is committed, whatever happens to the files: they stay in a journal.
         let _ = core.remove_released_blobs_in(&turn, Emptied::Kept);
         Ok(())
+    }
+
+    /// So many bytes the files grow at most: the blobs, and three records of the log, which list them, commit them and take them out of
+    /// the journals.
+    fn growth_bytes_max(&self) -> Result<u64> {
+        let entries = |objects: &Vec<NewExternalObject>| objects.len();
+        let new: usize = self.objects.new.values().map(entries).sum();
+        let mut journals = (new + self.objects.removed.len()) * JOURNAL_ENTRY_LEN_MAX;
+        for kind in [GlobalKey::RecoveryBlobJournal, GlobalKey::ActiveBlobJournal] {
+            journals += self.journal(&kind)?.len() * JOURNAL_ENTRY_LEN_MAX + ROW_LEN;
+        }
+        let mut rows = locked(&self.pending).staging.batch_len_bytes();
+        let mut blobs = 0u64;
+        for (key, objects) in &self.objects.new {
+            rows += key.len() + ROW_LEN;
+            for object in objects {
+                rows += object_row_len_max(object);
+                let content = object.content();
+                let size_bytes = content.map_or(0, |content| content.size_bytes());
+                blobs = blobs.saturating_add(size_bytes);
+            }
+        }
+        let records = [ROW_LEN + journals, rows + journals, journals];
+        let log: u64 = records.into_iter().map(growth_bytes_max).sum();
+        Ok(blobs.saturating_add(log))
     }
 
     /// Gives numbers, and lists them in the recovery journal: one synced batch.
@@ -298,6 +328,24 @@ impl WriteTransaction {
         let journal = journal::read(&self.core.snapshot(), kind)?;
         Ok(journal.entries.into_iter().collect())
     }
+}
+
+/// Of a journal: two varints.
+const JOURNAL_ENTRY_LEN_MAX: usize = 20;
+
+/// A row of the whole store or a database in a batch, without what is counted for itself.
+const ROW_LEN: usize = 64;
+
+fn object_row_len_max(object: &NewExternalObject) -> usize {
+    let texts = |mime_type: &JsString, name: usize| 2 * (mime_type.units().len() + name);
+    let own = match object {
+        NewExternalObject::Blob { mime_type, .. } => texts(mime_type, 0),
+        NewExternalObject::File {
+            mime_type, name, ..
+        } => texts(mime_type, name.units().len()),
+        NewExternalObject::FileSystemAccessHandle { token } => token.len(),
+    };
+    own + ROW_LEN
 }
 
 /// As schema 3 lists them: without handles, and without sizes and times of files, which are those of the files on disk.

@@ -11,9 +11,10 @@ use larder_codec::row_key::{GlobalKey, RowKey, ScopeTask};
 use larder_codec::scopes::{LockKey, ScopeLock, ScopeMetadata, UndoTask};
 use larder_codec::{DatabaseId, JsString, ScopeId, primitive, range};
 use larder_leveldb::write_batch::BatchWriter;
-use larder_leveldb::{Db, Durability};
+use larder_leveldb::{Durability, log};
 
 use super::{Scope, WriteTransaction};
+use crate::backing_store::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::undo_log::{metadata_key, task_key};
 use crate::view::{Base, BaseIter, locked};
@@ -41,7 +42,8 @@ impl WriteTransaction {
         }
         self.core.settle()?;
         let mut writer = SpillWriter {
-            db: &self.core.db,
+            core: &self.core,
+            puts: self.puts,
             rows: BatchWriter::new(),
             undo: BatchWriter::new(),
             key: Vec::new(),
@@ -91,7 +93,8 @@ impl WriteTransaction {
 
 /// Gathers rows and their undo rows.
 struct SpillWriter<'a> {
-    db: &'a Db,
+    core: &'a Core,
+    puts: bool,
     rows: BatchWriter,
     undo: BatchWriter,
     key: Vec<u8>,
@@ -118,7 +121,10 @@ impl SpillWriter<'_> {
     fn write(&mut self) -> Result<()> {
         self.rows.append(&self.undo);
         self.undo.clear();
-        Ok(self.db.write(&mut self.rows, Durability::Relaxed)?)
+        let needed = log::growth_bytes_max(self.rows.len_bytes());
+        let taken = self.puts.then(|| self.core.take_room(needed));
+        let _taken = taken.transpose()?;
+        Ok(self.core.db.write(&mut self.rows, Durability::Relaxed)?)
     }
 }
 

@@ -174,6 +174,7 @@ impl Origin {
     /// Whether there is nothing of it to be remembered, but for its databases' handles.
     pub(crate) fn is_closed(&self) -> bool {
         let state = locked(&self.state);
-        matches!(state.store, Stored::Closed) && state.failed.is_none()
+        let has_nothing = matches!(state.store, Stored::Closed) && state.failed.is_none();
+        has_nothing && !self.has_own_quota()
     }
 }

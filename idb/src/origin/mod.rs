@@ -15,12 +15,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use larder_backing_store::{
-    Background, BackingStore, DatabaseMetadata, Repaired, RowsInDoubt, StorePaths, WriteOptions,
+    Background, BackingStore, DatabaseMetadata, Quota, Repaired, RowsInDoubt, StorePaths, Usage,
+    WriteOptions,
 };
 use larder_codec::{JsString, Origin as OriginName};
 
 use crate::error::{Error, ErrorKind, ErrorName, Result, attempt};
 use crate::executor::{Callback, Ready};
+use crate::quota;
 use crate::request::slot::LoneSlot;
 use crate::scheduler::{Database, forced, storage_gone};
 use crate::storage::{Scheduling, StorageOptions};
@@ -43,6 +45,7 @@ pub(crate) struct Origin {
     state: Mutex<State>,
     /// Held while the store is being opened.
     opening: Mutex<()>,
+    quota: Arc<Quota>,
 }
 
 #[derive(Default)]
@@ -96,8 +99,11 @@ pub(crate) enum Access {
 
 impl Origin {
     pub(crate) fn new(name: OriginName, shared: Arc<Shared>) -> Self {
+        let options = &shared.options;
+        let quota = quota::of_origin(&name, options.quota_bytes, options.on_over_quota.as_ref());
         Self {
             name,
+            quota,
             shared,
             state: Mutex::default(),
             opening: Mutex::default(),
@@ -191,7 +197,6 @@ impl Origin {
 
     fn open_store(&self, may_create: bool) -> Result<BackingStore> {
         let own = &self.shared.options;
-        let folder = own.folder.join(self.name.leveldb_folder_name());
         let mut options = WriteOptions::new(self.name.clone(), Arc::clone(&own.clock));
         options.create_if_missing = may_create;
         options.block_cache_bytes = own.block_cache_bytes;
@@ -202,10 +207,11 @@ impl Origin {
         options.raise_schema = own.raise_schema;
         options.random_seed = own.random_seed;
         options.reserve_bytes = own.reserve_bytes;
+        options.quota = Some(Arc::clone(&self.quota));
         options.background = self.shared.background.clone();
         options.maintenance = Arc::clone(&own.maintenance);
         let fs = Arc::clone(&own.fs);
-        let backing = BackingStore::open(fs, StorePaths::of_leveldb(&folder), options)?;
+        let backing = BackingStore::open(fs, self.paths(), options)?;
         if let Some(callback) = &own.on_torn_tail {
             for tail in backing.torn_tails() {
                 // The store is open, whatever the host's code does.
@@ -216,6 +222,34 @@ impl Origin {
             }
         }
         Ok(backing)
+    }
+
+    /// How many bytes its files may have.
+    pub(crate) fn quota(&self) -> &Quota {
+        &self.quota
+    }
+
+    /// Whether its quota is none of all origins.
+    pub(super) fn has_own_quota(&self) -> bool {
+        self.quota.limit_bytes() != self.shared.options.quota_bytes
+    }
+
+    /// The bytes of its files, by the store that is open, or one by one where none is.
+    ///
+    /// # Errors
+    /// `SecurityError` if the origin is opaque; if the files cannot be listed.
+    pub(crate) fn usage(self: &Arc<Self>) -> Result<Usage> {
+        self.check_name()?;
+        if let Ok(Some(Access::Open(store))) = self.store_as_it_is() {
+            return Ok(store.backing().usage()?);
+        }
+        let fs = Arc::clone(&self.shared.options.fs);
+        Ok(larder_backing_store::usage(fs, &self.paths())?)
+    }
+
+    fn paths(&self) -> StorePaths {
+        let folder = &self.shared.options.folder;
+        StorePaths::of_leveldb(&folder.join(self.name.leveldb_folder_name()))
     }
 
     /// Repairs the store, which nobody may use; `None` while it is being closed.
@@ -243,14 +277,9 @@ impl Origin {
             closed?;
         }
         let options = &self.shared.options;
-        let folder = options.folder.join(self.name.leveldb_folder_name());
         let fs = Arc::clone(&options.fs);
-        let paths = StorePaths::of_leveldb(&folder);
-        Ok(Some(larder_backing_store::repair(
-            fs,
-            &paths,
-            rows_in_doubt,
-        )?))
+        let repaired = larder_backing_store::repair(fs, &self.paths(), rows_in_doubt)?;
+        Ok(Some(repaired))
     }
 
     /// What is committed of a database.

@@ -23,5 +23,13 @@ pub const BLOCK_LEN: usize = 32 << 10;
 /// Bytes of a fragment's header.
 pub const HEADER_LEN: usize = 7;
 
+/// So many bytes a log grows at most by a record of a length, whatever it holds: with the headers of all its fragments, what is left
+/// empty before it, and the two empty batches that may come before it (decisions 5 and 18).
+pub const fn growth_bytes_max(record_len: usize) -> u64 {
+    const EMPTY_BATCHES: usize = 64;
+    let fragments = record_len / (BLOCK_LEN - HEADER_LEN) + 2;
+    (record_len + fragments * HEADER_LEN + HEADER_LEN + EMPTY_BATCHES) as u64
+}
+
 #[cfg(test)]
 mod tests;

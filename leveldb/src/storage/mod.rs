@@ -12,15 +12,16 @@
 //! must neither block who reads it nor lead to files that are none of its own. Only the last name of a path is meant: the
 //! directories before it may be symbolic links, and so may the one that is listed.
 //!
-//! Five implementations: [`DiskFileSystem`]; [`MemoryFileSystem`], which can show what a crash would leave ([`CrashImage`]);
-//! [`FaultFileSystem`], which fails an operation by number; [`LimitedFileSystem`], whose disk can be full; and
-//! [`RecordingFileSystem`], which writes down what is done.
+//! Six implementations: [`DiskFileSystem`]; [`MemoryFileSystem`], which can show what a crash would leave ([`CrashImage`]);
+//! [`FaultFileSystem`], which fails an operation by number; [`LimitedFileSystem`], whose disk can be full;
+//! [`MeasuredFileSystem`], which counts bytes; and [`RecordingFileSystem`], which writes down what is done.
 
 pub mod conformance;
 mod crash;
 mod disk;
 mod fault;
 mod limited;
+mod measured;
 mod memory;
 mod recording;
 
@@ -28,6 +29,7 @@ pub use crash::CrashImage;
 pub use disk::DiskFileSystem;
 pub use fault::{Effect, Fault, FaultFileSystem, Manner};
 pub use limited::LimitedFileSystem;
+pub use measured::{MeasuredFileSystem, UsedBytes};
 pub use memory::MemoryFileSystem;
 pub use recording::{Rebuilt, RecordingFileSystem, Step};
 
