@@ -16,6 +16,7 @@ mod key_range;
 pub mod layout;
 pub mod metadata;
 mod operation;
+mod origin_note;
 mod overlay;
 mod quota;
 mod reads;
@@ -45,6 +46,7 @@ pub use larder_leveldb::{
 pub use layout::StorePaths;
 pub use metadata::{DatabaseMetadata, DatabaseName, IndexMetadata, ObjectStoreMetadata};
 pub use operation::{IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode};
+pub use origin_note::{OriginNote, delete_store, is_persisted, set_persisted};
 pub use quota::{OverQuota, Quota, Usage};
 pub use reads::{Ahead, IndexLookup, KEY_GENERATOR_MAX, Reads, RecordsAhead};
 pub use record::Record;

@@ -1,6 +1,7 @@
 //! How many bytes a store's files may have, and what is said when a transaction would pass that: decision 25.
 
 use std::fmt;
+use std::ops::Add;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The bytes of a store's files.
@@ -22,6 +23,19 @@ impl Usage {
     pub fn total(&self) -> u64 {
         let parts = [self.tables, self.logs, self.blobs, self.others];
         parts.into_iter().fold(0, u64::saturating_add)
+    }
+}
+
+impl Add for Usage {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            tables: self.tables.saturating_add(other.tables),
+            logs: self.logs.saturating_add(other.logs),
+            blobs: self.blobs.saturating_add(other.blobs),
+            others: self.others.saturating_add(other.others),
+        }
     }
 }
 

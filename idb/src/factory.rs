@@ -116,6 +116,17 @@ impl Factory {
         self.origin.quota().set_limit_bytes(quota_bytes);
     }
 
+    /// Whether the origin is to stay when room is wanted ([`Storage::evict`](crate::Storage::evict)).
+    pub fn persisted(&self) -> Request<bool> {
+        self.ask(|origin| Ok(Some(origin.is_persisted()?)))
+    }
+
+    /// Says whether the origin is to stay when room is wanted; durable then. It is forgotten with all else when the origin is
+    /// deleted. Whether a page may ask for it is the host's business.
+    pub fn set_persisted(&self, is_to_stay: bool) -> Request<()> {
+        self.ask(move |origin| Ok(Some(origin.set_persisted(is_to_stay)?)))
+    }
+
     /// Does work that needs the origin's store; as long as that is `None`, later once more, when the store has gone that was being
     /// closed.
     fn ask<T: Send + 'static>(

@@ -18,6 +18,7 @@ mod object_store;
 mod open_request;
 mod operation;
 mod origin;
+mod origins;
 mod pages;
 mod quota;
 mod reading;
@@ -50,6 +51,7 @@ pub use larder_codec::{DataVersion, IdbKey as Key, IdbKeyPath, JsString, Origin,
 pub use larder_leveldb::storage::{DiskFileSystem, FileSystem, MemoryFileSystem};
 pub use object_store::{IndexOptions, ObjectStore, ObjectStoreParameters, PutItem};
 pub use open_request::{DeleteEvent, DeleteRequest, OpenEvent, OpenRequest, Upgrade};
+pub use origins::{DeletedOrigin, OriginInfo};
 pub use pages::Pages;
 pub use quota::{Estimate, QuotaCallback};
 pub use reading::GetAllOptions;

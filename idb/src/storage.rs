@@ -233,6 +233,28 @@ impl StorageInner {
         self.pool.ready()
     }
 
+    pub(crate) fn options(&self) -> &StorageOptions {
+        &self.shared.options
+    }
+
+    /// An origin's part.
+    pub(crate) fn origin(&self, name: &OriginName) -> Arc<Origin> {
+        let mut origins = locked(&self.origins);
+        origins.purge();
+        let entry = origins.by_name.entry(name.identifier());
+        let new = || Arc::new(Origin::new(name.clone(), Arc::clone(&self.shared)));
+        Arc::clone(entry.or_insert_with(new))
+    }
+
+    /// The same, to be looked at: one that nobody has asked for is not remembered.
+    pub(crate) fn look_at(&self, name: &OriginName) -> Arc<Origin> {
+        let known = locked(&self.origins)
+            .by_name
+            .get(&name.identifier())
+            .cloned();
+        known.unwrap_or_else(|| Arc::new(Origin::new(name.clone(), Arc::clone(&self.shared))))
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
     }
@@ -331,13 +353,11 @@ impl Storage {
     /// The databases of an origin. An opaque one has none: requests end with `SecurityError`.
     #[must_use]
     pub fn factory(&self, origin: &OriginName) -> Factory {
-        let inner = &self.0.inner;
-        let mut origins = locked(&inner.origins);
-        origins.purge();
-        let entry = origins.by_name.entry(origin.identifier());
-        let origin = entry
-            .or_insert_with(|| Arc::new(Origin::new(origin.clone(), Arc::clone(&inner.shared))));
-        Factory::new(Arc::clone(origin), Arc::clone(&self.0))
+        Factory::new(self.0.inner.origin(origin), Arc::clone(&self.0))
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<StorageInner> {
+        &self.0.inner
     }
 
     /// Does one step of what can be done now: whether there was one. A step executes one operation of one transaction, or

@@ -34,6 +34,7 @@ use larder_leveldb::{Durability, Snapshot, TornTail};
 use crate::error::{Error, Result};
 use crate::layout::StorePaths;
 use crate::metadata::DatabaseMetadata;
+use crate::origin_note::OriginNote;
 use crate::quota::Usage;
 use crate::transaction::{ReadTransaction, Scope, WriteTransaction};
 
@@ -142,6 +143,14 @@ impl BackingStore {
     /// `Io` if a folder cannot be listed.
     pub fn usage(&self) -> Result<Usage> {
         self.core.usage()
+    }
+
+    /// Writes the store's note while it is open: see [`OriginNote::write`].
+    ///
+    /// # Errors
+    /// `Io`; then the one before is there.
+    pub fn write_note(&self, note: &OriginNote) -> Result<()> {
+        note.write(&*self.core.fs, &self.core.paths)
     }
 
     /// The files of the store that were not read to their end when it was opened, because a crash, mostly a power cut, has taken

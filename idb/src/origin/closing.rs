@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::open_store::{Kept, OpenStore};
 use super::{Origin, State, Stored, Waiting};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, attempt};
 use crate::executor::{Callback, Turn};
 use crate::request::Job;
 use crate::request::slot::LoneSlot;
@@ -31,7 +31,8 @@ impl Origin {
         let since_us = self.shared.idle.now_us();
         let waiting = {
             let mut state = locked(&self.state);
-            let is_to_go = state.is_closing || !state.closing.is_empty();
+            let is_to_go =
+                state.is_closing || !state.closing.is_empty() || !state.deleting.is_empty();
             if is_to_go || !matches!(state.store, Stored::InUse(_)) {
                 state.store = Stored::Going;
                 drop(state);
@@ -103,12 +104,22 @@ impl Origin {
 
     /// The store has been closed.
     pub(super) fn gone(&self, closed: Result<()>) {
-        let (waiting, closing) = {
+        self.note_closed();
+        let mut deleted = Vec::new();
+        let mut result = Ok(());
+        let (waiting, closing) = loop {
             let mut state = locked(&self.state);
-            state.store = Stored::Closed;
-            let closing = std::mem::take(&mut state.closing);
-            (std::mem::take(&mut state.waiting), closing)
+            if state.deleting.is_empty() {
+                state.store = Stored::Closed;
+                let closing = std::mem::take(&mut state.closing);
+                break (std::mem::take(&mut state.waiting), closing);
+            }
+            deleted.append(&mut state.deleting);
+            // Nobody opens it as long as it is going.
+            drop(state);
+            result = attempt(|| self.delete_files());
         };
+        self.go_on(Vec::new(), deleted, result);
         self.go_on(waiting, closing, closed);
     }
 

@@ -7,6 +7,7 @@
 mod closing;
 mod idle;
 mod open_store;
+mod times;
 
 pub(crate) use idle::IdleStores;
 pub(crate) use open_store::OpenStore;
@@ -15,8 +16,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use larder_backing_store::{
-    Background, BackingStore, DatabaseMetadata, Quota, Repaired, RowsInDoubt, StorePaths, Usage,
-    WriteOptions,
+    Background, BackingStore, DatabaseMetadata, OriginNote, Quota, Repaired, RowsInDoubt,
+    StorePaths, Usage, WriteOptions,
 };
 use larder_codec::{JsString, Origin as OriginName};
 
@@ -46,6 +47,8 @@ pub(crate) struct Origin {
     /// Held while the store is being opened.
     opening: Mutex<()>,
     quota: Arc<Quota>,
+    /// As long as the store is open.
+    note: Mutex<Option<OriginNote>>,
 }
 
 #[derive(Default)]
@@ -55,6 +58,8 @@ struct State {
     waiting: Vec<Waiting>,
     /// Who wants to know how closing it went.
     closing: Vec<Arc<LoneSlot<()>>>,
+    /// Who wants the store to be deleted when it has been closed.
+    deleting: Vec<Arc<LoneSlot<()>>>,
     /// Closing it when it was idle has failed, which nobody has been told.
     failed: Option<Error>,
     databases: BTreeMap<JsString, Weak<Database>>,
@@ -104,6 +109,7 @@ impl Origin {
         Self {
             name,
             quota,
+            note: Mutex::default(),
             shared,
             state: Mutex::default(),
             opening: Mutex::default(),
@@ -139,6 +145,7 @@ impl Origin {
         self.check_name()?;
         let _turn = locked(&self.opening);
         if let Some(access) = self.store_as_it_is()? {
+            self.note_used();
             return Ok(access);
         }
         self.shared.idle.make_room();
@@ -148,6 +155,7 @@ impl Origin {
             }
             opened => opened?,
         };
+        self.note_opened(&backing);
         let store = OpenStore::new(Kept::new(backing), self);
         locked(&self.state).store = Stored::InUse(Arc::downgrade(&store));
         Ok(Access::Open(store))
@@ -237,9 +245,8 @@ impl Origin {
     /// The bytes of its files, by the store that is open, or one by one where none is.
     ///
     /// # Errors
-    /// `SecurityError` if the origin is opaque; if the files cannot be listed.
+    /// If the files cannot be listed.
     pub(crate) fn usage(self: &Arc<Self>) -> Result<Usage> {
-        self.check_name()?;
         if let Ok(Some(Access::Open(store))) = self.store_as_it_is() {
             return Ok(store.backing().usage()?);
         }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::Mode;
 use super::core::TransactionCore;
 use super::execution::{Backing, Execution};
 use super::queued::Queued;
@@ -133,6 +134,9 @@ impl TransactionCore {
         let committed = execution.and_then(|execution| {
             execution.map_or(Ok(()), |execution| attempt(|| commit(execution)))
         });
+        if committed.is_ok() && self.plan.mode != Mode::ReadOnly {
+            self.connection.database.origin.note_modified();
+        }
         let error = committed.err();
         if let Some(error) = &error {
             let schema = {

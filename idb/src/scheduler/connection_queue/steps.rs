@@ -186,6 +186,7 @@ impl Database {
             }
             _ => match found.store.backing().delete_database(&self.name) {
                 Ok(_) => {
+                    self.origin.note_modified();
                     fail_or(request, Ok(found.old_version));
                     Ok(())
                 }

@@ -1,0 +1,144 @@
+//! When an origin was used and written to last, whether it is to stay, and how it is deleted.
+
+use std::sync::Arc;
+
+use larder_backing_store::{BackingStore, OriginNote, delete_store, is_persisted, set_persisted};
+
+use super::{Origin, Stored};
+use crate::error::{Error, ErrorName, Result, attempt};
+use crate::executor::Callback;
+use crate::origins::OriginInfo;
+use crate::request::slot::LoneSlot;
+use crate::scheduler::{forced, storage_gone};
+use crate::sync::locked;
+
+impl Origin {
+    /// Its store has been opened: from now on the times are those that are kept here.
+    pub(super) fn note_opened(&self, backing: &BackingStore) {
+        let now_us = self.shared.idle.now_us();
+        let fs = &*self.shared.options.fs;
+        // Of a store whose note cannot be read, this is its first use.
+        let read = attempt(|| Ok(OriginNote::read(fs, &self.paths())?));
+        let mut note = read.unwrap_or_default();
+        note.last_used_us = now_us;
+        note.is_open = true;
+        *locked(&self.note) = Some(note);
+        // Without room there is no note, and the files' times count.
+        let _ = attempt(|| Ok(backing.write_note(&note)?));
+    }
+
+    /// Somebody uses the store, which was open.
+    pub(super) fn note_used(&self) {
+        let now_us = self.shared.idle.now_us();
+        if let Some(note) = &mut *locked(&self.note) {
+            note.last_used_us = now_us;
+        }
+    }
+
+    /// Something was committed.
+    pub(crate) fn note_modified(&self) {
+        let now_us = self.shared.idle.now_us();
+        if let Some(note) = &mut *locked(&self.note) {
+            note.last_modified_us = now_us;
+            note.last_used_us = now_us;
+        }
+    }
+
+    /// The store has been closed.
+    pub(super) fn note_closed(&self) {
+        if let Some(mut note) = locked(&self.note).take() {
+            note.is_open = false;
+            let fs = &*self.shared.options.fs;
+            let _ = attempt(|| Ok(note.write(fs, &self.paths())?));
+        }
+    }
+
+    /// What a host can be told of it.
+    ///
+    /// # Errors
+    /// If its files cannot be listed.
+    pub(crate) fn info(self: &Arc<Self>) -> Result<OriginInfo> {
+        let (fs, paths) = (&*self.shared.options.fs, self.paths());
+        let is_in_use =
+            matches!(&locked(&self.state).store, Stored::InUse(store) if store.strong_count() > 0);
+        let usage = self.usage()?;
+        let kept = *locked(&self.note);
+        let note = match kept {
+            Some(note) => note,
+            None => OriginNote::read(fs, &paths)?,
+        };
+        Ok(OriginInfo {
+            origin: self.name.clone(),
+            usage,
+            last_used_us: note.last_used_us,
+            last_modified_us: note.last_modified_us,
+            is_persisted: is_persisted(fs, &paths)?,
+            is_in_use,
+        })
+    }
+
+    /// Whether it is to stay when room is wanted.
+    ///
+    /// # Errors
+    /// If that cannot be found out.
+    pub(crate) fn is_persisted(&self) -> Result<bool> {
+        Ok(is_persisted(&*self.shared.options.fs, &self.paths())?)
+    }
+
+    /// # Errors
+    /// `SecurityError` if it is opaque; if that cannot be written.
+    pub(crate) fn set_persisted(&self, is_to_stay: bool) -> Result<()> {
+        self.check_name()?;
+        // It is not being deleted meanwhile.
+        let _turn = locked(&self.opening);
+        let fs = &*self.shared.options.fs;
+        Ok(set_persisted(fs, &self.paths(), is_to_stay)?)
+    }
+
+    /// Closes all connections by force, and deletes the store with all that lies beside it. Requests that come meanwhile wait, and find
+    /// none. If it `must_be_unused`, one that is in use stays.
+    pub(crate) fn delete(
+        self: &Arc<Self>,
+        must_be_unused: bool,
+        slot: Arc<LoneSlot<()>>,
+    ) -> Option<Callback> {
+        let _turn = locked(&self.opening);
+        let (used, idle) = {
+            let mut state = locked(&self.state);
+            if state.is_closing {
+                drop(state);
+                return slot.complete(Err(storage_gone()));
+            }
+            let used = match &state.store {
+                Stored::InUse(store) => store.upgrade(),
+                _ => None,
+            };
+            if must_be_unused && used.is_some() {
+                drop(state);
+                let what = "the origin is in use";
+                return slot.complete(Err(Error::new(ErrorName::InvalidStateError, what)));
+            }
+            state.deleting.push(slot);
+            if matches!(state.store, Stored::Closed) {
+                state.store = Stored::Going;
+                drop(state);
+                self.gone(Ok(()));
+                return None;
+            }
+            (used, self.take_idle(&mut state))
+        };
+        if let Some(store) = used {
+            self.retire(&store, &forced());
+        }
+        if let Some(kept) = idle {
+            self.gone(kept.close());
+        }
+        None
+    }
+
+    /// Deletes the store, which is closed and is not opened meanwhile.
+    pub(super) fn delete_files(&self) -> Result<()> {
+        *locked(&self.note) = None;
+        Ok(delete_store(&*self.shared.options.fs, &self.paths())?)
+    }
+}
