@@ -41,6 +41,9 @@ pub struct Manner {
 /// Passes everything on to another file system, and counts: every call of [`FileSystem`], [`RandomFile`],
 /// [`SequentialFile`], [`WritableFile`] and [`FileLock`] is one operation. What one that fails has done is its
 /// [`Effect`].
+///
+/// After a sync that fails, with [`Effect::Part`], what it should have covered is on the medium neither then nor after later syncs,
+/// unless it is cut off and written anew.
 #[derive(Debug)]
 pub struct FaultFileSystem {
     inner: Arc<dyn FileSystem>,
@@ -167,18 +170,13 @@ impl FileSystem for FaultFileSystem {
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
         let inner = self.state.change("create", || self.inner.create(path))?;
-        Ok(Box::new(Faulty {
-            inner,
-            state: self.state.clone(),
-        }))
+        Ok(FaultyWriter::new(inner, &self.state, 0))
     }
 
     fn append(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
         let inner = self.state.change("append", || self.inner.append(path))?;
-        Ok(Box::new(Faulty {
-            inner,
-            state: self.state.clone(),
-        }))
+        let len = self.inner.metadata(path)?.len_bytes;
+        Ok(FaultyWriter::new(inner, &self.state, len))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -258,17 +256,48 @@ impl SequentialFile for Faulty<Box<dyn SequentialFile>> {
     }
 }
 
-impl WritableFile for Faulty<Box<dyn WritableFile>> {
+/// A file, and what a failed sync has made of it.
+#[derive(Debug)]
+struct FaultyWriter {
+    inner: Box<dyn WritableFile>,
+    state: Arc<State>,
+    len: u64,
+    /// What a sync of this handle has covered.
+    synced_len: u64,
+    /// A sync has failed with bytes that none had covered. As on Linux the system has given those up and said so once: later
+    /// syncs succeed, and do nothing for them.
+    has_given_up: bool,
+}
+
+impl FaultyWriter {
+    fn new(inner: Box<dyn WritableFile>, state: &Arc<State>, len: u64) -> Box<FaultyWriter> {
+        Box::new(FaultyWriter {
+            inner,
+            state: Arc::clone(state),
+            len,
+            synced_len: 0,
+            has_given_up: false,
+        })
+    }
+
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.inner.append(bytes)?;
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+impl WritableFile for FaultyWriter {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Err(error) = self.state.step("append bytes") {
             let len = match locked(&self.state.manner).effect {
                 Effect::Part => bytes.len() / 2,
                 Effect::All => bytes.len(),
             };
-            self.inner.append(&bytes[..len])?;
+            self.add(&bytes[..len])?;
             return Err(error);
         }
-        self.inner.append(bytes)
+        self.add(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -276,7 +305,17 @@ impl WritableFile for Faulty<Box<dyn WritableFile>> {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.state.change("sync", || self.inner.sync())
+        let synced = self.state.change("sync", || match self.has_given_up {
+            true => self.inner.flush(),
+            false => self.inner.sync(),
+        });
+        let is_done = synced.is_ok() || locked(&self.state.manner).effect == Effect::All;
+        if !is_done {
+            self.has_given_up |= self.len > self.synced_len;
+        } else if !self.has_given_up {
+            self.synced_len = self.len;
+        }
+        synced
     }
 
     fn set_modified(&mut self, time: SystemTime) -> io::Result<()> {
@@ -285,8 +324,16 @@ impl WritableFile for Faulty<Box<dyn WritableFile>> {
     }
 
     fn truncate(&mut self, len_bytes: u64) -> io::Result<()> {
-        self.state
-            .change("truncate", || self.inner.truncate(len_bytes))
+        let cut = self
+            .state
+            .change("truncate", || self.inner.truncate(len_bytes));
+        if cut.is_ok() || locked(&self.state.manner).effect == Effect::All {
+            self.len = len_bytes;
+            self.synced_len = self.synced_len.min(len_bytes);
+            // What was given up is no part of it any more.
+            self.has_given_up &= self.len > self.synced_len;
+        }
+        cut
     }
 }
 

@@ -173,6 +173,40 @@ fn a_fault_is_met_at_its_number_and_names_no_other() {
     assert_eq!(fs.failed(), ["list"]);
 }
 
+/// As Linux does: see decision 20.
+#[test]
+fn what_a_failed_sync_gave_up_is_on_the_medium_only_when_it_is_cut_off_and_written_anew() {
+    let memory = MemoryFileSystem::new();
+    let fs = FaultFileSystem::new(Arc::new(memory.clone()));
+    let path = PathBuf::from("f");
+    let on_medium = || {
+        let after = memory.crash_image(CrashImage::LoseUnsynced);
+        let file = after.open_random(&path).unwrap();
+        let mut bytes = vec![0; file.len().unwrap() as usize];
+        read_exact_at(&*file, 0, &mut bytes).unwrap();
+        bytes
+    };
+    let mut file = fs.create(&path).unwrap();
+    fs.sync_dir(Path::new("")).unwrap();
+    file.append(b"one").unwrap();
+    file.sync().unwrap();
+    file.append(b"two").unwrap();
+    fs.fail_at(Fault {
+        operation: fs.operations() + 1,
+        kind: io::ErrorKind::Other,
+        every_later_too: false,
+    });
+    file.sync().unwrap_err();
+    file.sync().unwrap();
+    file.append(b"three").unwrap();
+    file.sync().unwrap();
+    assert_eq!(on_medium(), b"one");
+    file.truncate(3).unwrap();
+    file.append(b"four").unwrap();
+    file.sync().unwrap();
+    assert_eq!(on_medium(), b"onefour");
+}
+
 #[test]
 fn an_append_that_fails_leaves_half_and_every_operation_is_announced() {
     let memory = Arc::new(MemoryFileSystem::new());

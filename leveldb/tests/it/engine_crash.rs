@@ -6,6 +6,7 @@
 //! Every batch also writes its own number under one key, so what is found after reopening says up to which batch it must be
 //! whole.
 
+use crate::support::fault_stride;
 use larder_leveldb::storage::{
     CrashImage, DiskFileSystem, Effect, Fault, FaultFileSystem, FileSystem, Manner,
     MemoryFileSystem,
@@ -190,17 +191,17 @@ pub(crate) fn prefix(db: &Db) -> u32 {
     number
 }
 
-fn operations() -> u64 {
+fn operations(batches: u32) -> u64 {
     let fs = Arc::new(FaultFileSystem::new(Arc::new(MemoryFileSystem::new())));
     let acknowledged = Acknowledged::default();
-    assert!(matches!(run(&fs, &acknowledged, BATCHES), Ran::Through));
-    assert_eq!(acknowledged.any(), BATCHES);
+    assert!(matches!(run(&fs, &acknowledged, batches), Ran::Through));
+    assert_eq!(acknowledged.any(), batches);
     fs.operations()
 }
 
 #[test]
 fn after_a_crash_at_any_operation_a_prefix_is_there_with_all_that_was_acknowledged() {
-    let total = operations();
+    let total = operations(BATCHES);
     println!("{total} file operations");
     assert!(total > 1000);
     let mut torn_prefixes = std::collections::BTreeSet::new();
@@ -441,6 +442,11 @@ fn fail(
             work(&db, &acknowledged, batches)
                 .unwrap_or_else(|error| panic!("{what}, mended: {error}"));
             assert_eq!(prefix(&db), batches, "{what}");
+            for after in files.after_power_cut(fault.operation) {
+                let number = prefix(&open(after, dir, &what));
+                let least = acknowledged.strict();
+                assert!(number >= least, "{what}, mended: {number}, {least}");
+            }
             db.close().unwrap();
         }
         Ran::Failed(db, _) => {
@@ -492,7 +498,7 @@ fn manners(operation: u64) -> impl Iterator<Item = (Fault, Manner)> {
 
 #[test]
 fn after_a_failure_of_any_operation_all_that_was_acknowledged_is_there_and_nothing_that_failed() {
-    let total = operations();
+    let total = operations(BATCHES);
     let mut outcomes = Outcomes::default();
     for (fault, manner) in (1..=total).flat_map(manners) {
         let memory = MemoryFileSystem::new();
@@ -532,17 +538,19 @@ impl Files for OnDisk {
     }
 }
 
-/// Some of the operations: a disk takes its time.
 #[test]
 fn on_a_real_disk_too_what_failed_is_not_there_and_what_was_acknowledged_is() {
+    // A disk takes its time.
     const ON_DISK_BATCHES: u32 = 75;
+    let (stride, total) = (fault_stride(7), operations(ON_DISK_BATCHES));
     let mut outcomes = Outcomes::default();
-    for (fault, manner) in (1..=1200).step_by(7).flat_map(manners) {
+    let tried = (1..=total).step_by(stride).count();
+    for (fault, manner) in (1..=total).step_by(stride).flat_map(manners) {
         let files = OnDisk(tempfile::tempdir().unwrap());
         let dir = files.0.path().join("db");
         fail(&files, &dir, fault, manner, ON_DISK_BATCHES, &mut outcomes);
     }
-    println!("{outcomes:?}");
+    println!("on a disk {tried} of {total} file operations failed in four manners: {outcomes:?}");
     assert!(
         outcomes.went_on > 100 && outcomes.refused > 10,
         "{outcomes:?}"

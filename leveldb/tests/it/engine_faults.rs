@@ -125,30 +125,68 @@ fn damage_in_the_way_of_level_0_lets_writers_go_on_until_it_is_full_and_then_say
     assert!(db.get(key.as_bytes()).unwrap().is_some());
 }
 
+/// A failure that is taken back leaves open what no sync has covered, and the next one must find it so.
 #[test]
-fn an_error_that_passes_is_never_told_as_a_store_or_a_table_that_is_missing() {
-    let store = store_with_work();
-    for kind in [io::ErrorKind::TimedOut, io::ErrorKind::PermissionDenied] {
-        for n in 1.. {
-            let memory = store.crash_image(CrashImage::KeepWritten);
-            let fs = Arc::new(FaultFileSystem::new(Arc::new(memory)));
+fn of_two_writes_that_fail_one_after_the_other_neither_costs_what_was_acknowledged() {
+    let mut failed = 0;
+    for (first, second) in (1..8).flat_map(|n| (1..16).map(move |m| (n, m))) {
+        let memory = MemoryFileSystem::new();
+        let fs = Arc::new(FaultFileSystem::new(Arc::new(memory.clone())));
+        let db = open(fs.clone()).unwrap();
+        let fail_in = |n: u64| {
             fs.fail_at(Fault {
-                operation: n,
-                kind,
+                operation: fs.operations() + n,
+                kind: io::ErrorKind::Other,
                 every_later_too: false,
             });
-            let looked = Db::open_read_only(fs.clone(), Path::new(DIR), Options::default());
-            if let Err(error) = looked {
-                assert_eq!(error.kind(), ErrorKind::Io, "operation {n}: {error}");
+        };
+        let put = |key: &[u8], durability| db.put(key, b"value", durability).is_ok();
+        let mut is_there = vec![put(b"a", Durability::Relaxed)];
+        fail_in(first);
+        is_there.push(put(b"b", Durability::Relaxed));
+        fail_in(second);
+        is_there.push(put(b"c", Durability::Strict));
+        fs.heal();
+        is_there.push(put(b"d", Durability::Strict));
+        assert!(is_there[0] && is_there[3]);
+        failed += u64::from(!is_there[1] && !is_there[2]);
+        let after = open(Arc::new(memory.crash_image(CrashImage::LoseUnsynced))).unwrap();
+        let keys: [&[u8]; 4] = [b"a", b"b", b"c", b"d"];
+        let found = keys.map(|key| after.get(key).unwrap().is_some());
+        assert_eq!(found[..], is_there, "operations {first} and {second}");
+    }
+    assert!(failed > 5, "{failed}");
+}
+
+/// Opens a store.
+type Open = fn(Arc<dyn FileSystem>) -> larder_leveldb::Result<Db>;
+
+#[test]
+fn an_error_that_passes_is_never_told_as_a_store_or_a_table_that_is_missing() {
+    let read_only: Open = |fs| Db::open_read_only(fs, Path::new(DIR), Options::default());
+    let store = store_with_work();
+    for every_later_too in [false, true] {
+        for (way, open_it) in [("for reading", read_only), ("for writing", open)] {
+            for n in 1.. {
+                let memory = store.crash_image(CrashImage::KeepWritten);
+                let fs = Arc::new(FaultFileSystem::new(Arc::new(memory)));
+                let kinds = [io::ErrorKind::TimedOut, io::ErrorKind::PermissionDenied];
+                fs.fail_at(Fault {
+                    operation: n,
+                    kind: kinds[(n as usize + usize::from(every_later_too)) % 2],
+                    every_later_too,
+                });
+                let got = open_it(fs.clone()).and_then(|db| db.get(b"a0"));
+                if let Err(error) = got {
+                    let what = format!("{way}, operation {n}: {error}");
+                    assert_eq!(error.kind(), ErrorKind::Io, "{what}");
+                }
+                if fs.failed().is_empty() {
+                    break;
+                }
+                fs.heal();
+                shows_all(&open(fs).unwrap());
             }
-            match open(fs.clone()) {
-                Ok(db) => shows_all(&db),
-                Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "operation {n}: {error}"),
-            }
-            if fs.failed().is_empty() {
-                break;
-            }
-            shows_all(&open(fs).unwrap());
         }
     }
 }
@@ -241,6 +279,58 @@ fn of_two_writers_the_one_whose_lock_was_taken_away_writes_nothing_more() {
         assert_eq!(first.is_some(), way.starts_with("LOCK"), "{way}");
         assert!(db.get(b"second").unwrap().is_none(), "{way}");
     }
+}
+
+/// At each operation of a strict write the lock may be lost, by then or in the middle of it.
+#[test]
+fn a_lock_that_is_lost_during_a_strict_write_fails_it_whoever_else_there_is() {
+    let mut kinds = Vec::new();
+    for n in 1.. {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("store");
+        let disk = DiskFileSystem::new();
+        let fs = Arc::new(FaultFileSystem::new(Arc::new(disk)));
+        let db = Db::open(fs.clone(), &dir, options()).unwrap();
+        db.put(b"before", b"ours", Durability::Strict).unwrap();
+        let (first, lock) = (fs.operations(), dir.join("LOCK"));
+        fs.watch(move |operation| {
+            if operation == first + n {
+                disk.remove(&lock).unwrap();
+            }
+        });
+        let written = db.put(b"during", b"ours", Durability::Strict);
+        let last = fs.operations();
+        if last < first + n {
+            written.unwrap();
+            break;
+        }
+        let error = written.unwrap_err();
+        kinds.push(error.kind());
+        // What the medium has is not taken off it again: the files may be another writer's by now.
+        assert_eq!(fs.operations(), last);
+        assert_eq!(db.get(b"during").unwrap(), None, "{error}");
+        let refused = db.put(b"after", b"lost", Durability::Relaxed).unwrap_err();
+        assert_eq!(
+            refused.kind(),
+            ErrorKind::Closed,
+            "operation {n}: {refused}"
+        );
+        assert!(db.close().is_err());
+        let db = Db::open(fs, &dir, options()).unwrap();
+        let is_there = db.get(b"during").unwrap().is_some();
+        assert_eq!(
+            is_there,
+            error.kind() == ErrorKind::Uncertain,
+            "operation {n}"
+        );
+    }
+    // Only before anything is written it is certain that nothing is there.
+    assert!(
+        kinds.len() > 4 && kinds[0] == ErrorKind::Conflict,
+        "{kinds:?}"
+    );
+    let is_uncertain = |kind: &ErrorKind| *kind == ErrorKind::Uncertain;
+    assert!(kinds[1..].iter().all(is_uncertain), "{kinds:?}");
 }
 
 /// A relaxed write is not asked for each time, but before the next file is made.

@@ -3,6 +3,7 @@
 
 use crate::engine_crash::{Acknowledged, no_strangers, options, prefix, work};
 use crate::store::get_file;
+use crate::support::fault_stride;
 use larder_leveldb::storage::{
     CrashImage, DiskFileSystem, Fault, FaultFileSystem, FileSystem, LimitedFileSystem,
     MemoryFileSystem,
@@ -209,21 +210,24 @@ fn a_disk_that_is_full_from_any_operation_on_locks_no_store() {
 
 #[test]
 fn a_full_disk_locks_no_store_in_a_real_folder() {
-    let mut stopped = 0;
-    for n in (1..operations()).step_by(23) {
+    let (stride, total) = (fault_stride(23), operations());
+    let (mut tried, mut stopped) = (0, 0);
+    for n in (1..=total).step_by(stride) {
         let parent = tempfile::tempdir().unwrap();
         let disk = Disk::new(Arc::new(DiskFileSystem::new()));
         disk.fill_at(n, n % 7);
         let what = format!("operation {n}");
+        tried += 1;
         stopped += fill(&disk, &parent.path().join("db"), None, &what).stopped;
     }
+    println!("on a disk, full from {tried} of {total} file operations on: {stopped} stopped");
     assert!(stopped > 30, "{stopped}");
 }
 
 #[test]
 fn what_a_power_cut_leaves_is_the_same_with_and_without_room() {
     let mut torn = BTreeMap::new();
-    for n in (1..=operations()).step_by(3) {
+    for n in (1..=operations()).step_by(fault_stride(3)) {
         let memory = MemoryFileSystem::new();
         let fs = Arc::new(FaultFileSystem::new(Arc::new(memory.clone())));
         fs.fail_at(Fault {

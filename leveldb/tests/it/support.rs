@@ -43,6 +43,11 @@ pub(crate) fn backward(db: &Db) -> larder_leveldb::Result<Rows> {
     Ok(rows)
 }
 
+/// Tests that would take minutes look at every so-manieth file operation; `LARDER_FAULT_STRIDE` says otherwise, and 1 is all.
+pub(crate) fn fault_stride(default: usize) -> usize {
+    std::env::var("LARDER_FAULT_STRIDE").map_or(default, |stride| stride.parse().unwrap())
+}
+
 /// How many rows a walk forward meets.
 pub(crate) fn count(mut iter: Iter) -> usize {
     iter.seek_to_first().unwrap();
