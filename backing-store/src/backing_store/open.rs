@@ -216,8 +216,7 @@ fn check_versions(versions: Versions) -> Result<()> {
 /// until then.
 fn check_note(fs: &dyn FileSystem, paths: &StorePaths) -> Result<()> {
     let path = paths.leveldb.join(CORRUPTION_INFO);
-    let unreadable =
-        |error: io::Error| Error::new(ErrorKind::Io, format!("{}: {error}", path.display()));
+    let unreadable = |error: io::Error| Error::io(&path, "cannot be read", error);
     match fs.metadata(&path) {
         Ok(metadata) if (1..=CORRUPTION_INFO_LEN_MAX).contains(&metadata.len_bytes) => {}
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unreadable(error)),

@@ -38,11 +38,16 @@ impl Disk {
     }
 
     pub(crate) fn in_a_folder() -> Self {
+        Self::in_a_folder_over(Arc::new(DiskFileSystem::new()), BLOCK_LEN)
+    }
+
+    /// The file system is that of the disk, or passes on to it.
+    pub(crate) fn in_a_folder_over(inner: Arc<dyn FileSystem>, block_len: u64) -> Self {
         let parent = tempfile::tempdir().unwrap();
         Self {
             folder: parent.path().join("idb"),
             _parent: Some(parent),
-            ..Self::over(Arc::new(DiskFileSystem::new()), BLOCK_LEN)
+            ..Self::over(inner, block_len)
         }
     }
 
