@@ -1,19 +1,20 @@
 //! Stores that nobody uses: closed after their time, opened again unseen.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use larder_idb::{Clock, ErrorKind, Maintenance, NewExternalObject, RowsInDoubt};
 
 use super::*;
 
-/// Microseconds, as the test says.
+/// Microseconds, as the test says, and whether it panics when asked.
 #[derive(Debug)]
-struct ByHand(AtomicI64);
+struct ByHand(AtomicI64, AtomicBool);
 
 impl ByHand {
     fn new() -> Arc<Self> {
-        Arc::new(Self(AtomicI64::new(13_400_000_000_000_000)))
+        let now_us = AtomicI64::new(13_400_000_000_000_000);
+        Arc::new(Self(now_us, AtomicBool::new(false)))
     }
 
     fn advance(&self, by: Duration) {
@@ -24,6 +25,7 @@ impl ByHand {
 
 impl Clock for ByHand {
     fn now_us(&self) -> i64 {
+        assert!(!self.1.load(Ordering::Relaxed), "the clock's panic");
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -67,6 +69,11 @@ impl Setting {
     /// told of the end.
     fn frees_after(&self, by: Duration) {
         self.later(by);
+        self.frees(|| self.later(2 * SECOND));
+    }
+
+    /// The store is closed; where threads do that, some moments later, in which the host may do something.
+    fn frees(&self, meanwhile: impl Fn()) {
         let tries = match self.executor {
             Executor::Driven { .. } => 0,
             Executor::Threads(_) => 10_000,
@@ -76,7 +83,7 @@ impl Setting {
                 return;
             }
             std::thread::yield_now();
-            self.later(2 * SECOND);
+            meanwhile();
         }
         assert!(self.is_free(), "{:?}: it is open", self.executor);
     }
@@ -179,32 +186,35 @@ fn a_connection_that_is_to_be_closed_keeps_the_store_until_its_transactions_have
     }
 }
 
+/// Writes a record with a blob and deletes it again: the value, which is all that is left of it.
+fn hold_a_blob(connection: &Connection) -> larder_idb::StoredValue {
+    let blob = NewExternalObject::Blob {
+        mime_type: "text/plain".into(),
+        content: Arc::new(b"the blob's content".to_vec()),
+    };
+    let value = Value::serialize("with a blob")
+        .unwrap()
+        .and_objects(vec![blob]);
+    let transaction = begin(connection, &["a"], Mode::ReadWrite);
+    let store = transaction.object_store(&"a".into()).unwrap();
+    drop(store.put(value, Some(Key::Number(1.0))).unwrap());
+    commit(&transaction).unwrap();
+    let transaction = begin(connection, &["a"], Mode::ReadWrite);
+    let held = get(&transaction, "a", 1.0).wait().unwrap().unwrap();
+    let store = transaction.object_store(&"a".into()).unwrap();
+    drop(store.delete(Key::Number(1.0)));
+    commit(&transaction).unwrap();
+    held
+}
+
 #[test]
 fn a_blob_that_somebody_holds_keeps_the_store() {
     for executor in EXECUTORS {
         let setting = Setting::new(executor);
         let connection = open(&setting.storage).wait().unwrap();
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
-        let blob = NewExternalObject::Blob {
-            mime_type: "text/plain".into(),
-            content: Arc::new(b"the blob's content".to_vec()),
-        };
-        let value = Value::serialize("with a blob").unwrap();
-        let store = transaction.object_store(&"a".into()).unwrap();
-        let value = value.and_objects(vec![blob]);
-        drop(store.put(value, Some(Key::Number(1.0))).unwrap());
-        commit(&transaction).unwrap();
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
-        let held = get(&transaction, "a", 1.0).wait().unwrap().unwrap();
-        drop(
-            transaction
-                .object_store(&"a".into())
-                .unwrap()
-                .delete(Key::Number(1.0)),
-        );
-        commit(&transaction).unwrap();
+        let held = hold_a_blob(&connection);
         connection.close();
-        drop((connection, transaction));
+        drop(connection);
         setting.later(100 * SECOND);
         assert!(!setting.is_free(), "{executor:?}");
         let mut content = String::new();
@@ -214,6 +224,84 @@ fn a_blob_that_somebody_holds_keeps_the_store() {
         drop(reader);
         drop(held);
         setting.frees_after(2 * SECOND);
+    }
+}
+
+/// Several origins in a storage that the caller drives.
+struct Visits {
+    setting: Setting,
+    origins: Vec<Origin>,
+}
+
+impl Visits {
+    fn new(idle_stores_max: usize, idle_grace: Duration) -> Self {
+        let setting = Setting::with(DRIVEN, |options| {
+            options.idle_stores_max = idle_stores_max;
+            options.idle_grace = idle_grace;
+        });
+        let origins = (0..10).map(|n| Origin::from_url(&format!("https://{n}.example")).unwrap());
+        let origins = origins.collect();
+        Self { setting, origins }
+    }
+
+    fn visit(&self, n: usize) -> Connection {
+        let factory = self.setting.storage.factory(&self.origins[n]);
+        open_of(&factory).wait().unwrap()
+    }
+
+    /// Those whose stores are open.
+    fn open(&self) -> Vec<usize> {
+        let is_open = |n: &usize| {
+            let other = storage_on(self.setting.fs.clone(), DRIVEN);
+            let databases = other.factory(&self.origins[*n]).databases();
+            databases.wait().is_err()
+        };
+        (0..self.origins.len()).filter(is_open).collect()
+    }
+}
+
+#[test]
+fn who_opens_a_store_closes_idle_ones_before_and_those_that_become_idle_go_down_to_the_maximum() {
+    let visits = Visits::new(3, 2 * SECOND);
+    for n in 0..3 {
+        visits.visit(n).close();
+    }
+    assert_eq!(visits.open(), [0, 1, 2]);
+    // The one that has not been used for longest.
+    let used = [3, 4].map(|n| visits.visit(n));
+    assert_eq!(visits.open(), [1, 2, 3, 4]);
+    for connection in used {
+        connection.close();
+    }
+    visits.setting.storage.run_until_idle();
+    assert_eq!(visits.open(), [2, 3, 4]);
+}
+
+#[test]
+fn stores_that_blobs_readers_hold_are_not_counted_and_are_looked_at_no_more_than_once_a_second() {
+    for idle_grace in [Duration::ZERO, 2 * SECOND] {
+        let visits = Visits::new(2, idle_grace);
+        let held = [0, 1, 2].map(|n| {
+            let connection = visits.visit(n);
+            let held = hold_a_blob(&connection);
+            connection.close();
+            held
+        });
+        // This would never end if they were looked at again and again.
+        visits.setting.later(2 * SECOND);
+        assert_eq!(visits.open(), [0, 1, 2]);
+        for n in 3..6 {
+            visits.visit(n).close();
+        }
+        let idle: &[usize] = match idle_grace.is_zero() {
+            true => &[0, 1, 2],
+            false => &[0, 1, 2, 4, 5],
+        };
+        visits.setting.storage.run_until_idle();
+        assert_eq!(visits.open(), idle);
+        drop(held);
+        visits.setting.later(2 * SECOND);
+        assert_eq!(visits.open(), [0_usize; 0]);
     }
 }
 
@@ -263,9 +351,11 @@ fn a_host_may_leave_stores_open_or_close_them_at_once() {
         assert!(!setting.is_free());
         let setting = Setting::with(executor, |options| options.idle_grace = Duration::ZERO);
         open(&setting.storage).wait().unwrap().close();
-        setting.later(Duration::ZERO);
-        factory(&setting.storage).close().wait().unwrap();
-        assert!(setting.is_free());
+        if let Executor::Driven { .. } = executor {
+            setting.storage.run_until_idle();
+        }
+        // Threads need nobody.
+        setting.frees(|| {});
     }
 }
 
@@ -282,9 +372,30 @@ fn a_clock_that_is_set_back_delays_the_end_by_no_more_than_the_grace_time() {
 }
 
 #[test]
+fn a_clock_that_panics_keeps_nobody_from_letting_go_and_the_time_begins_when_it_goes_again() {
+    for executor in EXECUTORS {
+        let setting = Setting::new(executor);
+        let connection = open(&setting.storage).wait().unwrap();
+        setting.clock.1.store(true, Ordering::Relaxed);
+        connection.close();
+        drop(connection);
+        setting.storage.run_until_idle();
+        setting.clock.1.store(false, Ordering::Relaxed);
+        if let Executor::Driven { .. } = executor {
+            setting.later(2 * SECOND);
+            assert!(!setting.is_free(), "{executor:?}");
+        }
+        setting.frees_after(2 * SECOND);
+    }
+}
+
+#[test]
 fn that_an_idle_store_could_not_be_closed_whole_is_told_at_the_end() {
     use larder_leveldb::storage::{Fault, FaultFileSystem};
-    for executor in EXECUTORS {
+    let cases = EXECUTORS
+        .into_iter()
+        .flat_map(|executor| [(executor, false), (executor, true)]);
+    for (executor, is_storage_closed) in cases {
         let mut setting = Setting::new(executor);
         let faults = Arc::new(FaultFileSystem::new(setting.fs.clone()));
         let mut options = StorageOptions::new(faults.clone(), "idb", setting.clock.clone());
@@ -301,6 +412,10 @@ fn that_an_idle_store_could_not_be_closed_whole_is_told_at_the_end() {
         });
         setting.frees_after(2 * SECOND);
         faults.heal();
+        if is_storage_closed {
+            assert!(setting.storage.close().is_err(), "{executor:?}");
+            continue;
+        }
         let close = || factory(&setting.storage).close().wait();
         assert!(close().is_err(), "{executor:?}");
         assert!(close().is_ok(), "told once");

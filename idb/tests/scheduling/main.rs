@@ -60,7 +60,12 @@ fn factory(storage: &Storage) -> Factory {
 
 /// A connection to a database "db" with object stores "a", "b" and "c".
 fn open(storage: &Storage) -> Request<Connection> {
-    let request = factory(storage).open(&"db".into(), None).unwrap();
+    open_of(&factory(storage))
+}
+
+/// The same of any origin.
+fn open_of(factory: &Factory) -> Request<Connection> {
+    let request = factory.open(&"db".into(), None).unwrap();
     request.with_upgrade(|upgrade| {
         for name in ["a", "b", "c"] {
             let parameters = ObjectStoreParameters::default();
