@@ -217,8 +217,8 @@ impl<'a> BatchReader<'a> {
                 what: "write batch is shorter than its header",
             });
         };
-        // Also keeps `sequence + count` from overflowing.
-        if first_sequence > SEQUENCE_MAX || first_sequence + u64::from(count) > SEQUENCE_MAX + 1 {
+        // An empty batch says which number comes next, of which there may be none. Saturates for numbers that are none at all.
+        if first_sequence.saturating_add(u64::from(count)) > SEQUENCE_MAX + 1 {
             return Err(BatchError {
                 offset: 0,
                 what: "sequence number of the write batch does not fit 56 bits",
@@ -250,7 +250,7 @@ impl<'a> BatchReader<'a> {
         }
     }
 
-    /// The first entry's sequence number.
+    /// The first entry's sequence number; of an empty batch the one that comes next, which may be one more than there are.
     pub fn sequence(&self) -> u64 {
         self.first_sequence
     }

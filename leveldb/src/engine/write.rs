@@ -120,10 +120,8 @@ impl Engine {
         let first = writer.last_sequence + 1;
         let last = writer.last_sequence + u64::from(batch.entry_count());
         if last > SEQUENCE_MAX {
-            return Err(Error::new(
-                ErrorKind::Usage,
-                "store has no sequence numbers left",
-            ));
+            let what = "the store has no sequence numbers left (there are 2^56): nothing more can be written to it";
+            return Err(Error::new(ErrorKind::Usage, what));
         }
         let end = writer.end();
         let is_empty = batch.entry_count() == 0;

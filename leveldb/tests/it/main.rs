@@ -31,6 +31,8 @@ mod hostile;
 #[cfg(test)]
 mod idb_like;
 #[cfg(test)]
+mod last_sequences;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod older_versions;
