@@ -110,7 +110,7 @@ pub struct StorageOptions {
     /// transaction that was acknowledged as durable is lost by that, but others committed shortly before the crash may be; a
     /// host should say so. What was not read is set aside, and the [`TornTail`] says where.
     pub on_torn_tail: Option<TornTailCallback>,
-    /// A file of so many bytes is kept in each origin's LevelDB folder, so that there is room for deleting a database on a full disk
+    /// A file of so many bytes is kept in each origin's LevelDB folder, so that there is room for deleting on a full disk
     /// (32 KiB; 0: none, also in memory). Chromium passes over it.
     pub reserve_bytes: usize,
     /// How many bytes the files of each origin may have ([`u64::MAX`]: no limit), if it has no quota of its own

@@ -247,8 +247,8 @@ impl Db {
         self.engine().is_ok_and(|engine| engine.is_short_of_room())
     }
 
-    /// Says that the rows from `from` up to and without `to` are of no more use: nobody looks for them, and they may go or stay
-    /// until they are deleted. It takes hardly any room, and makes some: tables with nothing else are gone at once, and other values
+    /// Says that the rows from `from` up to and without `to` are of no more use, nor any that may be written there: nobody looks for them,
+    /// and they may go or stay until they are deleted. It takes hardly any room, and makes some: tables with nothing else are gone at once, and other values
     /// when what they lie in is made into a table ([`flush`](Self::flush)). Deleting the rows goes on as before. An older
     /// value of a key can come to light where a newer one has gone. It waits for a step of background work that is under way; the next
     /// opening has forgotten it.
@@ -257,6 +257,26 @@ impl Db {
     /// As [`write`](Self::write).
     pub fn forget(&self, from: &[u8], to: &[u8]) -> Result<()> {
         self.engine()?.forget(from, to)
+    }
+
+    /// Says that all rows from `from` up to and without `to` have been deleted: what of them still lies in tables and logs may go. What
+    /// is written there later stays. It changes nothing by itself: their values go when what they lie in is made into a table
+    /// ([`flush`](Self::flush), [`reclaim`](Self::reclaim)). The deletion must be durable. The next opening has forgotten it.
+    ///
+    /// # Errors
+    /// `Usage` if there is a row; if one cannot be read; as [`write`](Self::write).
+    pub fn forget_deleted(&self, from: &[u8], to: &[u8]) -> Result<()> {
+        self.engine()?.forget_deleted(from, to)
+    }
+
+    /// Makes room of what was forgotten ([`forget`](Self::forget), [`forget_deleted`](Self::forget_deleted)) on a disk that has hardly any:
+    /// tables with some of it are written anew without that, those first of which least is left, as far as there is room for it. It
+    /// reads all such tables, and waits for a step of background work that is under way.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write); if there is no room, what could be done is done.
+    pub fn reclaim(&self) -> Result<()> {
+        self.engine()?.reclaim()
     }
 
     /// Makes tables of everything in memory: afterwards it is in tables, durable, and the logs are empty. Fails as

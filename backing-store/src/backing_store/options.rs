@@ -63,8 +63,8 @@ pub struct WriteOptions {
     pub maintenance: Arc<MaintenanceSchedule>,
     /// Where random choices of maintenance start from.
     pub random_seed: u64,
-    /// A file of so many bytes is kept in the LevelDB folder, from the first write on, so that there is room for deleting a database
-    /// on a full disk (32 KiB; 0: none). Chromium passes over it.
+    /// A file of so many bytes is kept in the LevelDB folder, from the first write on, so that there is room for deleting on a
+    /// full disk (32 KiB; 0: none). Chromium passes over it.
     pub reserve_bytes: usize,
     /// How many bytes the store's files may have, which transactions keep to that put something (none): see [`Quota`].
     pub quota: Option<Arc<Quota>>,

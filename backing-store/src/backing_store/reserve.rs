@@ -80,25 +80,48 @@ impl Core {
         if deleted.is_empty() {
             return false;
         }
-        // What a power cut takes the deletion from must be whole.
-        let mut nothing = BatchWriter::new();
-        if self.db.write(&mut nothing, Durability::Strict).is_err() {
-            locked(&self.deleted).extend(deleted);
-            return false;
-        }
-        // It is worth more now than later.
-        self.take_reserve();
-        // Whoever writes next tries again what fails here, and the deletions stand.
         let forget = || {
             for id in &deleted {
                 let (low, end) = (range::database_low(*id), range::database_end(*id));
                 let _ = self.db.forget(&low, &end);
             }
         };
+        let is_tried = self.free_forgotten(forget);
+        if !is_tried {
+            locked(&self.deleted).extend(deleted);
+        }
+        is_tried
+    }
+
+    /// Makes room of ranges of which a transaction has deleted all rows, and then a reserve again. Nobody writes there meanwhile.
+    pub(crate) fn gain_room_of(&self, ranges: &[(Vec<u8>, Vec<u8>)]) {
+        self.free_forgotten(|| {
+            for (low, end) in ranges {
+                let _ = self.db.forget_deleted(low, end);
+            }
+        });
+    }
+
+    /// Makes room of what is forgotten: whether it could be tried. Whoever writes next tries again what fails here, and the deletions
+    /// stand.
+    fn free_forgotten(&self, forget: impl Fn()) -> bool {
+        // What a power cut takes the deletion from must be whole.
+        let mut nothing = BatchWriter::new();
+        if self.db.write(&mut nothing, Durability::Strict).is_err() {
+            return false;
+        }
+        // It is worth more now than later.
+        self.take_reserve();
         forget();
-        if self.db.flush().is_ok() {
-            // What could not go before.
+        let mut is_flushed = self.db.flush().is_ok();
+        // What could not go before.
+        forget();
+        let _ = self.db.reclaim();
+        if !is_flushed {
+            is_flushed = self.db.flush().is_ok();
             forget();
+        }
+        if is_flushed {
             self.is_reserve_taken.store(false, Ordering::Release);
             self.keep_reserve();
         }

@@ -87,6 +87,7 @@ impl WriteTransaction {
         for table in tables {
             let prefix = record_row_prefix(database_id, store.id, table);
             let (begin, end) = ([&*prefix, &first].concat(), [&*prefix, &last].concat());
+            self.note_deleted(&begin, &end);
             count += self.delete_rows_counting(&begin, &end, true, &store.data_prefix)?;
         }
         Ok(count)
@@ -115,6 +116,7 @@ impl WriteTransaction {
         let low = range::object_store_rows_low(database_id, object_store_id);
         let end = range::object_store_rows_end(database_id, object_store_id);
         let records = record_row_prefix(database_id, object_store_id, RecordTable::Data);
+        self.note_deleted(&low, &end);
         self.delete_rows_counting(&low, &end, false, &records)
     }
 

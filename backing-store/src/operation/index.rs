@@ -129,6 +129,7 @@ impl WriteTransaction {
         self.delete_rows(&low, &high, false)?;
         let low = range::index_entries_low(database_id, object_store_id, id);
         let high = range::index_entries_high(database_id, object_store_id, id);
+        self.note_deleted(&low, &high);
         self.delete_rows(&low, &high, true)
     }
 }

@@ -117,12 +117,14 @@ impl WriteTransaction {
                 return Err(Error::new(ErrorKind::Usage, what));
             };
             transaction.check_unique(store, primary_key, index_keys)?;
+            transaction.note_put();
             transaction.put_index_rows(store, primary_key, version, index_keys)
         })
     }
 
     fn put_into(&mut self, store: &mut OpenStore, put: &Put<'_>) -> Result<Option<i64>> {
         let database_id = self.scope().database_id();
+        self.note_put();
         let mut primary_key = std::mem::take(&mut store.buffers.primary_key);
         let done = self.put_with_key(database_id, store, put, &mut primary_key);
         store.buffers.primary_key = primary_key;

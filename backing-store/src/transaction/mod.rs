@@ -5,6 +5,7 @@
 mod object_store_set;
 mod objects;
 mod read;
+mod room;
 mod scope;
 mod spill;
 
@@ -29,6 +30,7 @@ use crate::staging::{ROW_LEN_MAX, STAGED_LEN_MAX};
 use crate::undo_log::{Cleanup, metadata_key, revert};
 use crate::view::{Pending, View, locked};
 use objects::ObjectChanges;
+use room::Seldom;
 use spill::UndoLog;
 
 /// A transaction that writes within a [`Scope`]: all of it is committed or nothing.
@@ -47,9 +49,9 @@ pub struct WriteTransaction {
     objects: ObjectChanges,
     /// Once rows have been spilled.
     log: Option<UndoLog>,
-    spilled_bytes: u64,
-    /// It puts something, and keeps to the quota. What only deletes is never refused.
-    puts: bool,
+    /// Once it has deleted ranges, or spilled rows.
+    seldom: Option<Box<Seldom>>,
+    puts: Puts,
     /// It has deleted something.
     deletes: bool,
     /// The data version that values in it need, if the store does not have it.
@@ -68,6 +70,16 @@ enum State {
         is_out_of_space: bool,
     },
     Ended,
+    /// It has ended, and its scope is still held: whoever makes room of what it has deleted gives it back.
+    ScopeHeld,
+}
+
+/// What it puts. With anything it keeps to the quota; what only deletes is never refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Puts {
+    Nothing,
+    Rows,
+    Records,
 }
 
 impl WriteTransaction {
@@ -95,8 +107,8 @@ impl WriteTransaction {
             view,
             pending,
             log: None,
-            spilled_bytes: 0,
-            puts: false,
+            seldom: None,
+            puts: Puts::Nothing,
             deletes: false,
             raise_to: None,
             state: State::Open,
@@ -113,8 +125,10 @@ impl WriteTransaction {
     /// hold more ([`WriteOptions::transaction_memory_bytes`](crate::WriteOptions::transaction_memory_bytes)). What is written
     /// along with them, to take them back, does not count.
     #[must_use]
-    pub const fn spilled_bytes(&self) -> u64 {
-        self.spilled_bytes
+    pub fn spilled_bytes(&self) -> u64 {
+        self.seldom
+            .as_ref()
+            .map_or(0, |seldom| seldom.spilled_bytes)
     }
 
     /// The versions in which it may write values: the store's, or those that it will raise them to.
@@ -158,7 +172,7 @@ impl WriteTransaction {
 
     /// Gives a row a value.
     pub(crate) fn put_row(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.puts = true;
+        self.puts = self.puts.max(Puts::Rows);
         self.put_small_row(key, value)
     }
 
@@ -183,7 +197,7 @@ impl WriteTransaction {
         value: &[u8],
     ) -> Result<()> {
         self.check_open()?;
-        self.puts = true;
+        self.puts = self.puts.max(Puts::Rows);
         let mut items = items.into_iter();
         loop {
             let len_bytes = {
@@ -324,17 +338,20 @@ impl WriteTransaction {
     pub fn commit(mut self) -> Result<()> {
         let core = Arc::clone(&self.core);
         let committed = self.commit_all();
-        drop(self);
+        match committed.is_ok() {
+            true => self.gain_room(),
+            false => drop(self),
+        }
         core.remove_replaced();
         committed
     }
 
     fn commit_all(&mut self) -> Result<()> {
         self.check_open()?;
-        if self.objects.is_empty() {
-            return self.write_commit(&[], false);
+        match self.objects.is_empty() {
+            true => self.write_commit(&[], false),
+            false => self.commit_objects(),
         }
-        self.commit_objects()
     }
 
     /// One batch, whose bytes were taken from the quota already if it `has_room`: the staged rows, the mark that what was spilled before is committed, and rows of the whole store.
@@ -361,11 +378,11 @@ impl WriteTransaction {
     }
 
     fn write_batch(&self, rows: &[(Vec<u8>, Vec<u8>)], has_room: bool) -> Result<()> {
-        let mut pending = locked(&self.pending);
-        if pending.staging.is_empty() && self.log.is_none() && rows.is_empty() {
+        if locked(&self.pending).staging.is_empty() && self.log.is_none() && rows.is_empty() {
             return Ok(());
         }
-        self.core.settle()?;
+        self.settle()?;
+        let mut pending = locked(&self.pending);
         let batch = pending.staging.batch();
         for (key, value) in rows {
             batch.put(key, value);
@@ -375,7 +392,7 @@ impl WriteTransaction {
         }
         // Before any turn that another one may wait for which has taken its room.
         let needed = log::growth_bytes_max(batch.len_bytes() + DATA_VERSION_ROW_LEN);
-        let taken = (self.puts && !has_room).then(|| self.core.take_room(needed));
+        let taken = (self.is_under_quota() && !has_room).then(|| self.core.take_room(needed));
         let _taken = taken.transpose()?;
         let _turn = self.raise_to.map(|_| self.core.versions.raising());
         let raise = self
@@ -389,7 +406,7 @@ impl WriteTransaction {
             Some(_) => Durability::Strict,
             None => self.durability,
         };
-        let written = self.core.db.write(batch, durability);
+        let written = self.hand_over(batch, durability);
         pending.staging.clear();
         written?;
         if let Some(version) = raise {
@@ -412,7 +429,7 @@ impl WriteTransaction {
     }
 
     fn take_back(&mut self) -> Result<()> {
-        if self.state == State::Ended {
+        if matches!(self.state, State::Ended | State::ScopeHeld) {
             return Ok(());
         }
         self.state = State::Ended;
@@ -455,7 +472,7 @@ impl Drop for WriteTransaction {
     fn drop(&mut self) {
         // Whoever cares about the result calls `rollback`.
         let _ = self.take_back();
-        self.core.leave(self.number);
+        self.leave();
     }
 }
 

@@ -185,10 +185,10 @@ impl WriteTransaction {
 
     /// Both phases.
     pub(super) fn commit_objects(&mut self) -> Result<()> {
-        self.core.settle()?;
+        self.settle()?;
         let core = Arc::clone(&self.core);
         let needed = self.growth_bytes_max()?;
-        let taken = self.puts.then(|| core.take_room(needed));
+        let taken = self.is_under_quota().then(|| core.take_room(needed));
         let _taken = taken.transpose()?;
         let mut numbered = self.number_objects()?;
         if let Err(error) = self.write_objects(&mut numbered) {

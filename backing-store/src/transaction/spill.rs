@@ -43,7 +43,7 @@ impl WriteTransaction {
         self.core.settle()?;
         let mut writer = SpillWriter {
             core: &self.core,
-            puts: self.puts,
+            puts: self.is_under_quota(),
             rows: BatchWriter::new(),
             undo: BatchWriter::new(),
             key: Vec::new(),
@@ -73,7 +73,7 @@ impl WriteTransaction {
                 None => continue,
             }
             let len_bytes = row.key.len() + row.value.map_or(0, <[u8]>::len);
-            self.spilled_bytes += len_bytes as u64;
+            self.seldom.get_or_insert_default().spilled_bytes += len_bytes as u64;
             let task = if is_there {
                 // The bytes of the key as they stand: equal keys can differ in them.
                 let (key, value) = (old.iter.key(), old.iter.value()?);

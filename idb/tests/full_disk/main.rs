@@ -7,6 +7,7 @@
     reason = "helpers of tests fail like tests"
 )]
 
+mod clearing;
 mod disks;
 mod operations;
 
@@ -135,10 +136,18 @@ fn fill(connection: &Connection, what: &str, value_of: impl Fn(u32) -> Value) ->
 
 const KEPT: u32 = 20;
 
-/// Fills a disk, and finds everything possible that has to be.
-fn fill_and_empty(disk: &Disk, executor: Executor, what: &str, value_of: impl Fn(u32) -> Value) {
-    let storage_of = || storage(disk, executor);
-    let storage = storage_of();
+fn is_whole(kept: &Connection) -> bool {
+    (0..KEPT).all(|key| read(kept, key).unwrap() == noise(key, 100))
+}
+
+/// Makes two databases, and fills the disk with one of them: how many transactions were committed.
+fn fill_to_the_last_block(
+    disk: &Disk,
+    executor: Executor,
+    what: &str,
+    value_of: impl Fn(u32) -> Value,
+) -> u32 {
+    let storage = storage(disk, executor);
     let kept = open(&storage, "kept").unwrap();
     let records = (0..KEPT).map(|key| (key, text_of(key, 100)));
     write(&kept, DurabilityHint::Strict, records).unwrap();
@@ -146,29 +155,32 @@ fn fill_and_empty(disk: &Disk, executor: Executor, what: &str, value_of: impl Fn
     disk.limit();
     let committed = fill(&filled, what, &value_of);
     assert!(committed > 3, "{what}: {committed}");
-    // To the last block. Each has a key of its own, so that nothing gives room back. They are of the database that is deleted: what
-    // others have put into the same logs has to be written anew before those can go.
-    let mut key = 200_000;
-    for len_bytes in [20_000, 2000, 300] {
-        while write(
-            &filled,
-            DurabilityHint::Relaxed,
-            [(key, text_of(7, len_bytes))],
-        )
-        .is_ok()
-        {
+    fill_the_rest(&filled, 200_000);
+    drop((kept, filled));
+    let _ = storage.close();
+    committed
+}
+
+/// To the last block. Each has a key of its own, so that nothing gives room back. They are of the database that is deleted: what
+/// others have put into the same logs has to be written anew before those can go.
+fn fill_the_rest(filled: &Connection, first_key: u32) {
+    let mut key = first_key;
+    for len_bytes in [20_000, 2000, 300, 20] {
+        let record = |key| [(key, text_of(7, len_bytes))];
+        while write(filled, DurabilityHint::Relaxed, record(key)).is_ok() {
             key += 1;
         }
     }
-    drop((kept, filled));
-    let _ = storage.close();
+}
+
+/// Fills a disk, and finds everything possible that has to be.
+fn fill_and_empty(disk: &Disk, executor: Executor, what: &str, value_of: impl Fn(u32) -> Value) {
+    let storage_of = || storage(disk, executor);
+    let committed = fill_to_the_last_block(disk, executor, what, &value_of);
     let full = disk.used_bytes();
     let storage = storage_of();
     assert_eq!(names(&storage), ["filled", "kept"], "{what}");
     let kept = open(&storage, "kept").unwrap();
-    let is_whole = |connection: &Connection| {
-        (0..KEPT).all(|key| read(connection, key).unwrap() == noise(key, 100))
-    };
     assert!(is_whole(&kept), "{what}");
     let large = (9999, text_of(1, 2 << 20));
     let error = write(&kept, DurabilityHint::Relaxed, [large]).unwrap_err();

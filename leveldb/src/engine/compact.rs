@@ -199,9 +199,8 @@ impl Engine {
         merged
     }
 
-    /// Writes the compaction's output. A memtable that fills up meanwhile is not kept waiting.
-    fn merge(&self, work: &mut Work, compaction: &Compaction) -> Result<Vec<NewFile>> {
-        let version = self.version();
+    /// What a compaction makes tables of.
+    pub(super) fn feed(&self, version: &Version, compaction: &Compaction) -> Result<Feed<'_>> {
         let core = self.compaction_core();
         let order = &self.core.order;
         let inputs: Vec<TableFile> = compaction
@@ -211,13 +210,20 @@ impl Engine {
         let inputs = Arc::new(Version::new(order, inputs));
         let run = |i| Source::Run(RunCursor::new(core.clone(), inputs.clone(), i));
         let sources = (0..inputs.runs.len()).map(run).collect();
-        let mut deeper = Deeper::new(order, &version, compaction.output_level);
-        let mut feed = Feed::new(
+        let mut deeper = Deeper::new(order, version, compaction.output_level);
+        Feed::new(
             order.clone(),
             sources,
-            |key| deeper.is_free(key),
+            move |key| deeper.is_free(key),
             self.forgotten.filter(order),
-        )?;
+        )
+    }
+
+    /// Writes the compaction's output. A memtable that fills up meanwhile is not kept waiting.
+    fn merge(&self, work: &mut Work, compaction: &Compaction) -> Result<Vec<NewFile>> {
+        let version = self.version();
+        let order = &self.core.order;
+        let mut feed = self.feed(&version, compaction)?;
         let limits = self.limits();
         let number = || self.new_file_number();
         let check = || self.check_lock();
@@ -234,7 +240,7 @@ impl Engine {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(Error::new(ErrorKind::Closed, "store is being closed"));
             }
-            if self.has_full.load(Ordering::Relaxed) {
+            if self.has_full.load(Ordering::Relaxed) && !work.is_short_of_room {
                 self.flush_full(work, false)?;
             }
             Ok(())

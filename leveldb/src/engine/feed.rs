@@ -14,6 +14,9 @@ pub(super) type Entry<'a> = (&'a [u8], Cow<'a, [u8]>);
 /// Says something of a user key.
 type OfKey<'a> = Box<dyn FnMut(&[u8]) -> bool + 'a>;
 
+/// Says something of a user key's entry with a sequence number.
+type OfEntry<'a> = Box<dyn FnMut(&[u8], u64) -> bool + 'a>;
+
 /// Entries in ascending order; it stands on one, or is at its end.
 pub(super) struct Feed<'a> {
     order: InternalOrder,
@@ -25,17 +28,17 @@ pub(super) struct Feed<'a> {
     /// A tombstone hides nothing then.
     is_oldest: OfKey<'a>,
     /// A value is of no use then.
-    is_forgotten: OfKey<'a>,
+    is_forgotten: OfEntry<'a>,
 }
 
 impl<'a> Feed<'a> {
     /// From sources, the newest first. `is_oldest`: whether nothing older of a user key is anywhere else; `is_forgotten`: whether
-    /// its values are left out.
+    /// a value of it with that sequence number is left out.
     pub(super) fn new(
         order: InternalOrder,
         sources: Vec<Source>,
         is_oldest: impl FnMut(&[u8]) -> bool + 'a,
-        is_forgotten: impl FnMut(&[u8]) -> bool + 'a,
+        is_forgotten: impl FnMut(&[u8], u64) -> bool + 'a,
     ) -> Result<Feed<'a>> {
         let mut feed = Feed {
             merge: MergeCursor::new(order.clone(), sources),
@@ -114,7 +117,8 @@ impl<'a> Feed<'a> {
                     self.pass()?;
                 }
                 Ordering::Greater
-                    if tag as u8 == EntryKind::Value.to_byte() && (self.is_forgotten)(key) =>
+                    if tag as u8 == EntryKind::Value.to_byte()
+                        && (self.is_forgotten)(key, tag >> 8) =>
                 {
                     self.pass()?;
                 }

@@ -1,18 +1,21 @@
 //! Ranges of keys whose rows are of no more use, and may go without being deleted one by one.
 //!
 //! Deleting takes room: a tombstone for each row, and tables without the rows beside those with them, until these are removed. On a
-//! full disk there is none. What may simply be left out takes no room: a table that lies wholly in such a range goes by an edit of
-//! the MANIFEST, and the values of one that is made anyway do not go into it.
+//! full disk there is none. What may simply be left out takes little: a table that lies wholly in such a range goes by an edit of
+//! the MANIFEST, and the values of one that is made do not go into it. [`reclaim`](super::reclaim) makes some for that.
 //!
-//! Tombstones stay, so what was deleted stays so. A value that goes may bring an older one of its key to light, which is of no
-//! more use either.
+//! Tombstones stay, so what was deleted stays so. A value that goes may bring an older one of its key to light. So either nobody looks
+//! for the rows any more, or all of them are deleted: then each value goes that has a tombstone above it, and no table as a whole,
+//! since its tombstones may be above values of others.
 
 use super::compaction::{largest, smallest};
 use super::kept::Kept;
 use super::{Engine, locked};
-use crate::error::Result;
-use crate::internal_key::{InternalOrder, user_key};
+use crate::bounds::Bounds;
+use crate::error::{Error, ErrorKind, Result};
+use crate::internal_key::{InternalOrder, SEQUENCE_MAX, user_key};
 use crate::sync::Mutex;
+use crate::version::TableFile;
 use crate::version_edit::VersionEdit;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering as Order};
@@ -24,37 +27,67 @@ const RANGES_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Forgotten {
     has_any: AtomicBool,
-    /// From a user key up to and without another.
-    ranges: Mutex<Vec<(Vec<u8>, Vec<u8>)>>,
+    ranges: Mutex<Vec<ForgottenRange>>,
+}
+
+/// From a user key up to and without another: values up to a sequence number.
+#[derive(Clone, Debug)]
+pub(super) struct ForgottenRange {
+    from: Vec<u8>,
+    to: Vec<u8>,
+    last_sequence: u64,
+}
+
+impl ForgottenRange {
+    pub(super) fn has(&self, order: &InternalOrder, key: &[u8]) -> bool {
+        order.compare_user(key, &self.from) != Ordering::Less
+            && order.compare_user(key, &self.to) == Ordering::Less
+    }
+
+    pub(super) fn has_all_of(&self, order: &InternalOrder, file: &TableFile) -> bool {
+        self.has(order, user_key(smallest(file))) && self.has(order, user_key(largest(file)))
+    }
+
+    pub(super) fn has_some_of(&self, order: &InternalOrder, file: &TableFile) -> bool {
+        order.compare_user(user_key(largest(file)), &self.from) != Ordering::Less
+            && order.compare_user(user_key(smallest(file)), &self.to) == Ordering::Less
+    }
 }
 
 impl Forgotten {
-    fn add(&self, from: &[u8], to: &[u8]) {
+    fn add(&self, from: &[u8], to: &[u8], last_sequence: u64) {
         let ranges = &mut *locked(&self.ranges);
-        let range = (from.to_vec(), to.to_vec());
-        if ranges.contains(&range) {
+        let mut same = ranges.iter_mut();
+        if let Some(same) = same.find(|range| range.from == from && range.to == to) {
+            same.last_sequence = same.last_sequence.max(last_sequence);
             return;
         }
         if ranges.len() >= RANGES_MAX {
             ranges.remove(0);
         }
-        ranges.push(range);
+        ranges.push(ForgottenRange {
+            from: from.to_vec(),
+            to: to.to_vec(),
+            last_sequence,
+        });
         self.has_any.store(true, Order::Release);
     }
 
-    /// Says of a user key whether it is in a range. It stands for the ranges of now.
-    pub(super) fn filter(&self, order: &InternalOrder) -> impl FnMut(&[u8]) -> bool + use<> {
-        let ranges = match self.has_any.load(Order::Acquire) {
+    /// Those of now.
+    pub(super) fn ranges(&self) -> Vec<ForgottenRange> {
+        match self.has_any.load(Order::Acquire) {
             true => locked(&self.ranges).clone(),
             false => Vec::new(),
-        };
+        }
+    }
+
+    /// Says of a user key's value with a sequence number whether it is of no more use. It stands for the ranges of now.
+    pub(super) fn filter(&self, order: &InternalOrder) -> impl FnMut(&[u8], u64) -> bool + use<> {
+        let ranges = self.ranges();
         let order = order.clone();
-        move |key| {
-            let is_in = |(from, to): &(Vec<u8>, Vec<u8>)| {
-                order.compare_user(key, from) != Ordering::Less
-                    && order.compare_user(key, to) == Ordering::Less
-            };
-            ranges.iter().any(is_in)
+        move |key, sequence| {
+            let mut ranges = ranges.iter();
+            ranges.any(|range| sequence <= range.last_sequence && range.has(&order, key))
         }
     }
 }
@@ -73,21 +106,21 @@ impl Engine {
             return Ok(());
         }
         self.health.check()?;
-        self.forgotten.add(from, to);
+        self.forgotten.add(from, to, SEQUENCE_MAX);
         let work = &mut *locked(&self.work);
         let must_wait = work.kept.as_ref().is_some_and(Kept::has_torn);
         if !self.has_begun.load(Order::Acquire) || must_wait {
             return Ok(());
         }
+        let range = ForgottenRange {
+            from: from.to_vec(),
+            to: to.to_vec(),
+            last_sequence: SEQUENCE_MAX,
+        };
         let version = self.version();
         let mut edit = VersionEdit::default();
-        for file in version.files() {
-            let (low, high) = (user_key(smallest(file)), user_key(largest(file)));
-            if order.compare_user(low, from) != Ordering::Less
-                && order.compare_user(high, to) == Ordering::Less
-            {
-                edit.deleted_files.push((file.level, file.number));
-            }
+        for file in version.files().filter(|file| range.has_all_of(order, file)) {
+            edit.deleted_files.push((file.level, file.number));
         }
         drop(version);
         if edit.deleted_files.is_empty() {
@@ -95,6 +128,27 @@ impl Engine {
         }
         self.watched("a change of the tables", || self.install(work, edit, None))?;
         self.remove_obsolete(work);
+        Ok(())
+    }
+
+    /// Keeps in mind that what a range has up to now is deleted, all of it.
+    pub(crate) fn forget_deleted(&self, from: &[u8], to: &[u8]) -> Result<()> {
+        let order = &self.core.order;
+        if order.compare_user(from, to) != Ordering::Less {
+            return Ok(());
+        }
+        self.health.check()?;
+        let snapshot = self.snapshot();
+        let mut iter = snapshot.iter_within(Bounds {
+            lower: Some(from.to_vec()),
+            upper: Some(to.to_vec()),
+        });
+        iter.seek_to_first()?;
+        if iter.valid() {
+            let what = "a range of which rows are left was said to be deleted";
+            return Err(Error::new(ErrorKind::Usage, what));
+        }
+        self.forgotten.add(from, to, snapshot.sequence());
         Ok(())
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Work {
     pub(super) old_logs: Vec<u64>,
     /// Compactions write everything anew.
     pub(super) must_rewrite: bool,
+    /// A compaction is to make room, and a memtable that fills up meanwhile has to wait for that.
+    pub(super) is_short_of_room: bool,
     /// After an error, what the MANIFEST says and which one CURRENT names is open. What either may need stays, and a new
     /// MANIFEST is written before anything else.
     pub(super) is_manifest_in_doubt: bool,

@@ -19,6 +19,7 @@ mod kept;
 mod output;
 mod pace;
 mod pool;
+mod reclaim;
 mod recover;
 mod remove;
 mod settle;

@@ -215,6 +215,7 @@ fn recover(
         old_tables: BTreeSet::new(),
         old_logs: Vec::new(),
         must_rewrite: false,
+        is_short_of_room: false,
         // Nothing is added to a MANIFEST that was there before.
         is_manifest_in_doubt: is_unsettled,
         doubtful: settled.doubtful,

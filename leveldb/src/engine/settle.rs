@@ -149,9 +149,14 @@ fn write(
     tails::set_aside(core, &mut opened.torn)?;
     let new_number = || numbers.take();
     // The lock was taken a moment ago.
-    let tables = tables_of_logs(core, options, mem.clone(), &new_number, &|| Ok(()), |_| {
-        false
-    })?;
+    let tables = tables_of_logs(
+        core,
+        options,
+        mem.clone(),
+        &new_number,
+        &|| Ok(()),
+        |_, _| false,
+    )?;
     let mut made: Vec<FileName> = tables
         .iter()
         .map(|table| FileName::Table(table.number))
@@ -214,7 +219,7 @@ pub(super) fn tables_of_logs(
     mem: Arc<MemTable>,
     new_number: &dyn Fn() -> u64,
     check: &dyn Fn() -> Result<()>,
-    is_forgotten: impl FnMut(&[u8]) -> bool,
+    is_forgotten: impl FnMut(&[u8], u64) -> bool,
 ) -> Result<Vec<NewFile>> {
     if mem.is_empty() {
         return Ok(Vec::new());

@@ -18,6 +18,8 @@ type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 enum Call {
     Write(Vec<(Vec<u8>, Option<Vec<u8>>)>, bool),
     DeleteRange(Vec<u8>, Vec<u8>),
+    /// Deletes a range, and makes room of it.
+    Reclaim(Vec<u8>, Vec<u8>),
     Flush,
     CompactRange(Option<Vec<u8>>, Option<Vec<u8>>),
     Work,
@@ -51,7 +53,10 @@ impl Arbitrary for Call {
             0 => Call::Flush,
             1 => Call::CompactRange(bound(g), bound(g)),
             2 | 3 => Call::Reopen,
-            4 => Call::DeleteRange(key(g), key(g)),
+            4 => match bool::arbitrary(g) {
+                true => Call::DeleteRange(key(g), key(g)),
+                false => Call::Reclaim(key(g), key(g)),
+            },
             5 | 6 => Call::TakeSnapshot,
             7 => Call::DropSnapshot(usize::arbitrary(g)),
             8 | 9 => Call::CheckSnapshot(usize::arbitrary(g)),
@@ -195,6 +200,12 @@ fn agrees(background: Background, calls: Vec<Call>, turns: Vec<bool>) -> bool {
                 let before = map.len();
                 map.retain(|key, _| *key < from || *key >= to);
                 assert_eq!(deleted as usize, before - map.len());
+            }
+            Call::Reclaim(from, to) => {
+                db.delete_range(&from, &to, Durability::Strict).unwrap();
+                map.retain(|key, _| *key < from || *key >= to);
+                db.forget_deleted(&from, &to).unwrap();
+                db.reclaim().unwrap();
             }
             Call::Flush => db.flush().unwrap(),
             Call::CompactRange(from, to) => {

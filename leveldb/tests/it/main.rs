@@ -25,6 +25,8 @@ mod engine_oracle;
 #[cfg(test)]
 mod engine_process;
 #[cfg(test)]
+mod engine_reclaim;
+#[cfg(test)]
 mod foreign_order;
 #[cfg(test)]
 mod hostile;
