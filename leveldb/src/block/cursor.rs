@@ -80,7 +80,7 @@ fn header(bytes: &[u8]) -> Option<Header> {
 }
 
 /// Where the restart points are, and how many.
-pub(super) fn layout(block: &[u8]) -> Step<(usize, usize)> {
+pub(in crate::block) fn layout(block: &[u8]) -> Step<(usize, usize)> {
     let Some(array_end) = block.len().checked_sub(4) else {
         return fault("block is shorter than four bytes");
     };
@@ -111,6 +111,30 @@ pub(super) fn restart_of(block: &[u8], restarts_at: usize, i: usize) -> Step<usi
     }
 }
 
+/// Whether the restart points are the places of entries with whole keys, as far as the entries fit together: searches begin there, walks
+/// pass them by.
+pub(crate) fn has_true_restarts(block: &[u8]) -> bool {
+    let Ok((restarts_at, count)) = layout(block) else {
+        return true;
+    };
+    let restart = |i: usize| fixed32(block, restarts_at + 4 * i).map(|at| at as usize);
+    let (mut at, mut i) = (0, 0);
+    while at < restarts_at {
+        let Some(header) = block.get(at..restarts_at).and_then(header) else {
+            return true;
+        };
+        if i < count && restart(i) == Some(at) {
+            if header.shared > 0 {
+                return false;
+            }
+            i += 1;
+        }
+        at = at.saturating_add(header.len + header.added + header.value_len);
+    }
+    // An empty block may have one.
+    at > restarts_at || i == count || restarts_at == 0
+}
+
 /// The whole key at a restart point.
 #[inline]
 pub(super) fn restart_key_at(block: &[u8], restarts_at: usize, at: usize) -> Step<&[u8]> {
@@ -136,6 +160,15 @@ impl BlockCursor {
         self.interval.position = None;
         (self.restarts_at, self.restart_count) = layout(&block)?;
         Ok(std::mem::replace(&mut self.block, block))
+    }
+
+    /// From now on it searches the block by walking. Whether the restart points are such that it must.
+    pub(crate) fn pass_by_false_restarts(&mut self) -> bool {
+        let is_false = !has_true_restarts(&self.block);
+        if is_false {
+            self.restart_count = 1;
+        }
+        is_false
     }
 
     /// Leaves the block and gives it back.

@@ -9,7 +9,7 @@ mod cursor;
 mod find;
 
 pub use builder::BlockBuilder;
-pub(crate) use cursor::{BlockCursor, BlockFault};
+pub(crate) use cursor::{BlockCursor, BlockFault, has_true_restarts};
 pub(crate) use find::{WholeEntry, find, for_each, whole_entries, whole_key};
 
 /// Restart interval of data blocks (LevelDB's default, also Chromium's).

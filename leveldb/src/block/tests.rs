@@ -151,3 +151,24 @@ fn blocks_that_do_not_fit_together_are_refused() {
     }
     assert!(cursor(vec![0, 0, 0, 0]).is_ok());
 }
+
+#[test]
+fn restart_points_of_every_block_are_true_and_any_that_is_moved_is_not() {
+    for interval in [1, 3, 16] {
+        for count in [0, 1, 2, 50] {
+            let rows: Rows = (0..count).map(|i| (vec![b'k', i], vec![i; 40])).collect();
+            let bytes = block(&rows, interval);
+            assert!(has_true_restarts(&bytes), "{count} rows, {interval}");
+            let (restarts_at, restarts) = cursor::layout(&bytes).unwrap();
+            for i in 1..restarts {
+                for by in [1, 5, 43] {
+                    let mut moved = bytes.clone();
+                    let place = &mut moved[restarts_at + 4 * i..][..4];
+                    let at = u32::from_le_bytes(place.try_into().unwrap()) + by;
+                    place.copy_from_slice(&at.to_le_bytes());
+                    assert!(!has_true_restarts(&moved), "{i} of {restarts} by {by}");
+                }
+            }
+        }
+    }
+}

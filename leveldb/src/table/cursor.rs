@@ -382,6 +382,12 @@ impl TableCursor {
         let block = self.block(handle, direction)?;
         let old = self.data.set_block(block).map_err(structure)?;
         self.keep_spare(old);
+        if self.core.on_damage == OnDamage::Skip && self.data.pass_by_false_restarts() {
+            let what = "restart points are not where entries with whole keys start; it is read from its start";
+            let (name, at) = (&*self.table.name, Some(handle.offset));
+            let damage = Damage::new(name, at, DamageKind::Structure, what);
+            self.core.damage.report(damage);
+        }
         let order = &self.core.order;
         let step = match (direction, target) {
             (Direction::Forward, None) => self.data.seek_to_first(),

@@ -6,7 +6,7 @@
 use super::BlockHandle;
 use super::reader::Table;
 use crate::block;
-use crate::core::Core;
+use crate::core::{Core, OnDamage};
 use crate::internal_key;
 use std::cmp::Ordering;
 
@@ -57,6 +57,9 @@ impl Table {
             }
         };
         let found = self.with_block(core, handle, |block| {
+            if core.on_damage == OnDamage::Skip && !block::has_true_restarts(block) {
+                return Lookup::Unsure;
+            }
             let found = block::find(block, &mut key, compare);
             let Ok(Some(found)) = found else {
                 // Behind the block's last entry, or damage.

@@ -6,7 +6,7 @@
 use super::directory::{Directory, Spot};
 use super::salvage;
 use super::{BlockHandle, FOOTER_LEN, Footer, TRAILER_LEN};
-use crate::block::BlockCursor;
+use crate::block::{BlockCursor, has_true_restarts};
 use crate::cache::{Miss, Pinned};
 use crate::compression::{Compression, decompress};
 use crate::core::Core;
@@ -343,7 +343,10 @@ impl Table {
             last.extend_from_slice(key);
             cursor.next().map_err(structure)?;
         }
-        // An index block's seeks rely on its restart points: one for each key.
+        // An index block's seeks rely on its restart points.
+        if !has_true_restarts(index) {
+            return wrong("restart points are not where entries with whole keys start");
+        }
         cursor.seek_to_last().map_err(structure)
     }
 

@@ -27,6 +27,8 @@ mod engine_process;
 #[cfg(test)]
 mod engine_reclaim;
 #[cfg(test)]
+mod false_restarts;
+#[cfg(test)]
 mod foreign_order;
 #[cfg(test)]
 mod hostile;
