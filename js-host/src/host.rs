@@ -204,8 +204,7 @@ impl Host {
         let answers = self.engine.answer_count();
         let arrived = answers.saturating_sub(self.answers_placed.replace(answers));
         self.context.with(|ctx| {
-            let wait_ms: rquickjs::Result<f64> = self.shared.call(&ctx, "turn", (arrived,));
-            let wait_ms = wait_ms.unwrap_or_else(|_| {
+            let wait_ms = self.shared.turn(&ctx, arrived).unwrap_or_else(|_| {
                 self.shared.report_exception(&ctx);
                 RAN
             });

@@ -21,6 +21,7 @@ macro_rules! built_in {
 }
 
 static BUILT_IN: &[(&str, &str)] = built_in![
+    "binding/built_ins.js"
     "binding/cursor.js"
     "binding/database.js"
     "binding/event.js"
@@ -32,6 +33,7 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "binding/key.js"
     "binding/key_path.js"
     "binding/key_range.js"
+    "binding/listeners.js"
     "binding/mod.js"
     "binding/names.js"
     "binding/object_store.js"

@@ -34,8 +34,9 @@ pub(crate) struct Shared {
     started: Instant,
     helpers: RefCell<Option<Rc<Helpers>>>,
     host: RefCell<Option<Persistent<Object<'static>>>>,
-    /// Of these the function that takes every answer.
+    /// Of these the function that takes every answer, and the one that runs every task.
     complete: RefCell<Option<Persistent<Function<'static>>>>,
+    turn: RefCell<Option<Persistent<Function<'static>>>>,
     pub(crate) deserializer: RefCell<Deserializer>,
     /// Promises that were rejected without a handler since the last checkpoint, with their reasons.
     rejections: RefCell<Vec<[Persistent<Value<'static>>; 2]>>,
@@ -59,6 +60,7 @@ impl Shared {
             helpers: RefCell::default(),
             host: RefCell::default(),
             complete: RefCell::default(),
+            turn: RefCell::default(),
             deserializer: RefCell::default(),
             rejections: RefCell::default(),
             clones: RefCell::default(),
@@ -97,6 +99,8 @@ impl Shared {
         *self.helpers.borrow_mut() = Some(Rc::new(Helpers::new(ctx, exports.get("clone")?)?));
         let complete: Function<'js> = host.get("complete")?;
         *self.complete.borrow_mut() = Some(Persistent::save(ctx, complete));
+        let turn: Function<'js> = host.get("turn")?;
+        *self.turn.borrow_mut() = Some(Persistent::save(ctx, turn));
         *self.host.borrow_mut() = Some(Persistent::save(ctx, host));
         Ok(())
     }
@@ -106,6 +110,7 @@ impl Shared {
         self.helpers.take();
         self.host.take();
         self.complete.take();
+        self.turn.take();
         self.rejections.take();
         self.clones.take();
     }
@@ -140,6 +145,15 @@ impl Shared {
         let complete = self.complete.borrow().clone();
         match complete {
             Some(complete) => complete.restore(ctx)?.call(args),
+            None => Err(Exception::throw_internal(ctx, "the host has ended")),
+        }
+    }
+
+    /// Runs what is first, of which so many answers have just come. What it gives is in `platform/event_loop.js`.
+    pub(crate) fn turn(&self, ctx: &Ctx<'_>, arrived: usize) -> Result<f64> {
+        let turn = self.turn.borrow().clone();
+        match turn {
+            Some(turn) => turn.restore(ctx)?.call((arrived,)),
             None => Err(Exception::throw_internal(ctx, "the host has ended")),
         }
     }

@@ -1,4 +1,5 @@
 // IDBCursor (specification, 4.8): keys only. Where a cursor stands is the engine's knowledge.
+import { setApart, TypeError } from "./built_ins.js";
 import { attach, checkConstructor, domException, exposeInterface, INTERNAL, requireArguments, stateOf } from "./internals.js";
 import { hooks, releaseWhenCollected } from "./hooks.js";
 import { toKey } from "./key.js";
@@ -39,7 +40,7 @@ export class CursorState {
 
   at(what) {
     if (this.handle === undefined) return undefined;
-    this.cached ??= {};
+    this.cached ??= { __proto__: null };
     if (!(what in this.cached)) this.cached[what] = hooks.engine[what](this.handle);
     return this.cached[what];
   }
@@ -47,13 +48,13 @@ export class CursorState {
   requireUsable(what) {
     this.transaction.requireActive(what);
     if (this.source.isGone()) {
-      throw domException("InvalidStateError", `${what}: The cursor's source or effective object store has been deleted.`);
+      throw domException("InvalidStateError", what + ": The cursor's source or effective object store has been deleted.");
     }
   }
 
   requireValue(what) {
     if (!this.gotValue) {
-      throw domException("InvalidStateError", `${what}: The cursor is being iterated or has iterated past its end.`);
+      throw domException("InvalidStateError", what + ": The cursor is being iterated or has iterated past its end.");
     }
   }
 
@@ -90,11 +91,11 @@ export class CursorState {
   requireWritable(what) {
     this.transaction.requireActive(what);
     if (this.transaction.mode === "readonly") {
-      throw domException("ReadOnlyError", `${what}: The transaction is read-only.`);
+      throw domException("ReadOnlyError", what + ": The transaction is read-only.");
     }
     this.requireUsable(what);
     this.requireValue(what);
-    if (!this.withValue) throw domException("InvalidStateError", `${what}: The cursor is a key cursor.`);
+    if (!this.withValue) throw domException("InvalidStateError", what + ": The cursor is a key cursor.");
   }
 
   write(ask) {
@@ -114,6 +115,7 @@ export class CursorState {
     return this.write((number) => hooks.engine.deleteCursor(number, this.handle));
   }
 }
+setApart(CursorState);
 
 export class IDBCursor {
   constructor(token = undefined, state = undefined) {

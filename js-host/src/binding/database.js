@@ -1,9 +1,11 @@
 // IDBDatabase (specification, 4.4).
+import { includes, isArray, TypeError } from "./built_ins.js";
 import { checkConstructor, domException, exposeInterface, INTERNAL, requireArguments, stateOf } from "./internals.js";
 import { createEvent } from "./event.js";
 import { defineHandlers, dispatch, EventTarget, EventTargetState } from "./event_target.js";
 import { hooks, releaseWhenCollected } from "./hooks.js";
 import { isValidKeyPath } from "./key_path.js";
+import { sortedNames } from "./names.js";
 import { createStringList } from "./string_list.js";
 import { createTransaction } from "./transaction.js";
 import { unwatch, watch } from "./request.js";
@@ -28,9 +30,8 @@ class DatabaseState extends EventTargetState {
   }
 
   // What happens to the connection.
-  notify(kind, ...details) {
+  notify(kind, oldVersion, newVersion, token) {
     if (kind === "versionChange") {
-      const [oldVersion, newVersion, token] = details;
       if (!this.closing) dispatch(this, createVersionChangeEvent("versionchange", oldVersion, newVersion), true);
       hooks.engine.versionChangeDispatched(token);
     } else {
@@ -55,17 +56,17 @@ class DatabaseState extends EventTargetState {
   // The upgrade transaction, for what only it can do.
   upgradeTransaction(what) {
     if (this.upgrade === null) {
-      throw domException("InvalidStateError", `${what}: The database is not running a version change transaction.`);
+      throw domException("InvalidStateError", what + ": The database is not running a version change transaction.");
     }
     this.upgrade.requireActive(what);
     return this.upgrade;
   }
 
   scope(names) {
-    const all = typeof names === "string" ? [names] : [...new Set(names)];
+    const all = typeof names === "string" ? [names] : sortedNames(names);
     const known = this.storeNames();
-    if (all.some((name) => !known.includes(name))) {
-      throw domException("NotFoundError", "One of the specified object stores was not found.");
+    for (let i = 0; i < all.length; i++) {
+      if (!includes(known, all[i])) throw domException("NotFoundError", "One of the specified object stores was not found.");
     }
     if (all.length === 0) throw domException("InvalidAccessError", "The storeNames parameter was empty.");
     return all;
@@ -120,10 +121,10 @@ export class IDBDatabase extends EventTarget {
     if (keyPath !== null && !isValidKeyPath(keyPath)) {
       throw domException("SyntaxError", "The keyPath option is not a valid key path.");
     }
-    if (state.storeNames().includes(string)) {
+    if (includes(state.storeNames(), string)) {
       throw domException("ConstraintError", "An object store with the specified name already exists.");
     }
-    if (autoIncrement && (keyPath === "" || Array.isArray(keyPath))) {
+    if (autoIncrement && (keyPath === "" || isArray(keyPath))) {
       throw domException("InvalidAccessError", "autoIncrement needs a key path that is neither empty nor an array.");
     }
     return transaction.createStore(string, keyPath, autoIncrement).wrapper;
@@ -133,7 +134,7 @@ export class IDBDatabase extends EventTarget {
     requireArguments(arguments.length, 1, "deleteObjectStore");
     const string = toDOMString(name);
     const transaction = state.upgradeTransaction("deleteObjectStore");
-    if (!state.storeNames().includes(string)) {
+    if (!includes(state.storeNames(), string)) {
       throw domException("NotFoundError", "The specified object store was not found.");
     }
     transaction.deleteStore(string);

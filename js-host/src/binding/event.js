@@ -1,9 +1,8 @@
 // Event (DOM, 2.2).
+import { append, defineProperty, setApart } from "./built_ins.js";
 import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf } from "./internals.js";
 import { hooks } from "./hooks.js";
 import { toDictionary, toDOMString } from "./webidl.js";
-
-const { defineProperty } = Object;
 
 const NONE = 0;
 const CAPTURING_PHASE = 1;
@@ -23,6 +22,7 @@ export class EventState {
     if (this.cancelable && !this.inPassiveListener) this.canceled = true;
   }
 }
+setApart(EventState);
 // As every event begins.
 Object.assign(EventState.prototype, {
   composed: false,
@@ -43,6 +43,7 @@ Object.assign(EventState.prototype, {
 
 // [LegacyUnforgeable]: an accessor of each event, with one getter for all.
 const isTrusted = {
+  __proto__: null,
   get: Object.getOwnPropertyDescriptor(
     {
       get isTrusted() {
@@ -84,7 +85,9 @@ export class Event {
   }
   composedPath() {
     const state = stateOf(this, EventState);
-    return state.path === null ? [] : state.path.map((target) => target.wrapper);
+    const path = [];
+    for (let i = 0; i < (state.path?.length ?? 0); i++) append(path, state.path[i].wrapper);
+    return path;
   }
   get eventPhase() {
     return stateOf(this, EventState).phase;
@@ -134,17 +137,15 @@ export class Event {
     requireArguments(arguments.length, 1, "initEvent");
     const name = toDOMString(type);
     if (state.dispatching) return;
-    Object.assign(state, {
-      type: name,
-      bubbles: !!bubbles,
-      cancelable: !!cancelable,
-      initialized: true,
-      stopped: false,
-      stoppedImmediately: false,
-      canceled: false,
-      trusted: false,
-      target: null,
-    });
+    state.type = name;
+    state.bubbles = !!bubbles;
+    state.cancelable = !!cancelable;
+    state.initialized = true;
+    state.stopped = false;
+    state.stoppedImmediately = false;
+    state.canceled = false;
+    state.trusted = false;
+    state.target = null;
   }
 }
 exposeInterface(Event, "Event", PHASES);

@@ -3,26 +3,16 @@
 // Differs from a browser's dispatch in one argument: with `fromTask`, nothing else of JavaScript runs
 // below, and a microtask checkpoint follows every listener.
 import { attach, domException, exposeInterface, INTERNAL, peek, requireArguments, stateOf } from "./internals.js";
+import { apply, realm, setApart, TypeError } from "./built_ins.js";
 import { EventState, PHASES } from "./event.js";
 import { hooks } from "./hooks.js";
+import { Listener, Listeners } from "./listeners.js";
 import { toCallback, toDOMString } from "./webidl.js";
-
-const { apply } = Reflect;
-
-class Listener {
-  constructor(type, callback) {
-    this.type = type;
-    this.callback = callback;
-  }
-}
-// Most are like this: what they have of their own is little.
-Object.assign(Listener.prototype, { capture: false, once: false, passive: false, removed: false, handler: false });
 
 export class EventTargetState {
   constructor() {
     this.wrapper = null;
-    // In the order in which they came; null if there are none. Whoever goes through the list goes as far as it was long then:
-    // it is added to, and another takes its place when something is removed.
+    // null before there are any.
     this.listeners = null;
   }
 
@@ -31,42 +21,25 @@ export class EventTargetState {
     return null;
   }
 
+  // Whether it says of itself that it is `aborted`.
+  get isAbortSignal() {
+    return false;
+  }
+
   add(listener) {
-    const list = this.listeners;
-    if (list === null) this.listeners = [listener];
-    else list[list.length] = listener;
-  }
-
-  remove(listener) {
-    listener.removed = true;
-    const rest = this.listeners?.filter((other) => other !== listener);
-    this.listeners = rest?.length > 0 ? rest : null;
-  }
-
-  find(type, callback, capture) {
-    return this.listeners?.find(
-      (other) => other.callback === callback && other.type === type && other.capture === capture && !other.handler,
-    );
-  }
-
-  findHandler(type) {
-    const list = this.listeners;
-    if (list === null) return undefined;
-    for (let i = 0; i < list.length; i++) {
-      if (list[i].handler && list[i].type === type) return list[i];
-    }
-    return undefined;
+    this.listeners ??= new Listeners();
+    this.listeners.add(listener);
   }
 
   handler(type) {
-    return this.findHandler(type)?.callback ?? null;
+    return this.listeners?.findHandler(type)?.callback ?? null;
   }
 
   setHandler(type, value) {
     const callback = toCallback(value);
-    const known = this.findHandler(type);
+    const known = this.listeners?.findHandler(type);
     if (known !== undefined) {
-      if (callback === null) this.remove(known);
+      if (callback === null) this.listeners.remove(known);
       else known.callback = callback;
     } else if (callback !== null) {
       const listener = new Listener(type, callback);
@@ -75,18 +48,18 @@ export class EventTargetState {
     }
   }
 }
+setApart(EventTargetState);
 
 function flatten(options) {
-  if (typeof options === "boolean") return { capture: options };
-  if (options === undefined || options === null) return { capture: false };
-  if (typeof options !== "object" && typeof options !== "function") return { capture: !!options };
+  if (options === undefined || options === null) return { capture: false, options: undefined };
+  if (typeof options !== "object" && typeof options !== "function") return { capture: !!options, options: undefined };
   const capture = !!options.capture;
   return { capture, options };
 }
 
 // The realm's global object stands for an undefined receiver.
 function targetOf(receiver) {
-  return stateOf(receiver === undefined || receiver === null ? globalThis : receiver, EventTargetState);
+  return stateOf(receiver === undefined || receiver === null ? realm : receiver, EventTargetState);
 }
 
 function toListener(callback) {
@@ -94,6 +67,14 @@ function toListener(callback) {
   const object = toCallback(callback);
   if (object === null) throw new TypeError("an event listener is not an object");
   return object;
+}
+
+// The state of an AbortSignal, which is the host's.
+function toSignal(value) {
+  if (value === undefined) return undefined;
+  const state = peek(value);
+  if (!(state instanceof EventTargetState && state.isAbortSignal)) throw new TypeError("signal is not an AbortSignal");
+  return state;
 }
 
 export class EventTarget {
@@ -109,15 +90,19 @@ export class EventTarget {
     const { capture, options: more } = flatten(options);
     const once = !!more?.once;
     const passive = !!more?.passive;
-    const signal = more?.signal;
-    if (signal !== undefined && !(signal instanceof globalThis.AbortSignal)) {
-      throw new TypeError("signal is not an AbortSignal");
-    }
+    const signal = toSignal(more?.signal);
     if (listener === null || signal?.aborted) return;
-    if (target.find(name, listener, capture) !== undefined) return;
-    const entry = Object.assign(new Listener(name, listener), { capture, once, passive });
+    if (target.listeners?.find(name, listener, capture) !== undefined) return;
+    const entry = new Listener(name, listener);
+    if (capture) entry.capture = true;
+    if (once) entry.once = true;
+    if (passive) entry.passive = true;
     target.add(entry);
-    signal?.addEventListener("abort", () => target.remove(entry), { once: true });
+    if (signal !== undefined) {
+      const abort = new Listener("abort", () => target.listeners.remove(entry));
+      abort.once = true;
+      signal.add(abort);
+    }
   }
 
   removeEventListener(type, callback, options = undefined) {
@@ -126,8 +111,8 @@ export class EventTarget {
     const name = toDOMString(type);
     const listener = toListener(callback);
     const { capture } = flatten(options);
-    const entry = target.find(name, listener, capture);
-    if (entry !== undefined) target.remove(entry);
+    const entry = target.listeners?.find(name, listener, capture);
+    if (entry !== undefined) target.listeners.remove(entry);
   }
 
   dispatchEvent(event) {
@@ -145,13 +130,20 @@ export class EventTarget {
 exposeInterface(EventTarget, "EventTarget");
 Object.defineProperty(EventTarget, "length", { value: 0, configurable: true });
 
+// No path is longer than a request's, by way of its transaction to its database. As a literal it calls no setter of a script's.
+function pathFrom(target) {
+  const second = target.eventParent;
+  if (second === null) return [target];
+  const third = second.eventParent;
+  return third === null ? [target, second] : [target, second, third];
+}
+
 // Dispatches an event; whether nobody prevented its default action.
 export function dispatch(target, event, fromTask) {
   const state = peek(event);
   state.dispatching = true;
   state.target = target.wrapper;
-  const path = [target];
-  for (let next = target.eventParent; next !== null; next = next.eventParent) path[path.length] = next;
+  const path = pathFrom(target);
   state.path = path;
   for (let at = path.length - 1; at >= 0; at--) {
     if (path[at].listeners === null) continue;
@@ -177,14 +169,13 @@ export function dispatch(target, event, fromTask) {
 
 function invoke(target, event, state, capture, fromTask) {
   if (state.stopped) return;
-  const list = target.listeners;
+  const { listeners } = target;
   // Those that come meanwhile are not told.
-  const { length } = list;
+  const { order } = listeners;
   state.currentTarget = target.wrapper;
-  for (let i = 0; i < length; i++) {
-    const listener = list[i];
+  for (let listener = listeners.first; listener !== null && listener.order <= order; listener = listener.next) {
     if (listener.type !== state.type || listener.capture !== capture || listener.removed) continue;
-    if (listener.once) target.remove(listener);
+    if (listener.once) listeners.remove(listener);
     if (listener.passive) state.inPassiveListener = true;
     call(target, event, state, listener);
     if (listener.passive) state.inPassiveListener = false;
@@ -198,7 +189,7 @@ function call(target, event, state, listener) {
   try {
     if (typeof callback === "function") {
       // A global's `onerror` is given the error in pieces, and says in its own way that it has dealt with it.
-      const isReport = listener.handler && state.isErrorReport && target.wrapper === globalThis;
+      const isReport = listener.handler && state.isErrorReport && target.wrapper === realm;
       const result = apply(callback, target.wrapper, isReport ? state.pieces : [event]);
       if (listener.handler && result === isReport) state.cancel();
     } else if (!listener.handler) {
@@ -215,7 +206,7 @@ function call(target, event, state, listener) {
 // Event handler attributes on an interface's prototype.
 export function defineHandlers(Interface, State, types) {
   for (const type of types) {
-    const name = `on${type}`;
+    const name = "on" + type;
     const { get, set } = Object.getOwnPropertyDescriptor(
       {
         get [name]() {

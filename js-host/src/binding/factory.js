@@ -1,4 +1,5 @@
 // IDBFactory (specification, 4.3).
+import { Promise, setApart, TypeError } from "./built_ins.js";
 import { checkConstructor, exposeInterface, INTERNAL, requireArguments, stamp, stateOf } from "./internals.js";
 import { hooks } from "./hooks.js";
 import { toKey } from "./key.js";
@@ -7,6 +8,12 @@ import { expect } from "./request.js";
 import { toDOMString, toUnsignedLongLong } from "./webidl.js";
 
 class FactoryState {}
+
+function toDatabases(found) {
+  for (let i = 0; i < found.length; i++) found[i] = { name: found[i][0], version: found[i][1] };
+  return found;
+}
+setApart(FactoryState);
 
 export class IDBFactory {
   constructor(token = undefined) {
@@ -27,14 +34,18 @@ export class IDBFactory {
     const string = toDOMString(name);
     return createOpenRequest((request) => hooks.engine.deleteDatabase(request, string));
   }
-  // A promise's operation throws nothing: it rejects.
-  async databases() {
-    stateOf(this, FactoryState);
-    const found = await new Promise((resolve, reject) => {
-      const answer = (error, result) => (error === undefined ? resolve(result) : reject(error));
+  databases() {
+    return new Promise((resolve, reject) => {
+      try {
+        stateOf(this, FactoryState);
+      } catch (error) {
+        // An operation that gives a promise throws nothing.
+        reject(error);
+        return;
+      }
+      const answer = (error, found) => (error === undefined ? resolve(toDatabases(found)) : reject(error));
       hooks.engine.databases(expect({ answer }));
     });
-    return found.map(([name, version]) => ({ name, version }));
   }
   cmp(first, second) {
     stateOf(this, FactoryState);

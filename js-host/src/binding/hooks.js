@@ -11,6 +11,7 @@
 // The engine, with numbers as handles (see engine/*.rs in this package for each call's meaning):
 //   engine.*                    each may throw the exception that a page is to see; what takes time
 //                               takes a request number and ends in `complete` of requests.js
+import { list, onCollected } from "./built_ins.js";
 export const hooks = {};
 
 export function setHooks(given) {
@@ -18,15 +19,15 @@ export function setHooks(given) {
 }
 
 // Tells the engine that nobody can name something any more.
-const collected = new FinalizationRegistry((handle) => hooks.engine.release(handle));
+const onceCollected = onCollected((handle) => hooks.engine.release(handle));
 
 export function releaseWhenCollected(owner, handle) {
-  if (handle !== undefined) collected.register(owner, handle);
+  if (handle !== undefined) onceCollected(owner, handle);
 }
 
 // Transactions that script has made in the current task: they turn inactive at the end of the
 // microtask checkpoint (HTML, "clean up Indexed Database transactions").
-const cleanups = [];
+const cleanups = list();
 
 export function atEndOfCheckpoint(transaction) {
   cleanups[cleanups.length] = transaction;
@@ -34,8 +35,6 @@ export function atEndOfCheckpoint(transaction) {
 }
 
 export function runCheckpointCleanup() {
-  while (cleanups.length > 0) {
-    const all = cleanups.splice(0);
-    for (let i = 0; i < all.length; i++) all[i].deactivateAfterCreation();
-  }
+  for (let i = 0; i < cleanups.length; i++) cleanups[i].deactivateAfterCreation();
+  cleanups.length = 0;
 }

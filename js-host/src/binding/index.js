@@ -1,4 +1,5 @@
 // IDBIndex (specification, 4.6).
+import { includes } from "./built_ins.js";
 import { attach, checkConstructor, domException, exposeInterface, INTERNAL, requireArguments, stateOf } from "./internals.js";
 import { hooks } from "./hooks.js";
 import { keyPathValue } from "./key_path.js";
@@ -35,7 +36,7 @@ export class IndexState extends SourceState {
     }
     this.requireUsable("name");
     if (name === this.name) return;
-    if (this.store.indexNames().includes(name)) {
+    if (includes(this.store.indexNames(), name)) {
       throw domException("ConstraintError", "An index with the specified name already exists.");
     }
     const oldName = this.name;

@@ -1,4 +1,5 @@
 // The internal slots of platform objects, and what WebIDL asks of interface objects.
+import { DOMException, TypeError } from "./built_ins.js";
 
 class Returned {
   constructor(object) {
@@ -50,12 +51,12 @@ export function stateOf(object, State) {
 
 export function requireArguments(given, needed, what) {
   if (given < needed) {
-    throw new TypeError(`${what}: ${needed} argument${needed === 1 ? "" : "s"} required, but only ${given} present`);
+    throw new TypeError(what + ": " + needed + " argument" + (needed === 1 ? "" : "s") + " required, but only " + given + " present");
   }
 }
 
 export function checkConstructor(token, name) {
-  if (token !== INTERNAL) throw new TypeError(`Illegal constructor: ${name}`);
+  if (token !== INTERNAL) throw new TypeError("Illegal constructor: " + name);
 }
 
 // Members become enumerable, the prototype gets its tag, constants go where they belong.

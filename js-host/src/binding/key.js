@@ -2,23 +2,24 @@
 //
 // A converted key is a plain value that no script can reach: a number, a string, `{date: ms}`, an
 // ArrayBuffer of its own, or an array of converted keys. Keys to values is the engine's work.
+import { apply, isArray, list, OwnMap } from "./built_ins.js";
 import { domException } from "./internals.js";
 import { hooks } from "./hooks.js";
 
-const { isArray } = Array;
 const { isView } = ArrayBuffer;
-const { apply, getPrototypeOf } = Reflect;
+const { getPrototypeOf } = Reflect;
 const hasOwn = Object.prototype.hasOwnProperty;
 const { getTime } = Date.prototype;
 const getter = (object, name) => Object.getOwnPropertyDescriptor(object, name).get;
 const bufferDetached = getter(ArrayBuffer.prototype, "detached");
-const bufferSlice = ArrayBuffer.prototype.slice;
+const bufferLength = getter(ArrayBuffer.prototype, "byteLength");
 const TypedArray = getPrototypeOf(Uint8Array.prototype);
 const OF_ARRAY = ["buffer", "byteOffset", "byteLength"].map((name) => getter(TypedArray, name));
 const OF_DATA_VIEW = ["buffer", "byteOffset", "byteLength"].map((name) => getter(DataView.prototype, name));
+const { set: setBytes } = TypedArray;
+const bufferOf = OF_ARRAY[0];
+const Bytes = Uint8Array;
 const arrayTag = getter(TypedArray, Symbol.toStringTag);
-
-const { has: setHas, add: setAdd, delete: setDelete } = Set.prototype;
 
 const INVALID = Symbol("invalid");
 const ARRAY = Symbol("array");
@@ -41,15 +42,21 @@ function isDetached(value) {
   }
 }
 
+// A buffer with a copy of them.
+function copyOf(buffer, start, length) {
+  const copy = new Bytes(length);
+  apply(setBytes, copy, [new Bytes(buffer, start, length)]);
+  return apply(bufferOf, copy, []);
+}
+
 function bytesOfView(view) {
-  const [buffer, offset, length] = apply(arrayTag, view, []) === undefined ? OF_DATA_VIEW : OF_ARRAY;
-  const bytes = apply(buffer, view, []);
+  const getters = apply(arrayTag, view, []) === undefined ? OF_DATA_VIEW : OF_ARRAY;
+  const bytes = apply(getters[0], view, []);
   const detached = isDetached(bytes);
   // A view of shared memory is no BufferSource.
   if (detached !== false) return INVALID;
   try {
-    const start = apply(offset, view, []);
-    return apply(bufferSlice, bytes, [start, start + apply(length, view, [])]);
+    return copyOf(bytes, apply(getters[1], view, []), apply(getters[2], view, []));
   } catch {
     // Out of its buffer's bounds.
     return INVALID;
@@ -64,27 +71,27 @@ function convertScalar(value) {
   if (isArray(value)) return ARRAY;
   if (isView(value)) return bytesOfView(value);
   const detached = isDetached(value);
-  if (detached !== undefined) return detached ? INVALID : apply(bufferSlice, value, [0]);
+  if (detached !== undefined) return detached ? INVALID : copyOf(value, 0, apply(bufferLength, value, []));
   const date = dateOf(value);
   return date === undefined || date !== date ? INVALID : { date };
 }
 
 // An array whose elements are being converted, and the one around it.
 function begin(array, outer) {
-  return { array, length: array.length, at: 0, keys: [], outer, depth: outer === undefined ? 1 : outer.depth + 1 };
+  return { array, length: array.length, at: 0, keys: list(), outer, depth: outer === undefined ? 1 : outer.depth + 1 };
 }
 
 // Nesting costs no stack.
 function convertArray(outermost) {
   // The arrays that are open.
-  const seen = new Set();
-  apply(setAdd, seen, [outermost]);
+  const seen = new OwnMap();
+  seen.set(outermost, true);
   let inner = begin(outermost, undefined);
   for (;;) {
     const { array, at, keys, outer } = inner;
     if (at === inner.length) {
       if (outer === undefined) return keys;
-      apply(setDelete, seen, [array]);
+      seen.delete(array);
       outer.keys[outer.at++] = keys;
       inner = outer;
       continue;
@@ -94,8 +101,8 @@ function convertArray(outermost) {
     const key = convertScalar(element);
     if (key === INVALID) return INVALID;
     if (key === ARRAY) {
-      if (inner.depth >= ARRAYS_MAX || apply(setHas, seen, [element])) return INVALID;
-      apply(setAdd, seen, [element]);
+      if (inner.depth >= ARRAYS_MAX || seen.has(element)) return INVALID;
+      seen.set(element, true);
       inner = begin(element, inner);
     } else {
       keys[inner.at++] = key;

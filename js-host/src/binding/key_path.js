@@ -1,15 +1,27 @@
 // Which strings are key paths (specification, 2.3.1 "valid key path").
+import { codeUnitAt, copyOf, isArray, matches, partOf } from "./built_ins.js";
+
 const IDENTIFIER = /^[$_\p{ID_Start}][$\u200c\u200d\p{ID_Continue}]*$/u;
+const DOT = 0x2e;
 
 function isPath(path) {
-  return path === "" || path.split(".").every((part) => IDENTIFIER.test(part));
+  if (path === "") return true;
+  let start = 0;
+  for (let at = 0; at <= path.length; at++) {
+    if (at < path.length && codeUnitAt(path, at) !== DOT) continue;
+    if (!matches(IDENTIFIER, partOf(path, start, at))) return false;
+    start = at + 1;
+  }
+  return true;
 }
 
 export function isValidKeyPath(keyPath) {
-  return typeof keyPath === "string" ? isPath(keyPath) : keyPath.length > 0 && keyPath.every(isPath);
+  if (typeof keyPath === "string") return isPath(keyPath);
+  for (let i = 0; i < keyPath.length; i++) if (!isPath(keyPath[i])) return false;
+  return keyPath.length > 0;
 }
 
 // The attribute's value: of a list an array, made once for each handle.
 export function keyPathValue(keyPath) {
-  return Array.isArray(keyPath) ? keyPath.slice() : keyPath;
+  return isArray(keyPath) ? copyOf(keyPath) : keyPath;
 }

@@ -1,4 +1,5 @@
 // IDBKeyRange (specification, 4.7).
+import { setApart } from "./built_ins.js";
 import { checkConstructor, domException, exposeInterface, INTERNAL, peek, requireArguments, stamp, stateOf } from "./internals.js";
 import { hooks } from "./hooks.js";
 import { toKey } from "./key.js";
@@ -15,15 +16,11 @@ class KeyRangeState {
     this.upper = upper;
     this.flags = flags;
     // Bounds as values, made when asked for, the same object each time.
-    this.values = new Map();
-  }
-
-  value(which, key) {
-    if (key === undefined) return undefined;
-    if (!this.values.has(which)) this.values.set(which, hooks.engine.keyToValue(key));
-    return this.values.get(which);
+    this.lowerValue = undefined;
+    this.upperValue = undefined;
   }
 }
+setApart(KeyRangeState);
 
 const ALL = new KeyRangeState(undefined, undefined, 0);
 
@@ -38,11 +35,14 @@ export class IDBKeyRange {
   }
   get lower() {
     const state = stateOf(this, KeyRangeState);
-    return state.value("lower", state.lower);
+    if (state.lower === undefined) return undefined;
+    return (state.lowerValue ??= hooks.engine.keyToValue(state.lower));
   }
   get upper() {
     const state = stateOf(this, KeyRangeState);
-    return state.value("upper", state.flags & ONLY ? state.lower : state.upper);
+    const upper = state.flags & ONLY ? state.lower : state.upper;
+    if (upper === undefined) return undefined;
+    return (state.upperValue ??= hooks.engine.keyToValue(upper));
   }
   get lowerOpen() {
     const { lower, flags } = stateOf(this, KeyRangeState);

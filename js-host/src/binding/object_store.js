@@ -1,4 +1,5 @@
 // IDBObjectStore (specification, 4.5).
+import { includes, isArray, list, OwnMap } from "./built_ins.js";
 import { attach, checkConstructor, domException, exposeInterface, INTERNAL, requireArguments, stateOf } from "./internals.js";
 import { hooks } from "./hooks.js";
 import { createIndex } from "./index.js";
@@ -18,8 +19,8 @@ export class ObjectStoreState extends SourceState {
     this.autoIncrement = autoIncrement;
     this.originalName = name;
     this.isNew = isNew;
-    this.indexes = new Map();
-    this.handedOut = [];
+    this.indexes = new OwnMap();
+    this.handedOut = list();
     // In an upgrade, the names of the indexes as script sees them, and before.
     this.names = null;
     if (transaction.mode === "versionchange") this.names = isNew ? [] : hooks.engine.indexNames(handle);
@@ -40,7 +41,7 @@ export class ObjectStoreState extends SourceState {
     if (!this.isNew) this.name = this.originalName;
     this.isDeleted = this.isNew;
     this.names = this.originalNames;
-    for (const index of this.handedOut) index.revert();
+    for (let i = 0; i < this.handedOut.length; i++) this.handedOut[i].revert();
   }
 
   indexNames() {
@@ -50,10 +51,10 @@ export class ObjectStoreState extends SourceState {
   put(what, value, key, overwrite) {
     this.requireWritable(what);
     if (this.keyPath !== null && key !== undefined) {
-      throw domException("DataError", `${what}: The object store uses in-line keys and the key parameter was provided.`);
+      throw domException("DataError", what + ": The object store uses in-line keys and the key parameter was provided.");
     }
     if (this.keyPath === null && !this.autoIncrement && key === undefined) {
-      throw domException("DataError", `${what}: The object store uses out-of-line keys and the key parameter was not provided.`);
+      throw domException("DataError", what + ": The object store uses out-of-line keys and the key parameter was not provided.");
     }
     const given = key === undefined ? undefined : toKey(key);
     const clone = this.transaction.whileInactive(() => hooks.serialize(value));
@@ -73,7 +74,7 @@ export class ObjectStoreState extends SourceState {
 
   requireUpgrade(what) {
     if (this.transaction.mode !== "versionchange") {
-      throw domException("InvalidStateError", `${what}: The database is not running a version change transaction.`);
+      throw domException("InvalidStateError", what + ": The database is not running a version change transaction.");
     }
     this.requireUsable(what);
   }
@@ -82,7 +83,7 @@ export class ObjectStoreState extends SourceState {
     if (this.isDeleted) throw domException("InvalidStateError", "The object store has been deleted.");
     this.requireUpgrade("name");
     if (name === this.name) return;
-    if (this.transaction.database.storeNames().includes(name)) {
+    if (includes(this.transaction.database.storeNames(), name)) {
       throw domException("ConstraintError", "An object store with the specified name already exists.");
     }
     const oldName = this.name;
@@ -93,11 +94,11 @@ export class ObjectStoreState extends SourceState {
 
   createIndex(name, keyPath, unique, multiEntry) {
     this.requireUpgrade("createIndex");
-    if (this.indexNames().includes(name)) {
+    if (includes(this.indexNames(), name)) {
       throw domException("ConstraintError", "An index with the specified name already exists.");
     }
     if (!isValidKeyPath(keyPath)) throw domException("SyntaxError", "The keyPath argument is not a valid key path.");
-    if (Array.isArray(keyPath) && multiEntry) {
+    if (isArray(keyPath) && multiEntry) {
       throw domException("InvalidAccessError", "A multiEntry index cannot have an array for its key path.");
     }
     const handle = this.transaction.ask(() =>
@@ -109,7 +110,7 @@ export class ObjectStoreState extends SourceState {
 
   deleteIndex(name) {
     this.requireUpgrade("deleteIndex");
-    if (!this.indexNames().includes(name)) {
+    if (!includes(this.indexNames(), name)) {
       throw domException("NotFoundError", "The specified index was not found.");
     }
     this.transaction.ask(() => hooks.engine.deleteIndex(this.handle, name));
@@ -125,16 +126,16 @@ export class ObjectStoreState extends SourceState {
     }
     const known = this.indexes.get(name);
     if (known !== undefined) return known;
-    if (!this.indexNames().includes(name)) {
+    if (!includes(this.indexNames(), name)) {
       throw domException("NotFoundError", "The specified index was not found.");
     }
-    const [handle, keyPath, unique, multiEntry] = hooks.engine.index(this.handle, name);
-    return this.remember(createIndex(this, handle, name, keyPath, unique, multiEntry, false));
+    const found = hooks.engine.index(this.handle, name);
+    return this.remember(createIndex(this, found[0], name, found[1], found[2], found[3], false));
   }
 
   remember(index) {
     this.indexes.set(index.name, index);
-    this.handedOut.push(index);
+    this.handedOut[this.handedOut.length] = index;
     return index;
   }
 

@@ -15,8 +15,8 @@ class OpenRequestState extends RequestState {
   }
 
   // What the engine tells on the way.
-  notify(kind, ...details) {
-    this[kind](...details);
+  notify(kind, a, b, c, d, e) {
+    this[kind](a, b, c, d, e);
   }
 
   blocked(oldVersion, newVersion) {

@@ -1,4 +1,5 @@
 // IDBRecord: one of getAllRecords()'s.
+import { setApart } from "./built_ins.js";
 import { checkConstructor, exposeInterface, INTERNAL, stamp, stateOf } from "./internals.js";
 
 class RecordState {
@@ -8,6 +9,7 @@ class RecordState {
     this.value = value;
   }
 }
+setApart(RecordState);
 
 export class IDBRecord {
   constructor(token = undefined, state = undefined) {

@@ -1,11 +1,12 @@
 // IDBRequest (specification, 4.1) and the register of what the engine has not answered yet.
+import { list, OwnMap } from "./built_ins.js";
 import { checkConstructor, domException, exposeInterface } from "./internals.js";
 import { createEvent } from "./event.js";
 import { defineHandlers, dispatch, EventTarget, EventTargetState } from "./event_target.js";
 import { stateOf } from "./internals.js";
 
-const waiting = [];
-const free = [];
+const waiting = list();
+const free = list();
 
 // The number under which the engine answers once: `answer(error, result)`, called from a task. Then another gets it.
 export function expect(answerer) {
@@ -33,7 +34,7 @@ export function complete(number, error, result) {
 
 // Those who are told of what can come more than once: the events of opening and deleting, of connections. What comes after
 // they have gone nobody hears, so their numbers are theirs alone.
-const watching = new Map();
+const watching = new OwnMap();
 let last = 0;
 
 export function watch(watcher) {
@@ -46,8 +47,8 @@ export function unwatch(number) {
   watching.delete(number);
 }
 
-export function notify(number, kind, ...details) {
-  watching.get(number)?.notify(kind, ...details);
+export function notify(number, kind, a, b, c, d, e) {
+  watching.get(number)?.notify(kind, a, b, c, d, e);
 }
 
 // Makes a request of a transaction: `ask` gets its number and may throw.
@@ -57,7 +58,7 @@ export function place(request, ask) {
   try {
     if (transaction.ask(() => (ask(number), true)) === undefined) {
       settle(number);
-      transaction.refused.push(request);
+      transaction.refused[transaction.refused.length] = request;
     }
   } catch (error) {
     settle(number);

@@ -1,4 +1,5 @@
 // What object stores and indexes have in common: the requests that read.
+import { setApart } from "./built_ins.js";
 import { domException, INTERNAL, peek } from "./internals.js";
 import { createCursor } from "./cursor.js";
 import { hooks, releaseWhenCollected } from "./hooks.js";
@@ -21,14 +22,14 @@ export class SourceState {
   }
 
   requireUsable(what) {
-    if (this.isGone()) throw domException("InvalidStateError", `${what}: The object store or index has been deleted.`);
+    if (this.isGone()) throw domException("InvalidStateError", what + ": The object store or index has been deleted.");
     this.transaction.requireActive(what);
   }
 
   requireWritable(what) {
     this.requireUsable(what);
     if (this.transaction.mode === "readonly") {
-      throw domException("ReadOnlyError", `${what}: The transaction is read-only.`);
+      throw domException("ReadOnlyError", what + ": The transaction is read-only.");
     }
   }
 
@@ -84,9 +85,11 @@ export class SourceState {
     );
   }
 }
+setApart(SourceState);
 
 function toRecords(found) {
-  return found.map(([key, primaryKey, value]) => createRecord(key, primaryKey, value));
+  for (let i = 0; i < found.length; i++) found[i] = createRecord(found[i][0], found[i][1], found[i][2]);
+  return found;
 }
 
 // IDBGetAllOptions; members in WebIDL's order.

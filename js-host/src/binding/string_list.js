@@ -1,4 +1,5 @@
 // DOMStringList (HTML, 2.6.5). Its indices are own properties that cannot be written.
+import { defineProperty, includes, setApart } from "./built_ins.js";
 import { checkConstructor, exposeInterface, INTERNAL, requireArguments, stamp, stateOf } from "./internals.js";
 import { toDOMString } from "./webidl.js";
 
@@ -7,6 +8,7 @@ class StringListState {
     this.strings = strings;
   }
 }
+setApart(StringListState);
 
 export class DOMStringList {
   constructor(token = undefined, state = undefined) {
@@ -14,7 +16,7 @@ export class DOMStringList {
     stamp(this, state);
     for (let i = 0; i < state.strings.length; i++) {
       const value = state.strings[i];
-      Object.defineProperty(this, i, { value, writable: false, enumerable: true, configurable: true });
+      defineProperty(this, i, { __proto__: null, value, writable: false, enumerable: true, configurable: true });
     }
   }
   get length() {
@@ -28,7 +30,7 @@ export class DOMStringList {
   contains(string) {
     const { strings } = stateOf(this, StringListState);
     requireArguments(arguments.length, 1, "contains");
-    return strings.includes(toDOMString(string));
+    return includes(strings, toDOMString(string));
   }
 }
 exposeInterface(DOMStringList, "DOMStringList");

@@ -1,6 +1,7 @@
 // IDBTransaction (specification, 4.10) and its life: active, inactive, committing, finished (2.7.1).
 //
 // The engine queues and carries out; here lies when script may place requests and when to commit.
+import { includes, list, messageOf, nameOf, OwnMap } from "./built_ins.js";
 import { checkConstructor, domException, exposeInterface, INTERNAL, peek, requireArguments, stateOf } from "./internals.js";
 import { createEvent } from "./event.js";
 import { defineHandlers, dispatch, EventTarget, EventTargetState } from "./event_target.js";
@@ -27,7 +28,7 @@ export class TransactionState extends EventTargetState {
     // The engine has aborted, and script has not been told: to script it is as active as before.
     this.lost = false;
     // Requests that the engine did not take then.
-    this.refused = [];
+    this.refused = list();
     // Of an upgrade, the names of the object stores as script sees them, and before.
     this.names = null;
     this.originalNames = null;
@@ -36,9 +37,9 @@ export class TransactionState extends EventTargetState {
     this.abortedByScript = false;
     this.toldToCommit = false;
     // Object stores by name: the same object for the same name.
-    this.stores = new Map();
+    this.stores = new OwnMap();
     // All that were ever handed out, for what an abort reverts.
-    this.handedOut = [];
+    this.handedOut = list();
     this.openRequest = null;
     this.oldVersion = 0;
   }
@@ -69,7 +70,8 @@ export class TransactionState extends EventTargetState {
     try {
       return call();
     } catch (error) {
-      const isRefusal = error.name === "InvalidStateError" || error.name === "TransactionInactiveError";
+      const name = nameOf(error);
+      const isRefusal = name === "InvalidStateError" || name === "TransactionInactiveError";
       if (!isRefusal || this.state !== "active") throw error;
       this.lost = true;
       return undefined;
@@ -79,7 +81,7 @@ export class TransactionState extends EventTargetState {
   requireActive(what) {
     if (this.state !== "active") {
       const why = this.state === "finished" ? "has finished" : "is not active";
-      throw domException("TransactionInactiveError", `${what}: The transaction ${why}.`);
+      throw domException("TransactionInactiveError", what + ": The transaction " + why + ".");
     }
   }
 
@@ -147,7 +149,7 @@ export class TransactionState extends EventTargetState {
     this.state = "finished";
     this.aborted = true;
     this.error = error;
-    hooks.engine.abort(this.handle, error === null ? null : error.name, error === null ? "" : error.message);
+    hooks.engine.abort(this.handle, error === null ? null : nameOf(error), error === null ? "" : messageOf(error));
     this.revert();
   }
 
@@ -156,7 +158,7 @@ export class TransactionState extends EventTargetState {
     if (this.openRequest === null) return;
     this.database.version = this.oldVersion;
     this.names = this.originalNames;
-    for (const store of this.handedOut) store.revert();
+    for (let i = 0; i < this.handedOut.length; i++) this.handedOut[i].revert();
   }
 
   // The engine's answer: it has ended.
@@ -167,7 +169,9 @@ export class TransactionState extends EventTargetState {
       this.aborted = true;
       if (!this.abortedByScript) this.error = error;
       if (!wasAborted) this.revert();
-      for (const request of this.refused.splice(0)) request.answer();
+      const { refused } = this;
+      this.refused = list();
+      for (let i = 0; i < refused.length; i++) refused[i].answer();
     }
     if (this.openRequest !== null) this.database.upgrade = null;
     const event = this.aborted ? createEvent("abort", true, false) : createEvent("complete", false, false);
@@ -178,7 +182,7 @@ export class TransactionState extends EventTargetState {
 
   remember(store) {
     this.stores.set(store.name, store);
-    this.handedOut.push(store);
+    this.handedOut[this.handedOut.length] = store;
     return store;
   }
 
@@ -187,9 +191,9 @@ export class TransactionState extends EventTargetState {
     const known = this.stores.get(name);
     if (known !== undefined) return known;
     const names = this.scope ?? this.database.storeNames();
-    if (!names.includes(name)) throw domException("NotFoundError", "The specified object store was not found.");
-    const [handle, keyPath, autoIncrement] = hooks.engine.objectStore(this.handle, name);
-    return this.remember(createObjectStore(this, handle, name, keyPath, autoIncrement, false));
+    if (!includes(names, name)) throw domException("NotFoundError", "The specified object store was not found.");
+    const found = hooks.engine.objectStore(this.handle, name);
+    return this.remember(createObjectStore(this, found[0], name, found[1], found[2], false));
   }
 
   createStore(name, keyPath, autoIncrement) {

@@ -1,4 +1,5 @@
 // IDBVersionChangeEvent (specification, 4.2).
+import { asUintN, BigInt, isFinite, MAX_SAFE_INTEGER, Number, trunc } from "./built_ins.js";
 import { exposeInterface, INTERNAL, requireArguments, stateOf } from "./internals.js";
 import { Event, EventState } from "./event.js";
 import { toDictionary, toDOMString } from "./webidl.js";
@@ -13,9 +14,9 @@ class VersionChangeState extends EventState {
 
 // Not [EnforceRange] here: modulo 2^64, as ToBigUint64 of the integer part.
 function toVersion(value) {
-  const number = Math.trunc(+value);
-  if (!Number.isFinite(number)) return 0;
-  return number >= 0 && number <= Number.MAX_SAFE_INTEGER ? number + 0 : Number(BigInt.asUintN(64, BigInt(number)));
+  const number = trunc(+value);
+  if (!isFinite(number)) return 0;
+  return number >= 0 && number <= MAX_SAFE_INTEGER ? number + 0 : Number(asUintN(64, BigInt(number)));
 }
 
 export class IDBVersionChangeEvent extends Event {

@@ -102,7 +102,7 @@ function members(set) {
 function buffer(value) {
   if (apply(abGet.detached, value, [])) return "An ArrayBuffer is detached and could not be cloned.";
   const max = apply(abGet.resizable, value, []) ? apply(abGet.maxByteLength, value, []) : undefined;
-  return [BUFFER, base64(new Uint8Array(value)), max, apply(abGet.immutable, value, [])];
+  return [BUFFER, base64(new Bytes(value)), max, apply(abGet.immutable, value, [])];
 }
 
 // Whether a view ends where its resizable buffer ends. No reflection tells such a view from one that
@@ -187,6 +187,7 @@ const date = boxed(DATE, Date.prototype.getTime);
 const boolean = boxed(BOOLEAN, Boolean.prototype.valueOf);
 const number = boxed(NUMBER, Number.prototype.valueOf);
 const string = boxed(STRING, String.prototype.valueOf);
+const { valueOf: symbolValue } = Symbol.prototype;
 const silent = [
   [Map.prototype, entries],
   [Set.prototype, members],
@@ -196,7 +197,7 @@ const silent = [
     DOMException.prototype,
     (value) => [DOM_EXCEPTION, apply(domName, value, []), apply(domMessage, value, []), `${value.stack}`],
   ],
-  [Symbol.prototype, (value) => (apply(Symbol.prototype.valueOf, value, []), "A Symbol object could not be cloned.")],
+  [Symbol.prototype, (value) => (apply(symbolValue, value, []), "A Symbol object could not be cloned.")],
   [WeakMap.prototype, refused("WeakMap", WeakMap.prototype.has)],
   [WeakSet.prototype, refused("WeakSet", WeakSet.prototype.has)],
   [WeakRef.prototype, refused("WeakRef", WeakRef.prototype.deref)],
@@ -223,7 +224,7 @@ const byTag = {
 };
 const { toStringTag } = Symbol;
 const ITERATORS = /^\[object (Generator|AsyncGenerator|.* Iterator|Iterator Helper|Module)\]$/;
-const { test: matches } = RegExp.prototype;
+const { exec } = RegExp.prototype;
 const mapGet = Map.prototype.get;
 
 function check(how, value) {
@@ -251,7 +252,7 @@ function bySlot(value) {
     if (found !== undefined) return found;
   }
   const tag = speaks ? apply(toTag, value, []) : "";
-  return apply(matches, ITERATORS, [tag]) ? `${tag} could not be cloned.` : 0;
+  return apply(exec, ITERATORS, [tag]) !== null ? `${tag} could not be cloned.` : 0;
 }
 
 // Nobody sees the exceptions by which the checks say no: without stacks they take half the time.
@@ -306,10 +307,12 @@ function hidden(object, name, value) {
 
 const ArrayBufferOf = ArrayBuffer;
 const Bytes = Uint8Array;
+const NativeDate = Date;
+const Exception = DOMException;
 
 // Objects of the engine's classes, by clone/deserialize.rs.
 export const make = {
-  date: (time) => new Date(time),
+  date: (time) => new NativeDate(time),
   regexp: (source, flags) => new RegExp(source, flags),
   boxed: (value) => Object(value),
   hex: (value) => apply(bigintToString, value, [16]),
@@ -338,7 +341,7 @@ export const make = {
     return made;
   },
   cause: (made, cause) => hidden(made, "cause", cause),
-  domException: (name, message) => new DOMException(message, name),
+  domException: (name, message) => new Exception(message, name),
   typeError: (message) => new TypeError(message),
 };
 
@@ -346,7 +349,7 @@ export const make = {
 export function unitsOf(string) {
   const units = new Uint16Array(string.length);
   for (let i = 0; i < string.length; i++) units[i] = apply(charCodeAt, string, [i]);
-  return base64(new Uint8Array(units.buffer));
+  return base64(new Bytes(units.buffer));
 }
 
 export function stringOf(encoded) {
@@ -357,7 +360,7 @@ export function stringOf(encoded) {
 }
 
 export function bytesOf(buffer) {
-  return base64(new Uint8Array(buffer));
+  return base64(new Bytes(buffer));
 }
 
 // Whether a property that was there is there still.

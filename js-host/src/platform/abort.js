@@ -20,6 +20,10 @@ class SignalState extends EventTargetState {
     this.followers = [];
   }
 
+  get isAbortSignal() {
+    return true;
+  }
+
   // All that follow are aborted before anybody hears of it.
   abort(reason) {
     const why = reason === undefined ? new DOMException("signal is aborted without reason", "AbortError") : reason;

@@ -1,10 +1,11 @@
 // Tasks and timers (HTML, 8.1.7, 8.7). The host calls `turn` again and again.
+import { list } from "../binding/built_ins.js";
 import { native } from "./native.js";
 import { reportError } from "./report_error.js";
 
 // What can run, in the order in which it could: tasks, timers that are due, and answers of the engine's. Whatever their sources, each has
 // its turn, as in browsers' queues of one priority.
-const ready = [];
+const ready = list();
 let head = 0;
 
 // Stands for the oldest answer of the engine's, which the host has.
@@ -25,8 +26,10 @@ function next() {
   ready[head] = undefined;
   head += 1;
   // Not more often than so many are left: each is moved a few times at most.
-  if (head === ready.length || head > Math.max(1024, ready.length / 2)) {
-    ready.splice(0, head);
+  if (head === ready.length || (head > 1024 && head > ready.length / 2)) {
+    const left = ready.length - head;
+    for (let i = 0; i < left; i++) ready[i] = ready[head + i];
+    ready.length = left;
     head = 0;
   }
   return entry;
