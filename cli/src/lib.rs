@@ -5,6 +5,7 @@ pub mod canonical;
 mod command;
 pub mod display;
 mod dump;
+mod interrupt;
 mod key_text;
 pub mod locate;
 mod ls;

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
+use crate::interrupt::RemovedOnInterrupt;
+
 /// Bytes gathered before a write.
 const BUFFER_BYTES: usize = 256 * 1024;
 
@@ -20,6 +22,7 @@ enum Target {
     File {
         writer: BufWriter<tempfile::NamedTempFile>,
         path: PathBuf,
+        interrupted: RemovedOnInterrupt,
     },
     /// Something that cannot be replaced by renaming (a device, a pipe): written straight.
     Special(BufWriter<File>),
@@ -55,13 +58,15 @@ impl Output {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".larder-");
         as_new_files_are(&mut builder);
-        let temporary = builder.tempfile_in(dir).map_err(|error| {
+        let made = RemovedOnInterrupt::make(|| builder.tempfile_in(dir));
+        let (temporary, interrupted) = made.map_err(|error| {
             // The name of the temporary file would puzzle whoever named another one.
             let text = error.to_string();
             let cause = text.split(" at path ").next().unwrap_or_default();
             io::Error::new(error.kind(), cause)
         })?;
         Ok(Target::File {
+            interrupted,
             writer: BufWriter::with_capacity(BUFFER_BYTES, temporary),
             path: path.to_owned(),
         })
@@ -81,11 +86,16 @@ impl Output {
         match self.target {
             Target::Stdout(mut writer) => writer.flush(),
             Target::Special(mut writer) => writer.flush(),
-            Target::File { writer, path } => {
+            Target::File {
+                writer,
+                path,
+                interrupted,
+            } => {
                 let temporary = writer
                     .into_inner()
                     .map_err(io::IntoInnerError::into_error)?;
                 temporary.persist(&path).map_err(|error| error.error)?;
+                drop(interrupted);
                 Ok(())
             }
         }
