@@ -103,6 +103,13 @@ impl Error {
         }
     }
 
+    pub(crate) fn caused_by(self, source: io::Error) -> Self {
+        Self {
+            source: Some(Box::new(source)),
+            ..self
+        }
+    }
+
     pub(crate) fn with_key(mut self, key: &[u8]) -> Self {
         self.key.get_or_insert_with(|| key.to_vec());
         self
@@ -141,6 +148,11 @@ impl Error {
         source.get_ref()?.downcast_ref::<OverQuota>()
     }
 
+    /// The text without the row's key, for those who show [`key`](Self::key) in their own words.
+    pub fn without_row(&self) -> impl fmt::Display {
+        WithoutRow(self)
+    }
+
     /// The LevelDB key of the row concerned, if one row is.
     #[must_use]
     pub fn key(&self) -> Option<&[u8]> {
@@ -171,14 +183,26 @@ impl From<larder_leveldb::Error> for Error {
     }
 }
 
-impl fmt::Display for Error {
+/// An error's text without its row, for those who name the row in their own words.
+#[derive(Debug)]
+struct WithoutRow<'a>(&'a Error);
+
+impl fmt::Display for WithoutRow<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)?;
-        if let Some(source) = &self.source
+        let Error { what, source, .. } = self.0;
+        f.write_str(what)?;
+        if let Some(source) = source
             && source.downcast_ref::<larder_leveldb::Error>().is_none()
         {
             write!(f, ": {source}")?;
         }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        WithoutRow(self).fmt(f)?;
         if let Some(key) = &self.key {
             f.write_str(" (row ")?;
             write_key(f, key)?;

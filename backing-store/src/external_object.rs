@@ -233,7 +233,7 @@ impl BlobReader {
                 | io::ErrorKind::InvalidData => ErrorKind::Corruption,
                 _ => ErrorKind::Io,
             };
-            Error::new(kind, format!("{}: {error}", path.display()))
+            Error::new(kind, path.display().to_string()).caused_by(error)
         })?;
         let found = file
             .len()

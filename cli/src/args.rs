@@ -23,6 +23,10 @@ pub struct Cli {
     #[arg(long, short, global = true)]
     pub quiet: bool,
 
+    /// Name every damaged row on standard error, not only the first ten of a kind.
+    #[arg(long, short, global = true)]
+    pub verbose: bool,
+
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -143,7 +147,7 @@ Exit status:
 
 const RUN_EXIT: &str = "Exit status:
   0  all well
-  1  an exception or rejection that nobody caught: on standard error
+  1  an exception or rejection that was not caught, or another program has the store open: on standard error
   2  the command line was wrong, a script could not be read, or the storage not be set up";
 
 const RUN_EXAMPLES: &str = "\
@@ -151,10 +155,11 @@ Examples:
   larder run script.js                                        databases are gone at the end
   larder run --storage ./IndexedDB --origin https://app.example script.js
   larder run --storage ./IndexedDB tool.mjs                   a module; imports from node_modules
+  larder run --storage ~/.config/chromium/Default --origin https://app.example look.js
 
 Exit status:
   0  all well
-  1  an exception or rejection that nobody caught: on standard error
+  1  an exception or rejection that was not caught, or another program has the store open: on standard error
   2  the command line was wrong, a script could not be read, or the storage not be set up";
 
 /// `larder repair`.
@@ -173,15 +178,16 @@ pub struct RunArgs {
     /// Run every script as a module.
     #[arg(long)]
     pub module: bool,
-    /// Keep databases in this folder, as a browser's IndexedDB folder; made if it is missing.
+    /// Keep databases in this folder, as a browser's IndexedDB folder; made if it is missing. A profile, a folder of
+    /// profiles or one origin's store will do, too.
     #[arg(long, value_name = "DIR", conflicts_with = "memory")]
     pub storage: Option<PathBuf>,
     /// Keep databases in memory until the end (the default).
     #[arg(long)]
     pub memory: bool,
-    /// The origin whose databases the scripts see.
-    #[arg(long, value_name = "ORIGIN", default_value = "https://localhost")]
-    pub origin: String,
+    /// The origin whose databases the scripts see [default: that of the store which --storage names, else https://localhost]
+    #[arg(long, value_name = "ORIGIN")]
+    pub origin: Option<String>,
     /// Let the storage work on threads of its own.
     #[arg(long)]
     pub threads: bool,

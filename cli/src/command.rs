@@ -1,28 +1,26 @@
 //! From the command line to the stores: opens each, hands it to the command, tells what was damaged.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use larder_backing_store::{ErrorKind, OpenOptions, Store, StorePaths};
-use larder_codec::{JsString, Origin};
+use larder_codec::JsString;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 use larder_leveldb::{OnDamage, TailKind};
 
-use crate::args::{Cli, ColorWhen, Command, DumpFormat, RunArgs};
+use crate::args::{Cli, ColorWhen, Command, DumpFormat};
+use crate::damage::{Names, Tally};
 use crate::locate::find_stores;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::report::{EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report};
+use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report};
 use crate::scan::{Scan, Selection, Stop};
+use crate::store_origin::{StoreOrigin, origins_text};
 use crate::within::Within;
-use crate::{dump, ls, manual, repair, rows};
-
-/// So many origins are named when the one that is wanted is not there.
-const ORIGINS_TOLD_MAX: usize = 10;
+use crate::{dump, ls, manual, repair, rows, scripts};
 
 /// What a command does with each store and at the end.
 pub(crate) trait PerStore {
@@ -31,61 +29,6 @@ pub(crate) trait PerStore {
 
     /// The last store has been taken: puts the output in its place.
     fn finish(self: Box<Self>) -> io::Result<()>;
-}
-
-/// Whose store it is.
-#[derive(Debug, Clone)]
-pub(crate) struct StoreOrigin {
-    /// The origin as a URL shows it, or the identifier if it is no such thing, or the folder's name.
-    pub(crate) shown: String,
-    /// The bucket's number, unless it is the origin's default bucket in its own site.
-    pub(crate) bucket: Option<String>,
-    identifier: Option<String>,
-}
-
-impl StoreOrigin {
-    /// From the folder's name, or, if that tells nothing, from the store's own name rows.
-    fn of(store: &Store) -> Self {
-        let identifier = match store.paths().identifier() {
-            Some(identifier) => Some(identifier.to_owned()),
-            None => {
-                let databases = store.databases(&mut Vec::new()).unwrap_or_default();
-                let text = databases
-                    .first()
-                    .map(|database| database.origin.to_string_lossy());
-                text.map(|text| text.strip_suffix("@1").unwrap_or(&text).to_owned())
-            }
-        };
-        let origin = identifier.as_deref().and_then(Origin::from_identifier);
-        let shown = match (origin, &identifier) {
-            (Some(origin), _) => origin.to_string(),
-            (None, Some(identifier)) => identifier.clone(),
-            (None, None) => {
-                let name = store.paths().leveldb.file_name().unwrap_or_default();
-                name.to_string_lossy().into_owned()
-            }
-        };
-        Self {
-            shown,
-            bucket: store.paths().bucket().map(str::to_owned),
-            identifier,
-        }
-    }
-
-    /// The origin and, if it has a number, the bucket, for eyes.
-    pub(crate) fn heading(&self) -> String {
-        match &self.bucket {
-            Some(bucket) => format!("{} (bucket {bucket})", self.shown),
-            None => self.shown.clone(),
-        }
-    }
-
-    fn is(&self, wanted: &str) -> bool {
-        let wanted_origin = Origin::from_url(wanted.strip_suffix('/').unwrap_or(wanted));
-        self.shown == wanted
-            || self.identifier.as_deref() == Some(wanted.strip_suffix("@1").unwrap_or(wanted))
-            || wanted_origin.is_ok_and(|origin| Some(origin.identifier()) == self.identifier)
-    }
 }
 
 /// Runs a command line.
@@ -108,7 +51,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 Err(error) => output_failed(&error),
             };
         }
-        Command::Run(args) => return run_scripts(args),
+        Command::Run(args) => return scripts::run(args),
         Command::Repair(args) => return repair_store(&args.path),
         Command::Ls(args) => (&args.path, &args.origin, Selection::default(), None),
         Command::Dump(args) if args.digests && args.format != DumpFormat::Canonical => {
@@ -165,6 +108,7 @@ pub fn run(cli: Cli) -> ExitCode {
         selection,
         report,
         progress: Progress::new(cli.quiet),
+        names_all: cli.verbose,
         opened: 0,
         other_origins: BTreeSet::new(),
         origin_found: false,
@@ -218,32 +162,14 @@ fn repair_store(path: &Path) -> ExitCode {
     }
 }
 
-/// Runs scripts on the JavaScript host.
-fn run_scripts(args: &RunArgs) -> ExitCode {
-    let options = larder_js_host::RunOptions {
-        scripts: args.scripts.clone(),
-        all_modules: args.module,
-        storage: args.storage.clone(),
-        origin: args.origin.clone(),
-        threads: args.threads,
-        raise_data_version: args.raise_data_version,
-    };
-    match larder_js_host::run(&options) {
-        Ok(0) => ExitCode::from(EXIT_OK),
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => {
-            complain(&error.to_string());
-            ExitCode::from(EXIT_USAGE)
-        }
-    }
-}
-
 struct Session<'a> {
     fs: Arc<dyn FileSystem>,
     wanted_origin: Option<&'a str>,
     selection: Selection,
     report: Report,
     progress: Progress,
+    /// Every damaged row is named, not only the first ones of a kind.
+    names_all: bool,
     opened: usize,
     /// Of stores that were passed over.
     other_origins: BTreeSet<String>,
@@ -286,6 +212,13 @@ impl Session<'_> {
             return Ok(());
         }
         self.origin_found = true;
+        let names = Names::of(&store);
+        for owner in origin.other_owners(names.databases()) {
+            let note = format!(
+                "has databases of {owner}, as if the folder had been copied or renamed: Chromium shows none of them under its name"
+            );
+            self.report.note(&place, note);
+        }
         self.notes(&store, &place);
         if self.selection.is_in(&store) {
             self.selection_found = true;
@@ -293,26 +226,28 @@ impl Session<'_> {
             // Nothing of it is wanted, and nothing that is wanted can have been lost in it.
             return Ok(());
         }
+        let tally = Tally::new(&store, names, self.names_all);
         let mut scan = Scan {
             store: &store,
             selection: &self.selection,
             report: &mut self.report,
             progress: &mut self.progress,
-            place: place.clone(),
+            tally,
         };
-        let result = command.store(&mut scan, &origin);
-        // Last, because reading is what finds damage in tables.
-        for damage in store.db().damage() {
-            self.report.damage(&place, &damage);
+        for problem in &store.recovery().problems {
+            scan.damage(problem);
         }
-        match result {
+        let result = match command.store(&mut scan, &origin) {
             Err(Stop::Output(error)) => Err(error),
             Err(Stop::Store(error)) => {
-                self.report.damage(&place, &error);
+                scan.damage(&error);
                 Ok(())
             }
             Ok(()) => Ok(()),
-        }
+        };
+        // Last, because reading is what finds damage in tables.
+        scan.tally.finish(scan.report, &store);
+        result
     }
 
     /// What a person should know of the store before they trust what comes out.
@@ -364,9 +299,6 @@ impl Session<'_> {
             );
             self.report.note(place, note);
         }
-        for problem in &recovery.problems {
-            self.report.damage(place, problem);
-        }
     }
 
     fn finish(mut self, command: Box<dyn PerStore>) -> ExitCode {
@@ -400,18 +332,9 @@ impl Session<'_> {
         match self.wanted_origin {
             Some(wanted) if !self.origin_found => {
                 let mut text = format!("no store of origin {wanted} here");
-                for (n, origin) in self.other_origins.iter().enumerate() {
-                    if n == ORIGINS_TOLD_MAX {
-                        let more = self.other_origins.len() - n;
-                        // Writing to a String cannot fail, here and below.
-                        let _ = write!(text, " and {more} more");
-                        break;
-                    }
-                    let _ = write!(
-                        text,
-                        "{}{origin}",
-                        if n == 0 { "; there is " } else { ", " }
-                    );
+                if !self.other_origins.is_empty() {
+                    text.push_str("; there is ");
+                    text.push_str(&origins_text(&self.other_origins));
                 }
                 Some(text)
             }
@@ -441,7 +364,7 @@ fn named(path: &Path) -> PathBuf {
     }
 }
 
-fn resolve(path: &Path) -> PathBuf {
+pub(crate) fn resolve(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
@@ -460,12 +383,21 @@ fn locate(
     for (dir, error) in &found.unreadable {
         report.unreadable(dir.display(), error);
     }
+    for folder in &found.sqlite {
+        report.unreadable(
+            folder.display(),
+            "a store in Chromium's SQLite format, which is not read yet: open it with that Chromium",
+        );
+    }
     for link in &found.links {
         let what = "a symbolic link, which is not followed: give this path itself to look there";
         match StorePaths::is_leveldb_name(link) {
             true => report.unreadable(link.display(), what),
             false => report.note(link.display(), what),
         }
+    }
+    if found.stores.is_empty() && !found.sqlite.is_empty() {
+        return Err(ExitCode::from(EXIT_DAMAGE));
     }
     if found.stores.is_empty() {
         complain(&format!("{}: no IndexedDB store here", path.display()));
@@ -483,7 +415,7 @@ fn output_failed(error: &io::Error) -> ExitCode {
     ExitCode::from(EXIT_USAGE)
 }
 
-fn complain(what: &str) {
+pub(crate) fn complain(what: &str) {
     // Nothing better can be done if standard error is gone.
     let _ = writeln!(io::stderr(), "larder: {what}");
 }

@@ -3,6 +3,7 @@
 pub mod args;
 pub mod canonical;
 mod command;
+mod damage;
 pub mod display;
 mod dump;
 mod interrupt;
@@ -17,6 +18,9 @@ mod repair;
 pub mod report;
 mod rows;
 pub mod scan;
+mod scripts;
+mod sqlite;
+mod store_origin;
 mod style;
 mod within;
 

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use larder_backing_store::layout::StorePaths;
 use larder_leveldb::storage::FileSystem;
 
+use crate::sqlite;
+
 /// How many folders deep the walk goes below PATH. A profile's deepest store lies 6 below a user-data folder.
 pub const DEPTH_MAX: usize = 10;
 
@@ -21,6 +23,8 @@ pub const DEPTH_MAX: usize = 10;
 pub struct Found {
     /// The stores, in order of path.
     pub stores: Vec<StorePaths>,
+    /// Folders of stores in Chromium's SQLite format.
+    pub sqlite: Vec<PathBuf>,
     /// Folders that could not be read, with why.
     pub unreadable: Vec<(PathBuf, io::Error)>,
     /// Symbolic links to folders that do not lie below PATH.
@@ -47,6 +51,10 @@ pub fn find_stores(fs: &dyn FileSystem, resolve: Resolve<'_>, path: &Path) -> io
             && is_leveldb(fs, parent)?
         {
             found.stores.push(StorePaths::of_leveldb(parent));
+        } else if let (Some(parent), Some(name)) = (path.parent(), path.file_name())
+            && sqlite::is_store(fs, parent, &[name.to_owned()])
+        {
+            found.sqlite.push(parent.to_owned());
         }
         return Ok(found);
     }
@@ -79,6 +87,10 @@ fn walk(fs: &dyn FileSystem, resolve: Resolve<'_>, root: &Path, found: &mut Foun
             }
         };
         names.sort();
+        if sqlite::is_store(fs, &dir, &names) {
+            found.sqlite.push(dir);
+            continue;
+        }
         for name in names {
             let child = dir.join(name);
             if StorePaths::of_blob(&child).is_some() {

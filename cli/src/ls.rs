@@ -12,10 +12,12 @@ use larder_leveldb::storage::FileSystem;
 use serde::Serialize;
 
 use crate::args::LsArgs;
-use crate::command::{PerStore, StoreOrigin};
+use crate::command::PerStore;
+use crate::damage::Total;
 use crate::display::{Quoted, ShownKeyPath, Size};
 use crate::output::Output;
 use crate::scan::{Scan, Stop};
+use crate::store_origin::StoreOrigin;
 use crate::style::Style;
 
 /// Folders below the blob folder: databases, then two hex digits.
@@ -43,12 +45,18 @@ struct StoreListing {
     leveldb_bytes: u64,
     blob_bytes: u64,
     blob_files: u64,
+    /// Absent if nothing is damaged.
+    #[serde(skip_serializing_if = "Total::is_none")]
+    damage: Total,
     databases: Vec<DatabaseListing>,
 }
 
 #[derive(Debug, Serialize)]
 struct DatabaseListing {
     name: JsString,
+    /// Whose it is, if the folder's name says otherwise; Chromium does not show it then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
     version: Option<i64>,
     object_stores: Vec<ObjectStoreListing>,
 }
@@ -119,6 +127,10 @@ impl Ls {
         let data_version = store.data_version();
         let (leveldb_bytes, _) = scan.sizes_below(&paths.leveldb, 0);
         let (blob_bytes, blob_files) = scan.sizes_below(&paths.blob, BLOB_DEPTH_MAX);
+        let databases = databases
+            .iter()
+            .map(|database| self.database(scan, origin, database))
+            .collect::<Result<_, _>>()?;
         Ok(StoreListing {
             origin: origin.shown.clone(),
             bucket: origin.bucket.clone(),
@@ -129,21 +141,22 @@ impl Ls {
             leveldb_bytes,
             blob_bytes,
             blob_files,
-            databases: databases
-                .iter()
-                .map(|database| self.database(scan, database))
-                .collect::<Result<_, _>>()?,
+            // Counting is what finds damage in tables.
+            damage: scan.total(),
+            databases,
         })
     }
 
     fn database(
         &self,
         scan: &mut Scan<'_>,
+        origin: &StoreOrigin,
         database: &DatabaseMetadata,
     ) -> Result<DatabaseListing, Stop> {
         let object_stores = database.object_stores.iter();
         Ok(DatabaseListing {
             name: database.name.clone(),
+            origin: origin.other_owner(database),
             version: database.version,
             object_stores: object_stores
                 .map(|object_store| self.object_store(scan, database, object_store))
@@ -244,13 +257,24 @@ impl Ls {
                 )?;
             }
             (Some(schema), _, _) => writeln!(output, "  format  schema {schema}")?,
-            _ => writeln!(output, "  format  an empty store")?,
+            _ if listing.damage.is_none() => writeln!(output, "  format  an empty store")?,
+            _ => writeln!(output, "  format  not known")?,
+        }
+        if !listing.damage.is_none() {
+            let total = listing.damage.text();
+            writeln!(
+                output,
+                "  damaged {total}: what is listed is what could be read"
+            )?;
         }
         for (database, listed) in databases.iter().zip(&listing.databases) {
             write!(output, "  database {}", style.name(Quoted(&database.name)))?;
             match database.version {
                 Some(version) => writeln!(output, ", version {version}")?,
                 None => writeln!(output, ", without a version: Chromium does not show it")?,
+            }
+            if let Some(owner) = &listed.origin {
+                writeln!(output, "    of {owner}: Chromium does not show it here")?;
             }
             for (object_store, listed) in database.object_stores.iter().zip(&listed.object_stores) {
                 write_object_store(output, *style, object_store, listed)?;

@@ -163,6 +163,13 @@ fn refers_to_external_objects(tree: &Tree<'_>) -> bool {
     })
 }
 
+/// Whether the cause of an error is that a file is not there.
+pub(crate) fn is_missing_file(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source())
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
 /// The external objects of one record, opened in the store's blob folder.
 #[derive(Debug)]
 pub struct StoreBlobs<'s> {
@@ -213,6 +220,12 @@ impl StoreBlobs<'_> {
     fn open_content(&self, blob: &BlobInfo) -> io::Result<impl Read + 'static> {
         self.store
             .open_blob(self.database_id, blob)
-            .map_err(|error| io::Error::other(error.to_string()))
+            .map_err(|error| {
+                let kind = match is_missing_file(&error) {
+                    true => io::ErrorKind::NotFound,
+                    false => io::ErrorKind::Other,
+                };
+                io::Error::new(kind, error.to_string())
+            })
     }
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use larder_backing_store::{Repaired, Result, RowsInDoubt, StorePaths, repair};
+use larder_backing_store::{OpenOptions, Repaired, Result, RowsInDoubt, Store, StorePaths, repair};
 use larder_leveldb::storage::FileSystem;
 
+use crate::damage::Names;
 use crate::report::Report;
 
 /// So many rows in doubt are named; all are counted.
@@ -20,20 +21,21 @@ pub(crate) fn run(
     paths: &StorePaths,
     report: &mut Report,
 ) -> Result<String> {
-    let repaired = repair(fs, paths, RowsInDoubt::BringBack)?;
+    let repaired = repair(Arc::clone(&fs), paths, RowsInDoubt::BringBack)?;
     let place = paths.leveldb.display().to_string();
+    let store = Store::open_read_only(fs, paths.clone(), OpenOptions::default())?;
+    let names = Names::of(&store);
     for damage in &repaired.damage {
-        report.damage(&place, damage);
+        report.damage(&place, names.damage(damage));
     }
     for tail in &repaired.torn_tails {
         report.note(&place, tail);
     }
     for row in repaired.rows_in_doubt.iter().take(ROWS_NAMED_MAX) {
-        let key: String = row.key.iter().map(|byte| format!("{byte:02x}")).collect();
-        let file = &row.file;
+        let (row, file) = (names.row(&row.key), &row.file);
         report.damage(
             &place,
-            format_args!("row {key} from {file} may be outdated or deleted"),
+            format_args!("{row}: from {file}, may be outdated or deleted"),
         );
     }
     Ok(summary(&place, &repaired))

@@ -12,10 +12,11 @@ use larder_leveldb::EntryKind;
 use serde::Serialize;
 
 use crate::args::RowsArgs;
-use crate::command::{PerStore, StoreOrigin};
+use crate::command::PerStore;
 use crate::display::{Hex, ShownKey};
 use crate::output::Output;
 use crate::scan::{Scan, Stop};
+use crate::store_origin::StoreOrigin;
 use crate::style::Style;
 
 /// The command.
@@ -148,18 +149,12 @@ impl PerStore for Rows {
                 (Ok(row), false) => Some(match RowValue::decode_exact(row, value, schema) {
                     Ok(value) => value_text(&value),
                     Err(error) => {
-                        scan.report.damage(
-                            &scan.place,
-                            format_args!("value of row {}: {error}", Hex(key)),
-                        );
+                        scan.row_damage(key, &format!("value: {error}"));
                         format!("undecodable: {error}")
                     }
                 }),
                 (Err(error), false) => {
-                    scan.report.damage(
-                        &scan.place,
-                        format_args!("key of row {}: {error}", Hex(key)),
-                    );
+                    scan.row_damage(key, &format!("key: {error}"));
                     Some(format!("{} bytes", value.len()))
                 }
             };

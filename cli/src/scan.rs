@@ -6,8 +6,10 @@ use std::io;
 use larder_backing_store::{DatabaseMetadata, Error, ErrorKind, ObjectStoreMetadata, Store};
 use larder_codec::{JsString, RawKey};
 
+use crate::damage::{Names, Tally, Total};
 use crate::display::{Quoted, ShownKey};
 use crate::progress::Progress;
+use crate::record::is_missing_file;
 use crate::report::Report;
 
 /// Why a command cannot go on with a store.
@@ -97,11 +99,28 @@ pub struct Scan<'a> {
     pub report: &'a mut Report,
     /// What has been read.
     pub progress: &'a mut Progress,
-    /// The name under which problems are told.
-    pub place: String,
+    /// The store's problems so far.
+    pub(crate) tally: Tally,
 }
 
-impl Scan<'_> {
+impl<'a> Scan<'a> {
+    /// A scan of this store, which names the first damaged rows of a kind.
+    pub fn new(
+        store: &'a Store,
+        selection: &'a Selection,
+        report: &'a mut Report,
+        progress: &'a mut Progress,
+    ) -> Self {
+        let tally = Tally::new(store, Names::of(store), false);
+        Self {
+            store,
+            selection,
+            report,
+            progress,
+            tally,
+        }
+    }
+
     /// The databases that are wanted. Metadata rows that could not be read are reported.
     ///
     /// # Errors
@@ -149,24 +168,43 @@ impl Scan<'_> {
 
     /// Reports a damaged row.
     pub fn damage(&mut self, error: &Error) {
-        self.report.damage(&self.place, error);
+        self.tally.error(self.report, error);
     }
 
-    /// Reports a value that cannot be read.
+    /// What the store's damage comes to, as far as it has been read.
+    pub(crate) fn total(&self) -> Total {
+        self.tally.total(self.store)
+    }
+
+    /// Reports a row of which something cannot be decoded.
+    pub(crate) fn row_damage(&mut self, row: &[u8], problem: &str) {
+        self.tally.row(self.report, row, problem);
+    }
+
+    /// Reports a value, or a blob of it, that cannot be read. A missing file is no damage while a program has the store open, which
+    /// may have deleted the record since.
     pub fn value_damage(
         &mut self,
         database: &DatabaseMetadata,
         object_store: &ObjectStoreMetadata,
         key: RawKey<'_>,
-        problem: &str,
+        problem: &(dyn std::error::Error + 'static),
     ) {
         let place = format!(
-            "{}: database {}, object store {}, key {}",
-            self.place,
+            "database {}, object store {}",
             Quoted(&database.name),
-            Quoted(&object_store.name),
-            ShownKey(key)
+            Quoted(&object_store.name)
         );
-        self.report.damage(place, problem);
+        let row = format!("key {}", ShownKey(key));
+        if self.store.db().lock_holder().is_some() && is_missing_file(problem) {
+            let note = format!(
+                "{place}, {row}: {problem}: deleted since, by the program that has the store open"
+            );
+            let folder = self.store.paths().leveldb.display();
+            self.report.note(folder, note);
+            return;
+        }
+        self.tally
+            .problem(self.report, place, &row, &problem.to_string());
     }
 }

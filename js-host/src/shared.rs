@@ -43,6 +43,7 @@ pub(crate) struct Shared {
     clones: RefCell<Vec<Option<Clone>>>,
     console: RefCell<Console>,
     uncaught: Cell<u64>,
+    in_use_told: Cell<bool>,
     /// Whether the binding has something to do at the end of the next checkpoint.
     wants_cleanup: Cell<bool>,
     /// Whether a worker has closed itself.
@@ -66,6 +67,7 @@ impl Shared {
             clones: RefCell::default(),
             console: RefCell::new(console),
             uncaught: Cell::new(0),
+            in_use_told: Cell::new(false),
             wants_cleanup: Cell::new(false),
             is_closed: Cell::new(false),
         }
@@ -87,6 +89,14 @@ impl Shared {
     pub(crate) fn print_uncaught(&self, text: &str) {
         self.uncaught.set(self.uncaught.get().saturating_add(1));
         self.print(Stream::Err, text);
+    }
+
+    /// A request has failed because another program has the store: the person is told once, whatever the script makes of the
+    /// error, and the run counts as failed.
+    pub(crate) fn storage_failed(&self, error: &larder_idb::Error) {
+        if error.kind() == larder_idb::ErrorKind::Conflict && !self.in_use_told.replace(true) {
+            self.print_uncaught(&format!("{}: {}", error.name(), error.message()));
+        }
     }
 
     pub(crate) fn uncaught_count(&self) -> u64 {

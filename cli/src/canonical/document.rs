@@ -182,10 +182,8 @@ fn write_unreadable(out: &mut Vec<u8>, error: &str) {
 }
 
 /// Writes what stands for a value that cannot be read, and returns why.
-fn unreadable(out: &mut Vec<u8>, error: &dyn std::error::Error) -> String {
-    let problem = error.to_string();
-    write_unreadable(out, &problem);
-    problem
+fn unreadable(out: &mut Vec<u8>, error: &dyn std::error::Error) {
+    write_unreadable(out, &error.to_string());
 }
 
 /// Writes the records and returns their keys.
@@ -222,13 +220,19 @@ fn write_records(
             }
             write_value(&mut text, tree, &mut blobs, browser).map(|()| Ok(Vec::new()))
         });
-        let problems = match read {
-            Ok(Ok(written)) => written?.iter().map(ToString::to_string).collect(),
-            Ok(Err(error)) => vec![unreadable(&mut text, &error)],
-            Err(error) => vec![unreadable(&mut text, &error)],
-        };
-        for problem in &problems {
+        let mut report = |problem: &(dyn std::error::Error + 'static)| {
             scan.value_damage(database, object_store, key, problem);
+        };
+        match read {
+            Ok(Ok(written)) => written?.iter().for_each(|problem| report(problem)),
+            Ok(Err(error)) => {
+                unreadable(&mut text, &error);
+                report(&error);
+            }
+            Err(error) => {
+                unreadable(&mut text, &error);
+                report(&error);
+            }
         }
         text.push(b']');
         out.write_all(&text)?;

@@ -1,6 +1,7 @@
 //! Copying the contents of blobs and files out of a store.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +10,8 @@ use larder_backing_store::{Store, last_modified_ms};
 use larder_codec::external_object::{BlobInfo, ExternalObject};
 use larder_codec::{DatabaseId, JsString};
 use serde::Serialize;
+
+use crate::display::{Quoted, Size};
 
 /// Longest part of a file's own name that goes into the name of its copy, in characters.
 const NAME_SHOWN_MAX: usize = 80;
@@ -50,13 +53,13 @@ pub(super) struct SavedObject {
 
 impl SavedObject {
     /// Describes an external object and copies its content if there is a folder for it. What is wrong with the content
-    /// comes back as text; an error means that the copy could not be written.
+    /// comes back; an error means that the copy could not be written.
     pub(super) fn save(
         store: &Store,
         database_id: DatabaseId,
         object: &ExternalObject,
         folder: Option<&mut BlobFolder>,
-    ) -> io::Result<(Self, Option<String>)> {
+    ) -> io::Result<(Self, Option<Box<dyn std::error::Error>>)> {
         let (kind, blob, name, modified) = match object {
             ExternalObject::Blob(blob) => ("blob", Some(blob), None, None),
             ExternalObject::File {
@@ -98,7 +101,7 @@ impl SavedObject {
             Ok(content) => content,
             Err(error) => {
                 saved.error = Some(error.to_string());
-                return Ok((saved, Some(error.to_string())));
+                return Ok((saved, Some(error.into())));
             }
         };
         if let Some(folder) = folder {
@@ -108,11 +111,42 @@ impl SavedObject {
                 Err(problem) => {
                     let problem = format!("{}: {problem}", file.display());
                     saved.error = Some(problem.clone());
-                    return Ok((saved, Some(problem)));
+                    return Ok((saved, Some(problem.into())));
                 }
             }
         }
         Ok((saved, None))
+    }
+}
+
+/// For eyes: `file "a.txt", "text/plain", 17 B`.
+impl fmt::Display for SavedObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            "fileSystemAccessHandle" => f.write_str("file system handle")?,
+            kind => f.write_str(kind)?,
+        }
+        if let Some(name) = &self.name {
+            write!(f, " {}", Quoted(name))?;
+        }
+        if let Some(mime_type) = self.mime_type.as_ref().filter(|text| !text.is_empty()) {
+            write!(f, ", {}", Quoted(mime_type))?;
+        }
+        match self.size.map(u64::try_from) {
+            Some(Ok(size)) => write!(f, ", {}", Size(size))?,
+            Some(Err(_)) => f.write_str(", of unknown size")?,
+            None => {}
+        }
+        if let Some(blob) = &self.blob {
+            write!(f, ", {blob}")?;
+        }
+        if let Some(file) = &self.file {
+            write!(f, ", copied to {file}")?;
+        }
+        if self.error.is_some() {
+            f.write_str(", not readable")?;
+        }
+        Ok(())
     }
 }
 

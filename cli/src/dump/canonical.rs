@@ -5,9 +5,10 @@ use std::io;
 use super::blobs::BlobFolder;
 use super::records::{Record, RecordWriter, write_records};
 use crate::canonical::{Extent, write_document};
-use crate::command::{PerStore, StoreOrigin};
+use crate::command::PerStore;
 use crate::output::Output;
 use crate::scan::{Scan, Stop};
+use crate::store_origin::StoreOrigin;
 
 /// The form.
 pub(super) struct Canonical {

@@ -10,11 +10,12 @@ use larder_codec::{JsString, RawKey};
 
 use super::blobs::BlobFolder;
 use super::records::{Record, RecordWriter, write_records};
-use crate::command::{PerStore, StoreOrigin};
+use crate::command::PerStore;
 use crate::display::Hex;
 use crate::key_text::{Piece, walk};
 use crate::output::Output;
 use crate::scan::{Scan, Stop};
+use crate::store_origin::StoreOrigin;
 
 /// The form.
 pub(super) struct Jsonl {

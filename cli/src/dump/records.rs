@@ -93,8 +93,8 @@ fn write_object_store(
         match read {
             Ok(written) => written?,
             Err(error) => {
+                scan.value_damage(database, object_store, key, &error);
                 let problem = error.to_string();
-                scan.value_damage(database, object_store, key, &problem);
                 writer.record(&Record {
                     key,
                     bytes,
@@ -122,7 +122,7 @@ fn save(
             let (saved, problem) =
                 SavedObject::save(scan.store, database.id, object, blobs.as_deref_mut())?;
             if let Some(problem) = problem {
-                scan.value_damage(database, object_store, key, &problem);
+                scan.value_damage(database, object_store, key, &*problem);
             }
             Ok(saved)
         })

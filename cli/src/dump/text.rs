@@ -6,10 +6,11 @@ use larder_backing_store::{DatabaseMetadata, ObjectStoreMetadata};
 
 use super::blobs::BlobFolder;
 use super::records::{Record, RecordWriter, write_records};
-use crate::command::{PerStore, StoreOrigin};
+use crate::command::PerStore;
 use crate::display::{Quoted, ShownKey};
 use crate::output::Output;
 use crate::scan::{Scan, Stop};
+use crate::store_origin::StoreOrigin;
 use crate::style::Style;
 
 /// Longest value shown on a line, in characters.
@@ -78,7 +79,11 @@ impl RecordWriter for Lines<'_> {
                 self.value.clear();
                 serde_json::to_writer(&mut self.value, value.tree)?;
                 write_shortened(self.output, &String::from_utf8_lossy(&self.value))?;
-                writeln!(self.output)
+                writeln!(self.output)?;
+                for (number, object) in value.objects.iter().enumerate() {
+                    writeln!(self.output, "      {number}: {}", style.faint(object))?;
+                }
+                Ok(())
             }
             Err(problem) => writeln!(
                 self.output,

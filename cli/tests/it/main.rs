@@ -16,6 +16,8 @@ mod hostile;
 mod nesting;
 mod opened_for_writing;
 mod other_orders;
+#[cfg(unix)]
+mod people;
 mod repair;
 mod support;
 mod whole;

@@ -367,13 +367,7 @@ fn document_is_json(store: &Store, extent: Extent) {
     let selection = Selection::default();
     let mut report = Report::new(Box::new(io::sink()));
     let mut progress = Progress::new(true);
-    let mut scan = Scan {
-        store,
-        selection: &selection,
-        report: &mut report,
-        progress: &mut progress,
-        place: String::from("store"),
-    };
+    let mut scan = Scan::new(store, &selection, &mut report, &mut progress);
     let mut out = Vec::new();
     if write_document(&mut out, &mut scan, "origin", None, extent).is_err() {
         return;

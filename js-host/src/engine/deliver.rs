@@ -40,6 +40,7 @@ impl Engine {
                 }
                 DeleteEvent::Done(Err(error)) => {
                     self.deleting.borrow_mut().remove(&request);
+                    self.shared.storage_failed(&error);
                     self.notify(ctx, (request, "deleted", self.exception(ctx, &error)?))
                 }
             },
@@ -109,6 +110,7 @@ impl Engine {
             }
             OpenEvent::Done(Err(error)) => {
                 self.opening.borrow_mut().remove(&request);
+                self.shared.storage_failed(&error);
                 self.notify(ctx, (request, "opened", self.exception(ctx, &error)?))
             }
         }
@@ -133,6 +135,7 @@ impl Engine {
             // The value could not be made: the request has failed with that.
             Ok(Err(_)) => self.shared.complete(ctx, (request, ctx.catch())),
             Err(error) => {
+                self.shared.storage_failed(&error);
                 let exception = self.exception(ctx, &error)?;
                 self.shared.complete(ctx, (request, exception))
             }

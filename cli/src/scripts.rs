@@ -1,0 +1,174 @@
+//! `larder run`: scripts on the JavaScript host. Which folder of stores they get is found here.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use larder_backing_store::StorePaths;
+use larder_codec::Origin;
+use larder_leveldb::storage::{DiskFileSystem, FileSystem};
+
+use crate::args::RunArgs;
+use crate::command::{complain, resolve};
+use crate::locate::find_stores;
+use crate::report::{EXIT_OK, EXIT_USAGE};
+use crate::store_origin::{origins_text, shown};
+
+/// Whose databases scripts see if nobody says.
+const ORIGIN: &str = "https://localhost";
+
+/// The folder in which a browser's profile has its origins' stores.
+const STORES: &str = "IndexedDB";
+
+/// Runs scripts.
+pub(crate) fn run(args: &RunArgs) -> ExitCode {
+    match set_up(args).and_then(|options| {
+        let uncaught = larder_js_host::run(&options);
+        uncaught.map_err(|error| error.to_string())
+    }) {
+        Ok(0) => ExitCode::from(EXIT_OK),
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(EXIT_USAGE)
+        }
+    }
+}
+
+fn set_up(args: &RunArgs) -> Result<larder_js_host::RunOptions, String> {
+    let mut origin = args.origin.clone();
+    let mut storage = None;
+    if let Some(path) = &args.storage {
+        let place = Place::find(path, origin.as_deref())?;
+        if let Some(note) = place.note {
+            // Nothing better can be done if standard error is gone.
+            let _ = writeln!(io::stderr(), "larder: note: {note}");
+        }
+        storage = Some(place.folder);
+        origin = origin.or(place.origin);
+    }
+    Ok(larder_js_host::RunOptions {
+        scripts: args.scripts.clone(),
+        all_modules: args.module,
+        storage,
+        origin: origin.unwrap_or_else(|| ORIGIN.to_owned()),
+        threads: args.threads,
+        raise_data_version: args.raise_data_version,
+    })
+}
+
+/// Where scripts find stores.
+struct Place {
+    /// The folder that has the origins' stores in it.
+    folder: PathBuf,
+    /// Whose store the path names.
+    origin: Option<String>,
+    /// What a person should know before the scripts run.
+    note: Option<String>,
+}
+
+impl Place {
+    /// From whatever a person points at: a folder of stores, one that is to be made, a profile, a user-data folder, or a store.
+    fn find(path: &Path, origin: Option<&str>) -> Result<Self, String> {
+        let fs = DiskFileSystem::new();
+        if StorePaths::is_leveldb_name(path) {
+            return Self::of_store(path, origin);
+        }
+        let mut folder = path.to_owned();
+        let stores = match find_stores(&fs, &resolve, path) {
+            Ok(found) => found.stores,
+            // It is made when a script opens a database.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(format!("{}: {error}", path.display())),
+        };
+        let wanted = Origin::from_url(origin.unwrap_or(ORIGIN));
+        let wanted = wanted.map_or_else(|_| String::new(), |origin| origin.identifier());
+        let is_wanted = |store: &&StorePaths| store.identifier() == Some(&*wanted);
+        let is_in_it = stores.iter().any(|store| is_in(store, path));
+        if fs
+            .metadata(&path.join(STORES))
+            .is_ok_and(|meta| meta.is_dir)
+        {
+            folder.push(STORES);
+        } else if !is_in_it {
+            // Below it, then: in one of several profiles.
+            let all = folders(stores.iter());
+            let with_origin = folders(stores.iter().filter(is_wanted));
+            folder = match (all.len(), with_origin.len()) {
+                (0, _) => folder,
+                (1, _) => all.into_iter().collect(),
+                (_, 1) => with_origin.into_iter().collect(),
+                (_, 0) => return Err(several(path, "several folders of stores", &all)),
+                _ => return Err(several(path, "several stores of the origin", &with_origin)),
+            };
+        }
+        let here = || stores.iter().filter(|store| is_in(store, &folder));
+        let others: BTreeSet<_> = here()
+            .filter_map(StorePaths::identifier)
+            .map(shown)
+            .collect();
+        let note = (!others.is_empty() && !here().any(|store| is_wanted(&store))).then(|| {
+            format!(
+                "{}: no store of {} yet: opening a database makes one; there is {}",
+                folder.display(),
+                origin.unwrap_or(ORIGIN),
+                origins_text(&others)
+            )
+        });
+        Ok(Self {
+            folder,
+            origin: None,
+            note,
+        })
+    }
+
+    fn of_store(path: &Path, wanted: Option<&str>) -> Result<Self, String> {
+        let paths = StorePaths::of_leveldb(path);
+        let Some(origin) = paths.identifier().and_then(Origin::from_identifier) else {
+            let path = path.display();
+            return Err(format!("{path}: its name is not that of an origin's store"));
+        };
+        if let Some(wanted) = wanted
+            && Origin::from_url(wanted).is_ok_and(|wanted| wanted != origin)
+        {
+            let path = path.display();
+            return Err(format!(
+                "{path}: this is the store of {origin}, not of {wanted}"
+            ));
+        }
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        Ok(Self {
+            folder: folder.to_owned(),
+            origin: Some(origin.to_string()),
+            note: None,
+        })
+    }
+}
+
+/// Whether it is the store of an origin's default bucket, in this folder.
+fn is_in(store: &StorePaths, folder: &Path) -> bool {
+    store.identifier().is_some() && store.leveldb.parent() == Some(folder)
+}
+
+fn folders<'s>(stores: impl Iterator<Item = &'s StorePaths>) -> BTreeSet<&'s Path> {
+    stores
+        .filter(|store| store.identifier().is_some())
+        .filter_map(|store| store.leveldb.parent())
+        .collect()
+}
+
+fn several(path: &Path, what: &str, folders: &BTreeSet<&Path>) -> String {
+    let list: Vec<String> = folders
+        .iter()
+        .map(|folder| folder.display().to_string())
+        .collect();
+    format!(
+        "{}: {what} are below it; give one of them: {}",
+        path.display(),
+        list.join(", ")
+    )
+}

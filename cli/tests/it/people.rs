@@ -1,0 +1,365 @@
+//! What a person is told, in their own terms: damage by database, object store and key; whose a store is; where scripts write.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use larder_backing_store::IdbComparator;
+use larder_codec::row_key::{RecordTable, RowKey};
+use larder_leveldb::storage::DiskFileSystem;
+use larder_leveldb::write_batch::BatchWriter;
+use larder_leveldb::{Db, Durability, Options};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{larder, stderr};
+
+const MAIL: &str = "
+    const request = indexedDB.open('mail', 1);
+    request.onupgradeneeded = () => {
+      const messages = request.result.createObjectStore('messages');
+      messages.createIndex('by day', 'day');
+      for (let i = 0; i < 40; i++) messages.put({ day: i % 7, text: 'x'.repeat(100) }, 'm' + i);
+      const files = request.result.createObjectStore('files');
+      files.put(new File(['hello'], 'a.txt', { type: 'text/plain' }), 'a');
+    };";
+
+/// A folder `IndexedDB` with a store of this origin, in a folder of its own.
+fn mail(origin: &str) -> (TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("IndexedDB");
+    let (status, _, told) = script(MAIL, &["--storage", text(&folder), "--origin", origin]);
+    assert_eq!((status, told.as_str()), (Some(0), ""));
+    (dir, folder)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = larder(arguments);
+    let stdout = String::from_utf8(output.stdout.clone()).unwrap();
+    (output.status.code(), stdout, stderr(&output))
+}
+
+/// Runs a script with these options.
+fn script(source: &str, options: &[&str]) -> (Option<i32>, String, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("script.js");
+    fs::write(&file, source).unwrap();
+    run(&[&["run"], options, &[text(&file)]].concat())
+}
+
+const NAMES: &str =
+    "indexedDB.databases().then(all => console.log(all.map(one => one.name).join()));";
+
+fn store_of(folder: &Path, identifier: &str) -> PathBuf {
+    folder.join(format!("{identifier}.indexeddb.leveldb"))
+}
+
+fn file_of_type(store: &Path, extension: &str) -> PathBuf {
+    let mut files = fs::read_dir(store).unwrap();
+    let is_it = |path: &PathBuf| path.extension().is_some_and(|found| found == extension);
+    files
+        .find_map(|entry| Some(entry.unwrap().path()).filter(is_it))
+        .unwrap()
+}
+
+/// Every value of the object store "messages" is cut to its version.
+fn spoil_messages(store: &Path) {
+    let options = || Options::new(Arc::new(IdbComparator));
+    let db = Db::open(Arc::new(DiskFileSystem::new()), store, options()).unwrap();
+    let mut batch = BatchWriter::new();
+    let mut iter = db.iter();
+    iter.seek_to_first().unwrap();
+    while iter.valid() {
+        if let Ok(RowKey::Record(record)) = RowKey::decode_exact(iter.key())
+            && record.table == RecordTable::Data
+            && record.object_store_id.get() == 1
+        {
+            batch.put(iter.key(), &iter.value().unwrap()[..1]);
+        }
+        iter.next().unwrap();
+    }
+    drop(iter);
+    db.write(&mut batch, Durability::Relaxed).unwrap();
+    db.close().unwrap();
+}
+
+#[test]
+fn a_missing_table_is_told_by_names_with_a_total_and_listed_as_damage() {
+    let (_dir, folder) = mail("https://a.example");
+    let store = store_of(&folder, "https_a.example_0");
+    // Opened and closed again, its log becomes a table.
+    spoil_messages(&store);
+    let (status, _, told) = run(&["repair", text(&store)]);
+    assert_eq!(status, Some(0), "{told}");
+    fs::remove_file(file_of_type(&store, "ldb")).unwrap();
+    let (status, listed, told) = run(&["ls", text(&folder)]);
+    assert_eq!(status, Some(1));
+    assert!(
+        listed.contains("\n  damaged 1 place in LevelDB's files"),
+        "{listed}"
+    );
+    assert!(!listed.contains("an empty store"), "{listed}");
+    assert!(told.contains("table is missing"), "{told}");
+    assert!(
+        told.contains(" it may have had rows from the store's own rows"),
+        "{told}"
+    );
+    assert!(
+        told.trim_end()
+            .contains("in all: 1 place in LevelDB's files"),
+        "{told}"
+    );
+    let (_, listed, _) = run(&["ls", "--json", text(&folder)]);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["damage"]["places"], 1);
+}
+
+#[test]
+fn of_many_damaged_records_the_first_are_named_and_the_rest_counted_unless_all_are_wanted() {
+    let (_dir, folder) = mail("https://a.example");
+    let (_, listed, _) = run(&["ls", "--json", text(&folder)]);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed.get("damage"), None);
+    spoil_messages(&store_of(&folder, "https_a.example_0"));
+    let (status, _, told) = run(&["dump", text(&folder)]);
+    assert_eq!(status, Some(1));
+    let named = |told: &str| {
+        told.matches("database \"mail\", object store \"messages\", key \"m")
+            .count()
+    };
+    assert_eq!(named(&told), 10, "{told}");
+    assert!(
+        told.contains("object store \"messages\": 30 more: "),
+        "{told}"
+    );
+    assert!(
+        told.contains("in all: 40 rows or values could not be read"),
+        "{told}"
+    );
+    let (_, _, told) = run(&["dump", "--verbose", text(&folder)]);
+    assert_eq!(named(&told), 40, "{told}");
+}
+
+#[test]
+fn a_store_in_another_origins_folder_is_named() {
+    let (_dir, folder) = mail("https://a.example");
+    let (from, to) = (
+        store_of(&folder, "https_a.example_0"),
+        store_of(&folder, "https_b.example_0"),
+    );
+    let (_, _, told) = run(&["ls", text(&folder)]);
+    assert_eq!(told, "");
+    fs::rename(&from, &to).unwrap();
+    let (status, listed, told) = run(&["ls", text(&folder)]);
+    assert_eq!(status, Some(0));
+    assert!(
+        told.contains("has databases of https://a.example"),
+        "{told}"
+    );
+    assert!(
+        listed.contains("    of https://a.example: Chromium does not show it here"),
+        "{listed}"
+    );
+    let (_, listed, _) = run(&["ls", "--json", text(&folder)]);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["databases"][0]["origin"], "https://a.example");
+}
+
+#[test]
+fn text_names_files_with_type_and_size() {
+    let (_dir, folder) = mail("https://a.example");
+    let (_, shown, _) = run(&["dump", text(&folder), "--store", "files"]);
+    assert!(
+        shown.contains("0: file \"a.txt\", \"text/plain\", 5 B, 1/"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_blob_that_is_gone_is_damage_unless_a_program_has_the_store_open() {
+    let (_dir, folder) = mail("https://a.example");
+    let blobs = folder.join("https_a.example_0.indexeddb.blob/1/00");
+    fs::remove_dir_all(&blobs).unwrap();
+    let store = store_of(&folder, "https_a.example_0");
+    for format in ["text", "jsonl", "canonical"] {
+        let dump = || run(&["dump", text(&folder), "--format", format]);
+        let (status, _, told) = dump();
+        assert_eq!(status, Some(1), "{format}");
+        assert!(told.contains("object store \"files\", key \"a\""), "{told}");
+        let options = Options::new(Arc::new(IdbComparator));
+        let db = Db::open(Arc::new(DiskFileSystem::new()), &store, options).unwrap();
+        let (status, _, told) = dump();
+        assert_eq!(status, Some(0), "{format}: {told}");
+        assert!(
+            told.contains("deleted since, by the program that has the store open"),
+            "{told}"
+        );
+        db.close().unwrap();
+    }
+}
+
+#[test]
+fn a_store_in_chromiums_newer_format_is_named_and_not_passed_over() {
+    let (dir, folder) = mail("https://a.example");
+    let other = folder.join("https_b.example_0");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("0"), b"SQLite format 3\0 and so on").unwrap();
+    let (status, listed, told) = run(&["ls", text(dir.path())]);
+    assert_eq!(status, Some(1));
+    assert!(listed.contains("https://a.example"), "{listed}");
+    let named = format!(
+        "unreadable: {}: a store in Chromium's SQLite format",
+        other.display()
+    );
+    assert!(told.contains(&named), "{told}");
+    for path in [other.clone(), other.join("0")] {
+        let (status, _, told) = run(&["dump", text(&path)]);
+        assert_eq!(status, Some(1));
+        assert!(
+            told.contains(&named) && !told.contains("no IndexedDB store"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn scripts_find_stores_from_a_profile_a_folder_of_profiles_or_the_store_itself() {
+    let (dir, folder) = mail("https://a.example");
+    let profile = dir.path().join("user/Default");
+    fs::create_dir_all(&profile).unwrap();
+    fs::rename(&folder, profile.join("IndexedDB")).unwrap();
+    let folder = profile.join("IndexedDB");
+    let user = dir.path().join("user");
+    for path in [&folder, &profile, &user] {
+        let options = ["--storage", text(path), "--origin", "https://a.example"];
+        assert_eq!(
+            script(NAMES, &options),
+            (Some(0), "mail\n".into(), String::new())
+        );
+    }
+    let store = store_of(&folder, "https_a.example_0");
+    let found = script(NAMES, &["--storage", text(&store)]);
+    assert_eq!(found, (Some(0), "mail\n".into(), String::new()));
+    let (status, _, told) = script(
+        NAMES,
+        &["--storage", text(&store), "--origin", "https://b.example"],
+    );
+    assert_eq!(status, Some(2));
+    assert!(
+        told.contains("this is the store of https://a.example, not of https://b.example"),
+        "{told}"
+    );
+
+    // Two profiles: the one with the origin, or, if both have it, a person must say which.
+    let other = user.join("Profile 1/IndexedDB");
+    let made = script(
+        MAIL,
+        &["--storage", text(&other), "--origin", "https://b.example"],
+    );
+    assert_eq!(made.0, Some(0), "{}", made.2);
+    let options = ["--storage", text(&user), "--origin", "https://b.example"];
+    assert_eq!(
+        script(NAMES, &options),
+        (Some(0), "mail\n".into(), String::new())
+    );
+    let options = ["--storage", text(&user), "--origin", "https://c.example"];
+    let (status, _, told) = script(NAMES, &options);
+    assert_eq!(status, Some(2));
+    assert!(
+        told.contains("several folders of stores are below it"),
+        "{told}"
+    );
+}
+
+#[test]
+fn an_origin_that_has_no_store_yet_is_told_before_one_is_made() {
+    let (_dir, folder) = mail("https://a.example");
+    let options = ["--storage", text(&folder), "--origin", "https://a.exmaple"];
+    let (status, _, told) = script(MAIL, &options);
+    assert_eq!(status, Some(0));
+    assert!(told.contains("no store of https://a.exmaple yet"), "{told}");
+    assert!(told.contains("there is https://a.example"), "{told}");
+    let (_, _, told) = script(NAMES, &options);
+    assert_eq!(told, "");
+}
+
+#[test]
+fn a_script_whose_store_another_program_has_open_fails_whatever_it_makes_of_the_error() {
+    let (_dir, folder) = mail("https://a.example");
+    let store = store_of(&folder, "https_a.example_0");
+    let options = Options::new(Arc::new(IdbComparator));
+    let db = Db::open(Arc::new(DiskFileSystem::new()), &store, options).unwrap();
+    let arguments = ["--storage", text(&folder), "--origin", "https://a.example"];
+    for source in [
+        "indexedDB.open('mail').onerror = () => {};",
+        "indexedDB.deleteDatabase('mail').onerror = () => {};",
+        "indexedDB.databases().catch(() => {});",
+    ] {
+        let (status, _, told) = script(source, &arguments);
+        assert_eq!(status, Some(1), "{source}");
+        assert!(told.contains("UnknownError: "), "{told}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+    }
+    db.close().unwrap();
+    assert_eq!(script(NAMES, &arguments).0, Some(0));
+}
+
+/// So often a dump may be over before it is seen at work.
+const TRIES: usize = 50;
+
+#[test]
+fn an_interrupted_dump_leaves_no_hidden_file() {
+    let (_dir, folder) = mail("https://a.example");
+    let many = "
+        const request = indexedDB.open('many', 1);
+        request.onupgradeneeded = () => {
+          const s = request.result.createObjectStore('s');
+          for (let i = 0; i < 20000; i++) s.put('x'.repeat(300) + i, i);
+        };";
+    let made = script(
+        many,
+        &["--storage", text(&folder), "--origin", "https://a.example"],
+    );
+    assert_eq!(made.0, Some(0), "{}", made.2);
+    let out = tempfile::tempdir().unwrap();
+    let names = || {
+        fs::read_dir(out.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+    };
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let interrupted = (0..TRIES).any(|_| {
+            let mut child = Command::new(env!("CARGO_BIN_EXE_larder"))
+                .args(["dump", "--format", "canonical", text(&folder), "--output"])
+                .arg(out.path().join("out.json"))
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let begun = Instant::now();
+            while names().next().is_none() && begun.elapsed() < Duration::from_secs(60) {
+                std::thread::yield_now();
+            }
+            kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
+            let status = child.wait().unwrap();
+            let was_written = out.path().join("out.json").exists();
+            if was_written {
+                fs::remove_file(out.path().join("out.json")).unwrap();
+            }
+            assert!(was_written || status.code() == Some(130), "{status:?}");
+            assert_eq!(names().next(), None, "{signal}");
+            !was_written
+        });
+        assert!(
+            interrupted,
+            "{signal}: each of {TRIES} dumps was over before"
+        );
+    }
+}
