@@ -2,23 +2,28 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
-use larder_backing_store::Usage;
+use larder_backing_store::{OpenOptions, Store, StorePaths, Usage};
 use larder_codec::Origin as OriginName;
+use larder_leveldb::OnDamage;
 
 use crate::error::{Error, ErrorKind, ErrorName, Result, attempt};
 use crate::executor::{Callback, Turn};
+use crate::origin::{BucketId, Origin, Place, bucket_paths};
 use crate::request::slot::LoneSlot;
 use crate::request::{Job, Request};
-use crate::storage::{Storage, StorageInner};
+use crate::storage::{Storage, StorageInner, StorageOptions};
 
 /// An origin that stores something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OriginInfo {
-    /// Which.
+    /// Which; the opaque one if a bucket's store does not tell.
     pub origin: OriginName,
+    /// The bucket, unless it is the origin's default one in its own site.
+    pub bucket: Option<BucketId>,
     /// The bytes of its files.
     pub usage: Usage,
     /// When it was last used: microseconds since 1601-01-01 UTC by the storage's clock, or by its files' times if it was last used by
@@ -43,7 +48,7 @@ pub struct DeletedOrigin {
 }
 
 impl Storage {
-    /// The origins that store something, in the order of their identifiers. Whoever is only remembered, and has no files, is
+    /// The origins that store something, in the order of their identifiers, and then the buckets in that of their numbers. Whoever is only remembered, and has no files, is
     /// not among them; what is left of a store that has lost its CURRENT is.
     pub fn origins(&self) -> Request<Vec<OriginInfo>> {
         self.ask_all(list)
@@ -59,21 +64,60 @@ impl Storage {
         })
     }
 
-    /// Deletes all that an origin stores, also what damage was set aside and the persisted flag. Its connections are closed by force and
+    /// Deletes all that an origin stores, in all its buckets, also what damage was set aside and the persisted flag. Its connections are closed by force and
     /// told so ([`ConnectionEvent::Close`](crate::ConnectionEvent::Close)), their transactions aborted; requests that come
     /// meanwhile wait, and find nothing. Blobs that a host still has can no longer be read.
     ///
     /// The request fails with `UnknownError` if another process has the store open
     /// ([`Conflict`](crate::ErrorKind::Conflict)), and if files cannot be removed: then it is no store any more, and can be deleted again.
     pub fn delete_origin(&self, origin: &OriginName) -> Request<()> {
-        let inner = self.inner();
-        let (request, slot) = Request::of_storage(inner);
-        let origin = inner.origin(origin);
-        inner.ready().push(Arc::new(Job::of(move |turn: &mut Turn| {
-            if let Some(callback) = origin.delete(false, slot) {
+        let name = origin.clone();
+        self.delete_all(move |storage| {
+            let mut places = places(storage)?;
+            places.retain(|(origin, place)| *origin == name && place.bucket.is_some());
+            places.push((name.clone(), storage.place(&name, None)));
+            let origins = places.into_iter();
+            let origins = origins.map(|(name, place)| storage.origin(&name, place));
+            Ok(origins.collect())
+        })
+    }
+
+    /// Deletes, as [`delete_origin`](Self::delete_origin) does, what one bucket stores, and nothing else of its origin.
+    pub fn delete_bucket(&self, origin: &OriginName, id: BucketId) -> Request<()> {
+        let name = origin.clone();
+        self.delete_all(move |storage| {
+            let place = storage.place(&name, Some(id));
+            Ok(vec![storage.origin(&name, place)])
+        })
+    }
+
+    /// Deletes all stores of a session, of whose result nobody hears.
+    pub(crate) fn delete_session(&self, number: u64) {
+        let deleted = self.delete_all(move |storage| {
+            let mut known = storage.known();
+            known.retain(|origin| origin.is_of_session(number));
+            Ok(known)
+        });
+        drop(deleted);
+    }
+
+    /// One after the other; the first error is kept, and keeps none of the others.
+    fn delete_all(
+        &self,
+        which: impl FnOnce(&Arc<StorageInner>) -> Result<Vec<Arc<Origin>>> + Send + 'static,
+    ) -> Request<()> {
+        let (request, slot) = Request::of_storage(self.inner());
+        let storage = Arc::clone(self.inner());
+        let job = Job::of(move |turn: &mut Turn| {
+            let callback = match attempt(|| which(&storage)) {
+                Ok(origins) => delete_next(storage, origins, Ok(()), slot),
+                Err(error) => slot.complete(Err(error)),
+            };
+            if let Some(callback) = callback {
                 turn.call(callback);
             }
-        })));
+        });
+        self.inner().ready().push(Arc::new(job));
         request
     }
 
@@ -177,7 +221,8 @@ impl Deleting {
             return self.slot.complete(Ok(self.done));
         };
         let (request, slot) = Request::of_storage(&self.storage);
-        let origin = self.storage.origin(&info.origin);
+        let place = self.storage.place(&info.origin, info.bucket);
+        let origin = self.storage.origin(&info.origin, place);
         let callback = origin.delete(self.bytes_wanted.is_some(), slot);
         request.on_done(move |result| {
             if let (Ok(()), Some(wanted)) = (&result, &mut self.bytes_wanted) {
@@ -192,19 +237,80 @@ impl Deleting {
     }
 }
 
-fn list(storage: &Arc<StorageInner>) -> Result<Vec<OriginInfo>> {
-    let options = storage.options();
-    let names = match options.fs.list(&options.folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        names => names.map_err(|error| {
-            let what = format!("{}: {error}", options.folder.display());
-            Error::of_kind(ErrorName::UnknownError, ErrorKind::Io, what)
-        })?,
+fn delete_next(
+    storage: Arc<StorageInner>,
+    mut left: Vec<Arc<Origin>>,
+    so_far: Result<()>,
+    done: Arc<LoneSlot<()>>,
+) -> Option<Callback> {
+    let Some(origin) = left.pop() else {
+        return done.complete(so_far);
     };
-    let origins: BTreeSet<OriginName> = names
-        .iter()
-        .filter_map(|name| OriginName::from_folder_name(name.to_str()?))
-        .collect();
-    let infos = origins.iter().map(|origin| storage.look_at(origin).info());
+    let (request, slot) = Request::of_storage(&storage);
+    let callback = origin.delete(false, slot);
+    request.on_done(move |result| {
+        if let Some(callback) = delete_next(storage, left, so_far.and(result), done) {
+            callback();
+        }
+    });
+    callback
+}
+
+fn list(storage: &Arc<StorageInner>) -> Result<Vec<OriginInfo>> {
+    let places = places(storage)?.into_iter();
+    let infos = places.map(|(origin, place)| storage.look_at(&origin, place).info());
     infos.collect()
+}
+
+/// Where there is something of a store: those of origins, then those of buckets.
+fn places(storage: &Arc<StorageInner>) -> Result<Vec<(OriginName, Place)>> {
+    let options = storage.options();
+    let origins: BTreeSet<OriginName> = names_in(options, &options.folder)?
+        .iter()
+        .filter_map(|name| OriginName::from_folder_name(name))
+        .collect();
+    let ids: BTreeSet<BucketId> = names_in(options, &options.buckets_folder)?
+        .iter()
+        .filter_map(|name| BucketId::of_folder(name))
+        .collect();
+    let mut all: Vec<_> = origins.into_iter().map(|origin| (origin, None)).collect();
+    for id in ids {
+        let paths = bucket_paths(&options.buckets_folder, id);
+        let is_there = |path| options.fs.metadata(path).is_ok();
+        if is_there(&paths.leveldb) || is_there(&paths.blob) {
+            all.push((origin_of(options, paths), Some(id)));
+        }
+    }
+    let place = |(origin, id)| {
+        let place = storage.place(&origin, id);
+        (origin, place)
+    };
+    Ok(all.into_iter().map(place).collect())
+}
+
+fn names_in(options: &StorageOptions, folder: &Path) -> Result<Vec<String>> {
+    match options.fs.list(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => {
+            let what = format!("{}: {error}", folder.display());
+            Err(Error::of_kind(ErrorName::UnknownError, ErrorKind::Io, what))
+        }
+        Ok(names) => {
+            let names = names.into_iter();
+            Ok(names.filter_map(|name| name.into_string().ok()).collect())
+        }
+    }
+}
+
+/// The origin that a bucket's store says it is of, by the names of its databases. Nothing is written for that, and no lock taken.
+fn origin_of(options: &StorageOptions, paths: StorePaths) -> OriginName {
+    let reading = OpenOptions {
+        on_damage: OnDamage::Skip,
+        ..OpenOptions::default()
+    };
+    let store = Store::open_read_only(Arc::clone(&options.fs), paths, reading);
+    let names = store.and_then(|store| store.database_names(&mut Vec::new()));
+    let mut names = names.unwrap_or_default().into_iter();
+    let origin = names.find_map(|name| OriginName::from_row_text(&name.origin));
+    origin.unwrap_or_else(OriginName::opaque)
 }

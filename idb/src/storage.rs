@@ -18,11 +18,12 @@ use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 use crate::error::{Error, Result};
 use crate::executor::{BackgroundThreads, Chores, EngineWork, Executor, Pool, Ready, Timetable};
 use crate::factory::Factory;
-use crate::origin::{IdleStores, Origin, Shared};
+use crate::origin::{BucketId, IdleStores, Origin, Place, Shared};
 use crate::quota::QuotaCallback;
 use crate::request::slot::{LoneSlot, Outlet};
 use crate::request::{Home, Request};
-use crate::sync::{AtomicBool, Mutex, locked};
+use crate::session::PrivateSession;
+use crate::sync::{AtomicBool, AtomicU64, Mutex, locked};
 
 /// Of fewer origins than these, none is forgotten.
 const ORIGINS_KEPT_MIN: usize = 64;
@@ -119,6 +120,9 @@ pub struct StorageOptions {
     pub quota_bytes: u64,
     /// Asked before a transaction is refused for the quota (none: it is refused).
     pub on_over_quota: Option<QuotaCallback>,
+    /// The folder that has `ID/IndexedDB/indexeddb.leveldb` for each bucket that is not an origin's default one in its own site
+    /// (`WebStorage` beside the folder of the origins' stores, as in Chromium's profile).
+    pub buckets_folder: PathBuf,
     pub(crate) maintenance: Arc<MaintenanceSchedule>,
 }
 
@@ -126,9 +130,11 @@ impl StorageOptions {
     /// The origins' stores in this folder, with the values above.
     #[must_use]
     pub fn new(fs: Arc<dyn FileSystem>, folder: impl Into<PathBuf>, clock: Arc<dyn Clock>) -> Self {
+        let folder = folder.into();
         Self {
             fs,
-            folder: folder.into(),
+            buckets_folder: folder.with_file_name("WebStorage"),
+            folder,
             clock,
             executor: Executor::default(),
             background_threads: NonZeroUsize::MIN.saturating_add(1),
@@ -207,6 +213,7 @@ pub(crate) struct StorageInner {
     pool: Pool,
     chores: Arc<Chores>,
     background: BackgroundThreads,
+    next_session: AtomicU64,
 }
 
 /// Those that somebody has asked for.
@@ -237,22 +244,35 @@ impl StorageInner {
         &self.shared.options
     }
 
-    /// An origin's part.
-    pub(crate) fn origin(&self, name: &OriginName) -> Arc<Origin> {
+    /// The place of an origin's default bucket, or of another one.
+    pub(crate) fn place(&self, name: &OriginName, bucket: Option<BucketId>) -> Place {
+        let options = self.options();
+        let fs = Arc::clone(&options.fs);
+        match bucket {
+            None => Place::of_origin(fs, &options.folder, name),
+            Some(id) => Place::of_bucket(fs, &options.buckets_folder, id, name),
+        }
+    }
+
+    /// An origin's part in a place.
+    pub(crate) fn origin(&self, name: &OriginName, place: Place) -> Arc<Origin> {
         let mut origins = locked(&self.origins);
         origins.purge();
-        let entry = origins.by_name.entry(name.identifier());
-        let new = || Arc::new(Origin::new(name.clone(), Arc::clone(&self.shared)));
+        let entry = origins.by_name.entry(place.key.clone());
+        let new = || Arc::new(Origin::new(name.clone(), place, Arc::clone(&self.shared)));
         Arc::clone(entry.or_insert_with(new))
     }
 
     /// The same, to be looked at: one that nobody has asked for is not remembered.
-    pub(crate) fn look_at(&self, name: &OriginName) -> Arc<Origin> {
-        let known = locked(&self.origins)
-            .by_name
-            .get(&name.identifier())
-            .cloned();
-        known.unwrap_or_else(|| Arc::new(Origin::new(name.clone(), Arc::clone(&self.shared))))
+    pub(crate) fn look_at(&self, name: &OriginName, place: Place) -> Arc<Origin> {
+        let known = locked(&self.origins).by_name.get(&place.key).cloned();
+        let new = || Arc::new(Origin::new(name.clone(), place, Arc::clone(&self.shared)));
+        known.unwrap_or_else(new)
+    }
+
+    /// All that somebody has asked for.
+    pub(crate) fn known(&self) -> Vec<Arc<Origin>> {
+        locked(&self.origins).by_name.values().cloned().collect()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -346,6 +366,7 @@ impl Storage {
             pool,
             chores,
             background,
+            next_session: AtomicU64::new(0),
         });
         Ok(Self(Arc::new(Root { inner })))
     }
@@ -353,7 +374,27 @@ impl Storage {
     /// The databases of an origin. An opaque one has none: requests end with `SecurityError`.
     #[must_use]
     pub fn factory(&self, origin: &OriginName) -> Factory {
-        Factory::new(self.0.inner.origin(origin), Arc::clone(&self.0))
+        self.factory_at(origin, self.0.inner.place(origin, None))
+    }
+
+    /// The databases of an origin in another bucket than its default one in its own site: a named one, or that of a page within
+    /// another site's. The bucket's number is that of Chromium's quota database, or the host's own if no browser opens the
+    /// store; it stands for the bucket's name and storage key, and belongs to one origin: while that has it open, another one
+    /// is refused ([`Conflict`](crate::ErrorKind::Conflict)).
+    #[must_use]
+    pub fn bucket(&self, origin: &OriginName, id: BucketId) -> Factory {
+        self.factory_at(origin, self.0.inner.place(origin, Some(id)))
+    }
+
+    /// A session whose stores lie in memory, beside those on disk, and go with it.
+    #[must_use]
+    pub fn private_session(&self) -> PrivateSession {
+        let number = self.0.inner.next_session.fetch_add(1, Ordering::Relaxed);
+        PrivateSession::new(number, self.clone())
+    }
+
+    pub(crate) fn factory_at(&self, origin: &OriginName, place: Place) -> Factory {
+        Factory::new(self.0.inner.origin(origin, place), Arc::clone(&self.0))
     }
 
     pub(crate) fn inner(&self) -> &Arc<StorageInner> {

@@ -7,17 +7,20 @@
 mod closing;
 mod idle;
 mod open_store;
+mod place;
 mod times;
 
 pub(crate) use idle::IdleStores;
 pub(crate) use open_store::OpenStore;
+pub use place::BucketId;
+pub(crate) use place::{Place, bucket_paths};
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use larder_backing_store::{
-    Background, BackingStore, DatabaseMetadata, OriginNote, Quota, Repaired, RowsInDoubt,
-    StorePaths, Usage, WriteOptions,
+    Background, BackingStore, DATA_VERSION_MAX, DatabaseMetadata, OriginNote, Quota,
+    RaiseDataVersion, Repaired, RowsInDoubt, Usage, WriteOptions,
 };
 use larder_codec::{JsString, Origin as OriginName};
 
@@ -42,6 +45,7 @@ pub(crate) struct Shared {
 /// An origin's part of a storage.
 pub(crate) struct Origin {
     pub(crate) name: OriginName,
+    place: Place,
     shared: Arc<Shared>,
     state: Mutex<State>,
     /// Held while the store is being opened.
@@ -103,17 +107,24 @@ pub(crate) enum Access {
 }
 
 impl Origin {
-    pub(crate) fn new(name: OriginName, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(name: OriginName, place: Place, shared: Arc<Shared>) -> Self {
         let options = &shared.options;
         let quota = quota::of_origin(&name, options.quota_bytes, options.on_over_quota.as_ref());
         Self {
             name,
+            place,
             quota,
             note: Mutex::default(),
             shared,
             state: Mutex::default(),
             opening: Mutex::default(),
         }
+    }
+
+    /// Of which session it is.
+    pub(crate) fn is_of_session(&self, number: u64) -> bool {
+        let prefix = format!("session {number} ");
+        self.place.is_private && self.place.key.starts_with(&prefix)
     }
 
     pub(crate) fn ready(&self) -> &Arc<Ready> {
@@ -216,10 +227,21 @@ impl Origin {
         options.random_seed = own.random_seed;
         options.reserve_bytes = own.reserve_bytes;
         options.quota = Some(Arc::clone(&self.quota));
+        if self.place.is_private {
+            options.new_store_version = DATA_VERSION_MAX;
+            options.raise_data_version = RaiseDataVersion::WhenNeeded;
+            options.reserve_bytes = 0;
+        }
+        if self.place.is_private {
+            // No browser opens it.
+            options.new_store_version = DATA_VERSION_MAX;
+            options.raise_data_version = RaiseDataVersion::WhenNeeded;
+            options.reserve_bytes = 0;
+        }
         options.background = self.shared.background.clone();
         options.maintenance = Arc::clone(&own.maintenance);
-        let fs = Arc::clone(&own.fs);
-        let backing = BackingStore::open(fs, self.paths(), options)?;
+        let fs = Arc::clone(&self.place.fs);
+        let backing = BackingStore::open(fs, self.place.paths.clone(), options)?;
         if let Some(callback) = &own.on_torn_tail {
             for tail in backing.torn_tails() {
                 // The store is open, whatever the host's code does.
@@ -250,13 +272,8 @@ impl Origin {
         if let Ok(Some(Access::Open(store))) = self.store_as_it_is() {
             return Ok(store.backing().usage()?);
         }
-        let fs = Arc::clone(&self.shared.options.fs);
-        Ok(larder_backing_store::usage(fs, &self.paths())?)
-    }
-
-    fn paths(&self) -> StorePaths {
-        let folder = &self.shared.options.folder;
-        StorePaths::of_leveldb(&folder.join(self.name.leveldb_folder_name()))
+        let fs = Arc::clone(&self.place.fs);
+        Ok(larder_backing_store::usage(fs, &self.place.paths)?)
     }
 
     /// Repairs the store, which nobody may use; `None` while it is being closed.
@@ -283,9 +300,8 @@ impl Origin {
             self.gone(closed.clone());
             closed?;
         }
-        let options = &self.shared.options;
-        let fs = Arc::clone(&options.fs);
-        let repaired = larder_backing_store::repair(fs, &self.paths(), rows_in_doubt)?;
+        let fs = Arc::clone(&self.place.fs);
+        let repaired = larder_backing_store::repair(fs, &self.place.paths, rows_in_doubt)?;
         Ok(Some(repaired))
     }
 

@@ -16,10 +16,9 @@ impl Origin {
     /// Its store has been opened: from now on the times are those that are kept here.
     pub(super) fn note_opened(&self, backing: &BackingStore) {
         let now_us = self.shared.idle.now_us();
-        let fs = &*self.shared.options.fs;
+        let read = || Ok(OriginNote::read(&*self.place.fs, &self.place.paths)?);
         // Of a store whose note cannot be read, this is its first use.
-        let read = attempt(|| Ok(OriginNote::read(fs, &self.paths())?));
-        let mut note = read.unwrap_or_default();
+        let mut note = attempt(read).unwrap_or_default();
         note.last_used_us = now_us;
         note.is_open = true;
         *locked(&self.note) = Some(note);
@@ -48,8 +47,8 @@ impl Origin {
     pub(super) fn note_closed(&self) {
         if let Some(mut note) = locked(&self.note).take() {
             note.is_open = false;
-            let fs = &*self.shared.options.fs;
-            let _ = attempt(|| Ok(note.write(fs, &self.paths())?));
+            let write = || Ok(note.write(&*self.place.fs, &self.place.paths)?);
+            let _ = attempt(write);
         }
     }
 
@@ -58,21 +57,22 @@ impl Origin {
     /// # Errors
     /// If its files cannot be listed.
     pub(crate) fn info(self: &Arc<Self>) -> Result<OriginInfo> {
-        let (fs, paths) = (&*self.shared.options.fs, self.paths());
+        let (fs, paths) = (&*self.place.fs, &self.place.paths);
         let is_in_use =
             matches!(&locked(&self.state).store, Stored::InUse(store) if store.strong_count() > 0);
         let usage = self.usage()?;
         let kept = *locked(&self.note);
         let note = match kept {
             Some(note) => note,
-            None => OriginNote::read(fs, &paths)?,
+            None => OriginNote::read(fs, paths)?,
         };
         Ok(OriginInfo {
             origin: self.name.clone(),
+            bucket: self.place.bucket,
             usage,
             last_used_us: note.last_used_us,
             last_modified_us: note.last_modified_us,
-            is_persisted: is_persisted(fs, &paths)?,
+            is_persisted: is_persisted(fs, paths)?,
             is_in_use,
         })
     }
@@ -82,7 +82,7 @@ impl Origin {
     /// # Errors
     /// If that cannot be found out.
     pub(crate) fn is_persisted(&self) -> Result<bool> {
-        Ok(is_persisted(&*self.shared.options.fs, &self.paths())?)
+        Ok(is_persisted(&*self.place.fs, &self.place.paths)?)
     }
 
     /// # Errors
@@ -91,8 +91,8 @@ impl Origin {
         self.check_name()?;
         // It is not being deleted meanwhile.
         let _turn = locked(&self.opening);
-        let fs = &*self.shared.options.fs;
-        Ok(set_persisted(fs, &self.paths(), is_to_stay)?)
+        let fs = &*self.place.fs;
+        Ok(set_persisted(fs, &self.place.paths, is_to_stay)?)
     }
 
     /// Closes all connections by force, and deletes the store with all that lies beside it. Requests that come meanwhile wait, and find
@@ -139,6 +139,14 @@ impl Origin {
     /// Deletes the store, which is closed and is not opened meanwhile.
     pub(super) fn delete_files(&self) -> Result<()> {
         *locked(&self.note) = None;
-        Ok(delete_store(&*self.shared.options.fs, &self.paths())?)
+        let fs = &*self.place.fs;
+        delete_store(fs, &self.place.paths)?;
+        if self.place.bucket.is_some() {
+            // Its folders, unless other parts of the bucket lie there.
+            for folder in self.place.paths.leveldb.ancestors().skip(1).take(2) {
+                let _ = fs.remove_dir(folder);
+            }
+        }
+        Ok(())
     }
 }

@@ -4,6 +4,7 @@
 
 mod deleting;
 mod listing;
+mod places;
 
 use std::num::NonZeroUsize;
 use std::path::Path;

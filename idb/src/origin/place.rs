@@ -1,0 +1,99 @@
+//! Where the store of an origin lies: beside those of other origins, in a bucket of its own, or in memory.
+
+use std::fmt;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use larder_backing_store::StorePaths;
+use larder_codec::Origin as OriginName;
+use larder_leveldb::storage::FileSystem;
+
+/// The number of a storage bucket, from 1 to 2^63 - 1. Chromium gives it, and lists it with the bucket's name and storage key in its
+/// quota database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BucketId(NonZeroU64);
+
+impl BucketId {
+    /// `None` for 0, and above 2^63 - 1.
+    #[must_use]
+    pub fn new(number: u64) -> Option<Self> {
+        let number = NonZeroU64::new(number)?;
+        i64::try_from(number.get()).is_ok().then_some(Self(number))
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The bucket of a folder of this name, which is the number as it is written.
+    pub(crate) fn of_folder(name: &str) -> Option<Self> {
+        let id = Self::new(name.parse().ok()?)?;
+        (id.to_string() == name).then_some(id)
+    }
+}
+
+impl fmt::Display for BucketId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A store's place.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// Tells it from all others of the storage.
+    pub(crate) key: String,
+    pub(crate) fs: Arc<dyn FileSystem>,
+    pub(crate) paths: StorePaths,
+    pub(crate) bucket: Option<BucketId>,
+    /// It is gone with its session, and no browser opens it.
+    pub(crate) is_private: bool,
+}
+
+impl Place {
+    /// That of an origin's default bucket in its own site.
+    pub(crate) fn of_origin(fs: Arc<dyn FileSystem>, folder: &Path, origin: &OriginName) -> Self {
+        Self {
+            key: origin.identifier(),
+            fs,
+            paths: StorePaths::of_leveldb(&folder.join(origin.leveldb_folder_name())),
+            bucket: None,
+            is_private: false,
+        }
+    }
+
+    /// That of any other bucket.
+    pub(crate) fn of_bucket(
+        fs: Arc<dyn FileSystem>,
+        folder: &Path,
+        id: BucketId,
+        origin: &OriginName,
+    ) -> Self {
+        Self {
+            // Of another origin it is another one, and whoever has it open keeps the other out.
+            key: format!("bucket {id} {}", origin.identifier()),
+            fs,
+            paths: bucket_paths(folder, id),
+            bucket: Some(id),
+            is_private: false,
+        }
+    }
+
+    /// That of an origin in a session that is kept in memory.
+    pub(crate) fn of_session(fs: Arc<dyn FileSystem>, session: u64, origin: &OriginName) -> Self {
+        Self {
+            key: format!("session {session} {}", origin.identifier()),
+            is_private: true,
+            ..Self::of_origin(fs, &PathBuf::from("idb"), origin)
+        }
+    }
+}
+
+/// The folders of a bucket's store, in the folder of all buckets (`WebStorage`).
+pub(crate) fn bucket_paths(folder: &Path, id: BucketId) -> StorePaths {
+    let own = folder.join(id.to_string()).join("IndexedDB");
+    StorePaths::of_leveldb(&own.join("indexeddb.leveldb"))
+}
