@@ -65,6 +65,17 @@ fn what_a_script_stores_the_next_finds_in_chromiums_layout() {
     assert!(run(&elsewhere).unwrap() > 0);
 }
 
+/// Half of a character has no UTF-8.
+#[test]
+fn text_with_unpaired_surrogates_is_printed_and_what_throws_it_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let print =
+        "console.log('a \\ud800 b', { c: '\\udfff' }); console.error(new Error('\\ud800'));";
+    assert_eq!(run(&options(&[print], &folder, "js")).unwrap(), 0);
+    let throw = "Promise.reject(new Error('\\ud800')); setTimeout(() => { throw '\\udfff'; }); throw Error('\\ud800');";
+    assert_eq!(run(&options(&[throw], &folder, "js")).unwrap(), 3);
+}
+
 #[test]
 fn modules_import_each_other_and_not_the_hosts_own() {
     let folder = tempfile::tempdir().unwrap();
