@@ -147,8 +147,7 @@ impl Engine {
     ) -> Result<(), Unlogged> {
         let number = writer.mem.log_number;
         let failed = |stage: Stage, what: &'static str| {
-            let name = FileName::Log(number).to_string();
-            move |error| stage.failed()(Error::io(name, what, error))
+            move |error| stage.failed()(Error::io(FileName::Log(number).to_string(), what, error))
         };
         let is_strict = durability == Durability::Strict;
         if is_strict {
