@@ -29,6 +29,10 @@ const COPIED_LEN_MAX: usize = 4 << 10;
 /// written by every transaction has thousands.
 const OLDER_STEPS_MAX: u32 = 8;
 
+/// So many entries that are no rows are passed over before a walk compares keys with the end of what is wanted. A row that was
+/// written over has an older version behind it: each such row would take a comparison more.
+const PASSED_BLINDLY_MAX: u32 = 8;
+
 /// A position on a row of a snapshot, or on none. Made by [`Snapshot::iter`](crate::Snapshot::iter), on none.
 ///
 /// It owns what it reads from: it may outlive the snapshot and the database handle, and move to another thread. Errors
@@ -334,7 +338,7 @@ impl Iter {
             {
                 break;
             }
-            if passed > 0
+            if passed >= PASSED_BLINDLY_MAX
                 && let Some((_, high)) = &self.near
                 && self.state.core.order.compare_user(key, high) == Ordering::Greater
             {
@@ -460,7 +464,7 @@ impl Iter {
             {
                 break;
             }
-            if passed > 0
+            if passed >= PASSED_BLINDLY_MAX
                 && let Some((low, _)) = &self.near
                 && let key = internal_key::user_key(source.key())
                 && self.state.core.order.compare_user(key, low) == Ordering::Less

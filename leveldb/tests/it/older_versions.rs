@@ -1,7 +1,7 @@
 //! Walking past a key that was written again and again.
 
 use larder_leveldb::storage::MemoryFileSystem;
-use larder_leveldb::{Comparator, Db, Durability, Options};
+use larder_leveldb::{Comparator, Db, Durability, Iter, Options};
 use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,8 +26,7 @@ impl Comparator for Counting {
     fn shorten_successor(&self, _: &mut Vec<u8>) {}
 }
 
-#[test]
-fn thousands_of_older_versions_are_not_stepped_over_one_by_one() {
+fn open() -> (Arc<Counting>, Db) {
     let comparator = Arc::new(Counting::default());
     let options = Options {
         create_if_missing: true,
@@ -35,6 +34,12 @@ fn thousands_of_older_versions_are_not_stepped_over_one_by_one() {
         ..Options::default()
     };
     let db = Db::open(Arc::new(MemoryFileSystem::new()), Path::new("db"), options).unwrap();
+    (comparator, db)
+}
+
+#[test]
+fn thousands_of_older_versions_are_not_stepped_over_one_by_one() {
+    let (comparator, db) = open();
     for n in 0..10_000_u32 {
         db.put(b"often", &n.to_be_bytes(), Durability::Relaxed)
             .unwrap();
@@ -58,4 +63,38 @@ fn thousands_of_older_versions_are_not_stepped_over_one_by_one() {
     assert!(!iter.valid());
     let comparisons = comparator.0.load(Count::Relaxed) - before;
     assert!(comparisons < 500, "{comparisons} comparisons for six rows");
+}
+
+#[test]
+fn a_walk_near_two_keys_over_rows_written_twice_takes_no_more_comparisons_than_one_without_them() {
+    let (comparator, db) = open();
+    let keys: Vec<[u8; 2]> = (0..500_u16).map(u16::to_be_bytes).collect();
+    for value in [b"old", b"new"] {
+        for key in &keys {
+            db.put(key, value, Durability::Relaxed).unwrap();
+        }
+    }
+    let snapshot = db.snapshot();
+    let comparisons = |iter: &mut Iter, is_forward: bool| {
+        let before = comparator.0.load(Count::Relaxed);
+        let mut rows = 0;
+        match is_forward {
+            true => iter.seek(&keys[0]).unwrap(),
+            false => iter.seek_for_prev(&keys[499]).unwrap(),
+        }
+        while iter.valid() {
+            rows += 1;
+            match is_forward {
+                true => iter.next().unwrap(),
+                false => iter.prev().unwrap(),
+            }
+        }
+        assert_eq!(rows, keys.len());
+        comparator.0.load(Count::Relaxed) - before
+    };
+    for is_forward in [true, false] {
+        let near = comparisons(&mut snapshot.iter_near(&keys[0], &keys[499]), is_forward);
+        let anywhere = comparisons(&mut snapshot.iter(), is_forward);
+        assert!(near <= anywhere, "{near} comparisons, and {anywhere}");
+    }
 }
