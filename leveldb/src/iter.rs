@@ -318,6 +318,7 @@ impl Iter {
     fn leave_out(&mut self, target: &[u8], is_out: impl Fn(Ordering) -> bool) -> Result<()> {
         let order = |state: &ReadState, key: &[u8]| state.core.order.compare(key, target);
         while let Some(source) = self.merge.current()
+            && source.is_run()
             && is_out(order(&self.state, source.key()))
         {
             self.disorder()?;

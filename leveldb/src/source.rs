@@ -348,6 +348,12 @@ impl Source {
         }
     }
 
+    /// Whether it is a run of tables: what all others have was sorted here.
+    #[inline]
+    pub(crate) const fn is_run(&self) -> bool {
+        matches!(self, Source::Run(_))
+    }
+
     /// The cursor of a memtable that was read from logs.
     pub(crate) fn as_mem(&self) -> Option<&MemCursor> {
         match self {
