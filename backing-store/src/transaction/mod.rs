@@ -82,6 +82,19 @@ enum Puts {
     Records,
 }
 
+impl State {
+    /// Why nothing more is written.
+    #[cold]
+    fn refusal(self) -> Error {
+        let what = "the transaction cannot go on: an earlier write has failed";
+        let error = Error::new(ErrorKind::Closed, what);
+        match self {
+            Self::Failed { is_out_of_space } if is_out_of_space => error.for_want_of_room(),
+            _ => error,
+        }
+    }
+}
+
 impl WriteTransaction {
     pub(crate) fn begin(core: Arc<Core>, scope: Scope, durability: Durability) -> Result<Self> {
         core.settle_if_crashed()?;
@@ -315,16 +328,12 @@ impl WriteTransaction {
         Ok(true)
     }
 
+    #[inline]
     fn check_open(&self) -> Result<()> {
-        if self.state == State::Open {
-            return Ok(());
+        match self.state {
+            State::Open => Ok(()),
+            state => Err(state.refusal()),
         }
-        let what = "the transaction cannot go on: an earlier write has failed";
-        let error = Error::new(ErrorKind::Closed, what);
-        Err(match self.state {
-            State::Failed { is_out_of_space } if is_out_of_space => error.for_want_of_room(),
-            _ => error,
-        })
     }
 
     /// Makes all of it visible to whoever begins from now on, and durable as was asked for at the beginning. Blobs and files

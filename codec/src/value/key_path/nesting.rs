@@ -33,10 +33,12 @@ impl Payload<'_> {
     ///
     /// Short values are not looked into: they have no room for so many.
     #[must_use]
+    #[inline]
     pub fn is_too_deep(&self) -> bool {
-        if self.bytes().len() / AROUND_LEN_BYTES_MIN < DEPTH_MAX {
-            return false;
-        }
+        self.bytes().len() / AROUND_LEN_BYTES_MIN >= DEPTH_MAX && self.is_found_too_deep()
+    }
+
+    fn is_found_too_deep(&self) -> bool {
         let scanned = match Scanner::new(self, &mut Memory::default()) {
             Ok(mut scanner) => scanner.skip(&mut Shallow),
             Err(AskTree) => Decoder::new().decode(self).map(drop),
