@@ -18,6 +18,7 @@ mod opened_for_writing;
 mod other_orders;
 #[cfg(unix)]
 mod people;
+mod processes;
 mod repair;
 mod support;
 mod whole;
