@@ -15,7 +15,7 @@ use crate::locate::find_stores;
 use crate::report::{EXIT_OK, EXIT_USAGE};
 use crate::store_origin::{origins_text, shown};
 
-/// Whose databases scripts see if nobody says.
+/// The origin whose databases scripts see, unless one is given.
 const ORIGIN: &str = "https://localhost";
 
 /// The folder in which a browser's profile has its origins' stores.

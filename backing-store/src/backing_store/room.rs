@@ -143,7 +143,8 @@ impl Core {
         }
     }
 
-    /// Takes the bytes, or says how many there are too many, once nobody else is writing.
+    /// Takes the bytes, or returns the numbers if the quota would be passed. It waits while other commits hold bytes that they may hand
+    /// back.
     fn try_take(&self, bytes: u64) -> Result<Option<OverQuota>> {
         let room = &self.room;
         let mut taken = locked(&room.taken);

@@ -59,7 +59,7 @@ pub struct WriteTransaction {
     state: State,
 }
 
-/// Of a batch at most.
+/// The longest that the data-version row is in a batch, in bytes.
 const DATA_VERSION_ROW_LEN: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -330,7 +330,7 @@ impl WriteTransaction {
     }
 }
 
-/// Of a journal: two varints.
+/// The longest that one entry of a journal is, in bytes: two varints.
 const JOURNAL_ENTRY_LEN_MAX: usize = 20;
 
 /// A row of the whole store or a database in a batch, without what is counted for itself.

@@ -91,7 +91,7 @@ impl Origin {
         if has_user || has_more || url.fragment().is_some() {
             return Err(OriginError::MoreThanOrigin);
         }
-        // Of a scheme that they do not know, parsers leave the host as it is; Chromium knows those that it gives stores.
+        // Parsers leave the host as it is if they do not know the scheme. Chromium knows the schemes that have stores.
         let host = Host::parse(url.host_str().unwrap_or_default()).map_err(refused)?;
         let origin = Self {
             host: host.to_string(),

@@ -42,7 +42,7 @@ use super::tree::Tree;
 /// Containers inside one another that are written and read: serde recurses.
 pub const DEPTH_MAX: usize = 128;
 
-/// Of a value that has more, or an endless one.
+/// The error for a value with more containers inside one another, or one that contains itself.
 fn too_deep() -> SerdeError {
     SerdeError::new(format_args!(
         "more than {DEPTH_MAX} containers inside one another, or one inside itself"
