@@ -221,7 +221,7 @@ fn a_full_disk_locks_no_store_in_a_real_folder() {
         stopped += fill(&disk, &parent.path().join("db"), None, &what).stopped;
     }
     println!("on a disk, full from {tried} of {total} file operations on: {stopped} stopped");
-    assert!(stopped > 30, "{stopped}");
+    assert!(stopped > tried / 2, "{stopped}");
 }
 
 #[test]
@@ -331,6 +331,45 @@ fn opening_and_reading_without_room_changes_no_file() {
     assert_eq!(prefix(&db), 20);
     db.close().unwrap();
     assert_eq!(files(), before);
+}
+
+#[test]
+fn a_flush_makes_tables_of_the_logs_that_there_was_no_room_for() {
+    let limited = LimitedFileSystem::new(Arc::new(MemoryFileSystem::new()), BLOCK_LEN);
+    store(Arc::new(limited.clone()), options()).unwrap();
+    limited.leave(0, None);
+    let db = Db::open(Arc::new(limited.clone()), Path::new("db"), options()).unwrap();
+    limited.extend();
+    // Nothing is in the log that it begins.
+    db.flush().unwrap();
+    let names = limited.list(Path::new("db")).unwrap();
+    let is_log = |name: &&std::ffi::OsString| name.to_string_lossy().ends_with(".log");
+    assert_eq!(names.iter().filter(is_log).count(), 1, "{names:?}");
+    assert_eq!(prefix(&db), 20);
+}
+
+#[test]
+fn the_first_strict_write_without_room_makes_durable_what_the_logs_held_before() {
+    let memory = MemoryFileSystem::new();
+    let limited = LimitedFileSystem::new(Arc::new(memory.clone()), BLOCK_LEN);
+    let fs = Arc::new(FaultFileSystem::new(Arc::new(limited.clone())));
+    let open = || Db::open(fs.clone(), Path::new("db"), options()).unwrap();
+    let db = open();
+    // None of them strict.
+    work(&db, &Acknowledged::upto(0), 4).unwrap();
+    // As when the process is killed: closing can do nothing.
+    fs.fail_at(Fault {
+        operation: fs.operations() + 1,
+        kind: io::ErrorKind::Other,
+        every_later_too: true,
+    });
+    drop(db);
+    fs.heal();
+    limited.leave(10, None);
+    let db = open();
+    assert!(limited.refused() > 0);
+    assert!(is_whole_and_may_lack_room(&db, 4, "a strict write"));
+    survives(&memory, Path::new("db"), (4, 4), "after it");
 }
 
 #[test]

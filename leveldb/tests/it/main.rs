@@ -31,6 +31,8 @@ mod false_restarts;
 #[cfg(test)]
 mod foreign_order;
 #[cfg(test)]
+mod forgotten;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod idb_like;
