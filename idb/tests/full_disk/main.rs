@@ -198,6 +198,7 @@ fn fill_and_empty(disk: &Disk, executor: Executor, what: &str, value_of: impl Fn
     // what is deleted goes when it is cleaned up.
     if matches!(executor, Executor::Driven { .. }) {
         assert!(left < full / 2, "{what}: {full} bytes, and still {left}");
+        assert!(operations::has_reserve(disk), "{what}");
         write_again(&storage, committed, what, &value_of);
     }
     storage.close().unwrap();

@@ -205,7 +205,7 @@ fn run(storage: &Storage, name: ErrorName, outcomes: &mut Outcomes, what: &str) 
     model
 }
 
-fn has_reserve(disk: &Disk) -> bool {
+pub(crate) fn has_reserve(disk: &Disk) -> bool {
     let names = disk.fs.list(&disk.folder).unwrap();
     let mut folders = names.iter().map(|name| disk.folder.join(name));
     folders.any(|folder| disk.fs.metadata(&folder.join("RESERVE")).is_ok())
@@ -243,6 +243,8 @@ fn goes_on(disk: &Disk, mut storage: Storage, mut model: Model, what: &str) {
     model.0 = vec![Step::Open("one").apply(&model.0[0]).unwrap()];
     model.0 = vec![step.apply(&model.0[0]).unwrap()];
     storage.close().unwrap();
+    // A store that was written to with room has one again.
+    assert!(has_reserve(disk), "{what}");
     model.check(&self::storage(disk, DRIVEN), what);
 }
 
