@@ -37,7 +37,7 @@ pub use connection::{Connection, ConnectionEvent, VersionChange};
 pub use cursor::Cursor;
 pub use error::{Error, ErrorKind, ErrorName, Result};
 pub use events::{Events, NextEvent};
-pub use executor::Executor;
+pub use executor::{Executor, WorkCallback};
 pub use factory::{DatabaseInfo, Factory};
 pub use index::Index;
 pub use key_range::KeyRange;

@@ -12,9 +12,10 @@ use larder_codec::{IdbKey, JsString, Origin};
 
 use crate::connection::Connection;
 use crate::error::Result;
-use crate::executor::Executor;
+use crate::executor::{Executor, WorkCallback};
 use crate::object_store::ObjectStoreParameters;
 use crate::open_request::OpenEvent;
+use crate::request::Request;
 use crate::storage::{Storage, StorageOptions};
 use crate::sync::{Mutex, locked, thread};
 use crate::transaction::execution::Execution;
@@ -54,16 +55,19 @@ fn options(threads: usize) -> StorageOptions {
 }
 
 fn open(storage: &Storage) -> Connection {
+    ask_to_open(storage).wait().unwrap()
+}
+
+fn ask_to_open(storage: &Storage) -> Request<Connection> {
     let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
     let request = factory.open(&"db".into(), None).unwrap();
-    let request = request.with_upgrade(|upgrade| {
+    request.with_upgrade(|upgrade| {
         let parameters = ObjectStoreParameters::default();
         upgrade
             .transaction
             .create_object_store(&"a".into(), parameters)?;
         Ok(())
-    });
-    request.wait().unwrap()
+    })
 }
 
 fn write(connection: &Connection) -> Transaction {
@@ -456,4 +460,61 @@ fn model_other_origins_make_room_for_each_other() {
         }
         storage.close().unwrap();
     });
+}
+
+/// A host's loop sleeps until it is called, beside threads that ask for something and wait for it without a step of their own. With a
+/// wake-up too few nothing would come to its end.
+#[test]
+fn model_a_loop_that_sleeps_until_it_is_called_misses_nothing() {
+    let law = || {
+        let (sender, calls) = shuttle::sync::mpsc::channel();
+        let mut options = options(1);
+        options.executor = Executor::Driven { seed: None };
+        let on_work = sender.clone();
+        options.on_work = Some(WorkCallback::new(move || on_work.send(true).unwrap_or(())));
+        let storage = Storage::new(options).unwrap();
+        let driven = storage.clone();
+        let host_loop = thread::spawn(move || {
+            while calls.recv().unwrap() {
+                driven.run_until_idle();
+            }
+        });
+        let connection = Arc::new(park_until_done(ask_to_open(&storage)).unwrap());
+        let others: Vec<_> = (0..2)
+            .map(|number| {
+                let connection = Arc::clone(&connection);
+                thread::spawn(move || {
+                    let transaction = write(&connection);
+                    let store = transaction.object_store(&"a".into()).unwrap();
+                    let value = Value::serialize(&number).unwrap();
+                    let put = store.put(value, Some(IdbKey::Number(f64::from(number))));
+                    park_until_done(put.unwrap()).unwrap();
+                    park_until_done(transaction.commit().unwrap()).unwrap();
+                })
+            })
+            .collect();
+        for other in others {
+            other.join().unwrap();
+        }
+        sender.send(false).unwrap();
+        host_loop.join().unwrap();
+        storage.close().unwrap();
+    };
+    shuttle::check_random(law, 2000);
+}
+
+/// Sleeps until somebody else has brought the result.
+fn park_until_done<T: Send + 'static>(request: Request<T>) -> Result<T> {
+    let done = Arc::new(Mutex::new(None));
+    let (told, this) = (Arc::clone(&done), thread::current());
+    request.on_done(move |result| {
+        *locked(&told) = Some(result);
+        this.unpark();
+    });
+    loop {
+        if let Some(result) = locked(&done).take() {
+            return result;
+        }
+        thread::park();
+    }
 }

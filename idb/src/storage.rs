@@ -16,7 +16,9 @@ use larder_codec::{DataVersion, Origin as OriginName};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 use crate::error::{Error, Result};
-use crate::executor::{BackgroundThreads, Chores, EngineWork, Executor, Pool, Ready, Timetable};
+use crate::executor::{
+    BackgroundThreads, Chores, EngineWork, Executor, Pool, Ready, Timetable, WorkCallback,
+};
 use crate::factory::Factory;
 use crate::origin::{BucketId, IdleStores, Origin, Place, Shared};
 use crate::quota::QuotaCallback;
@@ -74,6 +76,8 @@ pub struct StorageOptions {
     pub clock: Arc<dyn Clock>,
     /// Who executes requests (two threads).
     pub executor: Executor,
+    /// In caller-driven mode, called when there is something to do again ([`WorkCallback`]; none).
+    pub on_work: Option<WorkCallback>,
     /// How many threads do what goes on behind requests, for all origins together: compacting tables, and closing stores (two).
     /// A thread that executes requests has to do that itself only where it would otherwise wait for it. In caller-driven mode
     /// there are none.
@@ -137,6 +141,7 @@ impl StorageOptions {
             folder,
             clock,
             executor: Executor::default(),
+            on_work: None,
             background_threads: NonZeroUsize::MIN.saturating_add(1),
             idle_grace: Duration::from_secs(2),
             idle_stores_max: 16,
@@ -342,13 +347,14 @@ impl Storage {
     /// # Errors
     /// `UnknownError` if a thread cannot be started.
     pub fn new(options: StorageOptions) -> Result<Self> {
-        let pool = Pool::start(options.executor)?;
+        let pool = Pool::start(options.executor, options.on_work.clone())?;
         let chores = Arc::<Chores>::default();
         let idle = Arc::new(IdleStores::new(
             Arc::clone(&options.clock),
             options.idle_grace,
             options.idle_stores_max,
             Arc::clone(&chores),
+            Arc::clone(pool.ready()),
         ));
         let timetable = Arc::clone(&idle) as Arc<dyn Timetable>;
         let count = options.background_thread_count();
@@ -411,7 +417,62 @@ impl Storage {
     /// In caller-driven mode, with what a callback threw. The step was brought to its end before.
     pub fn run_one(&self) -> bool {
         let inner = &self.0.inner;
-        inner.ready().run_one() || inner.shared.idle.close_one_due()
+        loop {
+            if inner.ready().run_one() || inner.shared.idle.close_one_due() {
+                return true;
+            }
+            if inner.ready().let_host_rest() {
+                return false;
+            }
+        }
+    }
+
+    /// In what time there is a step to be done, if nothing is asked for until then: at once, if there is one now; `None` if never. Only
+    /// the closing of idle stores waits for a time ([`StorageOptions::idle_grace`]), which is the storage's clock's. A host asks when it
+    /// has run all steps and before it sleeps, so that it need not look again and again; with
+    /// [`Executor::Threads`] it is always `None`.
+    ///
+    /// A loop that sleeps as long as there is nothing to do:
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use std::sync::atomic::{AtomicBool, Ordering};
+    /// # use std::thread;
+    /// # use larder_idb::{Executor, Origin, Storage, StorageOptions, SystemClock, WorkCallback};
+    /// let mut options = StorageOptions::in_memory(Arc::new(SystemClock));
+    /// options.executor = Executor::Driven { seed: None };
+    /// let this = thread::current();
+    /// options.on_work = Some(WorkCallback::new(move || this.unpark()));
+    /// let storage = Storage::new(options)?;
+    ///
+    /// let is_done = Arc::new(AtomicBool::new(false));
+    /// let (other, told) = (storage.clone(), Arc::clone(&is_done));
+    /// let page = thread::spawn(move || {
+    ///     let factory = other.factory(&Origin::from_url("https://a.example").unwrap());
+    ///     let opened = factory.open(&"db".into(), None).unwrap().connection();
+    ///     opened.on_done(move |_| told.store(true, Ordering::Release));
+    /// });
+    /// loop {
+    ///     storage.run_until_idle();
+    ///     if is_done.load(Ordering::Acquire) {
+    ///         break;
+    ///     }
+    ///     match storage.next_due() {
+    ///         Some(wait) => thread::park_timeout(wait),
+    ///         None => thread::park(),
+    ///     }
+    /// }
+    /// # page.join().unwrap();
+    /// # Ok::<(), larder_idb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn next_due(&self) -> Option<Duration> {
+        let inner = &self.0.inner;
+        match inner.ready().is_driven() {
+            true if inner.ready().has_tasks() => Some(Duration::ZERO),
+            true => inner.shared.idle.next_due(),
+            false => None,
+        }
     }
 
     /// Does all that can be done now. What then is left waits for the host.

@@ -7,10 +7,12 @@
 mod background;
 mod ready;
 mod turn;
+mod work_callback;
 
 pub(crate) use background::{BackgroundThreads, Chores, EngineWork, Timetable};
 pub(crate) use ready::Ready;
 pub(crate) use turn::{Callback, Turn};
+pub use work_callback::WorkCallback;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -25,6 +27,7 @@ pub enum Executor {
     Threads(NonZeroUsize),
     /// Nobody but the host, when it calls [`Storage::run_one`](crate::Storage::run_one) or waits for a request: one step at a
     /// time, in an order that depends on nothing but the order of its calls and on the seed.
+    /// [`StorageOptions::on_work`](crate::StorageOptions::on_work) is how the host learns that there is something to run again.
     Driven {
         /// What is to run next is drawn with it; without, whoever has waited longest.
         seed: Option<u64>,
@@ -86,8 +89,8 @@ pub(crate) struct Pool {
 impl Pool {
     /// # Errors
     /// `UnknownError` if a thread cannot be started.
-    pub(crate) fn start(executor: Executor) -> Result<Self> {
-        let ready = Arc::new(Ready::new(executor));
+    pub(crate) fn start(executor: Executor, on_work: Option<WorkCallback>) -> Result<Self> {
+        let ready = Arc::new(Ready::new(executor, on_work));
         let pool = Self {
             ready: Arc::clone(&ready),
             workers: Mutex::default(),

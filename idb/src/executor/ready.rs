@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Executor, Task, Turn};
+use super::{Executor, Task, Turn, WorkCallback};
 use crate::sync::{AtomicBool, Mutex, Thread, locked, thread, thread_local};
 
 /// The queue.
@@ -16,6 +16,8 @@ pub(crate) struct Ready {
     /// Set under the lock.
     is_stopping: AtomicBool,
     state: Mutex<State>,
+    /// Of a host that drives.
+    on_work: Option<WorkCallback>,
 }
 
 struct State {
@@ -24,6 +26,8 @@ struct State {
     random: Option<u64>,
     /// Threads that sleep until there is a task: each once.
     sleepers: Vec<Thread>,
+    /// Whether a host that drives has found nothing to do, and has not been told since that there is something.
+    is_host_resting: bool,
 }
 
 thread_local! {
@@ -55,7 +59,7 @@ fn next_random(state: &mut u64) -> u64 {
 }
 
 impl Ready {
-    pub(super) fn new(executor: Executor) -> Self {
+    pub(super) fn new(executor: Executor, on_work: Option<WorkCallback>) -> Self {
         let (is_driven, random) = match executor {
             Executor::Threads(_) => (false, None),
             Executor::Driven { seed } => (true, seed),
@@ -67,7 +71,9 @@ impl Ready {
                 tasks: VecDeque::new(),
                 random,
                 sleepers: Vec::new(),
+                is_host_resting: is_driven,
             }),
+            on_work,
         }
     }
 
@@ -88,14 +94,51 @@ impl Ready {
 
     /// Puts a task into the queue.
     pub(crate) fn push(&self, task: Arc<dyn Task>) {
-        let sleeper = {
+        let (sleeper, must_tell_host) = {
             let mut state = locked(&self.state);
             state.tasks.push_back(task);
-            state.sleepers.pop()
+            (state.sleepers.pop(), self.rouse_host(&mut state))
         };
         if let Some(sleeper) = sleeper {
             sleeper.unpark();
         }
+        if must_tell_host {
+            self.tell_host();
+        }
+    }
+
+    /// Whether a host that drives is to be told of something to do: once, until it has found nothing more.
+    fn rouse_host(&self, state: &mut State) -> bool {
+        // Who ends the storage runs what is left.
+        std::mem::take(&mut state.is_host_resting) && !self.is_stopping()
+    }
+
+    fn tell_host(&self) {
+        if let Some(on_work) = &self.on_work {
+            on_work.call();
+        }
+    }
+
+    /// Something will be due by itself before all else.
+    pub(crate) fn note_due(&self) {
+        let must_tell_host = self.rouse_host(&mut locked(&self.state));
+        if must_tell_host {
+            self.tell_host();
+        }
+    }
+
+    /// A host that drives has found nothing to do: it is told of what comes from now on. Whether that is so; if not, something
+    /// has come already.
+    pub(crate) fn let_host_rest(&self) -> bool {
+        let mut state = locked(&self.state);
+        let is_empty = !self.is_driven || state.tasks.is_empty();
+        state.is_host_resting = self.is_driven && is_empty;
+        is_empty
+    }
+
+    /// Whether there is something to do now.
+    pub(crate) fn has_tasks(&self) -> bool {
+        !locked(&self.state).tasks.is_empty()
     }
 
     /// Runs one task: whether there was one.

@@ -29,7 +29,7 @@ impl Origin {
     /// Nobody uses the store any more. It becomes idle; or it is closed, if it is to go.
     pub(super) fn put_down(self: &Arc<Self>, kept: Kept) {
         let since_us = self.shared.idle.now_us();
-        let waiting = {
+        let (waiting, added) = {
             let mut state = locked(&self.state);
             let is_to_go =
                 state.is_closing || !state.closing.is_empty() || !state.deleting.is_empty();
@@ -38,10 +38,11 @@ impl Origin {
                 drop(state);
                 return self.gone(kept.close());
             }
-            let number = self.shared.idle.add(self, since_us, false);
-            state.store = Stored::Idle(kept, number);
-            std::mem::take(&mut state.waiting)
+            let added = self.shared.idle.add(self, since_us, false);
+            state.store = Stored::Idle(kept, added.number);
+            (std::mem::take(&mut state.waiting), added)
         };
+        self.shared.idle.tell(&added);
         self.go_on(waiting, Vec::new(), Ok(()));
     }
 
@@ -52,8 +53,10 @@ impl Origin {
             let mut state = locked(&self.state);
             match std::mem::replace(&mut state.store, Stored::Going) {
                 Stored::Idle(kept, own) if own == number && kept.is_in_use() => {
-                    let number = self.shared.idle.add(self, since_us, true);
-                    state.store = Stored::Idle(kept, number);
+                    let added = self.shared.idle.add(self, since_us, true);
+                    state.store = Stored::Idle(kept, added.number);
+                    drop(state);
+                    self.shared.idle.tell(&added);
                     return false;
                 }
                 Stored::Idle(kept, own) if own == number => kept,

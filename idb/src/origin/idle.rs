@@ -8,7 +8,7 @@ use larder_backing_store::Clock;
 
 use super::Origin;
 use crate::error::attempt;
-use crate::executor::{Chores, Timetable};
+use crate::executor::{Chores, Ready, Timetable};
 use crate::sync::{Mutex, locked};
 
 /// In what time, at least, a store that a blob's reader holds is looked at again.
@@ -21,6 +21,7 @@ pub(crate) struct IdleStores {
     max: usize,
     list: Mutex<List>,
     chores: Arc<Chores>,
+    ready: Arc<Ready>,
 }
 
 #[derive(Default)]
@@ -40,7 +41,18 @@ struct Entry {
 }
 
 /// Which of them is due, or in what time one is.
-type Due = Result<(u64, Option<Arc<Origin>>), Option<Duration>>;
+type Due<T> = Result<T, Option<Duration>>;
+
+/// One that was taken out of the list.
+type Taken = (u64, Option<Arc<Origin>>);
+
+/// One that was added to the list.
+#[must_use = "who sleeps until the next is due may have to be told"]
+pub(super) struct Added {
+    pub(super) number: u64,
+    /// Whether it may be due before all others.
+    is_first: bool,
+}
 
 impl List {
     fn remove(&mut self, number: u64) -> Option<Entry> {
@@ -60,6 +72,21 @@ impl List {
         self.entries.len() - self.held
     }
 
+    /// Which is due for its time, or in what time one is.
+    fn due(&mut self, now_us: i64, grace: Duration) -> Due<u64> {
+        let mut wait = None;
+        for (is_held, grace) in [(false, grace), (true, grace.max(HELD_AGAIN))] {
+            let Some(number) = self.first(is_held) else {
+                continue;
+            };
+            match self.left(number, now_us, grace) {
+                Some(left) => wait = Some(wait.map_or(left, |wait: Duration| wait.min(left))),
+                None => return Ok(number),
+            }
+        }
+        Err(wait)
+    }
+
     /// In what time this one is due; `None` if it is now.
     fn left(&mut self, number: u64, now_us: i64, grace: Duration) -> Option<Duration> {
         let entry = self.entries.get_mut(&number)?;
@@ -76,6 +103,7 @@ impl IdleStores {
         grace: Duration,
         max: usize,
         chores: Arc<Chores>,
+        ready: Arc<Ready>,
     ) -> Self {
         Self {
             clock,
@@ -83,6 +111,7 @@ impl IdleStores {
             max,
             list: Mutex::default(),
             chores,
+            ready,
         }
     }
 
@@ -92,27 +121,31 @@ impl IdleStores {
         attempt(|| Ok(self.clock.now_us())).unwrap_or(i64::MAX)
     }
 
-    /// Adds an origin whose store nobody uses, since then, or is only held by blobs' readers: its number.
-    pub(super) fn add(&self, origin: &Arc<Origin>, since_us: i64, is_held: bool) -> u64 {
-        let (number, is_due_first) = {
-            let mut list = locked(&self.list);
-            let number = list.next;
-            list.next += 1;
-            list.held += usize::from(is_held);
-            let entry = Entry {
-                since_us,
-                is_held,
-                origin: Arc::downgrade(origin),
-            };
-            list.entries.insert(number, entry);
-            let is_first = list.entries.len() == 1 || list.closable() == 1;
-            (number, is_first || list.closable() > self.max)
+    /// Adds an origin whose store nobody uses, since then, or is only held by blobs' readers. [`tell`](Self::tell) comes next, when the
+    /// origin's lock is free.
+    pub(super) fn add(&self, origin: &Arc<Origin>, since_us: i64, is_held: bool) -> Added {
+        let mut list = locked(&self.list);
+        let number = list.next;
+        list.next += 1;
+        list.held += usize::from(is_held);
+        let entry = Entry {
+            since_us,
+            is_held,
+            origin: Arc::downgrade(origin),
         };
+        list.entries.insert(number, entry);
+        let is_alone = list.entries.len() == 1 || list.closable() == 1;
         // Of several, the others are due before.
-        if is_due_first {
+        let is_first = is_alone || list.closable() > self.max;
+        Added { number, is_first }
+    }
+
+    /// Lets whoever waits for the next one know of this one.
+    pub(super) fn tell(&self, added: &Added) {
+        if added.is_first {
             self.chores.look_again();
+            self.ready.note_due();
         }
-        number
     }
 
     /// Somebody uses it again, or it is closed.
@@ -127,7 +160,7 @@ impl IdleStores {
         }
     }
 
-    fn take_above(&self, max: usize) -> Option<(u64, Option<Arc<Origin>>)> {
+    fn take_above(&self, max: usize) -> Option<Taken> {
         let mut list = locked(&self.list);
         if list.closable() <= max {
             return None;
@@ -147,7 +180,7 @@ impl IdleStores {
         false
     }
 
-    fn take_due(&self) -> Due {
+    fn take_due(&self) -> Due<Taken> {
         if let Some(above) = self.take_above(self.max) {
             return Ok(above);
         }
@@ -156,20 +189,27 @@ impl IdleStores {
         }
         let now_us = self.now_us();
         let list = &mut *locked(&self.list);
-        let mut wait = None;
-        for (is_held, grace) in [(false, self.grace), (true, self.grace.max(HELD_AGAIN))] {
-            let Some(number) = list.first(is_held) else {
-                continue;
-            };
-            match list.left(number, now_us, grace) {
-                Some(left) => wait = Some(wait.map_or(left, |wait: Duration| wait.min(left))),
-                None => {
-                    let entry = list.remove(number);
-                    return Ok((number, entry.and_then(|entry| entry.origin.upgrade())));
-                }
+        let number = list.due(now_us, self.grace)?;
+        let entry = list.remove(number);
+        Ok((number, entry.and_then(|entry| entry.origin.upgrade())))
+    }
+
+    /// In what time the next one is to be closed; `None` if there is none, or none is closed for its time.
+    pub(crate) fn next_due(&self) -> Option<Duration> {
+        {
+            let list = locked(&self.list);
+            if list.closable() > self.max {
+                return Some(Duration::ZERO);
+            }
+            if list.entries.is_empty() || self.grace == Duration::MAX {
+                return None;
             }
         }
-        Err(wait)
+        let now_us = self.now_us();
+        match locked(&self.list).due(now_us, self.grace) {
+            Ok(_) => Some(Duration::ZERO),
+            Err(wait) => wait,
+        }
     }
 }
 

@@ -106,6 +106,13 @@ fn programs_give_what_the_specification_says_on_threads() {
 }
 
 #[test]
+fn programs_give_what_the_specification_says_in_a_loop_that_sleeps_until_it_is_called() {
+    agree("loop", 1000, |seed| {
+        Host::Loop((seed % 2 == 0).then_some(seed))
+    });
+}
+
+#[test]
 fn programs_come_to_every_kind_of_result() {
     for seed in 0..600 {
         let verdict = verdict(

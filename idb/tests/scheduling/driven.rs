@@ -1,5 +1,10 @@
 //! Caller-driven: one step at a time, in an order that the seed alone decides.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use larder_idb::WorkCallback;
+
 use super::*;
 
 /// Several writers and readers, all asked for before anything runs: in which order their requests were done, and what is in
@@ -153,4 +158,87 @@ fn who_waits_takes_the_steps_that_the_host_would_until_the_result_is_there_and_n
     });
     let orders: std::collections::BTreeSet<_> = orders.collect();
     assert!(orders.len() > 20, "{}", orders.len());
+}
+
+/// A storage that its host drives, and how often the host has been called.
+fn called_storage(change: impl FnOnce(&mut StorageOptions)) -> (Storage, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let mut options = StorageOptions::in_memory(Arc::new(FixedClock::default()));
+    options.executor = DRIVEN;
+    let count = Arc::clone(&calls);
+    options.on_work = Some(WorkCallback::new(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    }));
+    change(&mut options);
+    (Storage::new(options).unwrap(), calls)
+}
+
+#[test]
+fn the_host_is_called_once_for_all_that_comes_after_it_has_found_nothing_to_do() {
+    let (storage, calls) = called_storage(|_| {});
+    let is_called = || calls.swap(0, Ordering::SeqCst);
+    assert_eq!((is_called(), storage.next_due()), (0, None));
+    let opening = open(&storage);
+    assert_eq!((is_called(), storage.next_due()), (1, Some(Duration::ZERO)));
+    drop(factory(&storage).databases());
+    assert_eq!(is_called(), 0, "it has yet to run steps");
+    storage.run_until_idle();
+    assert_eq!(is_called(), 0, "steps lead to steps");
+    let connection = opening.wait().unwrap();
+
+    let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+    let puts = [1.0, 2.0, 3.0].map(|key| put(&transaction, "a", key, "x"));
+    assert_eq!(is_called(), 1);
+    assert!(storage.run_one());
+    puts.into_iter().for_each(drop);
+    drop(put(&transaction, "a", 4.0, "x"));
+    assert_eq!(is_called(), 0, "there was more to do all the time");
+    storage.run_until_idle();
+    assert_eq!(storage.next_due(), None);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| drop(put(&transaction, "a", 5.0, "x")));
+        other.join().unwrap();
+    });
+    assert_eq!(is_called(), 1, "by another thread");
+    storage.run_until_idle();
+
+    // What is waited for is done by who waits; the host may find nothing then.
+    get(&transaction, "a", 5.0).wait().unwrap();
+    assert_eq!((is_called(), storage.run_one()), (1, false));
+    drop(transaction);
+    assert_eq!(is_called(), 1, "dropped, it is aborted");
+    storage.close().unwrap();
+    assert_eq!(is_called(), 0, "who closes does what is left");
+}
+
+#[test]
+fn a_host_that_panics_when_it_is_called_is_called_again_and_nothing_is_lost() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&calls);
+    let (storage, _) = called_storage(|options| {
+        options.on_work = Some(WorkCallback::new(move || {
+            assert!(count.fetch_add(1, Ordering::SeqCst) > 0, "the host's panic");
+        }));
+    });
+    let opening = open(&storage);
+    storage.run_until_idle();
+    let connection = opening.wait().unwrap();
+    let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    let put = put(&transaction, "a", 1.0, "x");
+    assert_eq!(calls.load(Ordering::SeqCst), 2);
+    assert!(put.wait().is_ok());
+}
+
+#[test]
+fn threads_call_no_host() {
+    for executor in [EXECUTORS[0], EXECUTORS[1]] {
+        let (storage, calls) = called_storage(|options| options.executor = executor);
+        let connection = open(&storage).wait().unwrap();
+        connection.close();
+        storage.run_until_idle();
+        assert_eq!(storage.next_due(), None);
+        storage.close().unwrap();
+        assert_eq!(calls.load(Ordering::SeqCst), 0);
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use larder_idb::{Clock, ErrorKind, Maintenance, NewExternalObject, RowsInDoubt};
+use larder_idb::{Clock, ErrorKind, Maintenance, NewExternalObject, RowsInDoubt, WorkCallback};
 
 use super::*;
 
@@ -421,4 +421,91 @@ fn that_an_idle_store_could_not_be_closed_whole_is_told_at_the_end() {
         assert!(close().is_ok(), "told once");
         setting.storage.close().unwrap();
     }
+}
+
+/// How often a host that drives was called.
+fn counted(options: &mut StorageOptions) -> Arc<AtomicI64> {
+    let calls = Arc::new(AtomicI64::new(0));
+    let count = Arc::clone(&calls);
+    options.on_work = Some(WorkCallback::new(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    }));
+    calls
+}
+
+#[test]
+fn a_host_that_drives_learns_when_a_store_is_to_be_closed_and_need_not_look_before() {
+    let mut calls = None;
+    let setting = Setting::with(DRIVEN, |options| calls = Some(counted(options)));
+    let (storage, calls) = (&setting.storage, calls.unwrap());
+    let is_called = || calls.swap(0, Ordering::SeqCst);
+    let connection = open(storage).wait().unwrap();
+    storage.run_until_idle();
+    assert_eq!(storage.next_due(), None, "a connection uses it");
+    is_called();
+    connection.close();
+    storage.run_until_idle();
+    assert_eq!((is_called(), storage.next_due()), (1, Some(2 * SECOND)));
+    setting.clock.advance(SECOND * 3 / 2);
+    assert_eq!(storage.next_due(), Some(SECOND / 2));
+    setting.clock.advance(SECOND / 2);
+    assert_eq!(storage.next_due(), Some(Duration::ZERO));
+    assert_eq!(is_called(), 0, "nothing has come");
+    assert!(storage.run_one(), "closing is a step");
+    assert!(setting.is_free());
+    assert_eq!((storage.run_one(), storage.next_due()), (false, None));
+
+    // A store that a step of its own has not made idle: what is dropped calls the host, too.
+    let connection = open(storage).wait().unwrap();
+    storage.run_until_idle();
+    is_called();
+    drop(connection);
+    assert_eq!(is_called(), 1);
+    storage.run_until_idle();
+    assert_eq!(storage.next_due(), Some(2 * SECOND));
+}
+
+#[test]
+fn next_due_has_the_stores_that_are_too_many_at_once_and_not_those_that_stay() {
+    let setting = Setting::with(DRIVEN, |options| {
+        options.idle_stores_max = 1;
+        options.idle_grace = Duration::MAX;
+    });
+    let storage = &setting.storage;
+    let connections: Vec<_> = ["https://a.example", "https://b.example"]
+        .map(|url| open_of(&storage.factory(&Origin::from_url(url).unwrap())))
+        .into_iter()
+        .map(|request| request.wait().unwrap())
+        .collect();
+    storage.run_until_idle();
+    for (number, connection) in connections.into_iter().enumerate() {
+        connection.close();
+        let mut steps = 0;
+        while storage.next_due() == Some(Duration::ZERO) {
+            assert!(storage.run_one(), "what is due is a step");
+            steps += 1;
+        }
+        assert_eq!((storage.run_one(), storage.next_due()), (false, None));
+        assert!(steps >= number, "{steps}");
+    }
+    assert!(setting.is_free(), "the first was closed for the second");
+}
+
+#[test]
+fn next_due_has_a_store_that_a_blobs_reader_holds_once_more_a_second_later() {
+    let setting = Setting::with(DRIVEN, |options| options.idle_grace = SECOND / 10);
+    let storage = &setting.storage;
+    let connection = open(storage).wait().unwrap();
+    let value = hold_a_blob(&connection);
+    connection.close();
+    drop(connection);
+    storage.run_until_idle();
+    assert_eq!(storage.next_due(), Some(SECOND / 10));
+    setting.later(SECOND / 10);
+    assert!(!setting.is_free());
+    assert_eq!(storage.next_due(), Some(SECOND));
+    drop(value);
+    setting.later(SECOND);
+    assert!(setting.is_free());
+    assert_eq!(storage.next_due(), None);
 }

@@ -104,12 +104,9 @@ impl Runner {
             return Ok(());
         }
         let mut real = Vec::new();
-        for info in self
-            .factory
-            .databases()
-            .wait()
-            .map_err(|error| error.to_string())?
-        {
+        let databases = self.factory.databases();
+        self.let_loop(|| databases.is_done());
+        for info in databases.wait().map_err(|error| error.to_string())? {
             real.push((info.name.units().to_vec(), info.version));
         }
         real.sort();
@@ -131,7 +128,7 @@ impl Runner {
         let closed = self.storage.clone().close();
         closed.map_err(|error| format!("does not close: {error}"))?;
         self.settle()?;
-        self.storage = storage(Arc::clone(&self.fs), self.setup)?;
+        (self.storage, self.host_loop) = storage(Arc::clone(&self.fs), self.setup)?;
         self.factory = factory(&self.storage);
         Ok(())
     }

@@ -81,7 +81,7 @@ fn told(error: larder_idb::Error) -> String {
 
 /// As a new storage reads it.
 pub(crate) fn of_files(fs: Arc<dyn FileSystem>) -> Verdict<Dump> {
-    let storage = storage(fs, Host::Driven(None).into())?;
+    let (storage, _) = storage(fs, Host::Driven(None).into())?;
     let factory = factory(&storage);
     let mut dump = Dump::new();
     for info in factory.databases().wait().map_err(told)? {

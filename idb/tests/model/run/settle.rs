@@ -23,6 +23,13 @@ impl Runner {
         }
     }
 
+    /// Waits until the loop has brought that about, if there is one: it gets no help.
+    pub(super) fn let_loop(&self, is_done: impl Fn() -> bool) {
+        while self.setup.has_loop() && !is_done() {
+            thread::yield_now();
+        }
+    }
+
     /// Until the crate has come as far as the model: then all events are the same.
     pub(super) fn settle(&mut self) -> Verdict {
         self.tell_begun();
@@ -216,6 +223,10 @@ impl Runner {
                 continue;
             };
             if let Some(finished) = real.finished.take() {
+                self.let_loop(|| finished.is_done());
+                let Some(real) = &mut self.transactions[id] else {
+                    continue;
+                };
                 let outcome: Result<(), Exception> =
                     finished.wait().map_err(|error| error.name().as_str());
                 real.outcome = Some(outcome);
@@ -339,6 +350,8 @@ impl Runner {
         let asked = &mut self.requests[id];
         match std::mem::replace(&mut asked.real, RealRequest::Dropped) {
             RealRequest::Waiting(pending) => {
+                self.let_loop(|| pending.is_done());
+                let asked = &mut self.requests[id];
                 let (outcome, cursor) = pending.wait();
                 asked.real = RealRequest::Seen(outcome);
                 if let naive::Operation::Iterate { cursor: number, .. } =
@@ -349,13 +362,14 @@ impl Runner {
                 }
             }
             RealRequest::Watched => {
+                let asked = &mut self.requests[id];
                 asked.real = RealRequest::Watched;
                 while matches!(self.requests[id].real, RealRequest::Watched) {
                     self.steps(1);
                     self.take_log()?;
                 }
             }
-            other => asked.real = other,
+            other => self.requests[id].real = other,
         }
         self.compare_request(id)
     }

@@ -13,13 +13,17 @@ use larder_idb::{
 
 use super::Verdict;
 use super::adapter::{Log, Pending};
+use super::host_loop::HostLoop;
 use crate::naive::{self, Exception, Outcome, State, World};
 use crate::program::Pick;
 
 /// Who executes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Host {
+    /// The program itself, between its actions.
     Driven(Option<u64>),
+    /// A loop on a thread of its own, which sleeps while there is nothing to do.
+    Loop(Option<u64>),
     Threads,
 }
 
@@ -45,7 +49,12 @@ impl From<Host> for Setup {
 
 impl Setup {
     pub(super) fn is_driven(self) -> bool {
-        self.host != Host::Threads
+        matches!(self.host, Host::Driven(_))
+    }
+
+    /// Whether a request that is waited for must come without the help of who waits.
+    pub(super) fn has_loop(self) -> bool {
+        matches!(self.host, Host::Loop(_))
     }
 }
 
@@ -124,6 +133,8 @@ pub(crate) struct Runner {
     /// If a crash may come: every commit is brought to its end before the next begins.
     pub(super) commits: Option<Arc<Commits>>,
     pub(super) storage: Storage,
+    /// Who runs its steps, if that is a loop.
+    pub(super) host_loop: Option<HostLoop>,
     pub(super) factory: Factory,
     pub(super) opens: Vec<RealOpenRequest>,
     pub(super) connections: Vec<Option<RealConnection>>,
@@ -153,13 +164,16 @@ pub(crate) fn reached() -> BTreeMap<String, u64> {
 }
 
 /// A storage in memory on these files.
-pub(crate) fn storage(fs: Arc<dyn FileSystem>, setup: Setup) -> Verdict<Storage> {
+pub(crate) fn storage(
+    fs: Arc<dyn FileSystem>,
+    setup: Setup,
+) -> Verdict<(Storage, Option<HostLoop>)> {
     let clock = Arc::new(FixedClock::default());
     let mut options = StorageOptions::new(fs, "storage", clock);
     // The model compares bytes.
     options.raise_data_version = larder_idb::RaiseDataVersion::WhenNeeded;
     options.executor = match setup.host {
-        Host::Driven(seed) => Executor::Driven { seed },
+        Host::Driven(seed) | Host::Loop(seed) => Executor::Driven { seed },
         Host::Threads => Executor::Threads(NonZeroUsize::MIN.saturating_add(1)),
     };
     if setup.has_snapshots {
@@ -168,7 +182,12 @@ pub(crate) fn storage(fs: Arc<dyn FileSystem>, setup: Setup) -> Verdict<Storage>
     if setup.is_small {
         (options.write_buffer_bytes, options.transaction_memory_bytes) = (4096, 300);
     }
-    Storage::new(options).map_err(|error| format!("no storage: {error}"))
+    if setup.has_loop() {
+        let (storage, host_loop) = HostLoop::start(options)?;
+        return Ok((storage, Some(host_loop)));
+    }
+    let storage = Storage::new(options).map_err(|error| format!("no storage: {error}"))?;
+    Ok((storage, None))
 }
 
 pub(crate) fn factory(storage: &Storage) -> Factory {
@@ -182,7 +201,7 @@ impl Runner {
         commits: Option<Arc<Commits>>,
     ) -> Verdict<Self> {
         let setup = setup.into();
-        let storage = storage(Arc::clone(&fs), setup)?;
+        let (storage, host_loop) = storage(Arc::clone(&fs), setup)?;
         let factory = factory(&storage);
         Ok(Self {
             setup,
@@ -195,6 +214,7 @@ impl Runner {
             at: Arc::default(),
             commits,
             storage,
+            host_loop,
             factory,
             opens: Vec::new(),
             connections: Vec::new(),
