@@ -1,8 +1,7 @@
 //! A file system with a disk that can be full.
 
-use super::{FileLock, FileSystem, LockHolder, Metadata, RandomFile, SequentialFile, WritableFile};
+use super::{FileLock, FileSystem, WritableFile, pass_on};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -128,13 +127,15 @@ impl LimitedFileSystem {
 }
 
 impl FileSystem for LimitedFileSystem {
-    fn open_random(&self, path: &Path) -> io::Result<Arc<dyn RandomFile>> {
-        self.inner.open_random(path)
-    }
-
-    fn open_sequential(&self, path: &Path) -> io::Result<Box<dyn SequentialFile>> {
-        self.inner.open_sequential(path)
-    }
+    pass_on!(
+        open_random,
+        open_sequential,
+        list,
+        metadata,
+        remove_dir,
+        lock_holder,
+        sync_dir
+    );
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
         self.require_room(path)?;
@@ -163,34 +164,14 @@ impl FileSystem for LimitedFileSystem {
         Ok(())
     }
 
-    fn list(&self, dir: &Path) -> io::Result<Vec<OsString>> {
-        self.inner.list(dir)
-    }
-
-    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
-        self.inner.metadata(path)
-    }
-
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
         self.require_room(dir)?;
         self.inner.create_dir(dir)
     }
 
-    fn remove_dir(&self, dir: &Path) -> io::Result<()> {
-        self.inner.remove_dir(dir)
-    }
-
     fn lock(&self, path: &Path) -> io::Result<Box<dyn FileLock>> {
         self.require_room(path)?;
         self.inner.lock(path)
-    }
-
-    fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>> {
-        self.inner.lock_holder(path)
-    }
-
-    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        self.inner.sync_dir(dir)
     }
 }
 

@@ -1,9 +1,8 @@
 //! A file system that counts the bytes of the files below some folders, so that they need not be asked for.
 
-use super::{FileLock, FileSystem, LockHolder, Metadata, RandomFile, SequentialFile, WritableFile};
+use super::{FileSystem, Metadata, WritableFile, pass_on};
 use crate::file_name::FileName;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,15 +56,15 @@ impl UsedBytes {
 #[derive(Debug)]
 struct Shared {
     roots: Vec<PathBuf>,
+    /// Held while names change, so that a file's length and its name are of one moment.
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    is_measured: bool,
-    /// Files that nothing is being written to, and their sums, folder by folder.
-    closed: BTreeMap<PathBuf, u64>,
-    sums: Vec<UsedBytes>,
+    /// Sums, folder by folder, of the files that nothing is being written to; `None` until they are asked for. What is made, renamed
+    /// or removed is looked at then: a length for each file would take memory for each of a million blobs.
+    closed: Option<Vec<UsedBytes>>,
     /// Files that have a handle for writing: few.
     open: BTreeMap<PathBuf, Arc<AtomicU64>>,
 }
@@ -75,47 +74,36 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn root_of(&self, path: &Path) -> Option<usize> {
-        self.roots.iter().position(|root| path.starts_with(root))
-    }
-
     /// The sum that a file belongs to.
     fn sum<'a>(&self, sums: &'a mut [UsedBytes], path: &Path) -> Option<&'a mut u64> {
-        let at = self.root_of(path)?;
+        let is_below = |root: &PathBuf| path.starts_with(root);
+        let at = self.roots.iter().position(is_below)?;
         Some(sums.get_mut(at)?.of(self.roots.get(at)?, path))
     }
 
-    fn close(&self, state: &mut State, path: &Path, len_bytes: u64) {
-        self.forget(state, path);
-        if let Some(sum) = self.sum(&mut state.sums, path) {
-            *sum += len_bytes;
-            state.closed.insert(path.to_owned(), len_bytes);
+    /// Adds a file's bytes to those of closed files.
+    fn add(&self, state: &mut State, path: &Path, len_bytes: u64) {
+        let sums = state.closed.as_deref_mut();
+        if let Some(sum) = sums.and_then(|sums| self.sum(sums, path)) {
+            *sum = sum.saturating_add(len_bytes);
         }
     }
 
-    /// The file has this name no longer; its length, if it was counted.
-    fn forget(&self, state: &mut State, path: &Path) -> Option<u64> {
-        if let Some(len_bytes) = state.open.remove(path) {
-            return Some(len_bytes.load(Ordering::Relaxed));
+    /// Takes them off. Without underflow: others may have made the file longer.
+    fn take_off(&self, state: &mut State, path: &Path, len_bytes: u64) {
+        let sums = state.closed.as_deref_mut();
+        if let Some(sum) = sums.and_then(|sums| self.sum(sums, path)) {
+            *sum = sum.saturating_sub(len_bytes);
         }
-        let len_bytes = state.closed.remove(path)?;
-        if let Some(sum) = self.sum(&mut state.sums, path) {
-            *sum -= len_bytes;
-        }
-        Some(len_bytes)
     }
 }
 
 impl MeasuredFileSystem {
     /// Over another file system, for the files below these folders, none of which lies in another.
     pub fn new(inner: Arc<dyn FileSystem>, roots: Vec<PathBuf>) -> MeasuredFileSystem {
-        let state = State {
-            sums: vec![UsedBytes::default(); roots.len()],
-            ..State::default()
-        };
         let shared = Arc::new(Shared {
             roots,
-            state: Mutex::new(state),
+            state: Mutex::default(),
         });
         MeasuredFileSystem { inner, shared }
     }
@@ -126,13 +114,10 @@ impl MeasuredFileSystem {
     /// As listing the folders, the first time. Folders that are missing have no files.
     pub fn used(&self) -> io::Result<Vec<UsedBytes>> {
         let state = &mut *self.shared.locked();
-        if !state.is_measured {
-            for root in &self.shared.roots {
-                self.measure(state, root, DEPTH_MAX)?;
-            }
-            state.is_measured = true;
-        }
-        let mut used = state.sums.clone();
+        let mut used = match &state.closed {
+            Some(closed) => closed.clone(),
+            None => self.measure(state)?,
+        };
         for (path, len_bytes) in &state.open {
             if let Some(sum) = self.shared.sum(&mut used, path) {
                 *sum += len_bytes.load(Ordering::Relaxed);
@@ -143,29 +128,43 @@ impl MeasuredFileSystem {
 
     /// Walks the folders anew when it is asked next.
     pub fn measure_again(&self) {
-        let state = &mut *self.shared.locked();
-        state.is_measured = false;
-        state.closed.clear();
-        state.sums.fill(UsedBytes::default());
+        self.shared.locked().closed = None;
     }
 
-    fn measure(&self, state: &mut State, dir: &Path, depth_max: usize) -> io::Result<()> {
+    fn measure(&self, state: &mut State) -> io::Result<Vec<UsedBytes>> {
+        let mut closed = vec![UsedBytes::default(); self.shared.roots.len()];
+        for root in &self.shared.roots {
+            self.walk(&state.open, &mut closed, root, DEPTH_MAX)?;
+        }
+        state.closed = Some(closed.clone());
+        Ok(closed)
+    }
+
+    fn walk(
+        &self,
+        open: &BTreeMap<PathBuf, Arc<AtomicU64>>,
+        sums: &mut [UsedBytes],
+        dir: &Path,
+        depth_max: usize,
+    ) -> io::Result<()> {
         let names = match self.inner.list(dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             names => names?,
         };
         for name in names {
             let path = dir.join(name);
-            if state.open.contains_key(&path) || state.closed.contains_key(&path) {
+            if open.contains_key(&path) {
                 continue;
             }
             match self.inner.metadata(&path) {
-                Ok(metadata) if metadata.is_link => {}
                 Ok(metadata) if metadata.is_dir && depth_max > 0 => {
-                    self.measure(state, &path, depth_max - 1)?;
+                    self.walk(open, sums, &path, depth_max - 1)?;
                 }
-                Ok(metadata) if metadata.is_dir => {}
-                Ok(metadata) => self.shared.close(state, &path, metadata.len_bytes),
+                Ok(metadata) => {
+                    if let Some(sum) = self.shared.sum(sums, &path) {
+                        *sum = sum.saturating_add(counted(&metadata));
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -173,117 +172,121 @@ impl MeasuredFileSystem {
         Ok(())
     }
 
-    /// What a failed operation has left.
-    fn look(&self, state: &mut State, path: &Path) {
+    /// The bytes of a file that nothing is being written to. What cannot be found out now is found out by walking anew.
+    fn closed_len(&self, state: &mut State, path: &Path) -> u64 {
+        if state.closed.is_none() || state.open.contains_key(path) {
+            return 0;
+        }
         match self.inner.metadata(path) {
-            Ok(metadata) if !metadata.is_dir && !metadata.is_link => {
-                self.shared.close(state, path, metadata.len_bytes);
+            Ok(metadata) => counted(&metadata),
+            Err(error) => {
+                if error.kind() != io::ErrorKind::NotFound {
+                    state.closed = None;
+                }
+                0
             }
-            _ => _ = self.shared.forget(state, path),
         }
     }
 
-    /// The same of a file that goes on as it was, if it is there.
-    fn look_if_counted(&self, state: &mut State, path: &Path) {
-        if state.closed.contains_key(path) {
-            self.look(state, path);
-        }
+    /// A file is about to change or to lose its name.
+    fn count_off(&self, state: &mut State, path: &Path) {
+        let len_bytes = self.closed_len(state, path);
+        self.shared.take_off(state, path, len_bytes);
     }
 
-    fn writable(
+    /// It is as it is now.
+    fn count_on(&self, state: &mut State, path: &Path) {
+        let len_bytes = self.closed_len(state, path);
+        self.shared.add(state, path, len_bytes);
+    }
+
+    fn opened(
         &self,
+        state: &mut State,
         path: &Path,
-        open: impl FnOnce() -> io::Result<(Box<dyn WritableFile>, u64)>,
-    ) -> io::Result<Box<dyn WritableFile>> {
-        let state = &mut *self.shared.locked();
-        let (file, len_bytes) = open().inspect_err(|_| self.look(state, path))?;
-        self.shared.forget(state, path);
+        file: Box<dyn WritableFile>,
+        len_bytes: u64,
+    ) -> Box<dyn WritableFile> {
         let len_bytes = Arc::new(AtomicU64::new(len_bytes));
         state.open.insert(path.to_owned(), Arc::clone(&len_bytes));
         let fs = self.clone();
-        Ok(Box::new(Measured {
+        Box::new(Measured {
             file,
             len_bytes,
             fs,
-        }))
+        })
+    }
+}
+
+fn counted(metadata: &Metadata) -> u64 {
+    match metadata.is_dir || metadata.is_link {
+        true => 0,
+        false => metadata.len_bytes,
     }
 }
 
 impl FileSystem for MeasuredFileSystem {
-    fn open_random(&self, path: &Path) -> io::Result<Arc<dyn RandomFile>> {
-        self.inner.open_random(path)
-    }
-
-    fn open_sequential(&self, path: &Path) -> io::Result<Box<dyn SequentialFile>> {
-        self.inner.open_sequential(path)
-    }
+    pass_on!(
+        open_random,
+        open_sequential,
+        list,
+        metadata,
+        create_dir,
+        remove_dir
+    );
+    pass_on!(lock, lock_holder, sync_dir);
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        self.writable(path, || Ok((self.inner.create(path)?, 0)))
+        let state = &mut *self.shared.locked();
+        self.count_off(state, path);
+        match self.inner.create(path) {
+            Ok(file) => Ok(self.opened(state, path, file, 0)),
+            Err(error) => {
+                self.count_on(state, path);
+                Err(error)
+            }
+        }
     }
 
     fn append(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        self.writable(path, || {
-            let file = self.inner.append(path)?;
-            Ok((file, self.inner.metadata(path)?.len_bytes))
-        })
+        let state = &mut *self.shared.locked();
+        let file = self.inner.append(path)?;
+        let len_bytes = self.inner.metadata(path)?.len_bytes;
+        if !state.open.contains_key(path) {
+            self.shared.take_off(state, path, len_bytes);
+        }
+        Ok(self.opened(state, path, file, len_bytes))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let state = &mut *self.shared.locked();
+        if from == to {
+            return self.inner.rename(from, to);
+        }
+        self.count_off(state, from);
+        self.count_off(state, to);
         let renamed = self.inner.rename(from, to);
-        if renamed.is_err() {
-            self.look_if_counted(state, from);
-            self.look_if_counted(state, to);
-        } else if from != to {
-            self.shared.forget(state, to);
+        if renamed.is_ok() {
+            state.open.remove(to);
             if let Some(len_bytes) = state.open.remove(from) {
                 state.open.insert(to.to_owned(), len_bytes);
-            } else if let Some(len_bytes) = self.shared.forget(state, from) {
-                self.shared.close(state, to, len_bytes);
-            } else if state.is_measured {
-                self.look(state, to);
             }
+        } else {
+            self.count_on(state, from);
         }
+        self.count_on(state, to);
         renamed
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         let state = &mut *self.shared.locked();
+        self.count_off(state, path);
         let removed = self.inner.remove(path);
         match removed {
-            Ok(()) => _ = self.shared.forget(state, path),
-            Err(_) => self.look_if_counted(state, path),
+            Ok(()) => _ = state.open.remove(path),
+            Err(_) => self.count_on(state, path),
         }
         removed
-    }
-
-    fn list(&self, dir: &Path) -> io::Result<Vec<OsString>> {
-        self.inner.list(dir)
-    }
-
-    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
-        self.inner.metadata(path)
-    }
-
-    fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        self.inner.create_dir(dir)
-    }
-
-    fn remove_dir(&self, dir: &Path) -> io::Result<()> {
-        self.inner.remove_dir(dir)
-    }
-
-    fn lock(&self, path: &Path) -> io::Result<Box<dyn FileLock>> {
-        self.inner.lock(path)
-    }
-
-    fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>> {
-        self.inner.lock_holder(path)
-    }
-
-    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        self.inner.sync_dir(dir)
     }
 }
 
@@ -358,8 +361,9 @@ impl Drop for Measured {
     fn drop(&mut self) {
         let state = &mut *self.fs.shared.locked();
         if let Some(path) = self.path(state) {
+            state.open.remove(&path);
             let len_bytes = self.len_bytes.load(Ordering::Relaxed);
-            self.fs.shared.close(state, &path, len_bytes);
+            self.fs.shared.add(state, &path, len_bytes);
         }
     }
 }

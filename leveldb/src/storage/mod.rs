@@ -23,6 +23,7 @@ mod fault;
 mod limited;
 mod measured;
 mod memory;
+mod pass_on;
 mod recording;
 
 pub use crash::CrashImage;
@@ -31,6 +32,7 @@ pub use fault::{Effect, Fault, FaultFileSystem, Manner};
 pub use limited::LimitedFileSystem;
 pub use measured::{MeasuredFileSystem, UsedBytes};
 pub use memory::MemoryFileSystem;
+pub(crate) use pass_on::pass_on;
 pub use recording::{Rebuilt, RecordingFileSystem, Step};
 
 use std::ffi::OsString;

@@ -1,11 +1,7 @@
 //! A file system that writes down what is asked of it, and the states that a crash could have left of that.
 
-use super::{
-    FileLock, FileSystem, LockHolder, MemoryFileSystem, Metadata, RandomFile, SequentialFile,
-    WritableFile,
-};
+use super::{FileLock, FileSystem, MemoryFileSystem, WritableFile, pass_on};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -180,13 +176,7 @@ impl RecordingFileSystem {
 }
 
 impl FileSystem for RecordingFileSystem {
-    fn open_random(&self, path: &Path) -> io::Result<Arc<dyn RandomFile>> {
-        self.inner.open_random(path)
-    }
-
-    fn open_sequential(&self, path: &Path) -> io::Result<Box<dyn SequentialFile>> {
-        self.inner.open_sequential(path)
-    }
+    pass_on!(open_random, open_sequential, list, metadata, lock_holder);
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
         let step = |handle| Step::Create {
@@ -216,14 +206,6 @@ impl FileSystem for RecordingFileSystem {
         self.step(|| self.inner.remove(path), Step::Remove(path.to_owned()))
     }
 
-    fn list(&self, dir: &Path) -> io::Result<Vec<OsString>> {
-        self.inner.list(dir)
-    }
-
-    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
-        self.inner.metadata(path)
-    }
-
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
         self.step(
             || self.inner.create_dir(dir),
@@ -243,10 +225,6 @@ impl FileSystem for RecordingFileSystem {
         let lock = self.inner.lock(path)?;
         record.steps.push(Step::Lock(path.to_owned()));
         Ok(lock)
-    }
-
-    fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>> {
-        self.inner.lock_holder(path)
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {

@@ -2,12 +2,8 @@
 
 use super::Operation;
 use crate::log::{LogEvent, LogReader};
-use crate::storage::{
-    FileLock, FileSystem, LockHolder, MemoryFileSystem, Metadata, RandomFile, SequentialFile,
-    WritableFile,
-};
+use crate::storage::{FileSystem, MemoryFileSystem, RandomFile, WritableFile, pass_on};
 use crate::write_batch::BatchReader;
-use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -60,6 +56,21 @@ fn record(bytes: &[u8]) -> Record {
 }
 
 impl FileSystem for KeptLogs {
+    pass_on!(
+        open_random,
+        open_sequential,
+        append,
+        rename,
+        remove,
+        list,
+        metadata,
+        create_dir,
+        remove_dir,
+        lock,
+        lock_holder,
+        sync_dir
+    );
+
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
         let file = self.inner.create(path)?;
         if path.extension().is_some_and(|extension| extension == "log") {
@@ -67,53 +78,5 @@ impl FileSystem for KeptLogs {
             self.logs.lock().unwrap().push(log);
         }
         Ok(file)
-    }
-
-    fn open_random(&self, path: &Path) -> io::Result<Arc<dyn RandomFile>> {
-        self.inner.open_random(path)
-    }
-
-    fn open_sequential(&self, path: &Path) -> io::Result<Box<dyn SequentialFile>> {
-        self.inner.open_sequential(path)
-    }
-
-    fn append(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        self.inner.append(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.inner.remove(path)
-    }
-
-    fn list(&self, dir: &Path) -> io::Result<Vec<OsString>> {
-        self.inner.list(dir)
-    }
-
-    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
-        self.inner.metadata(path)
-    }
-
-    fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        self.inner.create_dir(dir)
-    }
-
-    fn remove_dir(&self, dir: &Path) -> io::Result<()> {
-        self.inner.remove_dir(dir)
-    }
-
-    fn lock(&self, path: &Path) -> io::Result<Box<dyn FileLock>> {
-        self.inner.lock(path)
-    }
-
-    fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>> {
-        self.inner.lock_holder(path)
-    }
-
-    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        self.inner.sync_dir(dir)
     }
 }
