@@ -91,7 +91,7 @@ impl Storage {
         })
     }
 
-    /// Deletes all stores of a session, of whose result nobody hears.
+    /// Deletes all stores of a session. The result is not reported.
     pub(crate) fn delete_session(&self, number: u64) {
         let deleted = self.delete_all(move |storage| {
             let mut known = storage.known();

@@ -268,14 +268,14 @@ impl StorageInner {
         Arc::clone(entry.or_insert_with(new))
     }
 
-    /// The same, to be looked at: one that nobody has asked for is not remembered.
+    /// The origin for a look at its files. An origin that no host has asked for is not kept in the list.
     pub(crate) fn look_at(&self, name: &OriginName, place: Place) -> Arc<Origin> {
         let known = locked(&self.origins).by_name.get(&place.key).cloned();
         let new = || Arc::new(Origin::new(name.clone(), place, Arc::clone(&self.shared)));
         known.unwrap_or_else(new)
     }
 
-    /// All that somebody has asked for.
+    /// All origins that a host has asked for.
     pub(crate) fn known(&self) -> Vec<Arc<Origin>> {
         locked(&self.origins).by_name.values().cloned().collect()
     }

@@ -64,7 +64,7 @@ pub struct Host {
     engine: Rc<Engine>,
     /// So many answers of the engine's have their place among what can run.
     answers_placed: Cell<usize>,
-    /// Of the scripts' thread.
+    /// Pauses of the scripts' thread.
     pauses: Pauses,
     // Dropped in this order.
     context: Context,
@@ -104,7 +104,7 @@ impl Host {
         Self::with_pauses(options, Pauses::default(), Pauses::default())
     }
 
-    /// The same, with the pauses of the scripts' thread and of the engine's.
+    /// Makes a realm whose two threads, the scripts' and the engine's, make these pauses.
     pub(crate) fn with_pauses(
         options: Options,
         pauses: Pauses,

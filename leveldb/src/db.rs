@@ -247,11 +247,11 @@ impl Db {
         self.engine().is_ok_and(|engine| engine.is_short_of_room())
     }
 
-    /// Says that the rows from `from` up to and without `to` are of no more use, nor any that may be written there: nobody looks for them,
-    /// and they may go or stay until they are deleted. It takes hardly any room, and makes some: tables with nothing else are gone at once, and other values
-    /// when what they lie in is made into a table ([`flush`](Self::flush)). Deleting the rows goes on as before. An older
-    /// value of a key can come to light where a newer one has gone. It waits for a step of background work that is under way; the next
-    /// opening has forgotten it.
+    /// Declares the rows from `from` up to and without `to` useless, and those that are written there later: they must not be read
+    /// any more, and each may go or stay until it is deleted. It takes hardly any room, and makes some: tables with nothing else are
+    /// gone at once, and other values when what they lie in is made into a table ([`flush`](Self::flush)). Deleting the rows goes on
+    /// as before. An older value of a key can come to light where a newer one has gone. It waits for a step of background work that
+    /// is under way; the next opening has forgotten it.
     ///
     /// # Errors
     /// As [`write`](Self::write).

@@ -363,7 +363,8 @@ impl WriteTransaction {
         }
     }
 
-    /// One batch, whose bytes were taken from the quota already if it `has_room`: the staged rows, the mark that what was spilled before is committed, and rows of the whole store.
+    /// Writes one batch: the staged rows, the mark that commits what was spilled before, and `rows`, which are of the whole store. If
+    /// it `has_room`, the quota has given its bytes already.
     fn write_commit(&mut self, rows: &[(Vec<u8>, Vec<u8>)], has_room: bool) -> Result<()> {
         let written = self.write_batch(rows, has_room);
         // What has failed for certain is taken back like anything else that is not committed.

@@ -159,13 +159,22 @@ impl Origin {
             state.closing.push(slot);
             (used, self.take_idle(&mut state))
         };
+        self.close_by_force(used, idle);
+        None
+    }
+
+    /// Closes the store that was found, in use or idle.
+    pub(super) fn close_by_force(
+        self: &Arc<Self>,
+        used: Option<Arc<OpenStore>>,
+        idle: Option<Kept>,
+    ) {
         if let Some(store) = used {
             self.retire(&store, &forced());
         }
         if let Some(kept) = idle {
             self.gone(kept.close());
         }
-        None
     }
 
     /// Closes the store, if nobody uses it.

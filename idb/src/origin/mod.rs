@@ -121,7 +121,7 @@ impl Origin {
         }
     }
 
-    /// Of which session it is.
+    /// Whether it belongs to the private session of this number.
     pub(crate) fn is_of_session(&self, number: u64) -> bool {
         let prefix = format!("session {number} ");
         self.place.is_private && self.place.key.starts_with(&prefix)

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::Callback;
 use crate::origins::OriginInfo;
 use crate::request::slot::LoneSlot;
-use crate::scheduler::{forced, storage_gone};
+use crate::scheduler::storage_gone;
 use crate::sync::locked;
 
 impl Origin {
@@ -17,7 +17,7 @@ impl Origin {
     pub(super) fn note_opened(&self, backing: &BackingStore) {
         let now_us = self.shared.idle.now_us();
         let read = || Ok(OriginNote::read(&*self.place.fs, &self.place.paths)?);
-        // Of a store whose note cannot be read, this is its first use.
+        // A note that cannot be read is made anew: this counts as the store's first use.
         let mut note = attempt(read).unwrap_or_default();
         note.last_used_us = now_us;
         note.is_open = true;
@@ -127,12 +127,7 @@ impl Origin {
             }
             (used, self.take_idle(&mut state))
         };
-        if let Some(store) = used {
-            self.retire(&store, &forced());
-        }
-        if let Some(kept) = idle {
-            self.gone(kept.close());
-        }
+        self.close_by_force(used, idle);
         None
     }
 

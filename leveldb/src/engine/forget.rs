@@ -39,6 +39,14 @@ pub(super) struct ForgottenRange {
 }
 
 impl ForgottenRange {
+    fn new(from: &[u8], to: &[u8], last_sequence: u64) -> ForgottenRange {
+        ForgottenRange {
+            from: from.to_vec(),
+            to: to.to_vec(),
+            last_sequence,
+        }
+    }
+
     pub(super) fn has(&self, order: &InternalOrder, key: &[u8]) -> bool {
         order.compare_user(key, &self.from) != Ordering::Less
             && order.compare_user(key, &self.to) == Ordering::Less
@@ -55,21 +63,17 @@ impl ForgottenRange {
 }
 
 impl Forgotten {
-    fn add(&self, from: &[u8], to: &[u8], last_sequence: u64) {
+    fn add(&self, added: ForgottenRange) {
         let ranges = &mut *locked(&self.ranges);
         let mut same = ranges.iter_mut();
-        if let Some(same) = same.find(|range| range.from == from && range.to == to) {
-            same.last_sequence = same.last_sequence.max(last_sequence);
+        if let Some(same) = same.find(|range| range.from == added.from && range.to == added.to) {
+            same.last_sequence = same.last_sequence.max(added.last_sequence);
             return;
         }
         if ranges.len() >= RANGES_MAX {
             ranges.remove(0);
         }
-        ranges.push(ForgottenRange {
-            from: from.to_vec(),
-            to: to.to_vec(),
-            last_sequence,
-        });
+        ranges.push(added);
         self.has_any.store(true, Order::Release);
     }
 
@@ -106,17 +110,13 @@ impl Engine {
             return Ok(());
         }
         self.health.check()?;
-        self.forgotten.add(from, to, SEQUENCE_MAX);
+        let range = ForgottenRange::new(from, to, SEQUENCE_MAX);
+        self.forgotten.add(range.clone());
         let work = &mut *locked(&self.work);
         let must_wait = work.kept.as_ref().is_some_and(Kept::has_torn);
         if !self.has_begun.load(Order::Acquire) || must_wait {
             return Ok(());
         }
-        let range = ForgottenRange {
-            from: from.to_vec(),
-            to: to.to_vec(),
-            last_sequence: SEQUENCE_MAX,
-        };
         let version = self.version();
         let mut edit = VersionEdit::default();
         for file in version.files().filter(|file| range.has_all_of(order, file)) {
@@ -148,7 +148,8 @@ impl Engine {
             let what = "a range of which rows are left was said to be deleted";
             return Err(Error::new(ErrorKind::Usage, what));
         }
-        self.forgotten.add(from, to, snapshot.sequence());
+        let range = ForgottenRange::new(from, to, snapshot.sequence());
+        self.forgotten.add(range);
         Ok(())
     }
 }
