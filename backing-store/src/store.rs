@@ -12,6 +12,7 @@ use larder_leveldb::{Db, OnDamage, Snapshot};
 use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
+use crate::metadata::NamedIds;
 use crate::reads::{Reads, Surroundings};
 use crate::store_order::{self, StoreOrder};
 use crate::undo_log::{Recovery, recover};
@@ -95,6 +96,7 @@ impl Store {
             schema_version: read_schema_version(&view, &mut recovery.problems)?,
             data_version: read_data_version(&view, &mut recovery.problems)?,
             lost_writes: !db.damage().is_empty(),
+            named_ids: NamedIds::default(),
             fs,
             paths,
         };

@@ -23,6 +23,7 @@ use super::versions::StoreVersions;
 use crate::blob::{DurableDirs, HeldBlobs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
+use crate::metadata::NamedIds;
 use crate::operation::KnownStores;
 use crate::reads::Surroundings;
 use crate::transaction::Scope;
@@ -99,6 +100,7 @@ impl Core {
             schema_version: Some(versions.schema()),
             data_version: Some(versions.data()),
             lost_writes: false,
+            named_ids: NamedIds::default(),
         };
         Self {
             db,

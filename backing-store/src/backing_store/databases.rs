@@ -18,7 +18,7 @@ use super::files;
 use super::journal::{self, Emptied};
 use super::open::global_key;
 use crate::error::{Error, ErrorKind, Result};
-use crate::metadata::{DatabaseMetadata, read_database_names, read_databases};
+use crate::metadata::{DatabaseMetadata, read_databases};
 use crate::transaction::Scope;
 use crate::undo_log::{Cleanup, metadata_key, task_key};
 use crate::view::{View, has_rows};
@@ -74,9 +74,9 @@ pub(super) fn create(core: &Core, name: &JsString) -> Result<DatabaseId> {
             Error::new(ErrorKind::Usage, what).with_key(&max_key)
         })?;
     let view = View::committed(core.base(None));
-    let names = read_database_names(&view, &mut Vec::new())?;
+    let is_named = core.surroundings.named_ids.has(&view, id)?;
     let (low, end) = (range::database_low(id), range::database_end(id));
-    if names.iter().any(|other| other.id == id) || has_rows(&view, &low, &end)? {
+    if is_named || has_rows(&view, &low, &end)? {
         let what =
             format!("the greatest database id is {max}, and there is something of database {id}");
         return Err(Error::inconsistent(&max_key, what));
@@ -126,8 +126,8 @@ fn delete_named(core: &Core, name_key: &[u8], row: &[u8], is_last_room: bool) ->
         core.db.delete(name_key, Durability::Relaxed)?;
         return Ok(());
     };
-    let names = read_database_names(&View::committed(core.base(None)), &mut Vec::new())?;
-    if names.iter().filter(|other| other.id == id).count() > 1 {
+    let view = View::committed(core.base(None));
+    if core.surroundings.named_ids.has_twice(&view, id)? {
         let what = format!("another database has the id {id}, too");
         return Err(Error::inconsistent(name_key, what));
     }

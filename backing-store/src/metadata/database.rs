@@ -11,6 +11,7 @@ use larder_codec::{
     DatabaseId, Error as CodecError, ErrorKind as CodecErrorKind, IdbKeyPath, JsString, range,
 };
 
+use super::named_ids::NamedIds;
 use super::object_store::{ObjectStoreMetadata, read_object_stores};
 use super::rows::scan;
 use crate::error::{Error, Result};
@@ -93,6 +94,7 @@ fn shared(database: &DatabaseName) -> Error {
 /// The database that a name row speaks of.
 pub(crate) fn read_database(
     view: &View,
+    named_ids: &NamedIds,
     origin: &JsString,
     name: &JsString,
     problems: &mut Vec<Error>,
@@ -102,9 +104,7 @@ pub(crate) fn read_database(
     };
     let (origin, name) = (origin.clone(), name.clone());
     let database = DatabaseName { id, origin, name };
-    // What is wrong with other name rows is none of this one's business.
-    let names = read_database_names(view, &mut Vec::new())?;
-    if names.iter().filter(|other| other.id == id).count() > 1 {
+    if named_ids.has_twice(view, id)? {
         problems.push(shared(&database));
     }
     read_metadata(view, database, problems).map(Some)

@@ -5,6 +5,7 @@
 
 mod database;
 mod index;
+mod named_ids;
 mod object_store;
 mod rows;
 
@@ -15,4 +16,5 @@ pub use object_store::ObjectStoreMetadata;
 pub(crate) use database::{
     read_database, read_database_names, read_database_version, read_databases, read_version,
 };
+pub(crate) use named_ids::NamedIds;
 pub(crate) use object_store::{read_object_store, read_object_stores};

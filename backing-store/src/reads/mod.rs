@@ -26,8 +26,8 @@ use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::layout::StorePaths;
 use crate::metadata::{
-    DatabaseMetadata, DatabaseName, ObjectStoreMetadata, read_database, read_database_names,
-    read_database_version, read_databases, read_object_stores, read_version,
+    DatabaseMetadata, DatabaseName, NamedIds, ObjectStoreMetadata, read_database,
+    read_database_names, read_database_version, read_databases, read_object_stores, read_version,
 };
 use crate::view::View;
 
@@ -49,6 +49,7 @@ pub(crate) struct Surroundings {
     pub(crate) data_version: Option<DataVersion>,
     /// Whether damage may have taken newer writes, so that older rows may show.
     pub(crate) lost_writes: bool,
+    pub(crate) named_ids: NamedIds,
 }
 
 /// The reading operations. [`crate::Store`] derefs to them.
@@ -121,7 +122,8 @@ impl Reads {
         name: &JsString,
         problems: &mut Vec<Error>,
     ) -> Result<Option<DatabaseMetadata>> {
-        read_database(&self.view, origin, name, problems)
+        let named_ids = &self.surroundings.named_ids;
+        read_database(&self.view, named_ids, origin, name, problems)
     }
 
     /// The version of the database of this origin and name, for who wants to delete it whatever state it is in: 0 if no
