@@ -4,7 +4,8 @@
 //! of interfaces, `resources/idlharness.js`, `resources/WebIDLParser.js` and `interfaces/*.idl`. Without
 //! it nothing is run, and that is said. One process per file and variant; what is expected to fail is in
 //! `js-host/wpt-expectations.json`, each with its reason, and anything else that fails, and anything of
-//! these that passes, fails the run.
+//! these that passes, fails the run; so does a process that dies, also after its results. At the end come the tests
+//! of the folder that were not run.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -14,6 +15,7 @@
 mod child;
 mod expectations;
 mod keep;
+mod process;
 mod report;
 mod run;
 mod suite;
@@ -24,7 +26,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use run::Settings;
-use suite::Form;
+use suite::{Files, Form};
 
 const USAGE: &str =
     "usage: WPT_DIR=SUITE wpt [--form FORM] [--storage FOLDER [--keep FOLDER]] [--threads] [--jobs N] [--limit SECONDS] [--json FILE] [NAME...]
@@ -82,12 +84,16 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
         child::run(&settings, &file, &variant, form)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let results = run::all(&settings, &forms, &names)?;
+    let files = Files::read(&settings.suite)?;
+    let results = run::all(&settings, &files.run, &forms, &names)?;
     if let Some(json) = json {
         report::write_json(&json, &results)?;
     }
     let expectations = expectations::read()?;
     let is_well = report::tell(&results, &expectations, &forms, names.is_empty());
+    if names.is_empty() {
+        report::tell_not_run(&files.not_run);
+    }
     Ok(if is_well {
         ExitCode::SUCCESS
     } else {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::expectations::Expected;
 use crate::run::FileResult;
-use crate::suite::Form;
+use crate::suite::{Form, NotRun};
 
 /// Themes by the beginnings of file names; the first that fits.
 const THEMES: [(&str, &[&str]); 9] = [
@@ -149,6 +149,17 @@ pub(crate) fn tell(
         }
     }
     is_well
+}
+
+/// Prints which tests of the folder were not run, and why.
+pub(crate) fn tell_not_run(not_run: &[NotRun]) {
+    println!(
+        "not run: {} tests of the folder, and the others in shared and service workers",
+        not_run.len()
+    );
+    for NotRun { file, why } in not_run {
+        println!("  {file}: {why}");
+    }
 }
 
 fn is_there(results: &[FileResult], entry: &Expected, form: Form, name: &str) -> bool {

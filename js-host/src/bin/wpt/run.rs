@@ -1,9 +1,8 @@
 //! Running all files, so many at once, each with a time limit.
 
-use std::error::Error;
-use std::io::Read;
+use std::io;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +10,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::child::RESULT;
-use crate::suite::{self, Form, TestFile};
+use crate::process::{self, Ended};
+use crate::suite::{Form, TestFile};
 
 /// No file may take longer on a machine that has the time.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -56,6 +56,48 @@ pub(crate) struct FileResult {
     pub(crate) tests: Vec<Subtest>,
 }
 
+impl FileResult {
+    /// Of a process that did not do what it should. The subtests' results are as far as there are any.
+    fn failed(message: String, tests: Vec<Subtest>) -> Self {
+        Self {
+            file: String::new(),
+            form: Form::default(),
+            duration_ms: 0,
+            status: -1,
+            message: Some(message),
+            tests,
+        }
+    }
+}
+
+/// What a process's end and its output come to. Results count for nothing unless the process has ended well: what a
+/// script left behind may be what ended it.
+fn result_of(ended: &Ended, limit: Duration) -> FileResult {
+    let mut lines = ended.output.lines();
+    let line = lines.find_map(|line| line.strip_prefix(RESULT));
+    let parsed = line.map(serde_json::from_str::<FileResult>);
+    let (result, trouble) = match parsed {
+        None => (None, Some("without a result".to_owned())),
+        Some(Err(error)) => (None, Some(format!("with no result of ours: {error}"))),
+        Some(Ok(result)) => (Some(result), None),
+    };
+    let message = match (ended.status, trouble) {
+        (None, _) => format!("it took longer than {limit:?}"),
+        (Some(status), Some(what)) => format!("the process ended {what} ({status})"),
+        (Some(status), None) if !status.success() => {
+            format!("the process ended badly after its results: {status}")
+        }
+        (Some(_), None) => String::new(),
+    };
+    match (message.as_str(), result) {
+        ("", Some(result)) => result,
+        (_, result) => {
+            let tests = result.map_or_else(Vec::new, |result| result.tests);
+            FileResult::failed(message, tests)
+        }
+    }
+}
+
 /// One subtest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Subtest {
@@ -64,16 +106,17 @@ pub(crate) struct Subtest {
     pub(crate) message: Option<String>,
 }
 
-/// Runs the files whose names contain one of `names`, or all, in these forms.
+/// Runs those of the files whose names contain one of `names`, or all, in these forms.
 pub(crate) fn all(
     settings: &Settings,
+    files: &[String],
     forms: &[Form],
     names: &[String],
-) -> Result<Vec<FileResult>, Box<dyn Error>> {
+) -> io::Result<Vec<FileResult>> {
     let mut work = Vec::new();
-    for file in suite::files(&settings.suite)? {
+    for file in files {
         if names.is_empty() || names.iter().any(|name| file.contains(name.as_str())) {
-            let test = TestFile::read(&settings.suite, &file)?;
+            let test = TestFile::read(&settings.suite, file)?;
             for form in test.forms.iter().filter(|form| forms.contains(form)) {
                 let variants = test.variants.iter().cloned();
                 work.extend(variants.map(|variant| (file.clone(), variant, *form)));
@@ -106,32 +149,23 @@ pub(crate) fn all(
 )]
 fn one(settings: &Settings, file: &str, variant: &str, form: Form) -> FileResult {
     let started = Instant::now();
-    let outcome = output_of(settings, (file, variant, form), started);
-    let parsed = outcome.and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix(RESULT));
-        let line = line.ok_or("the process ended without a result")?;
-        Ok(serde_json::from_str::<FileResult>(line)?)
-    });
-    let mut result = parsed.unwrap_or_else(|error| FileResult {
-        file: String::new(),
-        form,
-        duration_ms: 0,
-        status: -1,
-        message: Some(error.to_string()),
-        tests: Vec::new(),
-    });
+    let ended = command_for(settings, (file, variant, form))
+        .and_then(|command| process::run(command, settings.limit));
+    let mut result = match ended {
+        Ok(ended) => result_of(&ended, settings.limit),
+        Err(error) => FileResult::failed(error.to_string(), Vec::new()),
+    };
     result.file = format!("{file}{variant}");
     result.form = form;
     result.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     result
 }
 
-/// What the process of a file says, within the limit.
-fn output_of(
+/// The process for one file.
+fn command_for(
     settings: &Settings,
     (file, variant, form): (&str, &str, Form),
-    started: Instant,
-) -> Result<String, Box<dyn Error>> {
+) -> io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     if let Some(storage) = &settings.storage {
         command.arg("--storage").arg(storage);
@@ -144,37 +178,50 @@ fn output_of(
     }
     command.args(["--child", file, variant, form.name()]);
     command.env("WPT_DIR", &settings.suite);
-    command.stdin(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.stdout(Stdio::piped()).spawn()?;
-    let Some(mut stdout) = child.stdout.take() else {
-        return Err("no output".into());
-    };
-    let reader = std::thread::scope(|scope| {
-        let reader = scope.spawn(move || {
-            let mut text = String::new();
-            stdout.read_to_string(&mut text).map(|_| text)
-        });
-        let in_time = wait(&mut child, started, settings.limit);
-        let text = reader.join().map_err(|_| "the output cannot be read")?;
-        Ok::<_, Box<dyn Error>>((text?, in_time?))
-    })?;
-    match reader {
-        (text, true) => Ok(text),
-        (_, false) => Err(format!("it took longer than {:?}", settings.limit).into()),
-    }
+    Ok(command)
 }
 
-/// Waits for the process, and ends it at the limit: whether it ended by itself.
-fn wait(child: &mut Child, started: Instant, limit: Duration) -> std::io::Result<bool> {
-    loop {
-        if child.try_wait()?.is_some() {
-            return Ok(true);
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSED: &str = r#"echo 'larder-wpt-result {"status":0,"message":null,"tests":[{"name":"a","status":"PASS","message":null}]}'"#;
+    const FOREVER: Duration = Duration::from_secs(3600);
+
+    fn result(script: &str, limit: Duration) -> FileResult {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        result_of(&process::run(command, limit).unwrap(), limit)
+    }
+
+    #[test]
+    fn a_process_that_dies_after_its_results_has_not_passed() {
+        let passed = result(PASSED, FOREVER);
+        assert_eq!((passed.status, passed.tests.len()), (0, 1));
+        for (end, told) in [
+            ("kill -ABRT $$", "signal: 6"),
+            ("kill -9 $$", "signal: 9"),
+            ("exit 3", "exit status: 3"),
+        ] {
+            let died = result(&format!("{PASSED}; {end}"), FOREVER);
+            let message = died.message.unwrap();
+            assert_eq!(died.status, -1, "{end}");
+            assert!(message.contains("after its results"), "{message}");
+            assert!(message.contains(told), "{message}");
+            assert_eq!(died.tests.len(), 1, "what it said is told");
         }
-        if started.elapsed() > limit {
-            child.kill()?;
-            child.wait()?;
-            return Ok(false);
-        }
-        std::thread::sleep(Duration::from_millis(5));
+    }
+
+    #[test]
+    fn no_result_and_no_end_are_told_apart() {
+        let silent = result("echo nothing", FOREVER).message.unwrap();
+        assert!(silent.contains("without a result"), "{silent}");
+        let garbage = result("echo 'larder-wpt-result {'", FOREVER);
+        let garbage = garbage.message.unwrap();
+        assert!(garbage.contains("no result of ours"), "{garbage}");
+        let endless = result(&format!("{PASSED}; exec sleep 1000"), Duration::ZERO);
+        assert_eq!(endless.status, -1);
+        assert_eq!(endless.message.unwrap(), "it took longer than 0ns");
     }
 }

@@ -70,24 +70,122 @@ impl TestFile {
     }
 }
 
-/// All `.any.js` of the suite's IndexedDB folder and of those within it, as paths from there, sorted.
-pub(crate) fn files(suite: &Path) -> io::Result<Vec<String>> {
-    let mut files = Vec::new();
-    let mut folders = vec![String::new()];
-    while let Some(folder) = folders.pop() {
-        for entry in suite.join("IndexedDB").join(&folder).read_dir()? {
-            let entry = entry?;
-            let Ok(name) = entry.file_name().into_string() else {
-                continue;
-            };
-            let path = format!("{folder}{name}");
-            if entry.file_type()?.is_dir() {
-                folders.push(path + "/");
-            } else if name.ends_with(".any.js") {
-                files.push(path);
+/// A test of the suite that this program does not run.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct NotRun {
+    pub(crate) file: String,
+    pub(crate) why: &'static str,
+}
+
+/// What is in the suite's IndexedDB folder and in those within it.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    /// All `.any.js`, as paths from there, sorted.
+    pub(crate) run: Vec<String>,
+    /// Tests of other kinds.
+    pub(crate) not_run: Vec<NotRun>,
+}
+
+impl Files {
+    pub(crate) fn read(suite: &Path) -> io::Result<Self> {
+        let mut files = Self::default();
+        let mut folders = vec![String::new()];
+        while let Some(folder) = folders.pop() {
+            for entry in suite.join("IndexedDB").join(&folder).read_dir()? {
+                let entry = entry?;
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let path = format!("{folder}{name}");
+                if !entry.file_type()?.is_dir() {
+                    files.add(path);
+                // What tests use, and no tests.
+                } else if name != "resources" {
+                    folders.push(path + "/");
+                }
             }
         }
+        files.run.sort();
+        files.not_run.sort();
+        Ok(files)
     }
-    files.sort();
-    Ok(files)
+
+    fn add(&mut self, file: String) {
+        match kind(&file) {
+            Kind::NoTest => {}
+            Kind::Document => self.skip(file, "asks for a document"),
+            Kind::OtherScript => self.skip(file, "is a script of another kind"),
+            Kind::Any => self.run.push(file),
+        }
+    }
+
+    fn skip(&mut self, file: String, why: &'static str) {
+        self.not_run.push(NotRun { file, why });
+    }
+}
+
+/// What a file is by its name, as the suite's server goes by it.
+enum Kind {
+    /// Runs in several global scopes.
+    Any,
+    /// A page, or a script for one.
+    Document,
+    OtherScript,
+    /// Settings, descriptions, headers.
+    NoTest,
+}
+
+fn kind(name: &str) -> Kind {
+    const DOCUMENTS: [&str; 5] = [".html", ".htm", ".xhtml", ".svg", ".window.js"];
+    if name.ends_with(".any.js") {
+        Kind::Any
+    } else if DOCUMENTS.iter().any(|end| name.ends_with(end)) {
+        Kind::Document
+    } else if name.ends_with(".js") || name.ends_with(".mjs") {
+        Kind::OtherScript
+    } else {
+        Kind::NoTest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn make(path: &Path) {
+        let mut folder = std::fs::DirBuilder::new();
+        folder
+            .recursive(true)
+            .create(path.parent().unwrap())
+            .unwrap();
+        let mut file = std::fs::OpenOptions::new();
+        file.write(true).create_new(true).open(path).unwrap();
+    }
+
+    #[test]
+    fn every_test_of_the_folder_is_run_or_named_with_a_reason() {
+        let suite = tempfile::tempdir().unwrap();
+        for name in [
+            "a.any.js",
+            "crashtests/c.any.js",
+            "d.html",
+            "d.html.headers",
+            "e.window.js",
+            "f.worker.js",
+            "resources/g.html",
+            "META.yml",
+        ] {
+            make(&suite.path().join("IndexedDB").join(name));
+        }
+        let files = Files::read(suite.path()).unwrap();
+        assert_eq!(files.run, ["a.any.js", "crashtests/c.any.js"]);
+        let not_run = files.not_run.iter();
+        let not_run: Vec<_> = not_run
+            .map(|one| format!("{}: {}", one.file, one.why))
+            .collect();
+        let expected = [
+            "d.html: asks for a document",
+            "e.window.js: asks for a document",
+            "f.worker.js: is a script of another kind",
+        ];
+        assert_eq!(not_run, expected);
+    }
 }
