@@ -47,6 +47,7 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "binding/webidl.js"
     "clone/helpers.js"
     "platform/abort.js"
+    "platform/array_join.js"
     "platform/blob.js"
     "platform/console.js"
     "platform/crypto.js"

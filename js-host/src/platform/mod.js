@@ -1,6 +1,7 @@
 // The global scope: everything that a script finds when it starts, and what the host calls.
 import * as binding from "../binding/mod.js";
 import * as clone from "../clone/helpers.js";
+import "./array_join.js";
 import { isWorker, native } from "./native.js";
 import { AbortController, AbortSignal } from "./abort.js";
 import { Blob, File, FileList } from "./blob.js";
