@@ -5,6 +5,7 @@
 
 mod connection;
 mod cursor;
+mod ending;
 mod error;
 mod events;
 mod executor;

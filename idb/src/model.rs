@@ -518,3 +518,51 @@ fn park_until_done<T: Send + 'static>(request: Request<T>) -> Result<T> {
         thread::park();
     }
 }
+
+/// Whatever has begun is committed, and when finishing has ended, the store is closed: another storage can have it.
+#[test]
+fn model_finishing_beside_transactions_and_opens_lets_all_that_have_begun_commit() {
+    check(1000, |storage| {
+        let fs = Arc::clone(&storage.inner().options().fs);
+        let connection = open(&storage);
+        let begun = write(&connection);
+        // It may come before the end, or be refused; or get a connection that takes nothing any more.
+        let opening = ask_to_open(&storage);
+        let committed = Arc::new(AtomicU32::new(0));
+        let others: Vec<_> = (0..2)
+            .map(|number| {
+                let (connection, committed) = (connection.clone(), Arc::clone(&committed));
+                thread::spawn(move || {
+                    let names: [JsString; 1] = ["a".into()];
+                    let options = TransactionOptions::default();
+                    let begun = connection.transaction(&names, Mode::ReadWrite, options);
+                    let Ok(transaction) = begun else { return };
+                    let store = transaction.object_store(&"a".into()).unwrap();
+                    let value = Value::serialize(&number).unwrap();
+                    let put = store.put(value, Some(IdbKey::Number(f64::from(number))));
+                    drop(put.unwrap());
+                    transaction.commit().unwrap().wait().unwrap();
+                    committed.fetch_add(1, Ordering::SeqCst);
+                })
+            })
+            .collect();
+        let finished = storage.finish();
+        begun.commit().unwrap().wait().unwrap();
+        finished.wait().unwrap();
+        let mut options = options(1);
+        options.fs = fs;
+        let other = Storage::new(options).unwrap();
+        let connection = open(&other);
+        let transaction = write(&connection);
+        let store = transaction.object_store(&"a".into()).unwrap();
+        let found = store.count(crate::KeyRange::all()).unwrap().wait().unwrap();
+        for other in others {
+            other.join().unwrap();
+        }
+        drop(opening.wait());
+        assert_eq!(found, u64::from(committed.load(Ordering::SeqCst)));
+        drop((store, transaction, connection));
+        other.close().unwrap();
+        storage.close().unwrap();
+    });
+}

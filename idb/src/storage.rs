@@ -15,7 +15,7 @@ use larder_backing_store::{
 use larder_codec::{DataVersion, Origin as OriginName};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::executor::{
     BackgroundThreads, Chores, EngineWork, Executor, Pool, Ready, Timetable, WorkCallback,
 };
@@ -264,15 +264,22 @@ impl StorageInner {
         let mut origins = locked(&self.origins);
         origins.purge();
         let entry = origins.by_name.entry(place.key.clone());
-        let new = || Arc::new(Origin::new(name.clone(), place, Arc::clone(&self.shared)));
+        let new = || self.new_origin(name, place);
         Arc::clone(entry.or_insert_with(new))
     }
 
     /// The origin for a look at its files. An origin that no host has asked for is not kept in the list.
     pub(crate) fn look_at(&self, name: &OriginName, place: Place) -> Arc<Origin> {
         let known = locked(&self.origins).by_name.get(&place.key).cloned();
-        let new = || Arc::new(Origin::new(name.clone(), place, Arc::clone(&self.shared)));
-        known.unwrap_or_else(new)
+        known.unwrap_or_else(|| self.new_origin(name, place))
+    }
+
+    fn new_origin(&self, name: &OriginName, place: Place) -> Arc<Origin> {
+        let origin = Arc::new(Origin::new(name.clone(), place, Arc::clone(&self.shared)));
+        if self.is_closed() {
+            origin.refuse_new();
+        }
+        origin
     }
 
     /// All origins that a host has asked for.
@@ -280,51 +287,22 @@ impl StorageInner {
         locked(&self.origins).by_name.values().cloned().collect()
     }
 
+    /// Whether nothing new is begun.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    fn close(&self) -> Result<()> {
-        self.is_closed.store(true, Ordering::Release);
-        let origins: Vec<_> = locked(&self.origins).by_name.values().cloned().collect();
-        for origin in &origins {
-            origin.begin_close();
-        }
-        self.pool.stop();
-        let closing = Arc::new(Closing {
-            origins: Mutex::new(origins),
-            failed: Mutex::default(),
-        });
-        for _ in 0..self.background.count() {
-            let closing = Arc::clone(&closing);
-            self.chores.push(Box::new(move || closing.close_all()));
-        }
-        closing.close_all();
-        self.background.stop();
-        // Whoever waited for a store that was being closed hears that there will be none.
-        self.ready().drain_if_stopping();
-        let failed = locked(&closing.failed).take();
-        failed.map_or(Ok(()), Err)
+    /// What ends a storage, beside its origins.
+    pub(crate) fn threads(&self) -> (&Pool, &Arc<Chores>, &BackgroundThreads) {
+        (&self.pool, &self.chores, &self.background)
     }
-}
 
-/// Stores that several threads close.
-struct Closing {
-    origins: Mutex<Vec<Arc<Origin>>>,
-    failed: Mutex<Option<Error>>,
-}
-
-impl Closing {
-    fn close_all(&self) {
-        loop {
-            let next = locked(&self.origins).pop();
-            let Some(origin) = next else {
-                return;
-            };
-            if let Err(error) = origin.close_store() {
-                locked(&self.failed).get_or_insert(error);
-            }
-        }
+    /// Nothing new is begun from now on: all origins that there have been.
+    pub(crate) fn refuse_new(&self) -> Vec<Arc<Origin>> {
+        let origins = locked(&self.origins);
+        // Seen with the lock by whoever adds one.
+        self.is_closed.store(true, Ordering::Release);
+        origins.by_name.values().cloned().collect()
     }
 }
 
@@ -481,15 +459,6 @@ impl Storage {
     /// As [`run_one`](Self::run_one).
     pub fn run_until_idle(&self) {
         while self.run_one() {}
-    }
-
-    /// Ends it: transactions are aborted, connections closed by force, requests to open fail. Commits that are under way are
-    /// brought to their end. Then the stores are closed, and the threads have ended.
-    ///
-    /// # Errors
-    /// The first that closing a store met with.
-    pub fn close(self) -> Result<()> {
-        self.0.inner.close()
     }
 }
 

@@ -36,7 +36,9 @@ impl Origin {
             if is_to_go || !matches!(state.store, Stored::InUse(_)) {
                 state.store = Stored::Going;
                 drop(state);
-                return self.gone(kept.close());
+                let closed = kept.close();
+                self.keep_failure(&closed);
+                return self.gone(closed);
             }
             let added = self.shared.idle.add(self, since_us, false);
             state.store = Stored::Idle(kept, added.number);
@@ -72,6 +74,17 @@ impl Origin {
         }
         self.gone(closed);
         true
+    }
+
+    /// While the storage ends, whoever closes the rest is to hear of what went wrong before.
+    fn keep_failure(&self, closed: &Result<()>) {
+        let mut state = locked(&self.state);
+        if let Err(error) = closed
+            && state.is_closing
+            && state.closing.is_empty()
+        {
+            state.failed.get_or_insert(error.clone());
+        }
     }
 
     /// Takes the store, which nobody uses, if that is so: the caller closes it.
@@ -175,6 +188,28 @@ impl Origin {
         if let Some(kept) = idle {
             self.gone(kept.close());
         }
+    }
+
+    /// Closes connections as soon as their transactions have ended, and then the store. There will be no others
+    /// ([`refuse_new`](Self::refuse_new) came before).
+    pub(crate) fn finish(self: &Arc<Self>, slot: Arc<LoneSlot<()>>) -> Option<Callback> {
+        let idle = {
+            let mut state = locked(&self.state);
+            if matches!(state.store, Stored::Closed) {
+                let failed = state.failed.take();
+                drop(state);
+                return slot.complete(failed.map_or(Ok(()), Err));
+            }
+            state.closing.push(slot);
+            self.take_idle(&mut state)
+        };
+        for database in self.databases(None) {
+            database.close_all();
+        }
+        if let Some(kept) = idle {
+            self.gone(kept.close());
+        }
+        None
     }
 
     /// Closes the store, if nobody uses it.

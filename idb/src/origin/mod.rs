@@ -67,7 +67,10 @@ struct State {
     /// Closing it when it was idle has failed, which nobody has been told.
     failed: Option<Error>,
     databases: BTreeMap<JsString, Weak<Database>>,
+    /// No store is opened any more.
     is_closing: bool,
+    /// What runs is aborted, too.
+    is_forced: bool,
 }
 
 #[derive(Default)]
@@ -228,11 +231,6 @@ impl Origin {
         options.reserve_bytes = own.reserve_bytes;
         options.quota = Some(Arc::clone(&self.quota));
         if self.place.is_private {
-            options.new_store_version = DATA_VERSION_MAX;
-            options.raise_data_version = RaiseDataVersion::WhenNeeded;
-            options.reserve_bytes = 0;
-        }
-        if self.place.is_private {
             // No browser opens it.
             options.new_store_version = DATA_VERSION_MAX;
             options.raise_data_version = RaiseDataVersion::WhenNeeded;
@@ -361,28 +359,48 @@ impl Origin {
         }
     }
 
+    /// The databases that somebody has, or the one of this name.
+    fn databases(&self, name: Option<&JsString>) -> Vec<Arc<Database>> {
+        let state = locked(&self.state);
+        let databases = state.databases.iter();
+        let wanted = databases.filter(|(other, _)| name.is_none_or(|name| name == *other));
+        wanted
+            .filter_map(|(_, database)| database.upgrade())
+            .collect()
+    }
+
     /// Closes all connections, or those to one database, by force.
     pub(crate) fn force_close(&self, name: Option<&JsString>, why: &Error) {
-        let databases: Vec<_> = {
-            let state = locked(&self.state);
-            let databases = state.databases.iter();
-            let wanted = databases.filter(|(other, _)| name.is_none_or(|name| name == *other));
-            wanted
-                .filter_map(|(_, database)| database.upgrade())
-                .collect()
-        };
-        for database in databases {
+        for database in self.databases(name) {
             database.force_close(why);
         }
     }
 
+    /// Whether no store is opened any more.
     pub(crate) fn is_closing(&self) -> bool {
         locked(&self.state).is_closing
     }
 
+    /// Whether all connections are closed by force.
+    pub(crate) fn is_forced(&self) -> bool {
+        locked(&self.state).is_forced
+    }
+
+    /// No store is opened any more, and connections take no transactions.
+    pub(crate) fn refuse_new(&self) {
+        locked(&self.state).is_closing = true;
+        for database in self.databases(None) {
+            database.refuse_new();
+        }
+    }
+
     /// No store is opened any more, and all connections are closed by force.
     pub(crate) fn begin_close(&self) {
-        locked(&self.state).is_closing = true;
+        {
+            let mut state = locked(&self.state);
+            state.is_closing = true;
+            state.is_forced = true;
+        }
         self.force_close(None, &forced());
     }
 }

@@ -32,6 +32,22 @@ impl Database {
         self.tell_closed(closed);
     }
 
+    /// Its connections take no transactions from now on.
+    pub(crate) fn refuse_new(&self) {
+        let mut state = locked(&self.state);
+        for open in state.connections.values_mut() {
+            open.is_close_pending = true;
+        }
+    }
+
+    /// Closes all connections as soon as their transactions have ended.
+    pub(crate) fn close_all(self: &Arc<Self>) {
+        let numbers: Vec<u64> = locked(&self.state).connections.keys().copied().collect();
+        for number in numbers {
+            self.close(number);
+        }
+    }
+
     /// Aborts all transactions and closes all connections, each of which is told so once that is done.
     pub(crate) fn force_close(self: &Arc<Self>, why: &Error) {
         let (closed, transactions, is_due) = {

@@ -10,6 +10,7 @@ mod connections;
 mod driven;
 mod events;
 mod failures;
+mod finish;
 mod handover;
 mod idle;
 mod order;

@@ -117,12 +117,14 @@ impl Database {
         finish_open(&events, result);
     }
 
-    /// Closes by force a connection that was made while all were: whoever did that may not have seen it.
+    /// Closes a connection that was made while all were closed: whoever did that may not have seen it.
     pub(super) fn close_if_gone(self: &Arc<Self>, core: &ConnectionCore) {
         let is_retired = core.store().is_ok_and(|store| store.is_retired());
-        if is_retired || self.origin.is_closing() {
+        if is_retired || self.origin.is_forced() {
             // Those that there are beside it are of the same store.
             self.force_close(&forced());
+        } else if self.origin.is_closing() {
+            self.close(core.number);
         }
     }
 
