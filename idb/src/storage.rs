@@ -68,7 +68,7 @@ impl fmt::Debug for TornTailCallback {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StorageOptions {
-    /// Where files are.
+    /// Where files are: on the disk, in memory, or wherever a host keeps them ([`file_system`](crate::file_system)).
     pub fs: Arc<dyn FileSystem>,
     /// The folder that has `ORIGIN.indexeddb.leveldb` and `ORIGIN.indexeddb.blob`: Chromium's layout.
     pub folder: PathBuf,
