@@ -215,6 +215,9 @@ pub struct LsArgs {
     /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
     #[arg(long, value_name = "ORIGIN")]
     pub origin: Option<String>,
+    /// Only stores of this storage bucket: its number, or the name that the page gave it.
+    #[arg(long, value_name = "BUCKET")]
+    pub bucket: Option<String>,
 }
 
 /// How `dump` writes.
@@ -236,6 +239,9 @@ pub struct DumpArgs {
     /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
     #[arg(long, value_name = "ORIGIN")]
     pub origin: Option<String>,
+    /// Only stores of this storage bucket: its number, or the name that the page gave it.
+    #[arg(long, value_name = "BUCKET")]
+    pub bucket: Option<String>,
     /// Only databases of this name.
     #[arg(long, value_name = "NAME")]
     pub database: Option<String>,
@@ -265,6 +271,9 @@ pub struct RowsArgs {
     /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
     #[arg(long, value_name = "ORIGIN")]
     pub origin: Option<String>,
+    /// Only stores of this storage bucket: its number, or the name that the page gave it.
+    #[arg(long, value_name = "BUCKET")]
+    pub bucket: Option<String>,
     /// Show the bytes of key and value too.
     #[arg(long)]
     pub hex: bool,

@@ -12,6 +12,7 @@ use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 use larder_leveldb::{OnDamage, TailKind};
 
 use crate::args::{Cli, ColorWhen, Command, DumpFormat};
+use crate::bucket_names::BucketNames;
 use crate::damage::{Names, Tally};
 use crate::locate::find_stores;
 use crate::output::Output;
@@ -43,7 +44,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 && std::env::var_os("TERM").is_none_or(|value| value != "dumb")
         }
     };
-    let (path, origin, selection, output) = match &cli.command {
+    let (path, origin, bucket, selection, output) = match &cli.command {
         Command::Completions { shell } => return print(&manual::completions(*shell)),
         Command::Man => {
             return match manual::page() {
@@ -53,7 +54,13 @@ pub fn run(cli: Cli) -> ExitCode {
         }
         Command::Run(args) => return scripts::run(args),
         Command::Repair(args) => return repair_store(&args.path),
-        Command::Ls(args) => (&args.path, &args.origin, Selection::default(), None),
+        Command::Ls(args) => (
+            &args.path,
+            &args.origin,
+            &args.bucket,
+            Selection::default(),
+            None,
+        ),
         Command::Dump(args) if args.digests && args.format != DumpFormat::Canonical => {
             complain("--digests is a form of --format canonical");
             return ExitCode::from(EXIT_USAGE);
@@ -64,11 +71,13 @@ pub fn run(cli: Cli) -> ExitCode {
                 database: name(&args.database),
                 object_store: name(&args.store),
             };
-            (&args.path, &args.origin, selection, args.output.as_deref())
+            let output = args.output.as_deref();
+            (&args.path, &args.origin, &args.bucket, selection, output)
         }
         Command::Rows(args) => (
             &args.path,
             &args.origin,
+            &args.bucket,
             Selection::default(),
             args.output.as_deref(),
         ),
@@ -105,6 +114,8 @@ pub fn run(cli: Cli) -> ExitCode {
     let mut session = Session {
         fs,
         wanted_origin: origin.as_deref(),
+        wanted_bucket: bucket.as_deref(),
+        bucket_names: BucketNames::default(),
         selection,
         report,
         progress: Progress::new(cli.quiet),
@@ -112,6 +123,7 @@ pub fn run(cli: Cli) -> ExitCode {
         opened: 0,
         other_origins: BTreeSet::new(),
         origin_found: false,
+        bucket_found: false,
         selection_found: false,
         not_stores: Vec::new(),
     };
@@ -165,6 +177,8 @@ fn repair_store(path: &Path) -> ExitCode {
 struct Session<'a> {
     fs: Arc<dyn FileSystem>,
     wanted_origin: Option<&'a str>,
+    wanted_bucket: Option<&'a str>,
+    bucket_names: BucketNames,
     selection: Selection,
     report: Report,
     progress: Progress,
@@ -174,6 +188,7 @@ struct Session<'a> {
     /// Of stores that were passed over.
     other_origins: BTreeSet<String>,
     origin_found: bool,
+    bucket_found: bool,
     /// Something had the names that are wanted.
     selection_found: bool,
     not_stores: Vec<(PathBuf, String)>,
@@ -206,13 +221,26 @@ impl Session<'_> {
             }
         };
         self.opened += 1;
-        let origin = StoreOrigin::of(&store);
+        let names = Names::of(&store);
+        let report = &mut self.report;
+        let bucket_name = self
+            .bucket_names
+            .get(&*self.fs, store.paths(), |file, why| {
+                report.note(file.display(), why);
+            });
+        let origin = StoreOrigin::of(&store, names.databases(), bucket_name);
         if self.wanted_origin.is_some_and(|wanted| !origin.is(wanted)) {
             self.other_origins.insert(origin.shown);
             return Ok(());
         }
         self.origin_found = true;
-        let names = Names::of(&store);
+        if self
+            .wanted_bucket
+            .is_some_and(|wanted| !origin.is_bucket(wanted))
+        {
+            return Ok(());
+        }
+        self.bucket_found = true;
         for owner in origin.other_owners(names.databases()) {
             let note = format!(
                 "has databases of {owner}, as if the folder had been copied or renamed: Chromium shows none of them under its name"
@@ -220,7 +248,7 @@ impl Session<'_> {
             self.report.note(&place, note);
         }
         self.notes(&store, &place);
-        if self.selection.is_in(&store) {
+        if self.selection.is_in(names.databases()) {
             self.selection_found = true;
         } else if store.db().damage().is_empty() && store.recovery().problems.is_empty() {
             // Nothing of it is wanted, and nothing that is wanted can have been lost in it.
@@ -338,6 +366,9 @@ impl Session<'_> {
                 }
                 Some(text)
             }
+            _ if !self.bucket_found => self
+                .wanted_bucket
+                .map(|wanted| format!("no store of bucket {wanted} here")),
             _ if !self.selection_found => self
                 .selection
                 .describe()

@@ -1,6 +1,7 @@
 //! What the `larder` command is made of.
 
 pub mod args;
+mod bucket_names;
 pub mod canonical;
 mod command;
 mod damage;

@@ -38,6 +38,12 @@ struct StoreListing {
     /// The bucket's number; absent for an origin's default bucket in its own site.
     #[serde(skip_serializing_if = "Option::is_none")]
     bucket: Option<String>,
+    /// The name that a page gave the bucket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bucket_name: Option<String>,
+    /// The site of the page in which the origin's page was embedded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_level_site: Option<String>,
     path: String,
     schema_version: Option<i64>,
     blink_version: Option<u32>,
@@ -134,6 +140,8 @@ impl Ls {
         Ok(StoreListing {
             origin: origin.shown.clone(),
             bucket: origin.bucket.clone(),
+            bucket_name: origin.name().map(str::to_owned),
+            top_level_site: origin.top_level_site().map(str::to_owned),
             path: paths.leveldb.display().to_string(),
             schema_version: store.schema_version(),
             blink_version: data_version.map(|version| version.blink),

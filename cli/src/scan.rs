@@ -49,12 +49,10 @@ pub struct Selection {
 
 impl Selection {
     /// Whether a store has something of these names that Chromium would show.
-    pub(crate) fn is_in(&self, store: &Store) -> bool {
+    pub(crate) fn is_in(&self, databases: &[DatabaseMetadata]) -> bool {
         if self.database.is_none() && self.object_store.is_none() {
             return true;
         }
-        // What cannot be read is told when it is read for good.
-        let databases = store.databases(&mut Vec::new()).unwrap_or_default();
         databases
             .iter()
             .filter(|database| database.version.is_some())

@@ -1,9 +1,11 @@
-//! Whose store it is: what the folder's name says, and what the databases in it say.
+//! Whose store it is: what the folder's name says, what the databases in it say, and what the profile says of its bucket.
 
 use std::collections::BTreeSet;
 
 use larder_backing_store::{DatabaseMetadata, Store};
 use larder_codec::Origin;
+
+use crate::bucket_names::BucketName;
 
 /// So many origins are named when the one that is wanted is not there.
 const ORIGINS_NAMED_MAX: usize = 10;
@@ -29,6 +31,8 @@ pub(crate) struct StoreOrigin {
     pub(crate) shown: String,
     /// The bucket's number, unless it is the origin's default bucket in its own site.
     pub(crate) bucket: Option<String>,
+    /// What the profile says of that bucket.
+    pub(crate) bucket_name: Option<BucketName>,
     identifier: Option<String>,
     /// The folder's name says whose it is.
     is_named: bool,
@@ -36,11 +40,14 @@ pub(crate) struct StoreOrigin {
 
 impl StoreOrigin {
     /// From the folder's name, or, if that tells nothing, from the store's own name rows.
-    pub(crate) fn of(store: &Store) -> Self {
+    pub(crate) fn of(
+        store: &Store,
+        databases: &[DatabaseMetadata],
+        bucket_name: Option<BucketName>,
+    ) -> Self {
         let identifier = match store.paths().identifier() {
             Some(identifier) => Some(identifier.to_owned()),
             None => {
-                let databases = store.databases(&mut Vec::new()).unwrap_or_default();
                 let text = databases
                     .first()
                     .map(|database| database.origin.to_string_lossy());
@@ -57,6 +64,7 @@ impl StoreOrigin {
         Self {
             shown,
             bucket: store.paths().bucket().map(str::to_owned),
+            bucket_name,
             identifier,
             is_named: store.paths().identifier().is_some(),
         }
@@ -64,10 +72,33 @@ impl StoreOrigin {
 
     /// The origin and, if it has a number, the bucket, for eyes.
     pub(crate) fn heading(&self) -> String {
-        match &self.bucket {
-            Some(bucket) => format!("{} (bucket {bucket})", self.shown),
-            None => self.shown.clone(),
+        let Some(bucket) = &self.bucket else {
+            return self.shown.clone();
+        };
+        let mut text = format!("{} (bucket {bucket}", self.shown);
+        if let Some(name) = self.name() {
+            text.push_str(&format!(" {name:?}"));
         }
+        if let Some(site) = self.top_level_site() {
+            text.push_str(&format!(", embedded in {site}"));
+        }
+        text.push(')');
+        text
+    }
+
+    /// The name that a page gave the bucket.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.bucket_name.as_ref()?.name.as_deref()
+    }
+
+    /// The site of the page in which the origin's page was embedded.
+    pub(crate) fn top_level_site(&self) -> Option<&str> {
+        self.bucket_name.as_ref()?.top_level_site.as_deref()
+    }
+
+    /// Whether it is the bucket of this number or name.
+    pub(crate) fn is_bucket(&self, wanted: &str) -> bool {
+        self.bucket.as_deref() == Some(wanted) || self.name() == Some(wanted)
     }
 
     pub(crate) fn is(&self, wanted: &str) -> bool {

@@ -6,6 +6,7 @@
 #![cfg(test)]
 
 mod ages;
+mod buckets;
 mod entries;
 mod idb;
 mod killed;
