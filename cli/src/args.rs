@@ -1,5 +1,6 @@
 //! The command line: what `larder` takes. What the words mean is said here, in the help texts, and nowhere else.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -81,7 +82,7 @@ pub enum Command {
     #[command(after_help = REPAIR_EXIT, long_about = REPAIR_ABOUT, after_long_help = REPAIR_EXAMPLES)]
     Repair(RepairArgs),
     /// Run scripts that use IndexedDB, on a store of Chromium's or one to be made.
-    #[command(after_help = RUN_EXIT, after_long_help = RUN_EXAMPLES)]
+    #[command(after_help = RUN_EXIT, long_about = RUN_ABOUT, after_long_help = RUN_EXAMPLES)]
     Run(RunArgs),
     /// Print a completion script for a shell.
     Completions {
@@ -147,20 +148,38 @@ Exit status:
 
 const RUN_EXIT: &str = "Exit status:
   0  all well
-  1  an exception or rejection that was not caught, or another program has the store open: on standard error
-  2  the command line was wrong, a script could not be read, or the storage not be set up";
+  1  an exception or rejection that was not caught, a module that could not be loaded or never came to its end, or a store that
+     another program has open or that is too damaged to be opened: on standard error
+  2  the command line was wrong, a script could not be read, or the storage not be set up: nothing has run
+  N  what a script has called larder.exit(N) with";
+
+const RUN_ABOUT: &str = "\
+Run scripts that use IndexedDB, on a store of Chromium's or one to be made.
+
+A script finds what a page finds, as far as there is no document and no network. It ends when nothing is left to do. Imports are \
+files, or packages in node_modules as bundlers for browsers find them: ES modules, CommonJS and JSON; exports with the conditions \
+browser, import or require, module and default; the browser field. Of its process it has the object larder:
+
+  larder.args           what stands behind the script on the command line
+  larder.exit(N)        ends at once with status N, 0 if it is not given; transactions that are not over are aborted
+  larder.stdin.text()   standard input as a promise of text; bytes() of bytes; lines() is an asynchronous iterator of lines";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
   larder run script.js                                        databases are gone at the end
-  larder run --storage ./IndexedDB --origin https://app.example script.js
+  larder run --storage ./IndexedDB --origin https://app.example script.js a --b
+                                                              larder.args is [\"a\", \"--b\"]
   larder run --storage ./IndexedDB tool.mjs                   a module; imports from node_modules
+  larder dump PATH --format jsonl | larder run count.mjs      for await (const line of larder.stdin.lines())
+  echo 'console.log(1)' | larder run -                        the script is standard input
   larder run --storage ~/.config/chromium/Default --origin https://app.example look.js
 
 Exit status:
   0  all well
-  1  an exception or rejection that was not caught, or another program has the store open: on standard error
-  2  the command line was wrong, a script could not be read, or the storage not be set up";
+  1  an exception or rejection that was not caught, a module that could not be loaded or never came to its end, or a store that
+     another program has open or that is too damaged to be opened: on standard error
+  2  the command line was wrong, a script could not be read, or the storage not be set up: nothing has run
+  N  what a script has called larder.exit(N) with";
 
 /// `larder repair`.
 #[derive(Debug, Args)]
@@ -172,9 +191,13 @@ pub struct RepairArgs {
 /// `larder run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The scripts, run one after the other: modules if their names end in .mjs, else classic scripts.
-    #[arg(required = true, value_name = "SCRIPT")]
-    pub scripts: Vec<PathBuf>,
+    /// The script, or - for standard input: a module if its name ends in .mjs, CommonJS if in .cjs, else a classic script as in a
+    /// page. What follows is the script's: larder.args.
+    #[arg(required = true, trailing_var_arg = true, value_names = ["SCRIPT", "ARGS"])]
+    pub script_and_arguments: Vec<OsString>,
+    /// Run this script first, in the same realm; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub preload: Vec<PathBuf>,
     /// Run every script as a module.
     #[arg(long)]
     pub module: bool,

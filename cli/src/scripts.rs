@@ -1,6 +1,7 @@
 //! `larder run`: scripts on the JavaScript host. Which folder of stores they get is found here.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,11 +25,14 @@ const STORES: &str = "IndexedDB";
 /// Runs scripts.
 pub(crate) fn run(args: &RunArgs) -> ExitCode {
     match set_up(args).and_then(|options| {
-        let uncaught = larder_js_host::run(&options);
-        uncaught.map_err(|error| error.to_string())
+        let outcome = larder_js_host::run(&options);
+        outcome.map_err(|error| error.to_string())
     }) {
-        Ok(0) => ExitCode::from(EXIT_OK),
-        Ok(_) => ExitCode::FAILURE,
+        Ok(outcome) => match outcome.exit_code {
+            Some(code) => ExitCode::from(code),
+            None if outcome.uncaught == 0 => ExitCode::from(EXIT_OK),
+            None => ExitCode::FAILURE,
+        },
         Err(error) => {
             complain(&error);
             ExitCode::from(EXIT_USAGE)
@@ -37,6 +41,18 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
 }
 
 fn set_up(args: &RunArgs) -> Result<larder_js_host::RunOptions, String> {
+    let (script, arguments) = match &args.script_and_arguments[..] {
+        [] => return Err("no script".to_owned()),
+        [script, arguments @ ..] => (PathBuf::from(script), arguments),
+    };
+    let as_text = |argument: &OsString| {
+        let text = argument.to_str().map(str::to_owned);
+        text.ok_or_else(|| format!("{}: it is not UTF-8", argument.display()))
+    };
+    let arguments = arguments
+        .iter()
+        .map(as_text)
+        .collect::<Result<Vec<String>, String>>()?;
     let mut origin = args.origin.clone();
     let mut storage = None;
     if let Some(path) = &args.storage {
@@ -49,7 +65,9 @@ fn set_up(args: &RunArgs) -> Result<larder_js_host::RunOptions, String> {
         origin = origin.or(place.origin);
     }
     Ok(larder_js_host::RunOptions {
-        scripts: args.scripts.clone(),
+        script,
+        arguments,
+        preloads: args.preload.clone(),
         all_modules: args.module,
         storage,
         origin: origin.unwrap_or_else(|| ORIGIN.to_owned()),

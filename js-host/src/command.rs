@@ -1,21 +1,26 @@
 //! [`run`]: what `larder run` does.
 
+use std::ffi::OsStr;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use larder_idb::{
     DiskFileSystem, Executor, RaiseDataVersion, StorageOptions, SystemClock, TornTailCallback,
 };
 
-use crate::{Error, Global, Host, Options, Stream};
+use crate::{Error, Global, Host, Options, Process, Stream, System};
 
-/// Which scripts run, where, and as whom.
+/// Which script runs, where, and as whom.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// Run one after the other in one realm: as modules if their names end in `.mjs`, else as classic
-    /// scripts.
-    pub scripts: Vec<PathBuf>,
+    /// The script: a file, or `-` for standard input. It runs as a module if its name ends in `.mjs`, as
+    /// CommonJS if in `.cjs`, else as a classic script.
+    pub script: PathBuf,
+    /// What `larder.args` is.
+    pub arguments: Vec<String>,
+    /// Scripts that run before it, one after the other in the same realm.
+    pub preloads: Vec<PathBuf>,
     /// Every script is a module.
     pub all_modules: bool,
     /// The folder of the origin's store, Chromium's `IndexedDB`; made if it is missing. None: databases
@@ -29,13 +34,30 @@ pub struct RunOptions {
     pub raise_data_version: bool,
 }
 
+/// How scripts have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// Exceptions and rejections that nobody caught, and stores that could not be opened; each has been told.
+    pub uncaught: u64,
+    /// What a script has called `larder.exit` with: nothing ran after that.
+    pub exit_code: Option<u8>,
+}
+
+/// The name of standard input in place of a file's.
+const STDIN: &str = "-";
+
 /// Runs scripts until nothing is left to do; what they print goes to standard output and standard error.
-/// Gives the number of exceptions and rejections that nobody caught, each of which has been told.
 ///
 /// # Errors
-/// If a script cannot be read, the origin is none, or the storage cannot be set up.
-pub fn run(options: &RunOptions) -> Result<u64, Error> {
-    let host = Host::new(Options {
+/// If a script cannot be read, the origin is none, or the storage cannot be set up. Nothing has run then.
+pub fn run(options: &RunOptions) -> Result<Outcome, Error> {
+    let scripts = options.preloads.iter().chain([&options.script]);
+    let scripts: Vec<_> = scripts.map(|path| read(path)).collect::<Result<_, _>>()?;
+    let process = Process {
+        arguments: options.arguments.clone(),
+        input: Box::new(std::io::stdin()),
+    };
+    let host_options = Options {
         global: Global::Window,
         origin: options.origin.clone(),
         search: String::new(),
@@ -47,22 +69,47 @@ pub fn run(options: &RunOptions) -> Result<u64, Error> {
                 Stream::Err => writeln!(std::io::stderr(), "{line}"),
             };
         }),
-    })?;
-    for script in &options.scripts {
-        let unreadable = |error| Error::new(format!("{}: {error}", script.display()));
-        let source = std::fs::read_to_string(script).map_err(unreadable)?;
-        let name = script.to_string_lossy();
-        let is_module = script
-            .extension()
-            .is_some_and(|extension| extension == "mjs");
-        if is_module || options.all_modules {
-            host.run_module(&name, &source);
-        } else {
-            host.run_script(&name, &source);
+    };
+    let system = System {
+        process: Some(process),
+    };
+    let host = Host::with_system(host_options, system)?;
+    for (name, source) in scripts {
+        match Path::new(&name).extension().and_then(OsStr::to_str) {
+            _ if options.all_modules => host.run_module(&name, &source),
+            Some("mjs") => host.run_module(&name, &source),
+            Some("cjs") => host.run_common_js(&name),
+            _ => host.run_script(&name, &source),
+        }
+        if host.exit_code().is_some() {
+            break;
         }
     }
     host.run_until_idle();
-    Ok(host.uncaught_count())
+    Ok(Outcome {
+        uncaught: host.uncaught_count(),
+        exit_code: host.exit_code(),
+    })
+}
+
+/// The full name of a script, beside which its imports lie, and its text.
+fn read(path: &Path) -> Result<(String, String), Error> {
+    let unreadable = |error| Error::new(format!("{}: {error}", path.display()));
+    let (full, text) = if path == Path::new(STDIN) {
+        let text = std::io::read_to_string(std::io::stdin()).map_err(unreadable)?;
+        let here = std::env::current_dir().map_err(unreadable)?;
+        (here.join("stdin.js"), text)
+    } else {
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        (path.canonicalize().map_err(unreadable)?, text)
+    };
+    let no_name = || Error::new(format!("{}: its name is not UTF-8", path.display()));
+    let name = full.to_str().ok_or_else(no_name)?.to_owned();
+    let text = match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    };
+    Ok((name, text))
 }
 
 fn storage(options: &RunOptions) -> Result<StorageOptions, Error> {

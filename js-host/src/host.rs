@@ -3,20 +3,22 @@
 //! A turn of the loop is one task or timer of JavaScript or one answer of the engine, in the order in which they came
 //! (`platform/event_loop.js`), followed by a microtask checkpoint.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
 use larder_codec::Origin;
 use larder_idb::StorageOptions;
 use rquickjs::context::EvalOptions;
-use rquickjs::{CatchResultExt, Context, Ctx, Module, Runtime};
+use rquickjs::promise::PromiseState;
+use rquickjs::{CatchResultExt, Context, Ctx, Module, Object, Persistent, Promise, Runtime};
 
 use crate::engine::Engine;
-use crate::modules::{MAIN, Modules, built_in};
+use crate::modules::{self, MAIN, Modules, built_in};
 use crate::natives::natives;
 use crate::pauses::Pauses;
 use crate::shared::{Console, Scripts, Shared};
+use crate::system::{self, System};
 
 /// What `turn` of `platform/event_loop.js` gives: it has run something, or the host is to hand an answer over.
 const RAN: f64 = -1.0;
@@ -66,6 +68,9 @@ pub struct Host {
     answers_placed: Cell<usize>,
     /// Pauses of the scripts' thread.
     pauses: Pauses,
+    modules: Modules,
+    /// Modules that were run, by name, and what each may still wait for.
+    running: RefCell<Vec<(String, Persistent<Promise<'static>>)>>,
     // Dropped in this order.
     context: Context,
     runtime: Runtime,
@@ -101,21 +106,42 @@ impl Host {
     /// # Errors
     /// If memory is short, or the host's own modules fail: a defect.
     pub fn new(options: Options) -> Result<Self, Error> {
-        Self::with_pauses(options, Pauses::default(), Pauses::default())
+        Self::with_system(options, System::default())
+    }
+
+    /// Makes a realm whose scripts get something of the process and the machine.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_system(options: Options, system: System) -> Result<Self, Error> {
+        Self::made(options, system, Pauses::default(), Pauses::default())
     }
 
     /// Makes a realm whose two threads, the scripts' and the engine's, make these pauses.
+    #[cfg(test)]
     pub(crate) fn with_pauses(
         options: Options,
+        pauses: Pauses,
+        engine_pauses: Pauses,
+    ) -> Result<Self, Error> {
+        Self::made(options, System::default(), pauses, engine_pauses)
+    }
+
+    fn made(
+        options: Options,
+        system: System,
         pauses: Pauses,
         engine_pauses: Pauses,
     ) -> Result<Self, Error> {
         let engine = |error: rquickjs::Error| Error(error.to_string());
         let runtime = Runtime::new().map_err(engine)?;
         runtime.set_max_stack_size(STACK_LEN_BYTES_MAX);
-        runtime.set_loader(Modules, Modules);
         let context = Context::full(&runtime).map_err(engine)?;
         let shared = Rc::new(Shared::new(options.console));
+        let modules = Modules::new(Rc::clone(&shared));
+        runtime.set_loader(modules.clone(), modules.clone());
+        let exit_code = Rc::clone(shared.exit_code());
+        runtime.set_interrupt_handler(Some(Box::new(move || exit_code.get().is_some())));
         let tracked = Rc::clone(&shared);
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
             move |ctx, promise, reason, is_handled| {
@@ -131,25 +157,31 @@ impl Host {
             engine: Rc::new(indexed_db),
             answers_placed: Cell::new(0),
             pauses,
+            modules,
+            running: RefCell::default(),
             context,
             runtime,
         };
         let (origin, search) = (origin.to_string(), options.search);
         host.context.with(|ctx| {
-            let begun = host.begin(&ctx, options.global, origin, search).catch(&ctx);
+            let begun = natives(&ctx, &host.shared, options.global).and_then(|native| {
+                system::install(&ctx, &host.shared, &native, system)?;
+                modules::install(&ctx, &host.modules, &native)?;
+                host.begin(&ctx, native, origin, search)
+            });
+            let begun = begun.catch(&ctx);
             begun.map_err(|error| Error(error.to_string()))
         })?;
         Ok(host)
     }
 
-    fn begin(
+    fn begin<'js>(
         &self,
-        ctx: &Ctx<'_>,
-        global: Global,
+        ctx: &Ctx<'js>,
+        native: Object<'js>,
         origin: String,
         search: String,
     ) -> rquickjs::Result<()> {
-        let native = natives(ctx, &self.shared, global)?;
         native.set("origin", origin)?;
         native.set("search", search)?;
         native.set("engine", self.engine.hooks(ctx)?)?;
@@ -170,26 +202,51 @@ impl Host {
         });
     }
 
-    /// Runs a module from a file, and the microtasks after it. What it throws is reported.
+    /// Runs a module from a file, and the microtasks after it. What it throws is reported. With an absolute path it has
+    /// `import.meta.url`.
     pub fn run_module(&self, path: &str, source: &str) {
         self.context.with(|ctx| {
-            let evaluated = Module::declare(ctx.clone(), path, source).and_then(Module::eval);
-            // What it rejects with later is an unhandled rejection.
-            if evaluated.is_err() {
-                self.shared.report_exception(&ctx);
+            let declared = self.modules.declare(&ctx, path, source);
+            match declared.and_then(Module::eval) {
+                // What it rejects with later is an unhandled rejection.
+                Ok((_, promise)) => {
+                    let promise = Persistent::save(&ctx, promise);
+                    self.running.borrow_mut().push((path.to_owned(), promise));
+                }
+                Err(_) => self.shared.report_exception(&ctx),
             }
             self.shared.microtask_checkpoint(&ctx);
         });
     }
 
-    /// Runs tasks, timers and requests until there are none, or a worker has closed itself.
+    /// Runs a CommonJS module, by the full name of its file, and the microtasks after it. What it throws is reported.
+    pub fn run_common_js(&self, path: &str) {
+        self.context.with(|ctx| {
+            self.shared.report_to(&ctx, "importCommonJs", (path,));
+            self.shared.microtask_checkpoint(&ctx);
+        });
+    }
+
+    /// Runs tasks, timers and requests until there are none, a worker has closed itself or a script has ended the process. A
+    /// module that still awaits something then is reported.
     pub fn run_until_idle(&self) {
         while !self.shared.is_closed() {
             match self.turn() {
                 Some(wait) if wait.is_zero() => {}
                 wait if self.engine.wait(wait) => {}
                 Some(wait) => std::thread::sleep(wait),
-                None => return,
+                None => return self.report_waiting_modules(),
+            }
+        }
+    }
+
+    /// Nothing is left that could settle what they wait for.
+    fn report_waiting_modules(&self) {
+        for (name, promise) in self.running.take() {
+            let state = |ctx: Ctx<'_>| promise.restore(&ctx).map(|promise| promise.state());
+            if matches!(self.context.with(state), Ok(PromiseState::Pending)) {
+                let what = format!("{name}: what the module awaits at its top never came");
+                self.shared.print_uncaught(&what);
             }
         }
     }
@@ -253,6 +310,12 @@ impl Host {
         u64::try_from(self.runtime.memory_usage().malloc_size).unwrap_or(0)
     }
 
+    /// The status with which a script has ended the process.
+    #[must_use]
+    pub fn exit_code(&self) -> Option<u8> {
+        self.shared.exit_code().get()
+    }
+
     /// How many exceptions and rejections nobody has caught.
     #[must_use]
     pub fn uncaught_count(&self) -> u64 {
@@ -272,6 +335,7 @@ pub(crate) fn run_classic(ctx: &Ctx<'_>, name: &str, source: &str) -> rquickjs::
 impl Drop for Host {
     fn drop(&mut self) {
         self.shared.end();
+        self.running.take();
         self.engine.close();
         self.runtime.set_host_promise_rejection_tracker(None);
     }

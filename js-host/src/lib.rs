@@ -20,7 +20,9 @@ mod natives;
 mod orders;
 mod pauses;
 mod shared;
+mod system;
 
-pub use command::{RunOptions, run};
+pub use command::{Outcome, RunOptions, run};
 pub use host::{Error, Global, Host, Options};
 pub use shared::{Console, Scripts, Stream};
+pub use system::{Process, System};

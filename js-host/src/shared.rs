@@ -43,11 +43,13 @@ pub(crate) struct Shared {
     clones: RefCell<Vec<Option<Clone>>>,
     console: RefCell<Console>,
     uncaught: Cell<u64>,
-    in_use_told: Cell<bool>,
+    storage_failure_told: Cell<bool>,
     /// Whether the binding has something to do at the end of the next checkpoint.
     wants_cleanup: Cell<bool>,
-    /// Whether a worker has closed itself.
+    /// Whether a worker has closed itself, or a script has ended the process.
     is_closed: Cell<bool>,
+    /// The status with which a script has ended the process.
+    exit_code: Rc<Cell<Option<u8>>>,
 }
 
 impl Shared {
@@ -67,9 +69,10 @@ impl Shared {
             clones: RefCell::default(),
             console: RefCell::new(console),
             uncaught: Cell::new(0),
-            in_use_told: Cell::new(false),
+            storage_failure_told: Cell::new(false),
             wants_cleanup: Cell::new(false),
             is_closed: Cell::new(false),
+            exit_code: Rc::default(),
         }
     }
 
@@ -91,10 +94,17 @@ impl Shared {
         self.print(Stream::Err, text);
     }
 
-    /// A request has failed because another program has the store: the person is told once, whatever the script makes of the
-    /// error, and the run counts as failed.
+    /// A request has failed because another program has the store, or because its store is too damaged to be opened: the person is told once,
+    /// whatever the script makes of the error, and the run counts as failed.
     pub(crate) fn storage_failed(&self, error: &larder_idb::Error) {
-        if error.kind() == larder_idb::ErrorKind::Conflict && !self.in_use_told.replace(true) {
+        use larder_idb::{ErrorKind, ErrorName};
+        let cannot_be_opened = match error.kind() {
+            ErrorKind::Conflict => true,
+            // The damage that aborts an upgrade is a record's.
+            ErrorKind::Corruption => error.name() != ErrorName::AbortError,
+            _ => false,
+        };
+        if cannot_be_opened && !self.storage_failure_told.replace(true) {
             self.print_uncaught(&format!("{}: {}", error.name(), error.message()));
         }
     }
@@ -204,10 +214,28 @@ impl Shared {
         self.is_closed.get()
     }
 
+    /// A script ends the process: nothing of JavaScript runs any more.
+    pub(crate) fn exit(&self, code: u8) {
+        self.exit_code.set(Some(code));
+        self.close();
+    }
+
+    /// Where the status will be; what runs is ended when there is one.
+    pub(crate) fn exit_code(&self) -> &Rc<Cell<Option<u8>>> {
+        &self.exit_code
+    }
+
+    fn is_exiting(&self) -> bool {
+        self.exit_code.get().is_some()
+    }
+
     /// Runs all microtasks, and what is to be done after them (HTML, 8.1.7.3).
     pub(crate) fn microtask_checkpoint(&self, ctx: &Ctx<'_>) {
         loop {
-            while ctx.execute_pending_job() {}
+            while !self.is_exiting() && ctx.execute_pending_job() {}
+            if self.is_exiting() {
+                return;
+            }
             if self.wants_cleanup.replace(false) {
                 self.report_to(ctx, "runCheckpointCleanup", ());
             }
@@ -240,6 +268,9 @@ impl Shared {
     /// Reports the exception that is being thrown.
     pub(crate) fn report_exception(&self, ctx: &Ctx<'_>) {
         let exception = ctx.catch();
+        if self.is_exiting() {
+            return;
+        }
         let told: Result<Value<'_>> = self.call(ctx, "reportError", (exception,));
         if told.is_err() {
             let text = format!("{:?}", ctx.catch());

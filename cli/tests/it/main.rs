@@ -20,5 +20,6 @@ mod other_orders;
 mod people;
 mod processes;
 mod repair;
+mod scripts;
 mod support;
 mod whole;

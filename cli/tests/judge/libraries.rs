@@ -4,7 +4,7 @@
 //! Chromium's own answers are the expectation. Two more, in `libraries/`, check as they go. Chromium opens what every one of
 //! them left. The packages are installed as the fixtures' lock says, into a folder that goes away.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use larder_fixtures::canonical::{databases_of, with_large_stack};
@@ -138,12 +138,14 @@ fn run(app: &App, dir: &Path, storage: &Path, origin: &str) {
     command
         .args(["run", "--origin", origin, "--storage"])
         .arg(storage);
-    command.args(["stand-ins.js", "app-content.js"].map(|name| dir.join(name)));
-    command.args(
-        app.libraries
-            .iter()
-            .map(|name| dir.join("node_modules").join(name)),
-    );
+    let mut preload = |script: PathBuf| {
+        command.arg("--preload").arg(script);
+    };
+    preload(dir.join("stand-ins.js"));
+    preload(dir.join("app-content.js"));
+    for name in app.libraries {
+        preload(dir.join("node_modules").join(name));
+    }
     if let Some(name) = app.adapter {
         let mut file = tempfile::Builder::new()
             .suffix(".js")
@@ -152,12 +154,10 @@ fn run(app: &App, dir: &Path, storage: &Path, origin: &str) {
         std::io::Write::write_all(&mut file, format!("self.adapter = '{name}';").as_bytes())
             .unwrap();
         file.persist(&adapter).unwrap();
-        command.arg(adapter);
+        preload(adapter);
     }
-    let output = command
-        .args([app.script, "run.js"].map(|name| dir.join(name)))
-        .output()
-        .unwrap();
+    preload(dir.join(app.script));
+    let output = command.arg(dir.join("run.js")).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {said}", app.name);
     assert!(

@@ -1,7 +1,9 @@
 //! Handing the engine's answers to the binding, each as a task of its own.
 
 use larder_codec::external_object::ExternalObject as Info;
-use larder_idb::{ConnectionEvent, DeleteEvent, Error, ExternalObject, OpenEvent, Records};
+use larder_idb::{
+    ConnectionEvent, DeleteEvent, Error, ErrorKind, ExternalObject, OpenEvent, Records,
+};
 use rquickjs::function::IntoArgs;
 use rquickjs::{Array, Ctx, Result, Value};
 
@@ -135,7 +137,10 @@ impl Engine {
             // The value could not be made: the request has failed with that.
             Ok(Err(_)) => self.shared.complete(ctx, (request, ctx.catch())),
             Err(error) => {
-                self.shared.storage_failed(&error);
+                // A damaged record is the affair of whoever asks for it.
+                if error.kind() != ErrorKind::Corruption {
+                    self.shared.storage_failed(&error);
+                }
                 let exception = self.exception(ctx, &error)?;
                 self.shared.complete(ctx, (request, exception))
             }

@@ -1,69 +1,65 @@
-// console: what it is given, as text, one line each.
+// console (Console). What is logged goes to standard output; warnings, errors, failed assertions and traces to standard error.
 import { native } from "./native.js";
-import { describe } from "./report_error.js";
-
-const DEPTH_MAX = 4;
-
-function show(value, depth, seen) {
-  if (typeof value === "string") return depth === 0 ? value : JSON.stringify(value);
-  if (typeof value === "bigint") return `${value}n`;
-  if (typeof value === "function") return `[function ${value.name}]`;
-  if (typeof value !== "object" || value === null) return String(value);
-  if (value instanceof Error || value instanceof DOMException) return describe(value);
-  if (seen.includes(value) || depth >= DEPTH_MAX) return "…";
-  const inner = (part) => show(part, depth + 1, seen.concat([value]));
-  if (Array.isArray(value)) return `[${value.map(inner).join(", ")}]`;
-  if (value instanceof Date) return Number.isNaN(+value) ? "Invalid Date" : value.toISOString();
-  if (value instanceof Map) return `Map {${[...value].map(([k, v]) => `${inner(k)} => ${inner(v)}`).join(", ")}}`;
-  if (value instanceof Set) return `Set {${[...value].map(inner).join(", ")}}`;
-  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return `${value.constructor.name} [${value.join(", ")}]`;
-  const name = Object.prototype.toString.call(value).slice(8, -1);
-  const parts = Object.keys(value).map((key) => `${key}: ${inner(value[key])}`);
-  return `${name === "Object" ? "" : `${name} `}{${parts.join(", ")}}`;
-}
-
-function text(values) {
-  return values
-    .map((value) => {
-      try {
-        return show(value, 0, []);
-      } catch {
-        return "[cannot be shown]";
-      }
-    })
-    .join(" ");
-}
+import { format } from "./console_format.js";
+import { table } from "./console_table.js";
+import { inspect } from "./inspect.js";
 
 const counts = new Map();
 const times = new Map();
 let indent = "";
-const out = (values) => native.print(false, indent + text(values));
-const err = (values) => native.print(true, indent + text(values));
+
+const print = (isError, text) => native.print(isError, indent === "" ? text : text.replace(/^/gm, indent));
+const out = (values) => print(false, format(values));
+const err = (values) => print(true, format(values));
+
+function elapsed(label, values) {
+  const began = times.get(label);
+  if (began === undefined) err([`Timer '${label}' does not exist`]);
+  else out(["%s: %s ms", label, (native.now() - began).toFixed(3), ...values]);
+}
 
 export const console = {
   log: (...values) => out(values),
   info: (...values) => out(values),
   debug: (...values) => out(values),
-  clear: () => {},
-  dir: (value) => out([value]),
-  dirxml: (...values) => out(values),
-  table: (value) => out([value]),
   warn: (...values) => err(values),
   error: (...values) => err(values),
-  trace: (...values) => err([...values, `\n${new Error().stack}`]),
-  assert(condition, ...values) {
-    if (!condition) err(["Assertion failed", ...values]);
+  clear: () => {},
+  dir: (value = undefined) => print(false, inspect(value)),
+  dirxml: (...values) => out(values),
+  table(data = undefined, columns = undefined) {
+    const drawn = table(data, columns === undefined ? undefined : [...columns].map(String));
+    if (drawn === null) out([data]);
+    else print(false, drawn);
+  },
+  trace(...values) {
+    const stack = new Error().stack.split("\n").slice(1).join("\n").trimEnd();
+    print(true, `Trace${values.length > 0 ? `: ${format(values)}` : ""}\n${stack}`);
+  },
+  assert(condition = false, ...values) {
+    if (condition) return;
+    const [first, ...rest] = values;
+    if (values.length === 0) err(["Assertion failed"]);
+    else if (typeof first === "string") err([`Assertion failed: ${first}`, ...rest]);
+    else err(["Assertion failed", ...values]);
   },
   count(label = "default") {
-    counts.set(label, (counts.get(label) ?? 0) + 1);
-    out([`${label}: ${counts.get(label)}`]);
+    const name = String(label);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    print(false, `${name}: ${counts.get(name)}`);
   },
-  countReset: (label = "default") => void counts.delete(label),
-  time: (label = "default") => void times.set(label, native.now()),
-  timeLog: (label = "default") => out([`${label}: ${native.now() - (times.get(label) ?? native.now())} ms`]),
+  countReset(label = "default") {
+    if (!counts.delete(String(label))) err([`Count for '${String(label)}' does not exist`]);
+  },
+  time(label = "default") {
+    const name = String(label);
+    if (times.has(name)) err([`Timer '${name}' already exists`]);
+    else times.set(name, native.now());
+  },
+  timeLog: (label = "default", ...values) => elapsed(String(label), values),
   timeEnd(label = "default") {
-    console.timeLog(label);
-    times.delete(label);
+    elapsed(String(label), []);
+    times.delete(String(label));
   },
   group(...values) {
     if (values.length > 0) out(values);
@@ -74,3 +70,4 @@ export const console = {
     indent = indent.slice(2);
   },
 };
+Object.defineProperty(console, Symbol.toStringTag, { value: "console", configurable: true });

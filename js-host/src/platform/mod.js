@@ -5,6 +5,7 @@ import "./array_join.js";
 import { isWorker, native } from "./native.js";
 import { AbortController, AbortSignal } from "./abort.js";
 import { Blob, File, FileList } from "./blob.js";
+import { importCommonJs } from "./common_js.js";
 import { console } from "./console.js";
 import { Crypto, crypto } from "./crypto.js";
 import { CustomEvent, MessageEvent } from "./custom_event.js";
@@ -12,6 +13,7 @@ import { TextDecoder, TextEncoder } from "./encoding.js";
 import { functions, turn } from "./event_loop.js";
 import { fetch, Response } from "./fetch.js";
 import { FileReader } from "./file_reader.js";
+import { values as larder } from "./larder.js";
 import * as place from "./location.js";
 import { MessageChannel, MessagePort, structuredClone } from "./message_channel.js";
 import { ErrorEvent, PromiseRejectionEvent, reportError, reportRejection } from "./report_error.js";
@@ -66,6 +68,7 @@ for (const name of Object.keys(interfaces)) exposeGlobal(globalThis, name, inter
 const values = {
   ...scope.values,
   ...functions,
+  ...larder,
   console,
   crypto,
   fetch,
@@ -88,5 +91,6 @@ export const host = {
   runCheckpointCleanup: binding.runCheckpointCleanup,
   reportError,
   reportRejection,
+  importCommonJs,
 };
 export { clone };

@@ -73,10 +73,17 @@ export class PromiseRejectionEvent extends Event {
 }
 exposeInterface(PromiseRejectionEvent, "PromiseRejectionEvent");
 
-export function describe(error) {
+// Of causes of causes the first are shown: a chain can lead back to its beginning.
+const CAUSES_MAX = 4;
+
+export function describe(error, depth = 0) {
   try {
     if (error !== null && typeof error === "object" && typeof error.stack === "string") {
-      return `${error}\n${error.stack}`.trimEnd();
+      const text = `${error}\n${error.stack}`.trimEnd();
+      if (depth >= CAUSES_MAX) return text;
+      const parts = error instanceof AggregateError ? [...error.errors].map((part) => ["one of", part]) : [];
+      if (Object.hasOwn(error, "cause")) parts.unshift(["caused by", error.cause]);
+      return [text, ...parts.map(([what, part]) => `${what}: ${describe(part, depth + 1)}`)].join("\n");
     }
     return String(error);
   } catch {

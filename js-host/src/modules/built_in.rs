@@ -1,0 +1,109 @@
+//! The host's own modules, which are built in.
+
+/// What the names of the host's own modules begin with.
+pub(super) const SCHEME: &str = "larder:";
+/// The module that sets up the global scope.
+pub(crate) const MAIN: &str = "larder:platform/mod.js";
+
+macro_rules! built_in {
+    ($($path:literal)*) => {
+        &[$((concat!("larder:", $path), include_str!(concat!("../", $path)))),*]
+    };
+}
+
+static BUILT_IN: &[(&str, &str)] = built_in![
+    "binding/built_ins.js"
+    "binding/cursor.js"
+    "binding/database.js"
+    "binding/event.js"
+    "binding/event_target.js"
+    "binding/factory.js"
+    "binding/hooks.js"
+    "binding/index.js"
+    "binding/internals.js"
+    "binding/key.js"
+    "binding/key_path.js"
+    "binding/key_range.js"
+    "binding/listeners.js"
+    "binding/mod.js"
+    "binding/names.js"
+    "binding/object_store.js"
+    "binding/open_request.js"
+    "binding/record.js"
+    "binding/request.js"
+    "binding/source.js"
+    "binding/string_list.js"
+    "binding/transaction.js"
+    "binding/version_change_event.js"
+    "binding/webidl.js"
+    "clone/helpers.js"
+    "platform/abort.js"
+    "platform/array_join.js"
+    "platform/blob.js"
+    "platform/common_js.js"
+    "platform/console.js"
+    "platform/console_format.js"
+    "platform/console_table.js"
+    "platform/crypto.js"
+    "platform/custom_event.js"
+    "platform/encoding.js"
+    "platform/event_loop.js"
+    "platform/fetch.js"
+    "platform/file_reader.js"
+    "platform/inspect.js"
+    "platform/larder.js"
+    "platform/location.js"
+    "platform/message_channel.js"
+    "platform/mod.js"
+    "platform/native.js"
+    "platform/report_error.js"
+    "platform/url.js"
+    "platform/window.js"
+    "platform/worker.js"
+];
+
+/// The source of one of the host's modules.
+pub(crate) fn built_in(name: &str) -> Option<&'static str> {
+    let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+    found.map(|(_, source)| *source)
+}
+
+/// The name of the module that one of the host's own imports: all lie in a folder of the sources, and are named from there.
+pub(super) fn resolved(base: &str, specifier: &str) -> String {
+    let mut parts: Vec<&str> = base.split('/').collect();
+    parts.pop();
+    for part in specifier.split('/') {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("{SCHEME}{}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_module_of_the_host_is_built_in() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut seen = 0;
+        for folder in ["binding", "clone", "platform"] {
+            for entry in here.join(folder).read_dir().unwrap() {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                if name.ends_with(".js") {
+                    assert!(
+                        built_in(&format!("larder:{folder}/{name}")).is_some(),
+                        "{name}"
+                    );
+                    seen += 1;
+                }
+            }
+        }
+        assert_eq!(seen, BUILT_IN.len());
+    }
+}

@@ -1,0 +1,80 @@
+//! [`System`]: what scripts get of the process and of the machine. Nothing, unless the host's owner gives it.
+
+use std::io::{self, Read};
+use std::rc::Rc;
+
+use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Result};
+
+use crate::shared::Shared;
+
+/// Bytes of standard input that are read at a time.
+const CHUNK_LEN_BYTES: usize = 1 << 16;
+
+/// What scripts get of the process and of the machine: nothing by default.
+#[derive(Debug, Default)]
+pub struct System {
+    /// Makes the global `larder`, with arguments, standard input and an exit status.
+    pub process: Option<Process>,
+}
+
+/// The process as scripts see it.
+pub struct Process {
+    /// `larder.args`.
+    pub arguments: Vec<String>,
+    /// What `larder.stdin` reads.
+    pub input: Box<dyn Read>,
+}
+
+impl std::fmt::Debug for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Process")
+            .field("arguments", &self.arguments)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Puts what there is of it on the object `native` of `platform/native.js`.
+pub(crate) fn install<'js>(
+    ctx: &Ctx<'js>,
+    shared: &Rc<Shared>,
+    native: &Object<'js>,
+    system: System,
+) -> Result<()> {
+    if let Some(process) = system.process {
+        native.set("process", self::process(ctx, shared, process)?)?;
+    }
+    Ok(())
+}
+
+fn process<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, given: Process) -> Result<Object<'js>> {
+    let process = Object::new(ctx.clone())?;
+    process.set("args", given.arguments)?;
+    let input = std::cell::RefCell::new(given.input);
+    let read = move |ctx: Ctx<'js>| -> Result<Option<ArrayBuffer<'js>>> {
+        let mut bytes = vec![0; CHUNK_LEN_BYTES];
+        let len = match read_some(&mut *input.borrow_mut(), &mut bytes) {
+            Ok(0) => return Ok(None),
+            Ok(len) => len,
+            Err(error) => {
+                let what = format!("standard input cannot be read: {error}");
+                return Err(Exception::throw_dom(&ctx, "NotReadableError", &what));
+            }
+        };
+        bytes.truncate(len);
+        ArrayBuffer::new(ctx, bytes).map(Some)
+    };
+    process.set("read", Function::new(ctx.clone(), read)?)?;
+    let all = Rc::clone(shared);
+    let exit = move |code: u8| all.exit(code);
+    process.set("exit", Function::new(ctx.clone(), exit)?)?;
+    Ok(process)
+}
+
+fn read_some(input: &mut dyn Read, bytes: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match input.read(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
