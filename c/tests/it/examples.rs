@@ -1,0 +1,76 @@
+//! The examples do what they say, in the folder of a store that others can read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use larder_idb::{
+    DiskFileSystem, KeyRange, Mode, Origin, Storage, StorageOptions, SystemClock,
+    TransactionOptions,
+};
+use serde_json::{Value as Json, json};
+
+use crate::programs::{compile, compilers, run};
+
+const NOTES: &str = "\
+upgrade from version 0 to 1
+1: Water the plants
+3: Call Ada
+version 2 is wanted in place of 1: closing
+upgrade from version 1 to 2
+version 2, object store \"notes\"
+1: Water the plants
+2: Bücher zurückgeben
+found again: 3 notes
+";
+
+/// All values of an object store, by `larder-idb`.
+fn values(folder: &Path, origin: &str, database: &str, store: &str) -> Vec<Json> {
+    let clock = Arc::new(SystemClock);
+    let options = StorageOptions::new(Arc::new(DiskFileSystem::new()), folder, clock);
+    let storage = Storage::new(options).unwrap();
+    let factory = storage.factory(&Origin::from_url(origin).unwrap());
+    let opened = factory.open(&database.into(), None).unwrap();
+    let connection = opened.connection().wait().unwrap();
+    let name = store.into();
+    let options = TransactionOptions::default();
+    let transaction = connection
+        .transaction(std::slice::from_ref(&name), Mode::ReadOnly, options)
+        .unwrap();
+    let store = transaction.object_store(&name).unwrap();
+    let all = store.get_all(KeyRange::all(), Default::default()).unwrap();
+    let all = all.wait().unwrap();
+    all.iter()
+        .map(|entry| entry.deserialize().unwrap())
+        .collect()
+}
+
+#[test]
+fn the_shortest_program_keeps_a_record_and_reads_it() {
+    for compiler in compilers("examples/hello.c") {
+        let out = tempfile::tempdir().unwrap();
+        let program = compile(compiler, "examples/hello.c", out.path());
+        let folder = out.path().join("store");
+        for _ in 0..2 {
+            assert_eq!(run(&program, &folder), "Hello, world!\n");
+        }
+        let found = values(&folder, "https://app.example", "hello", "greetings");
+        assert_eq!(found, [json!({"text": "Hello, world!"})]);
+    }
+}
+
+fn keeps_notes(source: &str) {
+    for compiler in compilers(source) {
+        let out = tempfile::tempdir().unwrap();
+        let program = compile(compiler, source, out.path());
+        let folder = out.path().join("store");
+        assert_eq!(run(&program, &folder), NOTES, "{compiler}");
+        let found = values(&folder, "https://notes.example", "notes", "notes");
+        let called = json!({"id": 3, "title": "Call Ada", "tags": ["phone", "weekly"]});
+        assert_eq!((found.len(), found.get(2)), (3, Some(&called)));
+    }
+}
+
+#[test]
+fn notes_in_c_are_written_found_by_an_index_and_found_again() {
+    keeps_notes("examples/notes.c");
+}
