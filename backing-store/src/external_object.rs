@@ -1,6 +1,7 @@
 //! External objects of a record: what its external object row lists, and the files that hold the contents.
 
 use std::io::{self, Read};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -250,6 +251,39 @@ impl BlobReader {
             file: Some(file),
             at: 0,
         })
+    }
+}
+
+impl BlobReader {
+    /// The bytes of a range, as far as the content has them. [`Read`] is not moved by it.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or has become shorter; [`OutOfMemory`](io::ErrorKind::OutOfMemory) if there is no memory for so many
+    /// bytes.
+    pub fn read_range(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let Some(file) = &self.file else {
+            return Ok(Vec::new());
+        };
+        let end = range.end.min(file.len()?);
+        let mut at = range.start.min(end);
+        let no_memory = || io::Error::from(io::ErrorKind::OutOfMemory);
+        let len = usize::try_from(end - at).map_err(|_| no_memory())?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len).map_err(|_| no_memory())?;
+        bytes.resize(len, 0);
+        let mut left = &mut bytes[..];
+        while !left.is_empty() {
+            match file.read_at(at, left) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => {
+                    at += read as u64;
+                    left = &mut left[read..];
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(bytes)
     }
 }
 

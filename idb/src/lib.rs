@@ -3,6 +3,7 @@
 //!
 //! No JavaScript engine, no async runtime, no event loop: those are the host's.
 
+mod blobs;
 mod connection;
 mod cursor;
 mod ending;

@@ -1,6 +1,7 @@
 //! External objects of a value that was read: their kinds, and their contents.
 
-use std::io::Read;
+use std::io::{self, Read};
+use std::ops::Range;
 use std::sync::Arc;
 
 use larder_backing_store::blob::{BlobHandle, BlobSource, NewExternalObject};
@@ -9,7 +10,7 @@ use larder_codec::external_object::{BlobInfo, ExternalObject as Object};
 use larder_codec::{BlobNumber, DatabaseId};
 use larder_leveldb::storage::FileSystem;
 
-use crate::error::{Error, ErrorName, Result};
+use crate::error::{Error, ErrorKind, ErrorName, Result};
 
 /// A blob, a file or a handle. As long as it is there its content can be read, whatever becomes of the record and of the
 /// transaction.
@@ -88,25 +89,57 @@ impl ExternalObject {
         &self.object
     }
 
-    /// The content from its beginning.
+    /// The content from its beginning, read on the calling thread; [`Storage::read_blob`](crate::Storage::read_blob) does not keep that.
     ///
     /// # Errors
     /// `NotReadableError` if it cannot be read, or is a handle, which has none.
     pub fn open(&self) -> Result<Box<dyn Read + Send + '_>> {
-        let unreadable = |what: String| Error::new(ErrorName::NotReadableError, what);
-        match (&self.content, blob_of(&self.object)) {
-            (Content::New(source), _) => {
-                source.open().map_err(|error| unreadable(error.to_string()))
-            }
-            (Content::File(file), Some(blob)) => {
-                let reader = BlobReader::open(&*file.fs, &file.paths, file.database_id, blob);
-                Ok(Box::new(
-                    reader.map_err(|error| unreadable(error.to_string()))?,
-                ))
-            }
-            (Content::None, _) | (_, None) => Err(unreadable("a handle has no content".into())),
+        match &self.content {
+            Content::New(source) => source.open().map_err(unreadable_io),
+            Content::File(file) => Ok(Box::new(self.reader(file)?)),
+            Content::None => Err(no_content()),
         }
     }
+
+    /// The bytes of a range, as far as the content has them.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and as reading.
+    pub(crate) fn read_range(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        match &self.content {
+            Content::New(source) => {
+                let read = || {
+                    let mut content = source.open()?;
+                    io::copy(&mut content.by_ref().take(range.start), &mut io::sink())?;
+                    let mut bytes = Vec::new();
+                    let len = range.end.saturating_sub(range.start);
+                    content.take(len).read_to_end(&mut bytes)?;
+                    Ok(bytes)
+                };
+                read().map_err(unreadable_io)
+            }
+            Content::File(file) => self.reader(file)?.read_range(range).map_err(unreadable_io),
+            Content::None => Err(no_content()),
+        }
+    }
+
+    fn reader(&self, file: &InFile) -> Result<BlobReader> {
+        let blob = blob_of(&self.object).ok_or_else(no_content)?;
+        let reader = BlobReader::open(&*file.fs, &file.paths, file.database_id, blob);
+        reader.map_err(|error| unreadable(error.kind(), error.to_string()))
+    }
+}
+
+fn unreadable(kind: ErrorKind, what: String) -> Error {
+    Error::of_kind(ErrorName::NotReadableError, kind, what)
+}
+
+fn unreadable_io(error: io::Error) -> Error {
+    unreadable(ErrorKind::Io, error.to_string())
+}
+
+fn no_content() -> Error {
+    unreadable(ErrorKind::Usage, "a handle has no content".into())
 }
 
 fn blob_of(object: &Object) -> Option<&BlobInfo> {

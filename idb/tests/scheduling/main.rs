@@ -5,6 +5,7 @@
     reason = "helpers of tests fail like tests"
 )]
 
+mod blobs;
 mod closed;
 mod connections;
 mod driven;
