@@ -6,8 +6,8 @@
 //! (`docs/format/jsonl-values.md`). [`Encoder`] turns it into bytes again,
 //! [`Builder`] writes bytes as a host walks values of its own, and [`wrap`] compresses
 //! them or moves them to a blob. [`Evaluator`] finds keys in the bytes, [`serde`] makes values of
-//! Rust's. Byte shapes: `docs/format/values.md`. Fetching and storing blobs is
-//! not done here.
+//! Rust's. [`Foreign`] is bytes of another engine's. Byte shapes: `docs/format/values.md`. Fetching
+//! and storing blobs is not done here.
 //!
 //! ```
 //! use larder_codec::value::{Decoder, Envelope, Object, Value};
@@ -34,6 +34,7 @@ mod date;
 mod decode;
 mod encode;
 mod envelope;
+mod foreign;
 mod host;
 mod js_str;
 mod json;
@@ -59,6 +60,7 @@ pub use date::{IsoDate, time_clip};
 pub use decode::{DEPTH_MAX, Decoder};
 pub use encode::Encoder;
 pub use envelope::{Envelope, Payload};
+pub use foreign::Foreign;
 pub use host::{
     ColorSpace, CryptoKey, CryptoKeyAlgorithm, CryptoKeyType, CryptoKeyUsages, DomMatrix, DomPoint,
     DomRect, FileSystemHandle, HandleKind, HostObject, ImageBitmap, ImageData, LegacyFile,

@@ -3,7 +3,7 @@
 use larder::canonical::{Browser, NoBlobs, write_value};
 use larder_codec::DataVersion;
 use larder_codec::value::serde::{from_tree, to_bytes};
-use larder_codec::value::{Decoder, Encoder, Envelope, Payload, Tree, wrap};
+use larder_codec::value::{Decoder, Encoder, Envelope, Foreign, JsStr, Payload, Tree, Value, wrap};
 
 /// Any bytes decode or err, twice the same, and whatever decodes is written as JSON that parsers take.
 pub fn value_decoding(data: &[u8]) {
@@ -20,6 +20,11 @@ pub fn value_decoding(data: &[u8]) {
     let mut decoder = Decoder::new();
     match decoder.decode(&payload) {
         Err(error) => {
+            assert_eq!(
+                Foreign::read(&payload),
+                None,
+                "what does not decode is no engine's"
+            );
             assert!(error.offset() <= payload.bytes().len(), "{error}");
             assert_eq!(
                 Decoder::new().decode(&payload).err(),
@@ -33,6 +38,7 @@ pub fn value_decoding(data: &[u8]) {
             let parsed: Result<serde_json::Value, _> = serde_json::from_str(&json);
             assert!(parsed.is_ok(), "{:?} in {json}", parsed.err());
             canonical(&tree);
+            foreign(&payload, &tree);
             decoder.recycle(tree);
             let again = decoder.decode(&payload).expect("it decoded before");
             assert_eq!(
@@ -42,6 +48,39 @@ pub fn value_decoding(data: &[u8]) {
             );
         }
     }
+}
+
+/// Bytes of another engine are those that the tree has, and come back from what is written of them.
+fn foreign(payload: &Payload<'_>, tree: &Tree<'_>) {
+    let Some(foreign) = Foreign::read(payload) else {
+        return;
+    };
+    let Value::Object(root) = tree.root() else {
+        panic!("an object is taken for one");
+    };
+    let [engine, format, bytes, ..] = tree.own_properties(root) else {
+        panic!("an object of fewer properties is taken for one");
+    };
+    assert_eq!(
+        engine.value,
+        Value::String(JsStr::from(foreign.engine())),
+        "engine"
+    );
+    assert_eq!(
+        format.value,
+        Value::Number(f64::from(foreign.format())),
+        "format"
+    );
+    let Value::Object(buffer) = bytes.value else {
+        panic!("no buffer is taken for one");
+    };
+    let buffer = tree.array_buffer(buffer).map(|buffer| buffer.bytes);
+    assert_eq!(buffer, Some(foreign.bytes()), "bytes");
+    let mut written = Vec::new();
+    foreign.write(&mut written);
+    with_payload(&written, |payload| {
+        assert_eq!(Foreign::read(payload), Some(foreign), "there and back");
+    });
 }
 
 /// Canonical JSON has a form for every value that refers to no blob. It nests as the value does.

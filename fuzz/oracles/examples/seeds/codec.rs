@@ -103,7 +103,24 @@ pub(crate) fn values(corpus: &Corpus) {
             .collect();
         corpus.add("value_decoding", &format!("{producer}-{plain}"), &bytes);
     }
+    foreign(corpus);
     key_paths(corpus);
+}
+
+/// Values of other engines: as they are put, with a generated key behind, and with a view in the buffer's place.
+fn foreign(corpus: &Corpus) {
+    let header = b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0f";
+    let three =
+        b"o\"\x0dlarder:engine\"\x05gecko\"\x0dlarder:formatI\x10\"\x0clarder:bytesB\x02\x01\x02";
+    let seeds: [(&str, &[u8]); 3] = [
+        ("foreign", b"{\x03"),
+        ("foreign-keyed", b"\"\x02idI\x02{\x04"),
+        ("foreign-view", b"VB\0\x02\0{\x03"),
+    ];
+    for (name, end) in seeds {
+        let content = [&header[..], three, end].concat();
+        corpus.add("value_decoding", name, &content);
+    }
 }
 
 /// Values with something to find, each with a key path in front.
