@@ -207,18 +207,19 @@ impl Cursor {
     ///
     /// # Errors
     /// `TransactionInactiveError`; `ReadOnlyError`; `InvalidStateError` if what it is over has been deleted, it was moved
-    /// before, or it was opened for keys; `DataError` if keys are in-line and the value has another than the record. The
-    /// request as [`ObjectStore::put`](crate::ObjectStore::put).
+    /// before, or it was opened for keys; `DataError` if keys are in-line and the value has another than the record (a value of
+    /// [another engine](Value::foreign) gets the record's). The request as [`ObjectStore::put`](crate::ObjectStore::put).
     pub fn update(&self, mut value: Value) -> Result<Request<IdbKey>> {
         self.check_writable()?;
         let cell = &self.shared().walk.source.store;
         let key = self.primary_key();
         value.fit(self.transaction().store_versions())?;
-        if cell.uses_inline_keys() && key_in_value(cell, &value)?.as_ref() != Some(&key) {
+        let has_key_inside = cell.uses_inline_keys() && !value.is_foreign();
+        if has_key_inside && key_in_value(cell, &value)?.as_ref() != Some(&key) {
             return Err(data_error("the value has another key than the record"));
         }
         let mode = PutMode::CursorUpdate;
-        let request = put_request(&self.shared().transaction, cell, value, Some(key), mode);
+        let request = put_request(&self.shared().transaction, cell, value, Some(key), mode)?;
         let cell = Arc::clone(cell);
         self.transaction()
             .submit(move |execution| operation::put(execution, &cell, request))

@@ -52,6 +52,7 @@ pub use larder_backing_store::{
     TailKind, TornTail, Usage,
 };
 pub use larder_codec::external_object::ExternalObject as ExternalObjectInfo;
+pub use larder_codec::value::Foreign;
 pub use larder_codec::{DataVersion, IdbKey as Key, IdbKeyPath, JsString, Origin, OriginError};
 pub use object_store::{IndexOptions, ObjectStore, ObjectStoreParameters, PutItem};
 pub use open_request::{DeleteEvent, DeleteRequest, OpenEvent, OpenRequest, Upgrade};

@@ -3,10 +3,12 @@
 //! Calls check what the specification checks when a method is called, in its order, and queue an operation. What the
 //! operations do is `operation`'s.
 
+mod given_keys;
 mod put;
 mod read;
 mod version_change;
 
+pub(crate) use given_keys::keys_of_index;
 pub use put::PutItem;
 pub(crate) use put::{data_error, key_in_value, put_request, read_header};
 pub use version_change::{IndexOptions, ObjectStoreParameters};

@@ -6,9 +6,11 @@
 
 mod external_object;
 mod fit;
+mod foreign;
 
 pub use external_object::ExternalObject;
 pub(crate) use external_object::InFile;
+pub(crate) use foreign::NamedKeys;
 
 use std::cell::Cell;
 use std::fmt;
@@ -41,6 +43,8 @@ pub struct Value {
     pub(crate) needs: Option<Needs>,
     /// The versions to which the store has to be raised for it.
     pub(crate) raise_to: Option<DataVersion>,
+    /// Of another engine's, which no key path can look into: the keys that its host has found.
+    pub(crate) index_keys: Option<NamedKeys>,
 }
 
 /// Values up to this are serialised in memory that is used again, and copied into what they need: a copy is cheaper than memory
@@ -66,6 +70,7 @@ impl Value {
             objects: Vec::new(),
             needs: None,
             raise_to: None,
+            index_keys: None,
         }
     }
 
@@ -78,6 +83,7 @@ impl Value {
             objects: Vec::new(),
             needs: Some(needs),
             raise_to: None,
+            index_keys: None,
         }
     }
 

@@ -122,6 +122,20 @@ impl WriteTransaction {
         })
     }
 
+    /// Takes the next number of the key generator, for a record that is put under it later, or never.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Constraint`] if the key generator is used up; [`ErrorKind::Usage`] if there is no such object store in the
+    /// scope, or it has no key generator; if a row cannot be read or written.
+    pub fn take_generated_number(&mut self, object_store_id: ObjectStoreId) -> Result<i64> {
+        let database_id = self.scope().database_id();
+        self.with_store(object_store_id, |transaction, store| {
+            let number = transaction.generate(database_id, store)?;
+            transaction.set_generator(store, number + 1)?;
+            Ok(number)
+        })
+    }
+
     fn put_into(&mut self, store: &mut OpenStore, put: &Put<'_>) -> Result<Option<i64>> {
         let database_id = self.scope().database_id();
         self.note_put();
@@ -323,6 +337,10 @@ impl WriteTransaction {
         if !is_generated && next <= self.generator(database_id, store)? {
             return Ok(());
         }
+        self.set_generator(store, next)
+    }
+
+    fn set_generator(&mut self, store: &mut OpenStore, next: i64) -> Result<()> {
         store.generator = Some(next);
         let value = &mut store.buffers.value;
         value.clear();

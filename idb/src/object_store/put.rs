@@ -7,9 +7,10 @@ use larder_codec::IdbKey;
 use larder_codec::value::{Evaluated, Payload};
 
 use super::ObjectStore;
+use super::given_keys::given_keys;
 use crate::error::{Error, ErrorName, Result};
 use crate::key_range::KeyRange;
-use crate::operation::{self, PutRequest};
+use crate::operation::{self, PutIndexes, PutRequest};
 use crate::request::Request;
 use crate::schema::StoreCell;
 use crate::transaction::{Mode, Put, SmallPut, Transaction};
@@ -23,7 +24,10 @@ impl ObjectStore {
     ///
     /// # Errors
     /// At once: `DataError` if a key is given and keys are in-line, or neither given nor generated, or if the value has
-    /// none where the key path leads or something that is no key, or no place for one to be generated; `DataCloneError`
+    /// none where the key path leads or something that is no key, or no place for one to be generated. A value of
+    /// [another engine](Value::foreign) has its key beside it: for that `DataError` if it is neither given nor generated, if an
+    /// index is not named or one that has one key for each record has several, or for what is no key; `NotFoundError` for the
+    /// name of no index. `DataCloneError`
     /// if the value's bytes have no header of a value, more than [`DEPTH_MAX`](larder_codec::value::DEPTH_MAX) containers of
     /// it are one inside the other, or the store's data version has no form for it and may not be raised
     /// ([`StorageOptions::raise_data_version`](crate::StorageOptions::raise_data_version)).
@@ -50,11 +54,11 @@ impl ObjectStore {
     ) -> Result<Request<IdbKey>> {
         self.check_writable()?;
         let key = self.checked_key(&mut value, key)?;
-        if SmallPut::suits(&self.transaction, &value) {
+        if SmallPut::suits(&self.transaction, self.cell(), &value) {
             let put = SmallPut::new(value, key, mode);
             return self.transaction.submit_on::<Put>(&self.source, put);
         }
-        let request = put_request(&self.transaction, self.cell(), value, key, mode);
+        let request = put_request(&self.transaction, self.cell(), value, key, mode)?;
         let is_short = request.value.bytes.len() <= SmallPut::LEN_MAX;
         let cell = Arc::clone(self.cell());
         let put = move |execution: &mut _| operation::put(execution, &cell, request);
@@ -79,11 +83,29 @@ impl ObjectStore {
             let key = self.checked_key(&mut value, key);
             let key = key.map_err(|error| operation::of_record(&error, at))?;
             let (transaction, cell) = (&self.transaction, self.cell());
-            requests.push(put_request(transaction, cell, value, key, PutMode::Put));
+            let request = put_request(transaction, cell, value, key, PutMode::Put);
+            requests.push(request.map_err(|error| operation::of_record(&error, at))?);
         }
         let cell = Arc::clone(self.cell());
         self.transaction
             .submit(move |execution| operation::put_many(execution, &cell, requests))
+    }
+
+    /// Takes the next number of the key generator, for a host that needs the key before it has serialised the value: a value of
+    /// [another engine](Value::foreign) that has its key inside it. The number is used up, whether a record is put under it or
+    /// not; if the transaction is aborted, it is given back.
+    ///
+    /// # Errors
+    /// At once: `InvalidAccessError` if the object store has no key generator. The request: `ConstraintError` if it is used up.
+    pub fn generate_key(&self) -> Result<Request<IdbKey>> {
+        self.check_writable()?;
+        if !self.cell().auto_increment {
+            let what = "the object store has no key generator";
+            return Err(Error::new(ErrorName::InvalidAccessError, what));
+        }
+        let cell = Arc::clone(self.cell());
+        self.transaction
+            .submit_short(move |execution| operation::generate_key(execution, &cell))
     }
 
     /// Deletes the records in a range.
@@ -110,7 +132,7 @@ impl ObjectStore {
 
     /// Checks a record (4.5, "add or put", from where the mode has been looked at) and finds its key, unless that is to be generated.
     fn checked_key(&self, value: &mut Value, key: Option<IdbKey>) -> Result<Option<IdbKey>> {
-        let is_inline = self.cell().uses_inline_keys();
+        let is_inline = self.cell().uses_inline_keys() && !value.is_foreign();
         if is_inline && key.is_some() {
             return Err(data_error("a key is given where keys are found in values"));
         }
@@ -125,20 +147,28 @@ impl ObjectStore {
     }
 }
 
-/// A request that has been checked.
+/// A request whose value and key have been checked.
+///
+/// # Errors
+/// Those of index keys that are given.
 pub(crate) fn put_request(
     transaction: &Transaction,
     cell: &Arc<StoreCell>,
-    value: Value,
+    mut value: Value,
     key: Option<IdbKey>,
     mode: PutMode,
-) -> PutRequest {
-    PutRequest {
-        indexes: (transaction.mode() == Mode::VersionChange).then(|| cell.indexes()),
+) -> Result<PutRequest> {
+    let indexes = match value.index_keys.take() {
+        Some(named) => PutIndexes::Given(given_keys(cell, named)?),
+        None if transaction.mode() == Mode::VersionChange => PutIndexes::AsAsked(cell.indexes()),
+        None => PutIndexes::OfStore,
+    };
+    Ok(PutRequest {
+        indexes,
         value,
         key,
         mode,
-    }
+    })
 }
 
 pub(crate) fn data_error(what: &'static str) -> Error {

@@ -16,14 +16,17 @@ mod unwrap;
 mod version_change;
 mod walk;
 
-use build_index::build_index;
+pub(crate) use build_index::ForeignKeys;
 pub(crate) use count::count;
 pub(crate) use delete::{clear, delete};
 pub(crate) use get::{get, get_key, get_many};
 pub(crate) use get_all::{GetAll, get_all};
 pub(crate) use get_each::{GetsMemory, get_each};
 pub(crate) use pages::{PageWalk, next_page};
-pub(crate) use put::{PutMemory, PutRequest, objects_for_paths, of_record, put, put_many};
+pub(crate) use put::{
+    GivenKeys, PutIndexes, PutMemory, PutRequest, generate_key, objects_for_paths, of_record, put,
+    put_many,
+};
 pub(crate) use scan::Wanted;
 pub(crate) use unwrap::Unwrapping;
 pub(crate) use version_change::{

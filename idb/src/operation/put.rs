@@ -21,13 +21,27 @@ const KEYS_LEN_BYTES_MAX: usize = 1 << 29;
 /// What is to be stored.
 #[derive(Debug)]
 pub(crate) struct PutRequest {
-    /// In an upgrade, those that the object store had when the request was made. Else it has them throughout.
-    pub(crate) indexes: Option<Arc<[Arc<IndexCell>]>>,
+    pub(crate) indexes: PutIndexes,
     pub(crate) value: Value,
     /// Given, or found in the value; else it is to be generated.
     pub(crate) key: Option<IdbKey>,
     pub(crate) mode: PutMode,
 }
+
+/// The indexes that get entries for a record.
+#[derive(Debug)]
+pub(crate) enum PutIndexes {
+    /// The object store's, which has them throughout the transaction.
+    OfStore,
+    /// In an upgrade, those that the object store had when the request was made.
+    AsAsked(Arc<[Arc<IndexCell>]>),
+    /// With the keys that the host has found.
+    Given(GivenKeys),
+}
+
+/// Keys of each index, ascending, each once.
+#[derive(Debug)]
+pub(crate) struct GivenKeys(pub(crate) Vec<(Arc<IndexCell>, Vec<IdbKey>)>);
 
 /// Memory that is used again.
 #[derive(Debug, Default)]
@@ -109,6 +123,13 @@ impl EncodedKeys {
         Ok(())
     }
 
+    /// Adds keys that a host has found.
+    pub(super) fn add_given(&mut self, index: &IndexCell, keys: &[IdbKey]) -> Result<()> {
+        let id = index.id()?;
+        keys.iter().for_each(|key| self.push(id, key));
+        Ok(())
+    }
+
     fn push(&mut self, id: IndexId, key: &IdbKey) {
         let start = self.bytes.len();
         key.encode(&mut self.bytes);
@@ -180,8 +201,9 @@ pub(crate) fn put(
         }
     };
     let is_indexed = match &request.indexes {
-        Some(indexes) => !indexes.is_empty(),
-        None => store.is_indexed(),
+        PutIndexes::OfStore => store.is_indexed(),
+        PutIndexes::AsAsked(indexes) => !indexes.is_empty(),
+        PutIndexes::Given(GivenKeys(keys)) => !keys.is_empty(),
     };
     let generator = || match known.of(backing, *database_id, store_id)?.generator {
         Some(next) => Ok(next),
@@ -243,6 +265,14 @@ pub(crate) fn put(
     }
 }
 
+/// Takes a number from the key generator.
+pub(crate) fn generate_key(execution: &mut Execution, store: &StoreCell) -> Result<IdbKey> {
+    let store_id = store.id()?;
+    let number = execution.writer()?.take_generated_number(store_id)?;
+    execution.known(store_id)?.generator = Some(number + 1);
+    Ok(IdbKey::Number(number as f64))
+}
+
 /// Stores records up to the first that cannot be; the error tells which that was.
 pub(crate) fn put_many(
     execution: &mut Execution,
@@ -279,11 +309,17 @@ fn evaluate_indexes(
         index_keys,
         indexes,
     } = memory;
-    let indexes = match &request.indexes {
-        Some(indexes) => indexes,
-        None => indexes.of(store_id, store),
-    };
     index_keys.clear();
+    let indexes = match &request.indexes {
+        PutIndexes::OfStore => indexes.of(store_id, store),
+        PutIndexes::AsAsked(indexes) => indexes,
+        PutIndexes::Given(GivenKeys(given)) => {
+            for (index, keys) in given {
+                index_keys.add_given(index, keys)?;
+            }
+            return Ok(());
+        }
+    };
     let mut payload = Payload::read(&value.bytes)?;
     let is_generated = request.key.is_none();
     if let Some(path) = store.path.as_ref().filter(|_| is_generated) {

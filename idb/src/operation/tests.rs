@@ -12,7 +12,7 @@ use larder_backing_store::{
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, JsString, Origin};
 use larder_leveldb::storage::MemoryFileSystem;
 
-use super::{PutRequest, Source, create_index, create_object_store, put};
+use super::{PutIndexes, PutRequest, Source, create_index, create_object_store, put};
 use crate::error::Result;
 use crate::schema::{IndexCell, StoreCell};
 use crate::transaction::execution::{Backing, Execution};
@@ -81,7 +81,7 @@ fn make_index(
     let name = JsString::from(name);
     let key_path = IdbKeyPath::String(key_path.into());
     let cell = Arc::new(IndexCell::new(name.clone(), key_path, unique, multi_entry));
-    create_index(execution, store, &cell, name.clone())?;
+    create_index(execution, store, &cell, name.clone(), None)?;
     store.add_index(&name, Arc::clone(&cell));
     Ok(cell)
 }
@@ -93,7 +93,7 @@ fn put_value(
     key: Option<IdbKey>,
 ) -> Result<IdbKey> {
     let request = PutRequest {
-        indexes: Some(store.indexes()),
+        indexes: PutIndexes::AsAsked(store.indexes()),
         value,
         key,
         mode: PutMode::Put,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use larder_backing_store::{IndexParameters, ObjectStoreParameters};
 use larder_codec::JsString;
 
-use super::build_index;
+use super::build_index::{ForeignKeys, build_index};
 use crate::error::Result;
 use crate::schema::{IndexCell, StoreCell};
 use crate::transaction::execution::Execution;
@@ -46,6 +46,7 @@ pub(crate) fn create_index(
     store: &Arc<StoreCell>,
     cell: &IndexCell,
     name: JsString,
+    of_foreign: Option<ForeignKeys>,
 ) -> Result<()> {
     let parameters = IndexParameters {
         id: None,
@@ -55,7 +56,7 @@ pub(crate) fn create_index(
         multi_entry: cell.multi_entry,
     };
     cell.set_id(execution.writer()?.create_index(store.id()?, &parameters)?);
-    build_index(execution, store, cell)
+    build_index(execution, store, cell, of_foreign)
 }
 
 pub(crate) fn delete_index(

@@ -16,8 +16,9 @@ use super::{Mode, Transaction};
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::Callback;
 use crate::key_range::KeyRange;
-use crate::operation::{self, PutRequest, Source};
+use crate::operation::{self, PutIndexes, PutRequest, Source};
 use crate::request::slot::LoneSlot;
+use crate::schema::StoreCell;
 use crate::value::{StoredValue, Value};
 
 /// What a short operation does on an object store or index.
@@ -187,10 +188,14 @@ impl SmallPut {
     pub(crate) const LEN_MAX: usize = 4096;
 
     /// Whether a put of this value is one.
-    pub(crate) fn suits(transaction: &Transaction, value: &Value) -> bool {
+    pub(crate) fn suits(transaction: &Transaction, store: &StoreCell, value: &Value) -> bool {
         transaction.mode() != Mode::VersionChange
             && value.objects.is_empty()
             && value.raise_to.is_none()
+            && match &value.index_keys {
+                None => true,
+                Some(keys) => keys.is_empty() && !store.is_indexed(),
+            }
             && value.bytes.len() <= Self::LEN_MAX
     }
 
@@ -212,7 +217,7 @@ impl ShortKind for Put {
     fn run(execution: &mut Execution, source: &Source, put: SmallPut) -> Result<IdbKey> {
         let SmallPut { bytes, key, mode } = put;
         let request = PutRequest {
-            indexes: None,
+            indexes: PutIndexes::OfStore,
             value: Value::from_bytes(bytes),
             key,
             mode,

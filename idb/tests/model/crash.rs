@@ -57,6 +57,7 @@ fn images(seed: u64, every: u64) -> Verdict<(Vec<Image>, Vec<Committed>)> {
         host: Host::Driven(Some(seed)),
         has_snapshots: false,
         is_small: seed.is_multiple_of(2),
+        has_foreign: seed.is_multiple_of(3),
     };
     let runner = Runner::new(setup, Arc::new(fs), Some(commits))?;
     let world = runner.run_to_the_end(&program(seed))?;

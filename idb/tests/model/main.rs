@@ -174,6 +174,7 @@ fn programs_give_the_same_where_writers_wait_for_no_readers() {
         },
         has_snapshots: true,
         is_small: false,
+        has_foreign: false,
     });
 }
 
@@ -186,7 +187,31 @@ fn programs_give_the_same_where_memory_is_short() {
         },
         has_snapshots: seed % 3 == 0,
         is_small: true,
+        has_foreign: false,
     });
+}
+
+#[test]
+fn programs_give_the_same_with_values_of_another_engine_whose_host_gives_the_keys() {
+    agree("foreign", 3000, |seed| Setup {
+        host: match seed % 3 {
+            0 => Host::Threads,
+            1 => Host::Driven(Some(seed)),
+            _ => Host::Driven(None),
+        },
+        has_snapshots: seed % 5 == 0,
+        is_small: seed % 4 == 0,
+        has_foreign: true,
+    });
+    let reached = run::reached();
+    for what in [
+        "value of another engine",
+        "asked for keys of another engine",
+    ] {
+        let count = reached.get(what).copied().unwrap_or_default();
+        println!("{what}: {count}");
+        assert!(count > 0, "{what}");
+    }
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn indexes_have_the_keys_that_the_trees_of_the_values_have() {
                 .map(|(at, (path, multi_entry))| {
                     let name = JsString::from(&*format!("{when} {at}"));
                     let cell = Arc::new(IndexCell::new(name.clone(), path, false, multi_entry));
-                    create_index(execution, &store, &cell, name.clone()).unwrap();
+                    create_index(execution, &store, &cell, name.clone(), None).unwrap();
                     store.add_index(&name, Arc::clone(&cell));
                     cell
                 });

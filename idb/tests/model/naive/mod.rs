@@ -20,9 +20,9 @@ mod value;
 pub(crate) use cursor::Direction;
 pub(crate) use database::{Committed, ConnectionEvent, Content, OpenEvent, World};
 pub(crate) use handles::{Handle, IndexHandle};
-pub(crate) use key::{Key, Range, compare, to_value};
-pub(crate) use key_path::{KeyPath, can_inject, inject};
-pub(crate) use store::{Record, Store};
+pub(crate) use key::{Key, Range, compare, from_value, to_value};
+pub(crate) use key_path::{Extracted, KeyPath, can_inject, extract, inject};
+pub(crate) use store::{Index, Record, Store};
 pub(crate) use transaction::{Mode, Operation, Outcome, State, What};
 pub(crate) use value::{Value, units};
 

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use larder_codec::value::{Foreign, Payload};
 use larder_codec::{IdbKey, IdbKeyPath, JsString};
 use larder_idb::{Cursor, KeyRange, Records, Request, Result, StoredValue};
 
-use super::bytes;
+use super::{bytes, foreign};
 use crate::naive::{self, Key, KeyPath, Outcome, Value, to_value};
 
 pub(crate) fn name(units: &[u16]) -> JsString {
@@ -187,7 +188,12 @@ fn maybe_key_outcome(result: Result<Option<IdbKey>>) -> Outcome {
 
 /// What cannot be read is a value that no program puts.
 pub(crate) fn value(bytes: &[u8]) -> Value {
-    bytes::deserialize(bytes).unwrap_or_else(|error| {
+    let payload = Payload::read(bytes);
+    let read = match payload.ok().as_ref().and_then(Foreign::read) {
+        Some(found) => foreign::value(&found, bytes),
+        None => bytes::deserialize(bytes),
+    };
+    read.unwrap_or_else(|error| {
         Value::String(naive::units(&format!(
             "cannot be read: {error}; {bytes:02x?}"
         )))

@@ -8,6 +8,7 @@ pub(crate) mod adapter;
 pub(crate) mod bytes;
 mod connections;
 pub(crate) mod dump;
+mod foreign;
 mod host_loop;
 mod records;
 mod settle;

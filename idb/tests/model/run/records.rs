@@ -1,23 +1,20 @@
 //! Actions on records, cursors and requests.
 
 use larder_idb::{
-    Error, GetAllOptions, Index, Key as IdbKey, KeyRange, ObjectStore, PageLimits, Pages, Request,
-    Result, Value as IdbValue,
+    Error, GetAllOptions, Index, Key as IdbKey, KeyRange, ObjectStore, PageLimits, Pages, PutItem,
+    Request, Result, Value as IdbValue,
 };
 
 use super::Verdict;
 use super::adapter::{self, Pending, Shape};
 use super::bytes::serialize;
-use super::state::{Asked, RealRequest, Runner};
+use super::foreign;
+use super::state::{Asked, RealRequest, Runner, reach};
 use crate::naive::{
     self, Direction, Exception, Handle, IndexHandle, Key, KeyPath, Operation, Range, State, Value,
     What,
 };
 use crate::program::{Action, Give, Pick, Read};
-
-fn real_value(value: &Value) -> IdbValue {
-    IdbValue::from_bytes(serialize(value))
-}
 
 /// One of the two that records are read from.
 enum Source {
@@ -113,6 +110,37 @@ impl Runner {
         }
     }
 
+    /// A value and its key as they are handed to the crate.
+    fn real(&self, handle: Handle, value: &Value, key: Option<&Key>) -> PutItem {
+        let store = self.world.store(handle).filter(|_| self.setup.has_foreign);
+        match store.and_then(|store| foreign::foreign(store, value, key)) {
+            Some(foreign) => {
+                reach(&["value of another engine"]);
+                foreign
+            }
+            None => (
+                IdbValue::from_bytes(serialize(value)),
+                key.map(adapter::key),
+            ),
+        }
+    }
+
+    /// A value for an update. One of another engine has no key of its own that could be the wrong one.
+    fn real_update(&self, number: usize, value: &Value) -> IdbValue {
+        let cursor = &self.world.cursors[number];
+        let handle = Handle {
+            transaction: cursor.transaction,
+            store: cursor.store,
+        };
+        let key = cursor.effective_key();
+        let is_inline = (self.world.store(handle)).is_some_and(|store| store.key_path.is_some());
+        let (foreign, found) = self.real(handle, value, key.filter(|_| !is_inline));
+        match found == key.map(adapter::key) {
+            true => foreign,
+            false => IdbValue::from_bytes(serialize(value)),
+        }
+    }
+
     /// Whether a generated key would become a property of an array, which the model's values do not have.
     fn leads_into_array(&self, handle: Handle, value: &Value) -> bool {
         let Some(store) = self.world.store(handle) else {
@@ -156,10 +184,10 @@ impl Runner {
                     return Ok(());
                 }
                 let key = self.given(handle, key, *give);
-                let real_key = key.as_ref().map(adapter::key);
+                let (real_value, real_key) = self.real(handle, value, key.as_ref());
                 let real = match no_overwrite {
-                    true => store.add(real_value(value), real_key),
-                    false => store.put(real_value(value), real_key),
+                    true => store.add(real_value, real_key),
+                    false => store.put(real_value, real_key),
                 };
                 let model = self
                     .world
@@ -176,8 +204,8 @@ impl Runner {
                 let records: Vec<(Value, Option<Key>)> = (records.iter())
                     .map(|(value, key)| (value.clone(), self.given(handle, key, *give)))
                     .collect();
-                let real_records = (records.iter())
-                    .map(|(value, key)| (real_value(value), key.as_ref().map(adapter::key)));
+                let real_records =
+                    (records.iter()).map(|(value, key)| self.real(handle, value, key.as_ref()));
                 let real = store.put_many(real_records);
                 let model = self.world.put_many(handle, records.clone(), false);
                 self.keep(model, real.map(Pending::Keys))?;
@@ -370,7 +398,9 @@ impl Runner {
             }
             Action::Update { value, watched, .. } => {
                 let value = self.with_key_of(number, value);
-                let real = real.update(real_value(&value)).map(Pending::Key);
+                let real = real
+                    .update(self.real_update(number, &value))
+                    .map(Pending::Key);
                 let model = self.world.update(number, value, *watched);
                 return self.keep(model, real).map(drop);
             }

@@ -35,6 +35,8 @@ pub(crate) struct Setup {
     pub(crate) has_snapshots: bool,
     /// Whether memory is so short that transactions spill and tables are written all the time.
     pub(crate) is_small: bool,
+    /// Whether two thirds of the values are another engine's.
+    pub(crate) has_foreign: bool,
 }
 
 impl From<Host> for Setup {
@@ -43,6 +45,7 @@ impl From<Host> for Setup {
             host,
             has_snapshots: false,
             is_small: false,
+            has_foreign: false,
         }
     }
 }

@@ -7,6 +7,7 @@ use larder_idb::{
 
 use super::Verdict;
 use super::adapter::{self, name};
+use super::foreign;
 use super::state::{RealRequest, Runner};
 use crate::naive::{self, Mode, State, units};
 use crate::program::{Action, On, Pick};
@@ -372,7 +373,14 @@ impl Runner {
                     multi_entry: *multi_entry,
                 };
                 let path = adapter::key_path(Some(key_path));
-                let real = store.create_index(&name(&wanted), path, options);
+                let asked = self.setup.has_foreign.then(|| self.world.store(handle));
+                let real = match asked.flatten() {
+                    None => store.create_index(&name(&wanted), path, options),
+                    Some(model) => {
+                        let keys_of = foreign::asked(model, key_path, *multi_entry);
+                        store.create_index_with_keys(&name(&wanted), path, options, keys_of)
+                    }
+                };
                 let model = self.world.create_index(
                     handle,
                     &wanted,

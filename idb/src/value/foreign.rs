@@ -1,0 +1,100 @@
+//! Values of other engines: opaque bytes, whose index keys the host gives.
+//!
+//! What stands in the store is `larder_codec::value::Foreign`'s matter.
+
+use larder_codec::value::{Foreign, Payload};
+use larder_codec::{IdbKey, JsString};
+
+use super::{StoredValue, Value};
+use crate::error::{Error, ErrorName, Result};
+use crate::records::Entry;
+
+/// The keys that a host gives for a value's indexes, by their names.
+pub(crate) type NamedKeys = Box<[(JsString, Vec<IdbKey>)]>;
+
+impl Value {
+    /// Bytes that another engine has serialised, in version `format` of its wire format. Only the host reads them
+    /// ([`StoredValue::foreign`]): it says which keys they have.
+    ///
+    /// The primary key is given with the value, also where keys are in-line; `None` has it generated. `index_keys` names every
+    /// index of the object store, each once, with the keys that its key path comes to: none where that is nothing or no key, one, or
+    /// any number where the index is `multi_entry` (in any order).
+    ///
+    /// For Chromium, for [`StoredValue::tree`] and for `larder dump` such a value is an object with the engine's name, the
+    /// version and the bytes as an `ArrayBuffer`. Limits are those of any value.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use larder_idb::{
+    ///     FixedClock, IdbKeyPath, IndexOptions, Key, Mode, ObjectStoreParameters, Origin, Storage, StorageOptions,
+    ///     TransactionOptions, Value,
+    /// };
+    ///
+    /// let storage = Storage::new(StorageOptions::in_memory(Arc::new(FixedClock::default())))?;
+    /// let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
+    /// let request = factory.open(&"library".into(), Some(1))?.with_upgrade(|upgrade| {
+    ///     let by_title = ObjectStoreParameters { key_path: IdbKeyPath::String("title".into()), auto_increment: false };
+    ///     let books = upgrade.transaction.create_object_store(&"books".into(), by_title)?;
+    ///     let author = IdbKeyPath::String("author".into());
+    ///     books.create_index(&"by author".into(), author, IndexOptions::default())?;
+    ///     Ok(())
+    /// });
+    /// let connection = request.wait()?;
+    /// let options = TransactionOptions::default();
+    /// let transaction = connection.transaction(&["books".into()], Mode::ReadWrite, options)?;
+    /// let books = transaction.object_store(&"books".into())?;
+    ///
+    /// let index_keys = [("by author".into(), vec![Key::from("Ada")])];
+    /// let value = Value::foreign("gecko", 8, b"\x03\x00\xf1\xff", index_keys)?;
+    /// books.put(value, Some("Notes".into()))?.wait()?;
+    ///
+    /// let found = books.index(&"by author".into())?.get("Ada")?.wait()?.unwrap();
+    /// let foreign = found.foreign().unwrap();
+    /// assert_eq!((foreign.engine(), foreign.format(), foreign.bytes()), ("gecko", 8, &b"\x03\x00\xf1\xff"[..]));
+    /// # Ok::<(), larder_idb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `TypeError` if the engine's name is empty, longer than [`Foreign::ENGINE_LEN_MAX`], or not of printable ASCII without
+    /// blanks. Keys are looked at when the value is put.
+    pub fn foreign(
+        engine: &str,
+        format: u32,
+        bytes: &[u8],
+        index_keys: impl IntoIterator<Item = (JsString, Vec<IdbKey>)>,
+    ) -> Result<Self> {
+        let foreign = Foreign::new(engine, format, bytes)
+            .map_err(|error| Error::new(ErrorName::TypeError, error.to_string()))?;
+        let mut bytes = Vec::new();
+        let needs = foreign.write(&mut bytes);
+        Ok(Self {
+            index_keys: Some(index_keys.into_iter().collect()),
+            ..Self::from_written(bytes, needs)
+        })
+    }
+
+    /// Whether the host says which keys it has.
+    pub(crate) const fn is_foreign(&self) -> bool {
+        self.index_keys.is_some()
+    }
+}
+
+impl StoredValue {
+    /// Bytes of another engine, if it is a value of such, as they were put: see [`Value::foreign`].
+    #[must_use]
+    pub fn foreign(&self) -> Option<Foreign<'_>> {
+        read(self.bytes())
+    }
+}
+
+impl<'a> Entry<'a> {
+    /// Bytes of another engine, as [`StoredValue::foreign`] gives them.
+    #[must_use]
+    pub fn foreign(&self) -> Option<Foreign<'a>> {
+        read(self.value())
+    }
+}
+
+fn read(bytes: &[u8]) -> Option<Foreign<'_>> {
+    Foreign::read(&Payload::read(bytes).ok()?)
+}

@@ -1,0 +1,103 @@
+//! Key generators: numbers that are generated, given, and asked for.
+
+use larder_idb::{Key, Mode};
+
+use super::*;
+
+fn put(store: &ObjectStore, key: Option<Key>) -> Result<Key> {
+    store.put(unindexed(b"x"), key)?.wait()
+}
+
+fn generate(store: &ObjectStore) -> Result<Key> {
+    store.generate_key()?.wait()
+}
+
+#[test]
+fn numbers_that_a_host_asks_for_are_its_own_and_no_put_gets_them() {
+    for name in ["auto", "auto-in"] {
+        let place = place();
+        let connection = place.connection();
+        let transaction = begin(&connection, Mode::ReadWrite);
+        let store = store(&transaction, name);
+        // Asked for one after the other, before anything is put under them.
+        let first = store.generate_key().unwrap();
+        let second = store.generate_key().unwrap();
+        let third = store.put(unindexed(b"third"), None).unwrap();
+        let [first, second] = [first, second].map(|request| request.wait().unwrap());
+        assert_eq!([&first, &second], [&Key::from(1.0), &Key::from(2.0)]);
+        assert_eq!(third.wait().unwrap(), Key::from(3.0));
+        assert_eq!(put(&store, Some(second)).unwrap(), Key::from(2.0));
+        assert_eq!(put(&store, Some(first)).unwrap(), Key::from(1.0));
+        assert_eq!(bytes_of(&store, 3.0).unwrap(), b"third");
+        assert_eq!(put(&store, None).unwrap(), Key::from(4.0));
+        assert_eq!(put(&store, Some(10.5.into())).unwrap(), Key::from(10.5));
+        assert_eq!(generate(&store).unwrap(), Key::from(11.0));
+        transaction.commit().unwrap().wait().unwrap();
+        connection.close();
+        // The number is used up though nothing lies under it.
+        let place = place.reopened();
+        let transaction = begin(&place.connection(), Mode::ReadWrite);
+        let store = super::store(&transaction, name);
+        assert_eq!(generate(&store).unwrap(), Key::from(12.0));
+    }
+}
+
+#[test]
+fn values_that_are_put_after_a_number_was_asked_for_are_indexed_under_the_key_they_get() {
+    let place = place();
+    let connection = place.open(1, |upgrade| {
+        let parameters = ObjectStoreParameters {
+            key_path: path("id"),
+            auto_increment: true,
+        };
+        let store = upgrade
+            .transaction
+            .create_object_store(&js("s"), parameters)?;
+        store.create_index(&js("i"), path("id"), PLAIN).map(drop)
+    });
+    let transaction = begin(&connection.unwrap(), Mode::ReadWrite);
+    let store = store(&transaction, "s");
+    let object = || Value::serialize(&std::collections::BTreeMap::<String, f64>::new()).unwrap();
+    drop(store.put(object(), None).unwrap());
+    assert_eq!(generate(&store).unwrap(), Key::from(2.0));
+    drop(store.put(object(), None).unwrap());
+    assert_eq!(entries(&store, "i"), pairs(&[(1.0, 1.0), (3.0, 3.0)]));
+}
+
+#[test]
+fn an_abort_gives_back_the_numbers_that_a_host_has_asked_for() {
+    let place = place();
+    let connection = place.connection();
+    for _ in 0..2 {
+        let transaction = begin(&connection, Mode::ReadWrite);
+        let store = store(&transaction, "auto-in");
+        assert_eq!(generate(&store).unwrap(), Key::from(1.0));
+        assert_eq!(put(&store, None).unwrap(), Key::from(2.0));
+        transaction.abort(None).unwrap();
+    }
+}
+
+#[test]
+fn there_is_no_number_to_ask_for_without_a_generator_or_behind_its_end() {
+    let place = place();
+    let connection = place.connection();
+    let transaction = begin(&connection, Mode::ReadWrite);
+    for name in ["bare", "out", "in"] {
+        let store = store(&transaction, name);
+        assert_eq!(
+            refused(store.generate_key()),
+            "InvalidAccessError",
+            "{name}"
+        );
+    }
+    let auto = store(&transaction, "auto");
+    let last = 9_007_199_254_740_992.0;
+    put(&auto, Some((last - 1.0).into())).unwrap();
+    assert_eq!(generate(&auto).unwrap(), Key::from(last));
+    assert_eq!(refused(generate(&auto)), "ConstraintError");
+    assert_eq!(refused(put(&auto, None)), "ConstraintError");
+    drop(transaction);
+    let transaction = begin(&connection, Mode::ReadOnly);
+    let auto = store(&transaction, "auto");
+    assert_eq!(refused(auto.generate_key()), "ReadOnlyError");
+}
