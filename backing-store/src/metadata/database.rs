@@ -2,18 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use larder_codec::primitive::{int, var_int};
+use larder_codec::primitive::var_int;
 use larder_codec::row_key::{
     DatabaseField, DatabaseKey, GlobalKey, IndexField, IndexMetadataKey, ObjectStoreField,
-    ObjectStoreMetadataKey, RowKey,
+    ObjectStoreMetadataKey,
 };
-use larder_codec::{
-    DatabaseId, Error as CodecError, ErrorKind as CodecErrorKind, IdbKeyPath, JsString, range,
-};
+use larder_codec::{DatabaseId, IdbKeyPath, JsString};
 
+use super::name::{DatabaseName, database_id, read_database_names, shared};
 use super::named_ids::NamedIds;
 use super::object_store::{ObjectStoreMetadata, read_object_stores};
-use super::rows::scan;
 use crate::error::{Error, Result};
 use crate::view::View;
 
@@ -32,17 +30,6 @@ pub struct DatabaseMetadata {
     pub object_stores: Vec<ObjectStoreMetadata>,
 }
 
-/// What a database's name row says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DatabaseName {
-    /// The database's id.
-    pub id: DatabaseId,
-    /// The origin's identifier: `https_example.com_0@1`.
-    pub origin: JsString,
-    /// The database's name.
-    pub name: JsString,
-}
-
 /// All databases in the order of their name rows: by origin, then by name.
 pub(crate) fn read_databases(
     view: &View,
@@ -52,43 +39,6 @@ pub(crate) fn read_databases(
         .into_iter()
         .map(|database| read_metadata(view, database, problems))
         .collect()
-}
-
-/// As [`read_databases`], their name rows alone. Two databases of one id are told as a problem.
-pub(crate) fn read_database_names(
-    view: &View,
-    problems: &mut Vec<Error>,
-) -> Result<Vec<DatabaseName>> {
-    let mut names: Vec<DatabaseName> = Vec::new();
-    let low = range::database_names_low(&JsString::default());
-    // Name rows are the last of the global metadata: the first database's rows end them.
-    let high = range::database_low(DatabaseId::MIN);
-    scan(view, &low, &high, problems, |row, value| {
-        if let RowKey::Global(GlobalKey::DatabaseName { origin, name }) = row {
-            let id = database_id(value)?;
-            names.push(DatabaseName { id, origin, name });
-        }
-        Ok(())
-    })?;
-    let mut ids = BTreeSet::new();
-    for name in &names {
-        if !ids.insert(name.id) {
-            problems.push(shared(name));
-        }
-    }
-    Ok(names)
-}
-
-/// A database that has the rows of another.
-fn shared(database: &DatabaseName) -> Error {
-    let mut key = Vec::new();
-    GlobalKey::DatabaseName {
-        origin: database.origin.clone(),
-        name: database.name.clone(),
-    }
-    .encode(&mut key);
-    let what = format!("two databases have the id {}", database.id);
-    Error::inconsistent(&key, what)
 }
 
 /// The database that a name row speaks of.
@@ -229,14 +179,6 @@ fn version_key(database_id: DatabaseId) -> Vec<u8> {
     let field = DatabaseField::UserVersion;
     DatabaseKey { database_id, field }.encode(&mut key);
     key
-}
-
-fn database_id(value: &[u8]) -> larder_codec::Result<DatabaseId> {
-    let id = int::decode_exact(value)?;
-    DatabaseId::new(id).ok_or_else(|| {
-        let found = id.cast_unsigned();
-        CodecError::new(CodecErrorKind::Invalid { found }, 0, "database id")
-    })
 }
 
 /// 0 is what creation writes before the first version change commits, and what an aborted one leaves.

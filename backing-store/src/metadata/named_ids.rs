@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use larder_codec::DatabaseId;
 
-use super::database::read_database_names;
+use super::name::read_database_names;
 use crate::error::Result;
 use crate::view::View;
 
