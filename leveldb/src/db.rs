@@ -7,13 +7,14 @@ use crate::damage::{Damage, DamageLog};
 use crate::engine::{Durability, Engine, Recovered, Statistics};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
-use crate::internal_key::{InternalOrder, user_key};
+use crate::internal_key::user_key;
 use crate::iter::Iter;
 use crate::open::{self, Limits};
 use crate::options::{Background, Options};
 use crate::order_check::KeyOrder;
+use crate::read_state::ReadState;
 use crate::size;
-use crate::snapshot::{ReadState, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::storage::{FileSystem, LockHolder};
 use crate::sync::JoinHandle;
 use crate::tombstones::Tombstones;
@@ -93,7 +94,7 @@ impl Db {
         let new_core = || Core {
             fs: fs.clone(),
             dir: dir.to_owned(),
-            order: InternalOrder::of(&options),
+            order: options.order(),
             on_damage: options.on_damage,
             cache: BlockCache::new(options.block_cache_bytes),
             damage: DamageLog::default(),

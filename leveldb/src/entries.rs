@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::internal_key::{self, EntryKind, InternalOrder};
 use crate::memtable::MemValue;
 use crate::merge::MergeCursor;
-use crate::snapshot::ReadState;
+use crate::read_state::ReadState;
 use crate::source::Source;
 use std::cell::OnceCell;
 

@@ -4,7 +4,7 @@
 //! the newest first, so descending by those eight bytes as a number. LevelDB's `db/dbformat.h`.
 
 use crate::varint::fixed64;
-use crate::{BytewiseComparator, Comparator, Identity, KeyFacts, Options};
+use crate::{BytewiseComparator, Comparator, Identity, KeyFacts};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -141,11 +141,6 @@ impl InternalOrder {
     /// Over the order of user keys.
     pub fn new(user: Arc<dyn Comparator>) -> InternalOrder {
         InternalOrder::with_facts(user, None)
-    }
-
-    /// Over the options' order of user keys, with what they know of it.
-    pub(crate) fn of(options: &Options) -> InternalOrder {
-        InternalOrder::with_facts(options.comparator.clone(), options.key_facts)
     }
 
     pub(crate) fn with_facts(user: Arc<dyn Comparator>, facts: Option<KeyFacts>) -> InternalOrder {

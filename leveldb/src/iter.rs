@@ -6,15 +6,15 @@
 //! kept here.
 
 use crate::bounds::Bounds;
-use crate::core::OnDamage;
 use crate::damage::{Damage, DamageKind};
 use crate::doubt::Doubt;
 use crate::error::{Error, Result};
 use crate::internal_key::{self, EntryKind, SEQUENCE_MAX, seek_tag};
 use crate::memtable::{MemCursor, MemValue};
 use crate::merge::MergeCursor;
+use crate::on_damage::OnDamage;
 use crate::pinned::PinnedBytes;
-use crate::snapshot::ReadState;
+use crate::read_state::ReadState;
 use crate::source::Source;
 use crate::tombstones::WALK_NOTED;
 use std::cell::OnceCell;

@@ -7,6 +7,7 @@
 //! Below that, one module for each structure of the format, reader and writer side by side. The crate knows nothing of
 //! what keys and values mean.
 
+mod background_pool;
 mod bounds;
 mod cache;
 mod comparator;
@@ -26,10 +27,12 @@ mod lost;
 mod manifest;
 mod memtable;
 mod merge;
+mod on_damage;
 mod open;
 mod options;
 mod order_check;
 mod pinned;
+mod read_state;
 mod repair;
 mod size;
 mod skip_list;
@@ -37,6 +40,7 @@ mod snapshot;
 mod sort;
 mod source;
 mod sync;
+mod table_file;
 mod tombstones;
 mod torn;
 mod unordered;
@@ -56,18 +60,19 @@ pub mod version_edit;
 mod words;
 pub mod write_batch;
 
+pub use background_pool::{BackgroundPool, BackgroundWork};
 pub use bounds::Bounds;
 pub use comparator::{BytewiseComparator, Comparator, Identity, KeyFacts};
-pub use core::OnDamage;
 pub use damage::{Damage, DamageKind, KeyRange};
 pub use db::{Db, LiveFile};
 pub use destroy::destroy;
-pub use engine::{BackgroundPool, BackgroundWork, Durability, LevelStatistics, Statistics};
+pub use engine::{Durability, LevelStatistics, Statistics};
 pub use entries::Entries;
 pub use error::{Error, ErrorKind, Result};
 pub use internal_key::EntryKind;
 pub use iter::Iter;
 pub use look_ahead::LookAhead;
+pub use on_damage::OnDamage;
 pub use options::{Background, Options};
 pub use order_check::KeyOrder;
 pub use pinned::PinnedBytes;

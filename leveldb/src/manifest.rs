@@ -1,9 +1,9 @@
 //! Reads a MANIFEST: the edits that lead to the present set of tables.
 
-use crate::core::OnDamage;
 use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use crate::log::{LogEvent, LogReader, Lost, power_cut_explains};
+use crate::on_damage::OnDamage;
 use crate::storage::RandomFile;
 use crate::torn::{TailKind, TornTail};
 use crate::version_edit::{EditError, NewFile, VersionEdit};

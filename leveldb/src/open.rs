@@ -8,18 +8,20 @@
 
 mod current;
 
-use crate::core::{Core, OnDamage};
+use crate::core::Core;
 use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::{SEQUENCE_MAX, is_valid};
 use crate::manifest::Manifest;
 use crate::memtable::{MemTable, OpenLog, Replay, Replayed};
+use crate::on_damage::OnDamage;
 use crate::options::Options;
 use crate::order_check::{Checked, KeyOrder, check};
+use crate::table_file::TableFile;
 use crate::torn::TornTail;
 use crate::unordered;
-use crate::version::{TableFile, Version};
+use crate::version::Version;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

@@ -1,7 +1,8 @@
 //! How a store is opened.
 
-use crate::core::OnDamage;
-use crate::engine::BackgroundPool;
+use crate::background_pool::BackgroundPool;
+use crate::internal_key::InternalOrder;
+use crate::on_damage::OnDamage;
 use crate::table::TableOptions;
 use crate::{BytewiseComparator, Comparator, KeyFacts};
 use std::sync::Arc;
@@ -89,6 +90,11 @@ impl Options {
             table: TableOptions::default(),
             background: Background::Thread,
         }
+    }
+
+    /// The order of internal keys, with what is known of the keys.
+    pub(crate) fn order(&self) -> InternalOrder {
+        InternalOrder::with_facts(self.comparator.clone(), self.key_facts)
     }
 }
 

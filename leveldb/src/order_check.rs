@@ -8,7 +8,8 @@
 
 use crate::core::Core;
 use crate::table::{Ascent, Look, survey};
-use crate::version::{TableFile, Version};
+use crate::table_file::TableFile;
+use crate::version::Version;
 use std::sync::Arc;
 
 /// The order of a store's keys, against that of its comparator.

@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::internal_key::{SEQUENCE_MAX, encode_tagged, seek_tag, user_key};
 use crate::pinned::PinnedBytes;
 use crate::table::BlockHandle;
-use crate::version::{TableFile, Version};
+use crate::table_file::TableFile;
+use crate::version::Version;
 use std::cmp::Ordering;
 
 /// Bytes of tables from `from` up to and without `to`: packed, exact to a block for each table at both ends; all of a

@@ -1,7 +1,6 @@
 //! The content of a store at a sequence number.
 
 use crate::bounds::Bounds;
-use crate::core::{Core, OnDamage};
 use crate::damage::Damage;
 use crate::doubt::Doubt;
 use crate::entries::Entries;
@@ -10,52 +9,15 @@ use crate::filter::bloom;
 use crate::internal_key::{self, EntryKind, InternalOrder, SEQUENCE_MAX, seek_tag};
 use crate::iter::Iter;
 use crate::look_ahead::LookAhead;
-use crate::memtable::{self, MemCursor, MemTable, MemValue};
-use crate::skip_list::{SkipCursor, SkipList};
-use crate::source::{RunCursor, Source};
+use crate::memtable::{self, MemCursor, MemValue};
+use crate::on_damage::OnDamage;
+use crate::read_state::ReadState;
+use crate::skip_list::SkipList;
+use crate::source::RunCursor;
 use crate::table::{Lookup, UnsortedCursor};
-use crate::version::{UNORDERED_RANK, Version};
+use crate::version::UNORDERED_RANK;
 use std::cmp::Ordering;
 use std::sync::Arc;
-
-/// What a snapshot reads from. Immutable, but for newer entries that are put into the first memtable.
-#[derive(Clone, Debug)]
-pub(crate) struct ReadState {
-    pub(crate) core: Arc<Core>,
-    pub(crate) version: Arc<Version>,
-    /// Of the logs, when opened for reading only, or for writing as long as there is no room for tables of it.
-    pub(crate) mem: Arc<MemTable>,
-    /// Being written, the newest first: the one that is filled and the one that becomes a table.
-    pub(crate) live: Vec<Arc<SkipList>>,
-}
-
-impl ReadState {
-    /// A cursor for each source, the newest first.
-    pub(crate) fn sources(&self) -> Vec<Source> {
-        self.sources_within(None)
-    }
-
-    /// The same for someone who wants no keys outside of the bounds: entries there come or do not come.
-    pub(crate) fn sources_within(&self, bounds: Option<Arc<Bounds>>) -> Vec<Source> {
-        let live = self
-            .live
-            .iter()
-            .map(|list| Source::Live(SkipCursor::new(list.clone())));
-        let mem = (!self.mem.is_empty())
-            .then(|| Source::Mem(MemCursor::new(self.mem.clone(), self.core.order.clone())));
-        let run = |i| {
-            let run = RunCursor::new(self.core.clone(), self.version.clone(), i);
-            Source::Run(run.within(bounds.clone()))
-        };
-        let unsorted = self.version.unsorted.iter();
-        let unsorted = unsorted
-            .map(|table| Source::Unsorted(UnsortedCursor::new(self.core.clone(), table.clone())));
-        live.chain(mem)
-            .chain((0..self.version.runs.len()).map(run))
-            .chain(unsorted)
-            .collect()
-    }
-}
 
 /// The content of a store as of a sequence number. Cheap to clone; keeps what it reads from alive: memtables, and tables that
 /// compactions have replaced since.

@@ -9,7 +9,8 @@ use crate::memtable::{MemCursor, MemValue};
 use crate::pinned::PinnedBytes;
 use crate::skip_list::SkipCursor;
 use crate::table::{TableCursor, UnsortedCursor};
-use crate::version::{Run, TableFile, UNORDERED_RANK, Version};
+use crate::table_file::TableFile;
+use crate::version::{Run, UNORDERED_RANK, Version};
 use std::cmp::Ordering;
 use std::sync::Arc;
 

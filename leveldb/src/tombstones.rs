@@ -1,7 +1,6 @@
 //! What is known of tombstones: which tables are mostly made of them, and where an iterator had to pass over many. The engine
 //! compacts both away (`engine/tombstones.rs`).
 
-use crate::snapshot::ReadState;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -30,8 +29,8 @@ pub(crate) struct Tombstones {
 /// A range of user keys in which an iterator passed over many entries; both ends included.
 #[derive(Clone, Debug)]
 pub(crate) struct Walk {
-    /// What the iterator read; `None` once the range is known to be worth a look.
-    state: Option<Weak<ReadState>>,
+    /// What the iterator read, to be recognised; `None` once the range is known to be worth a look.
+    state: Option<Weak<dyn Send + Sync>>,
     pub(crate) from: Vec<u8>,
     pub(crate) to: Vec<u8>,
     /// Whether what memtables had of it is a table by now, or will be soon.
@@ -45,7 +44,13 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Tombstones {
     /// An iterator has passed over so many entries, with user keys from one to another: tombstones and what they hide, and
     /// replaced values.
-    pub(crate) fn note_walk(&self, state: &Arc<ReadState>, from: &[u8], to: &[u8], entries: u32) {
+    pub(crate) fn note_walk<S: Send + Sync + 'static>(
+        &self,
+        state: &Arc<S>,
+        from: &[u8],
+        to: &[u8],
+        entries: u32,
+    ) {
         self.passed.fetch_add(entries.into(), Ordering::Relaxed);
         if entries < WALK_DUE {
             return;
@@ -55,8 +60,9 @@ impl Tombstones {
         if walk.is_some() {
             return;
         }
+        let state: Weak<dyn Send + Sync> = Arc::<S>::downgrade(state);
         *walk = Some(Walk {
-            state: Some(Arc::downgrade(state)),
+            state: Some(state),
             from: from.to_vec(),
             to: to.to_vec(),
             is_flushed: false,
@@ -65,11 +71,11 @@ impl Tombstones {
     }
 
     /// What an iterator had to pass over, unless it read something else than what readers start from now.
-    pub(crate) fn walk(&self, now: &Arc<ReadState>) -> Option<Walk> {
+    pub(crate) fn walk<S>(&self, now: &Arc<S>) -> Option<Walk> {
         let mut walk = locked(&self.walk);
         let noted = walk.as_mut()?;
         if let Some(state) = noted.state.take()
-            && !std::ptr::eq(state.as_ptr(), Arc::as_ptr(now))
+            && !std::ptr::addr_eq(state.as_ptr(), Arc::as_ptr(now))
         {
             *walk = None;
         }

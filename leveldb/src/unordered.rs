@@ -2,7 +2,8 @@
 
 use crate::core::Core;
 use crate::table::TableCursor;
-use crate::version::{TableFile, Version};
+use crate::table_file::TableFile;
+use crate::version::Version;
 use std::sync::Arc;
 
 /// Tables that no MANIFEST lists, or whose order is not known from it: finds out their ranges.

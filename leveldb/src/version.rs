@@ -8,26 +8,10 @@ use crate::filter::KeyFilter;
 use crate::heads::Heads;
 use crate::internal_key::{InternalOrder, user_key};
 use crate::table::Unsorted;
+use crate::table_file::TableFile;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
-
-/// A table, as the MANIFEST lists it.
-#[derive(Clone, Debug)]
-pub(crate) struct TableFile {
-    pub(crate) number: u64,
-    pub(crate) level: usize,
-    /// `None` if no MANIFEST lists it.
-    pub(crate) len_bytes: Option<u64>,
-    /// The first internal key; `None` if unknown.
-    pub(crate) smallest: Option<Vec<u8>>,
-    /// The last internal key; `None` if unknown.
-    pub(crate) largest: Option<Vec<u8>>,
-    /// Its keys, if it was made of a memtable and is in level 0 since.
-    pub(crate) keys: Option<Arc<KeyFilter>>,
-    /// Its keys are in an order that is not the comparator's: no search in it finds anything.
-    pub(crate) is_unsorted: bool,
-}
 
 /// The rank of tables of which nothing tells which is newer.
 pub(crate) const UNORDERED_RANK: usize = 1;

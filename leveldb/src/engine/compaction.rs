@@ -5,7 +5,8 @@
 
 use super::{L0_COMPACT, L0_SLOW_DOWN};
 use crate::internal_key::{InternalOrder, user_key};
-use crate::version::{TableFile, Version};
+use crate::table_file::TableFile;
+use crate::version::Version;
 use crate::version_edit::LEVELS;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};

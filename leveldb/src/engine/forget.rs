@@ -15,7 +15,7 @@ use crate::bounds::Bounds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::internal_key::{InternalOrder, SEQUENCE_MAX, user_key};
 use crate::sync::Mutex;
-use crate::version::TableFile;
+use crate::table_file::TableFile;
 use crate::version_edit::VersionEdit;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering as Order};

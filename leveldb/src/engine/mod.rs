@@ -30,7 +30,6 @@ mod write;
 
 pub use group::Durability;
 pub(crate) use install::{FirstEdit, Numbers};
-pub use pool::{BackgroundPool, BackgroundWork};
 pub(crate) use recover::{Recovered, lock};
 pub(crate) use settle::first_number;
 pub use statistics::{LevelStatistics, Statistics};
@@ -38,7 +37,8 @@ pub use statistics::{LevelStatistics, Statistics};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::snapshot::{ReadState, Snapshot};
+use crate::read_state::ReadState;
+use crate::snapshot::Snapshot;
 use crate::storage::FileLock;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard};
 use crate::version::Version;

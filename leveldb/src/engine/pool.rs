@@ -5,38 +5,9 @@
 //! ever. Whoever is at it waits for nothing but the engine's own locks.
 
 use super::{Engine, locked};
+use crate::background_pool::{BackgroundPool, BackgroundWork, Work};
 use crate::sync::{Condvar, Mutex};
-use std::fmt;
 use std::sync::{Arc, PoisonError, Weak};
-
-/// Threads of the host's that do the background work of any number of stores ([`Background::Pool`](crate::Background::Pool)).
-pub trait BackgroundPool: fmt::Debug + Send + Sync {
-    /// Takes work that is to be [run](BackgroundWork::run) soon, once, on another thread: the caller may hold locks that it
-    /// needs, so it must not run before this returns. A store has at most one of these waiting. One that is dropped instead
-    /// leaves that store's work to writers that have to wait for it, until it is opened again.
-    fn run_soon(&self, work: BackgroundWork);
-}
-
-/// One step of a store's background work: a table of a memtable, or one compaction. If more is due then, the pool gets it as
-/// another one, so that stores take turns.
-#[derive(Debug)]
-pub struct BackgroundWork {
-    desk: Arc<Desk>,
-}
-
-impl BackgroundWork {
-    /// Does it, if it is still due and the store still open.
-    ///
-    /// # Panics
-    /// If the comparator or the file system does; the store takes no more writes then.
-    pub fn run(self) {
-        if let Some(visit) = self.desk.visit()
-            && let Some(engine) = &visit.engine
-        {
-            engine.do_handed_over();
-        }
-    }
-}
 
 /// Where a pool's threads find a store's engine: until the store is closed.
 #[derive(Debug)]
@@ -100,6 +71,16 @@ impl Desk {
     }
 }
 
+impl Work for Desk {
+    fn do_one(&self) {
+        if let Some(visit) = self.visit()
+            && let Some(engine) = &visit.engine
+        {
+            engine.do_handed_over();
+        }
+    }
+}
+
 /// Somebody is at the background work: a thread of the pool, or a writer that would have to wait for one.
 struct AtWork<'a>(&'a Engine);
 
@@ -138,7 +119,7 @@ impl Engine {
             }
             signal.is_handed_over = true;
         }
-        desk.pool.run_soon(BackgroundWork { desk: desk.clone() });
+        desk.pool.run_soon(BackgroundWork::new(desk.clone()));
     }
 
     fn do_handed_over(&self) {

@@ -14,16 +14,16 @@ use super::settle::{Settled, Unsettled, first_number, settle};
 use super::write::{Writer, new_memtable};
 use super::{Current, Engine, Signal, locked};
 use crate::cache::BlockCache;
-use crate::core::{Core, OnDamage, OpenTables};
+use crate::core::{Core, OpenTables};
 use crate::damage::DamageLog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
-use crate::internal_key::InternalOrder;
 use crate::memtable::MemTable;
+use crate::on_damage::OnDamage;
 use crate::open::{self, Limits, Opened};
 use crate::options::Options;
 use crate::order_check::KeyOrder;
-use crate::snapshot::ReadState;
+use crate::read_state::ReadState;
 use crate::storage::{FileLock, FileSystem};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex};
 use crate::tombstones::Tombstones;
@@ -90,7 +90,7 @@ impl Engine {
         let new_core = || Core {
             fs: fs.clone(),
             dir: dir.to_owned(),
-            order: InternalOrder::of(&options),
+            order: options.order(),
             on_damage: OnDamage::Fail,
             cache: BlockCache::new(options.block_cache_bytes),
             damage: DamageLog::default(),

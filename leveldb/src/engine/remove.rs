@@ -3,7 +3,7 @@
 use super::install::Work;
 use super::{Engine, locked};
 use crate::file_name::FileName;
-use crate::snapshot::ReadState;
+use crate::read_state::ReadState;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;

@@ -1,11 +1,11 @@
 //! Which MANIFEST a store is read by.
 
 use super::{Names, Opening};
-use crate::core::OnDamage;
 use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::manifest::Manifest;
+use crate::on_damage::OnDamage;
 use crate::storage::read_small_file;
 use std::io;
 use std::path::Path;

@@ -6,7 +6,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::file_name::FileName;
 use crate::lost::{self, FOLDER};
-use crate::snapshot::ReadState;
+use crate::read_state::ReadState;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -16,19 +16,20 @@ mod rows;
 mod strangers;
 
 use crate::cache::BlockCache;
-use crate::core::{Core, OnDamage, OpenTables};
+use crate::core::{Core, OpenTables};
 use crate::damage::{Damage, DamageLog};
 use crate::engine::{FirstEdit, Numbers, first_number, lock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
-use crate::internal_key::{InternalOrder, SEQUENCE_MAX};
+use crate::internal_key::SEQUENCE_MAX;
+use crate::on_damage::OnDamage;
 use crate::open::{self, Limits, Opened};
 use crate::options::Options;
-use crate::snapshot::ReadState;
+use crate::read_state::ReadState;
 use crate::storage::FileSystem;
+use crate::table_file::TableFile;
 use crate::tombstones::Tombstones;
 use crate::torn::TornTail;
-use crate::version::TableFile;
 use aside::Aside;
 use output::Tables;
 use rows::{KeptRows, RowWalk};
@@ -124,7 +125,7 @@ pub fn repair(
     let new_core = || Core {
         fs: fs.clone(),
         dir: dir.to_owned(),
-        order: InternalOrder::of(options),
+        order: options.order(),
         on_damage: OnDamage::Skip,
         cache: BlockCache::new(options.block_cache_bytes),
         damage: DamageLog::default(),

@@ -8,7 +8,7 @@ use crate::file_name::FileName;
 use crate::internal_key::{self, EntryKind, InternalOrder, user_key};
 use crate::options::Options;
 use crate::table::{TableBuilder, TableSummary};
-use crate::version::TableFile;
+use crate::table_file::TableFile;
 use crate::version_edit::LEVELS;
 use std::cmp::Ordering;
 use std::io;

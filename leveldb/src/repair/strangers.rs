@@ -4,18 +4,19 @@
 //! something they may be all that is left of it.
 
 use crate::cache::BlockCache;
-use crate::core::{Core, OnDamage, OpenTables};
+use crate::core::{Core, OpenTables};
 use crate::damage::DamageLog;
 use crate::error::Result;
 use crate::file_name::FileName;
 use crate::memtable::Replay;
+use crate::on_damage::OnDamage;
 use crate::options::Options;
 use crate::order_check::check;
-use crate::snapshot::ReadState;
+use crate::read_state::ReadState;
 use crate::source::Source;
+use crate::table_file::TableFile;
 use crate::tombstones::Tombstones;
 use crate::unordered;
-use crate::version::TableFile;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

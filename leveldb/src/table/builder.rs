@@ -1,40 +1,13 @@
 //! Builds a table.
 
-use super::{BlockHandle, Footer, TRAILER_LEN};
-use crate::block::{BlockBuilder, RESTART_INTERVAL};
+use super::{BlockHandle, Footer, TRAILER_LEN, TableOptions};
+use crate::block::BlockBuilder;
 use crate::compression::{Compression, Packer, compress_zstd, zstd_len_max};
 use crate::crc;
 use crate::filter::{FilterBlockBuilder, bloom};
 use crate::internal_key::{InternalOrder, user_key};
 use crate::storage::WritableFile;
 use std::io;
-
-/// How tables are written.
-#[derive(Clone, Copy, Debug)]
-pub struct TableOptions {
-    /// A data block ends when it has reached so many bytes, unpacked (LevelDB and Chromium: 4096).
-    pub block_len: usize,
-    /// Data blocks write every so-manieth key whole (16).
-    pub restart_interval: usize,
-    /// A block is stored as it is unless packing saves an eighth. C++ LevelDB 1.23 and Chromium cannot read
-    /// [`Compression::Zstd`]: to them such a table is damaged.
-    pub compression: Compression,
-    /// Bits of the Bloom filter for each key (10); `None` for no filter. A filter takes it that keys that the comparator calls
-    /// equal have the same bytes: where they have not, lookups of the one miss the other, also in memory (there
-    /// [`KeyFacts::identity`](crate::KeyFacts::identity) may tell).
-    pub bloom_bits: Option<usize>,
-}
-
-impl Default for TableOptions {
-    fn default() -> TableOptions {
-        TableOptions {
-            block_len: 4096,
-            restart_interval: RESTART_INTERVAL,
-            compression: Compression::Snappy,
-            bloom_bits: Some(10),
-        }
-    }
-}
 
 /// A finished table.
 #[derive(Clone, Debug, PartialEq, Eq)]

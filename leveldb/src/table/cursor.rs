@@ -10,13 +10,14 @@ use crate::block::{BlockCursor, BlockFault};
 use crate::bounds::Bounds;
 use crate::cache::Miss;
 use crate::compression::{Compression, decompress};
-use crate::core::{Core, OnDamage};
+use crate::core::Core;
 use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use crate::filter::bloom;
 use crate::internal_key;
+use crate::on_damage::OnDamage;
 use crate::pinned::PinnedBytes;
-use crate::version::TableFile;
+use crate::table_file::TableFile;
 use std::cmp::Ordering;
 use std::sync::Arc;
 

@@ -6,8 +6,9 @@
 use super::BlockHandle;
 use super::reader::Table;
 use crate::block;
-use crate::core::{Core, OnDamage};
+use crate::core::Core;
 use crate::internal_key;
+use crate::on_damage::OnDamage;
 use std::cmp::Ordering;
 
 /// What a lookup without cursors found.

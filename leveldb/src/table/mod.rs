@@ -10,14 +10,16 @@ mod checksummed;
 mod cursor;
 mod directory;
 mod get;
+mod options;
 mod reader;
 mod salvage;
 mod survey;
 mod unsorted;
 
-pub use builder::{TableBuilder, TableOptions, TableSummary};
+pub use builder::{TableBuilder, TableSummary};
 pub(crate) use cursor::TableCursor;
 pub(crate) use get::Lookup;
+pub use options::TableOptions;
 pub(crate) use reader::Table;
 pub(crate) use survey::{Ascent, Look, survey};
 pub(crate) use unsorted::{Unsorted, UnsortedCursor};

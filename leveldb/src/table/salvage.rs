@@ -17,7 +17,7 @@ use crate::damage::{Damage, DamageKind};
 use crate::error::Result;
 use crate::internal_key;
 use crate::pinned::PinnedBytes;
-use crate::version::TableFile;
+use crate::table_file::TableFile;
 use std::cmp::Ordering;
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use crate::compression::decompress;
 use crate::core::Core;
 use crate::internal_key::{InternalOrder, is_valid};
 use crate::pinned::PinnedBytes;
-use crate::version::TableFile;
+use crate::table_file::TableFile;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::internal_key::is_valid;
 use crate::pinned::PinnedBytes;
 use crate::sort::sort_by;
-use crate::version::TableFile;
+use crate::table_file::TableFile;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};

@@ -1,0 +1,49 @@
+//! What snapshots and iterators read from.
+
+use crate::bounds::Bounds;
+use crate::core::Core;
+use crate::memtable::{MemCursor, MemTable};
+use crate::skip_list::{SkipCursor, SkipList};
+use crate::source::{RunCursor, Source};
+use crate::table::UnsortedCursor;
+use crate::version::Version;
+use std::sync::Arc;
+
+/// What a snapshot reads from. Immutable, but for newer entries that are put into the first memtable.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadState {
+    pub(crate) core: Arc<Core>,
+    pub(crate) version: Arc<Version>,
+    /// Of the logs, when opened for reading only, or for writing as long as there is no room for tables of it.
+    pub(crate) mem: Arc<MemTable>,
+    /// Being written, the newest first: the one that is filled and the one that becomes a table.
+    pub(crate) live: Vec<Arc<SkipList>>,
+}
+
+impl ReadState {
+    /// A cursor for each source, the newest first.
+    pub(crate) fn sources(&self) -> Vec<Source> {
+        self.sources_within(None)
+    }
+
+    /// The same for someone who wants no keys outside of the bounds: entries there come or do not come.
+    pub(crate) fn sources_within(&self, bounds: Option<Arc<Bounds>>) -> Vec<Source> {
+        let live = self
+            .live
+            .iter()
+            .map(|list| Source::Live(SkipCursor::new(list.clone())));
+        let mem = (!self.mem.is_empty())
+            .then(|| Source::Mem(MemCursor::new(self.mem.clone(), self.core.order.clone())));
+        let run = |i| {
+            let run = RunCursor::new(self.core.clone(), self.version.clone(), i);
+            Source::Run(run.within(bounds.clone()))
+        };
+        let unsorted = self.version.unsorted.iter();
+        let unsorted = unsorted
+            .map(|table| Source::Unsorted(UnsortedCursor::new(self.core.clone(), table.clone())));
+        live.chain(mem)
+            .chain((0..self.version.runs.len()).map(run))
+            .chain(unsorted)
+            .collect()
+    }
+}
