@@ -158,7 +158,8 @@ Run scripts that use IndexedDB, on a store of Chromium's or one to be made.
 
 A script finds what a page finds, as far as there is no document and no network. It ends when nothing is left to do. Imports are \
 files, or packages in node_modules as bundlers for browsers find them: ES modules, CommonJS and JSON; exports with the conditions \
-browser, import or require, module and default; the browser field. Of its process it has the object larder:
+browser, import or require, module and default; the browser field. fetch reads blobs, and files below the folder of --files. \
+localStorage and sessionStorage are in memory and gone at the end; Chromium's own are not touched. Of its process it has the object larder:
 
   larder.args           what stands behind the script on the command line
   larder.exit(N)        ends at once with status N, 0 if it is not given; transactions that are not over are aborted
@@ -170,6 +171,7 @@ Examples:
   larder run --storage ./IndexedDB --origin https://app.example script.js a --b
                                                               larder.args is [\"a\", \"--b\"]
   larder run --storage ./IndexedDB tool.mjs                   a module; imports from node_modules
+  larder run --files ./data import.js                         const rows = await (await fetch(\"rows.json\")).json()
   larder dump PATH --format jsonl | larder run count.mjs      for await (const line of larder.stdin.lines())
   echo 'console.log(1)' | larder run -                        the script is standard input
   larder run --storage ~/.config/chromium/Default --origin https://app.example look.js
@@ -198,6 +200,10 @@ pub struct RunArgs {
     /// Run this script first, in the same realm; may be given several times.
     #[arg(long, value_name = "FILE")]
     pub preload: Vec<PathBuf>,
+    /// Let fetch read the files below this folder, by their file: URLs and as what the origin serves: data.json is DIR/data.json.
+    /// Symbolic links in it are not followed.
+    #[arg(long, value_name = "DIR")]
+    pub files: Option<PathBuf>,
     /// Run every script as a module.
     #[arg(long)]
     pub module: bool,

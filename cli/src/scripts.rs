@@ -68,6 +68,7 @@ fn set_up(args: &RunArgs) -> Result<larder_js_host::RunOptions, String> {
         script,
         arguments,
         preloads: args.preload.clone(),
+        files: args.files.clone(),
         all_modules: args.module,
         storage,
         origin: origin.unwrap_or_else(|| ORIGIN.to_owned()),

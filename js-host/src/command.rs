@@ -9,6 +9,7 @@ use larder_idb::{
     DiskFileSystem, Executor, RaiseDataVersion, StorageOptions, SystemClock, TornTailCallback,
 };
 
+use crate::files::Files;
 use crate::{Error, Global, Host, Options, Process, Stream, System};
 
 /// Which script runs, where, and as whom.
@@ -21,6 +22,8 @@ pub struct RunOptions {
     pub arguments: Vec<String>,
     /// Scripts that run before it, one after the other in the same realm.
     pub preloads: Vec<PathBuf>,
+    /// The folder below which scripts may read files.
+    pub files: Option<PathBuf>,
     /// Every script is a module.
     pub all_modules: bool,
     /// The folder of the origin's store, Chromium's `IndexedDB`; made if it is missing. None: databases
@@ -51,6 +54,9 @@ const STDIN: &str = "-";
 /// # Errors
 /// If a script cannot be read, the origin is none, or the storage cannot be set up. Nothing has run then.
 pub fn run(options: &RunOptions) -> Result<Outcome, Error> {
+    if let Some(folder) = &options.files {
+        Files::below(folder).map_err(Error::new)?;
+    }
     let scripts = options.preloads.iter().chain([&options.script]);
     let scripts: Vec<_> = scripts.map(|path| read(path)).collect::<Result<_, _>>()?;
     let process = Process {
@@ -72,6 +78,7 @@ pub fn run(options: &RunOptions) -> Result<Outcome, Error> {
     };
     let system = System {
         process: Some(process),
+        files: options.files.clone(),
     };
     let host = Host::with_system(host_options, system)?;
     for (name, source) in scripts {

@@ -13,6 +13,7 @@
 mod clone;
 mod command;
 mod engine;
+mod files;
 mod host;
 mod modules;
 mod natives;

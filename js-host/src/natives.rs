@@ -4,6 +4,8 @@ use std::rc::Rc;
 
 use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Persistent, Result, Value};
 
+use sha2::Digest;
+
 use crate::clone;
 use crate::host::{Global, run_classic};
 use crate::shared::{Clone as KeptClone, Scripts, Shared, Stream};
@@ -82,6 +84,18 @@ fn time_and_chance<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'js
         ArrayBuffer::new(ctx, bytes)
     };
     native.set("randomBytes", Function::new(ctx.clone(), random)?)?;
+    let all = Rc::clone(shared);
+    let digest = move |ctx: Ctx<'js>, name: String, data: Value<'js>| {
+        let bytes = all.helpers(&ctx)?.bytes_of(&ctx, data)?;
+        let digest = match name.as_str() {
+            "SHA-1" => sha1::Sha1::digest(bytes).to_vec(),
+            "SHA-384" => sha2::Sha384::digest(bytes).to_vec(),
+            "SHA-512" => sha2::Sha512::digest(bytes).to_vec(),
+            _ => sha2::Sha256::digest(bytes).to_vec(),
+        };
+        ArrayBuffer::new(ctx, digest)
+    };
+    native.set("digest", Function::new(ctx.clone(), digest)?)?;
     let is_proxy = |value: Value<'js>| value.is_proxy();
     native.set("isProxy", Function::new(ctx.clone(), is_proxy)?)
 }

@@ -1,10 +1,12 @@
 //! [`System`]: what scripts get of the process and of the machine. Nothing, unless the host's owner gives it.
 
 use std::io::{self, Read};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Result};
 
+use crate::files::Files;
 use crate::shared::Shared;
 
 /// Bytes of standard input that are read at a time.
@@ -15,6 +17,8 @@ const CHUNK_LEN_BYTES: usize = 1 << 16;
 pub struct System {
     /// Makes the global `larder`, with arguments, standard input and an exit status.
     pub process: Option<Process>,
+    /// The folder below which `fetch` reads files.
+    pub files: Option<PathBuf>,
 }
 
 /// The process as scripts see it.
@@ -40,10 +44,29 @@ pub(crate) fn install<'js>(
     native: &Object<'js>,
     system: System,
 ) -> Result<()> {
+    native.set("readFile", reader(ctx, system.files)?)?;
     if let Some(process) = system.process {
         native.set("process", self::process(ctx, shared, process)?)?;
     }
     Ok(())
+}
+
+/// A function that gives `{ buffer }` of a file, or `{ why }` it cannot be had.
+fn reader<'js>(ctx: &Ctx<'js>, folder: Option<PathBuf>) -> Result<Function<'js>> {
+    let files = match folder {
+        None => Err("no folder of files was given: larder run --files DIR".to_owned()),
+        Some(folder) => Files::below(&folder),
+    };
+    let read = move |ctx: Ctx<'js>, url: String, pathname: String| -> Result<Object<'js>> {
+        let answer = Object::new(ctx.clone())?;
+        let content = files.as_ref().map_err(String::clone);
+        match content.and_then(|files| files.read(&url, &pathname)) {
+            Ok(bytes) => answer.set("buffer", ArrayBuffer::new(ctx, bytes)?)?,
+            Err(why) => answer.set("why", why)?,
+        }
+        Ok(answer)
+    };
+    Function::new(ctx.clone(), read)
 }
 
 fn process<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, given: Process) -> Result<Object<'js>> {

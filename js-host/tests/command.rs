@@ -23,6 +23,7 @@ fn options(scripts: &[&str], folder: &tempfile::TempDir, extension: &str) -> Run
         script: scripts.remove(0),
         arguments: Vec::new(),
         preloads: Vec::new(),
+        files: None,
         all_modules: false,
         storage: Some(folder.path().join("IndexedDB")),
         origin: "https://app.example".into(),

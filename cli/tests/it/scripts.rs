@@ -230,3 +230,102 @@ fn a_damaged_store_fails_a_script_that_looks_away() {
     assert_eq!(status, Some(1), "{err}");
     assert!(err.contains("999999"), "{err}");
 }
+
+/// What `fetch` gives of each URL.
+const FETCH: &str = "
+  const { protocol, pathname } = new URL(import.meta.url);
+  const here = pathname.slice(0, pathname.lastIndexOf('/'));
+  for (const url of larder.args) {
+    const said = await fetch(url.replace('HERE', here)).then(
+      async (response) => `${response.ok} ${(await response.blob()).type} ${await response.text()}`, (error) => `${error.name} ${error.message}`);
+    console.log(said.replaceAll(here, 'HERE'));
+  }";
+
+#[test]
+#[cfg(unix)]
+fn fetch_reads_the_files_below_the_folder_that_is_given_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path().canonicalize().unwrap();
+    fs::create_dir_all(here.join("data/in ner")).unwrap();
+    for (name, text) in [
+        ("fetch.mjs", FETCH),
+        ("secret.txt", "secret"),
+        ("data/a.json", "[1]"),
+        ("data/in ner/b", "inner"),
+        ("data/ü.TXT", "ü"),
+    ] {
+        fs::write(here.join(name), text).unwrap();
+    }
+    std::os::unix::fs::symlink("../secret.txt", here.join("data/link")).unwrap();
+    std::os::unix::fs::symlink("..", here.join("data/up")).unwrap();
+    std::os::unix::fs::symlink("data", here.join("linked")).unwrap();
+    nix::unistd::mkfifo(&here.join("data/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let of = |files: &[&str], urls: &[&str]| {
+        let output = run(&here, &[files, &["fetch.mjs"], urls].concat(), b"");
+        let (status, out, err) = said(&output);
+        assert_eq!((status, &*err), (Some(0), ""));
+        out.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let allowed = [
+        ("a.json", "true application/json [1]"),
+        ("/a.json?x#y", "true application/json [1]"),
+        ("https://localhost/in%20ner/b", "true  inner"),
+        ("../../a.json", "true application/json [1]"),
+        ("file://HERE/data/a.json", "true application/json [1]"),
+        ("file://HERE/data/%C3%BC.TXT#hash", "true text/plain ü"),
+        (
+            "file://HERE/data/in ner/../a.json",
+            "true application/json [1]",
+        ),
+    ];
+    for folder in ["data", "linked"] {
+        let urls = allowed.map(|(url, _)| url);
+        assert_eq!(
+            of(&["--files", folder], &urls),
+            allowed.map(|(_, content)| content)
+        );
+    }
+    let outside = "only files below HERE/data may be read";
+    let link = "it is a symbolic link, which is not followed";
+    for (url, why) in [
+        ("file://HERE/secret.txt", outside.to_owned()),
+        ("file://HERE/data/../secret.txt", outside.to_owned()),
+        ("file://HERE/data/%2e%2e%2fsecret.txt", outside.to_owned()),
+        ("..%2fsecret.txt", outside.to_owned()),
+        ("file:///etc/passwd", outside.to_owned()),
+        ("link", format!("HERE/data/link: {link}")),
+        ("up/secret.txt", format!("HERE/data/up: {link}")),
+        (
+            "file://HERE/data/up/data/a.json",
+            format!("HERE/data/up: {link}"),
+        ),
+        ("in%20ner", "HERE/data/in ner: it is a folder".to_owned()),
+        ("/", "HERE/data: it is a folder".to_owned()),
+        (
+            "none.json",
+            "HERE/data/none.json: No such file or directory (os error 2)".to_owned(),
+        ),
+        (
+            "https://other.example/a.json",
+            "there is no network, only blobs and files".to_owned(),
+        ),
+        ("file://a.example/x", "the URL names no file".to_owned()),
+    ] {
+        let said = of(&["--files", "data"], &[url]).join("");
+        assert_eq!(said, format!("TypeError Failed to fetch {url}: {why}"));
+    }
+    let pipe = of(&["--files", "data"], &["pipe"]).join("");
+    assert!(
+        pipe.starts_with("TypeError Failed to fetch pipe: HERE/data/pipe: "),
+        "{pipe}"
+    );
+    let none = of(&[], &["a.json"]).join("");
+    assert_eq!(
+        none,
+        "TypeError Failed to fetch a.json: no folder of files was given: larder run --files DIR"
+    );
+    for folder in ["none", "secret.txt"] {
+        let output = run(&here, &["--files", folder, "fetch.mjs"], b"");
+        assert_eq!(output.status.code(), Some(2));
+    }
+}

@@ -15,6 +15,7 @@ mod left_behind;
 mod libraries;
 mod nesting;
 mod ours;
+mod pages;
 mod programs;
 mod scripts;
 mod theirs;

@@ -1,6 +1,6 @@
 // IndexedDB as W3C's "Indexed Database API 3.0" has it, on an engine behind `hooks.js`.
 export { setHooks, runCheckpointCleanup } from "./hooks.js";
-export { complete, notify } from "./request.js";
+export { complete, expect, notify } from "./request.js";
 export { dispatch, EventTarget, EventTargetState, defineHandlers } from "./event_target.js";
 export { createEvent, Event, EventState } from "./event.js";
 export { attach, exposeGlobal, exposeInterface, INTERNAL, peek, requireArguments, stamp, stateOf } from "./internals.js";

@@ -63,6 +63,23 @@ fn databases<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> R
             .outbox
             .expect(request, engine.factory.databases(), Outcome::Databases);
     });
+    give!(hooks, ctx, engine, "estimate", |request: u32| {
+        let _ = ctx;
+        let asked = engine.factory.estimate();
+        engine.outbox.expect(request, asked, |estimate| {
+            Outcome::Estimate(estimate.usage.total(), estimate.quota_bytes)
+        });
+    });
+    give!(hooks, ctx, engine, "persisted", |request: u32| {
+        let _ = ctx;
+        let asked = engine.factory.persisted();
+        engine.outbox.expect(request, asked, Outcome::Flag);
+    });
+    give!(hooks, ctx, engine, "persist", |request: u32| {
+        let _ = ctx;
+        let asked = engine.factory.set_persisted(true);
+        engine.outbox.expect(request, asked, |()| Outcome::Nothing);
+    });
     give!(pure hooks,
         ctx,
         engine,

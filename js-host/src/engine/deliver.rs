@@ -4,8 +4,9 @@ use larder_codec::external_object::ExternalObject as Info;
 use larder_idb::{
     ConnectionEvent, DeleteEvent, Error, ErrorKind, ExternalObject, OpenEvent, Records,
 };
+use rquickjs::convert::List;
 use rquickjs::function::IntoArgs;
-use rquickjs::{Array, Ctx, Result, Value};
+use rquickjs::{Array, Ctx, IntoJs, Result, Value};
 
 use super::Engine;
 use super::handles::Handle;
@@ -14,6 +15,9 @@ use crate::clone::{KeyOf, key_to_js, string_to_js};
 
 /// From 1601-01-01, where Chromium's time begins, to 1970-01-01, in milliseconds.
 const UNIX_EPOCH_MS: f64 = 11_644_473_600e3;
+
+/// `Number.MAX_SAFE_INTEGER`.
+const SAFE_INTEGER_MAX: u64 = (1 << 53) - 1;
 
 impl Engine {
     /// Hands over the oldest answer.
@@ -161,6 +165,12 @@ impl Engine {
             Outcome::Key(key) | Outcome::MaybeKey(Some(key)) => key_to_js(ctx, &helpers, &key)?,
             Outcome::Value(Some(value)) => self.value(ctx, value.bytes(), value.objects())?,
             Outcome::Count(count) => Value::new_number(ctx.clone(), count as f64),
+            Outcome::Flag(flag) => Value::new_bool(ctx.clone(), flag),
+            Outcome::Estimate(usage, quota) => {
+                // No limit is the greatest number that a script can count to.
+                let number = |bytes: u64| bytes.min(SAFE_INTEGER_MAX) as f64;
+                List((number(usage), number(quota))).into_js(ctx)?
+            }
             Outcome::Records(records, wanted) => self.records(ctx, &records, wanted)?,
             Outcome::Cursor(None) | Outcome::Moved(_, None) => Value::new_null(ctx.clone()),
             Outcome::Cursor(Some(cursor)) => {

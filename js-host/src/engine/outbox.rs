@@ -25,6 +25,9 @@ pub(super) enum Outcome {
     /// A cursor that has a number has moved.
     Moved(u32, Option<Cursor>),
     Databases(Vec<DatabaseInfo>),
+    /// Bytes that are used, and may be.
+    Estimate(u64, u64),
+    Flag(bool),
 }
 
 /// What of records is told.

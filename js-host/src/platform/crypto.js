@@ -1,6 +1,7 @@
 // crypto.getRandomValues and randomUUID (Web Cryptography, 10.1).
 import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf } from "../binding/mod.js";
 import { native } from "./native.js";
+import { subtle } from "./subtle_crypto.js";
 
 class CryptoState {}
 const INTEGERS = /^(Int8|Uint8|Uint8Clamped|Int16|Uint16|Int32|Uint32|BigInt64|BigUint64)Array$/;
@@ -23,6 +24,10 @@ export class Crypto {
     }
     new Uint8Array(array.buffer, array.byteOffset, array.byteLength).set(new Uint8Array(native.randomBytes(array.byteLength)));
     return array;
+  }
+  get subtle() {
+    stateOf(this, CryptoState);
+    return subtle;
   }
   randomUUID() {
     stateOf(this, CryptoState);

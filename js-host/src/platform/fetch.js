@@ -1,6 +1,7 @@
-// fetch (Fetch), for what needs no network: blob: URLs.
+// fetch (Fetch), for what needs no network: blob: URLs, and files that the host's owner has given.
 import { exposeInterface, INTERNAL, requireArguments, webidl } from "../binding/mod.js";
 import { blobOfUrl } from "./blob.js";
+import { fileOfUrl } from "./files.js";
 
 export class Response {
   #blob;
@@ -33,7 +34,7 @@ exposeInterface(Response, "Response");
 export async function fetch(resource) {
   requireArguments(arguments.length, 1, "fetch");
   const url = webidl.toDOMString(resource);
-  const blob = blobOfUrl(url.replace(/#.*/s, ""));
-  if (blob === undefined) throw new TypeError(`Failed to fetch ${url}`);
+  const blob = blobOfUrl(url.replace(/#.*/s, "")) ?? fileOfUrl(url);
+  if (blob === undefined) throw new TypeError(`Failed to fetch ${url}: there is no network, only blobs and files`);
   return new Response(INTERNAL, blob);
 }

@@ -1,6 +1,7 @@
 // location and navigator: what scripts look at to find out where they run.
 import { exposeInterface, INTERNAL } from "../binding/mod.js";
 import { isWorker, native } from "./native.js";
+import { StorageManager, storageManager } from "./storage_manager.js";
 
 // A worker's interfaces are the same by other names.
 const nameHere = (name) => (isWorker ? `Worker${name}` : name);
@@ -64,6 +65,9 @@ class Navigator {
   get onLine() {
     return false;
   }
+  get storage() {
+    return storageManager;
+  }
   get hardwareConcurrency() {
     return 1;
   }
@@ -71,4 +75,4 @@ class Navigator {
 exposeInterface(Navigator, nameHere("Navigator"));
 export const navigator = new Navigator(INTERNAL);
 
-export const interfaces = { [Location.name]: Location, [Navigator.name]: Navigator };
+export const interfaces = { [Location.name]: Location, [Navigator.name]: Navigator, StorageManager };

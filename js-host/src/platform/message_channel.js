@@ -40,7 +40,7 @@ export function structuredClone(value, options = undefined) {
   return cloneWithTransfer(value, options);
 }
 
-function messageState(data) {
+export function messageState(data) {
   const state = new MessageState("message", false, false);
   state.trusted = true;
   state.data = data;

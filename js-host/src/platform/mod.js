@@ -5,6 +5,7 @@ import "./array_join.js";
 import { isWorker, native } from "./native.js";
 import { AbortController, AbortSignal } from "./abort.js";
 import { Blob, File, FileList } from "./blob.js";
+import { BroadcastChannel } from "./broadcast_channel.js";
 import { importCommonJs } from "./common_js.js";
 import { console } from "./console.js";
 import { Crypto, crypto } from "./crypto.js";
@@ -14,9 +15,12 @@ import { functions, turn } from "./event_loop.js";
 import { fetch, Response } from "./fetch.js";
 import { FileReader } from "./file_reader.js";
 import { values as larder } from "./larder.js";
+import "./locale.js";
 import * as place from "./location.js";
 import { MessageChannel, MessagePort, structuredClone } from "./message_channel.js";
+import { Performance, performance, PerformanceEntry, PerformanceMark, PerformanceMeasure } from "./performance.js";
 import { ErrorEvent, PromiseRejectionEvent, reportError, reportRejection } from "./report_error.js";
+import { SubtleCrypto } from "./subtle_crypto.js";
 import { URL, URLSearchParams } from "./url.js";
 import { scope as window } from "./window.js";
 import { scope as worker } from "./worker.js";
@@ -47,6 +51,7 @@ const interfaces = {
   AbortController,
   AbortSignal,
   Blob,
+  BroadcastChannel,
   Crypto,
   CustomEvent,
   ErrorEvent,
@@ -56,8 +61,13 @@ const interfaces = {
   MessageChannel,
   MessageEvent,
   MessagePort,
+  Performance,
+  PerformanceEntry,
+  PerformanceMark,
+  PerformanceMeasure,
   PromiseRejectionEvent,
   Response,
+  SubtleCrypto,
   TextDecoder,
   TextEncoder,
   URL,
@@ -74,6 +84,7 @@ const values = {
   fetch,
   location: place.location,
   navigator: place.navigator,
+  performance,
   reportError,
   self: globalThis,
   structuredClone,

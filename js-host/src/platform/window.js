@@ -1,6 +1,7 @@
 // The global scope of a window without a document (HTML, 7.2.2).
 import { EventTarget, exposeInterface, INTERNAL } from "../binding/mod.js";
 import { postMessage } from "./message_channel.js";
+import { Storage, storages } from "./web_storage.js";
 
 class Window extends EventTarget {
   constructor(token = undefined, state = undefined) {
@@ -12,7 +13,7 @@ exposeInterface(Window, "Window");
 
 export const scope = {
   Interface: Window,
-  interfaces: { Window },
+  interfaces: { Storage, Window },
   mixin: globalThis,
-  values: { postMessage, window: globalThis },
+  values: { ...storages, postMessage, window: globalThis },
 };
