@@ -9,12 +9,14 @@ use larder_codec::row_key::GlobalKey;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{Db, OnDamage, Snapshot};
 
+use crate::backing_store::{DATA_VERSION_MAX, StoreVersions};
 use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::metadata::NamedIds;
 use crate::reads::{Reads, Surroundings};
 use crate::store_order::{self, StoreOrder};
+use crate::transaction::ReadTransaction;
 use crate::undo_log::{Recovery, recover};
 use crate::view::View;
 
@@ -125,6 +127,21 @@ impl Store {
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    /// A transaction that reads what the store shows. It keeps the files that it reads open, and the store need not be there
+    /// any more. Blobs are not kept from whoever writes to the store elsewhere.
+    #[must_use]
+    pub fn read(&self) -> ReadTransaction {
+        ReadTransaction::of_reads(self.reads.clone())
+    }
+
+    /// The versions that the store has; of one whose rows do not say, today's.
+    #[must_use]
+    pub fn versions(&self) -> Arc<StoreVersions> {
+        let schema = self.schema_version().unwrap_or(SCHEMA_VERSION_MAX);
+        let data = self.data_version().unwrap_or(DATA_VERSION_MAX);
+        Arc::new(StoreVersions::of_reader(schema, data))
     }
 
     /// What recovery did in memory, and what it stumbled over.

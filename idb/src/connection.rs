@@ -234,7 +234,8 @@ impl Connection {
     /// # Errors
     /// In this order: `InvalidStateError` while the connection is being upgraded, or once it is to be closed;
     /// `NotFoundError` if there is no object store of one of the names; `InvalidAccessError` if there are no names;
-    /// `TypeError` if the mode is [`Mode::VersionChange`].
+    /// `TypeError` if the mode is [`Mode::VersionChange`]; `ReadOnlyError` if it writes and the storage is only read
+    /// ([`StorageOptions::read_only`](crate::StorageOptions::read_only)).
     pub fn transaction(
         &self,
         names: &[JsString],

@@ -32,7 +32,7 @@ pub enum ErrorName {
     NotReadableError,
     /// The disk is full, or the origin's quota has no room.
     QuotaExceededError,
-    /// The transaction only reads.
+    /// The transaction, or the storage, only reads.
     ReadOnlyError,
     /// Not for this origin: an opaque one has no storage.
     SecurityError,

@@ -208,7 +208,10 @@ fn maintain(origin: &Arc<Origin>) -> Result<Option<Maintenance>> {
         Access::Missing => return Ok(Some(Maintenance::Idle)),
         Access::Going => return Ok(None),
     };
-    let done = attempt(|| Ok(store.backing().maintain()?));
+    if origin.is_read_only() {
+        return Ok(Some(Maintenance::Idle));
+    }
+    let done = attempt(|| Ok(store.backing().writer()?.maintain()?));
     let done = done.inspect_err(|error| origin.note_store_error(&store, error))?;
     Ok(Some(done))
 }

@@ -127,6 +127,37 @@ pub struct StorageOptions {
     /// The folder that has `ID/IndexedDB/indexeddb.leveldb` for each bucket that is not an origin's default one in its own site
     /// (`WebStorage` beside the folder of the origins' stores, as in Chromium's profile).
     pub buckets_folder: PathBuf,
+    /// Whether stores are only read (`false`): nothing is ever written, made or removed, no lock is taken, and another program may
+    /// have them open; the folder may be on read-only media. A store is seen as it was committed when it was opened, which is
+    /// when it is first needed, and again after it has been idle. Databases that are there can be opened and read. What would
+    /// write ends with `ReadOnlyError`, which is what the specification calls a write where one may only read: a transaction that
+    /// writes, an upgrade, a database to be made or deleted, and the calls that delete, repair or mark an origin. Nothing that is
+    /// damaged is passed over: what cannot be read whole fails as in a store that is open for writing. Private sessions, in
+    /// memory, are as ever.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use larder_idb::{ErrorName, MemoryFileSystem, Mode, ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock, TransactionOptions};
+    /// # let fs = Arc::new(MemoryFileSystem::new());
+    /// # let origin = Origin::from_url("https://a.example").unwrap();
+    /// # let options = || StorageOptions::new(fs.clone(), "idb", Arc::new(SystemClock));
+    /// # let writing = Storage::new(options())?;
+    /// # let opening = writing.factory(&origin).open(&"db".into(), None)?.with_upgrade(|upgrade| {
+    /// #     let parameters = ObjectStoreParameters::default();
+    /// #     upgrade.transaction.create_object_store(&"notes".into(), parameters).map(drop)
+    /// # });
+    /// # let written = opening.wait()?;
+    /// let mut options = options();
+    /// options.read_only = true;
+    /// let storage = Storage::new(options)?;
+    /// let connection = storage.factory(&origin).open(&"db".into(), None)?.connection().wait()?;
+    /// let names = ["notes".into()];
+    /// let reading = connection.transaction(&names, Mode::ReadOnly, TransactionOptions::default())?;
+    /// let writing = connection.transaction(&names, Mode::ReadWrite, TransactionOptions::default());
+    /// assert_eq!(writing.unwrap_err().name(), ErrorName::ReadOnlyError);
+    /// # Ok::<(), larder_idb::Error>(())
+    /// ```
+    pub read_only: bool,
     pub(crate) maintenance: Arc<MaintenanceSchedule>,
 }
 
@@ -157,6 +188,7 @@ impl StorageOptions {
             reserve_bytes: 32 << 10,
             quota_bytes: u64::MAX,
             on_over_quota: None,
+            read_only: false,
             maintenance: Arc::default(),
         }
     }

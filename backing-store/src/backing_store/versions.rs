@@ -44,6 +44,11 @@ impl StoreVersions {
         }
     }
 
+    /// Of a store that is only read.
+    pub(crate) fn of_reader(schema: i64, data: DataVersion) -> Self {
+        Self::new(schema, data, false, RaiseDataVersion::Never)
+    }
+
     /// Whether rows of external objects have the form of schema 3.
     pub(crate) const fn lacks_file_info(&self) -> bool {
         self.schema < FILE_INFO_SCHEMA_MIN

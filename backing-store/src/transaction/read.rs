@@ -19,6 +19,16 @@ pub struct ReadTransaction {
 }
 
 impl ReadTransaction {
+    /// Of a store that nobody writes to by this handle: no file of it is removed.
+    pub(crate) fn of_reads(reads: Reads) -> Self {
+        let held_blobs = HeldBlobs::default();
+        Self {
+            reads,
+            _presence: Arc::new(held_blobs.begin_reader()),
+            held_blobs,
+        }
+    }
+
     pub(crate) fn new(core: &Core) -> Self {
         // Before the rows are chosen: what goes in between is held, though not seen.
         let presence = Arc::new(core.held_blobs.begin_reader());

@@ -11,7 +11,7 @@ mod place;
 mod times;
 
 pub(crate) use idle::IdleStores;
-pub(crate) use open_store::OpenStore;
+pub(crate) use open_store::{OpenStore, read_only};
 pub use place::BucketId;
 pub(crate) use place::{Place, bucket_paths};
 
@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use larder_backing_store::{
-    Background, BackingStore, DATA_VERSION_MAX, DatabaseMetadata, OriginNote, Quota,
-    RaiseDataVersion, Repaired, RowsInDoubt, Usage, WriteOptions,
+    Background, BackingStore, DATA_VERSION_MAX, DatabaseMetadata, OpenOptions, OriginNote, Quota,
+    RaiseDataVersion, Repaired, RowsInDoubt, Store, StoreOrder, Usage, WriteOptions,
 };
 use larder_codec::{JsString, Origin as OriginName};
 
@@ -31,7 +31,7 @@ use crate::request::slot::LoneSlot;
 use crate::scheduler::{Database, forced, storage_gone};
 use crate::storage::{Scheduling, StorageOptions};
 use crate::sync::{Mutex, locked};
-use open_store::Kept;
+use open_store::{Backing, Kept};
 
 /// What all origins of a storage share.
 pub(crate) struct Shared {
@@ -163,13 +163,16 @@ impl Origin {
             return Ok(access);
         }
         self.shared.idle.make_room();
+        let may_create = may_create && !self.is_read_only();
         let backing = match self.open_store(may_create) {
             Err(error) if !may_create && error.kind() == ErrorKind::NotAStore => {
                 return Ok(Access::Missing);
             }
             opened => opened?,
         };
-        self.note_opened(&backing);
+        if let Backing::Writing(backing) = &backing {
+            self.note_opened(backing);
+        }
         let store = OpenStore::new(Kept::new(backing), self);
         locked(&self.state).store = Stored::InUse(Arc::downgrade(&store));
         Ok(Access::Open(store))
@@ -217,8 +220,47 @@ impl Origin {
         }
     }
 
-    fn open_store(&self, may_create: bool) -> Result<BackingStore> {
+    /// Whether nothing of it is ever written.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.shared.options.read_only && !self.place.is_private
+    }
+
+    /// # Errors
+    /// `ReadOnlyError` if nothing of it is ever written.
+    pub(crate) fn check_writes(&self) -> Result<()> {
+        match self.is_read_only() {
+            true => Err(read_only()),
+            false => Ok(()),
+        }
+    }
+
+    fn open_to_read(&self) -> Result<Store> {
+        let options = OpenOptions {
+            block_cache_bytes: self.shared.options.block_cache_bytes,
+            ..OpenOptions::default()
+        };
+        let (fs, paths) = (Arc::clone(&self.place.fs), self.place.paths.clone());
+        let store = Store::open_read_only(fs, paths, options)?;
+        if store.order() == StoreOrder::SignedBytes {
+            let what = "its rows are not in the order of keys, which requests rely on";
+            let (name, kind) = (ErrorName::UnknownError, ErrorKind::Unsupported);
+            return Err(Error::of_kind(name, kind, what));
+        }
+        match store.recovery().problems.first() {
+            Some(problem) => Err(Error::of_kind(
+                ErrorName::UnknownError,
+                problem.kind(),
+                problem.to_string(),
+            )),
+            None => Ok(store),
+        }
+    }
+
+    fn open_store(&self, may_create: bool) -> Result<Backing> {
         let own = &self.shared.options;
+        if self.is_read_only() {
+            return Ok(Backing::Reading(Box::new(self.open_to_read()?)));
+        }
         let mut options = WriteOptions::new(self.name.clone(), Arc::clone(&own.clock));
         options.create_if_missing = may_create;
         options.block_cache_bytes = own.block_cache_bytes;
@@ -249,7 +291,7 @@ impl Origin {
                 });
             }
         }
-        Ok(backing)
+        Ok(Backing::Writing(backing))
     }
 
     /// How many bytes its files may have.
@@ -268,7 +310,7 @@ impl Origin {
     /// If the files cannot be listed.
     pub(crate) fn usage(self: &Arc<Self>) -> Result<Usage> {
         if let Ok(Some(Access::Open(store))) = self.store_as_it_is() {
-            return Ok(store.backing().usage()?);
+            return store.backing().usage();
         }
         let fs = Arc::clone(&self.place.fs);
         Ok(larder_backing_store::usage(fs, &self.place.paths)?)
@@ -280,6 +322,7 @@ impl Origin {
     /// `InvalidStateError` if it is open here; `SecurityError` if the origin is opaque; as repairing.
     pub(crate) fn repair(&self, rows_in_doubt: RowsInDoubt) -> Result<Option<Repaired>> {
         self.check_name()?;
+        self.check_writes()?;
         let _turn = locked(&self.opening);
         let idle = {
             let mut state = locked(&self.state);
@@ -348,8 +391,9 @@ impl Origin {
             // Of the engine's files, or of a blob's content; of the store's lock, or an object store's: only the former
             // matter, and the engine tells.
             ErrorKind::Io | ErrorKind::Conflict | ErrorKind::Corruption => {
-                let writable = store.backing().check_writable();
-                writable.is_err_and(|error| error.kind() != ErrorKind::Io)
+                let writable = |backing: &BackingStore| backing.check_writable();
+                let writable = store.backing().writer().map(writable);
+                writable.is_ok_and(|done| done.is_err_and(|error| error.kind() != ErrorKind::Io))
             }
             _ => false,
         };

@@ -3,20 +3,86 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use larder_backing_store::BackingStore;
+use larder_backing_store::{BackingStore, ReadTransaction, Store, StoreVersions, Usage};
 
 use super::Origin;
-use crate::error::{Result, attempt};
+use crate::error::{Error, ErrorName, Result, attempt};
 use crate::sync::AtomicBool;
+
+/// The backing store, opened for writing or for reading alone.
+pub(crate) enum Backing {
+    Writing(BackingStore),
+    Reading(Box<Store>),
+}
+
+impl Backing {
+    /// The one that writes.
+    ///
+    /// # Errors
+    /// `ReadOnlyError` if it is only read.
+    pub(crate) fn writer(&self) -> Result<&BackingStore> {
+        match self {
+            Self::Writing(backing) => Ok(backing),
+            Self::Reading(_) => Err(read_only()),
+        }
+    }
+
+    /// Begins a transaction that reads what is committed now, or was when a store that is only read was opened.
+    pub(crate) fn read(&self) -> ReadTransaction {
+        match self {
+            Self::Writing(backing) => backing.read(),
+            Self::Reading(store) => store.read(),
+        }
+    }
+
+    pub(crate) fn versions(&self) -> Arc<StoreVersions> {
+        match self {
+            Self::Writing(backing) => backing.versions(),
+            Self::Reading(store) => store.versions(),
+        }
+    }
+
+    /// # Errors
+    /// If files cannot be listed.
+    pub(super) fn usage(&self) -> Result<Usage> {
+        Ok(match self {
+            Self::Writing(backing) => backing.usage()?,
+            Self::Reading(store) => {
+                larder_backing_store::usage(Arc::clone(store.fs()), store.paths())?
+            }
+        })
+    }
+
+    /// Whether closing it would take something from who holds a blob.
+    fn is_in_use(&self) -> bool {
+        match self {
+            Self::Writing(backing) => backing.is_in_use(),
+            Self::Reading(_) => false,
+        }
+    }
+
+    fn close(self) -> Result<()> {
+        match self {
+            Self::Writing(backing) => Ok(backing.close()?),
+            Self::Reading(_) => Ok(()),
+        }
+    }
+}
+
+/// Why nothing can be written, made or deleted.
+pub(crate) fn read_only() -> Error {
+    let what = "the storage is only read (`StorageOptions::read_only`)";
+    Error::new(ErrorName::ReadOnlyError, what)
+}
 
 /// A store that is open: dropped, it is closed.
 pub(super) struct Kept {
     /// There until it is closed.
-    backing: Option<BackingStore>,
+    backing: Option<Backing>,
 }
 
 impl Kept {
-    pub(super) const fn new(backing: BackingStore) -> Self {
+    pub(super) const fn new(backing: Backing) -> Self {
         Self {
             backing: Some(backing),
         }
@@ -24,7 +90,7 @@ impl Kept {
 
     /// Whether anyone outside would miss it: who holds a blob.
     pub(super) fn is_in_use(&self) -> bool {
-        self.backing.as_ref().is_some_and(BackingStore::is_in_use)
+        self.backing.as_ref().is_some_and(Backing::is_in_use)
     }
 
     /// # Errors
@@ -35,7 +101,7 @@ impl Kept {
 
     fn end(&mut self) -> Result<()> {
         match self.backing.take() {
-            Some(backing) => attempt(|| Ok(backing.close()?)),
+            Some(backing) => attempt(|| backing.close()),
             None => Ok(()),
         }
     }
@@ -66,7 +132,7 @@ impl OpenStore {
     }
 
     #[expect(clippy::expect_used, reason = "only dropping takes it out")]
-    pub(crate) fn backing(&self) -> &BackingStore {
+    pub(crate) fn backing(&self) -> &Backing {
         let backing = self.kept.as_ref().and_then(|kept| kept.backing.as_ref());
         backing.expect("a store that is in use")
     }

@@ -89,6 +89,7 @@ impl Origin {
     /// `SecurityError` if it is opaque; if that cannot be written.
     pub(crate) fn set_persisted(&self, is_to_stay: bool) -> Result<()> {
         self.check_name()?;
+        self.check_writes()?;
         // It is not being deleted meanwhile.
         let _turn = locked(&self.opening);
         let fs = &*self.place.fs;
@@ -102,6 +103,9 @@ impl Origin {
         must_be_unused: bool,
         slot: Arc<LoneSlot<()>>,
     ) -> Option<Callback> {
+        if let Err(error) = self.check_writes() {
+            return slot.complete(Err(error));
+        }
         let _turn = locked(&self.opening);
         let (used, idle) = {
             let mut state = locked(&self.state);

@@ -18,7 +18,7 @@ impl Database {
     /// # Errors
     /// In this order: `InvalidStateError` while the connection is being upgraded, or once it is to be closed;
     /// `NotFoundError` if there is no object store of one of the names; `InvalidAccessError` if there are no names;
-    /// `TypeError` if the mode is that of an upgrade.
+    /// `TypeError` if the mode is that of an upgrade; `ReadOnlyError` if it writes and nothing is ever written.
     pub(crate) fn begin(
         self: &Arc<Self>,
         connection: &Arc<ConnectionCore>,
@@ -38,6 +38,9 @@ impl Database {
             return Err(Error::new(ErrorName::InvalidStateError, what));
         };
         let plan = plan(connection, names, mode, durability, state.next_transaction)?;
+        if mode == Mode::ReadWrite {
+            self.origin.check_writes()?;
+        }
         state.next_transaction += 1;
         open.transactions += 1;
         let number = plan.number;

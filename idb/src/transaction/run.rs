@@ -233,11 +233,11 @@ impl TransactionCore {
                     DurabilityHint::Strict => Durability::Strict,
                     DurabilityHint::Default | DurabilityHint::Relaxed => Durability::Relaxed,
                 };
-                Backing::Write(store.begin(scope, durability)?)
+                Backing::Write(store.writer()?.begin(scope, durability)?)
             }
             Mode::VersionChange => {
                 let scope = Scope::VersionChange(database_id);
-                let mut transaction = store.begin(scope, Durability::Strict)?;
+                let mut transaction = store.writer()?.begin(scope, Durability::Strict)?;
                 let version = self.plan.versions.map_or(1, |versions| versions.new);
                 let version = i64::try_from(version)
                     .map_err(|_| Error::new(ErrorName::TypeError, "no version of a database"))?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use larder_backing_store::DatabaseMetadata;
+use larder_codec::JsString;
 
 use super::super::{Database, forced};
 use super::{
@@ -10,9 +11,9 @@ use super::{
     version_of,
 };
 use crate::connection::{Connection, ConnectionCore, ConnectionEvent, VersionChange};
-use crate::error::{Error, ErrorName};
+use crate::error::{Error, ErrorName, Result};
 use crate::open_request::{DeleteEvent, OpenEvent};
-use crate::origin::{Access, OpenStore, Waiting};
+use crate::origin::{Access, OpenStore, Waiting, read_only};
 use crate::schema::Schema;
 use crate::sync::locked;
 
@@ -23,7 +24,8 @@ impl Database {
         let store = match self.origin.store(is_open) {
             Ok(Access::Open(store)) => store,
             Ok(Access::Missing) => {
-                fail_or(request, Ok(0));
+                // One that is to be opened is made, unless nothing is ever written.
+                fail_or(request, if is_open { Err(read_only()) } else { Ok(0) });
                 return Ok(());
             }
             Ok(Access::Going) => {
@@ -53,6 +55,9 @@ impl Database {
                 Ok(())
             }
             metadata => {
+                if let Err(error) = self.origin.check_writes() {
+                    return Err((request, error));
+                }
                 let found = Found {
                     store,
                     metadata,
@@ -70,6 +75,7 @@ impl Database {
         store: Arc<OpenStore>,
     ) -> Progress {
         match self.origin.version(&store, &self.name) {
+            Ok(Some(_)) if self.origin.is_read_only() => Err((request, read_only())),
             Ok(Some(old_version)) => {
                 let found = Found {
                     store,
@@ -186,14 +192,23 @@ impl Database {
             (Some(new_version), ConnectionRequest::Open { .. }) => {
                 self.upgrade(request, found, new_version)
             }
-            _ => match found.store.backing().delete_database(&self.name) {
-                Ok(_) => {
+            _ => match delete(&found.store, &self.name) {
+                Ok(()) => {
                     self.origin.note_modified();
                     fail_or(request, Ok(found.old_version));
                     Ok(())
                 }
-                Err(error) => Err((request, error.into())),
+                Err(error) => Err((request, error)),
             },
         }
     }
+}
+
+/// Deletes a database, there or not.
+///
+/// # Errors
+/// As writing; `ReadOnlyError` if nothing is ever written.
+pub(super) fn delete(store: &OpenStore, name: &JsString) -> Result<()> {
+    store.backing().writer()?.delete_database(name)?;
+    Ok(())
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use larder_codec::{DatabaseId, JsString};
+
 use super::super::Database;
+use super::steps::delete;
 use super::{ConnectionRequest, Current, Found, Phase, Progress, finish_open, storage_gone};
 use crate::connection::{Connection, ConnectionCore};
 use crate::error::{Error, ErrorName, Result};
@@ -33,9 +36,9 @@ impl Database {
         let is_new = (found.old_version == 0).then(|| Arc::clone(&found.store));
         let (id, schema) = match &found.metadata {
             Some(metadata) => (metadata.id, Schema::from_metadata(metadata)),
-            None => match found.store.backing().create_database(&self.name) {
+            None => match create(&found.store, &self.name) {
                 Ok(id) => (id, Schema::default()),
-                Err(error) => return Err((request, error.into())),
+                Err(error) => return Err((request, error)),
             },
         };
         let versions = Versions {
@@ -101,10 +104,14 @@ impl Database {
         self.close(number);
         if let Some(store) = is_new.filter(|store| !store.is_retired()) {
             // If that fails it has no version, and is as good as not there.
-            if let Err(error) = store.backing().delete_database(&self.name) {
-                self.origin.note_store_error(&store, &error.into());
+            if let Err(error) = delete(&store, &self.name) {
+                self.origin.note_store_error(&store, &error);
             }
         }
         Err((request, Error::aborted(Some(&cause))))
     }
+}
+
+fn create(store: &OpenStore, name: &JsString) -> Result<DatabaseId> {
+    Ok(store.backing().writer()?.create_database(name)?)
 }
