@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use larder_codec::idb_key::{KeyPart, RawKey};
+use larder_codec::value::Foreign;
 use larder_codec::{IdbKeyPath, JsString};
 
 use crate::key_text::{Piece, walk};
@@ -109,6 +110,16 @@ pub struct Hex<'a>(pub &'a [u8]);
 impl fmt::Display for Hex<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Whose value it is, if it is another engine's: `gecko (format 8)`.
+#[derive(Debug, Clone, Copy)]
+pub struct ShownForeign<'a>(pub &'a Foreign<'a>);
+
+impl fmt::Display for ShownForeign<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (format {})", self.0.engine(), self.0.format())
     }
 }
 

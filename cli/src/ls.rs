@@ -1,5 +1,6 @@
 //! `larder ls`: what is there, how much of it, how large.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -16,6 +17,7 @@ use crate::command::PerStore;
 use crate::damage::Total;
 use crate::display::{Quoted, ShownKeyPath, Size};
 use crate::output::Output;
+use crate::record::with_foreign;
 use crate::scan::{Scan, Stop};
 use crate::store_origin::StoreOrigin;
 use crate::style::Style;
@@ -80,6 +82,9 @@ struct ObjectStoreListing {
     /// Bytes of the records' keys and values as rows, before compression.
     #[serde(skip_serializing_if = "Option::is_none")]
     record_bytes: Option<u64>,
+    /// Engines other than V8 whose values are in the rows; those in blobs are not looked at.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    engines: BTreeSet<String>,
     indexes: Vec<IndexListing>,
 }
 
@@ -185,15 +190,22 @@ impl Ls {
                 Err(error) => scan.damage(&error),
             }
         }
-        let mut counted = None;
+        let (mut counted, mut engines) = (None, BTreeSet::new());
         if self.counts {
+            let mut buffer = Vec::new();
             let (mut records, mut bytes) = (0, 0);
             let mut cursor = scan
                 .store
                 .records(database.id, object_store.id, Direction::Next);
             while scan.advance(|| cursor.next())? {
                 records += 1;
-                bytes += (cursor.row_key().len() + cursor.value()?.len()) as u64;
+                let value = cursor.value()?;
+                bytes += (cursor.row_key().len() + value.len()) as u64;
+                with_foreign(value, &mut buffer, |foreign| {
+                    if !engines.contains(foreign.engine()) {
+                        engines.insert(foreign.engine().to_owned());
+                    }
+                });
             }
             counted = Some((records, bytes));
         }
@@ -205,6 +217,7 @@ impl Ls {
             next_key,
             records: counted.map(|(records, _)| records),
             record_bytes: counted.map(|(_, bytes)| bytes),
+            engines,
             indexes: indexes
                 .map(|index| self.index(scan, database, object_store, index))
                 .collect::<Result<_, _>>()?,
@@ -322,6 +335,10 @@ fn write_object_store(
             count(records, "record", "records"),
             Size(bytes)
         )?;
+    }
+    for (n, engine) in listed.engines.iter().enumerate() {
+        let before = if n == 0 { ", values of" } else { " and" };
+        write!(output, "{before} {engine}")?;
     }
     writeln!(output)?;
     for (index, listed) in object_store.indexes.iter().zip(&listed.indexes) {

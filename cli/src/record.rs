@@ -5,7 +5,9 @@ use std::io::{self, Read};
 
 use larder_backing_store::{ObjectStoreMetadata, Store, last_modified_ms};
 use larder_codec::external_object::{BlobInfo, ExternalObject};
-use larder_codec::value::{Decoder, Envelope, Evaluator, HostObject, KeyPath, Object, Tree};
+use larder_codec::value::{
+    Decoder, Envelope, Evaluator, Foreign, HostObject, KeyPath, Object, Tree,
+};
 use larder_codec::{DatabaseId, RawKey};
 
 use crate::canonical::{BlobSource, ExternalBlob, FileInfo};
@@ -161,6 +163,18 @@ fn refers_to_external_objects(tree: &Tree<'_>) -> bool {
         ),
         _ => false,
     })
+}
+
+/// Calls `use_foreign` with the bytes of another engine in a value as its row has it. One that lies in a blob is not looked for.
+pub(crate) fn with_foreign<R>(
+    stored: &[u8],
+    buffer: &mut Vec<u8>,
+    use_foreign: impl FnOnce(&Foreign<'_>) -> R,
+) -> Option<R> {
+    match Envelope::peel(stored, buffer) {
+        Ok(Envelope::Inline(payload)) => Foreign::read(&payload).as_ref().map(use_foreign),
+        Ok(Envelope::InBlob { .. }) | Err(_) => None,
+    }
 }
 
 /// Whether the cause of an error is that a file is not there.

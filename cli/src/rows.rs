@@ -13,8 +13,9 @@ use serde::Serialize;
 
 use crate::args::RowsArgs;
 use crate::command::PerStore;
-use crate::display::{Hex, ShownKey};
+use crate::display::{Hex, ShownForeign, ShownKey};
 use crate::output::Output;
+use crate::record::with_foreign;
 use crate::scan::{Scan, Stop};
 use crate::store_origin::StoreOrigin;
 use crate::style::Style;
@@ -273,11 +274,14 @@ fn value_text(value: &RowValue<'_>) -> String {
     match value {
         RowValue::Int(number) | RowValue::VarInt(number) => number.to_string(),
         RowValue::Bool(flag) => flag.to_string(),
-        RowValue::Data(row) => format!(
-            "version {}, value of {} bytes",
-            row.version,
-            row.value.len()
-        ),
+        RowValue::Data(row) => {
+            let (version, len) = (row.version, row.value.len());
+            let shown = with_foreign(row.value, &mut Vec::new(), |foreign| {
+                format!("{}, value of {len} bytes", ShownForeign(foreign))
+            });
+            let value = shown.unwrap_or_else(|| format!("value of {len} bytes"));
+            format!("version {version}, {value}")
+        }
         RowValue::Exists(row) => format!("version {}", row.version),
         RowValue::Index(row) => format!(
             "version {}, primary key {}",

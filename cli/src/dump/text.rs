@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use larder_backing_store::{DatabaseMetadata, ObjectStoreMetadata};
+use larder_codec::value::{Foreign, Tree, Value};
 
 use super::blobs::BlobFolder;
 use super::records::{Record, RecordWriter, write_records};
 use crate::command::PerStore;
-use crate::display::{Quoted, ShownKey};
+use crate::display::{Hex, Quoted, ShownForeign, ShownKey};
 use crate::output::Output;
 use crate::scan::{Scan, Stop};
 use crate::store_origin::StoreOrigin;
@@ -76,9 +77,19 @@ impl RecordWriter for Lines<'_> {
         write!(self.output, "  {}  ", style.key(ShownKey(record.key)))?;
         match &record.value {
             Ok(value) => {
-                self.value.clear();
-                serde_json::to_writer(&mut self.value, value.tree)?;
-                write_shortened(self.output, &String::from_utf8_lossy(&self.value))?;
+                let foreign = Foreign::of_tree(value.tree);
+                if let Some(foreign) = &foreign {
+                    let (whose, len) = (ShownForeign(foreign), foreign.bytes().len());
+                    write!(self.output, "{whose}, {len} bytes: ")?;
+                }
+                match foreign.filter(|_| is_bytes_alone(value.tree)) {
+                    Some(foreign) => write_bytes(self.output, foreign.bytes())?,
+                    None => {
+                        self.value.clear();
+                        serde_json::to_writer(&mut self.value, value.tree)?;
+                        write_shortened(self.output, &String::from_utf8_lossy(&self.value))?;
+                    }
+                }
                 writeln!(self.output)?;
                 for (number, object) in value.objects.iter().enumerate() {
                     writeln!(self.output, "      {number}: {}", style.faint(object))?;
@@ -92,6 +103,20 @@ impl RecordWriter for Lines<'_> {
                 record.bytes.len()
             ),
         }
+    }
+}
+
+/// Whether a value of another engine has nothing behind its bytes: neither a generated key nor what a page has put there.
+fn is_bytes_alone(tree: &Tree<'_>) -> bool {
+    matches!(tree.root(), Value::Object(root) if tree.own_properties(root).len() == Foreign::PROPERTIES)
+}
+
+fn write_bytes(output: &mut Output, bytes: &[u8]) -> io::Result<()> {
+    let shown = bytes.get(..VALUE_SHOWN_MAX / 2).unwrap_or(bytes);
+    write!(output, "{}", Hex(shown))?;
+    match shown.len() < bytes.len() {
+        true => write!(output, "…"),
+        false => Ok(()),
     }
 }
 

@@ -10,6 +10,7 @@ mod canonical_blobs;
 mod canonical_values;
 mod command;
 mod damage;
+mod foreign;
 mod gates;
 #[cfg(target_os = "linux")]
 mod hostile;

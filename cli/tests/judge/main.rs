@@ -8,6 +8,7 @@
 mod ages;
 mod buckets;
 mod entries;
+mod foreign;
 mod idb;
 mod killed;
 mod killed_script;

@@ -9,9 +9,10 @@ use super::decode::Decoder;
 use super::envelope::Payload;
 use super::js_str::JsStr;
 use super::needs::Needs;
-use super::node::{Object, PropertyName};
+use super::node::{Object, PropertyName, Value};
 use super::reader::{Reader, error, invalid};
 use super::tag::v8 as tag;
+use super::tree::Tree;
 use super::{BufferKind, Builder};
 use crate::{ErrorKind, Result};
 
@@ -19,7 +20,8 @@ use crate::{ErrorKind, Result};
 const ENGINE: &str = "larder:engine";
 const FORMAT: &str = "larder:format";
 const BYTES: &str = "larder:bytes";
-const NAMES_COUNT: u32 = 3;
+/// What stands behind the bytes: the end of an object of three properties.
+const END: [u8; 2] = [tag::END_OBJECT, 3];
 
 /// Whose format the bytes have, and the bytes.
 ///
@@ -44,6 +46,8 @@ pub struct Foreign<'a> {
 }
 
 impl<'a> Foreign<'a> {
+    /// How many properties it has as an object.
+    pub const PROPERTIES: usize = 3;
     /// The longest name of an engine, in bytes.
     pub const ENGINE_LEN_MAX: usize = 64;
 
@@ -107,49 +111,98 @@ impl<'a> Foreign<'a> {
         builder.end()
     }
 
-    /// Reads a value if it is one. The bytes are borrowed, and nothing is decoded but what stands around them.
+    /// Reads a value if it is one. The bytes are borrowed, and nothing is decoded but what stands around them, unless something stands
+    /// behind them.
     ///
     /// Properties behind the three are passed over: a browser puts generated keys there, and what a page has copied has them.
     /// Anything else is an ordinary value, also what begins like one and is damaged: `None`.
     #[must_use]
     pub fn read(payload: &Payload<'a>) -> Option<Self> {
         let (wire, start) = payload.wire();
-        let mut reader = Reader::starting_at(wire, start);
-        (next_tag(&mut reader)? == tag::BEGIN_OBJECT).then_some(())?;
+        let reader = Reader::starting_at(wire, start);
+        begins_like_one(reader)?;
+        Self::read_written(reader).or_else(|| {
+            let tree = Decoder::new().decode(payload).ok()?;
+            Self::of_tree(&tree)
+        })
+    }
+
+    /// What [`read`](Self::read) gives of the value's bytes.
+    #[must_use]
+    pub fn of_tree(tree: &Tree<'a>) -> Option<Self> {
+        let Value::Object(root) = tree.root() else {
+            return None;
+        };
+        let Object::Plain(properties) = tree.object(root) else {
+            return None;
+        };
+        let [engine, format, bytes, ..] = tree.properties(*properties) else {
+            return None;
+        };
+        let named = [(engine, ENGINE), (format, FORMAT), (bytes, BYTES)];
+        let are_named = named.iter().all(|(property, name)| {
+            matches!(property.name, PropertyName::String(JsStr::Latin1(found)) if found == name.as_bytes())
+        });
+        let (
+            true,
+            Value::String(JsStr::Latin1(engine)),
+            Value::Number(format),
+            Value::Object(bytes),
+        ) = (are_named, engine.value, format.value, bytes.value)
+        else {
+            return None;
+        };
+        let buffer = tree.array_buffer(bytes)?;
+        (buffer.kind == BufferKind::Fixed).then_some(())?;
+        let engine = std::str::from_utf8(engine).ok()?;
+        Self::new(engine, whole(format)?, buffer.bytes).ok()
+    }
+
+    /// As [`write`](Self::write) has written it, to the last byte.
+    fn read_written(mut reader: Reader<'a>) -> Option<Self> {
+        expect(&mut reader, tag::BEGIN_OBJECT)?;
         expect_name(&mut reader, ENGINE)?;
         let engine = one_byte_string(&mut reader)?;
         expect_name(&mut reader, FORMAT)?;
-        let format = format_number(&mut reader)?;
+        let format = match reader.byte("tag").ok()? {
+            tag::INT32 => u32::try_from(reader.zigzag("number").ok()?).ok()?,
+            tag::DOUBLE => whole(reader.f64("number").ok()?)?,
+            _ => return None,
+        };
         expect_name(&mut reader, BYTES)?;
-        (next_tag(&mut reader)? == tag::ARRAY_BUFFER).then_some(())?;
+        expect(&mut reader, tag::ARRAY_BUFFER)?;
         let buffer = ArrayBuffer::read(&mut reader, tag::ARRAY_BUFFER).ok()?;
+        (reader.rest() == END).then_some(())?;
         let engine = std::str::from_utf8(engine).ok()?;
-        let foreign = Self::new(engine, format, buffer.bytes).ok()?;
-        is_whole(payload, reader)?.then_some(foreign)
+        Self::new(engine, format, buffer.bytes).ok()
     }
 }
 
-/// Whether the value ends as it should behind the third property. `None` if it is cut.
-fn is_whole(payload: &Payload<'_>, mut reader: Reader<'_>) -> Option<bool> {
-    match next_tag(&mut reader)? {
-        // A view of the buffer would be the property in its place.
-        tag::ARRAY_BUFFER_VIEW => Some(false),
-        tag::END_OBJECT if reader.rest() == [NAMES_COUNT.to_le_bytes()[0]] => Some(true),
-        _ => Some(Decoder::new().decode(payload).is_ok()),
-    }
+/// Nothing for almost every value that is none, at little cost.
+fn begins_like_one(mut reader: Reader<'_>) -> Option<()> {
+    (next_tag(&mut reader)? == tag::BEGIN_OBJECT).then_some(())?;
+    (next_tag(&mut reader)? == tag::ONE_BYTE_STRING).then_some(())?;
+    reader.varint_u32("length of a string").ok()?;
+    reader.rest().starts_with(ENGINE.as_bytes()).then_some(())
 }
 
+/// Behind what V8 passes over in front of one.
 fn next_tag(reader: &mut Reader<'_>) -> Option<u8> {
     loop {
         match reader.byte("tag").ok()? {
             tag::PADDING => {}
+            tag::VERIFY_OBJECT_COUNT => drop(reader.varint_u32("object count").ok()?),
             tag => return Some(tag),
         }
     }
 }
 
+fn expect(reader: &mut Reader<'_>, tag: u8) -> Option<()> {
+    (reader.byte("tag").ok()? == tag).then_some(())
+}
+
 fn one_byte_string<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
-    (next_tag(reader)? == tag::ONE_BYTE_STRING).then_some(())?;
+    expect(reader, tag::ONE_BYTE_STRING)?;
     let len = usize::try_from(reader.varint_u32("length of a string").ok()?).ok()?;
     reader.bytes(len, "string").ok()
 }
@@ -158,24 +211,15 @@ fn expect_name(reader: &mut Reader<'_>, name: &str) -> Option<()> {
     (one_byte_string(reader)? == name.as_bytes()).then_some(())
 }
 
-/// A whole number of 32 bits, in whichever of V8's forms.
-fn format_number(reader: &mut Reader<'_>) -> Option<u32> {
-    const WHAT: &str = "number";
-    match next_tag(reader)? {
-        tag::INT32 => u32::try_from(reader.zigzag(WHAT).ok()?).ok(),
-        tag::UINT32 => reader.varint_u32(WHAT).ok(),
-        tag::DOUBLE => {
-            let number = reader.f64(WHAT).ok()?;
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "compared with the original right after"
-            )]
-            let format = number as u32;
-            (f64::from(format).to_bits() == number.to_bits()).then_some(format)
-        }
-        _ => None,
-    }
+/// A number that is a whole one of 32 bits.
+fn whole(number: f64) -> Option<u32> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "compared with the original right after"
+    )]
+    let whole = number as u32;
+    (f64::from(whole).to_bits() == number.to_bits()).then_some(whole)
 }
 
 #[cfg(test)]
@@ -184,7 +228,7 @@ mod tests {
 
     use super::*;
     use crate::idb_key::IdbKey;
-    use crate::value::{Encoder, Evaluated, Evaluator, KeyPath, Value};
+    use crate::value::{Encoder, Evaluated, Evaluator, KeyPath};
     use crate::{DataVersion, IdbKeyPath};
 
     fn written(engine: &str, format: u32, bytes: &[u8]) -> Vec<u8> {
@@ -193,8 +237,14 @@ mod tests {
         out
     }
 
+    /// As both ways of reading say.
     fn read(value: &[u8]) -> Option<Foreign<'_>> {
-        Foreign::read(&Payload::read(value).ok()?)
+        let payload = Payload::read(value).ok()?;
+        let found = Foreign::read(&payload);
+        let tree = Decoder::new().decode(&payload);
+        let of_tree = tree.ok().as_ref().and_then(Foreign::of_tree);
+        assert_eq!(found, of_tree, "{}", value.escape_ascii());
+        found
     }
 
     fn path(text: &str) -> KeyPath {
@@ -289,10 +339,6 @@ mod tests {
                 let Some(found) = read(&changed) else {
                     continue;
                 };
-                // Everything that is taken for one is a value for a decoder, too.
-                let payload = Payload::read(&changed).unwrap();
-                let tree = Decoder::new().decode(&payload).unwrap();
-                assert!(matches!(tree.root(), Value::Object(_)));
                 assert!(found == whole || changed[at] != value[at]);
             }
         }
@@ -311,6 +357,12 @@ mod tests {
             [HEAD, engine, &names.concat()].concat()
         };
         assert!(read(&middle(b"\"\x01x", b"I\x02", b"B\x01\x00{\x03")).is_some());
+        // As V8 could write it.
+        let padded = middle(b"\0?\x05\"\x01x", b"\0U\x02", b"\0B\x01\x00{\x03\0");
+        assert_eq!(read(&padded), Some(Foreign::new("x", 2, b"\0").unwrap()));
+        // Names that are numbers come first in JavaScript's order.
+        let numbered = middle(b"\"\x01x", b"I\x02", b"B\x01\x00I\x02T{\x04");
+        assert_eq!(read(&numbered), None);
         let others: [(&[u8], &[u8], &[u8]); 7] = [
             (b"\"\x00", b"I\x02", b"B\x01\x00{\x03"),   // no name
             (b"\"\x01 ", b"I\x02", b"B\x01\x00{\x03"),  // a blank

@@ -1,0 +1,234 @@
+//! Values of other engines, put by `larder-idb`: a page of Chromium reads them all, counts them by indexes, changes records, and the
+//! commands say the same.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use larder_fixtures::canonical::{databases_of, with_large_stack};
+use larder_fixtures::chromium::{self, Store};
+use larder_fixtures::random::Random;
+use larder_idb::{
+    Connection, DATA_VERSION_MAX, DiskFileSystem, FixedClock, Foreign, GetAllOptions, IdbKeyPath,
+    IndexOptions, JsString, Key, KeyRange, Mode, NEW_STORE_VERSION, ObjectStoreParameters, Origin,
+    Storage, StorageOptions, TransactionOptions, Upgrade, Value,
+};
+use serde_json::json;
+
+use super::{ORIGIN, agree, dumped};
+
+const COUNT: usize = 40;
+
+fn storage(folder: &Path, is_new: bool) -> Storage {
+    let (fs, clock) = (
+        Arc::new(DiskFileSystem::new()),
+        Arc::new(FixedClock::default()),
+    );
+    let mut options = StorageOptions::new(fs, folder, clock);
+    options.new_store_version = match is_new {
+        true => DATA_VERSION_MAX,
+        false => NEW_STORE_VERSION,
+    };
+    Storage::new(options).unwrap()
+}
+
+fn open(storage: &Storage, version: u64) -> Connection {
+    let factory = storage.factory(&Origin::from_url(ORIGIN).unwrap());
+    let request = factory.open(&"foreign".into(), Some(version)).unwrap();
+    request.with_upgrade(make).wait().unwrap()
+}
+
+/// Index "group" has the remainder by 4, "each", multiEntry, that by 2 and by 3.
+fn keys_of(n: usize) -> [(&'static str, Vec<usize>); 2] {
+    [
+        ("group", vec![n % 4]),
+        ("each", vec![10 + n % 2, 20 + n % 3]),
+    ]
+}
+
+fn as_keys(numbers: &[usize]) -> Vec<Key> {
+    numbers
+        .iter()
+        .map(|number| Key::from(*number as f64))
+        .collect()
+}
+
+/// What record `n` holds: short, so long that it is compressed, so long that it lies in a blob.
+fn bytes_of(n: usize) -> Vec<u8> {
+    let mut random = Random::new(n as u64);
+    let len = match n % 10 {
+        7 => 70_000,
+        8 => 100_000,
+        _ => n * 7,
+    };
+    let is_even = n % 10 == 7;
+    let mut next = || if is_even { 7 } else { random.next() as u8 };
+    (0..len).map(|_| next()).collect()
+}
+
+fn make(upgrade: &Upgrade) -> larder_idb::Result<()> {
+    let path = |text: &str| IdbKeyPath::String(text.into());
+    let stores = [
+        ("out", IdbKeyPath::Null, false),
+        ("inline", path("id"), false),
+        ("generated", path("a.id"), true),
+    ];
+    for (name, key_path, auto_increment) in stores {
+        let parameters = ObjectStoreParameters {
+            key_path,
+            auto_increment,
+        };
+        let store = upgrade
+            .transaction
+            .create_object_store(&name.into(), parameters)?;
+        let plain = IndexOptions::default();
+        store.create_index(&"group".into(), path("group"), plain)?;
+        let each = IndexOptions {
+            multi_entry: true,
+            ..plain
+        };
+        store.create_index(&"each".into(), path("each"), each)?;
+        for n in 1..=COUNT {
+            let keys = keys_of(n).map(|(name, keys)| (JsString::from(name), as_keys(&keys)));
+            let value = Value::foreign("gecko", 8, &bytes_of(n), keys)?;
+            let key = (!auto_increment).then(|| Key::from(n as f64));
+            drop(store.put(value, key)?);
+        }
+        // An index over what is there.
+        let keys_of = |key: &Key, value: &Foreign<'_>| {
+            assert_eq!(value.engine(), "gecko");
+            Ok(vec![key.clone()])
+        };
+        store.create_index_with_keys(&"late".into(), path("late"), plain, keys_of)?;
+    }
+    Ok(())
+}
+
+/// What the page finds and does. It returns numbers of records by index keys, what it read, and what a new index of its own has.
+const SCRIPT: &str = r#"
+const done = (request) => new Promise((resolve, reject) => {
+  request.onsuccess = () => resolve(request.result);
+  request.onerror = (event) => { event.preventDefault(); reject(request.error); };
+});
+const opening = indexedDB.open("foreign", 2);
+let made;
+opening.onupgradeneeded = () => {
+  made = ["out", "inline", "generated"].map((name) => {
+    const index = opening.transaction.objectStore(name).createIndex("of the page", "larder");
+    return done(index.count());
+  });
+};
+const db = await done(opening);
+const found = { made: await Promise.all(made), read: [], counts: [] };
+const transaction = db.transaction(["out", "inline", "generated"], "readwrite");
+for (const name of ["out", "inline", "generated"]) {
+  const store = transaction.objectStore(name);
+  const all = await done(store.getAll());
+  found.read.push(all.every((value) =>
+    value["larder:engine"] === "gecko" && value["larder:format"] === 8 && value["larder:bytes"] instanceof ArrayBuffer) ? all.length : -1);
+  const counts = [];
+  for (const [index, key] of [["group", 1], ["each", 11], ["each", 20], ["late", 7]]) {
+    counts.push(await done(store.index(index).count(key)));
+  }
+  found.counts.push(counts);
+  await done(store.delete(2));
+  await done(store.delete(IDBKeyRange.bound(10, 12)));
+  // A copy: under another key, or where it was, for its key is inside it.
+  const value = await done(store.index("group").get(3));
+  if (name === "out") await done(store.put(value, "copy"));
+  if (name === "inline") await done(store.put({ ...value, id: "copy" }));
+  if (name === "generated") await done(store.put(value));
+}
+await new Promise((resolve) => { transaction.oncomplete = resolve; transaction.commit(); });
+db.close();
+return found;
+"#;
+
+fn command(arguments: &[&str], store: &Store) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(arguments)
+        .arg(&store.leveldb)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && told.is_empty(),
+        "{arguments:?}: {told}"
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_page_reads_counts_and_changes_values_of_another_engine_and_the_commands_find_no_damage() {
+    with_large_stack(|| {
+        let Some(chromium) = chromium::shared() else {
+            return;
+        };
+        for is_new in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let place = folder.path().join("IndexedDB");
+            let larder = storage(&place, is_new);
+            open(&larder, 1).close();
+            larder.close().unwrap();
+            let store = Store::within(&place, ORIGIN);
+            for arguments in [
+                &["dump", "--format", "text"][..],
+                &["dump", "--format", "jsonl"],
+            ] {
+                assert!(command(arguments, &store).contains("gecko"));
+            }
+            assert!(command(&["ls"], &store).contains("values of gecko"));
+            assert!(command(&["rows"], &store).contains("gecko (format 8), value of"));
+            let theirs = databases_of(chromium.dump(&store).unwrap());
+            agree(&dumped(&store), &theirs, "what larder-idb has put");
+
+            let after = folder.path().join("after");
+            let changed = chromium.run(&store, SCRIPT, &json!(null), &after).unwrap();
+            let counts = json!(vec![[10, 20, 13, 1]; 3]);
+            let expected =
+                json!({ "made": [0, 0, 0], "read": [COUNT, COUNT, COUNT], "counts": counts });
+            assert_eq!(changed.value, expected);
+            let theirs = databases_of(chromium.dump(&changed.store).unwrap());
+            agree(
+                &dumped(&changed.store),
+                &theirs,
+                "what the page has made of it",
+            );
+            check_changed(&changed.store, is_new);
+        }
+    });
+}
+
+/// What the page has left, as the host finds it: its bytes under the keys that are there, copies too.
+fn check_changed(store: &Store, is_new: bool) {
+    let larder = storage(store.leveldb.parent().unwrap(), is_new);
+    let connection = open(&larder, 2);
+    let names = connection.object_store_names();
+    let options = TransactionOptions::default();
+    let transaction = connection
+        .transaction(&names, Mode::ReadOnly, options)
+        .unwrap();
+    for name in names {
+        let store = transaction.object_store(&name).unwrap();
+        let all = store.get_all(KeyRange::all(), GetAllOptions::default());
+        let all = all.unwrap().wait().unwrap();
+        let mut expected: Vec<(Key, usize)> = (1..=COUNT)
+            .filter(|n| ![2, 10, 11, 12].contains(n))
+            .map(|n| (Key::from(n as f64), n))
+            .collect();
+        if !store.auto_increment() {
+            expected.push(("copy".into(), 3));
+        }
+        assert_eq!(all.len(), expected.len());
+        for (entry, (key, n)) in all.iter().zip(expected) {
+            assert_eq!(entry.key(), key);
+            assert!(
+                entry.foreign().unwrap().bytes() == bytes_of(n),
+                "{name:?}: {n}"
+            );
+        }
+    }
+    drop(transaction);
+    connection.close();
+    larder.close().unwrap();
+}
