@@ -350,6 +350,16 @@ typedef struct larder_error larder_error;
 typedef struct larder_factory larder_factory;
 
 /**
+ * A value of another engine in the making: its bytes, and the keys that it has in each index. The host owns it.
+ */
+typedef struct larder_foreign larder_foreign;
+
+/**
+ * Keys that a host finds in a value for a new index. Lent to the callback.
+ */
+typedef struct larder_found_keys larder_found_keys;
+
+/**
  * An index, in a transaction, which it keeps from ending. The host owns it.
  *
  * Functions that make a request fail at once with `LARDER_EXCEPTION_INVALID_STATE` if the index or its object store has been deleted, and
@@ -458,12 +468,6 @@ typedef struct larder_str {
 } larder_str;
 
 /**
- * Where an error goes: null, or a place for a pointer, which is written if the call fails.
- *
- */
-typedef struct larder_error **ErrorOut;
-
-/**
  * Says that there is something for `larder_storage_run` to do. Called on any thread, also in the middle of a call of the host's: it
  * passes the word on to the host's loop, and calls nothing of this library.
  */
@@ -515,6 +519,20 @@ typedef struct larder_origin_info {
 typedef void (*larder_request_callback)(void *user_data, struct larder_request *request);
 
 /**
+ * Bytes that are read while a function runs, or that lie in a handle as long as that is there.
+ */
+typedef struct larder_bytes {
+  /**
+   * The first; may be null if there are none.
+   */
+  const uint8_t *data;
+  /**
+   * How many there are.
+   */
+  size_t len;
+} larder_bytes;
+
+/**
  * A database that is being opened is new or has a lower version. `transaction`, which the host owns from now on, is where object
  * stores and indexes are made; the host commits it, or aborts it, or does so in later callbacks, and frees it. `old_version` is 0 if
  * the database is new.
@@ -544,18 +562,14 @@ typedef void (*larder_version_change_callback)(void *user_data,
 typedef void (*larder_close_callback)(void *user_data, struct larder_connection *connection);
 
 /**
- * Bytes that are read while a function runs, or that lie in a handle as long as that is there.
+ * Finds the keys that a value of another engine has in a new index, and adds them to `found` (`larder_found_keys_add`); `primary_key`,
+ * the bytes and `found` are lent for that long. False aborts the upgrade. Called on the thread that executes the upgrade, which is one
+ * of the storage's if it has threads; it calls nothing of this library but what makes, reads and frees keys.
  */
-typedef struct larder_bytes {
-  /**
-   * The first; may be null if there are none.
-   */
-  const uint8_t *data;
-  /**
-   * How many there are.
-   */
-  size_t len;
-} larder_bytes;
+typedef bool (*larder_keys_callback)(void *user_data,
+                                     const struct larder_key *primary_key,
+                                     struct larder_bytes bytes,
+                                     struct larder_found_keys *found);
 
 #ifdef __cplusplus
 extern "C" {
@@ -650,7 +664,7 @@ void larder_names_free(struct larder_names *names);
  * profile's `IndexedDB`. The folder is made when something is stored. Null if the name is no text: `LARDER_EXCEPTION_TYPE`.
  */
 struct larder_options *larder_options_new(struct larder_str folder,
-                                          ErrorOut error);
+                                          larder_error ** error);
 
 /**
  * For stores in memory, which are gone with the storage.
@@ -693,7 +707,7 @@ void larder_options_set_idle_grace(struct larder_options *options,
  */
 bool larder_options_set_buckets_folder(struct larder_options *options,
                                        struct larder_str folder,
-                                       ErrorOut error);
+                                       larder_error ** error);
 
 /**
  * Frees options. Null is passed over.
@@ -705,7 +719,7 @@ void larder_options_free(struct larder_options *options);
  * started.
  */
 struct larder_storage *larder_storage_new(const struct larder_options *options,
-                                          ErrorOut error);
+                                          larder_error ** error);
 
 /**
  * What the host's loop does when the waker was called: calls the callbacks that are due and, if the storage has no threads, does what there
@@ -733,17 +747,17 @@ bool larder_storage_next_due(const struct larder_storage *storage,
  */
 struct larder_factory *larder_storage_factory(const struct larder_storage *storage,
                                               struct larder_str origin,
-                                              ErrorOut error);
+                                              larder_error ** error);
 
 /**
  * Asks for the origins and buckets that store something (`larder_request_take_origins`).
  */
-struct larder_request *larder_storage_origins(const struct larder_storage *storage, ErrorOut error);
+struct larder_request *larder_storage_origins(const struct larder_storage *storage, larder_error ** error);
 
 /**
  * Asks for the bytes of the files of all origins (`larder_request_take_number`).
  */
-struct larder_request *larder_storage_usage(const struct larder_storage *storage, ErrorOut error);
+struct larder_request *larder_storage_usage(const struct larder_storage *storage, larder_error ** error);
 
 /**
  * Deletes all that an origin stores, in all its buckets. Its connections are closed by force and told so. The request fails with
@@ -751,7 +765,7 @@ struct larder_request *larder_storage_usage(const struct larder_storage *storage
  */
 struct larder_request *larder_storage_delete_origin(const struct larder_storage *storage,
                                                     struct larder_str origin,
-                                                    ErrorOut error);
+                                                    larder_error ** error);
 
 /**
  * Deletes the origins in which something was committed at this time or later: microseconds since 1601-01-01 UTC
@@ -759,7 +773,7 @@ struct larder_request *larder_storage_delete_origin(const struct larder_storage 
  */
 struct larder_request *larder_storage_delete_modified_since(const struct larder_storage *storage,
                                                             int64_t time_micros,
-                                                            ErrorOut error);
+                                                            larder_error ** error);
 
 /**
  * Deletes origins, the least recently used first, until all together have at most `kept_bytes`; none that is in use or persisted
@@ -767,7 +781,7 @@ struct larder_request *larder_storage_delete_modified_since(const struct larder_
  */
 struct larder_request *larder_storage_evict(const struct larder_storage *storage,
                                             uint64_t kept_bytes,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * Lets what runs come to its end, and begins nothing new: connections take no transactions, and are closed when those they have have
@@ -775,7 +789,7 @@ struct larder_request *larder_storage_evict(const struct larder_storage *storage
  * time what is left.
  */
 struct larder_request *larder_storage_finish(const struct larder_storage *storage,
-                                             ErrorOut error);
+                                             larder_error ** error);
 
 /**
  * Closes it: transactions are aborted, connections closed by force, requests to open fail. Commits that are under way are brought to
@@ -783,7 +797,7 @@ struct larder_request *larder_storage_finish(const struct larder_storage *storag
  * durable.
  */
 bool larder_storage_close(const struct larder_storage *storage,
-                          ErrorOut error);
+                          larder_error ** error);
 
 /**
  * Closes a storage and frees it. No callback is called any more, also of those that were due. Handles that it has given stay, and are
@@ -798,7 +812,7 @@ void larder_storage_free(struct larder_storage *storage);
 struct larder_factory *larder_storage_bucket(const struct larder_storage *storage,
                                              struct larder_str origin,
                                              uint64_t id,
-                                             ErrorOut error);
+                                             larder_error ** error);
 
 /**
  * Deletes what a bucket stores, and nothing else of its origin.
@@ -806,19 +820,19 @@ struct larder_factory *larder_storage_bucket(const struct larder_storage *storag
 struct larder_request *larder_storage_delete_bucket(const struct larder_storage *storage,
                                                     struct larder_str origin,
                                                     uint64_t id,
-                                                    ErrorOut error);
+                                                    larder_error ** error);
 
 /**
  * A session: the host owns it. Null of null: `LARDER_EXCEPTION_TYPE`.
  */
-struct larder_private_session *larder_private_session_new(const struct larder_storage *storage, ErrorOut error);
+struct larder_private_session *larder_private_session_new(const struct larder_storage *storage, larder_error ** error);
 
 /**
  * The databases of an origin in this session: the host owns the factory.
  */
 struct larder_factory *larder_private_session_factory(const struct larder_private_session *session,
                                                       struct larder_str origin,
-                                                      ErrorOut error);
+                                                      larder_error ** error);
 
 /**
  * Frees a session, and deletes all that it stores: connections are closed by force, and told so. Null is passed over.
@@ -885,7 +899,7 @@ void larder_origins_free(struct larder_origins *origins);
 struct larder_request *larder_factory_open(const struct larder_factory *factory,
                                            struct larder_str name,
                                            uint64_t version,
-                                           ErrorOut error);
+                                           larder_error ** error);
 
 /**
  * Deletes a database once all connections to it are closed. There need be none. The request comes to the version that it had, or 0
@@ -893,17 +907,17 @@ struct larder_request *larder_factory_open(const struct larder_factory *factory,
  */
 struct larder_request *larder_factory_delete_database(const struct larder_factory *factory,
                                                       struct larder_str name,
-                                                      ErrorOut error);
+                                                      larder_error ** error);
 
 /**
  * Asks for the databases that are there, by name (`larder_request_take_databases`).
  */
-struct larder_request *larder_factory_databases(const struct larder_factory *factory, ErrorOut error);
+struct larder_request *larder_factory_databases(const struct larder_factory *factory, larder_error ** error);
 
 /**
  * Asks what the origin stores and may store (`larder_request_take_estimate`).
  */
-struct larder_request *larder_factory_estimate(const struct larder_factory *factory, ErrorOut error);
+struct larder_request *larder_factory_estimate(const struct larder_factory *factory, larder_error ** error);
 
 /**
  * Gives the origin a quota of its own, in bytes, as long as the storage is there: `UINT64_MAX` is none.
@@ -915,12 +929,12 @@ void larder_factory_set_quota_bytes(const struct larder_factory *factory, uint64
  */
 struct larder_request *larder_factory_set_persisted(const struct larder_factory *factory,
                                                     bool is_to_stay,
-                                                    ErrorOut error);
+                                                    larder_error ** error);
 
 /**
  * Asks whether the origin is to stay when room is wanted: 1 or 0 (`larder_request_take_number`).
  */
-struct larder_request *larder_factory_persisted(const struct larder_factory *factory, ErrorOut error);
+struct larder_request *larder_factory_persisted(const struct larder_factory *factory, larder_error ** error);
 
 /**
  * Aborts all transactions of a database, or of all databases of the origin if there is no name (`larder_null`), and closes the
@@ -928,14 +942,14 @@ struct larder_request *larder_factory_persisted(const struct larder_factory *fac
  */
 bool larder_factory_force_close(const struct larder_factory *factory,
                                 struct larder_str name,
-                                ErrorOut error);
+                                larder_error ** error);
 
 /**
  * Closes everything of the origin by force, and then its store, so that another program can open it. It is opened again with
  * the next request that needs it.
  */
 struct larder_request *larder_factory_close(const struct larder_factory *factory,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * Compares two keys, as `indexedDB.cmp()` does: -1, 0 or 1. Null is less than any key.
@@ -970,7 +984,7 @@ void larder_request_on_done(struct larder_request *request,
  * `request` is null, or a request that is not freed.
  */
 bool larder_request_wait(const struct larder_request *request,
-                         ErrorOut error);
+                         larder_error ** error);
 
 /**
  * Whether it is done, with a result or an error. Asking brings nothing on.
@@ -1034,6 +1048,11 @@ bool larder_request_take_estimate(const struct larder_request *request,
                                   uint64_t *quota_bytes);
 
 /**
+ * The bytes that `larder_storage_read_blob` has come to, there as long as the request. Without a first byte if there are none.
+ */
+struct larder_bytes larder_request_bytes(const struct larder_request *request);
+
+/**
  * Frees a request, done or not. Its callbacks are not called any more. Null is passed over.
  */
 void larder_request_free(struct larder_request *request);
@@ -1045,7 +1064,7 @@ void larder_request_free(struct larder_request *request);
 bool larder_request_on_upgrade(const struct larder_request *request,
                                larder_upgrade_callback callback,
                                void *user_data,
-                               ErrorOut error);
+                               larder_error ** error);
 
 /**
  * Calls `callback` if the request waits for other connections to be closed. For requests of `larder_factory_open` and
@@ -1054,7 +1073,7 @@ bool larder_request_on_upgrade(const struct larder_request *request,
 bool larder_request_on_blocked(const struct larder_request *request,
                                larder_blocked_callback callback,
                                void *user_data,
-                               ErrorOut error);
+                               larder_error ** error);
 
 /**
  * The database's name: the host owns the text. Null of null.
@@ -1089,7 +1108,7 @@ struct larder_transaction *larder_connection_transaction(const struct larder_con
                                                          size_t names_len,
                                                          larder_mode mode,
                                                          larder_durability durability,
-                                                         ErrorOut error);
+                                                         larder_error ** error);
 
 /**
  * Calls `callback` on the host's loop each time when the database is wanted in another version or is to be deleted. Another call
@@ -1132,7 +1151,7 @@ void larder_connection_free(struct larder_connection *connection);
  */
 struct larder_object_store *larder_transaction_object_store(const struct larder_transaction *transaction,
                                                             struct larder_str name,
-                                                            ErrorOut error);
+                                                            larder_error ** error);
 
 /**
  * Takes no more requests, and commits when those that were made are done. The request succeeds when it is committed, and fails
@@ -1140,7 +1159,7 @@ struct larder_object_store *larder_transaction_object_store(const struct larder_
  * `LARDER_EXCEPTION_INVALID_STATE` if it is committing or has ended.
  */
 struct larder_request *larder_transaction_commit(const struct larder_transaction *transaction,
-                                                 ErrorOut error);
+                                                 larder_error ** error);
 
 /**
  * Commits if nothing that was asked for is left to be executed: whether it does. For hosts that commit as a page's transactions do, when
@@ -1153,7 +1172,7 @@ bool larder_transaction_commit_if_idle(const struct larder_transaction *transact
  * committing or has ended.
  */
 bool larder_transaction_abort(const struct larder_transaction *transaction,
-                              ErrorOut error);
+                              larder_error ** error);
 
 /**
  * As `larder_transaction_abort`, for a reason: that is what `larder_transaction_finished` fails with.
@@ -1161,14 +1180,14 @@ bool larder_transaction_abort(const struct larder_transaction *transaction,
 bool larder_transaction_abort_because(const struct larder_transaction *transaction,
                                       larder_exception name,
                                       struct larder_str message,
-                                      ErrorOut error);
+                                      larder_error ** error);
 
 /**
  * A request for its end, whoever brings it about: succeeds when it was committed, and fails when it was aborted, with the reason.
  * Its callback is what a page has as `complete` and `abort`.
  */
 struct larder_request *larder_transaction_finished(const struct larder_transaction *transaction,
-                                                   ErrorOut error);
+                                                   larder_error ** error);
 
 /**
  * Where it stands. Of null, `LARDER_STATE_FINISHED`.
@@ -1203,7 +1222,7 @@ struct larder_object_store *larder_transaction_create_object_store(const struct 
                                                                    struct larder_str name,
                                                                    struct larder_str key_path,
                                                                    bool auto_increment,
-                                                                   ErrorOut error);
+                                                                   larder_error ** error);
 
 /**
  * As `larder_transaction_create_object_store`, with several key paths: keys are arrays of what is found there.
@@ -1215,7 +1234,7 @@ struct larder_object_store *larder_transaction_create_object_store_of_key_paths(
                                                                                 struct larder_str name,
                                                                                 const struct larder_str *key_paths,
                                                                                 size_t key_paths_len,
-                                                                                ErrorOut error);
+                                                                                larder_error ** error);
 
 /**
  * Deletes an object store with its indexes and records. False: `LARDER_EXCEPTION_NOT_FOUND`, or as of
@@ -1223,7 +1242,7 @@ struct larder_object_store *larder_transaction_create_object_store_of_key_paths(
  */
 bool larder_transaction_delete_object_store(const struct larder_transaction *transaction,
                                             struct larder_str name,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * Gives an object store another name, in the transaction of an upgrade. False: `LARDER_EXCEPTION_CONSTRAINT` if there is another one of
@@ -1231,7 +1250,7 @@ bool larder_transaction_delete_object_store(const struct larder_transaction *tra
  */
 bool larder_object_store_rename(const struct larder_object_store *store,
                                 struct larder_str name,
-                                ErrorOut error);
+                                larder_error ** error);
 
 /**
  * Creates an index of what is found in values where `key_path` leads: the host owns the handle. With `unique`, no two records may
@@ -1245,7 +1264,7 @@ struct larder_index *larder_object_store_create_index(const struct larder_object
                                                       struct larder_str key_path,
                                                       bool unique,
                                                       bool multi_entry,
-                                                      ErrorOut error);
+                                                      larder_error ** error);
 
 /**
  * As `larder_object_store_create_index`, with several key paths: index keys are arrays of what is found there.
@@ -1258,17 +1277,19 @@ struct larder_index *larder_object_store_create_index_of_key_paths(const struct 
                                                                    const struct larder_str *key_paths,
                                                                    size_t key_paths_len,
                                                                    bool unique,
-                                                                   ErrorOut error);
+                                                                   larder_error ** error);
 
 /**
  * Deletes an index. False: `LARDER_EXCEPTION_NOT_FOUND`, or as of `larder_object_store_create_index`.
  */
-bool larder_object_store_delete_index(const struct larder_object_store *store, struct larder_str name, ErrorOut error);
+bool larder_object_store_delete_index(const struct larder_object_store *store,
+                                      struct larder_str name,
+                                      larder_error ** error);
 
 /**
  * Gives an index another name, in the transaction of an upgrade. False: as of `larder_object_store_rename`.
  */
-bool larder_index_rename(const struct larder_index *index, struct larder_str name, ErrorOut error);
+bool larder_index_rename(const struct larder_index *index, struct larder_str name, larder_error ** error);
 
 /**
  * Its name: the host owns the text. Null of null.
@@ -1298,7 +1319,7 @@ struct larder_names *larder_object_store_index_names(const struct larder_object_
  */
 struct larder_index *larder_object_store_index(const struct larder_object_store *store,
                                                struct larder_str name,
-                                               ErrorOut error);
+                                               larder_error ** error);
 
 /**
  * Puts a record, in the place of any with the same key. `key` is null if keys are found in values or generated. Value and key are
@@ -1309,7 +1330,7 @@ struct larder_index *larder_object_store_index(const struct larder_object_store 
 struct larder_request *larder_object_store_put(const struct larder_object_store *store,
                                                const struct larder_value *value,
                                                const struct larder_key *key,
-                                               ErrorOut error);
+                                               larder_error ** error);
 
 /**
  * As `larder_object_store_put`, unless there is a record with the same key: then the request fails with `LARDER_EXCEPTION_CONSTRAINT`.
@@ -1317,47 +1338,47 @@ struct larder_request *larder_object_store_put(const struct larder_object_store 
 struct larder_request *larder_object_store_add(const struct larder_object_store *store,
                                                const struct larder_value *value,
                                                const struct larder_key *key,
-                                               ErrorOut error);
+                                               larder_error ** error);
 
 /**
  * Deletes the record with this key, if there is one.
  */
 struct larder_request *larder_object_store_delete(const struct larder_object_store *store,
                                                   const struct larder_key *key,
-                                                  ErrorOut error);
+                                                  larder_error ** error);
 
 /**
  * Deletes the records in a range. Null for it fails with `LARDER_EXCEPTION_TYPE`: that is what `larder_object_store_clear` is for.
  */
 struct larder_request *larder_object_store_delete_range(const struct larder_object_store *store,
                                                         const struct larder_key_range *range,
-                                                        ErrorOut error);
+                                                        larder_error ** error);
 
 /**
  * Deletes all records. The key generator goes on from where it is.
  */
-struct larder_request *larder_object_store_clear(const struct larder_object_store *store, ErrorOut error);
+struct larder_request *larder_object_store_clear(const struct larder_object_store *store, larder_error ** error);
 
 /**
  * Asks for the value of the record with this key (`larder_request_take_value`; null if there is none).
  */
 struct larder_request *larder_object_store_get(const struct larder_object_store *store,
                                                const struct larder_key *key,
-                                               ErrorOut error);
+                                               larder_error ** error);
 
 /**
  * Asks for the value of the first record in a range; null is all of them (`larder_request_take_value`).
  */
 struct larder_request *larder_object_store_get_first(const struct larder_object_store *store,
                                                      const struct larder_key_range *range,
-                                                     ErrorOut error);
+                                                     larder_error ** error);
 
 /**
  * Asks for the key of the first record in a range; null is all of them (`larder_request_take_key`).
  */
 struct larder_request *larder_object_store_get_key(const struct larder_object_store *store,
                                                    const struct larder_key_range *range,
-                                                   ErrorOut error);
+                                                   larder_error ** error);
 
 /**
  * Asks for the records in a range, with keys and values (`larder_request_take_records`): all of them for a null range, at most
@@ -1366,7 +1387,7 @@ struct larder_request *larder_object_store_get_key(const struct larder_object_st
 struct larder_request *larder_object_store_get_all(const struct larder_object_store *store,
                                                    const struct larder_key_range *range,
                                                    uint32_t count_max,
-                                                   ErrorOut error);
+                                                   larder_error ** error);
 
 /**
  * As `larder_object_store_get_all`, without values, which are not read.
@@ -1374,14 +1395,14 @@ struct larder_request *larder_object_store_get_all(const struct larder_object_st
 struct larder_request *larder_object_store_get_all_keys(const struct larder_object_store *store,
                                                         const struct larder_key_range *range,
                                                         uint32_t count_max,
-                                                        ErrorOut error);
+                                                        larder_error ** error);
 
 /**
  * Counts the records in a range; null is all of them (`larder_request_take_number`).
  */
 struct larder_request *larder_object_store_count(const struct larder_object_store *store,
                                                  const struct larder_key_range *range,
-                                                 ErrorOut error);
+                                                 larder_error ** error);
 
 /**
  * Opens a cursor at the first record of a range, in a `larder_direction` (`larder_request_take_cursor`; null if there is none).
@@ -1389,7 +1410,7 @@ struct larder_request *larder_object_store_count(const struct larder_object_stor
 struct larder_request *larder_object_store_open_cursor(const struct larder_object_store *store,
                                                        const struct larder_key_range *range,
                                                        larder_direction direction,
-                                                       ErrorOut error);
+                                                       larder_error ** error);
 
 /**
  * As `larder_object_store_open_cursor`, without values, which are not read.
@@ -1397,7 +1418,7 @@ struct larder_request *larder_object_store_open_cursor(const struct larder_objec
 struct larder_request *larder_object_store_open_key_cursor(const struct larder_object_store *store,
                                                            const struct larder_key_range *range,
                                                            larder_direction direction,
-                                                           ErrorOut error);
+                                                           larder_error ** error);
 
 /**
  * Frees an object store's handle. Null is passed over.
@@ -1429,21 +1450,23 @@ bool larder_index_multi_entry(const struct larder_index *index);
 /**
  * Asks for the value of the first record with this index key (`larder_request_take_value`; null if there is none).
  */
-struct larder_request *larder_index_get(const struct larder_index *index, const struct larder_key *key, ErrorOut error);
+struct larder_request *larder_index_get(const struct larder_index *index,
+                                        const struct larder_key *key,
+                                        larder_error ** error);
 
 /**
  * Asks for the value of the first record in a range of index keys; null is all of them (`larder_request_take_value`).
  */
 struct larder_request *larder_index_get_first(const struct larder_index *index,
                                               const struct larder_key_range *range,
-                                              ErrorOut error);
+                                              larder_error ** error);
 
 /**
  * Asks for the primary key of the first record in a range of index keys; null is all of them (`larder_request_take_key`).
  */
 struct larder_request *larder_index_get_key(const struct larder_index *index,
                                             const struct larder_key_range *range,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * Asks for the records in a range of index keys, with keys, primary keys and values (`larder_request_take_records`): all of them for a null
@@ -1452,7 +1475,7 @@ struct larder_request *larder_index_get_key(const struct larder_index *index,
 struct larder_request *larder_index_get_all(const struct larder_index *index,
                                             const struct larder_key_range *range,
                                             uint32_t count_max,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * As `larder_index_get_all`, without values, which are not read.
@@ -1460,14 +1483,14 @@ struct larder_request *larder_index_get_all(const struct larder_index *index,
 struct larder_request *larder_index_get_all_keys(const struct larder_index *index,
                                                  const struct larder_key_range *range,
                                                  uint32_t count_max,
-                                                 ErrorOut error);
+                                                 larder_error ** error);
 
 /**
  * Counts the entries in a range of index keys; null is all of them (`larder_request_take_number`).
  */
 struct larder_request *larder_index_count(const struct larder_index *index,
                                           const struct larder_key_range *range,
-                                          ErrorOut error);
+                                          larder_error ** error);
 
 /**
  * Opens a cursor at the first entry of a range of index keys, in a `larder_direction` (`larder_request_take_cursor`; null if there is none).
@@ -1475,7 +1498,7 @@ struct larder_request *larder_index_count(const struct larder_index *index,
 struct larder_request *larder_index_open_cursor(const struct larder_index *index,
                                                 const struct larder_key_range *range,
                                                 larder_direction direction,
-                                                ErrorOut error);
+                                                larder_error ** error);
 
 /**
  * As `larder_index_open_cursor`, without values, which are not read.
@@ -1483,7 +1506,7 @@ struct larder_request *larder_index_open_cursor(const struct larder_index *index
 struct larder_request *larder_index_open_key_cursor(const struct larder_index *index,
                                                     const struct larder_key_range *range,
                                                     larder_direction direction,
-                                                    ErrorOut error);
+                                                    larder_error ** error);
 
 /**
  * Frees an index's handle. Null is passed over.
@@ -1511,7 +1534,7 @@ struct larder_value *larder_cursor_value(const struct larder_cursor *cursor);
  */
 struct larder_request *larder_cursor_continue(const struct larder_cursor *cursor,
                                               const struct larder_key *key,
-                                              ErrorOut error);
+                                              larder_error ** error);
 
 /**
  * Moves a cursor over an index, whose direction is not unique, to the first entry with this key and primary key or behind it. Null also:
@@ -1520,12 +1543,12 @@ struct larder_request *larder_cursor_continue(const struct larder_cursor *cursor
 struct larder_request *larder_cursor_continue_primary_key(const struct larder_cursor *cursor,
                                                           const struct larder_key *key,
                                                           const struct larder_key *primary_key,
-                                                          ErrorOut error);
+                                                          larder_error ** error);
 
 /**
  * Moves by so many entries, 1 or more.
  */
-struct larder_request *larder_cursor_advance(const struct larder_cursor *cursor, uint32_t count, ErrorOut error);
+struct larder_request *larder_cursor_advance(const struct larder_cursor *cursor, uint32_t count, larder_error ** error);
 
 /**
  * Puts a value, which is copied, in the place of the record's. The request comes to the key. Null also: `LARDER_EXCEPTION_DATA` if
@@ -1533,12 +1556,12 @@ struct larder_request *larder_cursor_advance(const struct larder_cursor *cursor,
  */
 struct larder_request *larder_cursor_update(const struct larder_cursor *cursor,
                                             const struct larder_value *value,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * Deletes the record.
  */
-struct larder_request *larder_cursor_delete(const struct larder_cursor *cursor, ErrorOut error);
+struct larder_request *larder_cursor_delete(const struct larder_cursor *cursor, larder_error ** error);
 
 /**
  * Frees a cursor. Null is passed over.
@@ -1548,22 +1571,22 @@ void larder_cursor_free(struct larder_cursor *cursor);
 /**
  * A number. Null for NaN: `LARDER_EXCEPTION_DATA`.
  */
-struct larder_key *larder_key_number(double number, ErrorOut error);
+struct larder_key *larder_key_number(double number, larder_error ** error);
 
 /**
  * A date, in milliseconds since 1970 UTC. Null for NaN: `LARDER_EXCEPTION_DATA`.
  */
-struct larder_key *larder_key_date(double milliseconds, ErrorOut error);
+struct larder_key *larder_key_date(double milliseconds, larder_error ** error);
 
 /**
  * A string. Null for what is no text: `LARDER_EXCEPTION_TYPE`.
  */
-struct larder_key *larder_key_string(struct larder_str text, ErrorOut error);
+struct larder_key *larder_key_string(struct larder_str text, larder_error ** error);
 
 /**
  * Bytes, which are copied.
  */
-struct larder_key *larder_key_binary(struct larder_bytes bytes, ErrorOut error);
+struct larder_key *larder_key_binary(struct larder_bytes bytes, larder_error ** error);
 
 /**
  * An array of keys, which are copied. Null if one of them is, or more than 2000 arrays are one inside the other.
@@ -1571,7 +1594,7 @@ struct larder_key *larder_key_binary(struct larder_bytes bytes, ErrorOut error);
  * # Safety
  * `keys` points at `keys_len` keys.
  */
-struct larder_key *larder_key_array(const struct larder_key *const *keys, size_t keys_len, ErrorOut error);
+struct larder_key *larder_key_array(const struct larder_key *const *keys, size_t keys_len, larder_error ** error);
 
 /**
  * A copy of a key: the host owns it. Null of null.
@@ -1616,17 +1639,17 @@ void larder_key_free(struct larder_key *key);
 /**
  * One key. Null for a null key: `LARDER_EXCEPTION_TYPE`.
  */
-struct larder_key_range *larder_key_range_only(const struct larder_key *key, ErrorOut error);
+struct larder_key_range *larder_key_range_only(const struct larder_key *key, larder_error ** error);
 
 /**
  * From a key on; without that key itself if `open`. Null for a null key: `LARDER_EXCEPTION_TYPE`.
  */
-struct larder_key_range *larder_key_range_lower_bound(const struct larder_key *lower, bool open, ErrorOut error);
+struct larder_key_range *larder_key_range_lower_bound(const struct larder_key *lower, bool open, larder_error ** error);
 
 /**
  * Up to a key; without that key itself if `open`. Null for a null key: `LARDER_EXCEPTION_TYPE`.
  */
-struct larder_key_range *larder_key_range_upper_bound(const struct larder_key *upper, bool open, ErrorOut error);
+struct larder_key_range *larder_key_range_upper_bound(const struct larder_key *upper, bool open, larder_error ** error);
 
 /**
  * Between two keys, without those that are `open`. Null: `LARDER_EXCEPTION_DATA` if nothing can be between them, `LARDER_EXCEPTION_TYPE` if
@@ -1636,7 +1659,7 @@ struct larder_key_range *larder_key_range_bound(const struct larder_key *lower,
                                                 const struct larder_key *upper,
                                                 bool lower_open,
                                                 bool upper_open,
-                                                ErrorOut error);
+                                                larder_error ** error);
 
 /**
  * Whether a key is in it. Every key is in a null range; no range has a null key.
@@ -1659,7 +1682,7 @@ struct larder_value *larder_value_from_bytes(struct larder_bytes bytes);
  * integers beyond 2^53 become BigInts. Null: `LARDER_EXCEPTION_SYNTAX` for what is no JSON.
  */
 struct larder_value *larder_value_from_json(struct larder_str json,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * The value's bytes, there as long as the value: what `larder_value_from_bytes` takes. Of null, none.
@@ -1670,7 +1693,7 @@ struct larder_bytes larder_value_bytes(const struct larder_value *value);
  * The value as JSON: the host owns the text. What JSON has no form for stands there as `larder dump` prints it, such as
  * `{"$date":"2020-01-01T00:00:00.000Z"}`. Null if the bytes do not decode: `LARDER_EXCEPTION_UNKNOWN`.
  */
-struct larder_text *larder_value_to_json(const struct larder_value *value, ErrorOut error);
+struct larder_text *larder_value_to_json(const struct larder_value *value, larder_error ** error);
 
 /**
  * Writes the number that is where the path leads, or a date's milliseconds: `larder_utf8("size.width")`, or `larder_null()` for the
@@ -1724,37 +1747,37 @@ struct larder_builder *larder_builder_new(void);
 /**
  * `undefined`. This and what follows is false only if the builder is null or a text is none: `LARDER_EXCEPTION_TYPE`.
  */
-bool larder_builder_undefined(struct larder_builder *builder, ErrorOut error);
+bool larder_builder_undefined(struct larder_builder *builder, larder_error ** error);
 
 /**
  * `null`
  */
-bool larder_builder_null(struct larder_builder *builder, ErrorOut error);
+bool larder_builder_null(struct larder_builder *builder, larder_error ** error);
 
 /**
  * `true` or `false`
  */
-bool larder_builder_bool(struct larder_builder *builder, bool flag, ErrorOut error);
+bool larder_builder_bool(struct larder_builder *builder, bool flag, larder_error ** error);
 
 /**
  * A number.
  */
-bool larder_builder_number(struct larder_builder *builder, double number, ErrorOut error);
+bool larder_builder_number(struct larder_builder *builder, double number, larder_error ** error);
 
 /**
  * A `Date`: milliseconds since 1970 UTC.
  */
-bool larder_builder_date(struct larder_builder *builder, double milliseconds, ErrorOut error);
+bool larder_builder_date(struct larder_builder *builder, double milliseconds, larder_error ** error);
 
 /**
  * A string.
  */
-bool larder_builder_text(struct larder_builder *builder, struct larder_str text, ErrorOut error);
+bool larder_builder_text(struct larder_builder *builder, struct larder_str text, larder_error ** error);
 
 /**
  * A `Uint8Array` of these bytes, which are copied.
  */
-bool larder_builder_binary(struct larder_builder *builder, struct larder_bytes bytes, ErrorOut error);
+bool larder_builder_binary(struct larder_builder *builder, struct larder_bytes bytes, larder_error ** error);
 
 /**
  * A `Blob` of these bytes, which are copied, with a MIME type that may be empty.
@@ -1762,7 +1785,7 @@ bool larder_builder_binary(struct larder_builder *builder, struct larder_bytes b
 bool larder_builder_blob(struct larder_builder *builder,
                          struct larder_bytes bytes,
                          struct larder_str mime_type,
-                         ErrorOut error);
+                         larder_error ** error);
 
 /**
  * A `File` of these bytes, which are copied, with a MIME type that may be empty, a name, and when it was last modified: milliseconds
@@ -1773,49 +1796,123 @@ bool larder_builder_file(struct larder_builder *builder,
                          struct larder_str mime_type,
                          struct larder_str name,
                          int64_t modified_milliseconds,
-                         ErrorOut error);
+                         larder_error ** error);
 
 /**
  * The name of the property whose value comes next.
  */
-bool larder_builder_name(struct larder_builder *builder, struct larder_str name, ErrorOut error);
+bool larder_builder_name(struct larder_builder *builder, struct larder_str name, larder_error ** error);
 
 /**
  * An object begins.
  */
-bool larder_builder_begin_object(struct larder_builder *builder, ErrorOut error);
+bool larder_builder_begin_object(struct larder_builder *builder, larder_error ** error);
 
 /**
  * An array of exactly `length` elements begins.
  */
-bool larder_builder_begin_array(struct larder_builder *builder, uint32_t length, ErrorOut error);
+bool larder_builder_begin_array(struct larder_builder *builder, uint32_t length, larder_error ** error);
 
 /**
  * A `Map` begins.
  */
-bool larder_builder_begin_map(struct larder_builder *builder, ErrorOut error);
+bool larder_builder_begin_map(struct larder_builder *builder, larder_error ** error);
 
 /**
  * A `Set` begins.
  */
-bool larder_builder_begin_set(struct larder_builder *builder, ErrorOut error);
+bool larder_builder_begin_set(struct larder_builder *builder, larder_error ** error);
 
 /**
  * What was begun last ends.
  */
-bool larder_builder_end(struct larder_builder *builder, ErrorOut error);
+bool larder_builder_end(struct larder_builder *builder, larder_error ** error);
 
 /**
  * The value of all parts, which the host owns; the builder stays as it is. Parts in a wrong order make a value that cannot be read;
  * what is still open is ended. Null of null: `LARDER_EXCEPTION_TYPE`.
  */
 struct larder_value *larder_builder_value(const struct larder_builder *builder,
-                                          ErrorOut error);
+                                          larder_error ** error);
 
 /**
  * Frees a builder. Null is passed over.
  */
 void larder_builder_free(struct larder_builder *builder);
+
+/**
+ * Begins a value of another engine: `engine` is its name, of printable ASCII without blanks and at most 64 bytes long, `format` the version
+ * of its wire format. The bytes are copied. Where keys are found in values, the host finds the primary key and gives it to
+ * `larder_object_store_put`; where it is null, one is generated.
+ */
+struct larder_foreign *larder_foreign_new(struct larder_str engine,
+                                          uint32_t format,
+                                          struct larder_bytes bytes,
+                                          larder_error ** error);
+
+/**
+ * Says which keys, maybe none, the value has in an index. To be called for each index of the object store, once. The keys are
+ * copied.
+ *
+ * # Safety
+ * `keys` points at `keys_len` keys.
+ */
+bool larder_foreign_add_keys(struct larder_foreign *foreign,
+                             struct larder_str index,
+                             const struct larder_key *const *keys,
+                             size_t keys_len,
+                             larder_error ** error);
+
+/**
+ * The value, which the host owns. Null: `LARDER_EXCEPTION_TYPE` for an engine that has no such name.
+ */
+struct larder_value *larder_foreign_value(const struct larder_foreign *foreign, larder_error ** error);
+
+/**
+ * Frees a value in the making. Null is passed over.
+ */
+void larder_foreign_free(struct larder_foreign *foreign);
+
+/**
+ * The engine of a value that was read: the host owns the text. Null if it is V8's.
+ */
+struct larder_text *larder_value_engine(const struct larder_value *value);
+
+/**
+ * The version of the wire format of a value of another engine. Of others, 0.
+ */
+uint32_t larder_value_format(const struct larder_value *value);
+
+/**
+ * The bytes of a value of another engine as they were put, there as long as the value. Of others, none. Such a value is put again by
+ * way of `larder_foreign_new`, with its keys.
+ */
+struct larder_bytes larder_value_foreign_bytes(const struct larder_value *value);
+
+/**
+ * Takes the next number of the key generator, for a host that has to write the key into the value before it is put
+ * (`larder_request_take_key`). It is used up, put or not. Null also: `LARDER_EXCEPTION_INVALID_ACCESS` if there is no generator.
+ */
+struct larder_request *larder_object_store_generate_key(const struct larder_object_store *store,
+                                                        larder_error ** error);
+
+/**
+ * As `larder_object_store_create_index`, of an object store that may have values of other engines: `callback` finds the keys of each
+ * that is there. Without it, such a value aborts the upgrade with `LARDER_EXCEPTION_DATA`.
+ */
+struct larder_index *larder_object_store_create_index_with_keys(const struct larder_object_store *store,
+                                                                struct larder_str name,
+                                                                struct larder_str key_path,
+                                                                bool unique,
+                                                                bool multi_entry,
+                                                                larder_keys_callback callback,
+                                                                void *user_data,
+                                                                larder_error ** error);
+
+/**
+ * Adds a key, which is copied, to those that a callback has found. False for a null key: `LARDER_EXCEPTION_TYPE`.
+ */
+bool larder_found_keys_add(struct larder_found_keys *found, const struct larder_key *key, larder_error ** error);
 
 /**
  * Writes its size in bytes. False for a handle: then nothing is written.
@@ -1833,12 +1930,23 @@ struct larder_text *larder_blob_mime_type(const struct larder_blob *blob);
 struct larder_text *larder_blob_file_name(const struct larder_blob *blob);
 
 /**
- * Reads all of the content, and writes where it is: there as long as the blob. Reads files on the calling thread, once. False:
+ * Reads all of the content, and writes where it is: there as long as the blob. Reads files on the calling thread, once: `larder_storage_read_blob`
+ * does not keep that. False:
  * `LARDER_EXCEPTION_NOT_READABLE`.
  */
 bool larder_blob_read(const struct larder_blob *blob,
                       struct larder_bytes *content,
-                      ErrorOut error);
+                      larder_error ** error);
+
+/**
+ * Asks for `len` bytes of the content from `offset` on: those that there are (`larder_request_bytes`). The storage's threads read them, or
+ * the host's loop. The request fails with `LARDER_EXCEPTION_NOT_READABLE`; of the kind `LARDER_KIND_CORRUPTION` if the file is gone.
+ */
+struct larder_request *larder_storage_read_blob(const struct larder_storage *storage,
+                                                const struct larder_blob *blob,
+                                                uint64_t offset,
+                                                uint64_t len,
+                                                larder_error ** error);
 
 /**
  * Frees a blob, and what was read of it. Null is passed over.
@@ -1888,12 +1996,23 @@ struct larder_text *larder_blob_mime_type(const struct larder_blob *blob);
 struct larder_text *larder_blob_file_name(const struct larder_blob *blob);
 
 /**
- * Reads all of the content, and writes where it is: there as long as the blob. Reads files on the calling thread, once. False:
+ * Reads all of the content, and writes where it is: there as long as the blob. Reads files on the calling thread, once: `larder_storage_read_blob`
+ * does not keep that. False:
  * `LARDER_EXCEPTION_NOT_READABLE`.
  */
 bool larder_blob_read(const struct larder_blob *blob,
                       struct larder_bytes *content,
-                      ErrorOut error);
+                      larder_error ** error);
+
+/**
+ * Asks for `len` bytes of the content from `offset` on: those that there are (`larder_request_bytes`). The storage's threads read them, or
+ * the host's loop. The request fails with `LARDER_EXCEPTION_NOT_READABLE`; of the kind `LARDER_KIND_CORRUPTION` if the file is gone.
+ */
+struct larder_request *larder_storage_read_blob(const struct larder_storage *storage,
+                                                const struct larder_blob *blob,
+                                                uint64_t offset,
+                                                uint64_t len,
+                                                larder_error ** error);
 
 /**
  * Frees a blob, and what was read of it. Null is passed over.
@@ -1907,7 +2026,7 @@ void larder_blob_free(struct larder_blob *blob);
 struct larder_factory *larder_storage_bucket(const struct larder_storage *storage,
                                              struct larder_str origin,
                                              uint64_t id,
-                                             ErrorOut error);
+                                             larder_error ** error);
 
 /**
  * Deletes what a bucket stores, and nothing else of its origin.
@@ -1915,19 +2034,19 @@ struct larder_factory *larder_storage_bucket(const struct larder_storage *storag
 struct larder_request *larder_storage_delete_bucket(const struct larder_storage *storage,
                                                     struct larder_str origin,
                                                     uint64_t id,
-                                                    ErrorOut error);
+                                                    larder_error ** error);
 
 /**
  * A session: the host owns it. Null of null: `LARDER_EXCEPTION_TYPE`.
  */
-struct larder_private_session *larder_private_session_new(const struct larder_storage *storage, ErrorOut error);
+struct larder_private_session *larder_private_session_new(const struct larder_storage *storage, larder_error ** error);
 
 /**
  * The databases of an origin in this session: the host owns the factory.
  */
 struct larder_factory *larder_private_session_factory(const struct larder_private_session *session,
                                                       struct larder_str origin,
-                                                      ErrorOut error);
+                                                      larder_error ** error);
 
 /**
  * Frees a session, and deletes all that it stores: connections are closed by force, and told so. Null is passed over.
@@ -1942,37 +2061,37 @@ struct larder_builder *larder_builder_new(void);
 /**
  * `undefined`. This and what follows is false only if the builder is null or a text is none: `LARDER_EXCEPTION_TYPE`.
  */
-bool larder_builder_undefined(struct larder_builder *builder, ErrorOut error);
+bool larder_builder_undefined(struct larder_builder *builder, larder_error ** error);
 
 /**
  * `null`
  */
-bool larder_builder_null(struct larder_builder *builder, ErrorOut error);
+bool larder_builder_null(struct larder_builder *builder, larder_error ** error);
 
 /**
  * `true` or `false`
  */
-bool larder_builder_bool(struct larder_builder *builder, bool flag, ErrorOut error);
+bool larder_builder_bool(struct larder_builder *builder, bool flag, larder_error ** error);
 
 /**
  * A number.
  */
-bool larder_builder_number(struct larder_builder *builder, double number, ErrorOut error);
+bool larder_builder_number(struct larder_builder *builder, double number, larder_error ** error);
 
 /**
  * A `Date`: milliseconds since 1970 UTC.
  */
-bool larder_builder_date(struct larder_builder *builder, double milliseconds, ErrorOut error);
+bool larder_builder_date(struct larder_builder *builder, double milliseconds, larder_error ** error);
 
 /**
  * A string.
  */
-bool larder_builder_text(struct larder_builder *builder, struct larder_str text, ErrorOut error);
+bool larder_builder_text(struct larder_builder *builder, struct larder_str text, larder_error ** error);
 
 /**
  * A `Uint8Array` of these bytes, which are copied.
  */
-bool larder_builder_binary(struct larder_builder *builder, struct larder_bytes bytes, ErrorOut error);
+bool larder_builder_binary(struct larder_builder *builder, struct larder_bytes bytes, larder_error ** error);
 
 /**
  * A `Blob` of these bytes, which are copied, with a MIME type that may be empty.
@@ -1980,7 +2099,7 @@ bool larder_builder_binary(struct larder_builder *builder, struct larder_bytes b
 bool larder_builder_blob(struct larder_builder *builder,
                          struct larder_bytes bytes,
                          struct larder_str mime_type,
-                         ErrorOut error);
+                         larder_error ** error);
 
 /**
  * A `File` of these bytes, which are copied, with a MIME type that may be empty, a name, and when it was last modified: milliseconds
@@ -1991,44 +2110,44 @@ bool larder_builder_file(struct larder_builder *builder,
                          struct larder_str mime_type,
                          struct larder_str name,
                          int64_t modified_milliseconds,
-                         ErrorOut error);
+                         larder_error ** error);
 
 /**
  * The name of the property whose value comes next.
  */
-bool larder_builder_name(struct larder_builder *builder, struct larder_str name, ErrorOut error);
+bool larder_builder_name(struct larder_builder *builder, struct larder_str name, larder_error ** error);
 
 /**
  * An object begins.
  */
-bool larder_builder_begin_object(struct larder_builder *builder, ErrorOut error);
+bool larder_builder_begin_object(struct larder_builder *builder, larder_error ** error);
 
 /**
  * An array of exactly `length` elements begins.
  */
-bool larder_builder_begin_array(struct larder_builder *builder, uint32_t length, ErrorOut error);
+bool larder_builder_begin_array(struct larder_builder *builder, uint32_t length, larder_error ** error);
 
 /**
  * A `Map` begins.
  */
-bool larder_builder_begin_map(struct larder_builder *builder, ErrorOut error);
+bool larder_builder_begin_map(struct larder_builder *builder, larder_error ** error);
 
 /**
  * A `Set` begins.
  */
-bool larder_builder_begin_set(struct larder_builder *builder, ErrorOut error);
+bool larder_builder_begin_set(struct larder_builder *builder, larder_error ** error);
 
 /**
  * What was begun last ends.
  */
-bool larder_builder_end(struct larder_builder *builder, ErrorOut error);
+bool larder_builder_end(struct larder_builder *builder, larder_error ** error);
 
 /**
  * The value of all parts, which the host owns; the builder stays as it is. Parts in a wrong order make a value that cannot be read;
  * what is still open is ended. Null of null: `LARDER_EXCEPTION_TYPE`.
  */
 struct larder_value *larder_builder_value(const struct larder_builder *builder,
-                                          ErrorOut error);
+                                          larder_error ** error);
 
 /**
  * Frees a builder. Null is passed over.
@@ -2068,7 +2187,7 @@ struct larder_transaction *larder_connection_transaction(const struct larder_con
                                                          size_t names_len,
                                                          larder_mode mode,
                                                          larder_durability durability,
-                                                         ErrorOut error);
+                                                         larder_error ** error);
 
 /**
  * Calls `callback` on the host's loop each time when the database is wanted in another version or is to be deleted. Another call
@@ -2126,7 +2245,7 @@ struct larder_value *larder_cursor_value(const struct larder_cursor *cursor);
  */
 struct larder_request *larder_cursor_continue(const struct larder_cursor *cursor,
                                               const struct larder_key *key,
-                                              ErrorOut error);
+                                              larder_error ** error);
 
 /**
  * Moves a cursor over an index, whose direction is not unique, to the first entry with this key and primary key or behind it. Null also:
@@ -2135,12 +2254,12 @@ struct larder_request *larder_cursor_continue(const struct larder_cursor *cursor
 struct larder_request *larder_cursor_continue_primary_key(const struct larder_cursor *cursor,
                                                           const struct larder_key *key,
                                                           const struct larder_key *primary_key,
-                                                          ErrorOut error);
+                                                          larder_error ** error);
 
 /**
  * Moves by so many entries, 1 or more.
  */
-struct larder_request *larder_cursor_advance(const struct larder_cursor *cursor, uint32_t count, ErrorOut error);
+struct larder_request *larder_cursor_advance(const struct larder_cursor *cursor, uint32_t count, larder_error ** error);
 
 /**
  * Puts a value, which is copied, in the place of the record's. The request comes to the key. Null also: `LARDER_EXCEPTION_DATA` if
@@ -2148,12 +2267,12 @@ struct larder_request *larder_cursor_advance(const struct larder_cursor *cursor,
  */
 struct larder_request *larder_cursor_update(const struct larder_cursor *cursor,
                                             const struct larder_value *value,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * Deletes the record.
  */
-struct larder_request *larder_cursor_delete(const struct larder_cursor *cursor, ErrorOut error);
+struct larder_request *larder_cursor_delete(const struct larder_cursor *cursor, larder_error ** error);
 
 /**
  * Frees a cursor. Null is passed over.
@@ -2200,7 +2319,7 @@ void larder_error_free(struct larder_error *error);
 struct larder_request *larder_factory_open(const struct larder_factory *factory,
                                            struct larder_str name,
                                            uint64_t version,
-                                           ErrorOut error);
+                                           larder_error ** error);
 
 /**
  * Deletes a database once all connections to it are closed. There need be none. The request comes to the version that it had, or 0
@@ -2208,17 +2327,17 @@ struct larder_request *larder_factory_open(const struct larder_factory *factory,
  */
 struct larder_request *larder_factory_delete_database(const struct larder_factory *factory,
                                                       struct larder_str name,
-                                                      ErrorOut error);
+                                                      larder_error ** error);
 
 /**
  * Asks for the databases that are there, by name (`larder_request_take_databases`).
  */
-struct larder_request *larder_factory_databases(const struct larder_factory *factory, ErrorOut error);
+struct larder_request *larder_factory_databases(const struct larder_factory *factory, larder_error ** error);
 
 /**
  * Asks what the origin stores and may store (`larder_request_take_estimate`).
  */
-struct larder_request *larder_factory_estimate(const struct larder_factory *factory, ErrorOut error);
+struct larder_request *larder_factory_estimate(const struct larder_factory *factory, larder_error ** error);
 
 /**
  * Gives the origin a quota of its own, in bytes, as long as the storage is there: `UINT64_MAX` is none.
@@ -2230,12 +2349,12 @@ void larder_factory_set_quota_bytes(const struct larder_factory *factory, uint64
  */
 struct larder_request *larder_factory_set_persisted(const struct larder_factory *factory,
                                                     bool is_to_stay,
-                                                    ErrorOut error);
+                                                    larder_error ** error);
 
 /**
  * Asks whether the origin is to stay when room is wanted: 1 or 0 (`larder_request_take_number`).
  */
-struct larder_request *larder_factory_persisted(const struct larder_factory *factory, ErrorOut error);
+struct larder_request *larder_factory_persisted(const struct larder_factory *factory, larder_error ** error);
 
 /**
  * Aborts all transactions of a database, or of all databases of the origin if there is no name (`larder_null`), and closes the
@@ -2243,14 +2362,14 @@ struct larder_request *larder_factory_persisted(const struct larder_factory *fac
  */
 bool larder_factory_force_close(const struct larder_factory *factory,
                                 struct larder_str name,
-                                ErrorOut error);
+                                larder_error ** error);
 
 /**
  * Closes everything of the origin by force, and then its store, so that another program can open it. It is opened again with
  * the next request that needs it.
  */
 struct larder_request *larder_factory_close(const struct larder_factory *factory,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * Compares two keys, as `indexedDB.cmp()` does: -1, 0 or 1. Null is less than any key.
@@ -2261,6 +2380,80 @@ int32_t larder_key_cmp(const struct larder_key *first, const struct larder_key *
  * Frees a factory. Connections and requests that it has made stay. Null is passed over.
  */
 void larder_factory_free(struct larder_factory *factory);
+
+/**
+ * Begins a value of another engine: `engine` is its name, of printable ASCII without blanks and at most 64 bytes long, `format` the version
+ * of its wire format. The bytes are copied. Where keys are found in values, the host finds the primary key and gives it to
+ * `larder_object_store_put`; where it is null, one is generated.
+ */
+struct larder_foreign *larder_foreign_new(struct larder_str engine,
+                                          uint32_t format,
+                                          struct larder_bytes bytes,
+                                          larder_error ** error);
+
+/**
+ * Says which keys, maybe none, the value has in an index. To be called for each index of the object store, once. The keys are
+ * copied.
+ *
+ * # Safety
+ * `keys` points at `keys_len` keys.
+ */
+bool larder_foreign_add_keys(struct larder_foreign *foreign,
+                             struct larder_str index,
+                             const struct larder_key *const *keys,
+                             size_t keys_len,
+                             larder_error ** error);
+
+/**
+ * The value, which the host owns. Null: `LARDER_EXCEPTION_TYPE` for an engine that has no such name.
+ */
+struct larder_value *larder_foreign_value(const struct larder_foreign *foreign, larder_error ** error);
+
+/**
+ * Frees a value in the making. Null is passed over.
+ */
+void larder_foreign_free(struct larder_foreign *foreign);
+
+/**
+ * The engine of a value that was read: the host owns the text. Null if it is V8's.
+ */
+struct larder_text *larder_value_engine(const struct larder_value *value);
+
+/**
+ * The version of the wire format of a value of another engine. Of others, 0.
+ */
+uint32_t larder_value_format(const struct larder_value *value);
+
+/**
+ * The bytes of a value of another engine as they were put, there as long as the value. Of others, none. Such a value is put again by
+ * way of `larder_foreign_new`, with its keys.
+ */
+struct larder_bytes larder_value_foreign_bytes(const struct larder_value *value);
+
+/**
+ * Takes the next number of the key generator, for a host that has to write the key into the value before it is put
+ * (`larder_request_take_key`). It is used up, put or not. Null also: `LARDER_EXCEPTION_INVALID_ACCESS` if there is no generator.
+ */
+struct larder_request *larder_object_store_generate_key(const struct larder_object_store *store,
+                                                        larder_error ** error);
+
+/**
+ * As `larder_object_store_create_index`, of an object store that may have values of other engines: `callback` finds the keys of each
+ * that is there. Without it, such a value aborts the upgrade with `LARDER_EXCEPTION_DATA`.
+ */
+struct larder_index *larder_object_store_create_index_with_keys(const struct larder_object_store *store,
+                                                                struct larder_str name,
+                                                                struct larder_str key_path,
+                                                                bool unique,
+                                                                bool multi_entry,
+                                                                larder_keys_callback callback,
+                                                                void *user_data,
+                                                                larder_error ** error);
+
+/**
+ * Adds a key, which is copied, to those that a callback has found. False for a null key: `LARDER_EXCEPTION_TYPE`.
+ */
+bool larder_found_keys_add(struct larder_found_keys *found, const struct larder_key *key, larder_error ** error);
 
 /**
  * Its name: the host owns the text. Null of null.
@@ -2287,21 +2480,23 @@ bool larder_index_multi_entry(const struct larder_index *index);
 /**
  * Asks for the value of the first record with this index key (`larder_request_take_value`; null if there is none).
  */
-struct larder_request *larder_index_get(const struct larder_index *index, const struct larder_key *key, ErrorOut error);
+struct larder_request *larder_index_get(const struct larder_index *index,
+                                        const struct larder_key *key,
+                                        larder_error ** error);
 
 /**
  * Asks for the value of the first record in a range of index keys; null is all of them (`larder_request_take_value`).
  */
 struct larder_request *larder_index_get_first(const struct larder_index *index,
                                               const struct larder_key_range *range,
-                                              ErrorOut error);
+                                              larder_error ** error);
 
 /**
  * Asks for the primary key of the first record in a range of index keys; null is all of them (`larder_request_take_key`).
  */
 struct larder_request *larder_index_get_key(const struct larder_index *index,
                                             const struct larder_key_range *range,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * Asks for the records in a range of index keys, with keys, primary keys and values (`larder_request_take_records`): all of them for a null
@@ -2310,7 +2505,7 @@ struct larder_request *larder_index_get_key(const struct larder_index *index,
 struct larder_request *larder_index_get_all(const struct larder_index *index,
                                             const struct larder_key_range *range,
                                             uint32_t count_max,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * As `larder_index_get_all`, without values, which are not read.
@@ -2318,14 +2513,14 @@ struct larder_request *larder_index_get_all(const struct larder_index *index,
 struct larder_request *larder_index_get_all_keys(const struct larder_index *index,
                                                  const struct larder_key_range *range,
                                                  uint32_t count_max,
-                                                 ErrorOut error);
+                                                 larder_error ** error);
 
 /**
  * Counts the entries in a range of index keys; null is all of them (`larder_request_take_number`).
  */
 struct larder_request *larder_index_count(const struct larder_index *index,
                                           const struct larder_key_range *range,
-                                          ErrorOut error);
+                                          larder_error ** error);
 
 /**
  * Opens a cursor at the first entry of a range of index keys, in a `larder_direction` (`larder_request_take_cursor`; null if there is none).
@@ -2333,7 +2528,7 @@ struct larder_request *larder_index_count(const struct larder_index *index,
 struct larder_request *larder_index_open_cursor(const struct larder_index *index,
                                                 const struct larder_key_range *range,
                                                 larder_direction direction,
-                                                ErrorOut error);
+                                                larder_error ** error);
 
 /**
  * As `larder_index_open_cursor`, without values, which are not read.
@@ -2341,7 +2536,7 @@ struct larder_request *larder_index_open_cursor(const struct larder_index *index
 struct larder_request *larder_index_open_key_cursor(const struct larder_index *index,
                                                     const struct larder_key_range *range,
                                                     larder_direction direction,
-                                                    ErrorOut error);
+                                                    larder_error ** error);
 
 /**
  * Frees an index's handle. Null is passed over.
@@ -2351,22 +2546,22 @@ void larder_index_free(struct larder_index *index);
 /**
  * A number. Null for NaN: `LARDER_EXCEPTION_DATA`.
  */
-struct larder_key *larder_key_number(double number, ErrorOut error);
+struct larder_key *larder_key_number(double number, larder_error ** error);
 
 /**
  * A date, in milliseconds since 1970 UTC. Null for NaN: `LARDER_EXCEPTION_DATA`.
  */
-struct larder_key *larder_key_date(double milliseconds, ErrorOut error);
+struct larder_key *larder_key_date(double milliseconds, larder_error ** error);
 
 /**
  * A string. Null for what is no text: `LARDER_EXCEPTION_TYPE`.
  */
-struct larder_key *larder_key_string(struct larder_str text, ErrorOut error);
+struct larder_key *larder_key_string(struct larder_str text, larder_error ** error);
 
 /**
  * Bytes, which are copied.
  */
-struct larder_key *larder_key_binary(struct larder_bytes bytes, ErrorOut error);
+struct larder_key *larder_key_binary(struct larder_bytes bytes, larder_error ** error);
 
 /**
  * An array of keys, which are copied. Null if one of them is, or more than 2000 arrays are one inside the other.
@@ -2374,7 +2569,7 @@ struct larder_key *larder_key_binary(struct larder_bytes bytes, ErrorOut error);
  * # Safety
  * `keys` points at `keys_len` keys.
  */
-struct larder_key *larder_key_array(const struct larder_key *const *keys, size_t keys_len, ErrorOut error);
+struct larder_key *larder_key_array(const struct larder_key *const *keys, size_t keys_len, larder_error ** error);
 
 /**
  * A copy of a key: the host owns it. Null of null.
@@ -2419,17 +2614,17 @@ void larder_key_free(struct larder_key *key);
 /**
  * One key. Null for a null key: `LARDER_EXCEPTION_TYPE`.
  */
-struct larder_key_range *larder_key_range_only(const struct larder_key *key, ErrorOut error);
+struct larder_key_range *larder_key_range_only(const struct larder_key *key, larder_error ** error);
 
 /**
  * From a key on; without that key itself if `open`. Null for a null key: `LARDER_EXCEPTION_TYPE`.
  */
-struct larder_key_range *larder_key_range_lower_bound(const struct larder_key *lower, bool open, ErrorOut error);
+struct larder_key_range *larder_key_range_lower_bound(const struct larder_key *lower, bool open, larder_error ** error);
 
 /**
  * Up to a key; without that key itself if `open`. Null for a null key: `LARDER_EXCEPTION_TYPE`.
  */
-struct larder_key_range *larder_key_range_upper_bound(const struct larder_key *upper, bool open, ErrorOut error);
+struct larder_key_range *larder_key_range_upper_bound(const struct larder_key *upper, bool open, larder_error ** error);
 
 /**
  * Between two keys, without those that are `open`. Null: `LARDER_EXCEPTION_DATA` if nothing can be between them, `LARDER_EXCEPTION_TYPE` if
@@ -2439,7 +2634,7 @@ struct larder_key_range *larder_key_range_bound(const struct larder_key *lower,
                                                 const struct larder_key *upper,
                                                 bool lower_open,
                                                 bool upper_open,
-                                                ErrorOut error);
+                                                larder_error ** error);
 
 /**
  * Whether a key is in it. Every key is in a null range; no range has a null key.
@@ -2479,7 +2674,7 @@ struct larder_names *larder_object_store_index_names(const struct larder_object_
  */
 struct larder_index *larder_object_store_index(const struct larder_object_store *store,
                                                struct larder_str name,
-                                               ErrorOut error);
+                                               larder_error ** error);
 
 /**
  * Puts a record, in the place of any with the same key. `key` is null if keys are found in values or generated. Value and key are
@@ -2490,7 +2685,7 @@ struct larder_index *larder_object_store_index(const struct larder_object_store 
 struct larder_request *larder_object_store_put(const struct larder_object_store *store,
                                                const struct larder_value *value,
                                                const struct larder_key *key,
-                                               ErrorOut error);
+                                               larder_error ** error);
 
 /**
  * As `larder_object_store_put`, unless there is a record with the same key: then the request fails with `LARDER_EXCEPTION_CONSTRAINT`.
@@ -2498,47 +2693,47 @@ struct larder_request *larder_object_store_put(const struct larder_object_store 
 struct larder_request *larder_object_store_add(const struct larder_object_store *store,
                                                const struct larder_value *value,
                                                const struct larder_key *key,
-                                               ErrorOut error);
+                                               larder_error ** error);
 
 /**
  * Deletes the record with this key, if there is one.
  */
 struct larder_request *larder_object_store_delete(const struct larder_object_store *store,
                                                   const struct larder_key *key,
-                                                  ErrorOut error);
+                                                  larder_error ** error);
 
 /**
  * Deletes the records in a range. Null for it fails with `LARDER_EXCEPTION_TYPE`: that is what `larder_object_store_clear` is for.
  */
 struct larder_request *larder_object_store_delete_range(const struct larder_object_store *store,
                                                         const struct larder_key_range *range,
-                                                        ErrorOut error);
+                                                        larder_error ** error);
 
 /**
  * Deletes all records. The key generator goes on from where it is.
  */
-struct larder_request *larder_object_store_clear(const struct larder_object_store *store, ErrorOut error);
+struct larder_request *larder_object_store_clear(const struct larder_object_store *store, larder_error ** error);
 
 /**
  * Asks for the value of the record with this key (`larder_request_take_value`; null if there is none).
  */
 struct larder_request *larder_object_store_get(const struct larder_object_store *store,
                                                const struct larder_key *key,
-                                               ErrorOut error);
+                                               larder_error ** error);
 
 /**
  * Asks for the value of the first record in a range; null is all of them (`larder_request_take_value`).
  */
 struct larder_request *larder_object_store_get_first(const struct larder_object_store *store,
                                                      const struct larder_key_range *range,
-                                                     ErrorOut error);
+                                                     larder_error ** error);
 
 /**
  * Asks for the key of the first record in a range; null is all of them (`larder_request_take_key`).
  */
 struct larder_request *larder_object_store_get_key(const struct larder_object_store *store,
                                                    const struct larder_key_range *range,
-                                                   ErrorOut error);
+                                                   larder_error ** error);
 
 /**
  * Asks for the records in a range, with keys and values (`larder_request_take_records`): all of them for a null range, at most
@@ -2547,7 +2742,7 @@ struct larder_request *larder_object_store_get_key(const struct larder_object_st
 struct larder_request *larder_object_store_get_all(const struct larder_object_store *store,
                                                    const struct larder_key_range *range,
                                                    uint32_t count_max,
-                                                   ErrorOut error);
+                                                   larder_error ** error);
 
 /**
  * As `larder_object_store_get_all`, without values, which are not read.
@@ -2555,14 +2750,14 @@ struct larder_request *larder_object_store_get_all(const struct larder_object_st
 struct larder_request *larder_object_store_get_all_keys(const struct larder_object_store *store,
                                                         const struct larder_key_range *range,
                                                         uint32_t count_max,
-                                                        ErrorOut error);
+                                                        larder_error ** error);
 
 /**
  * Counts the records in a range; null is all of them (`larder_request_take_number`).
  */
 struct larder_request *larder_object_store_count(const struct larder_object_store *store,
                                                  const struct larder_key_range *range,
-                                                 ErrorOut error);
+                                                 larder_error ** error);
 
 /**
  * Opens a cursor at the first record of a range, in a `larder_direction` (`larder_request_take_cursor`; null if there is none).
@@ -2570,7 +2765,7 @@ struct larder_request *larder_object_store_count(const struct larder_object_stor
 struct larder_request *larder_object_store_open_cursor(const struct larder_object_store *store,
                                                        const struct larder_key_range *range,
                                                        larder_direction direction,
-                                                       ErrorOut error);
+                                                       larder_error ** error);
 
 /**
  * As `larder_object_store_open_cursor`, without values, which are not read.
@@ -2578,7 +2773,7 @@ struct larder_request *larder_object_store_open_cursor(const struct larder_objec
 struct larder_request *larder_object_store_open_key_cursor(const struct larder_object_store *store,
                                                            const struct larder_key_range *range,
                                                            larder_direction direction,
-                                                           ErrorOut error);
+                                                           larder_error ** error);
 
 /**
  * Frees an object store's handle. Null is passed over.
@@ -2592,7 +2787,7 @@ void larder_object_store_free(struct larder_object_store *store);
 bool larder_request_on_upgrade(const struct larder_request *request,
                                larder_upgrade_callback callback,
                                void *user_data,
-                               ErrorOut error);
+                               larder_error ** error);
 
 /**
  * Calls `callback` if the request waits for other connections to be closed. For requests of `larder_factory_open` and
@@ -2601,14 +2796,14 @@ bool larder_request_on_upgrade(const struct larder_request *request,
 bool larder_request_on_blocked(const struct larder_request *request,
                                larder_blocked_callback callback,
                                void *user_data,
-                               ErrorOut error);
+                               larder_error ** error);
 
 /**
  * For stores in this folder: of each origin, `ORIGIN.indexeddb.leveldb` and `ORIGIN.indexeddb.blob`, as Chromium has them in a
  * profile's `IndexedDB`. The folder is made when something is stored. Null if the name is no text: `LARDER_EXCEPTION_TYPE`.
  */
 struct larder_options *larder_options_new(struct larder_str folder,
-                                          ErrorOut error);
+                                          larder_error ** error);
 
 /**
  * For stores in memory, which are gone with the storage.
@@ -2651,7 +2846,7 @@ void larder_options_set_idle_grace(struct larder_options *options,
  */
 bool larder_options_set_buckets_folder(struct larder_options *options,
                                        struct larder_str folder,
-                                       ErrorOut error);
+                                       larder_error ** error);
 
 /**
  * Frees options. Null is passed over.
@@ -2782,7 +2977,7 @@ void larder_request_on_done(struct larder_request *request,
  * `request` is null, or a request that is not freed.
  */
 bool larder_request_wait(const struct larder_request *request,
-                         ErrorOut error);
+                         larder_error ** error);
 
 /**
  * Whether it is done, with a result or an error. Asking brings nothing on.
@@ -2846,6 +3041,11 @@ bool larder_request_take_estimate(const struct larder_request *request,
                                   uint64_t *quota_bytes);
 
 /**
+ * The bytes that `larder_storage_read_blob` has come to, there as long as the request. Without a first byte if there are none.
+ */
+struct larder_bytes larder_request_bytes(const struct larder_request *request);
+
+/**
  * Frees a request, done or not. Its callbacks are not called any more. Null is passed over.
  */
 void larder_request_free(struct larder_request *request);
@@ -2855,7 +3055,7 @@ void larder_request_free(struct larder_request *request);
  * started.
  */
 struct larder_storage *larder_storage_new(const struct larder_options *options,
-                                          ErrorOut error);
+                                          larder_error ** error);
 
 /**
  * What the host's loop does when the waker was called: calls the callbacks that are due and, if the storage has no threads, does what there
@@ -2883,17 +3083,17 @@ bool larder_storage_next_due(const struct larder_storage *storage,
  */
 struct larder_factory *larder_storage_factory(const struct larder_storage *storage,
                                               struct larder_str origin,
-                                              ErrorOut error);
+                                              larder_error ** error);
 
 /**
  * Asks for the origins and buckets that store something (`larder_request_take_origins`).
  */
-struct larder_request *larder_storage_origins(const struct larder_storage *storage, ErrorOut error);
+struct larder_request *larder_storage_origins(const struct larder_storage *storage, larder_error ** error);
 
 /**
  * Asks for the bytes of the files of all origins (`larder_request_take_number`).
  */
-struct larder_request *larder_storage_usage(const struct larder_storage *storage, ErrorOut error);
+struct larder_request *larder_storage_usage(const struct larder_storage *storage, larder_error ** error);
 
 /**
  * Deletes all that an origin stores, in all its buckets. Its connections are closed by force and told so. The request fails with
@@ -2901,7 +3101,7 @@ struct larder_request *larder_storage_usage(const struct larder_storage *storage
  */
 struct larder_request *larder_storage_delete_origin(const struct larder_storage *storage,
                                                     struct larder_str origin,
-                                                    ErrorOut error);
+                                                    larder_error ** error);
 
 /**
  * Deletes the origins in which something was committed at this time or later: microseconds since 1601-01-01 UTC
@@ -2909,7 +3109,7 @@ struct larder_request *larder_storage_delete_origin(const struct larder_storage 
  */
 struct larder_request *larder_storage_delete_modified_since(const struct larder_storage *storage,
                                                             int64_t time_micros,
-                                                            ErrorOut error);
+                                                            larder_error ** error);
 
 /**
  * Deletes origins, the least recently used first, until all together have at most `kept_bytes`; none that is in use or persisted
@@ -2917,7 +3117,7 @@ struct larder_request *larder_storage_delete_modified_since(const struct larder_
  */
 struct larder_request *larder_storage_evict(const struct larder_storage *storage,
                                             uint64_t kept_bytes,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * Lets what runs come to its end, and begins nothing new: connections take no transactions, and are closed when those they have have
@@ -2925,7 +3125,7 @@ struct larder_request *larder_storage_evict(const struct larder_storage *storage
  * time what is left.
  */
 struct larder_request *larder_storage_finish(const struct larder_storage *storage,
-                                             ErrorOut error);
+                                             larder_error ** error);
 
 /**
  * Closes it: transactions are aborted, connections closed by force, requests to open fail. Commits that are under way are brought to
@@ -2933,7 +3133,7 @@ struct larder_request *larder_storage_finish(const struct larder_storage *storag
  * durable.
  */
 bool larder_storage_close(const struct larder_storage *storage,
-                          ErrorOut error);
+                          larder_error ** error);
 
 /**
  * Closes a storage and frees it. No callback is called any more, also of those that were due. Handles that it has given stay, and are
@@ -2977,7 +3177,7 @@ void larder_names_free(struct larder_names *names);
  */
 struct larder_object_store *larder_transaction_object_store(const struct larder_transaction *transaction,
                                                             struct larder_str name,
-                                                            ErrorOut error);
+                                                            larder_error ** error);
 
 /**
  * Takes no more requests, and commits when those that were made are done. The request succeeds when it is committed, and fails
@@ -2985,7 +3185,7 @@ struct larder_object_store *larder_transaction_object_store(const struct larder_
  * `LARDER_EXCEPTION_INVALID_STATE` if it is committing or has ended.
  */
 struct larder_request *larder_transaction_commit(const struct larder_transaction *transaction,
-                                                 ErrorOut error);
+                                                 larder_error ** error);
 
 /**
  * Commits if nothing that was asked for is left to be executed: whether it does. For hosts that commit as a page's transactions do, when
@@ -2998,7 +3198,7 @@ bool larder_transaction_commit_if_idle(const struct larder_transaction *transact
  * committing or has ended.
  */
 bool larder_transaction_abort(const struct larder_transaction *transaction,
-                              ErrorOut error);
+                              larder_error ** error);
 
 /**
  * As `larder_transaction_abort`, for a reason: that is what `larder_transaction_finished` fails with.
@@ -3006,14 +3206,14 @@ bool larder_transaction_abort(const struct larder_transaction *transaction,
 bool larder_transaction_abort_because(const struct larder_transaction *transaction,
                                       larder_exception name,
                                       struct larder_str message,
-                                      ErrorOut error);
+                                      larder_error ** error);
 
 /**
  * A request for its end, whoever brings it about: succeeds when it was committed, and fails when it was aborted, with the reason.
  * Its callback is what a page has as `complete` and `abort`.
  */
 struct larder_request *larder_transaction_finished(const struct larder_transaction *transaction,
-                                                   ErrorOut error);
+                                                   larder_error ** error);
 
 /**
  * Where it stands. Of null, `LARDER_STATE_FINISHED`.
@@ -3046,7 +3246,7 @@ struct larder_value *larder_value_from_bytes(struct larder_bytes bytes);
  * integers beyond 2^53 become BigInts. Null: `LARDER_EXCEPTION_SYNTAX` for what is no JSON.
  */
 struct larder_value *larder_value_from_json(struct larder_str json,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * The value's bytes, there as long as the value: what `larder_value_from_bytes` takes. Of null, none.
@@ -3057,7 +3257,7 @@ struct larder_bytes larder_value_bytes(const struct larder_value *value);
  * The value as JSON: the host owns the text. What JSON has no form for stands there as `larder dump` prints it, such as
  * `{"$date":"2020-01-01T00:00:00.000Z"}`. Null if the bytes do not decode: `LARDER_EXCEPTION_UNKNOWN`.
  */
-struct larder_text *larder_value_to_json(const struct larder_value *value, ErrorOut error);
+struct larder_text *larder_value_to_json(const struct larder_value *value, larder_error ** error);
 
 /**
  * Writes the number that is where the path leads, or a date's milliseconds: `larder_utf8("size.width")`, or `larder_null()` for the
@@ -3116,7 +3316,7 @@ struct larder_object_store *larder_transaction_create_object_store(const struct 
                                                                    struct larder_str name,
                                                                    struct larder_str key_path,
                                                                    bool auto_increment,
-                                                                   ErrorOut error);
+                                                                   larder_error ** error);
 
 /**
  * As `larder_transaction_create_object_store`, with several key paths: keys are arrays of what is found there.
@@ -3128,7 +3328,7 @@ struct larder_object_store *larder_transaction_create_object_store_of_key_paths(
                                                                                 struct larder_str name,
                                                                                 const struct larder_str *key_paths,
                                                                                 size_t key_paths_len,
-                                                                                ErrorOut error);
+                                                                                larder_error ** error);
 
 /**
  * Deletes an object store with its indexes and records. False: `LARDER_EXCEPTION_NOT_FOUND`, or as of
@@ -3136,7 +3336,7 @@ struct larder_object_store *larder_transaction_create_object_store_of_key_paths(
  */
 bool larder_transaction_delete_object_store(const struct larder_transaction *transaction,
                                             struct larder_str name,
-                                            ErrorOut error);
+                                            larder_error ** error);
 
 /**
  * Gives an object store another name, in the transaction of an upgrade. False: `LARDER_EXCEPTION_CONSTRAINT` if there is another one of
@@ -3144,7 +3344,7 @@ bool larder_transaction_delete_object_store(const struct larder_transaction *tra
  */
 bool larder_object_store_rename(const struct larder_object_store *store,
                                 struct larder_str name,
-                                ErrorOut error);
+                                larder_error ** error);
 
 /**
  * Creates an index of what is found in values where `key_path` leads: the host owns the handle. With `unique`, no two records may
@@ -3158,7 +3358,7 @@ struct larder_index *larder_object_store_create_index(const struct larder_object
                                                       struct larder_str key_path,
                                                       bool unique,
                                                       bool multi_entry,
-                                                      ErrorOut error);
+                                                      larder_error ** error);
 
 /**
  * As `larder_object_store_create_index`, with several key paths: index keys are arrays of what is found there.
@@ -3171,17 +3371,19 @@ struct larder_index *larder_object_store_create_index_of_key_paths(const struct 
                                                                    const struct larder_str *key_paths,
                                                                    size_t key_paths_len,
                                                                    bool unique,
-                                                                   ErrorOut error);
+                                                                   larder_error ** error);
 
 /**
  * Deletes an index. False: `LARDER_EXCEPTION_NOT_FOUND`, or as of `larder_object_store_create_index`.
  */
-bool larder_object_store_delete_index(const struct larder_object_store *store, struct larder_str name, ErrorOut error);
+bool larder_object_store_delete_index(const struct larder_object_store *store,
+                                      struct larder_str name,
+                                      larder_error ** error);
 
 /**
  * Gives an index another name, in the transaction of an upgrade. False: as of `larder_object_store_rename`.
  */
-bool larder_index_rename(const struct larder_index *index, struct larder_str name, ErrorOut error);
+bool larder_index_rename(const struct larder_index *index, struct larder_str name, larder_error ** error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -10,6 +10,8 @@ use larder_idb::{BlobSource, ExternalObjectInfo, NewExternalObject};
 use crate::error::{Error, Exception, Result};
 use crate::guard::{self, given};
 use crate::pointers::{Bytes, ErrorOut};
+use crate::request::Request;
+use crate::storage::{Storage, given_storage};
 use crate::text::{Text, boxed};
 
 /// A blob, a file, or a handle of a page's file system. The host owns it. Its content can be read as long as it is there.
@@ -130,7 +132,8 @@ pub extern "C" fn larder_blob_file_name(blob: Option<&Blob>) -> Option<Box<Text>
     })
 }
 
-/// Reads all of the content, and writes where it is: there as long as the blob. Reads files on the calling thread, once. False:
+/// Reads all of the content, and writes where it is: there as long as the blob. Reads files on the calling thread, once: `larder_storage_read_blob`
+/// does not keep that. False:
 /// `LARDER_EXCEPTION_NOT_READABLE`.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_blob_read(
@@ -144,6 +147,27 @@ pub extern "C" fn larder_blob_read(
             content.write(Bytes::lent(bytes));
         }
         Ok(())
+    })
+}
+
+/// Asks for `len` bytes of the content from `offset` on: those that there are (`larder_request_bytes`). The storage's threads read them, or
+/// the host's loop. The request fails with `LARDER_EXCEPTION_NOT_READABLE`; of the kind `LARDER_KIND_CORRUPTION` if the file is gone.
+#[unsafe(no_mangle)]
+pub extern "C" fn larder_storage_read_blob(
+    storage: Option<&Storage>,
+    blob: Option<&Blob>,
+    offset: u64,
+    len: u64,
+    error: ErrorOut,
+) -> Option<Box<Request>> {
+    guard::made(error, || {
+        let context = given_storage(storage)?.context();
+        let range = offset..offset.saturating_add(len);
+        let object = &given(blob, "the blob")?.object;
+        Ok(Request::of(
+            context.storage.read_blob(object, range),
+            context,
+        ))
     })
 }
 

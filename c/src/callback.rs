@@ -6,6 +6,9 @@
 use std::ffi::c_void;
 
 use crate::connection::Connection;
+use crate::foreign::FoundKeys;
+use crate::key::Key;
+use crate::pointers::Bytes;
 use crate::request::Request;
 use crate::transaction::Transaction;
 
@@ -60,6 +63,18 @@ pub type QuotaCallback = Option<
     ) -> u64,
 >;
 
+/// Finds the keys that a value of another engine has in a new index, and adds them to `found` (`larder_found_keys_add`); `primary_key`,
+/// the bytes and `found` are lent for that long. False aborts the upgrade. Called on the thread that executes the upgrade, which is one
+/// of the storage's if it has threads; it calls nothing of this library but what makes, reads and frees keys.
+pub type KeysCallback = Option<
+    unsafe extern "C-unwind" fn(
+        user_data: *mut c_void,
+        primary_key: *const Key,
+        bytes: Bytes,
+        found: *mut FoundKeys,
+    ) -> bool,
+>;
+
 /// A function with what it is to be given.
 #[derive(Debug)]
 pub(crate) struct Callback<F, H = ()> {
@@ -107,6 +122,8 @@ pub(crate) type VersionChange =
 pub(crate) type Close =
     Callback<unsafe extern "C-unwind" fn(*mut c_void, *mut Connection), Connection>;
 pub(crate) type Quota = Callback<unsafe extern "C-unwind" fn(*mut c_void, u64, u64, u64) -> u64>;
+pub(crate) type Keys =
+    Callback<unsafe extern "C-unwind" fn(*mut c_void, *const Key, Bytes, *mut FoundKeys) -> bool>;
 
 impl Wake {
     pub(crate) fn call(self) {
@@ -155,5 +172,12 @@ impl Quota {
     pub(crate) fn call(self, usage_bytes: u64, needed_bytes: u64, limit_bytes: u64) -> u64 {
         // SAFETY: the host has promised with the function that it can be called so.
         unsafe { (self.function)(self.user_data, usage_bytes, needed_bytes, limit_bytes) }
+    }
+}
+
+impl Keys {
+    pub(crate) fn call(&self, primary_key: &Key, bytes: Bytes, found: &mut FoundKeys) -> bool {
+        // SAFETY: the host has promised with the function that it can be called so.
+        unsafe { (self.function)(self.user_data, primary_key, bytes, found) }
     }
 }

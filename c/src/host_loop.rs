@@ -26,6 +26,8 @@ struct State {
     is_asleep: bool,
     /// The storage has got something to do since the loop looked.
     has_work: bool,
+    /// The storage is freed: nothing is called any more.
+    is_over: bool,
 }
 
 /// Guards that have to go on after a panic that was caught: nothing here is left half done.
@@ -39,6 +41,7 @@ impl HostLoop {
             calls: VecDeque::new(),
             is_asleep: true,
             has_work: false,
+            is_over: false,
         };
         Arc::new(Self {
             state: Mutex::new(state),
@@ -50,8 +53,23 @@ impl HostLoop {
 
     /// Puts a call behind all others.
     pub(crate) fn push(&self, call: impl FnOnce() + Send + 'static) {
-        self.note(|state| state.calls.push_back(Box::new(call)));
+        let mut call: Option<Call> = Some(Box::new(call));
+        self.note(|state| {
+            if !state.is_over {
+                state.calls.extend(call.take());
+            }
+        });
         self.changed.notify_all();
+    }
+
+    /// Lets go of all calls, and of those that come: they hold what holds this.
+    pub(crate) fn end(&self) {
+        let calls = {
+            let mut state = locked(&self.state);
+            state.is_over = true;
+            std::mem::take(&mut state.calls)
+        };
+        drop(calls);
     }
 
     /// The storage has something for the loop to do.
@@ -64,7 +82,7 @@ impl HostLoop {
         let was_asleep = {
             let mut state = locked(&self.state);
             change(&mut state);
-            std::mem::take(&mut state.is_asleep)
+            std::mem::take(&mut state.is_asleep) && !state.is_over
         };
         if let Some(wake) = self.wake.filter(|_| was_asleep) {
             wake.call();

@@ -53,6 +53,21 @@ pub(crate) fn given_key(key: Option<&Key>) -> Result<&Key> {
     given(key, "the key")
 }
 
+/// Copies of keys that must be there.
+///
+/// # Errors
+/// `TypeError` if one is null.
+///
+/// # Safety
+/// Each is null, or a key that is not freed.
+pub(crate) unsafe fn given_keys(keys: &[*const Key]) -> Result<Vec<idb::Key>> {
+    let keys = keys.iter().map(|&key| {
+        // SAFETY: as promised.
+        given_key(unsafe { handle(key) }).map(Key::to_key)
+    });
+    keys.collect()
+}
+
 /// # Errors
 /// `DataError` for what is no number.
 fn not_nan(number: f64) -> Result<f64> {
@@ -99,12 +114,8 @@ pub unsafe extern "C" fn larder_key_array(
     // SAFETY: as promised.
     let keys = unsafe { slice(keys, keys_len) };
     guard::made(error, || {
-        let keys = keys.iter().map(|&key| {
-            // SAFETY: as promised.
-            let key = unsafe { handle(key) };
-            given_key(key).map(Key::to_key)
-        });
-        let array = idb::Key::array(keys.collect::<Result<_>>()?);
+        // SAFETY: as promised.
+        let array = idb::Key::array(unsafe { given_keys(keys) }?);
         let array = array.map_err(|error| Error::usage(Exception::Data, &error.to_string()))?;
         Ok(Key(array))
     })

@@ -17,6 +17,7 @@ mod context;
 pub mod cursor;
 pub mod error;
 pub mod factory;
+pub mod foreign;
 mod guard;
 mod host_loop;
 pub mod index;

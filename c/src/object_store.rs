@@ -42,7 +42,7 @@ impl ObjectStore {
     }
 
     /// A request of its transaction's.
-    fn request<T: Send + 'static>(&self, request: idb::Request<T>) -> Request
+    pub(crate) fn request<T: Send + 'static>(&self, request: idb::Request<T>) -> Request
     where
         Outcome: From<T>,
     {

@@ -21,6 +21,7 @@ pub(crate) enum Outcome {
     Origins(Vec<idb::OriginInfo>),
     Deleted(Vec<idb::DeletedOrigin>),
     Estimate(idb::Estimate),
+    Bytes(Vec<u8>),
     /// It was taken.
     Taken,
 }
@@ -47,6 +48,7 @@ outcomes! {
     Vec<idb::OriginInfo> => Self::Origins,
     Vec<idb::DeletedOrigin> => Self::Deleted,
     idb::Estimate => Self::Estimate,
+    Vec<u8> => Self::Bytes,
     idb::Usage => |usage: idb::Usage| Self::Number(usage.total()),
     () => |()| Self::Nothing,
 }

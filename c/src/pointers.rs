@@ -31,9 +31,8 @@ pub struct Bytes {
     len: usize,
 }
 
-/// Where an error goes: null, or a place for a pointer, which is written if the call fails.
-///
-/// cbindgen:transparent-typedef
+/// Where an error goes: null, or a place for a pointer, which is written if the call fails. `cbindgen.toml` calls it what it is
+/// in C.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct ErrorOut(*mut *mut Error);

@@ -16,7 +16,7 @@ use crate::host_loop::{HostLoop, locked};
 use crate::key::Key;
 use crate::origins::{Databases, Origins};
 use crate::outcome::Outcome;
-use crate::pointers::{ErrorOut, handle};
+use crate::pointers::{Bytes, ErrorOut, handle};
 use crate::records::Records;
 use crate::value::Value;
 
@@ -460,6 +460,22 @@ pub extern "C" fn larder_request_take_estimate(
             quota_bytes.write(estimate.quota_bytes);
         }
         true
+    })
+}
+
+/// The bytes that `larder_storage_read_blob` has come to, there as long as the request. Without a first byte if there are none.
+#[unsafe(no_mangle)]
+pub extern "C" fn larder_request_bytes(request: Option<&Request>) -> Bytes {
+    guard::or_else(Bytes::none(), || {
+        let Some(this) = request else {
+            return Bytes::none();
+        };
+        this.core.look();
+        // Nothing takes or changes them before the request is freed.
+        match &locked(&this.core.inner).state {
+            State::Done(Outcome::Bytes(bytes)) if !bytes.is_empty() => Bytes::lent(bytes),
+            _ => Bytes::none(),
+        }
     })
 }
 

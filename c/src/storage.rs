@@ -29,6 +29,7 @@ impl Drop for Storage {
     fn drop(&mut self) {
         // A host that wants to know how it went closes it before.
         let _ = self.context.storage.clone().close();
+        self.context.host.end();
     }
 }
 

@@ -48,6 +48,12 @@ impl Value {
         }
     }
 
+    /// The value of another engine, if it is one.
+    pub(crate) fn foreign(&self) -> Option<idb::Foreign<'_>> {
+        use larder_codec::value::Payload;
+        idb::Foreign::read(&Payload::read(self.bytes()).ok()?)
+    }
+
     /// Looks at the value as a tree.
     ///
     /// # Errors

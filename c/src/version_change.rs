@@ -9,7 +9,7 @@ use crate::object_store::ObjectStore;
 use crate::pointers::{ErrorOut, Str, slice};
 use crate::transaction::Transaction;
 
-fn one_path(path: Str) -> Result<idb::IdbKeyPath> {
+pub(crate) fn one_path(path: Str) -> Result<idb::IdbKeyPath> {
     let path = path.to_js_or_none()?;
     Ok(path.map_or(idb::IdbKeyPath::Null, idb::IdbKeyPath::String))
 }

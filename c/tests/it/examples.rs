@@ -74,3 +74,26 @@ fn keeps_notes(source: &str) {
 fn notes_in_c_are_written_found_by_an_index_and_found_again() {
     keeps_notes("examples/notes.c");
 }
+
+#[test]
+fn each_part_of_the_interface_does_its_work() {
+    for compiler in compilers("tests/programs/everything.c") {
+        let out = tempfile::tempdir().unwrap();
+        let program = compile(compiler, "tests/programs/everything.c", out.path());
+        assert_eq!(run(&program, &out.path().join("store")), "all of it\n");
+    }
+}
+
+#[test]
+fn misuse_and_whatever_callbacks_do_is_answered_and_never_a_crash() {
+    for compiler in compilers("tests/programs/misuse.c") {
+        let out = tempfile::tempdir().unwrap();
+        let program = compile(compiler, "tests/programs/misuse.c", out.path());
+        assert_eq!(run(&program, out.path()), "all as it should be\n");
+    }
+}
+
+#[test]
+fn notes_in_cpp_are_the_same_with_threads_and_a_loop_that_sleeps() {
+    keeps_notes("examples/notes.cpp");
+}

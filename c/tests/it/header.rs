@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// In the order in which the header has them.
-const SOURCES: [&str; 24] = [
+const SOURCES: [&str; 25] = [
     "pointers",
     "error",
     "text",
@@ -25,6 +25,7 @@ const SOURCES: [&str; 24] = [
     "key_range",
     "value",
     "builder",
+    "foreign",
     "blob",
     "records",
     "lib",

@@ -7,4 +7,5 @@
 
 mod examples;
 mod header;
+mod nulls;
 mod programs;

@@ -14,7 +14,7 @@ const SANITIZERS: [&str; 3] = [
     "-fno-omit-frame-pointer",
 ];
 
-fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
@@ -43,12 +43,15 @@ pub(crate) fn compilers(source: &str) -> Vec<&'static str> {
     there
 }
 
-/// Compiles a program of this folder with `defines`, and links it.
+/// Compiles a program of this crate's, and links it.
 pub(crate) fn compile(compiler: &str, source: &str, out: &Path) -> PathBuf {
-    let path = root().join(source);
-    let name = path.file_stem().unwrap().to_str().unwrap();
+    compile_file(compiler, &root().join(source), out)
+}
+
+pub(crate) fn compile_file(compiler: &str, source: &Path, out: &Path) -> PathBuf {
+    let name = source.file_stem().unwrap().to_str().unwrap();
     let program = out.join(format!("{name}-{compiler}"));
-    let standard = match source.ends_with(".cpp") {
+    let standard = match source.extension().is_some_and(|end| end == "cpp") {
         true => "-std=c++17",
         false => "-std=c11",
     };
@@ -58,7 +61,7 @@ pub(crate) fn compile(compiler: &str, source: &str, out: &Path) -> PathBuf {
         .args(SANITIZERS)
         .arg("-I")
         .arg(root().join("include"))
-        .arg(&path)
+        .arg(source)
         .arg(static_library())
         .args(SYSTEM_LIBRARIES)
         .arg("-o")
@@ -66,7 +69,7 @@ pub(crate) fn compile(compiler: &str, source: &str, out: &Path) -> PathBuf {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&built.stderr);
-    assert!(built.status.success(), "{compiler} {source}: {said}");
+    assert!(built.status.success(), "{compiler} {name}: {said}");
     program
 }
 
