@@ -128,3 +128,35 @@ fn programs_read_values_of_other_engines_as_the_objects_that_they_are() {
     let value = &stores[0]["records"][0][1];
     assert_eq!(value, &json!({ "t": "Object", "id": 0, "props": props }));
 }
+
+#[test]
+fn a_script_that_makes_an_index_over_them_is_told_whose_they_are_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let stores = folder.path().join("IndexedDB");
+    library(&stores);
+    let before = said(&["dump", "--format", "canonical"], &stores);
+    let script = folder.path().join("script.js");
+    let source = "
+        const opening = indexedDB.open('library', 2);
+        opening.onupgradeneeded = () => {
+          const upgrade = opening.transaction;
+          upgrade.onabort = () => console.log(upgrade.error.name, upgrade.error.message);
+          upgrade.objectStore('out').createIndex('i', 'x');
+        };
+        opening.onerror = () => console.log(opening.error.name);";
+    std::fs::write(&script, source).unwrap();
+    let output = larder([
+        "run",
+        "--storage",
+        stores.to_str().unwrap(),
+        "--origin",
+        ORIGIN,
+        script.to_str().unwrap(),
+    ]);
+    let told = String::from_utf8(output.stdout).unwrap();
+    let expected = "DataError the record with key 1: the value is one of gecko (format 8): only its host can say which keys it has in a new index
+AbortError
+";
+    assert_eq!(told, expected);
+    assert_eq!(said(&["dump", "--format", "canonical"], &stores), before);
+}

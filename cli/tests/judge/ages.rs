@@ -179,7 +179,7 @@ fn new_file(path: &Path) -> std::fs::File {
 }
 
 /// The browsers to ask: name and program.
-fn browsers() -> Vec<(String, PathBuf)> {
+pub(crate) fn browsers() -> Vec<(String, PathBuf)> {
     let list = std::env::var("LARDER_CHROMIUMS").unwrap_or_default();
     let items = list.split(',').filter(|item| !item.is_empty());
     items
