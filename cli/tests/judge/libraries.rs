@@ -100,7 +100,8 @@ fn installed() -> Option<tempfile::TempDir> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge/libraries");
     let files = ["package.json", "package-lock.json", "page/app-content.js"]
         .map(|name| generate().join(name));
-    let scripts = ["stand-ins.js", "run.js"].map(|name| own.join(name));
+    let scripts = ["stand-ins.js", "run.js", "imports.mjs", "requires.cjs"];
+    let scripts = scripts.map(|name| own.join(name));
     let apps = APPS.iter().map(|app| match app.expected {
         Expected::Checked => own.join(app.script),
         _ => generate().join("page").join(app.script),
@@ -205,4 +206,30 @@ fn apps_on_libraries_leave_what_they_leave_in_chromium_and_chromium_opens_it() {
             println!("{}: {count} records agreed", app.name);
         }
     });
+}
+
+#[test]
+fn packages_are_imported_and_required_by_their_names() {
+    let Some(dir) = installed() else { return };
+    let run = Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["run", "--preload", "stand-ins.js", "imports.mjs"])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&run.stderr);
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert_eq!(
+        said.lines().collect::<Vec<_>>(),
+        [
+            "dexie 2 true",
+            "idb 2",
+            "idb-keyval 5",
+            "localforage asyncStorage 1",
+            "pouchdb idb b",
+            "yjs 1",
+            "required 1,2,function,function,function",
+        ],
+        "{told}"
+    );
+    assert!(run.status.success(), "{told}");
 }

@@ -233,13 +233,16 @@ mod tests {
         let package = package(
             r#"{ "exports": { ".": { "node": "./n.js", "default": "./d.js", "browser": "./b.js" },
                  "./two": { "require": "./r.cjs", "browser": { "import": "./i.js" }, "import": "./late.js" },
-                 "./three": null, "./list": [{ "node": "./n.js" }, "./l.js"] } }"#,
+                 "./three": null, "./list": [{ "node": "./n.js" }, "./l.js"],
+                 "./both": { "module": "./m.js", "require": "./r.cjs" } } }"#,
         );
         let of = |subpath, by| package.exported(subpath, by);
         assert_eq!(of(".", By::Import).as_deref(), Some("./d.js"));
         assert_eq!(of("./two", By::Import).as_deref(), Some("./i.js"));
         assert_eq!(of("./two", By::Require).as_deref(), Some("./r.cjs"));
         assert_eq!(of("./list", By::Import).as_deref(), Some("./l.js"));
+        assert_eq!(of("./both", By::Import).as_deref(), Some("./m.js"));
+        assert_eq!(of("./both", By::Require).as_deref(), Some("./r.cjs"));
         assert_eq!(of("./three", By::Import), None);
         assert_eq!(of("./four", By::Import), None);
     }

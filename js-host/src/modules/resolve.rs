@@ -19,11 +19,12 @@ pub(crate) enum By {
 }
 
 impl By {
-    /// Whether a condition of `exports` or `imports` holds.
+    /// Whether a condition of `exports` or `imports` holds. Bundlers let `module` hold for `require`, too, so that a package is not
+    /// twice in a bundle; here what is required is what its author meant for it.
     pub(super) fn holds(self, condition: &str) -> bool {
         match condition {
-            "browser" | "module" | "default" => true,
-            "import" => self == Self::Import,
+            "browser" | "default" => true,
+            "import" | "module" => self == Self::Import,
             "require" => self == Self::Require,
             _ => false,
         }
