@@ -17,6 +17,7 @@ use crate::engine::Engine;
 use crate::modules::{self, MAIN, Modules, built_in};
 use crate::natives::natives;
 use crate::pauses::Pauses;
+use crate::server::Server;
 use crate::shared::{Console, Scripts, Shared};
 use crate::system::{self, System};
 
@@ -276,6 +277,12 @@ impl Host {
                 _ => None,
             }
         })
+    }
+
+    /// Lets `server` answer what scripts ask for by `XMLHttpRequest`, except `blob:` and `data:` URLs. Without one, all else is
+    /// a network error: this host has no network. It is called on the scripts' thread, which waits.
+    pub fn serve(&self, server: Server) {
+        self.shared.set_server(server);
     }
 
     /// Puts an empty `FileList` on the global object: what no script can make by itself.

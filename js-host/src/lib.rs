@@ -20,10 +20,12 @@ mod natives;
 #[cfg(test)]
 mod orders;
 mod pauses;
+mod server;
 mod shared;
 mod system;
 
 pub use command::{Outcome, RunOptions, run};
 pub use host::{Error, Global, Host, Options};
+pub use server::{Server, ServerRequest, ServerResponse};
 pub use shared::{Console, Scripts, Stream};
 pub use system::{Process, System};

@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
-use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Persistent, Result, Value};
+use rquickjs::{Array, ArrayBuffer, Ctx, Exception, Function, Object, Persistent, Result, Value};
 
 use sha2::Digest;
 
-use crate::clone;
+use crate::clone::{self, Beside};
 use crate::host::{Global, run_classic};
+use crate::server::{ServerRequest, headers_from_js, response_to_js};
 use crate::shared::{Clone as KeptClone, Scripts, Shared, Stream};
 
 /// Bytes that `crypto` may ask for at once.
@@ -23,6 +24,7 @@ pub(crate) fn natives<'js>(
     console(ctx, shared, &native)?;
     time_and_chance(ctx, shared, &native)?;
     structured_clone(ctx, shared, &native)?;
+    network(ctx, shared, &native)?;
     if let Global::DedicatedWorker(scripts) = global {
         worker(ctx, shared, &native, scripts)?;
     }
@@ -59,6 +61,25 @@ fn console<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'js>) -> Re
     let all = Rc::clone(shared);
     let uncaught = move |text: String| all.print_uncaught(&text);
     native.set("uncaught", Function::new(ctx.clone(), uncaught)?)
+}
+
+fn network<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'js>) -> Result<()> {
+    let all = Rc::clone(shared);
+    let request = move |ctx: Ctx<'js>,
+                        method: String,
+                        url: String,
+                        headers: Array<'js>,
+                        body: Value<'js>|
+          -> Result<Value<'js>> {
+        let response = all.request(&ServerRequest {
+            method,
+            url,
+            headers: headers_from_js(&headers)?,
+            body: all.helpers(&ctx)?.bytes_of(&ctx, body)?,
+        });
+        response_to_js(&ctx, response)
+    };
+    native.set("request", Function::new(ctx.clone(), request)?)
 }
 
 fn time_and_chance<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'js>) -> Result<()> {
@@ -107,11 +128,11 @@ fn structured_clone<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'j
         let done = clone::serialize(&ctx, &helpers, value)?;
         let blobs = done.blobs.into_iter();
         let blobs = blobs.map(|blob| Persistent::save(&ctx, blob)).collect();
-        let (bytes, needs) = (done.bytes, done.needs);
         Ok(all.keep_clone(KeptClone {
-            bytes,
-            needs,
+            bytes: done.bytes,
+            needs: done.needs,
             blobs,
+            tokens: done.tokens,
         }))
     };
     native.set("serialize", Function::new(ctx.clone(), serialize)?)?;
@@ -119,13 +140,14 @@ fn structured_clone<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'j
     let clone = move |ctx: Ctx<'js>, value: Value<'js>| -> Result<Value<'js>> {
         let helpers = all.helpers(&ctx)?;
         let done = clone::serialize(&ctx, &helpers, value)?;
-        let mut blobs = Vec::new();
+        let mut beside = Beside::default();
         for blob in done.blobs {
-            blobs.push(helpers.clone_blob(&ctx, blob)?);
+            beside.blobs.push(helpers.clone_blob(&ctx, blob)?);
         }
+        beside.tokens.extend(done.tokens.iter().map(Vec::as_slice));
         // Getters have run; reading calls no script.
         let mut deserializer = all.deserializer.take();
-        let value = deserializer.deserialize(&ctx, &helpers, &done.bytes, &blobs, None);
+        let value = deserializer.deserialize(&ctx, &helpers, &done.bytes, &beside, None);
         all.deserializer.replace(deserializer);
         value
     };

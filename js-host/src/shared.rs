@@ -7,6 +7,7 @@ use std::time::Instant;
 use rquickjs::{Ctx, Exception, FromJs, Function, Object, Persistent, Result, Value};
 
 use crate::clone::{Deserializer, Helpers};
+use crate::server::{Server, ServerRequest, ServerResponse};
 
 /// Where a line of text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +27,10 @@ pub type Console = Box<dyn FnMut(Stream, &str)>;
 /// A serialised value with its blobs, between `serialize` and the request that stores it.
 pub(crate) struct Clone {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) needs: larder_codec::value::Needs,
+    pub(crate) needs: Option<larder_codec::value::Needs>,
     pub(crate) blobs: Vec<Persistent<Value<'static>>>,
+    /// The tokens of its file system handles.
+    pub(crate) tokens: Vec<Vec<u8>>,
 }
 
 pub(crate) struct Shared {
@@ -42,6 +45,7 @@ pub(crate) struct Shared {
     rejections: RefCell<Vec<[Persistent<Value<'static>>; 2]>>,
     clones: RefCell<Vec<Option<Clone>>>,
     console: RefCell<Console>,
+    server: RefCell<Option<Server>>,
     uncaught: Cell<u64>,
     storage_failure_told: Cell<bool>,
     /// Whether the binding has something to do at the end of the next checkpoint.
@@ -68,6 +72,7 @@ impl Shared {
             rejections: RefCell::default(),
             clones: RefCell::default(),
             console: RefCell::new(console),
+            server: RefCell::default(),
             uncaught: Cell::new(0),
             storage_failure_told: Cell::new(false),
             wants_cleanup: Cell::new(false),
@@ -86,6 +91,15 @@ impl Shared {
         if let Ok(mut console) = self.console.try_borrow_mut() {
             console(stream, text);
         }
+    }
+
+    pub(crate) fn set_server(&self, server: Server) {
+        self.server.replace(Some(server));
+    }
+
+    /// What the embedder's server answers; `None` without one.
+    pub(crate) fn request(&self, request: &ServerRequest) -> Option<ServerResponse> {
+        self.server.borrow().as_ref()?(request)
     }
 
     /// An exception that nobody caught.

@@ -17,6 +17,7 @@ mod libraries;
 mod nesting;
 mod ours;
 mod pages;
+mod platform_objects;
 mod programs;
 mod scripts;
 mod theirs;

@@ -9,16 +9,27 @@ use std::fmt::Display;
 use larder_codec::IdbKey;
 use larder_codec::value::{
     Array as TreeArray, ArrayBuffer as TreeBuffer, BigInt, BufferKind, Decoder, Envelope,
-    ErrorObject, HostObject, JsStr, Object, Property, PropertyName, Tree, Value as TreeValue, View,
+    ErrorObject, HandleKind, HostObject, JsStr, Object, Property, PropertyName, Tree,
+    Value as TreeValue, View,
 };
 use rquickjs::object::Property as Define;
 use rquickjs::{Array, ArrayBuffer, Ctx, Exception, Object as QuickObject, Result, Value};
 
 use super::Helpers;
+use super::platform;
 use super::text::{borrowed_to_js, number_to_js};
 
 /// The key of the record that a value is of.
 pub(crate) type KeyOf<'k> = &'k dyn Fn() -> IdbKey;
+
+/// What lies beside a value's bytes, which refer to it by position in each of the two.
+#[derive(Debug, Default)]
+pub(crate) struct Beside<'b, 'js> {
+    /// Its `Blob`s and `File`s.
+    pub(crate) blobs: Vec<Value<'js>>,
+    /// The tokens of its file system handles.
+    pub(crate) tokens: Vec<&'b [u8]>,
+}
 
 /// Makes values of bytes, and keeps its memory from one to the next.
 #[derive(Default)]
@@ -29,7 +40,7 @@ pub(crate) struct Deserializer {
 
 impl Deserializer {
     /// The value of bytes that no longer lie in a blob (compressed ones do).
-    /// `blobs` are its `Blob`s and `File`s. `key` is for the error, if it is one of several.
+    /// `objects` lie beside them. `key` is for the error, if it is one of several.
     ///
     /// # Errors
     /// `DataError` (as a page sees it in Chromium) for bytes that are no value.
@@ -38,7 +49,7 @@ impl Deserializer {
         ctx: &Ctx<'js>,
         helpers: &Helpers,
         bytes: &[u8],
-        blobs: &[Value<'js>],
+        objects: &Beside<'_, 'js>,
         key: Option<KeyOf<'_>>,
     ) -> Result<Value<'js>> {
         let mut buffer = Vec::new();
@@ -56,7 +67,7 @@ impl Deserializer {
             ctx,
             helpers,
             tree: &tree,
-            blobs,
+            objects,
             key,
             made: Vec::with_capacity(tree.object_count()),
             text: &mut self.text,
@@ -92,7 +103,7 @@ struct Make<'m, 't, 'js> {
     ctx: &'m Ctx<'js>,
     helpers: &'m Helpers,
     tree: &'m Tree<'t>,
-    blobs: &'m [Value<'js>],
+    objects: &'m Beside<'m, 'js>,
     key: Option<KeyOf<'m>>,
     /// By object of the tree.
     made: Vec<Value<'js>>,
@@ -225,12 +236,52 @@ impl<'js> Make<'_, '_, 'js> {
                 let message = self.string(*message)?;
                 self.make("domException", ("QuotaExceededError", message))
             }
-            _ => self.unknown("such object of the web platform"),
+            _ => match platform::made(self.ctx, self.helpers, host)? {
+                Some(made) => Ok(made),
+                None => self.opaque(host),
+            },
         }
     }
 
+    /// An object that script cannot use, with the attributes that script may look at.
+    fn opaque(&mut self, host: &HostObject<'_>) -> Result<Value<'js>> {
+        let Some(class) = platform::opaque_class(host) else {
+            return self.unknown("such object of the web platform");
+        };
+        let ctx = self.ctx;
+        let mut token = Value::new_undefined(ctx.clone());
+        let number = |number: u32| Value::new_number(ctx.clone(), f64::from(number));
+        let undefined = Value::new_undefined(ctx.clone());
+        let attributes = match host {
+            HostObject::CryptoKey(key) => {
+                let key_type = self.string(JsStr::from(key.key_type.name()))?;
+                [key_type, Value::new_bool(ctx.clone(), key.extractable)]
+            }
+            HostObject::ImageBitmap(image) => {
+                let (width, height) = image.size();
+                [number(width), number(height)]
+            }
+            HostObject::FileSystemHandle(handle) => {
+                let Some(found) = self.objects.tokens.get(handle.token_index as usize) else {
+                    return self.unknown("token for its file system handle");
+                };
+                token = ArrayBuffer::new_copy(ctx.clone(), found)?.into_value();
+                let kind = match handle.kind {
+                    HandleKind::File => "file",
+                    HandleKind::Directory => "directory",
+                };
+                [self.string(JsStr::from(kind))?, self.string(handle.name)?]
+            }
+            HostObject::DomFileSystem { name, .. } => [self.string(*name)?, undefined],
+            _ => [undefined.clone(), undefined],
+        };
+        let bytes = ArrayBuffer::new(ctx.clone(), platform::alone(host))?;
+        let [first, second] = attributes;
+        self.make("opaque", (class, bytes, token, first, second))
+    }
+
     fn blob(&self, index: u32) -> Result<Value<'js>> {
-        match self.blobs.get(index as usize) {
+        match self.objects.blobs.get(index as usize) {
             Some(blob) => Ok(blob.clone()),
             None => self.unknown("blob for its entry"),
         }

@@ -272,7 +272,10 @@ function quietly(run, value) {
 export function inspect(value) {
   const state = peek(value);
   if (state !== undefined) {
-    return state.cloneKind === undefined ? "A platform object could not be cloned." : [PLATFORM, state.cloneKind, value, ...(state.cloneFields?.() ?? [])];
+    if (state.cloneKind === undefined) return "A platform object could not be cloned.";
+    // A sentence if it cannot be cloned.
+    const fields = state.cloneFields?.();
+    return typeof fields === "string" ? fields : [PLATFORM, state.cloneKind, value, fields];
   }
   if (isView(value)) return view(value);
   if (isError(value)) return error(value);

@@ -9,12 +9,13 @@ mod base64;
 mod deserialize;
 mod helpers;
 mod key;
+mod platform;
 mod serialize;
 #[cfg(test)]
 mod tests;
 mod text;
 
-pub(crate) use deserialize::{Deserializer, KeyOf};
+pub(crate) use deserialize::{Beside, Deserializer, KeyOf};
 pub(crate) use helpers::Helpers;
 pub(crate) use key::{key_from_js, key_to_js};
 pub(crate) use serialize::serialize;

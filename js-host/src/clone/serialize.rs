@@ -6,24 +6,28 @@ use std::collections::HashMap;
 use std::vec::IntoIter;
 
 use larder_codec::value::{
-    ArrayBuffer, BigInt, BufferKind, Builder, DEPTH_MAX, ErrorObject, ErrorType, HostObject, Needs,
-    Object, ObjectId, PropertyName, RegExpFlags, View, ViewKind,
+    ArrayBuffer, BigInt, BufferKind, Builder, DEPTH_MAX, Decoder, Envelope, ErrorObject, ErrorType,
+    HostObject, Needs, Object, ObjectId, PropertyName, RegExpFlags, View, ViewKind,
 };
 use rquickjs::object::Filter;
 use rquickjs::{Array, Atom, Ctx, Exception, Function, Object as QuickObject, Result, Type, Value};
 
 use super::Helpers;
 use super::base64;
+use super::platform;
 use super::text::Text;
 
 /// A serialised value.
 pub(crate) struct Serialized<'js> {
     /// Blink's envelope and V8's wire format.
     pub(crate) bytes: Vec<u8>,
-    /// Which versions of these have a form for it.
-    pub(crate) needs: Needs,
+    /// Which versions of these have a form for it; `None` if its form hangs on the versions, so that it is to be read and
+    /// written anew for others.
+    pub(crate) needs: Option<Needs>,
     /// The `Blob`s and `File`s in it; the bytes refer to them by position.
     pub(crate) blobs: Vec<Value<'js>>,
+    /// The tokens of its file system handles; the bytes refer to them by position, too.
+    pub(crate) tokens: Vec<Vec<u8>>,
 }
 
 /// Serialises a value.
@@ -45,6 +49,8 @@ pub(crate) fn serialize<'js>(
         seen: HashMap::new(),
         frames: Vec::new(),
         blobs: Vec::new(),
+        tokens: Vec::new(),
+        is_restatable: true,
     };
     walk.value(value)?;
     while let Some(frame) = walk.frames.last_mut() {
@@ -56,12 +62,19 @@ pub(crate) fn serialize<'js>(
             }
         }
     }
-    let Walk { builder, blobs, .. } = walk;
-    let needs = builder.end();
+    let Walk {
+        builder,
+        blobs,
+        tokens,
+        is_restatable,
+        ..
+    } = walk;
+    let needs = Some(builder.end()).filter(|_| is_restatable);
     Ok(Serialized {
         bytes,
         needs,
         blobs,
+        tokens,
     })
 }
 
@@ -74,6 +87,9 @@ struct Walk<'w, 'js> {
     seen: HashMap<Value<'js>, ObjectId>,
     frames: Vec<Frame<'js>>,
     blobs: Vec<Value<'js>>,
+    tokens: Vec<Vec<u8>>,
+    /// Other versions differ in the headers only.
+    is_restatable: bool,
 }
 
 /// A container of which some parts are still to come.
@@ -412,7 +428,7 @@ impl<'js> Walk<'_, 'js> {
         self.builder.leaf(&Object::Host(Box::new(host)))
     }
 
-    /// An object of the web platform: its kind, itself, and of a `FileList` its files.
+    /// An object of the web platform: its kind, itself, and what else there is to it.
     fn platform(&mut self, found: &Array<'js>) -> Result<ObjectId> {
         let kind: String = found.get(1)?;
         let value: Value<'js> = found.get(2)?;
@@ -424,8 +440,48 @@ impl<'js> Walk<'_, 'js> {
                 let files = files.into_iter().map(|file| self.blob(file)).collect();
                 HostObject::FileList(files)
             }
-            _ => return self.refuse("A platform object could not be cloned."),
+            "ImageData" => return self.image_data(&found.get(3)?),
+            "opaque" => return self.opaque(&found.get(3)?),
+            kind => match platform::geometry(kind, &found.get(3)?)? {
+                Some(host) => host,
+                None => return self.refuse("A platform object could not be cloned."),
+            },
         };
+        Ok(self.host(host))
+    }
+
+    fn image_data(&mut self, fields: &Array<'js>) -> Result<ObjectId> {
+        let pixels: String = fields.get(4)?;
+        let pixels = base64::decode(pixels.as_bytes()).unwrap_or_default();
+        let image = platform::image_data(fields, &pixels)?;
+        match image {
+            Some(image) => Ok(self.host(HostObject::ImageData(image))),
+            None => self.refuse("An ImageData could not be cloned."),
+        }
+    }
+
+    /// What was read and is to be written as it was. Of a file system handle the token gets another place.
+    fn opaque(&mut self, fields: &Array<'js>) -> Result<ObjectId> {
+        let token: Value<'js> = fields.get(1)?;
+        let bytes = self.helpers.bytes_of(self.ctx, fields.get(0)?)?;
+        let mut decoder = Decoder::new();
+        let mut buffer = Vec::new();
+        let Ok(Envelope::Inline(payload)) = Envelope::peel(&bytes, &mut buffer) else {
+            return self.refuse("A platform object could not be cloned.");
+        };
+        let Ok(tree) = decoder.decode(&payload) else {
+            return self.refuse("A platform object could not be cloned.");
+        };
+        let Some(Object::Host(host)) = tree.objects().next() else {
+            return self.refuse("A platform object could not be cloned.");
+        };
+        let mut host = (**host).clone();
+        if let HostObject::FileSystemHandle(handle) = &mut host {
+            handle.token_index = u32::try_from(self.tokens.len()).unwrap_or(u32::MAX);
+            self.tokens.push(self.helpers.bytes_of(self.ctx, token)?);
+        }
+        // An ImageBitmap has one setting more in newer versions.
+        self.is_restatable = false;
         Ok(self.host(host))
     }
 

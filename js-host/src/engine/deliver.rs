@@ -1,6 +1,7 @@
 //! Handing the engine's answers to the binding, each as a task of its own.
 
-use larder_codec::external_object::ExternalObject as Info;
+use larder_codec::JsString;
+use larder_codec::external_object::{BlobInfo, ExternalObject as Info};
 use larder_idb::{
     ConnectionEvent, DeleteEvent, Error, ErrorKind, ExternalObject, OpenEvent, Records,
 };
@@ -11,7 +12,7 @@ use rquickjs::{Array, Ctx, IntoJs, Result, Value};
 use super::Engine;
 use super::handles::Handle;
 use super::outbox::{Answer, Outcome, Wanted};
-use crate::clone::{KeyOf, key_to_js, string_to_js};
+use crate::clone::{Beside, KeyOf, key_to_js, string_to_js};
 
 /// From 1601-01-01, where Chromium's time begins, to 1970-01-01, in milliseconds.
 const UNIX_EPOCH_MS: f64 = 11_644_473_600e3;
@@ -238,45 +239,51 @@ impl Engine {
         key: Option<KeyOf<'_>>,
     ) -> Result<Value<'js>> {
         let helpers = self.shared.helpers(ctx)?;
-        let blobs: Result<Vec<_>> = objects
-            .iter()
-            .filter_map(|object| self.stored_blob(ctx, object).transpose())
-            .collect();
+        let mut beside = Beside::default();
+        for object in objects {
+            match object.info() {
+                Info::FileSystemAccessHandle { token } => beside.tokens.push(token),
+                Info::Blob(blob) => beside
+                    .blobs
+                    .push(self.stored_blob(ctx, object, blob, None)?),
+                Info::File {
+                    blob,
+                    name,
+                    last_modified_micros,
+                } => {
+                    let file = Some((name, *last_modified_micros));
+                    beside
+                        .blobs
+                        .push(self.stored_blob(ctx, object, blob, file)?);
+                }
+            }
+        }
         let mut deserializer = self.shared.deserializer.take();
-        let value = deserializer.deserialize(ctx, &helpers, bytes, &blobs?, key);
+        let value = deserializer.deserialize(ctx, &helpers, bytes, &beside, key);
         self.shared.deserializer.replace(deserializer);
         value
     }
 
-    /// A stored blob or file as script has it; `None` for a handle.
+    /// A stored blob, or with name and time a file, as script has it.
     fn stored_blob<'js>(
         &self,
         ctx: &Ctx<'js>,
         object: &ExternalObject,
-    ) -> Result<Option<Value<'js>>> {
+        blob: &BlobInfo,
+        file: Option<(&JsString, i64)>,
+    ) -> Result<Value<'js>> {
         let helpers = self.shared.helpers(ctx)?;
-        let (blob, file) = match object.info() {
-            Info::Blob(blob) => (blob, None),
-            Info::File {
-                blob,
-                name,
-                last_modified_micros,
-            } => (blob, Some((name, last_modified_micros))),
-            Info::FileSystemAccessHandle { .. } => return Ok(None),
-        };
         let mime_type = string_to_js(ctx, &helpers, &blob.mime_type)?;
         let size = blob.size_bytes as f64;
         let file = match file {
             None => None,
             Some((name, micros)) => {
-                let modified = (*micros as f64 / 1000.0 - UNIX_EPOCH_MS).floor();
+                let modified = (micros as f64 / 1000.0 - UNIX_EPOCH_MS).floor();
                 Some((string_to_js(ctx, &helpers, name)?, modified))
             }
         };
         let handle = Handle::Blob(object.clone());
         let number = self.handles.borrow_mut().add(handle);
-        helpers
-            .stored_blob(ctx, number, size, mime_type, file)
-            .map(Some)
+        helpers.stored_blob(ctx, number, size, mime_type, file)
     }
 }

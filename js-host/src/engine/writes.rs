@@ -96,14 +96,19 @@ impl Engine {
         let Some(clone) = self.shared.take_clone(number) else {
             return Err(gone(ctx));
         };
-        let value = IdbValue::from_written(clone.bytes, clone.needs);
-        if clone.blobs.is_empty() {
+        let value = match clone.needs {
+            Some(needs) => IdbValue::from_written(clone.bytes, needs),
+            None => IdbValue::from_bytes(clone.bytes),
+        };
+        if clone.blobs.is_empty() && clone.tokens.is_empty() {
             return Ok(value);
         }
         let mut objects = Vec::new();
         for blob in clone.blobs {
             objects.push(self.new_blob(ctx, blob.restore(ctx)?)?);
         }
+        let tokens = clone.tokens.into_iter();
+        objects.extend(tokens.map(|token| NewExternalObject::FileSystemAccessHandle { token }));
         Ok(value.and_objects(objects))
     }
 

@@ -158,7 +158,7 @@ class FileListState {
   }
 
   cloneFields() {
-    return [this.files];
+    return this.files;
   }
 }
 

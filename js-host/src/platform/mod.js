@@ -14,16 +14,21 @@ import { TextDecoder, TextEncoder } from "./encoding.js";
 import { functions, turn } from "./event_loop.js";
 import { fetch, Response } from "./fetch.js";
 import { FileReader } from "./file_reader.js";
+import { DOMPoint, DOMPointReadOnly, DOMQuad, DOMRect, DOMRectReadOnly } from "./geometry.js";
+import { DOMMatrix, DOMMatrixReadOnly } from "./geometry_matrix.js";
+import { ImageData } from "./image_data.js";
 import { values as larder } from "./larder.js";
 import "./locale.js";
 import * as place from "./location.js";
 import { MessageChannel, MessagePort, structuredClone } from "./message_channel.js";
+import * as opaque from "./opaque.js";
 import { Performance, performance, PerformanceEntry, PerformanceMark, PerformanceMeasure } from "./performance.js";
 import { ErrorEvent, PromiseRejectionEvent, reportError, reportRejection } from "./report_error.js";
 import { SubtleCrypto } from "./subtle_crypto.js";
 import { URL, URLSearchParams } from "./url.js";
 import { scope as window } from "./window.js";
 import { scope as worker } from "./worker.js";
+import { ProgressEvent, XMLHttpRequest } from "./xml_http_request.js";
 
 const { attach, exposeGlobal, EventTargetState, defineHandlers } = binding;
 
@@ -48,16 +53,25 @@ defineHandlers({ prototype: globalThis }, EventTargetState, ["error", "unhandled
 const interfaces = {
   ...scope.interfaces,
   ...place.interfaces,
+  ...opaque.interfaces,
   AbortController,
   AbortSignal,
   Blob,
   BroadcastChannel,
   Crypto,
   CustomEvent,
+  DOMMatrix,
+  DOMMatrixReadOnly,
+  DOMPoint,
+  DOMPointReadOnly,
+  DOMQuad,
+  DOMRect,
+  DOMRectReadOnly,
   ErrorEvent,
   File,
   FileList,
   FileReader,
+  ImageData,
   MessageChannel,
   MessageEvent,
   MessagePort,
@@ -65,6 +79,7 @@ const interfaces = {
   PerformanceEntry,
   PerformanceMark,
   PerformanceMeasure,
+  ProgressEvent,
   PromiseRejectionEvent,
   Response,
   SubtleCrypto,
@@ -72,6 +87,7 @@ const interfaces = {
   TextEncoder,
   URL,
   URLSearchParams,
+  XMLHttpRequest,
 };
 for (const name of Object.keys(interfaces)) exposeGlobal(globalThis, name, interfaces[name]);
 

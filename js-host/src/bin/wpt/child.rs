@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::keep::{self, Keeper};
 use crate::run::Settings;
+use crate::server;
 use crate::suite::{Form, TestFile};
 
 const STAND_INS: &str = include_str!("stand_ins.js");
@@ -58,6 +59,7 @@ pub(crate) fn run(
         storage,
         console: console(Keeper::new(settings, &name)),
     })?;
+    host.serve(Box::new(server::answer));
     let loader = Loader { host: &host, form };
     host.run_script("stand_ins.js", STAND_INS);
     let title = serde_json::to_string(&test.title)?;

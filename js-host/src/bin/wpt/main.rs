@@ -18,6 +18,7 @@ mod keep;
 mod process;
 mod report;
 mod run;
+mod server;
 mod suite;
 
 use std::error::Error;
