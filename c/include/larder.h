@@ -4,7 +4,7 @@
  * Of every function: a handle that it gives belongs to the host, which frees it, unless its description says that it is lent. Handles
  * that it takes are only looked at while it runs. A null handle is an error, never undefined behaviour, and is passed over by those
  * that free. A function with an `error` writes a new error there when it fails, which the host frees; null is fine. What fails has done
- * nothing. No function throws or ends the process. */
+ * nothing. No function throws, and none ends the process but for want of memory. */
 
 #ifndef LARDER_H
 #define LARDER_H
@@ -976,7 +976,8 @@ void larder_request_on_done(struct larder_request *request,
  * Waits until the request is done: whether it succeeded; if not, `error` has what `larder_request_error` has.
  *
  * Outside of callbacks this runs the host's loop meanwhile, as `larder_storage_run` does: callbacks are called, of other requests
- * too, and they may free this one. In a callback none is called. Without threads, what cannot be done meanwhile fails at once with
+ * too, and they may free this one. In a callback none is called, nor on another thread than the one that has run the loop last, which is
+ * allowed only if the storage has threads. Without threads, what cannot be done meanwhile fails at once with
  * `LARDER_EXCEPTION_INVALID_STATE`, and is still under way: a request whose transaction comes after one that nobody commits, or one
  * that needs a callback while another one is running. With threads such a wait has no end.
  *
@@ -2969,7 +2970,8 @@ void larder_request_on_done(struct larder_request *request,
  * Waits until the request is done: whether it succeeded; if not, `error` has what `larder_request_error` has.
  *
  * Outside of callbacks this runs the host's loop meanwhile, as `larder_storage_run` does: callbacks are called, of other requests
- * too, and they may free this one. In a callback none is called. Without threads, what cannot be done meanwhile fails at once with
+ * too, and they may free this one. In a callback none is called, nor on another thread than the one that has run the loop last, which is
+ * allowed only if the storage has threads. Without threads, what cannot be done meanwhile fails at once with
  * `LARDER_EXCEPTION_INVALID_STATE`, and is still under way: a request whose transaction comes after one that nobody commits, or one
  * that needs a callback while another one is running. With threads such a wait has no end.
  *

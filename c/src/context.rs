@@ -21,6 +21,7 @@ impl Context {
         let Some(calling) = self.host.enter() else {
             return false;
         };
+        self.host.note_thread();
         let mut steps = 0;
         loop {
             while calling.call_next() || self.step() {
@@ -40,7 +41,8 @@ impl Context {
         self.is_driven && guard::or_else(true, || self.storage.run_one())
     }
 
-    /// Brings something on until it is done. Outside of callbacks it makes the calls that are due meanwhile; in one, none.
+    /// Brings something on until it is done. On the loop's thread, outside of callbacks, it makes the calls that are due meanwhile;
+    /// elsewhere none.
     ///
     /// # Errors
     /// `InvalidStateError` if nobody is left who could bring it on.
@@ -52,7 +54,7 @@ impl Context {
     }
 
     fn bring_on(&self, is_done: impl Fn() -> bool) -> Result<()> {
-        let calling = self.host.enter();
+        let calling = self.host.enter_to_wait();
         let call_next = || calling.as_ref().is_some_and(Calling::call_next);
         while !is_done() {
             if call_next() || self.step() {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 use crate::callback::Wake;
 use crate::guard;
@@ -28,6 +29,8 @@ struct State {
     has_work: bool,
     /// The storage is freed: nothing is called any more.
     is_over: bool,
+    /// Where the host runs its loop, once it has.
+    thread: Option<ThreadId>,
 }
 
 /// Guards that have to go on after a panic that was caught: nothing here is left half done.
@@ -42,6 +45,7 @@ impl HostLoop {
             is_asleep: true,
             has_work: false,
             is_over: false,
+            thread: None,
         };
         Arc::new(Self {
             state: Mutex::new(state),
@@ -101,6 +105,20 @@ impl HostLoop {
     pub(crate) fn note_done(&self) {
         drop(locked(&self.state));
         self.changed.notify_all();
+    }
+
+    /// The host runs its loop here.
+    pub(crate) fn note_thread(&self) {
+        locked(&self.state).thread = Some(thread::current().id());
+    }
+
+    /// As [`enter`](Self::enter), of a wait: `None` also where the host runs its loop on another thread.
+    pub(crate) fn enter_to_wait(&self) -> Option<Calling<'_>> {
+        let thread = locked(&self.state).thread;
+        match thread.is_none_or(|thread| thread == thread::current().id()) {
+            true => self.enter(),
+            false => None,
+        }
     }
 
     /// The right to make calls; `None` while a callback is running.

@@ -46,6 +46,8 @@ struct Inner {
     on_done: Option<Done>,
     on_upgrade: Option<Upgrade>,
     on_blocked: Option<Blocked>,
+    /// It is done, and its callback is due, if there is one: a wait is over.
+    is_told: bool,
     /// The host has freed it.
     is_freed: bool,
 }
@@ -87,6 +89,7 @@ impl Core {
             on_done: None,
             on_upgrade: None,
             on_blocked: None,
+            is_told: false,
             is_freed: false,
         };
         Arc::new(Self {
@@ -113,6 +116,7 @@ impl Core {
         if is_wanted {
             self.push_on_done();
         }
+        locked(&self.inner).is_told = true;
         self.host.note_done();
     }
 
@@ -142,8 +146,8 @@ impl Core {
         asked.on_done(Box::new(move |result| core.complete(result)));
     }
 
-    fn is_done(&self) -> bool {
-        matches!(locked(&self.inner).state, State::Done(_) | State::Failed)
+    fn is_told(&self) -> bool {
+        locked(&self.inner).is_told
     }
 
     /// Whether it is done, if need be after a look at what is there.
@@ -294,7 +298,8 @@ pub unsafe extern "C" fn larder_request_on_done(
 /// Waits until the request is done: whether it succeeded; if not, `error` has what `larder_request_error` has.
 ///
 /// Outside of callbacks this runs the host's loop meanwhile, as `larder_storage_run` does: callbacks are called, of other requests
-/// too, and they may free this one. In a callback none is called. Without threads, what cannot be done meanwhile fails at once with
+/// too, and they may free this one. In a callback none is called, nor on another thread than the one that has run the loop last, which is
+/// allowed only if the storage has threads. Without threads, what cannot be done meanwhile fails at once with
 /// `LARDER_EXCEPTION_INVALID_STATE`, and is still under way: a request whose transaction comes after one that nobody commits, or one
 /// that needs a callback while another one is running. With threads such a wait has no end.
 ///
@@ -308,7 +313,7 @@ pub unsafe extern "C" fn larder_request_wait(request: *const Request, error: Err
     guard::succeeds(error, || {
         let (core, context) = known.ok_or_else(|| Error::of_type("the request is null"))?;
         core.listen();
-        context.wait(|| core.is_done())?;
+        context.wait(|| core.is_told())?;
         match core.error.get() {
             Some(error) => Err(error.clone()),
             None => Ok(()),

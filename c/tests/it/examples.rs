@@ -94,6 +94,15 @@ fn misuse_and_whatever_callbacks_do_is_answered_and_never_a_crash() {
 }
 
 #[test]
+fn threads_of_a_host_work_side_by_side_and_callbacks_come_on_its_loop() {
+    for compiler in compilers("tests/programs/threads.c") {
+        let out = tempfile::tempdir().unwrap();
+        let program = compile(compiler, "tests/programs/threads.c", out.path());
+        assert_eq!(run(&program, &out.path().join("store")), "8 threads\n");
+    }
+}
+
+#[test]
 fn notes_in_cpp_are_the_same_with_threads_and_a_loop_that_sleeps() {
     keeps_notes("examples/notes.cpp");
 }

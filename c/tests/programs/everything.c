@@ -676,8 +676,9 @@ static void origins(larder_storage *storage, larder_factory *factory, bool is_on
   } else {
     done(larder_storage_delete_origin(storage, utf8("https://a.example"), &error));
   }
-  larder_storage_run(storage, 0);
-  CHECK(closed == 1);
+  while (closed < 1) {
+    larder_storage_run(storage, 1);
+  }
   larder_connection_free(connection);
 
   /* A whole origin by force, or one database. */
