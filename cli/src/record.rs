@@ -152,17 +152,20 @@ fn external_objects(
     Ok(store.external_objects(database_id, object_store.id, primary_key)?)
 }
 
+/// Whether it may have any. What the bytes of another engine refer to, only that engine can say.
 fn refers_to_external_objects(tree: &Tree<'_>) -> bool {
-    tree.objects().any(|object| match object {
-        Object::Host(host) => matches!(
-            **host,
-            HostObject::Blob(_)
-                | HostObject::File(_)
-                | HostObject::FileList(_)
-                | HostObject::FileSystemHandle(_)
-        ),
-        _ => false,
-    })
+    let is_foreign = Foreign::of_tree(tree).is_some();
+    is_foreign
+        || tree.objects().any(|object| match object {
+            Object::Host(host) => matches!(
+                **host,
+                HostObject::Blob(_)
+                    | HostObject::File(_)
+                    | HostObject::FileList(_)
+                    | HostObject::FileSystemHandle(_)
+            ),
+            _ => false,
+        })
 }
 
 /// Calls `use_foreign` with the bytes of another engine in a value as its row has it. One that lies in a blob is not looked for.

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use larder_idb::{
-    DATA_VERSION_MAX, DiskFileSystem, FixedClock, IdbKeyPath, ObjectStoreParameters, Origin,
-    Storage, StorageOptions, Upgrade, Value,
+    DATA_VERSION_MAX, DiskFileSystem, FixedClock, IdbKeyPath, NewExternalObject,
+    ObjectStoreParameters, Origin, Storage, StorageOptions, Upgrade, Value,
 };
 use serde_json::{Value as Json, json};
 
@@ -23,6 +23,12 @@ fn make(upgrade: &Upgrade) -> larder_idb::Result<()> {
     drop(out.put(Value::serialize("plain")?, Some(2.0.into()))?);
     let webkit = Value::foreign("webkit", 15, &[7; 70_000], [])?;
     drop(out.put(webkit, Some(3.0.into()))?);
+    let blob = NewExternalObject::Blob {
+        mime_type: "text/plain".into(),
+        content: Arc::new(b"beside it".to_vec()),
+    };
+    let value = Value::foreign("webkit", 15, b"with a blob", [])?;
+    drop(out.put(value.and_objects(vec![blob]), Some(4.0.into()))?);
     let parameters = ObjectStoreParameters {
         key_path: IdbKeyPath::String("id".into()),
         auto_increment: true,
@@ -87,11 +93,20 @@ fn values_of_other_engines_are_shown_with_the_engine_and_its_bytes() {
         );
     }
 
+    let (_, blob) = text
+        .split_once("  4  webkit (format 15), 11 bytes: ")
+        .unwrap();
+    let blob = blob.lines().nth(1).unwrap();
+    assert!(
+        blob.contains("text/plain") && blob.contains("9 B"),
+        "{blob}"
+    );
+
     let rows = said(&["rows"], folder.path());
     let shown = |what: &str| rows.lines().filter(|line| line.contains(what)).count();
     assert_eq!(shown(", gecko (format 8), value of "), 2, "{rows}");
-    assert_eq!(shown(", webkit (format 15), value of "), 1, "{rows}");
-    assert_eq!(shown(", value of "), 4, "{rows}");
+    assert_eq!(shown(", webkit (format 15), value of "), 2, "{rows}");
+    assert_eq!(shown(", value of "), 5, "{rows}");
 
     let listed = said(&["ls"], folder.path());
     assert!(
@@ -113,6 +128,9 @@ fn programs_read_values_of_other_engines_as_the_objects_that_they_are() {
     let gecko = json!({ "larder:engine": "gecko", "larder:format": 8, "larder:bytes": bytes });
     let values: Vec<&Json> = jsonl.iter().map(|line| &line["value"]).collect();
     assert!(values.contains(&&gecko), "{values:?}");
+    let blobs = jsonl.iter().filter_map(|line| line["external"].as_array());
+    let types: Vec<&Json> = blobs.flatten().map(|blob| &blob["type"]).collect();
+    assert_eq!(types, ["text/plain"]);
     let canonical = lines(&said(&["dump", "--format", "canonical"], folder.path()));
     let stores = &canonical[0]["databases"][0]["stores"];
     let text = |text: &str| json!({ "t": "string", "v": text });

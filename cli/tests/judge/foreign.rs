@@ -1,6 +1,7 @@
 //! Values of other engines, put by `larder-idb`: a page of Chromium reads them all, counts them by indexes, changes records, and the
 //! commands say the same.
 
+use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use larder_fixtures::chromium::{self, Chromium, Store};
 use larder_fixtures::random::Random;
 use larder_idb::{
     Connection, DATA_VERSION_MAX, DataVersion, DiskFileSystem, FixedClock, Foreign, GetAllOptions,
-    IdbKeyPath, IndexOptions, JsString, Key, KeyRange, Mode, NEW_STORE_VERSION,
+    IdbKeyPath, IndexOptions, JsString, Key, KeyRange, Mode, NEW_STORE_VERSION, NewExternalObject,
     ObjectStoreParameters, Origin, Storage, StorageOptions, TransactionOptions, Upgrade, Value,
 };
 use serde_json::{Value as Json, json};
@@ -51,6 +52,14 @@ fn as_keys(numbers: &[usize]) -> Vec<Key> {
         .collect()
 }
 
+/// A blob beside the bytes of record 5, of which a page sees nothing.
+fn note() -> NewExternalObject {
+    NewExternalObject::Blob {
+        mime_type: "text/plain".into(),
+        content: Arc::new(b"a note".to_vec()),
+    }
+}
+
 /// What record `n` holds: short, so long that it is compressed, so long that it lies in a blob.
 fn bytes_of(n: usize) -> Vec<u8> {
     let mut random = Random::new(n as u64);
@@ -88,7 +97,10 @@ fn make(upgrade: &Upgrade) -> larder_idb::Result<()> {
         store.create_index(&"each".into(), path("each"), each)?;
         for n in 1..=COUNT {
             let keys = keys_of(n).map(|(name, keys)| (JsString::from(name), as_keys(&keys)));
-            let value = Value::foreign("gecko", 8, &bytes_of(n), keys)?;
+            let mut value = Value::foreign("gecko", 8, &bytes_of(n), keys)?;
+            if n == 5 {
+                value = value.and_objects(vec![note()]);
+            }
             let key = (!auto_increment).then(|| Key::from(n as f64));
             drop(store.put(value, key)?);
         }
@@ -273,6 +285,12 @@ fn check_changed(store: &Store, version: DataVersion) {
                 entry.foreign().unwrap().bytes() == bytes_of(n),
                 "{name:?}: {n}"
             );
+            assert_eq!(entry.objects().len(), usize::from(n == 5), "{name:?}: {n}");
+            for object in entry.objects() {
+                let mut text = String::new();
+                object.open().unwrap().read_to_string(&mut text).unwrap();
+                assert_eq!(text, "a note", "{name:?}: {n}");
+            }
         }
     }
     drop(transaction);

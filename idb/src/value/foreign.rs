@@ -21,7 +21,8 @@ impl Value {
     /// any number where the index is `multi_entry` (in any order).
     ///
     /// For Chromium, for [`StoredValue::tree`] and for `larder dump` such a value is an object with the engine's name, the
-    /// version and the bytes as an `ArrayBuffer`. Limits are those of any value.
+    /// version and the bytes as an `ArrayBuffer`. Limits are those of any value. Blobs, files and handles that the bytes mean are
+    /// put beside them ([`and_objects`](Self::and_objects)), and come back beside them; a page sees none, and what it copies has none.
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -1,9 +1,11 @@
 //! Records: every way of writing and reading them.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use larder_idb::{
-    DataVersion, Direction, GetAllOptions, Key, KeyRange, MemoryFileSystem, Mode, PageLimits, Value,
+    DataVersion, Direction, GetAllOptions, Key, KeyRange, MemoryFileSystem, Mode,
+    NewExternalObject, PageLimits, Value,
 };
 
 use super::*;
@@ -229,6 +231,44 @@ fn a_cursor_updates_a_record_of_any_engine_to_one_of_another() {
         cursor.delete().unwrap().wait().unwrap();
         assert_eq!(bytes_of(&store, 3.0), None, "{name}");
     }
+}
+
+#[test]
+fn blobs_that_the_bytes_mean_come_back_beside_them_also_where_the_bytes_lie_in_one() {
+    let place = place();
+    let connection = place.connection();
+    let transaction = begin(&connection, Mode::ReadWrite);
+    let object = |text: &str| NewExternalObject::Blob {
+        mime_type: "text/plain".into(),
+        content: Arc::new(text.as_bytes().to_vec()),
+    };
+    let objects = || vec![object("first"), object("second")];
+    for (n, bytes) in [b"short".to_vec(), noise(100_000)].iter().enumerate() {
+        let value = unindexed(bytes).and_objects(objects());
+        drop(
+            store(&transaction, "auto-in")
+                .put(value, Some((n as f64).into()))
+                .unwrap(),
+        );
+    }
+    let check = |transaction: &Transaction| {
+        let store = store(transaction, "auto-in");
+        for (n, len) in [(0.0, 5), (1.0, 100_000)] {
+            let found = store.get(n).unwrap().wait().unwrap().unwrap();
+            assert_eq!(found.foreign().unwrap().bytes().len(), len);
+            let contents = found.objects().iter().map(|object| {
+                let mut text = String::new();
+                object.open().unwrap().read_to_string(&mut text).unwrap();
+                text
+            });
+            assert_eq!(contents.collect::<Vec<_>>(), ["first", "second"]);
+        }
+    };
+    check(&transaction);
+    transaction.commit().unwrap().wait().unwrap();
+    connection.close();
+    let place = place.reopened();
+    check(&begin(&place.connection(), Mode::ReadOnly));
 }
 
 fn noise(len: usize) -> Vec<u8> {
