@@ -10,6 +10,7 @@
 //!
 //! This is a root: it chooses where files live, and reads the clock.
 
+mod array;
 mod clone;
 mod command;
 mod engine;

@@ -1,6 +1,8 @@
 //! A server that the host's embedder plays itself: what `XMLHttpRequest` gets for URLs other than `blob:` and `data:`.
 
-use rquickjs::{Array, ArrayBuffer, Ctx, Result, Value};
+use rquickjs::{Array, ArrayBuffer, Ctx, IntoJs, Result, Value};
+
+use crate::array::array_of;
 
 /// A request of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,11 +49,15 @@ pub(crate) fn response_to_js<'js>(
     let Some(response) = response else {
         return Ok(Value::new_undefined(ctx.clone()));
     };
-    let headers = response.headers.into_iter();
-    let headers: Vec<String> = headers.flat_map(|(name, value)| [name, value]).collect();
-    let made = Array::new(ctx.clone())?;
-    made.set(0, response.status)?;
-    made.set(1, headers)?;
-    made.set(2, ArrayBuffer::new(ctx.clone(), response.body)?)?;
-    Ok(made.into_value())
+    let mut headers = Vec::with_capacity(2 * response.headers.len());
+    for (name, value) in response.headers {
+        headers.push(name.into_js(ctx)?);
+        headers.push(value.into_js(ctx)?);
+    }
+    let parts = [
+        response.status.into_js(ctx)?,
+        array_of(ctx, headers)?.into_value(),
+        ArrayBuffer::new(ctx.clone(), response.body)?.into_value(),
+    ];
+    Ok(array_of(ctx, parts)?.into_value())
 }

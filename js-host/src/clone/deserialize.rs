@@ -12,12 +12,12 @@ use larder_codec::value::{
     ErrorObject, HandleKind, HostObject, JsStr, Object, Property, PropertyName, Tree,
     Value as TreeValue, View,
 };
-use rquickjs::object::Property as Define;
 use rquickjs::{Array, ArrayBuffer, Ctx, Exception, Object as QuickObject, Result, Value};
 
 use super::Helpers;
 use super::platform;
 use super::text::{borrowed_to_js, number_to_js};
+use crate::array::{array_of, define};
 
 /// The key of the record that a value is of.
 pub(crate) type KeyOf<'k> = &'k dyn Fn() -> IdbKey;
@@ -87,16 +87,6 @@ fn unreadable(ctx: &Ctx<'_>, key: Option<KeyOf<'_>>, what: &dyn Display) -> rqui
         ),
     };
     Exception::throw_dom(ctx, "DataError", &message)
-}
-
-/// Defines an own property as assignment to a new one would.
-pub(super) fn define<'js>(
-    object: &QuickObject<'js>,
-    key: impl rquickjs::IntoAtom<'js>,
-    value: Value<'js>,
-) -> Result<()> {
-    let property = Define::from(value).writable().enumerable().configurable();
-    object.prop(key, property)
 }
 
 struct Make<'m, 't, 'js> {
@@ -226,7 +216,7 @@ impl<'js> Make<'_, '_, 'js> {
             HostObject::Blob(index) | HostObject::File(index) => self.blob(*index),
             HostObject::FileList(files) => {
                 let files: Result<Vec<_>> = files.iter().map(|index| self.blob(*index)).collect();
-                self.make("fileList", (files?,))
+                self.make("fileList", (array_of(self.ctx, files?)?,))
             }
             HostObject::DomException { name, message, .. } => {
                 let (name, message) = (self.string(*name)?, self.string(*message)?);
@@ -303,7 +293,8 @@ impl<'js> Make<'_, '_, 'js> {
                 };
                 let parts = tree.slots(*span).iter().flatten();
                 let parts: Result<Vec<_>> = parts.map(|value| self.primitive(*value)).collect();
-                self.make(name, (made, parts?)).map(drop)
+                let parts = array_of(self.ctx, parts?)?;
+                self.make(name, (made, parts)).map(drop)
             }
             Object::Error(error) => match error.cause {
                 Some(cause) => {

@@ -6,6 +6,7 @@ use rquickjs::{Array, ArrayBuffer, Ctx, Exception, Result, Value};
 
 use super::Helpers;
 use super::text::{js_string_from_js, number_to_js, string_to_js};
+use crate::array::define;
 
 /// The key that the binding made of a page's value. It has bounded the nesting, which costs no native stack here.
 pub(crate) fn key_from_js<'js>(
@@ -92,7 +93,7 @@ pub(crate) fn key_to_js<'js>(
             }
             scalar => (scalar_to_js(ctx, helpers, scalar)?, None),
         };
-        super::deserialize::define(array, index as u32, value)?;
+        define(array, index as u32, value)?;
         open.extend(inner);
     }
     Ok(outermost.into_value())

@@ -13,6 +13,7 @@ use rquickjs::{Array, Ctx, Exception, Function, Object, Result, String as QuickS
 use super::handles::Handle;
 use super::outbox::{Answer, Outcome};
 use super::{Engine, checked};
+use crate::array::array_of;
 use crate::clone::{js_string_from_js, key_from_js, key_to_js, string_to_js};
 
 /// Gives a function of the engine's to script. One that is `pure` gives the same however far the engine has come, and changes nothing
@@ -377,11 +378,11 @@ impl Engine {
         // The engine may have ended it already; to script it is there until that is told.
         let store = transaction.known_object_store(&name);
         let store = store.ok_or_else(|| gone(ctx))?;
-        let told = Array::new(ctx.clone())?;
-        told.set(1, self.key_path_value(ctx, store.key_path())?)?;
-        told.set(2, store.auto_increment())?;
-        told.set(0, self.handles.borrow_mut().add(Handle::Store(store)))?;
-        Ok(told)
+        let key_path = self.key_path_value(ctx, store.key_path())?;
+        let auto_increment = Value::new_bool(ctx.clone(), store.auto_increment());
+        let number = self.handles.borrow_mut().add(Handle::Store(store));
+        let number = Value::new_number(ctx.clone(), f64::from(number));
+        array_of(ctx, [number, key_path, auto_increment])
     }
 
     fn open_index<'js>(
@@ -393,12 +394,12 @@ impl Engine {
         let name = self.string(ctx, name)?;
         let index = self.store(ctx, store)?.known_index(&name);
         let index = index.ok_or_else(|| gone(ctx))?;
-        let told = Array::new(ctx.clone())?;
-        told.set(1, self.key_path_value(ctx, index.key_path())?)?;
-        told.set(2, index.unique())?;
-        told.set(3, index.multi_entry())?;
-        told.set(0, self.handles.borrow_mut().add(Handle::Index(index)))?;
-        Ok(told)
+        let key_path = self.key_path_value(ctx, index.key_path())?;
+        let flags = [index.unique(), index.multi_entry()];
+        let [unique, multi_entry] = flags.map(|flag| Value::new_bool(ctx.clone(), flag));
+        let number = self.handles.borrow_mut().add(Handle::Index(index));
+        let number = Value::new_number(ctx.clone(), f64::from(number));
+        array_of(ctx, [number, key_path, unique, multi_entry])
     }
 
     pub(super) fn string<'js>(
@@ -409,12 +410,13 @@ impl Engine {
         js_string_from_js(&*self.shared.helpers(ctx)?, string)
     }
 
-    fn strings<'js>(&self, ctx: &Ctx<'js>, strings: Vec<JsString>) -> Result<Vec<Value<'js>>> {
+    fn strings<'js>(&self, ctx: &Ctx<'js>, strings: Vec<JsString>) -> Result<Array<'js>> {
         let helpers = self.shared.helpers(ctx)?;
         let strings = strings.iter();
-        strings
+        let strings: Result<Vec<_>> = strings
             .map(|string| string_to_js(ctx, &helpers, string))
-            .collect()
+            .collect();
+        array_of(ctx, strings?)
     }
 
     fn key_path<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<IdbKeyPath> {
@@ -435,11 +437,11 @@ impl Engine {
             IdbKeyPath::Null => Ok(Value::new_null(ctx.clone())),
             IdbKeyPath::String(string) => string_to_js(ctx, &helpers, string),
             IdbKeyPath::Array(strings) => {
-                let array = Array::new(ctx.clone())?;
-                for (at, string) in strings.iter().enumerate() {
-                    array.set(at, string_to_js(ctx, &helpers, string)?)?;
-                }
-                Ok(array.into_value())
+                let strings = strings.iter();
+                let strings: Result<Vec<_>> = strings
+                    .map(|string| string_to_js(ctx, &helpers, string))
+                    .collect();
+                Ok(array_of(ctx, strings?)?.into_value())
             }
         }
     }

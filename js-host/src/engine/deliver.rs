@@ -5,13 +5,13 @@ use larder_codec::external_object::{BlobInfo, ExternalObject as Info};
 use larder_idb::{
     ConnectionEvent, DeleteEvent, Error, ErrorKind, ExternalObject, OpenEvent, Records,
 };
-use rquickjs::convert::List;
 use rquickjs::function::IntoArgs;
-use rquickjs::{Array, Ctx, IntoJs, Result, Value};
+use rquickjs::{Array, Ctx, Result, Value};
 
 use super::Engine;
 use super::handles::Handle;
 use super::outbox::{Answer, Outcome, Wanted};
+use crate::array::{array_of, define};
 use crate::clone::{Beside, KeyOf, key_to_js, string_to_js};
 
 /// From 1601-01-01, where Chromium's time begins, to 1970-01-01, in milliseconds.
@@ -170,7 +170,9 @@ impl Engine {
             Outcome::Estimate(usage, quota) => {
                 // No limit is the greatest number that a script can count to.
                 let number = |bytes: u64| bytes.min(SAFE_INTEGER_MAX) as f64;
-                List((number(usage), number(quota))).into_js(ctx)?
+                let both =
+                    [usage, quota].map(|bytes| Value::new_number(ctx.clone(), number(bytes)));
+                array_of(ctx, both)?.into_value()
             }
             Outcome::Records(records, wanted) => self.records(ctx, &records, wanted)?,
             Outcome::Cursor(None) | Outcome::Moved(_, None) => Value::new_null(ctx.clone()),
@@ -186,14 +188,13 @@ impl Engine {
                 Value::new_number(ctx.clone(), f64::from(number))
             }
             Outcome::Databases(all) => {
-                let array = Array::new(ctx.clone())?;
-                for (at, database) in all.iter().enumerate() {
-                    let pair = Array::new(ctx.clone())?;
-                    pair.set(0, string_to_js(ctx, &helpers, &database.name)?)?;
-                    pair.set(1, database.version as f64)?;
-                    array.set(at, pair)?;
+                let mut pairs = Vec::with_capacity(all.len());
+                for database in all.iter() {
+                    let name = string_to_js(ctx, &helpers, &database.name)?;
+                    let version = Value::new_number(ctx.clone(), database.version as f64);
+                    pairs.push(array_of(ctx, [name, version])?.into_value());
                 }
-                array.into_value()
+                array_of(ctx, pairs)?.into_value()
             }
         })
     }
@@ -201,21 +202,19 @@ impl Engine {
     fn records<'js>(&self, ctx: &Ctx<'js>, all: &Records, wanted: Wanted) -> Result<Value<'js>> {
         let helpers = self.shared.helpers(ctx)?;
         let array = Array::new(ctx.clone())?;
-        for (at, entry) in all.iter().enumerate() {
+        for (index, entry) in (0_u32..).zip(all.iter()) {
             let key = || entry.primary_key();
             let value_of = || self.value_of(ctx, entry.value(), entry.objects(), Some(&key));
             let value = match wanted {
                 Wanted::PrimaryKeys => key_to_js(ctx, &helpers, &key())?,
                 Wanted::Values => value_of()?,
                 Wanted::Whole => {
-                    let triple = Array::new(ctx.clone())?;
-                    triple.set(0, key_to_js(ctx, &helpers, &entry.key())?)?;
-                    triple.set(1, key_to_js(ctx, &helpers, &key())?)?;
-                    triple.set(2, value_of()?)?;
-                    triple.into_value()
+                    let entry_key = key_to_js(ctx, &helpers, &entry.key())?;
+                    let primary_key = key_to_js(ctx, &helpers, &key())?;
+                    array_of(ctx, [entry_key, primary_key, value_of()?])?.into_value()
                 }
             };
-            array.set(at, value)?;
+            define(array.as_object(), index, value)?;
         }
         Ok(array.into_value())
     }

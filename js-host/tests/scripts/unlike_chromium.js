@@ -29,3 +29,9 @@ test("an aborted put of -0 over 0 leaves the record as it was", async () => {
   same(await done(db.transaction("s").objectStore("s").count()), 1);
   db.close();
 });
+
+test("an image whose pixels have been transferred is not cloned", () => {
+  const image = new ImageData(1, 1);
+  structuredClone(image.data.buffer, { transfer: [image.data.buffer] });
+  throws("DataCloneError", () => structuredClone(image));
+});
