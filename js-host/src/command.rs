@@ -108,7 +108,9 @@ fn read(path: &Path) -> Result<(String, String), Error> {
         (here.join("stdin.js"), text)
     } else {
         let text = std::fs::read_to_string(path).map_err(unreadable)?;
-        (path.canonicalize().map_err(unreadable)?, text)
+        // A pipe (`<(command)` of a shell) has no other name.
+        let full = path.canonicalize().or_else(|_| std::path::absolute(path));
+        (full.map_err(unreadable)?, text)
     };
     let no_name = || Error::new(format!("{}: its name is not UTF-8", path.display()));
     let name = full.to_str().ok_or_else(no_name)?.to_owned();

@@ -105,6 +105,18 @@ fn a_dash_is_a_script_on_standard_input() {
     );
 }
 
+/// As a shell gives it: `larder run <(command)`.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_script_can_come_through_a_pipe() {
+    let output = run(
+        &std::env::temp_dir(),
+        &["/dev/stdin", "a"],
+        b"console.log(larder.args[0]);",
+    );
+    assert_eq!(said(&output), (Some(0), "a\n".into(), String::new()));
+}
+
 #[test]
 fn standard_input_is_read_as_text_bytes_and_lines() {
     let text = "
