@@ -1,20 +1,25 @@
 //! What no program in C can show: panics inside, and where `unsafe` code stands.
 
+use std::ffi::c_void;
 use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::{Error, Exception, Kind};
-use crate::factory::{Factory, larder_factory_databases, larder_factory_open};
+use crate::factory::{Factory, larder_factory_databases, larder_factory_free, larder_factory_open};
 use crate::guard::tests::panicking;
 use crate::host_loop::HostLoop;
 use crate::key::{Key, larder_key_free, larder_key_number, larder_key_type};
 use crate::options::{larder_options_in_memory, larder_options_set_threads};
 use crate::pointers::{ErrorOut, larder_null};
-use crate::request::{larder_request_take_databases, larder_request_wait};
+use crate::request::{
+    Request, larder_request_free, larder_request_on_done, larder_request_take_databases,
+    larder_request_wait,
+};
 use crate::storage::{
-    Storage, larder_storage_close, larder_storage_factory, larder_storage_new, larder_storage_run,
+    Storage, larder_storage_close, larder_storage_factory, larder_storage_free, larder_storage_new,
+    larder_storage_run,
 };
 use crate::text::larder_names_free;
 use crate::value::{larder_value_from_json, larder_value_to_json};
@@ -117,6 +122,62 @@ fn null_handles_and_numbers_of_no_meaning_are_errors() {
     let error = error_of(|error| larder_key_number(f64::NAN, error)).unwrap();
     assert_eq!(error.parts().0, Exception::Data);
     assert_eq!(larder_key_type(None::<&Key>), crate::key::KeyKind::None);
+}
+
+/// What a callback is given to free.
+struct Freed {
+    storage: *mut Storage,
+    factory: *mut Factory,
+    calls: u32,
+}
+
+unsafe extern "C-unwind" fn free_all(user_data: *mut c_void, request: *mut Request) {
+    // SAFETY: it is what was given for this callback.
+    let freed = unsafe { &mut *user_data.cast::<Freed>() };
+    freed.calls += 1;
+    // SAFETY: these came out of boxes, and nothing else frees them.
+    let request = unsafe { Box::from_raw(request) };
+    // SAFETY: as above.
+    let factory = unsafe { Box::from_raw(freed.factory) };
+    // SAFETY: as above.
+    let storage = unsafe { Box::from_raw(freed.storage) };
+    assert!(larder_request_take_databases(Some(&request)).is_some());
+    larder_request_free(Some(request));
+    larder_factory_free(Some(factory));
+    larder_storage_free(Some(storage));
+}
+
+/// The call that it comes in goes on with what it has copied: Miri sees if not.
+#[test]
+fn a_callback_frees_its_request_and_the_storage_that_runs() {
+    for waits in [false, true] {
+        let storage = storage(0);
+        let factory = factory(&storage);
+        let databases = || {
+            let mut place = ptr::null_mut();
+            larder_factory_databases(Some(&factory), ErrorOut::to(&mut place)).unwrap()
+        };
+        let (request, waited) = (databases(), databases());
+        let request = Box::into_raw(request);
+        let mut freed = Freed {
+            storage: Box::into_raw(storage),
+            factory: Box::into_raw(factory),
+            calls: 0,
+        };
+        // SAFETY: the request is there, and `freed` stays until the callback was called.
+        unsafe { larder_request_on_done(request, Some(free_all), (&raw mut freed).cast()) };
+        if waits {
+            error_of(|error| {
+                // SAFETY: the request is there.
+                unsafe { larder_request_wait(&raw const *waited, error) }
+            });
+        } else {
+            // SAFETY: the storage is there.
+            assert!(!unsafe { larder_storage_run(freed.storage, 0) });
+        }
+        assert_eq!(freed.calls, 1);
+        drop(waited);
+    }
 }
 
 /// Both ways of doing the work, under Miri too: `cargo +nightly miri test -p larder-c --lib`.
