@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use larder_backing_store::{ErrorKind, OpenOptions, Store, StorePaths};
+use larder_backing_store::{ErrorKind, OpenOptions, RowNames, Store, StorePaths};
 use larder_codec::JsString;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 use larder_leveldb::{OnDamage, TailKind};
 
 use crate::args::{Cli, ColorWhen, Command, DumpFormat};
 use crate::bucket_names::BucketNames;
-use crate::damage::{Names, Tally};
+use crate::damage::Tally;
 use crate::locate::find_stores;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -221,7 +221,7 @@ impl Session<'_> {
             }
         };
         self.opened += 1;
-        let names = Names::of(&store);
+        let names = RowNames::of(&store);
         let report = &mut self.report;
         let bucket_name = self
             .bucket_names

@@ -8,7 +8,6 @@ mod damage;
 pub mod display;
 mod dump;
 mod interrupt;
-mod key_text;
 pub mod locate;
 mod ls;
 mod manual;

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use larder_backing_store::{OpenOptions, Repaired, Result, RowsInDoubt, Store, StorePaths, repair};
+use larder_backing_store::{
+    OpenOptions, Repaired, Result, RowNames, RowsInDoubt, Store, StorePaths, repair,
+};
 use larder_leveldb::storage::FileSystem;
 
-use crate::damage::Names;
 use crate::report::Report;
 
 /// So many rows in doubt are named; all are counted.
@@ -24,7 +25,7 @@ pub(crate) fn run(
     let repaired = repair(Arc::clone(&fs), paths, RowsInDoubt::BringBack)?;
     let place = paths.leveldb.display().to_string();
     let store = Store::open_read_only(fs, paths.clone(), OpenOptions::default())?;
-    let names = Names::of(&store);
+    let names = RowNames::of(&store);
     for damage in &repaired.damage {
         report.damage(&place, names.damage(damage));
     }

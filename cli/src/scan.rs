@@ -3,10 +3,12 @@
 use std::fmt;
 use std::io;
 
-use larder_backing_store::{DatabaseMetadata, Error, ErrorKind, ObjectStoreMetadata, Store};
+use larder_backing_store::{
+    DatabaseMetadata, Error, ErrorKind, ObjectStoreMetadata, RowNames, Store,
+};
 use larder_codec::{JsString, RawKey};
 
-use crate::damage::{Names, Tally, Total};
+use crate::damage::{Tally, Total};
 use crate::display::{Quoted, ShownKey};
 use crate::progress::Progress;
 use crate::record::is_missing_file;
@@ -109,7 +111,7 @@ impl<'a> Scan<'a> {
         report: &'a mut Report,
         progress: &'a mut Progress,
     ) -> Self {
-        let tally = Tally::new(store, Names::of(store), false);
+        let tally = Tally::new(store, RowNames::of(store), false);
         Self {
             store,
             selection,

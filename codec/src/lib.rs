@@ -20,6 +20,7 @@ mod reader;
 pub mod row_key;
 pub mod row_value;
 pub mod scopes;
+pub mod shown;
 pub mod sortable;
 #[cfg(test)]
 mod testing;

@@ -155,6 +155,15 @@ impl Error {
         }
     }
 
+    /// The row that is damaged, if it was that and is known.
+    pub(crate) fn row(&self) -> Option<&[u8]> {
+        let source = self.source.as_deref()?;
+        match source.downcast_ref::<Self>() {
+            Some(cause) => cause.row(),
+            None => source.downcast_ref::<larder_backing_store::Error>()?.key(),
+        }
+    }
+
     /// The exception's name.
     #[must_use]
     pub const fn name(&self) -> ErrorName {

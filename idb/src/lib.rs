@@ -15,6 +15,7 @@ pub mod file_system;
 mod index;
 mod key_path;
 mod key_range;
+mod loss;
 #[cfg(all(test, shuttle))]
 mod model;
 mod object_store;
@@ -48,12 +49,13 @@ pub use key_range::KeyRange;
 pub use larder_backing_store::blob::{BlobSource, NewExternalObject};
 pub use larder_backing_store::{
     Clock, DATA_VERSION_MAX, Damage, Direction, FixedClock, Maintenance, NEW_STORE_VERSION,
-    OverQuota, PageLimits, RaiseDataVersion, Repaired, RowInDoubt, RowsInDoubt, SystemClock,
-    TailKind, TornTail, Usage,
+    OverQuota, PageLimits, RaiseDataVersion, Repaired, RowInDoubt, RowPlace, RowsInDoubt,
+    SystemClock, TailKind, TornTail, Usage,
 };
 pub use larder_codec::external_object::ExternalObject as ExternalObjectInfo;
 pub use larder_codec::value::Foreign;
 pub use larder_codec::{DataVersion, IdbKey as Key, IdbKeyPath, JsString, Origin, OriginError};
+pub use loss::{Loss, LossCallback, LossKind};
 pub use object_store::{IndexOptions, ObjectStore, ObjectStoreParameters, PutItem};
 pub use open_request::{DeleteEvent, DeleteRequest, OpenEvent, OpenRequest, Upgrade};
 pub use origin::BucketId;
@@ -65,7 +67,7 @@ pub use records::{Entry, Records};
 pub use request::Request;
 pub use session::PrivateSession;
 pub use statistics::Statistics;
-pub use storage::{Scheduling, Storage, StorageOptions, TornTailCallback};
+pub use storage::{Scheduling, Storage, StorageOptions};
 pub use transaction::{DurabilityHint, Mode, Transaction, TransactionOptions, TransactionState};
 pub use value::{ExternalObject, StoredValue, Value};
 

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use larder_backing_store::{
     Background, Clock, DATA_VERSION_MAX, MaintenanceSchedule, NEW_STORE_VERSION, RaiseDataVersion,
-    TornTail,
 };
 use larder_codec::{DataVersion, Origin as OriginName};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
@@ -20,6 +19,7 @@ use crate::executor::{
     BackgroundThreads, Chores, EngineWork, Executor, Pool, Ready, Timetable, WorkCallback,
 };
 use crate::factory::Factory;
+use crate::loss::LossCallback;
 use crate::origin::{BucketId, IdleStores, Origin, Place, Shared};
 use crate::quota::QuotaCallback;
 use crate::request::slot::{LoneSlot, Outlet};
@@ -39,29 +39,6 @@ pub enum Scheduling {
     /// One that writes does not wait for older ones that only read, once these have started: they go on to see what was
     /// committed then. What is seen is the same; what comes first may differ.
     SnapshotReaders,
-}
-
-type OnTornTail = dyn Fn(&OriginName, &TornTail) + Send + Sync;
-
-/// Called for each file that was not read to its end when an origin's store was opened.
-#[derive(Clone)]
-pub struct TornTailCallback(Arc<OnTornTail>);
-
-impl TornTailCallback {
-    /// From what is called: on whatever thread opens the store, which waits for it. It must not use the storage.
-    pub fn new(callback: impl Fn(&OriginName, &TornTail) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(callback))
-    }
-
-    pub(crate) fn call(&self, origin: &OriginName, tail: &TornTail) {
-        (self.0)(origin, tail);
-    }
-}
-
-impl fmt::Debug for TornTailCallback {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TornTailCallback")
-    }
 }
 
 /// How a storage is set up.
@@ -111,10 +88,9 @@ pub struct StorageOptions {
     /// Whether opening for writing raises a store of schema 3 or 4 (Chromium 83 and older, which delete it then) to today's
     /// (`false`).
     pub raise_schema: bool,
-    /// Told when an origin's store is opened of whose files a crash, mostly a power cut, has taken something (none). No
-    /// transaction that was acknowledged as durable is lost by that, but others committed shortly before the crash may be; a
-    /// host should say so. What was not read is set aside, and the [`TornTail`] says where.
-    pub on_torn_tail: Option<TornTailCallback>,
+    /// Called when something that was stored turns out to be damaged or lost, with words that a person can be shown ([`Loss`](crate::Loss);
+    /// none).
+    pub on_loss: Option<LossCallback>,
     /// A file of so many bytes is kept in each origin's LevelDB folder, so that there is room for deleting on a full disk
     /// (32 KiB; 0: none, also in memory). Chromium passes over it.
     pub reserve_bytes: usize,
@@ -184,7 +160,7 @@ impl StorageOptions {
             new_store_version: NEW_STORE_VERSION,
             raise_data_version: RaiseDataVersion::default(),
             raise_schema: false,
-            on_torn_tail: None,
+            on_loss: None,
             reserve_bytes: 32 << 10,
             quota_bytes: u64::MAX,
             on_over_quota: None,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use larder_idb::{
-    DiskFileSystem, Executor, RaiseDataVersion, StorageOptions, SystemClock, TornTailCallback,
+    DiskFileSystem, Executor, LossCallback, LossKind, RaiseDataVersion, StorageOptions, SystemClock,
 };
 
 use crate::files::Files;
@@ -135,9 +135,12 @@ fn storage(options: &RunOptions) -> Result<StorageOptions, Error> {
             StorageOptions::new(Arc::new(DiskFileSystem::new()), folder, clock)
         }
     };
-    storage.on_torn_tail = Some(TornTailCallback::new(|origin, tail| {
-        // Nobody is left to be told that nobody listens.
-        let _ = writeln!(std::io::stderr(), "larder: note: {origin}: {tail}");
+    storage.on_loss = Some(LossCallback::new(|loss| {
+        // What cannot be read is the error of the request that asked for it.
+        if let LossKind::TornTail(tail) = &loss.what {
+            // Nobody is left to be told that nobody listens.
+            let _ = writeln!(std::io::stderr(), "larder: note: {}: {tail}", loss.origin);
+        }
     }));
     if options.raise_data_version {
         storage.raise_data_version = RaiseDataVersion::WhenNeeded;

@@ -3,11 +3,11 @@
 use std::convert::Infallible;
 
 use larder_codec::idb_key::{KeyPart, RawKey};
+use larder_codec::shown::{Piece, walk};
 use larder_codec::value::JsStr;
 use larder_codec::{IdbKeyPath, JsString};
 
 use super::text::{push, push_hex, push_json_str, push_name, push_number, push_units};
-use crate::key_text::{Piece, walk};
 
 /// Appends the canonical form of a key. Strings of any length are written out.
 ///

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use larder_backing_store::{DatabaseMetadata, ObjectStoreMetadata};
 use larder_codec::idb_key::KeyPart;
+use larder_codec::shown::{Piece, walk};
 use larder_codec::value::{IsoDate, JsNumber};
 use larder_codec::{JsString, RawKey};
 
@@ -12,7 +13,6 @@ use super::blobs::BlobFolder;
 use super::records::{Record, RecordWriter, write_records};
 use crate::command::PerStore;
 use crate::display::Hex;
-use crate::key_text::{Piece, walk};
 use crate::output::Output;
 use crate::scan::{Scan, Stop};
 use crate::store_origin::StoreOrigin;

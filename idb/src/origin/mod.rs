@@ -6,6 +6,7 @@
 
 mod closing;
 mod idle;
+mod losses;
 mod open_store;
 mod place;
 mod times;
@@ -24,13 +25,14 @@ use larder_backing_store::{
 };
 use larder_codec::{JsString, Origin as OriginName};
 
-use crate::error::{Error, ErrorKind, ErrorName, Result, attempt};
+use crate::error::{Error, ErrorKind, ErrorName, Result};
 use crate::executor::{Callback, Ready};
 use crate::quota;
 use crate::request::slot::LoneSlot;
 use crate::scheduler::{Database, forced, storage_gone};
 use crate::storage::{Scheduling, StorageOptions};
 use crate::sync::{Mutex, locked};
+use losses::Told;
 use open_store::{Backing, Kept};
 
 /// What all origins of a storage share.
@@ -53,6 +55,7 @@ pub(crate) struct Origin {
     quota: Arc<Quota>,
     /// As long as the store is open.
     note: Mutex<Option<OriginNote>>,
+    told: Mutex<Told>,
 }
 
 #[derive(Default)]
@@ -118,6 +121,7 @@ impl Origin {
             place,
             quota,
             note: Mutex::default(),
+            told: Mutex::default(),
             shared,
             state: Mutex::default(),
             opening: Mutex::default(),
@@ -234,7 +238,7 @@ impl Origin {
         }
     }
 
-    fn open_to_read(&self) -> Result<Store> {
+    fn open_to_read(self: &Arc<Self>) -> Result<Store> {
         let options = OpenOptions {
             block_cache_bytes: self.shared.options.block_cache_bytes,
             ..OpenOptions::default()
@@ -246,6 +250,8 @@ impl Origin {
             let (name, kind) = (ErrorName::UnknownError, ErrorKind::Unsupported);
             return Err(Error::of_kind(name, kind, what));
         }
+        self.forget_told();
+        self.note_torn_tails(store.db().torn_tails());
         match store.recovery().problems.first() {
             Some(problem) => Err(Error::of_kind(
                 ErrorName::UnknownError,
@@ -256,7 +262,7 @@ impl Origin {
         }
     }
 
-    fn open_store(&self, may_create: bool) -> Result<Backing> {
+    fn open_store(self: &Arc<Self>, may_create: bool) -> Result<Backing> {
         let own = &self.shared.options;
         if self.is_read_only() {
             return Ok(Backing::Reading(Box::new(self.open_to_read()?)));
@@ -282,15 +288,8 @@ impl Origin {
         options.maintenance = Arc::clone(&own.maintenance);
         let fs = Arc::clone(&self.place.fs);
         let backing = BackingStore::open(fs, self.place.paths.clone(), options)?;
-        if let Some(callback) = &own.on_torn_tail {
-            for tail in backing.torn_tails() {
-                // The store is open, whatever the host's code does.
-                let _ = attempt(|| {
-                    callback.call(&self.name, tail);
-                    Ok(())
-                });
-            }
-        }
+        self.forget_told();
+        self.note_torn_tails(backing.torn_tails());
         Ok(Backing::Writing(backing))
     }
 
@@ -316,26 +315,30 @@ impl Origin {
         Ok(larder_backing_store::usage(fs, &self.place.paths)?)
     }
 
-    /// Repairs the store, which nobody may use; `None` while it is being closed.
+    /// Closes all connections by force, and repairs the store; `None` while it is being closed.
     ///
     /// # Errors
-    /// `InvalidStateError` if it is open here; `SecurityError` if the origin is opaque; as repairing.
-    pub(crate) fn repair(&self, rows_in_doubt: RowsInDoubt) -> Result<Option<Repaired>> {
+    /// `SecurityError` if the origin is opaque; `ReadOnlyError` if nothing is ever written; as repairing.
+    pub(crate) fn repair(self: &Arc<Self>, rows_in_doubt: RowsInDoubt) -> Result<Option<Repaired>> {
         self.check_name()?;
         self.check_writes()?;
-        let _turn = locked(&self.opening);
-        let idle = {
+        let turn = locked(&self.opening);
+        let (used, idle) = {
             let mut state = locked(&self.state);
             match &state.store {
                 _ if state.is_closing => return Err(storage_gone()),
-                Stored::InUse(store) if store.strong_count() > 0 => {
-                    let what = "the store is open: close the origin before repairing it";
-                    return Err(Error::new(ErrorName::InvalidStateError, what));
-                }
-                Stored::InUse(_) | Stored::Going => return Ok(None),
-                Stored::Idle(..) | Stored::Closed => self.take_idle(&mut state),
+                Stored::InUse(store) => (Some(store.upgrade()), None),
+                Stored::Going => return Ok(None),
+                Stored::Idle(..) | Stored::Closed => (None, self.take_idle(&mut state)),
             }
         };
+        if let Some(used) = used {
+            drop(turn);
+            if let Some(store) = used {
+                self.retire(&store, &forced());
+            }
+            return Ok(None);
+        }
         if let Some(kept) = idle {
             let closed = kept.close();
             self.gone(closed.clone());
@@ -343,6 +346,7 @@ impl Origin {
         }
         let fs = Arc::clone(&self.place.fs);
         let repaired = larder_backing_store::repair(fs, &self.place.paths, rows_in_doubt)?;
+        self.forget_told();
         Ok(Some(repaired))
     }
 
@@ -378,6 +382,7 @@ impl Origin {
 
     /// If an error of the store that is open tells that it takes no writes any more, it is retired.
     pub(crate) fn note_error(self: &Arc<Self>, error: &Error) {
+        self.note_loss(error);
         if let Ok(Some(Access::Open(store))) = self.store_as_it_is() {
             self.note_store_error(&store, error);
         }

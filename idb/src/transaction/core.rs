@@ -335,6 +335,7 @@ impl TransactionCore {
 
     /// An operation has failed: nobody has seen it yet.
     pub(crate) fn note_failure(self: &Arc<Self>, number: u64, error: &Error) {
+        self.connection.database.origin.note_loss(error);
         let mut shared = locked(&self.shared);
         match shared.phase {
             Phase::Active => {

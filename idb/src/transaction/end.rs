@@ -139,6 +139,7 @@ impl TransactionCore {
         }
         let error = committed.err();
         if let Some(error) = &error {
+            self.connection.database.origin.note_loss(error);
             let schema = {
                 let mut shared = locked(&self.shared);
                 shared.error = Some(error.clone());

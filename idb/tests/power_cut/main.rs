@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use larder_fixtures::random::Random;
-use larder_idb::{DiskFileSystem, MemoryFileSystem, TailKind, TornTailCallback};
+use larder_idb::{DiskFileSystem, LossCallback, LossKind, MemoryFileSystem, TailKind};
 use larder_leveldb::storage::{CrashImage, Rebuilt, RecordingFileSystem, Step};
 use workload::{Note, Place, begun_and_acknowledged};
 
@@ -133,7 +133,10 @@ fn check(
     let fs = Arc::new(fs);
     let tails = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&tails);
-    let callback = TornTailCallback::new(move |_, tail| seen.lock().unwrap().push(tail.kind));
+    let callback = LossCallback::new(move |loss| match &loss.what {
+        LossKind::TornTail(tail) => seen.lock().unwrap().push(tail.kind),
+        other => panic!("{other:?}"),
+    });
     let place = Place::driven(fs.clone(), folder, Some(callback));
     let (begun, acknowledged, strict) = begun_and_acknowledged(notes);
     let connection = place
@@ -169,15 +172,13 @@ fn check(
 
 #[test]
 fn a_callback_hears_of_a_torn_tail_and_a_damaged_origin_can_be_repaired() {
-    use larder_idb::{ErrorKind, ErrorName, FileSystem, RowsInDoubt};
+    use larder_idb::{ErrorKind, FileSystem, RowsInDoubt};
     let folder = Path::new("idb");
     let fs = Arc::new(MemoryFileSystem::new());
     workload::run(fs.clone(), folder, 3, |_| {});
     let place = Place::driven(fs.clone(), folder, None);
     let connection = place.open().unwrap();
     let last = workload::last_whole(&connection).unwrap();
-    let refused = place.factory().repair(RowsInDoubt::BringBack).wait();
-    assert_eq!(refused.unwrap_err().name(), ErrorName::InvalidStateError);
     for n in last + 1..last + 4 {
         workload::write(&connection, n, n == last + 2).unwrap();
     }
@@ -210,7 +211,10 @@ fn a_callback_hears_of_a_torn_tail_and_a_damaged_origin_can_be_repaired() {
     at(&cut, u64::MAX, &[0; 40]);
     let heard = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&heard);
-    let callback = TornTailCallback::new(move |_, tail| {
+    let callback = LossCallback::new(move |loss| {
+        let LossKind::TornTail(tail) = &loss.what else {
+            panic!("{loss:?}");
+        };
         assert!(tail.set_aside.is_some(), "{tail}");
         count.fetch_add(1, Ordering::SeqCst);
     });

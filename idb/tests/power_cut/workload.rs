@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use larder_idb::{
     Connection, DurabilityHint, Executor, Factory, FileSystem, FixedClock, GetAllOptions,
-    IdbKeyPath, IndexOptions, JsString, Key, KeyRange, Mode, ObjectStoreParameters, Origin, Result,
-    Storage, StorageOptions, TornTailCallback, TransactionOptions, Value,
+    IdbKeyPath, IndexOptions, JsString, Key, KeyRange, LossCallback, Mode, ObjectStoreParameters,
+    Origin, Result, Storage, StorageOptions, TransactionOptions, Value,
 };
 use serde::{Deserialize, Serialize};
 
@@ -132,13 +132,13 @@ impl Place {
         fs: Arc<dyn FileSystem>,
         folder: &Path,
         executor: Executor,
-        callback: Option<TornTailCallback>,
+        callback: Option<LossCallback>,
     ) -> Self {
         let mut options = StorageOptions::new(fs, folder, Arc::new(FixedClock::default()));
         options.executor = executor;
         options.write_buffer_bytes = 48 << 10;
         options.transaction_memory_bytes = 8 << 10;
-        options.on_torn_tail = callback;
+        options.on_loss = callback;
         let storage = Storage::new(options).unwrap();
         let factory = storage.factory(&origin());
         Self { storage, factory }
@@ -147,7 +147,7 @@ impl Place {
     pub(crate) fn driven(
         fs: Arc<dyn FileSystem>,
         folder: &Path,
-        callback: Option<TornTailCallback>,
+        callback: Option<LossCallback>,
     ) -> Self {
         Self::new(fs, folder, Executor::Driven { seed: None }, callback)
     }

@@ -36,6 +36,7 @@ use rows::{KeptRows, RowWalk};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -81,6 +82,25 @@ pub struct Repaired {
     pub torn_tails: Vec<TornTail>,
     /// Where the originals are that were damaged or not part of the store, in the store's directory.
     pub set_aside: Vec<PathBuf>,
+}
+
+impl fmt::Display for Repaired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rows were read whole and written anew", self.rows)?;
+        if self.in_doubt > 0 {
+            let in_doubt = self.in_doubt;
+            write!(f, "; something newer may be lost of {in_doubt}")?;
+        }
+        if !self.damage.is_empty() {
+            let places = self.damage.len();
+            write!(f, "; {places} damaged places could not be read")?;
+        }
+        if !self.set_aside.is_empty() {
+            let files = self.set_aside.len();
+            write!(f, "; {files} files were set aside, nothing was deleted")?;
+        }
+        Ok(())
+    }
 }
 
 /// Repairs the store in a directory: everything whose checksum holds comes back, what does not is listed. Nothing is deleted that

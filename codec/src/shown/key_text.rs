@@ -1,12 +1,12 @@
 //! Walks over a key and writes it as some text: brackets and commas here, the scalars by whoever asks.
 
-use larder_codec::idb_key::{KeyPart, RawKey};
+use crate::idb_key::{KeyPart, RawKey};
 
 /// Calls `write` for every piece of the key in the order of the text. Nesting costs no native stack.
 ///
 /// # Errors
 /// The first error of `write`.
-pub(crate) fn walk<E>(
+pub fn walk<E>(
     key: RawKey<'_>,
     mut write: impl FnMut(Piece<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -39,7 +39,7 @@ pub(crate) fn walk<E>(
 
 /// A piece of a key's text.
 #[derive(Debug)]
-pub(crate) enum Piece<'a> {
+pub enum Piece<'a> {
     /// A key that is no array.
     Scalar(KeyPart<'a>),
     /// Before the first element.
