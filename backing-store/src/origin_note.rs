@@ -11,9 +11,9 @@ use std::time::SystemTime;
 
 use larder_leveldb::storage::FileSystem;
 
-use crate::backing_store::files;
 use crate::error::{Error, Result};
 use crate::external_object::micros_since_1601;
+use crate::files;
 use crate::layout::StorePaths;
 
 const NOTE: &str = "LARDER";

@@ -11,8 +11,9 @@ use larder_codec::compare;
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Durability, LiveFile};
 
-use super::core::{Core, locked};
+use super::core::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::sync::locked;
 use crate::undo_log::{Cleanup, PendingCompaction};
 
 /// Scopes that have ended.

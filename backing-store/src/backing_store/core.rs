@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use larder_codec::blob_journal::BlobJournalEntry;
 use larder_codec::{DatabaseId, ScopeId};
@@ -26,6 +26,7 @@ use crate::layout::StorePaths;
 use crate::metadata::NamedIds;
 use crate::operation::KnownStores;
 use crate::reads::Surroundings;
+use crate::sync::locked;
 use crate::transaction::Scope;
 use crate::view::{Base, Window};
 
@@ -73,11 +74,6 @@ pub(crate) struct Opened {
 struct Active {
     next: u64,
     scopes: Vec<(u64, Scope)>,
-}
-
-/// Nothing that holds one of these locks leaves half a change.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Core {

@@ -13,12 +13,13 @@ use larder_leveldb::Durability;
 use larder_leveldb::write_batch::BatchWriter;
 
 use super::cleaning::Budget;
-use super::core::{Core, locked};
-use super::files;
+use super::core::Core;
 use super::journal::{self, Emptied};
 use super::open::global_key;
 use crate::error::{Error, ErrorKind, Result};
+use crate::files;
 use crate::metadata::{DatabaseMetadata, read_databases};
+use crate::sync::locked;
 use crate::transaction::Scope;
 use crate::undo_log::{Cleanup, metadata_key, task_key};
 use crate::view::{View, has_rows};

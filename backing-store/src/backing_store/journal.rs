@@ -10,9 +10,9 @@ use larder_leveldb::storage::FileSystem;
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Db, Durability, Snapshot};
 
-use super::files::{remove_if_there, remove_tree, sync_dir};
 use super::open::global_key;
 use crate::error::{Error, Result};
+use crate::files::{remove_if_there, remove_tree, sync_dir};
 use crate::layout::StorePaths;
 
 /// A journal; a missing row is an empty one.

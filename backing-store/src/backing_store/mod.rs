@@ -3,7 +3,7 @@
 mod cleaning;
 mod core;
 mod databases;
-pub(crate) mod files;
+
 pub(crate) mod journal;
 mod maintenance;
 mod migration;
@@ -15,7 +15,7 @@ mod start;
 mod versions;
 
 pub(crate) use self::cleaning::Budget;
-pub(crate) use self::core::{Core, locked};
+pub(crate) use self::core::Core;
 pub use maintenance::{Maintenance, MaintenanceSchedule};
 pub use options::{
     Background, BackgroundPool, BackgroundWork, DATA_VERSION_MAX, NEW_STORE_VERSION,

@@ -11,9 +11,10 @@ use larder_leveldb::Durability;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::write_batch::BatchWriter;
 
-use super::core::{Core, locked};
+use super::core::Core;
 use crate::error::{Error, Result};
 use crate::layout::StorePaths;
+use crate::sync::locked;
 
 /// The file's name.
 pub(crate) const RESERVE: &str = "RESERVE";

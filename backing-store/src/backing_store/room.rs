@@ -8,11 +8,12 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use larder_leveldb::storage::{FileSystem, MeasuredFileSystem, UsedBytes};
 
-use super::core::{Core, locked};
+use super::core::Core;
 use super::{Budget, unless_full};
 use crate::error::{Error, Result};
 use crate::layout::StorePaths;
 use crate::quota::{OverQuota, Usage};
+use crate::sync::locked;
 
 /// Before a transaction is refused, tables of so many bytes are compacted, if that may make room.
 const COMPACTED_BYTES_MAX: u64 = 64 << 20;

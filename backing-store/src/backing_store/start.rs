@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use larder_codec::row_key::GlobalKey;
 
-use super::core::{Core, locked};
+use super::core::Core;
 use super::journal::{self, Emptied};
 use crate::error::Result;
+use crate::sync::locked;
 use crate::undo_log::recover_on_disk;
 use crate::view::View;
 

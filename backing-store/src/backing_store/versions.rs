@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use larder_codec::DataVersion;
 
-use super::core::locked;
 use super::options::{DATA_VERSION_MAX, RaiseDataVersion};
+use crate::sync::locked;
 
 /// File entries tell size and time from here on.
 const FILE_INFO_SCHEMA_MIN: i64 = 4;

@@ -10,11 +10,11 @@ use larder_codec::{BlobNumber, DatabaseId};
 use larder_leveldb::storage::FileSystem;
 
 use super::source::BlobSource;
-use crate::backing_store::files::{make_dir, sync_dir, sync_name};
-use crate::backing_store::locked;
 use crate::error::{Error, ErrorKind, Result};
 use crate::external_object::UNIX_EPOCH_MICROS;
+use crate::files::{make_dir, sync_dir, sync_name};
 use crate::layout::StorePaths;
+use crate::sync::locked;
 
 /// Bytes copied at a time.
 const PIECE_LEN: usize = 256 << 10;

@@ -20,13 +20,14 @@ use larder_leveldb::log::growth_bytes_max;
 use larder_leveldb::write_batch::BatchWriter;
 
 use super::WriteTransaction;
+use crate::backing_store::Core;
 use crate::backing_store::journal::{self, Emptied};
 use crate::backing_store::open::global_key;
-use crate::backing_store::{Core, files};
 use crate::blob::{BlobFiles, BlobHandle, BlobSource, NewExternalObject, entry};
 use crate::error::{Error, ErrorKind, Result};
+use crate::files;
 use crate::reads::record_row_prefix;
-use crate::view::locked;
+use crate::sync::locked;
 
 /// What a transaction does to external objects.
 #[derive(Debug, Default)]

@@ -16,8 +16,9 @@ use larder_leveldb::{Durability, log};
 use super::{Scope, WriteTransaction};
 use crate::backing_store::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::sync::locked;
 use crate::undo_log::{metadata_key, task_key};
-use crate::view::{Base, BaseIter, locked};
+use crate::view::{Base, BaseIter};
 
 /// A batch is written when it has so many bytes.
 const BATCH_LEN: usize = 1 << 20;

@@ -13,7 +13,7 @@ mod revert;
 pub(crate) use cleanup::{Cleanup, PendingCompaction};
 pub(crate) use on_disk::{check, has_log, recover_on_disk};
 pub use recovery::Recovery;
-pub(crate) use recovery::{recover, undo_row_value};
+pub(crate) use recovery::recover;
 pub(crate) use revert::revert;
 
 use larder_codec::ScopeId;

@@ -241,27 +241,6 @@ fn add_cleanup(value: &[u8], builder: &mut OverlayBuilder) -> larder_codec::Resu
     Ok(())
 }
 
-/// Appends the value that the undo row `row_key` puts back.
-pub(crate) fn undo_row_value(snapshot: &Snapshot, row_key: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    let gone = || Error::inconsistent(row_key, "undo log row is gone");
-    let row = snapshot
-        .get(row_key)
-        .map_err(|error| Error::from(error).with_key(row_key))?
-        .ok_or_else(gone)?;
-    match UndoTask::decode_exact(&row) {
-        Ok(UndoTask::Put { value, .. }) => {
-            out.extend_from_slice(value);
-            Ok(())
-        }
-        Ok(_) => Err(gone()),
-        Err(error) => Err(Error::row(
-            row_key,
-            "undo log row with an undecodable value",
-            error,
-        )),
-    }
-}
-
 impl Recovery {
     /// Whether the store was closed cleanly.
     #[must_use]

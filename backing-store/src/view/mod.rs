@@ -9,7 +9,7 @@ mod recovered;
 mod staged;
 
 pub(crate) use base::{Base, BaseIter, Reach, Window};
-pub(crate) use staged::{Pending, locked};
+pub(crate) use staged::Pending;
 
 use std::sync::{Arc, Mutex};
 
@@ -18,6 +18,7 @@ use larder_leveldb::{PinnedBytes, Snapshot};
 
 use crate::error::Result;
 use crate::overlay::Overlay;
+use crate::sync::locked;
 use recovered::{Recovered, RecoveredIter};
 use staged::StagedIter;
 

@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use larder_codec::compare::{RowOrder, compare};
+use larder_codec::scopes::UndoTask;
 use larder_leveldb::{Iter, PinnedBytes, Snapshot};
 
 use super::base::Reach;
 use super::{SCOPES_END, SCOPES_PREFIX};
 use crate::error::{Error, Result};
 use crate::overlay::{Overlay, OverlayValue, Verdict};
-use crate::undo_log::undo_row_value;
 
 /// The rows. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -288,5 +288,26 @@ impl RecoveredIter {
             load(&self.rows.snapshot, source, &mut self.overlay_value)?;
         }
         Ok(())
+    }
+}
+
+/// Appends the value that the undo row `row_key` puts back.
+fn undo_row_value(snapshot: &Snapshot, row_key: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let gone = || Error::inconsistent(row_key, "undo log row is gone");
+    let row = snapshot
+        .get(row_key)
+        .map_err(|error| Error::from(error).with_key(row_key))?
+        .ok_or_else(gone)?;
+    match UndoTask::decode_exact(&row) {
+        Ok(UndoTask::Put { value, .. }) => {
+            out.extend_from_slice(value);
+            Ok(())
+        }
+        Ok(_) => Err(gone()),
+        Err(error) => Err(Error::row(
+            row_key,
+            "undo log row with an undecodable value",
+            error,
+        )),
     }
 }

@@ -1,7 +1,7 @@
 //! What a transaction that writes sees: its [`Staging`] over a [`Base`].
 
 use std::cmp::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use larder_codec::compare::compare;
 use larder_leveldb::PinnedBytes;
@@ -9,6 +9,7 @@ use larder_leveldb::PinnedBytes;
 use super::base::{Base, BaseIter, Reach};
 use crate::error::Result;
 use crate::staging::{Place, Staging};
+use crate::sync::locked;
 
 /// A transaction's writes that the engine does not have yet, and what lies beneath. Shared between the transaction and its
 /// cursors.
@@ -47,11 +48,6 @@ impl Pending {
             None => self.base.get_into(key, value),
         }
     }
-}
-
-/// No code that holds the lock panics, short of a bug; what it left is whole row by row.
-pub(crate) fn locked(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
-    pending.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Which side the current row comes from.
