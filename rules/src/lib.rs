@@ -1,0 +1,1 @@
+//! The rules of the house are tests only: `tests/house`.
