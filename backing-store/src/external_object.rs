@@ -13,7 +13,7 @@ use larder_leveldb::storage::{FileSystem, RandomFile};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
-use crate::reads::Reads;
+use crate::reads::{Reads, get_row};
 
 /// Microseconds from 1601, where Chromium's clock begins, to 1970.
 pub(crate) const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
@@ -47,9 +47,10 @@ impl Reads {
             key: primary_key,
         }
         .encode(&mut key);
-        let Some(row) = self.view().get(&key)? else {
+        let mut row = Vec::new();
+        if !get_row(self.view(), &key, primary_key, &mut row)? {
             return Ok(Vec::new());
-        };
+        }
         let today = decode_all(&row);
         let lacks_file_info = self.lacks_file_info();
         let schema_3 = match lacks_file_info {

@@ -273,3 +273,44 @@ fn what_was_held_when_the_process_died_is_removed_before_the_first_write() {
         (0, [Some(vec![]), None])
     );
 }
+
+/// The filter of a table has one form of the key, a read may have the other.
+#[test]
+fn both_zeros_have_the_same_blobs_wherever_their_rows_lie() {
+    let fs = Arc::new(MemoryFileSystem::new());
+    let store = open(fs.clone()).unwrap();
+    let id = set_up(&store).unwrap();
+    let forms = [0.0, -0.0].map(|zero| {
+        let mut bytes = Vec::new();
+        IdbKey::Number(zero).encode(&mut bytes);
+        bytes
+    });
+    let put = |store: &BackingStore, key: &[u8], objects: &[NewExternalObject]| {
+        let mut transaction = begin(store, id, Durability::Relaxed).unwrap();
+        let put = Put {
+            key: PutKey::Given(raw(key)),
+            value: &[0],
+            mode: PutMode::Put,
+            index_keys: &[],
+            external_objects: objects,
+        };
+        transaction.put(STORE, &put).unwrap();
+        transaction.commit().unwrap();
+    };
+    let objects = |store: &BackingStore, key: &[u8]| {
+        let objects = store.read().external_objects(id, STORE, raw(key));
+        objects.unwrap().len()
+    };
+    // What was in the log becomes a table, with a filter of its own.
+    let reopened = |store: BackingStore| {
+        store.close().unwrap();
+        open(fs.clone()).unwrap()
+    };
+    put(&store, &forms[0], &[blob(b"plus")]);
+    let store = reopened(store);
+    assert_eq!(forms.clone().map(|key| objects(&store, &key)), [1, 1]);
+    put(&store, &forms[1], &[]);
+    let store = reopened(store);
+    assert_eq!(forms.map(|key| objects(&store, &key)), [0, 0]);
+    store.close().unwrap();
+}
