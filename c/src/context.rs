@@ -11,7 +11,7 @@ use crate::host_loop::{Calling, HostLoop};
 pub(crate) struct Context {
     pub(crate) storage: idb::Storage,
     pub(crate) host: Arc<HostLoop>,
-    /// Whether nobody but the host does the work.
+    /// Whether the host alone does the work.
     pub(crate) is_driven: bool,
 }
 
@@ -45,7 +45,7 @@ impl Context {
     /// elsewhere none.
     ///
     /// # Errors
-    /// `InvalidStateError` if nobody is left who could bring it on.
+    /// `InvalidStateError` if nothing is left that could bring it on.
     pub(crate) fn wait(&self, is_done: impl Fn() -> bool) -> Result<()> {
         let waited = self.bring_on(is_done);
         // There may be more to do, for which the loop would have been woken.

@@ -16,12 +16,12 @@ pub(crate) fn run<T>(error: ErrorOut, work: impl FnOnce() -> Result<T>) -> Optio
     }
 }
 
-/// The same, of a call that answers with whether it succeeded.
+/// Does the work of a call that answers with whether it succeeded. What fails is put where the host wants errors.
 pub(crate) fn succeeds(error: ErrorOut, work: impl FnOnce() -> Result<()>) -> bool {
     run(error, work).is_some()
 }
 
-/// The same, of a call that makes a handle.
+/// Does the work of a call that makes a handle. What fails is put where the host wants errors.
 pub(crate) fn made<T>(error: ErrorOut, work: impl FnOnce() -> Result<T>) -> Option<Box<T>> {
     run(error, work).map(Box::new)
 }

@@ -44,7 +44,7 @@ impl StoreVersions {
         }
     }
 
-    /// Of a store that is only read.
+    /// The versions of a store that is only read.
     pub(crate) fn of_reader(schema: i64, data: DataVersion) -> Self {
         Self::new(schema, data, false, RaiseDataVersion::Never)
     }

@@ -19,7 +19,7 @@ pub struct ReadTransaction {
 }
 
 impl ReadTransaction {
-    /// Of a store that nobody writes to by this handle: no file of it is removed.
+    /// Reads a store to which nothing is written by this handle: no file of it is removed.
     pub(crate) fn of_reads(reads: Reads) -> Self {
         let held_blobs = HeldBlobs::default();
         Self {
