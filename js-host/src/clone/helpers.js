@@ -43,6 +43,7 @@ const domName = getter(DOMException.prototype, "name");
 const domMessage = getter(DOMException.prototype, "message");
 const bigintToString = BigInt.prototype.toString;
 const { fromCharCode } = String;
+const Units = Uint16Array;
 const { charCodeAt } = String.prototype;
 
 // Kinds, as clone/serialize.rs numbers them.
@@ -350,16 +351,18 @@ export const make = {
 
 // Strings that have no UTF-8: their units, little-endian, in Base64.
 export function unitsOf(string) {
-  const units = new Uint16Array(string.length);
+  const units = new Units(string.length);
   for (let i = 0; i < string.length; i++) units[i] = apply(charCodeAt, string, [i]);
-  return base64(new Bytes(units.buffer));
+  return base64(new Bytes(apply(taGet.buffer, units, [])));
 }
 
-export function stringOf(encoded) {
-  const units = new Uint16Array(apply(fromBase64, Bytes, [encoded]).buffer);
-  let string = "";
-  for (let i = 0; i < units.length; i++) string += fromCharCode(units[i]);
-  return string;
+// The string with more units behind it, which one call makes into text: one call for each would take minutes for long strings.
+export function withUnits(string, encoded) {
+  const buffer = apply(taGet.buffer, apply(fromBase64, Bytes, [encoded]), []);
+  // Its own, since the list of arguments is read by it.
+  const length = { value: apply(abGet.byteLength, buffer, []) / 2 };
+  const units = defineProperty(new Units(buffer), "length", length);
+  return string + apply(fromCharCode, undefined, units);
 }
 
 export function bytesOf(buffer) {

@@ -9,6 +9,9 @@ use rquickjs::{Ctx, Result, String as QuickString, Value};
 use super::Helpers;
 use super::base64;
 
+/// Bytes of units that are made into text by one call: as many arguments as half of them.
+const PIECE_LEN: usize = 16 << 10;
+
 /// A string on its way out of the engine: UTF-8, or little-endian units.
 pub(super) enum Text {
     Utf8(String),
@@ -61,12 +64,7 @@ pub(crate) fn string_to_js<'js>(
     if let Some(text) = string.to_utf8() {
         return Ok(QuickString::from_str(ctx.clone(), &text)?.into_value());
     }
-    let units: Vec<u8> = string
-        .units()
-        .iter()
-        .flat_map(|unit| unit.to_le_bytes())
-        .collect();
-    helpers.call(ctx, "stringOf", (base64::encode(&units),))
+    units_to_js(ctx, helpers, string.units().iter().copied())
 }
 
 /// A string of a stored value as the engine has it; `scratch` is memory to use again.
@@ -83,6 +81,22 @@ pub(super) fn borrowed_to_js<'js>(
     if string.push_utf8(scratch) {
         return Ok(QuickString::from_str(ctx.clone(), scratch)?.into_value());
     }
-    let units: Vec<u8> = string.units().flat_map(u16::to_le_bytes).collect();
-    helpers.call(ctx, "stringOf", (base64::encode(&units),))
+    units_to_js(ctx, helpers, string.units())
+}
+
+/// A string of any units, piece by piece: each takes a few times its size on the way.
+fn units_to_js<'js>(
+    ctx: &Ctx<'js>,
+    helpers: &Helpers,
+    units: impl Iterator<Item = u16>,
+) -> Result<Value<'js>> {
+    let mut units = units.flat_map(u16::to_le_bytes).peekable();
+    let mut text = QuickString::from_str(ctx.clone(), "")?.into_value();
+    let mut piece = Vec::with_capacity(PIECE_LEN);
+    while units.peek().is_some() {
+        piece.clear();
+        piece.extend(units.by_ref().take(PIECE_LEN));
+        text = helpers.call(ctx, "withUnits", (text, base64::encode(&piece)))?;
+    }
+    Ok(text)
 }

@@ -12,6 +12,16 @@ test("primitives and boxed primitives come out as they went in", () => {
   }
 });
 
+test("long text with unpaired surrogates comes out as it went in", () => {
+  // A pair lies across each multiple of 8,192 units, the length of the pieces that such text is made of.
+  const text = "\ud800" + ("x".repeat(8190) + "\ud83d\ude00").repeat(3) + "\udc00".repeat(20000);
+  same(structuredClone(text), text);
+  for (const length of [8191, 8192, 8193]) {
+    const text = "\ud800".repeat(length);
+    same(structuredClone(text), text);
+  }
+});
+
 test("objects keep the order of their properties and nothing that is not their own", () => {
   const value = Object.create({ inherited: 1 }, { hidden: { value: 2 } });
   Object.assign(value, { b: 1, 2: 2, a: 3, "-1": 4, "\ud800": 5, [Symbol()]: 6 });
