@@ -1,5 +1,6 @@
 //! Disks that get full.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -88,7 +89,11 @@ fn used_bytes(fs: &dyn FileSystem, dir: &Path) -> u64 {
     let mut used = 0;
     for name in fs.list(dir).unwrap() {
         let path = dir.join(name);
-        let metadata = fs.metadata(&path).unwrap();
+        let metadata = match fs.metadata(&path) {
+            // Background work may remove a file that has just been listed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            metadata => metadata.unwrap(),
+        };
         used += match metadata.is_dir {
             true => used_bytes(fs, &path),
             false => metadata.len_bytes.next_multiple_of(BLOCK_LEN),
