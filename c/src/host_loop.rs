@@ -14,7 +14,7 @@ type Call = Box<dyn FnOnce() + Send>;
 /// The calls that are due, in the order in which they came, and whether the host's loop has to be woken.
 pub(crate) struct HostLoop {
     state: Mutex<State>,
-    /// There is a call, or a request that somebody waits for is done.
+    /// Wakes a waiting thread: a call is due, or a request is done.
     changed: Condvar,
     wake: Option<Wake>,
     /// Whether a callback may be running just now: then no other one begins.

@@ -37,7 +37,7 @@ pub(crate) fn opening(request: &idb::OpenRequest, context: &Arc<Context>) -> Req
     made
 }
 
-/// The same of a deletion.
+/// The handle of a request to delete a database. Its events are queued for the host's loop.
 pub(crate) fn deleting(request: &idb::DeleteRequest, context: &Arc<Context>) -> Request {
     let made = Request::awaited(context);
     let core = Arc::clone(made.core());

@@ -23,8 +23,8 @@ use crate::value::Value;
 /// What was asked for, and its result or error once it is done. The host owns it and frees it, at any time: before it is done that
 /// changes nothing but that its callback is not called any more; an unfinished request to open a database is given up.
 ///
-/// An error that reached the host, by a callback or by waiting, counts as handled, and the transaction goes on. One that nobody
-/// has heard of when the transaction commits aborts it.
+/// An error that reached the host, by a callback or by waiting, counts as handled, and the transaction goes on. An error that has
+/// not reached the host when the transaction commits aborts it.
 ///
 /// It keeps the transaction that it was made in from being aborted for want of handles.
 pub struct Request {
@@ -300,7 +300,7 @@ pub unsafe extern "C" fn larder_request_on_done(
 /// Outside of callbacks this runs the host's loop meanwhile, as `larder_storage_run` does: callbacks are called, of other requests
 /// too, and they may free this one. In a callback none is called, nor on another thread than the one that has run the loop last, which is
 /// allowed only if the storage has threads. Without threads, what cannot be done meanwhile fails at once with
-/// `LARDER_EXCEPTION_INVALID_STATE`, and is still under way: a request whose transaction comes after one that nobody commits, or one
+/// `LARDER_EXCEPTION_INVALID_STATE`, and is still under way: a request whose transaction waits for one that is not committed, or one
 /// that needs a callback while another one is running. With threads such a wait has no end.
 ///
 /// # Safety

@@ -151,16 +151,16 @@ impl Factory {
     }
 
     /// Repairs this origin's store, which fails to open because it is damaged: what is whole is written anew, what could not be
-    /// read is set aside in the folder `lost` of the store's, and all of it is listed; the result can be shown as it is. Nothing is deleted that was not read whole. The
-    /// next request opens the repaired store. Needs room for all rows once more.
+    /// read is set aside in the folder `lost` of the store's, and all of it is listed; the result can be shown as it is. Nothing is
+    /// deleted that was not read whole. The next request opens the repaired store. Needs room for all rows once more.
     ///
     /// With [`RowsInDoubt::BringBack`] rows come back of which something newer may be lost; they are listed.
     ///
     /// Connections are closed by force before, and told so ([`ConnectionEvent::Close`](crate::ConnectionEvent::Close)); requests that come
     /// meanwhile wait.
     ///
-    /// The request fails with `UnknownError` if there is no store, another process holds it ([`Conflict`](crate::ErrorKind::Conflict)), or its files cannot
-    /// be read or written.
+    /// The request fails with `UnknownError` if there is no store, another process holds it ([`Conflict`](crate::ErrorKind::Conflict)),
+    /// or its files cannot be read or written.
     pub fn repair(&self, rows_in_doubt: RowsInDoubt) -> Request<Repaired> {
         self.ask(move |origin| origin.repair(rows_in_doubt))
     }

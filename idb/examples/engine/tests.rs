@@ -228,7 +228,7 @@ fn an_aborted_version_change_leaves_nothing_of_schema_records_and_version() {
     let upgrade = library.upgrade(2).unwrap();
     change(&upgrade);
     assert_is_version_1(&upgrade.abort().unwrap());
-    // Of a database that is new, not even that.
+    // A database that is new is not there at all after an aborted upgrade.
     let upgrade = Database::open(&place.factory, "new")
         .unwrap()
         .upgrade(5)

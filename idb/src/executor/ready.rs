@@ -16,7 +16,7 @@ pub(crate) struct Ready {
     /// Set under the lock.
     is_stopping: AtomicBool,
     state: Mutex<State>,
-    /// Of a host that drives.
+    /// How a host that drives is called when there is work again.
     on_work: Option<WorkCallback>,
 }
 
