@@ -2,7 +2,6 @@
 //! two of them on one database, and one that has committed and was not cleaned up. It also finishes what closing leaves of
 //! deleted databases.
 #![cfg(test)]
-#![expect(clippy::disallowed_methods, reason = "tests copy real files")]
 
 use larder_backing_store::{
     BackingStore, Durability, FixedClock, ObjectStoreParameters, OpenOptions, Put, PutKey, PutMode,
@@ -11,9 +10,8 @@ use larder_backing_store::{
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, ObjectStoreId, Origin, RawKey};
 use larder_fixtures::canonical::{databases_of, first_difference, with_large_stack};
 use larder_fixtures::chromium::{self, Chromium, Store};
-use larder_fixtures::{Fixture, OpenFixture};
+use larder_fixtures::{Fixture, OpenFixture, copy_open_folder};
 use larder_leveldb::storage::DiskFileSystem;
-use std::path::Path;
 use std::sync::Arc;
 
 const FIXTURE: &str = "c156-lite";
@@ -62,23 +60,10 @@ fn clear(store: &BackingStore, database: DatabaseId, id: ObjectStoreId) -> Write
     transaction
 }
 
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            std::fs::copy(&path, &target).unwrap();
-        }
-    }
-}
-
 /// What Chromium makes of the store as it lies there now, and where that differs from the fixture.
 fn difference(chromium: &Chromium, fixture: &Fixture, opened: &OpenFixture) -> Option<String> {
     let image = tempfile::tempdir().unwrap();
-    copy(opened.dir(), image.path());
+    copy_open_folder(opened.dir(), image.path());
     let found = chromium.dump(&Store::within(image.path(), &fixture.origin));
     let found = databases_of(found.unwrap());
     let expected = databases_of(fixture.expected_json());

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use larder_fixtures::copy_open_folder;
 use larder_idb::{DiskFileSystem, FixedClock, IdbKeyPath, Key, MemoryFileSystem, StorageOptions};
 
 use super::*;
@@ -258,19 +259,6 @@ fn a_version_change_with_an_index_that_cannot_be_is_none() {
     assert_is_version_1(&Database::open(&place.factory, "library").unwrap());
 }
 
-#[expect(clippy::disallowed_methods, reason = "a crash is seen from outside")]
-fn copy_folder(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let to = to.join(entry.file_name());
-        match entry.file_type().unwrap().is_dir() {
-            true => copy_folder(&entry.path(), &to),
-            false => drop(std::fs::copy(entry.path(), to).unwrap()),
-        }
-    }
-}
-
 #[test]
 fn a_crash_in_the_middle_of_a_version_change_leaves_nothing_of_it() {
     let (dir, crashed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -280,7 +268,7 @@ fn a_crash_in_the_middle_of_a_version_change_leaves_nothing_of_it() {
     let upgrade = library.upgrade(2).unwrap();
     change(&upgrade);
     // What a process that is killed now leaves behind.
-    copy_folder(dir.path(), crashed.path());
+    copy_open_folder(dir.path(), crashed.path());
     let after = on_disk(crashed.path());
     assert_is_version_1(&Database::open(&after.factory, "library").unwrap());
     after.storage.close().unwrap();
