@@ -6,7 +6,14 @@ use std::process::{Command, Output};
 /// What rustc says that its static libraries need (`--print native-static-libs`).
 const SYSTEM_LIBRARIES: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
-const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"];
+const WARNINGS: [&str; 6] = [
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wredundant-decls",
+    "-Werror",
+    "-g",
+];
 
 const SANITIZERS: [&str; 3] = [
     "-fsanitize=address,undefined",
