@@ -469,7 +469,7 @@ typedef struct larder_str {
 
 /**
  * Says that there is something for `larder_storage_run` to do. Called on any thread, also in the middle of a call of the host's: it
- * passes the word on to the host's loop, and calls nothing of this library.
+ * passes the word on to the host's loop, calls nothing of this library, and waits for no lock that is held around such calls.
  */
 typedef void (*larder_wake_callback)(void *user_data);
 
@@ -680,7 +680,8 @@ void larder_options_set_threads(struct larder_options *options,
 
 /**
  * What is called when `larder_storage_run` has something to do, once after each time when that has said that there is no more: on any
- * thread, also in the middle of a call of the host's. It passes the word on to the host's loop, and calls nothing of this library.
+ * thread, also in the middle of a call of the host's. It passes the word on to the host's loop, calls nothing of this library, and
+ * waits for no lock that is held around such calls. Once `larder_storage_free` has returned it is not called any more, nor running.
  */
 void larder_options_set_waker(struct larder_options *options,
                               larder_wake_callback waker,
@@ -725,7 +726,8 @@ struct larder_storage *larder_storage_new(const struct larder_options *options,
  * What the host's loop does when the waker was called: calls the callbacks that are due and, if the storage has no threads, does what there
  * is to do. At most `steps_max` calls and steps if that is not 0: whether there is more. This and `larder_request_wait` are the only
  * functions that call callbacks, one at a time, always on the thread that has called them. Called in a callback, or while another
- * thread is at it, it does nothing. The waker is called when there is something again.
+ * thread is at it, it does nothing, and the waker is called if something is left when that is over. It is called, too, when there is
+ * something again.
  *
  * # Safety
  * `storage` is null, or a storage that is not freed.
@@ -800,7 +802,7 @@ bool larder_storage_close(const struct larder_storage *storage,
                           larder_error ** error);
 
 /**
- * Closes a storage and frees it. No callback is called any more, also of those that were due. Handles that it has given stay, and are
+ * Closes a storage and frees it. No callback is called any more, also of those that were due, nor the waker. Handles that it has given stay, and are
  * to be freed; what they are asked for fails. Null is passed over.
  */
 void larder_storage_free(struct larder_storage *storage);

@@ -13,7 +13,7 @@ use crate::request::Request;
 use crate::transaction::Transaction;
 
 /// Says that there is something for `larder_storage_run` to do. Called on any thread, also in the middle of a call of the host's: it
-/// passes the word on to the host's loop, and calls nothing of this library.
+/// passes the word on to the host's loop, calls nothing of this library, and waits for no lock that is held around such calls.
 pub type WakeCallback = Option<unsafe extern "C-unwind" fn(user_data: *mut c_void)>;
 
 /// A request is done.

@@ -21,7 +21,6 @@ impl Context {
         let Some(calling) = self.host.enter() else {
             return false;
         };
-        self.host.note_thread();
         let mut steps = 0;
         loop {
             while calling.call_next() || self.step() {

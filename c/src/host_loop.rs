@@ -1,7 +1,6 @@
 //! Calls of the host's callbacks that are due: queued on whatever thread something happens, made where the host runs its loop.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -16,9 +15,8 @@ pub(crate) struct HostLoop {
     state: Mutex<State>,
     /// Wakes a waiting thread: a call is due, or a request is done.
     changed: Condvar,
-    wake: Option<Wake>,
-    /// Whether a callback may be running just now: then no other one begins.
-    is_calling: AtomicBool,
+    /// Held while it is called, so that it is not called any more once it is taken away.
+    wake: Mutex<Option<Wake>>,
 }
 
 struct State {
@@ -27,6 +25,10 @@ struct State {
     is_asleep: bool,
     /// The storage has got something to do since the loop looked.
     has_work: bool,
+    /// Whether a callback may be running just now: then no other one begins.
+    is_calling: bool,
+    /// The loop came meanwhile and was sent away with nothing done: it may be asleep.
+    was_sent_away: bool,
     /// The storage is freed: nothing is called any more.
     is_over: bool,
     /// Where the host runs its loop, once it has.
@@ -44,14 +46,15 @@ impl HostLoop {
             calls: VecDeque::new(),
             is_asleep: true,
             has_work: false,
+            is_calling: false,
+            was_sent_away: false,
             is_over: false,
             thread: None,
         };
         Arc::new(Self {
             state: Mutex::new(state),
             changed: Condvar::new(),
-            wake,
-            is_calling: AtomicBool::new(false),
+            wake: Mutex::new(wake),
         })
     }
 
@@ -66,13 +69,15 @@ impl HostLoop {
         self.changed.notify_all();
     }
 
-    /// Lets go of all calls, and of those that come: they hold what holds this.
+    /// Lets go of all calls, and of those that come: they hold what holds this. A wake that is under way on another thread has
+    /// ended then, and no other one comes.
     pub(crate) fn end(&self) {
         let calls = {
             let mut state = locked(&self.state);
             state.is_over = true;
             std::mem::take(&mut state.calls)
         };
+        *locked(&self.wake) = None;
         drop(calls);
     }
 
@@ -88,7 +93,14 @@ impl HostLoop {
             change(&mut state);
             std::mem::take(&mut state.is_asleep) && !state.is_over
         };
-        if let Some(wake) = self.wake.filter(|_| was_asleep) {
+        if was_asleep {
+            self.wake();
+        }
+    }
+
+    fn wake(&self) {
+        let wake = locked(&self.wake);
+        if let Some(wake) = &*wake {
             wake.call();
         }
     }
@@ -107,24 +119,27 @@ impl HostLoop {
         self.changed.notify_all();
     }
 
-    /// The host runs its loop here.
-    pub(crate) fn note_thread(&self) {
-        locked(&self.state).thread = Some(thread::current().id());
-    }
-
-    /// As [`enter`](Self::enter), of a wait: `None` also where the host runs its loop on another thread.
-    pub(crate) fn enter_to_wait(&self) -> Option<Calling<'_>> {
-        let thread = locked(&self.state).thread;
-        match thread.is_none_or(|thread| thread == thread::current().id()) {
-            true => self.enter(),
-            false => None,
-        }
-    }
-
-    /// The right to make calls; `None` while a callback is running.
+    /// The right to make calls, of the host's loop, which runs here from now on. `None` while a callback is running, or another
+    /// thread makes calls: the loop is woken when that is over, if something is left.
     pub(crate) fn enter(&self) -> Option<Calling<'_>> {
-        let was_calling = self.is_calling.swap(true, Ordering::Acquire);
-        (!was_calling).then(|| Calling(self))
+        let mut state = locked(&self.state);
+        if std::mem::replace(&mut state.is_calling, true) {
+            state.was_sent_away = true;
+            return None;
+        }
+        state.thread = Some(thread::current().id());
+        Some(Calling(self))
+    }
+
+    /// The right to make calls, of a wait. `None` while a callback is running, and where the host runs its loop on another thread.
+    pub(crate) fn enter_to_wait(&self) -> Option<Calling<'_>> {
+        let mut state = locked(&self.state);
+        let thread = state.thread;
+        let is_here = thread.is_none_or(|thread| thread == thread::current().id());
+        if !is_here || std::mem::replace(&mut state.is_calling, true) {
+            return None;
+        }
+        Some(Calling(self))
     }
 
     /// Sleeps until something is due or done.
@@ -159,6 +174,16 @@ impl Calling<'_> {
 
 impl Drop for Calling<'_> {
     fn drop(&mut self) {
-        self.0.is_calling.store(false, Ordering::Release);
+        let wakes = {
+            let mut state = locked(&self.0.state);
+            state.is_calling = false;
+            let is_left = state.has_work || !state.calls.is_empty();
+            let was_sent_away = std::mem::take(&mut state.was_sent_away);
+            state.is_asleep |= was_sent_away;
+            was_sent_away && is_left && std::mem::take(&mut state.is_asleep) && !state.is_over
+        };
+        if wakes {
+            self.0.wake();
+        }
     }
 }

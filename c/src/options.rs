@@ -96,7 +96,8 @@ pub extern "C" fn larder_options_set_threads(options: Option<&mut Options>, thre
 }
 
 /// What is called when `larder_storage_run` has something to do, once after each time when that has said that there is no more: on any
-/// thread, also in the middle of a call of the host's. It passes the word on to the host's loop, and calls nothing of this library.
+/// thread, also in the middle of a call of the host's. It passes the word on to the host's loop, calls nothing of this library, and
+/// waits for no lock that is held around such calls. Once `larder_storage_free` has returned it is not called any more, nor running.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_options_set_waker(
     options: Option<&mut Options>,

@@ -67,7 +67,8 @@ pub extern "C" fn larder_storage_new(
 /// What the host's loop does when the waker was called: calls the callbacks that are due and, if the storage has no threads, does what there
 /// is to do. At most `steps_max` calls and steps if that is not 0: whether there is more. This and `larder_request_wait` are the only
 /// functions that call callbacks, one at a time, always on the thread that has called them. Called in a callback, or while another
-/// thread is at it, it does nothing. The waker is called when there is something again.
+/// thread is at it, it does nothing, and the waker is called if something is left when that is over. It is called, too, when there is
+/// something again.
 ///
 /// # Safety
 /// `storage` is null, or a storage that is not freed.
@@ -213,7 +214,7 @@ pub extern "C" fn larder_storage_close(storage: Option<&Storage>, error: ErrorOu
     })
 }
 
-/// Closes a storage and frees it. No callback is called any more, also of those that were due. Handles that it has given stay, and are
+/// Closes a storage and frees it. No callback is called any more, also of those that were due, nor the waker. Handles that it has given stay, and are
 /// to be freed; what they are asked for fails. Null is passed over.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_storage_free(storage: Option<Box<Storage>>) {

@@ -6,6 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::callback::Callback;
 use crate::error::{Error, Exception, Kind};
 use crate::factory::{Factory, larder_factory_databases, larder_factory_free, larder_factory_open};
 use crate::guard::tests::panicking;
@@ -107,6 +108,67 @@ fn a_panic_in_a_call_of_the_loop_keeps_none_from_the_others() {
     drop(calling);
     assert_eq!(count.load(Ordering::Relaxed), 3);
     assert!(host.enter().is_some());
+}
+
+/// Counts, when it is called.
+unsafe extern "C-unwind" fn counted(count: *mut c_void) {
+    // SAFETY: the tests below give it a counter that outlasts the loop.
+    let count = unsafe { &*count.cast::<AtomicU32>() };
+    count.fetch_add(1, Ordering::Relaxed);
+}
+
+fn counting(count: &AtomicU32) -> Arc<HostLoop> {
+    let count = ptr::from_ref(count).cast_mut().cast();
+    HostLoop::new(Callback::new(Some(counted), count, ptr::null_mut()))
+}
+
+#[test]
+fn a_loop_that_was_sent_away_is_woken_when_something_is_left() {
+    let wakes = AtomicU32::new(0);
+    let host = counting(&wakes);
+    let waiting = host.enter_to_wait().unwrap();
+    host.push(|| ());
+    host.push(|| ());
+    assert_eq!(wakes.load(Ordering::Relaxed), 1);
+    assert!(host.enter().is_none() && host.enter().is_none());
+    assert!(waiting.call_next());
+    drop(waiting);
+    assert_eq!(wakes.load(Ordering::Relaxed), 2);
+    // Sent away again, and nothing is left: it sleeps, and what comes wakes it.
+    let waiting = host.enter_to_wait().unwrap();
+    assert!(host.enter().is_none() && waiting.call_next());
+    drop(waiting);
+    assert_eq!(wakes.load(Ordering::Relaxed), 2);
+    host.push(|| ());
+    assert_eq!(wakes.load(Ordering::Relaxed), 3);
+}
+
+/// Takes its time, and looks whether its storage is freed meanwhile.
+unsafe extern "C-unwind" fn slow(state: *mut c_void) {
+    // SAFETY: the test below gives it a counter that outlasts the loop.
+    let state = unsafe { &*state.cast::<AtomicU32>() };
+    state.store(1, Ordering::SeqCst);
+    for _ in 0..1000 {
+        std::thread::yield_now();
+    }
+    let _ = state.compare_exchange(1, 2, Ordering::SeqCst, Ordering::SeqCst);
+}
+
+#[test]
+fn a_waker_has_returned_when_the_storage_is_freed() {
+    let state = AtomicU32::new(0);
+    let pointer = ptr::from_ref(&state).cast_mut().cast();
+    let host = HostLoop::new(Callback::new(Some(slow), pointer, ptr::null_mut()));
+    std::thread::scope(|scope| {
+        scope.spawn(|| host.note_work());
+        while state.load(Ordering::SeqCst) == 0 {
+            std::thread::yield_now();
+        }
+        host.end();
+        assert_eq!(state.swap(3, Ordering::SeqCst), 2, "it was still running");
+    });
+    host.note_work();
+    assert_eq!(state.load(Ordering::SeqCst), 3);
 }
 
 #[test]
