@@ -147,7 +147,8 @@ fn structured_clone<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'j
         beside.tokens.extend(done.tokens.iter().map(Vec::as_slice));
         // Getters have run; reading calls no script.
         let mut deserializer = all.deserializer.take();
-        let value = deserializer.deserialize(&ctx, &helpers, &done.bytes, &beside, None);
+        let read_in = Some(done.needs.version());
+        let value = deserializer.deserialize(&ctx, &helpers, &done.bytes, &beside, None, read_in);
         all.deserializer.replace(deserializer);
         value
     };

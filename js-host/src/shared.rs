@@ -27,7 +27,7 @@ pub type Console = Box<dyn FnMut(Stream, &str)>;
 /// A serialised value with its blobs, between `serialize` and the request that stores it.
 pub(crate) struct Clone {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) needs: Option<larder_codec::value::Needs>,
+    pub(crate) needs: larder_codec::value::Needs,
     pub(crate) blobs: Vec<Persistent<Value<'static>>>,
     /// The tokens of its file system handles.
     pub(crate) tokens: Vec<Vec<u8>>,

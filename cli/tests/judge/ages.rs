@@ -39,6 +39,48 @@ db.close();
 return fixture.dump(["theirs"]);
 "#;
 
+/// What not every browser of a version has, as far as this one has it.
+const PRODUCE_NEWER: &str = r#"
+const makers = [() => new Float16Array([0.5]), () => [new ArrayBuffer(8, { maxByteLength: 16 })], () => new Uint8Array(new ArrayBuffer(8, { maxByteLength: 16 })),
+  () => new RegExp("a", "d"), () => new RegExp("a", "v"), () => BigInt(7), () => new DOMMatrix([1, 2, 3, 4, 5, 6]), () => new ImageData(1, 1),
+  () => new ImageData(1, 1, { colorSpace: "display-p3" }), () => new ImageData(1, 1, { pixelFormat: "rgba-float16" }),
+  () => createImageBitmap(new ImageData(2, 1)), () => createImageBitmap(new ImageData(2, 1, { colorSpace: "display-p3" })),
+  () => crypto.subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, true, ["sign"]),
+  () => crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"]), () => crypto.subtle.generateKey("X25519", true, ["deriveBits"])];
+const values = [];
+for (const make of makers) {
+  try { values.push(await make()); } catch (error) { /* It has none. */ }
+}
+const opening = indexedDB.open("newer", 1);
+opening.onupgradeneeded = () => opening.result.createObjectStore("all");
+await new Promise((done, failed) => { opening.onsuccess = done; opening.onerror = failed; });
+const transaction = opening.result.transaction("all", "readwrite");
+values.forEach((value, key) => {
+  try { transaction.objectStore("all").put(value, key); } catch (error) { /* A key or image that cannot be stored yet. */ }
+});
+await new Promise((done, failed) => { transaction.oncomplete = done; transaction.onabort = failed; });
+opening.result.close();
+return fixture.dump(["newer"]);
+"#;
+
+/// Puts every value again that it has read, or its clone.
+const AGAIN: &str = r#"
+(async () => {
+  const opening = indexedDB.open("newer");
+  await new Promise((done, failed) => { opening.onsuccess = done; opening.onerror = failed; });
+  const transaction = opening.result.transaction("all", "readwrite");
+  let count = 0;
+  transaction.objectStore("all").openCursor().onsuccess = ({ target: { result: cursor } }) => {
+    if (cursor === null) return;
+    cursor.update(COPY(cursor.value));
+    count += 1;
+    cursor.continue();
+  };
+  await new Promise((done, failed) => { transaction.oncomplete = done; transaction.onabort = failed; });
+  console.log(count);
+})();
+"#;
+
 const READ: &str = r#"
 const done = (request) => new Promise((resolve, reject) => { request.onsuccess = () => resolve(request.result); request.onerror = reject; });
 (async () => {
@@ -284,12 +326,52 @@ fn judge_new(name: &str, chromium: &Chromium, schema_max: i64) {
     );
 }
 
+/// Whatever a browser has written, a script puts again in the store's versions, and the browser finds it as it was.
+fn judge_again(name: &str, chromium: &Chromium) {
+    let folder = tempfile::tempdir().unwrap();
+    let made = chromium.create(ORIGIN, PRODUCE_NEWER, &json!(null), folder.path());
+    let made = made.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let (store, said) = (made.store, databases_of(made.value));
+    let (schema, data) = versions(&found(&store));
+    for copy in ["", "structuredClone"] {
+        let count = run(folder.path(), &AGAIN.replace("COPY", copy), &[]);
+        assert_eq!(count.trim(), records(&said).to_string(), "{name}");
+        assert_eq!(versions(&found(&store)), (schema, data), "{name}");
+        let out = tempfile::tempdir().unwrap();
+        let script = "return fixture.dump(['newer']);";
+        let theirs = chromium.run(&store, script, &json!(null), out.path());
+        let theirs = databases_of(theirs.unwrap().value);
+        agree(&said, &theirs, &format!("{name}, put again, {copy}"));
+    }
+    println!(
+        "{name}: {} newer values of {data:?} put again",
+        records(&said)
+    );
+}
+
 fn schema_of(chromium: &Chromium) -> i64 {
     let folder = tempfile::tempdir().unwrap();
     let made = chromium
         .create(ORIGIN, PRODUCE, &json!(null), folder.path())
         .unwrap();
     schema(&made.store)
+}
+
+#[test]
+fn what_a_chromium_of_any_age_has_written_goes_back_in_its_own_versions() {
+    with_large_stack(|| {
+        let list = browsers();
+        for (name, path) in &list {
+            let chromium =
+                Chromium::start_of(path).unwrap_or_else(|error| panic!("{name}: {error}"));
+            judge_again(name, &chromium);
+        }
+        if list.is_empty()
+            && let Some(chromium) = chromium::shared()
+        {
+            judge_again("this machine's Chromium", chromium);
+        }
+    });
 }
 
 #[test]

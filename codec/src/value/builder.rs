@@ -13,6 +13,7 @@ use super::needs::Needs;
 use super::node::{ErrorObject, Object, ObjectId, PropertyName};
 use super::tag::{error as error_tag, v8 as tag};
 use super::writer::Writer;
+use crate::DataVersion;
 
 /// Appends one value to a vector, piece by piece.
 ///
@@ -80,6 +81,29 @@ impl<'o> Builder<'o> {
             self.close();
         }
         self.writer.end()
+    }
+
+    /// Says of what comes next that it was read in a value of these versions: it needs no greater ones, since a browser of
+    /// these has written it. `None` for what is new, as all is at first.
+    ///
+    /// ```
+    /// use larder_codec::DataVersion;
+    /// use larder_codec::value::{ArrayBuffer, BufferKind, Builder, Object};
+    ///
+    /// // As Chromium 143 writes it; Chromium 110, which has the same versions, does not read it.
+    /// let kind = BufferKind::Resizable(8);
+    /// let resizable = Object::ArrayBuffer(ArrayBuffer { bytes: b"ab", kind });
+    /// let theirs = DataVersion { v8: 15, blink: 21 };
+    /// for (read_in, v8) in [(None, 16), (Some(theirs), 15)] {
+    ///     let mut bytes = Vec::new();
+    ///     let mut builder = Builder::begin(&mut bytes);
+    ///     builder.set_read_in(read_in);
+    ///     builder.leaf(&resizable);
+    ///     assert_eq!(builder.end().version().v8, v8);
+    /// }
+    /// ```
+    pub const fn set_read_in(&mut self, version: Option<DataVersion>) {
+        self.writer.set_read_in(version);
     }
 
     /// How many objects have been numbered.

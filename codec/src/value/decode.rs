@@ -167,6 +167,8 @@ impl Decoder {
         match root {
             Ok(root) => Ok(Tree {
                 root,
+                read_count: store.objects.len(),
+                read_in: versions,
                 objects: store.objects,
                 properties: store.properties,
                 slots: store.slots,

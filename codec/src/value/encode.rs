@@ -202,6 +202,8 @@ impl Run<'_, '_, '_> {
             Value::Bool(false) => self.writer.byte(tag::FALSE),
             Value::Number(number) => self.number(number),
             Value::BigInt(bigint) => {
+                // It may have been added to an object that was read.
+                self.writer.set_read_in(None);
                 self.writer.byte(tag::BIGINT);
                 self.writer.bigint(bigint);
             }
@@ -244,14 +246,21 @@ impl Run<'_, '_, '_> {
                 };
                 self.object(view.buffer);
                 self.take_number(id);
+                self.writer.set_read_in(self.read_in(id));
                 view.write(&mut self.writer, &buffer);
                 None
             }
             object => {
                 self.take_number(id);
+                self.writer.set_read_in(self.read_in(id));
                 self.open(id, object)
             }
         }
+    }
+
+    /// What was read needs no greater versions than it was read in. A canonical form does not depend on that.
+    fn read_in(&self, id: ObjectId) -> Option<DataVersion> {
+        self.tree.read_in(id).filter(|_| !self.canonical)
     }
 
     fn reference(&mut self, id: ObjectId) {
@@ -422,6 +431,7 @@ impl Run<'_, '_, '_> {
             && frame.at == 0
         {
             frame.at = 1;
+            self.writer.set_read_in(self.read_in(frame.object));
             write_cause_tag(&mut self.writer);
             if let Some(child) = self.value(cause) {
                 return Some(child);

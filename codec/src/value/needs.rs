@@ -2,7 +2,8 @@
 //!
 //! A Chromium reads values up to its own versions, and deletes a store whose data version is greater. So a value is written in
 //! the store's versions if these have a form for it. What is listed here was tried with Chromium 64 to 156; where one version
-//! stands for browsers of which only the newer ones read a form, that form needs the next version.
+//! stands for browsers of which only the newer ones read a form, that form needs the next version. What was read in a lesser one
+//! was written by a browser of that version, and needs no greater one to be written again.
 
 use std::fmt;
 
@@ -84,8 +85,7 @@ impl Needs {
         version.is_at_least(self.version)
     }
 
-    pub(super) const fn note(&mut self, v8: u32, blink: u32, what: &'static str) {
-        let version = DataVersion { v8, blink };
+    pub(super) const fn note(&mut self, version: DataVersion, what: &'static str) {
         if !self.version.is_at_least(version) {
             self.version = self.version.max(version);
             self.what = what;

@@ -20,11 +20,13 @@ const LETTERS: [(u16, char); 8] = [
 
 impl RegExpFlags {
     /// `d`: Chromium 90 and later.
-    pub(super) const HAS_INDICES: Self = Self(1 << 7);
+    pub const HAS_INDICES: Self = Self(1 << 7);
     /// `v`: Chromium 112 and later.
-    pub(super) const UNICODE_SETS: Self = Self(1 << 8);
+    pub const UNICODE_SETS: Self = Self(1 << 8);
 
-    pub(super) const fn has(self, flag: Self) -> bool {
+    /// Whether this flag, or one of these, is among them.
+    #[must_use]
+    pub const fn has(self, flag: Self) -> bool {
         self.0 & flag.0 != 0
     }
 

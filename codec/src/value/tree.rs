@@ -31,6 +31,10 @@ pub struct Tree<'a> {
     /// Then first visits may be nested deeper than `depth`.
     pub(super) reordered: bool,
     pub(super) versions: Versions,
+    /// So many objects were read; those behind them were added.
+    pub(super) read_count: usize,
+    /// The objects that were read need no greater versions.
+    pub(super) read_in: Versions,
 }
 
 /// The versions that a value says it was written with.
@@ -62,6 +66,17 @@ impl<'a> Tree<'a> {
     #[must_use]
     pub const fn versions(&self) -> Versions {
         self.versions
+    }
+
+    /// Says that it needs no greater versions than these, though it was read in others: it is a copy of what was read in these.
+    pub const fn set_read_in(&mut self, version: DataVersion) {
+        let DataVersion { v8, blink } = version;
+        self.read_in = Versions { blink, v8 };
+    }
+
+    /// The versions in which an object was read; `None` if it was added.
+    pub(super) fn read_in(&self, id: ObjectId) -> Option<DataVersion> {
+        (id.index() < self.read_count).then(|| self.read_in.into())
     }
 
     /// How many objects there are; their ids are below this.

@@ -29,6 +29,8 @@ pub(super) struct Writer<'o> {
     version: DataVersion,
     /// What it asks of them.
     needs: Needs,
+    /// The versions in which what is being written was read, if it was: it needs no greater ones.
+    read_in: Option<DataVersion>,
     /// Whether strings are written as narrow as they can be, however they are kept.
     narrow: bool,
 }
@@ -67,6 +69,7 @@ impl<'o> Writer<'o> {
             interfaces: Vec::new(),
             version: USUAL,
             needs: Needs::new(),
+            read_in: None,
             narrow: false,
         }
     }
@@ -79,7 +82,20 @@ impl<'o> Writer<'o> {
     /// Something in the value that not every version has a form for.
     #[inline]
     pub(super) const fn needs(&mut self, v8: u32, blink: u32, what: &'static str) {
-        self.needs.note(v8, blink, what);
+        let version = DataVersion { v8, blink };
+        self.needs.note(
+            match self.read_in {
+                Some(read_in) => version.min(read_in),
+                None => version,
+            },
+            what,
+        );
+    }
+
+    /// From here on everything was read in these versions, or is new.
+    #[inline]
+    pub(super) const fn set_read_in(&mut self, version: Option<DataVersion>) {
+        self.read_in = version;
     }
 
     /// So many containers are open.

@@ -40,10 +40,14 @@ impl Value {
         let tree_of =
             |bytes| -> larder_codec::Result<_> { Decoder::new().decode(&Payload::read(bytes)?) };
         let mut anew = Vec::with_capacity(self.bytes.len());
-        let tree = tree_of(&self.bytes).map_err(|error| {
+        let mut tree = tree_of(&self.bytes).map_err(|error| {
             let what = format!("not the bytes of a value: {error}");
             Error::new(ErrorName::DataCloneError, what)
         })?;
+        // Its writer may have had parts from values of lesser versions than it has written it in.
+        if let Some(needs) = self.needs {
+            tree.set_read_in(needs.version());
+        }
         let mut encoder = Encoder::new();
         if let Err(needs) = encoder.encode_in(version, &tree, &mut anew) {
             let raised = version.max(needs.version());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use larder_backing_store::{OpenOptions, Store, StorePaths};
-use larder_codec::value::{ArrayBuffer, BufferKind, Builder, Object};
+use larder_codec::value::{ArrayBuffer, BufferKind, Builder, Decoder, Object, Payload};
 use larder_idb::{
     DataVersion, DiskFileSystem, FileSystem, MemoryFileSystem, NEW_STORE_VERSION, RaiseDataVersion,
 };
@@ -171,6 +171,25 @@ fn what_a_store_has_no_form_for_is_refused_and_raises_it_only_if_that_is_allowed
     drop(connection);
     storage.close().unwrap();
     assert_eq!(versions(&fs, &leveldb), (Some(5), Some(raised)));
+}
+
+#[test]
+fn what_was_read_goes_back_whatever_its_versions_are() {
+    let origin = Origin::from_url("https://a.example").unwrap();
+    let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+    let mut options = StorageOptions::new(Arc::clone(&fs), "idb", Arc::new(FixedClock::default()));
+    options.executor = DRIVEN;
+    options.raise_data_version = RaiseDataVersion::Never;
+    let (_storage, connection) = opened(options, &origin);
+    // Of resizable buffers the table says that they need V8 16.
+    let theirs = [&header(NEW_STORE_VERSION)[..], b"A\x01~\x02\x08ab$\0\x01"];
+    let read = stored(&connection, Value::from_bytes(theirs.concat())).unwrap();
+    let payload = Payload::read(&read).unwrap();
+    let tree = Decoder::new().decode(&payload).unwrap();
+    let again = stored(&connection, Value::from_tree(&tree)).unwrap();
+    assert_eq!(again, read);
+    let error = stored(&connection, resizable()).unwrap_err();
+    assert_eq!(error.name(), ErrorName::DataCloneError);
 }
 
 #[test]

@@ -6,16 +6,18 @@
 
 use std::fmt::Display;
 
-use larder_codec::IdbKey;
 use larder_codec::value::{
     Array as TreeArray, ArrayBuffer as TreeBuffer, BigInt, BufferKind, Decoder, Envelope,
     ErrorObject, HandleKind, HostObject, JsStr, Object, Property, PropertyName, Tree,
     Value as TreeValue, View,
 };
+use larder_codec::{DataVersion, IdbKey};
+use larder_idb::DATA_VERSION_MAX;
 use rquickjs::{Array, ArrayBuffer, Ctx, Exception, Object as QuickObject, Result, Value};
 
 use super::Helpers;
 use super::platform;
+use super::read_in;
 use super::text::{borrowed_to_js, number_to_js};
 use crate::array::{array_of, define};
 
@@ -40,7 +42,8 @@ pub(crate) struct Deserializer {
 
 impl Deserializer {
     /// The value of bytes that no longer lie in a blob (compressed ones do).
-    /// `objects` lie beside them. `key` is for the error, if it is one of several.
+    /// `objects` lie beside them. `key` is for the error, if it is one of several. `read_in` is given if the value was in other
+    /// versions before it was written in these.
     ///
     /// # Errors
     /// `DataError` (as a page sees it in Chromium) for bytes that are no value.
@@ -51,6 +54,7 @@ impl Deserializer {
         bytes: &[u8],
         objects: &Beside<'_, 'js>,
         key: Option<KeyOf<'_>>,
+        read_in: Option<DataVersion>,
     ) -> Result<Value<'js>> {
         let mut buffer = Vec::new();
         let unreadable = |what: &dyn Display| unreadable(ctx, key, what);
@@ -69,6 +73,7 @@ impl Deserializer {
             tree: &tree,
             objects,
             key,
+            read_in: read_in.unwrap_or_else(|| payload.versions().into()),
             made: Vec::with_capacity(tree.object_count()),
             text: &mut self.text,
         };
@@ -95,6 +100,7 @@ struct Make<'m, 't, 'js> {
     tree: &'m Tree<'t>,
     objects: &'m Beside<'m, 'js>,
     key: Option<KeyOf<'m>>,
+    read_in: DataVersion,
     /// By object of the tree.
     made: Vec<Value<'js>>,
     text: &'m mut String,
@@ -103,8 +109,12 @@ struct Make<'m, 't, 'js> {
 impl<'js> Make<'_, '_, 'js> {
     fn value(&mut self) -> Result<Value<'js>> {
         let tree = self.tree;
+        let is_old = !self.read_in.is_at_least(DATA_VERSION_MAX);
         for object in tree.objects() {
             let made = self.object(object)?;
+            if is_old && read_in::is_kept_for(object) {
+                read_in::note(self.ctx, self.helpers, &made, self.read_in)?;
+            }
             self.made.push(made);
         }
         for (at, object) in tree.objects().enumerate() {

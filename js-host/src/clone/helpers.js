@@ -269,6 +269,20 @@ function quietly(run, value) {
   }
 }
 
+// The versions that objects were read in (clone/read_in.rs). `compile` can make another regular expression of one: then it is new.
+const { get: weakGet, set: weakSet } = WeakMap.prototype;
+const versionsRead = new WeakMap();
+const flagsOf = (value) => check(regexp, value)?.[2];
+
+export function noteReadIn(value, v8, blink) {
+  apply(weakSet, versionsRead, [value, { versions: [v8, blink], flags: flagsOf(value) }]);
+}
+
+export function readIn(value) {
+  const found = apply(weakGet, versionsRead, [value]);
+  return found !== undefined && found.flags === flagsOf(value) ? found.versions : undefined;
+}
+
 // What an object is: 0 for a plain one, a sentence if it cannot be cloned, else kind and content.
 export function inspect(value) {
   const state = peek(value);
@@ -276,7 +290,7 @@ export function inspect(value) {
     if (state.cloneKind === undefined) return "A platform object could not be cloned.";
     // A sentence if it cannot be cloned.
     const fields = state.cloneFields?.();
-    return typeof fields === "string" ? fields : [PLATFORM, state.cloneKind, value, fields];
+    return typeof fields === "string" ? fields : [PLATFORM, state.cloneKind, fields];
   }
   if (isView(value)) return view(value);
   if (isError(value)) return error(value);

@@ -10,6 +10,7 @@ mod deserialize;
 mod helpers;
 mod key;
 mod platform;
+mod read_in;
 mod serialize;
 #[cfg(test)]
 mod tests;

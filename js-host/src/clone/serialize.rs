@@ -15,15 +15,15 @@ use rquickjs::{Array, Atom, Ctx, Exception, Function, Object as QuickObject, Res
 use super::Helpers;
 use super::base64;
 use super::platform;
+use super::read_in;
 use super::text::Text;
 
 /// A serialised value.
 pub(crate) struct Serialized<'js> {
     /// Blink's envelope and V8's wire format.
     pub(crate) bytes: Vec<u8>,
-    /// Which versions of these have a form for it; `None` if its form hangs on the versions, so that it is to be read and
-    /// written anew for others.
-    pub(crate) needs: Option<Needs>,
+    /// Which versions of these have a form for it.
+    pub(crate) needs: Needs,
     /// The `Blob`s and `File`s in it; the bytes refer to them by position.
     pub(crate) blobs: Vec<Value<'js>>,
     /// The tokens of its file system handles; the bytes refer to them by position, too.
@@ -50,7 +50,6 @@ pub(crate) fn serialize<'js>(
         frames: Vec::new(),
         blobs: Vec::new(),
         tokens: Vec::new(),
-        is_restatable: true,
     };
     walk.value(value)?;
     while let Some(frame) = walk.frames.last_mut() {
@@ -66,10 +65,9 @@ pub(crate) fn serialize<'js>(
         builder,
         blobs,
         tokens,
-        is_restatable,
         ..
     } = walk;
-    let needs = Some(builder.end()).filter(|_| is_restatable);
+    let needs = builder.end();
     Ok(Serialized {
         bytes,
         needs,
@@ -88,8 +86,6 @@ struct Walk<'w, 'js> {
     frames: Vec<Frame<'js>>,
     blobs: Vec<Value<'js>>,
     tokens: Vec<Vec<u8>>,
-    /// Other versions differ in the headers only.
-    is_restatable: bool,
 }
 
 /// A container of which some parts are still to come.
@@ -284,7 +280,7 @@ impl<'js> Walk<'_, 'js> {
         let kind: u32 = found.get(0)?;
         let id = match kind {
             1 => self.builder.leaf(&Object::Date(found.get(1)?)),
-            2 => self.regexp(found)?,
+            2 => self.regexp(&value, found)?,
             3 | 4 => {
                 let parts: Vec<Value<'js>> = found.get(1)?;
                 let id = match kind {
@@ -305,11 +301,11 @@ impl<'js> Walk<'_, 'js> {
                 let bigint = as_bigint(self.ctx, &wire)?;
                 self.builder.leaf(&Object::BigIntObject(bigint))
             }
-            9 => self.buffer(None, found)?.0,
+            9 => self.buffer(None, &value, found)?.0,
             10 => return self.view(value, found),
             11 => self.error(found)?,
             12 => self.dom_exception(found)?,
-            _ => self.platform(found)?,
+            _ => self.platform(&value, found)?,
         };
         self.seen.insert(value, id);
         Ok(())
@@ -322,7 +318,7 @@ impl<'js> Walk<'_, 'js> {
         }
     }
 
-    fn regexp(&mut self, found: &Array<'js>) -> Result<ObjectId> {
+    fn regexp(&mut self, value: &Value<'js>, found: &Array<'js>) -> Result<ObjectId> {
         let source = self.text(found.get(1)?)?;
         let letters: String = found.get(2)?;
         let all = (0..16).filter_map(|bit| RegExpFlags::from_bits(1 << bit));
@@ -333,13 +329,14 @@ impl<'js> Walk<'_, 'js> {
             return self.refuse("A regular expression has flags that could not be cloned.");
         };
         let source = source.as_js_str();
-        Ok(self.builder.leaf(&Object::RegExp { source, flags }))
+        self.leaf(value, &Object::RegExp { source, flags })
     }
 
     /// A buffer that `inspect` has found; `known` if it has been written before.
     fn buffer(
         &mut self,
         known: Option<ObjectId>,
+        value: &Value<'js>,
         found: &Array<'js>,
     ) -> Result<(ObjectId, BufferKind)> {
         let encoded: String = found.get(1)?;
@@ -356,7 +353,11 @@ impl<'js> Walk<'_, 'js> {
             bytes: &bytes,
             kind,
         };
-        Ok((self.builder.view_buffer(known, buffer), kind))
+        let id = match known {
+            Some(_) => self.builder.view_buffer(known, buffer),
+            None => self.leaf(value, &Object::ArrayBuffer(buffer))?,
+        };
+        Ok((id, kind))
     }
 
     /// A view: V8 writes its buffer in front of it, and gives it the number after that.
@@ -367,7 +368,7 @@ impl<'js> Walk<'_, 'js> {
         let Some(inside) = inspected.as_array() else {
             return self.refuse("An ArrayBuffer is detached and could not be cloned.");
         };
-        let (id, kind) = self.buffer(self.seen.get(&buffer).copied(), inside)?;
+        let (id, kind) = self.buffer(self.seen.get(&buffer).copied(), &buffer, inside)?;
         self.seen.insert(buffer, id);
         let Some(view_kind) = VIEWS.into_iter().find(|kind| kind.name() == name) else {
             return self.refuse("A view of an unknown class could not be cloned.");
@@ -379,7 +380,9 @@ impl<'js> Walk<'_, 'js> {
             byte_length: found.get::<f64>(4)? as usize,
             length_tracking: found.get(5)?,
         };
+        self.begin_read(&value, &Object::View(view))?;
         let id = self.builder.view(&view, kind);
+        self.builder.set_read_in(None);
         self.seen.insert(value, id);
         Ok(())
     }
@@ -428,21 +431,36 @@ impl<'js> Walk<'_, 'js> {
         self.builder.leaf(&Object::Host(Box::new(host)))
     }
 
-    /// An object of the web platform: its kind, itself, and what else there is to it.
-    fn platform(&mut self, found: &Array<'js>) -> Result<ObjectId> {
+    /// An object without values inside, of which it may be kept what it was read in.
+    fn leaf(&mut self, value: &Value<'js>, object: &Object<'_>) -> Result<ObjectId> {
+        self.begin_read(value, object)?;
+        let id = self.builder.leaf(object);
+        self.builder.set_read_in(None);
+        Ok(id)
+    }
+
+    fn begin_read(&mut self, value: &Value<'js>, object: &Object<'_>) -> Result<()> {
+        if read_in::is_kept_for(object) {
+            let version = read_in::of(self.ctx, self.helpers, value)?;
+            self.builder.set_read_in(version);
+        }
+        Ok(())
+    }
+
+    /// An object of the web platform: its kind, and what else there is to it.
+    fn platform(&mut self, value: &Value<'js>, found: &Array<'js>) -> Result<ObjectId> {
         let kind: String = found.get(1)?;
-        let value: Value<'js> = found.get(2)?;
         let host = match kind.as_str() {
-            "Blob" => HostObject::Blob(self.blob(value)),
-            "File" => HostObject::File(self.blob(value)),
+            "Blob" => HostObject::Blob(self.blob(value.clone())),
+            "File" => HostObject::File(self.blob(value.clone())),
             "FileList" => {
-                let files: Vec<Value<'js>> = found.get(3)?;
+                let files: Vec<Value<'js>> = found.get(2)?;
                 let files = files.into_iter().map(|file| self.blob(file)).collect();
                 HostObject::FileList(files)
             }
-            "ImageData" => return self.image_data(&found.get(3)?),
-            "opaque" => return self.opaque(&found.get(3)?),
-            kind => match platform::geometry(kind, &found.get(3)?)? {
+            "ImageData" => return self.image_data(value, &found.get(2)?),
+            "opaque" => return self.opaque(value, &found.get(2)?),
+            kind => match platform::geometry(kind, &found.get(2)?)? {
                 Some(host) => host,
                 None => return self.refuse("A platform object could not be cloned."),
             },
@@ -450,18 +468,18 @@ impl<'js> Walk<'_, 'js> {
         Ok(self.host(host))
     }
 
-    fn image_data(&mut self, fields: &Array<'js>) -> Result<ObjectId> {
+    fn image_data(&mut self, value: &Value<'js>, fields: &Array<'js>) -> Result<ObjectId> {
         let pixels: String = fields.get(4)?;
         let pixels = base64::decode(pixels.as_bytes()).unwrap_or_default();
         let image = platform::image_data(fields, &pixels)?;
         match image {
-            Some(image) => Ok(self.host(HostObject::ImageData(image))),
+            Some(image) => self.leaf(value, &Object::Host(Box::new(HostObject::ImageData(image)))),
             None => self.refuse("An ImageData could not be cloned."),
         }
     }
 
     /// What was read and is to be written as it was. Of a file system handle the token gets another place.
-    fn opaque(&mut self, fields: &Array<'js>) -> Result<ObjectId> {
+    fn opaque(&mut self, value: &Value<'js>, fields: &Array<'js>) -> Result<ObjectId> {
         let token: Value<'js> = fields.get(1)?;
         let bytes = self.helpers.bytes_of(self.ctx, fields.get(0)?)?;
         let mut decoder = Decoder::new();
@@ -480,9 +498,7 @@ impl<'js> Walk<'_, 'js> {
             handle.token_index = u32::try_from(self.tokens.len()).unwrap_or(u32::MAX);
             self.tokens.push(self.helpers.bytes_of(self.ctx, token)?);
         }
-        // An ImageBitmap has one setting more in newer versions.
-        self.is_restatable = false;
-        Ok(self.host(host))
+        self.leaf(value, &Object::Host(Box::new(host)))
     }
 
     fn blob(&mut self, blob: Value<'js>) -> u32 {

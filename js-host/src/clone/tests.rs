@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use larder_backing_store::{Direction, OpenOptions, Store, StorePaths};
+use larder_codec::DataVersion;
 use larder_codec::value::{Decoder, Envelope, HostObject, Object, Payload, Tree};
 use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
 use larder_leveldb::OnDamage;
@@ -106,7 +107,7 @@ fn again(ctx: &Ctx<'_>, helpers: &Helpers, name: &str, payload: &Payload<'_>, co
     let tree = Decoder::new().decode(payload).unwrap();
     let beside = beside(ctx, &tree);
     let mut deserializer = Deserializer::default();
-    let value = deserializer.deserialize(ctx, helpers, payload.bytes(), &beside, None);
+    let value = deserializer.deserialize(ctx, helpers, payload.bytes(), &beside, None, None);
     let value = value
         .catch(ctx)
         .unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -114,6 +115,10 @@ fn again(ctx: &Ctx<'_>, helpers: &Helpers, name: &str, payload: &Payload<'_>, co
     let done = done
         .catch(ctx)
         .unwrap_or_else(|error| panic!("{name}: {error}"));
+    // It needs no greater versions than it was read in, or the least in which anything is written.
+    let least = DataVersion { v8: 13, blink: 17 };
+    let read_in = DataVersion::from(payload.versions()).max(least);
+    assert!(done.needs.fit(read_in), "{name}: {}", done.needs);
     let mut buffer = Vec::new();
     let Envelope::Inline(written) = Envelope::peel(&done.bytes, &mut buffer).unwrap() else {
         panic!("{name}")

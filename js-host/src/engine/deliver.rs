@@ -258,7 +258,7 @@ impl Engine {
             }
         }
         let mut deserializer = self.shared.deserializer.take();
-        let value = deserializer.deserialize(ctx, &helpers, bytes, &beside, key);
+        let value = deserializer.deserialize(ctx, &helpers, bytes, &beside, key, None);
         self.shared.deserializer.replace(deserializer);
         value
     }

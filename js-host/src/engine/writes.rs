@@ -96,10 +96,7 @@ impl Engine {
         let Some(clone) = self.shared.take_clone(number) else {
             return Err(gone(ctx));
         };
-        let value = match clone.needs {
-            Some(needs) => IdbValue::from_written(clone.bytes, needs),
-            None => IdbValue::from_bytes(clone.bytes),
-        };
+        let value = IdbValue::from_written(clone.bytes, clone.needs);
         if clone.blobs.is_empty() && clone.tokens.is_empty() {
             return Ok(value);
         }

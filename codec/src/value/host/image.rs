@@ -11,6 +11,9 @@ use crate::value::writer::Writer;
 /// The version that brought settings.
 const SETTINGS_VERSION_MIN: u32 = 18;
 
+/// The version in which 8-bit pixels have a number of their own; before, they were "the platform's own" (0).
+const RGBA8_VERSION_MIN: u32 = 20;
+
 /// The version in which bitmaps have an orientation.
 const ORIENTATION_VERSION_MIN: u32 = 21;
 
@@ -344,6 +347,7 @@ impl<'a> ImageBitmap<'a> {
         let format = match self.format {
             // There is none of 32-bit floats.
             PixelFormat::RgbaF16 | PixelFormat::RgbaF32 => 1,
+            PixelFormat::Rgba8 if writer.version().blink < RGBA8_VERSION_MIN => 0,
             PixelFormat::Rgba8 => 2,
             PixelFormat::Bgra8 => 3,
             PixelFormat::Rgbx8 => 4,
