@@ -7,5 +7,6 @@
 
 mod examples;
 mod header;
+mod install;
 mod nulls;
 mod programs;

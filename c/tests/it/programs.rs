@@ -26,7 +26,7 @@ pub(crate) fn root() -> &'static Path {
 }
 
 /// The library that cargo has built for this test, beside it.
-fn static_library() -> PathBuf {
+pub(crate) fn static_library() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let path = test.with_file_name("liblarder_c.a");
     assert!(path.is_file(), "{} is missing", path.display());
