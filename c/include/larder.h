@@ -58,7 +58,7 @@ enum larder_exception
    */
   LARDER_EXCEPTION_QUOTA_EXCEEDED = 9,
   /**
-   * The transaction only reads.
+   * The transaction, or the storage, only reads.
    */
   LARDER_EXCEPTION_READ_ONLY = 10,
   /**
@@ -255,6 +255,44 @@ typedef uint32_t larder_key_kind;
 #endif // __cplusplus
 
 /**
+ * What has happened to something that was stored.
+ */
+enum larder_loss_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * Nothing: that of a null pointer.
+   */
+  LARDER_LOSS_KIND_NONE = 0,
+  /**
+   * A crash, mostly a power cut, has taken the end of a file. What was committed as strict is there; other transactions that were committed
+   * shortly before may be missing.
+   */
+  LARDER_LOSS_KIND_TORN_TAIL = 1,
+  /**
+   * The store is damaged and cannot be opened. `larder_factory_repair` brings back what is whole.
+   */
+  LARDER_LOSS_KIND_UNOPENABLE = 2,
+  /**
+   * A part of the store cannot be read, and the request that asked for it has failed. Everything else can be read.
+   */
+  LARDER_LOSS_KIND_UNREADABLE = 3,
+  /**
+   * Something else, of a later version.
+   */
+  LARDER_LOSS_KIND_OTHER = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum larder_loss_kind larder_loss_kind;
+#else
+typedef uint32_t larder_loss_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * Where a cursor goes.
  */
 enum larder_direction
@@ -313,6 +351,35 @@ enum larder_durability
 typedef enum larder_durability larder_durability;
 #else
 typedef uint32_t larder_durability;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * When a store's data version may be raised for a value that has no form in it.
+ */
+enum larder_raise_data_version
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * Never: such a value is refused.
+   */
+  LARDER_RAISE_DATA_VERSION_NEVER = 0,
+  /**
+   * As long as a store that was made here has not been closed: no other program has opened it yet.
+   */
+  LARDER_RAISE_DATA_VERSION_WHILE_NEW = 1,
+  /**
+   * Whenever a value needs it.
+   */
+  LARDER_RAISE_DATA_VERSION_WHEN_NEEDED = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum larder_raise_data_version larder_raise_data_version;
+#else
+typedef uint32_t larder_raise_data_version;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -376,6 +443,11 @@ typedef struct larder_key larder_key;
  * A range of keys. The host owns it; it has copies of its keys.
  */
 typedef struct larder_key_range larder_key_range;
+
+/**
+ * Something that an origin had stored is damaged, or was lost. Lent to the callback.
+ */
+typedef struct larder_loss larder_loss;
 
 /**
  * A list of texts, owned by the host.
@@ -484,6 +556,12 @@ typedef uint64_t (*larder_quota_callback)(void *user_data,
                                           uint64_t limit_bytes);
 
 /**
+ * Something that an origin had stored is damaged, or was lost; `loss` is lent. Each loss is told once as long as its store is open. The
+ * requests that meet it fail in any case.
+ */
+typedef void (*larder_loss_callback)(void *user_data, const struct larder_loss *loss);
+
+/**
  * One of a list of origins.
  */
 typedef struct larder_origin_info {
@@ -576,6 +654,11 @@ extern "C" {
 #endif // __cplusplus
 
 /**
+ * The version of the library that is linked, such as `"0.1.0"`: ends with a zero byte, and is there for ever.
+ */
+const char *larder_version(void);
+
+/**
  * No text, where a function allows that: not the empty one.
  */
 struct larder_str larder_null(void);
@@ -589,15 +672,16 @@ struct larder_str larder_null(void);
 struct larder_str larder_utf8(const char *text);
 
 /**
- * UTF-8 text of so many bytes.
+ * UTF-8 text of so many bytes. A null pointer is `larder_null`, also of no bytes, as an empty `std::string_view` may have it.
  *
  * # Safety
  * `text` points at `len` bytes, which stay as they are as long as the result is used.
  */
-struct larder_str larder_utf8_n(const char *text, size_t len);
+struct larder_str larder_utf8_n(const char *text,
+                                size_t len);
 
 /**
- * UTF-16 text of so many units.
+ * UTF-16 text of so many units. A null pointer is `larder_null`, also of no units.
  *
  * # Safety
  * `units` points at `len` units, which stay as they are as long as the result is used.
@@ -709,6 +793,32 @@ void larder_options_set_idle_grace(struct larder_options *options,
 bool larder_options_set_buckets_folder(struct larder_options *options,
                                        struct larder_str folder,
                                        larder_error ** error);
+
+/**
+ * Whether stores are only read (false): nothing is written, made, locked or removed, and another program may have them open. A store is
+ * seen as it was committed when it was opened, and again after it has been idle. What would write fails with
+ * `LARDER_EXCEPTION_READ_ONLY`: a transaction that writes, an upgrade, a database to be made or deleted, and what deletes, repairs or marks an
+ * origin.
+ */
+void larder_options_set_read_only(struct larder_options *options,
+                                  bool is_read_only);
+
+/**
+ * What is called, on the host's loop, when something that was stored turns out to be damaged or lost: when a store is opened, and when it
+ * is read. Null takes it back.
+ */
+void larder_options_set_on_loss(struct larder_options *options,
+                                larder_loss_callback callback,
+                                void *user_data);
+
+/**
+ * When a store's data version may be raised for a value that has no form in it: a browser with lesser versions **deletes** the store when
+ * it opens it next. At first `LARDER_RAISE_DATA_VERSION_WHILE_NEW`, in memory `LARDER_RAISE_DATA_VERSION_WHEN_NEEDED`. False for another
+ * number: `LARDER_EXCEPTION_TYPE`.
+ */
+bool larder_options_set_raise_data_version(struct larder_options *options,
+                                           larder_raise_data_version raise,
+                                           larder_error ** error);
 
 /**
  * Frees options. Null is passed over.
@@ -954,6 +1064,17 @@ struct larder_request *larder_factory_close(const struct larder_factory *factory
                                             larder_error ** error);
 
 /**
+ * Repairs the origin's store, which cannot be opened because it is damaged: what is whole is written anew, what could not be read is set
+ * aside in the folder `lost` of the store's, and nothing is deleted that was not read whole. Connections are closed by force before, and told
+ * so; the next request opens the repaired store. With `brings_back`, records come back of which something newer may be lost. The
+ * request comes to a text that says what was done (`larder_request_take_text`). It fails with `LARDER_EXCEPTION_UNKNOWN` if there is no
+ * store, or its files cannot be read or written; with the kind `LARDER_KIND_CONFLICT` if another process has it.
+ */
+struct larder_request *larder_factory_repair(const struct larder_factory *factory,
+                                             bool brings_back,
+                                             larder_error ** error);
+
+/**
  * Compares two keys, as `indexedDB.cmp()` does: -1, 0 or 1. Null is less than any key.
  */
 int32_t larder_key_cmp(const struct larder_key *first, const struct larder_key *second);
@@ -1049,6 +1170,11 @@ bool larder_request_take_number(const struct larder_request *request,
 bool larder_request_take_estimate(const struct larder_request *request,
                                   uint64_t *usage_bytes,
                                   uint64_t *quota_bytes);
+
+/**
+ * The text that `larder_factory_repair` has come to: the host owns it. Null if there is none, or it was taken before.
+ */
+struct larder_text *larder_request_take_text(const struct larder_request *request);
 
 /**
  * The bytes that `larder_storage_read_blob` has come to, there as long as the request. Without a first byte if there are none.
@@ -1681,8 +1807,9 @@ void larder_key_range_free(struct larder_key_range *range);
 struct larder_value *larder_value_from_bytes(struct larder_bytes bytes);
 
 /**
- * The value of a JSON text: objects, arrays, strings, numbers, `true`, `false` and `null`, as a page's `JSON.parse` makes them, but that
- * integers beyond 2^53 become BigInts. Null: `LARDER_EXCEPTION_SYNTAX` for what is no JSON.
+ * The value of a JSON text: objects, arrays, strings, numbers, `true`, `false` and `null`. Not as a page's `JSON.parse`: integers of
+ * 64 bits beyond 2^53 become BigInts, and lone surrogates (`"\ud800"`), numbers beyond 1.8e308, and more than 127 arrays and objects one inside the
+ * other are refused; `larder_builder` has no such limits. Null: `LARDER_EXCEPTION_SYNTAX` for those and for what is no JSON.
  */
 struct larder_value *larder_value_from_json(struct larder_str json,
                                             larder_error ** error);
@@ -1888,7 +2015,7 @@ uint32_t larder_value_format(const struct larder_value *value);
 
 /**
  * The bytes of a value of another engine as they were put, there as long as the value. Of others, none. Such a value is put again by
- * way of `larder_foreign_new`, with its keys.
+ * way of `larder_foreign_new`, with its keys; as it is, it is refused with `LARDER_EXCEPTION_DATA` where there are indexes.
  */
 struct larder_bytes larder_value_foreign_bytes(const struct larder_value *value);
 
@@ -1982,6 +2109,32 @@ struct larder_value *larder_records_value(const struct larder_records *records,
  * Frees records. Null is passed over.
  */
 void larder_records_free(struct larder_records *records);
+
+/**
+ * The origin whose it was: the host owns the text. Null of null.
+ */
+struct larder_text *larder_loss_origin(const struct larder_loss *loss);
+
+/**
+ * The bucket's number; 0 if it is the origin's default one in its own site.
+ */
+uint64_t larder_loss_bucket(const struct larder_loss *loss);
+
+/**
+ * What has happened.
+ */
+larder_loss_kind larder_loss_type(const struct larder_loss *loss);
+
+/**
+ * Sentences that a person who uses the host can be shown, with database, object store and key as far as they are known: UTF-8 that ends
+ * with a zero byte, there as long as the loss. Of null, an empty text.
+ */
+const char *larder_loss_message(const struct larder_loss *loss);
+
+/**
+ * What was found damaged, with file and offset, for a log: lent by the loss. Null of `LARDER_LOSS_KIND_TORN_TAIL`.
+ */
+const struct larder_error *larder_loss_error(const struct larder_loss *loss);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -8,6 +8,7 @@ use std::ffi::c_void;
 use crate::connection::Connection;
 use crate::foreign::FoundKeys;
 use crate::key::Key;
+use crate::loss::Loss;
 use crate::pointers::Bytes;
 use crate::request::Request;
 use crate::transaction::Transaction;
@@ -62,6 +63,11 @@ pub type QuotaCallback = Option<
         limit_bytes: u64,
     ) -> u64,
 >;
+
+/// Something that an origin had stored is damaged, or was lost; `loss` is lent. Each loss is told once as long as its store is open. The
+/// requests that meet it fail in any case.
+pub type LossCallback =
+    Option<unsafe extern "C-unwind" fn(user_data: *mut c_void, loss: *const Loss)>;
 
 /// Finds the keys that a value of another engine has in a new index, and adds them to `found` (`larder_found_keys_add`); `primary_key`,
 /// the bytes and `found` are lent for that long. False aborts the upgrade. Called on the thread that executes the upgrade, which is one
@@ -122,6 +128,7 @@ pub(crate) type VersionChange =
 pub(crate) type Close =
     Callback<unsafe extern "C-unwind" fn(*mut c_void, *mut Connection), Connection>;
 pub(crate) type Quota = Callback<unsafe extern "C-unwind" fn(*mut c_void, u64, u64, u64) -> u64>;
+pub(crate) type Lost = Callback<unsafe extern "C-unwind" fn(*mut c_void, *const Loss)>;
 pub(crate) type Keys =
     Callback<unsafe extern "C-unwind" fn(*mut c_void, *const Key, Bytes, *mut FoundKeys) -> bool>;
 
@@ -172,6 +179,13 @@ impl Quota {
     pub(crate) fn call(self, usage_bytes: u64, needed_bytes: u64, limit_bytes: u64) -> u64 {
         // SAFETY: the host has promised with the function that it can be called so.
         unsafe { (self.function)(self.user_data, usage_bytes, needed_bytes, limit_bytes) }
+    }
+}
+
+impl Lost {
+    pub(crate) fn call(self, loss: &Loss) {
+        // SAFETY: the host has promised with the function that it can be called so.
+        unsafe { (self.function)(self.user_data, loss) }
     }
 }
 

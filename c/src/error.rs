@@ -32,7 +32,7 @@ pub enum Exception {
     NotReadable = 8,
     /// The disk is full, or the origin's quota has no room.
     QuotaExceeded = 9,
-    /// The transaction only reads.
+    /// The transaction, or the storage, only reads.
     ReadOnly = 10,
     /// Not for this origin: an opaque one has no storage.
     Security = 11,

@@ -153,6 +153,28 @@ pub extern "C" fn larder_factory_close(
     })
 }
 
+/// Repairs the origin's store, which cannot be opened because it is damaged: what is whole is written anew, what could not be read is set
+/// aside in the folder `lost` of the store's, and nothing is deleted that was not read whole. Connections are closed by force before, and told
+/// so; the next request opens the repaired store. With `brings_back`, records come back of which something newer may be lost. The
+/// request comes to a text that says what was done (`larder_request_take_text`). It fails with `LARDER_EXCEPTION_UNKNOWN` if there is no
+/// store, or its files cannot be read or written; with the kind `LARDER_KIND_CONFLICT` if another process has it.
+#[unsafe(no_mangle)]
+pub extern "C" fn larder_factory_repair(
+    factory: Option<&Factory>,
+    brings_back: bool,
+    error: ErrorOut,
+) -> Option<Box<Request>> {
+    guard::made(error, || {
+        let this = given(factory, "the factory")?;
+        let rows_in_doubt = match brings_back {
+            true => idb::RowsInDoubt::BringBack,
+            false => idb::RowsInDoubt::LeaveOut,
+        };
+        let request = this.factory.repair(rows_in_doubt);
+        Ok(Request::of(request, &this.context))
+    })
+}
+
 /// Compares two keys, as `indexedDB.cmp()` does: -1, 0 or 1. Null is less than any key.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_key_cmp(first: Option<&Key>, second: Option<&Key>) -> i32 {

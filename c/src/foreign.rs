@@ -111,7 +111,7 @@ pub extern "C" fn larder_value_format(value: Option<&Value>) -> u32 {
 }
 
 /// The bytes of a value of another engine as they were put, there as long as the value. Of others, none. Such a value is put again by
-/// way of `larder_foreign_new`, with its keys.
+/// way of `larder_foreign_new`, with its keys; as it is, it is refused with `LARDER_EXCEPTION_DATA` where there are indexes.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_value_foreign_bytes(value: Option<&Value>) -> Bytes {
     guard::or_else(Bytes::none(), || {

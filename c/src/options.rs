@@ -7,11 +7,27 @@ use std::time::Duration;
 
 use larder_idb as idb;
 
-use crate::callback::{Callback, Quota, QuotaCallback, Wake, WakeCallback};
-use crate::error::Result;
+use crate::callback::{Callback, LossCallback, Lost, Quota, QuotaCallback, Wake, WakeCallback};
+use crate::error::{Error, Result};
 use crate::guard;
 use crate::host_loop::HostLoop;
+use crate::loss::Loss;
 use crate::pointers::{ErrorOut, Str};
+
+/// When a store's data version may be raised for a value that has no form in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum RaiseDataVersion {
+    /// Never: such a value is refused.
+    Never = 0,
+    /// As long as a store that was made here has not been closed: no other program has opened it yet.
+    WhileNew = 1,
+    /// Whenever a value needs it.
+    WhenNeeded = 2,
+}
+
+/// A [`RaiseDataVersion`] that C has given: any number.
+pub type RaiseDataVersionNumber = u32;
 
 /// How a storage is set up. The host owns it, and frees it when the storage is there.
 pub struct Options {
@@ -22,6 +38,9 @@ pub struct Options {
     on_over_quota: Option<Quota>,
     idle_grace: Option<Duration>,
     buckets_folder: Option<String>,
+    is_read_only: bool,
+    on_loss: Option<Lost>,
+    raise_data_version: Option<idb::RaiseDataVersion>,
 }
 
 impl Options {
@@ -34,6 +53,9 @@ impl Options {
             on_over_quota: None,
             idle_grace: None,
             buckets_folder: None,
+            is_read_only: false,
+            on_loss: None,
+            raise_data_version: None,
         }
     }
 
@@ -54,8 +76,19 @@ impl Options {
             None => idb::Executor::Driven { seed: None },
             Some(threads) => idb::Executor::Threads(threads),
         };
-        let host = Arc::clone(host);
-        options.on_work = Some(idb::WorkCallback::new(move || host.note_work()));
+        let loop_of_work = Arc::clone(host);
+        options.on_work = Some(idb::WorkCallback::new(move || loop_of_work.note_work()));
+        options.on_loss = self.on_loss.map(|callback| {
+            let host = Arc::clone(host);
+            idb::LossCallback::new(move |loss| {
+                let loss = Loss::from(loss);
+                host.push(move || callback.call(&loss));
+            })
+        });
+        options.read_only = self.is_read_only;
+        if let Some(raise) = self.raise_data_version {
+            options.raise_data_version = raise;
+        }
         options.quota_bytes = self.quota_bytes;
         options.on_over_quota = self.on_over_quota.map(|callback| {
             idb::QuotaCallback::new(move |_, over| {
@@ -147,6 +180,53 @@ pub extern "C" fn larder_options_set_buckets_folder(
         let folder = folder.to_utf8()?;
         if let Some(options) = options {
             options.buckets_folder = Some(folder);
+        }
+        Ok(())
+    })
+}
+
+/// Whether stores are only read (false): nothing is written, made, locked or removed, and another program may have them open. A store is
+/// seen as it was committed when it was opened, and again after it has been idle. What would write fails with
+/// `LARDER_EXCEPTION_READ_ONLY`: a transaction that writes, an upgrade, a database to be made or deleted, and what deletes, repairs or marks an
+/// origin.
+#[unsafe(no_mangle)]
+pub extern "C" fn larder_options_set_read_only(options: Option<&mut Options>, is_read_only: bool) {
+    if let Some(options) = options {
+        options.is_read_only = is_read_only;
+    }
+}
+
+/// What is called, on the host's loop, when something that was stored turns out to be damaged or lost: when a store is opened, and when it
+/// is read. Null takes it back.
+#[unsafe(no_mangle)]
+pub extern "C" fn larder_options_set_on_loss(
+    options: Option<&mut Options>,
+    callback: LossCallback,
+    user_data: *mut c_void,
+) {
+    if let Some(options) = options {
+        options.on_loss = Callback::new(callback, user_data, std::ptr::null_mut());
+    }
+}
+
+/// When a store's data version may be raised for a value that has no form in it: a browser with lesser versions **deletes** the store when
+/// it opens it next. At first `LARDER_RAISE_DATA_VERSION_WHILE_NEW`, in memory `LARDER_RAISE_DATA_VERSION_WHEN_NEEDED`. False for another
+/// number: `LARDER_EXCEPTION_TYPE`.
+#[unsafe(no_mangle)]
+pub extern "C" fn larder_options_set_raise_data_version(
+    options: Option<&mut Options>,
+    raise: RaiseDataVersionNumber,
+    error: ErrorOut,
+) -> bool {
+    guard::succeeds(error, || -> Result<()> {
+        let raise = match raise {
+            0 => idb::RaiseDataVersion::Never,
+            1 => idb::RaiseDataVersion::WhileNew,
+            2 => idb::RaiseDataVersion::WhenNeeded,
+            _ => return Err(Error::of_type("this is no time to raise a data version")),
+        };
+        if let Some(options) = options {
+            options.raise_data_version = Some(raise);
         }
         Ok(())
     })

@@ -22,6 +22,7 @@ pub(crate) enum Outcome {
     Deleted(Vec<idb::DeletedOrigin>),
     Estimate(idb::Estimate),
     Bytes(Vec<u8>),
+    Text(String),
     /// It was taken.
     Taken,
 }
@@ -49,6 +50,7 @@ outcomes! {
     Vec<idb::DeletedOrigin> => Self::Deleted,
     idb::Estimate => Self::Estimate,
     Vec<u8> => Self::Bytes,
+    idb::Repaired => |repaired: idb::Repaired| Self::Text(repaired.to_string()),
     idb::Usage => |usage: idb::Usage| Self::Number(usage.total()),
     () => |()| Self::Nothing,
 }

@@ -59,7 +59,7 @@ pub unsafe extern "C" fn larder_utf8(text: *const c_char) -> Str {
     Str { utf16, utf8, len }
 }
 
-/// UTF-8 text of so many bytes.
+/// UTF-8 text of so many bytes. A null pointer is `larder_null`, also of no bytes, as an empty `std::string_view` may have it.
 ///
 /// # Safety
 /// `text` points at `len` bytes, which stay as they are as long as the result is used.
@@ -69,7 +69,7 @@ pub const unsafe extern "C" fn larder_utf8_n(text: *const c_char, len: usize) ->
     Str { utf16, utf8, len }
 }
 
-/// UTF-16 text of so many units.
+/// UTF-16 text of so many units. A null pointer is `larder_null`, also of no units.
 ///
 /// # Safety
 /// `units` points at `len` units, which stay as they are as long as the result is used.
@@ -95,7 +95,7 @@ impl Str {
             let units = unsafe { slice(self.utf16, self.len) };
             return Ok(JsString::from_units(units.to_vec()));
         }
-        if self.is_null() && self.len == 0 {
+        if self.is_null() {
             return Err(Error::of_type("a text is null"));
         }
         // SAFETY: C has made this of a pointer and the number of bytes there.

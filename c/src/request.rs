@@ -18,6 +18,7 @@ use crate::origins::{Databases, Origins};
 use crate::outcome::Outcome;
 use crate::pointers::{Bytes, ErrorOut, handle};
 use crate::records::Records;
+use crate::text::{Text, boxed};
 use crate::value::Value;
 
 /// What was asked for, and its result or error once it is done. The host owns it and frees it, at any time: before it is done that
@@ -465,6 +466,18 @@ pub extern "C" fn larder_request_take_estimate(
             quota_bytes.write(estimate.quota_bytes);
         }
         true
+    })
+}
+
+/// The text that `larder_factory_repair` has come to: the host owns it. Null if there is none, or it was taken before.
+#[unsafe(no_mangle)]
+pub extern "C" fn larder_request_take_text(request: Option<&Request>) -> Option<Box<Text>> {
+    let pick = |outcome| match outcome {
+        Outcome::Text(text) => Ok(text),
+        other => Err(other),
+    };
+    guard::or_else(None, || {
+        request?.take(pick).map(|text| boxed((&*text).into()))
     })
 }
 

@@ -294,7 +294,7 @@ fn unsafe_blocks_stand_where_the_crate_says() {
     found.sort();
     let found: Vec<_> = found.iter().map(|(name, n)| (name.as_str(), *n)).collect();
     let expected = [
-        ("callback.rs", 10),
+        ("callback.rs", 11),
         ("connection.rs", 3),
         ("foreign.rs", 2),
         ("key.rs", 3),

@@ -43,7 +43,7 @@ impl Value {
             Kind::Stored(value) => {
                 let objects = value.objects().iter();
                 let objects = objects.cloned().map(crate::blob::to_put_again);
-                idb::Value::with_objects(value.bytes().to_vec(), objects.collect())
+                put_again(value).and_objects(objects.collect())
             }
         }
     }
@@ -75,6 +75,17 @@ impl Value {
         let found = self.with_tree(|tree| look(tree, walk(tree, &path)?));
         found.ok().flatten()
     }
+}
+
+/// A value that was read, without its external objects. One of another engine's has lost its index keys on the way, which no key path can
+/// find: it is refused where there are indexes, and would have no entries in them as an ordinary value.
+fn put_again(value: &idb::StoredValue) -> idb::Value {
+    let ordinary = || idb::Value::from_bytes(value.bytes().to_vec());
+    value.foreign().map_or_else(ordinary, |foreign| {
+        let again = idb::Value::foreign(foreign.engine(), foreign.format(), foreign.bytes(), []);
+        // Its name is one: it was read.
+        again.unwrap_or_else(|_| ordinary())
+    })
 }
 
 /// What names with dots between them lead to, from the root; without any, the root.
@@ -112,8 +123,9 @@ pub extern "C" fn larder_value_from_bytes(bytes: Bytes) -> Option<Box<Value>> {
     })
 }
 
-/// The value of a JSON text: objects, arrays, strings, numbers, `true`, `false` and `null`, as a page's `JSON.parse` makes them, but that
-/// integers beyond 2^53 become BigInts. Null: `LARDER_EXCEPTION_SYNTAX` for what is no JSON.
+/// The value of a JSON text: objects, arrays, strings, numbers, `true`, `false` and `null`. Not as a page's `JSON.parse`: integers of
+/// 64 bits beyond 2^53 become BigInts, and lone surrogates (`"\ud800"`), numbers beyond 1.8e308, and more than 127 arrays and objects one inside the
+/// other are refused; `larder_builder` has no such limits. Null: `LARDER_EXCEPTION_SYNTAX` for those and for what is no JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_value_from_json(json: Str, error: ErrorOut) -> Option<Box<Value>> {
     guard::made(error, || {

@@ -115,6 +115,12 @@ impl Error {
         Self::of_kind(ErrorName::UnknownError, ErrorKind::Corruption, message)
     }
 
+    /// The bytes that a host has given as a value are none.
+    pub(crate) fn not_a_value(what: &str) -> Self {
+        let what = format!("not the bytes of a value: {what}");
+        Self::new(ErrorName::DataCloneError, what)
+    }
+
     /// What a host's code has thrown that was called for something: its file system's, or a blob's source's. The store may be
     /// out of order since.
     pub(crate) fn panicked() -> Self {
@@ -127,6 +133,9 @@ impl Error {
         let Some(cause) = cause else {
             return Self::new(ErrorName::AbortError, "the transaction was aborted");
         };
+        if cause.name == ErrorName::AbortError {
+            return cause.clone();
+        }
         Self {
             name: ErrorName::AbortError,
             kind: cause.kind,

@@ -138,10 +138,14 @@ fn check_lock(fs: &dyn FileSystem, paths: &StorePaths) -> Result<()> {
     let Ok(Some(holder)) = fs.lock_holder(&lock) else {
         return Ok(());
     };
-    let who = holder
-        .pid
-        .map_or_else(String::new, |pid| format!(" (process {pid})"));
-    let what = format!("another program{who} has the store open");
+    let who = match holder.pid {
+        None => "another program".to_owned(),
+        Some(pid) if pid == std::process::id() => {
+            format!("this program (process {pid}), by another storage,")
+        }
+        Some(pid) => format!("another program (process {pid})"),
+    };
+    let what = format!("{who} has the store open");
     Err(Error::new(ErrorKind::Conflict, what))
 }
 

@@ -94,6 +94,16 @@ fn misuse_and_whatever_callbacks_do_is_answered_and_never_a_crash() {
 }
 
 #[test]
+fn a_store_is_only_read_and_a_damaged_one_is_heard_of_and_repaired() {
+    for compiler in compilers("tests/programs/damage.c") {
+        let out = tempfile::tempdir().unwrap();
+        let program = compile(compiler, "tests/programs/damage.c", out.path());
+        let printed = run(&program, &out.path().join("store"));
+        assert_eq!(printed, "read, told and repaired\n");
+    }
+}
+
+#[test]
 fn threads_of_a_host_work_side_by_side_and_callbacks_come_on_its_loop() {
     for compiler in compilers("tests/programs/threads.c") {
         let out = tempfile::tempdir().unwrap();

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 /// In the order in which the header has them. `lib` is none of them: cbindgen follows its `mod`s, and would declare all a second time.
-const SOURCES: [&str; 24] = [
+const SOURCES: [&str; 26] = [
+    "version",
     "pointers",
     "error",
     "text",
@@ -28,6 +29,7 @@ const SOURCES: [&str; 24] = [
     "foreign",
     "blob",
     "records",
+    "loss",
 ];
 
 fn generated(root: &Path) -> String {

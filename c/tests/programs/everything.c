@@ -49,6 +49,8 @@ static void keys(void) {
   EXPECT(error, LARDER_EXCEPTION_DATA);
   CHECK(larder_key_number(0.0 / 0.0, &error) == NULL);
   EXPECT(error, LARDER_EXCEPTION_DATA);
+  CHECK(larder_key_string(larder_utf8_n(NULL, 3), &error) == NULL);
+  EXPECT(error, LARDER_EXCEPTION_TYPE);
   CHECK(larder_key_string(utf8("\xff"), &error) == NULL);
   EXPECT(error, LARDER_EXCEPTION_TYPE);
 
@@ -336,12 +338,25 @@ static void foreign_values(larder_factory *factory) {
   larder_bytes bytes = larder_value_foreign_bytes(value);
   CHECK(bytes.len == 9 && memcmp(bytes.data, "Villette", 9) == 0);
   CHECK(is_text(larder_value_engine(value), "tiny") && larder_value_format(value) == 3);
-  larder_value_free(value);
   larder_request_free(get);
+
+  /* Put as it was read it would be in no index: that is refused, and the entries stay. */
+  larder_object_store_free(store);
+  larder_transaction_free(reading);
+  writing = begin(connection, LARDER_MODE_READ_WRITE, &store);
+  larder_key *two = larder_key_number(2, &error);
+  CHECK(larder_object_store_put(store, value, two, &error) == NULL);
+  CHECK(strstr(larder_error_message(error), "no keys are given for the index") != NULL);
+  EXPECT(error, LARDER_EXCEPTION_DATA);
+  larder_index_free(index);
+  index = larder_object_store_index(store, utf8("later"), &error);
+  CHECK(number_of(larder_index_count(index, NULL, &error)) == 2);
+  larder_key_free(two);
+  larder_value_free(value);
   larder_key_free(key);
   larder_index_free(index);
   larder_object_store_free(store);
-  larder_transaction_free(reading);
+  larder_transaction_free(writing);
   larder_connection_free(connection);
 
   /* One that finds nothing, and says so. */
@@ -352,6 +367,7 @@ static void foreign_values(larder_factory *factory) {
   larder_value_free(value);
   larder_foreign *bad = larder_foreign_new(utf8("two words"), 1, (larder_bytes){NULL, 0}, &error);
   CHECK(larder_foreign_value(bad, &error) == NULL);
+  CHECK(strstr(larder_error_message(error), "1 to 64 characters of printable ASCII without blanks") != NULL);
   EXPECT(error, LARDER_EXCEPTION_TYPE);
   larder_foreign_free(bad);
 }

@@ -28,12 +28,13 @@ impl ObjectStore {
     /// [another engine](Value::foreign) has its key beside it: for that `DataError` if it is neither given nor generated, if an
     /// index is not named or one that has one key for each record has several, or for what is no key; `NotFoundError` for the
     /// name of no index. `DataCloneError`
-    /// if the value's bytes have no header of a value, more than [`DEPTH_MAX`](larder_codec::value::DEPTH_MAX) containers of
+    /// if the value's bytes have no header of a value or do not decode where a key path leads, more than [`DEPTH_MAX`](larder_codec::value::DEPTH_MAX) containers of
     /// it are one inside the other, or the store's data version has no form for it and may not be raised
     /// ([`StorageOptions::raise_data_version`](crate::StorageOptions::raise_data_version)).
     ///
     /// The request: `ConstraintError` if a unique index has one of the keys for another record, or the key generator is
-    /// used up; `DataError` if a key is given that has NaN for a number or a date.
+    /// used up; `DataError` if a key is given that has NaN for a number or a date; `DataCloneError` if the value's bytes do not
+    /// decode where an index's key path leads.
     pub fn put(&self, value: Value, key: Option<IdbKey>) -> Result<Request<IdbKey>> {
         self.store(value, key, PutMode::Put)
     }
@@ -178,10 +179,7 @@ pub(crate) fn data_error(what: &'static str) -> Error {
 /// # Errors
 /// `DataCloneError` if the bytes have no header of a value that is as it was serialised.
 pub(crate) fn read_header(value: &Value) -> Result<Payload<'_>> {
-    Payload::read(&value.bytes).map_err(|error| {
-        let what = format!("not the bytes of a value: {error}");
-        Error::new(ErrorName::DataCloneError, what)
-    })
+    Payload::read(&value.bytes).map_err(|error| Error::not_a_value(&error.to_string()))
 }
 
 /// The key in a value; `None` if it is to be generated.
@@ -191,7 +189,8 @@ fn find_key(cell: &StoreCell, value: &Value, payload: &Payload<'_>) -> Result<Op
     };
     let mut evaluator = cell.evaluator();
     let objects = operation::objects_for_paths(&value.objects);
-    match evaluator.evaluate(path, payload, &objects)? {
+    let found = evaluator.evaluate(path, payload, &objects);
+    match found.map_err(|error| Error::not_a_value(&error.to_string()))? {
         Evaluated::Key(key) => Ok(Some(key)),
         Evaluated::Invalid => Err(data_error("the value has no key where the key path leads")),
         Evaluated::Missing if !cell.auto_increment => {

@@ -9,7 +9,7 @@ use larder_codec::external_object::ExternalObject as Object;
 use larder_codec::value::{Evaluator, Payload, WRAPPER_MIME_TYPE, wrap};
 use larder_codec::{DataVersion, IdbKey, IndexId, ObjectStoreId, RawKey};
 
-use crate::error::{Error, ErrorName, Result};
+use crate::error::{Error, ErrorKind, ErrorName, Result};
 use crate::key_range::raw_key;
 use crate::schema::{IndexCell, StoreCell};
 use crate::transaction::execution::Execution;
@@ -331,7 +331,12 @@ fn evaluate_indexes(
     }
     let objects = objects_for_paths(&value.objects);
     for index in indexes {
-        index_keys.add(evaluator, index, &payload, &objects)?;
+        let added = index_keys.add(evaluator, index, &payload, &objects);
+        added.map_err(|error| match error.kind() {
+            // Nothing on disk is damaged: these are the bytes that the host has given.
+            ErrorKind::Corruption => Error::not_a_value(error.message()),
+            _ => error,
+        })?;
     }
     Ok(())
 }

@@ -64,8 +64,13 @@ impl Value {
         bytes: &[u8],
         index_keys: impl IntoIterator<Item = (JsString, Vec<IdbKey>)>,
     ) -> Result<Self> {
-        let foreign = Foreign::new(engine, format, bytes)
-            .map_err(|error| Error::new(ErrorName::TypeError, error.to_string()))?;
+        let Ok(foreign) = Foreign::new(engine, format, bytes) else {
+            let len_max = Foreign::ENGINE_LEN_MAX;
+            let what = format!(
+                "{engine:?} is no name of an engine, which has 1 to {len_max} characters of printable ASCII without blanks"
+            );
+            return Err(Error::new(ErrorName::TypeError, what));
+        };
         let mut bytes = Vec::new();
         let needs = foreign.write(&mut bytes);
         Ok(Self {

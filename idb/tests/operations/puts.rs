@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use larder_fixtures::random::Random;
 use larder_idb::{
-    Connection, ErrorName, GetAllOptions, IdbKeyPath, IndexOptions, Key, KeyRange,
+    Connection, ErrorKind, ErrorName, GetAllOptions, IdbKeyPath, IndexOptions, Key, KeyRange,
     MemoryFileSystem, Mode, ObjectStoreParameters, Request, Statistics, Storage, StorageOptions,
     Transaction, Value,
 };
@@ -222,5 +222,48 @@ fn puts_that_an_abort_overtakes_are_told_in_order_and_so_are_those_that_succeed(
             told_in_order(&storage, &connection, is_aborted, put, number);
             assert_eq!(count(&connection), if is_aborted { 0 } else { 71 });
         }
+    }
+}
+
+/// One of the host's values that ends in the middle is the host's mistake, and no damage of the store's.
+#[test]
+fn bytes_that_do_not_decode_where_a_key_path_leads_are_no_value() {
+    let whole = Value::serialize(&Row {
+        i: 1.0,
+        text: "x".into(),
+    });
+    let whole = whole.unwrap();
+    let cut = || Value::from_bytes(whole.bytes()[..20].to_vec());
+    for executor in EXECUTORS {
+        let storage = storage(executor);
+        let connection = open(&storage, 1, |upgrade| {
+            let transaction = &upgrade.transaction;
+            let key_path = IdbKeyPath::String("i".into());
+            let inline = ObjectStoreParameters {
+                key_path: key_path.clone(),
+                auto_increment: false,
+            };
+            transaction.create_object_store(&"inline".into(), inline)?;
+            let indexed = transaction.create_object_store(&"s".into(), Default::default())?;
+            indexed.create_index(&"by i".into(), key_path, IndexOptions::default())?;
+            Ok(())
+        })
+        .unwrap();
+        let names = ["inline".into(), "s".into()];
+        let transaction = connection
+            .transaction(&names, Mode::ReadWrite, Default::default())
+            .unwrap();
+        let at_once = store(&transaction, "inline").put(cut(), None).map(drop);
+        let s = store(&transaction, "s");
+        let asked = s.put(cut(), Some(1.0.into())).unwrap().wait().map(drop);
+        for error in [at_once.unwrap_err(), asked.unwrap_err()] {
+            assert_eq!(
+                (error.name(), error.kind()),
+                (ErrorName::DataCloneError, ErrorKind::Usage)
+            );
+            let told = error.message().starts_with("not the bytes of a value: ");
+            assert!(told, "{error}");
+        }
+        finish(&transaction);
     }
 }
