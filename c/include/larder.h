@@ -714,9 +714,11 @@ const char *larder_error_message(const struct larder_error *error);
 void larder_error_free(struct larder_error *error);
 
 /**
- * The UTF-16 units, there as long as the text; their number is written to `len` unless that is null.
+ * The UTF-16 units, there as long as the text; their number is written to `len` unless that is null. Never null but of null: with its
+ * length it is what `larder_utf16` takes, also of an empty text.
  */
-const uint16_t *larder_text_utf16(const struct larder_text *text, size_t *len);
+const uint16_t *larder_text_utf16(const struct larder_text *text,
+                                  size_t *len);
 
 /**
  * The text in UTF-8, there as long as the text: ends with a zero byte. Lone surrogates are U+FFFD there, and zero units left out.

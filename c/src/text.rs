@@ -45,19 +45,22 @@ pub(crate) fn boxed(text: JsString) -> Box<Text> {
     Box::new(text.into())
 }
 
-/// The UTF-16 units, there as long as the text; their number is written to `len` unless that is null.
+/// The UTF-16 units, there as long as the text; their number is written to `len` unless that is null. Never null but of null: with its
+/// length it is what `larder_utf16` takes, also of an empty text.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_text_utf16(
     text: Option<&Text>,
     len: Option<&mut MaybeUninit<usize>>,
 ) -> *const u16 {
-    let units = text.map_or(&[][..], |text| text.units.units());
+    const EMPTY: &[u16] = &[0];
+    let units = text.map(|text| text.units.units());
     if let Some(len) = len {
-        len.write(units.len());
+        len.write(units.map_or(0, <[u16]>::len));
     }
-    match units.is_empty() {
-        true => ptr::null(),
-        false => units.as_ptr(),
+    match units {
+        None => ptr::null(),
+        Some([]) => EMPTY.as_ptr(),
+        Some(units) => units.as_ptr(),
     }
 }
 

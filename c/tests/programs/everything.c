@@ -31,6 +31,16 @@ static void keys(void) {
   const uint16_t *units = larder_text_utf16(text, &len);
   CHECK(len == 2 && units[1] == 0xd800);
   CHECK(is_text(text, "a\xef\xbf\xbd"));
+  /* An empty text goes the same way round: it is not no text. */
+  larder_key *empty = larder_key_string(utf8(""), &error);
+  text = larder_key_to_text(empty);
+  units = larder_text_utf16(text, &len);
+  larder_key *again = larder_key_string(larder_utf16(units, len), &error);
+  NO_ERROR(error);
+  CHECK(len == 0 && larder_key_cmp(again, empty) == 0);
+  larder_text_free(text);
+  larder_key_free(empty);
+  larder_key_free(again);
   larder_bytes read = larder_key_to_bytes(binary);
   CHECK(read.len == 2 && memcmp(read.data, bytes, 2) == 0);
   larder_key *third = larder_key_array_at(array, 2);
