@@ -1804,7 +1804,7 @@ void larder_key_range_free(struct larder_key_range *range);
 
 /**
  * A value of its bytes, which are copied: as a browser serialises it, in Blink's envelope around V8's format, `ff 15 fe …` today.
- * What is none is refused when it is put.
+ * What is none is refused when it is put. Blobs that the bytes refer to are added by `larder_value_with_blobs`.
  */
 struct larder_value *larder_value_from_bytes(struct larder_bytes bytes);
 
@@ -2084,6 +2084,46 @@ struct larder_request *larder_storage_read_blob(const struct larder_storage *sto
  * Frees a blob, and what was read of it. Null is passed over.
  */
 void larder_blob_free(struct larder_blob *blob);
+
+/**
+ * A blob of these bytes, which are copied, with a MIME type that may be empty; a file if `name` is not `larder_null`, last modified
+ * then: milliseconds since 1970 UTC. The host owns it. For `larder_value_with_blobs`.
+ */
+struct larder_blob *larder_blob_new(struct larder_bytes bytes,
+                                    struct larder_str mime_type,
+                                    struct larder_str name,
+                                    int64_t modified_milliseconds,
+                                    larder_error ** error);
+
+/**
+ * As `larder_blob_new`, of the content of a file of the host's, which is read piece by piece when the transaction commits. Until then it has
+ * to stay as long as it is now: if it cannot be read, or is longer or shorter, the transaction is aborted. Null:
+ * `LARDER_EXCEPTION_NOT_READABLE` if there is no such file.
+ */
+struct larder_blob *larder_blob_new_of_path(struct larder_str path,
+                                            struct larder_str mime_type,
+                                            struct larder_str name,
+                                            int64_t modified_milliseconds,
+                                            larder_error ** error);
+
+/**
+ * A handle of a page's file system, with the token that the host finds it by, which is copied: the host owns it. For
+ * `larder_value_with_blobs`.
+ */
+struct larder_blob *larder_blob_new_handle(struct larder_bytes token, larder_error ** error);
+
+/**
+ * A copy of a value with these blobs, files and handles in the place of any that it has: the host owns it. The bytes of a browser's value
+ * refer to blobs and files by their places among themselves, and to handles likewise; those of another engine as they like. They may be
+ * new, or of a value that was read, of this storage or another. Null if one of them is null: `LARDER_EXCEPTION_TYPE`.
+ *
+ * # Safety
+ * `blobs` points at `blobs_len` blobs.
+ */
+struct larder_value *larder_value_with_blobs(const struct larder_value *value,
+                                             const struct larder_blob *const *blobs,
+                                             size_t blobs_len,
+                                             larder_error ** error);
 
 /**
  * How many there are.

@@ -1,4 +1,4 @@
-//! Blobs and files of values that were read.
+//! Blobs and files: what they are, and their content.
 
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
@@ -21,9 +21,17 @@ pub struct Blob {
 }
 
 impl Blob {
-    pub(crate) fn boxed(object: idb::ExternalObject) -> Box<Self> {
+    pub(crate) const fn new(object: idb::ExternalObject) -> Self {
         let content = OnceLock::new();
-        Box::new(Self { object, content })
+        Self { object, content }
+    }
+
+    pub(crate) fn boxed(object: idb::ExternalObject) -> Box<Self> {
+        Box::new(Self::new(object))
+    }
+
+    pub(crate) const fn object(&self) -> &idb::ExternalObject {
+        &self.object
     }
 
     fn info(&self) -> &ExternalObjectInfo {
@@ -46,6 +54,22 @@ impl Blob {
     }
 }
 
+/// A blob that must be there.
+///
+/// # Errors
+/// `TypeError` if it is null.
+pub(crate) fn given_blob(blob: Option<&Blob>) -> Result<&Blob> {
+    given(blob, "the blob")
+}
+
+/// Microseconds since 1601 of a time that JavaScript has.
+pub(crate) fn modified_micros(modified_milliseconds: i64) -> i64 {
+    /// From 1601 to 1970.
+    const EPOCH_MICROS: i64 = 11_644_473_600_000_000;
+    let micros = modified_milliseconds.saturating_mul(1000);
+    micros.saturating_add(EPOCH_MICROS)
+}
+
 /// What is put once more.
 #[derive(Debug)]
 struct Again {
@@ -64,7 +88,7 @@ impl BlobSource for Again {
     }
 }
 
-/// The external object of a value that was read, for one that is to be put.
+/// An external object, for a value that is to be put.
 pub(crate) fn to_put_again(object: idb::ExternalObject) -> NewExternalObject {
     let info = object.info().clone();
     let content = |size_bytes: i64| -> Arc<dyn BlobSource> {
@@ -142,7 +166,7 @@ pub extern "C" fn larder_blob_read(
     error: ErrorOut,
 ) -> bool {
     guard::succeeds(error, || {
-        let bytes = given(blob, "the blob")?.content()?;
+        let bytes = given_blob(blob)?.content()?;
         if let Some(content) = content {
             content.write(Bytes::lent(bytes));
         }
@@ -163,7 +187,7 @@ pub extern "C" fn larder_storage_read_blob(
     guard::made(error, || {
         let context = given_storage(storage)?.context();
         let range = offset..offset.saturating_add(len);
-        let object = &given(blob, "the blob")?.object;
+        let object = &given_blob(blob)?.object;
         Ok(Request::of(
             context.storage.read_blob(object, range),
             context,

@@ -8,6 +8,7 @@ use larder_codec::value::{
 use larder_idb as idb;
 use larder_idb::NewExternalObject;
 
+use crate::blob::modified_micros;
 use crate::error::{Error, Result};
 use crate::guard::{self, given};
 use crate::pointers::{Bytes, ErrorOut, Str};
@@ -251,16 +252,13 @@ pub extern "C" fn larder_builder_file(
     modified_milliseconds: i64,
     error: ErrorOut,
 ) -> bool {
-    /// From 1601 to 1970.
-    const EPOCH_MICROS: i64 = 11_644_473_600_000_000;
     guard::succeeds(error, || {
         let builder = builder.ok_or_else(|| Error::of_type("the builder is null"))?;
-        let micros = modified_milliseconds.saturating_mul(1000);
         let file = NewExternalObject::File {
             mime_type: mime_type.to_js_or_none()?.unwrap_or_default(),
             content: Arc::new(bytes.to_vec()),
             name: name.to_js()?,
-            last_modified_micros: micros.saturating_add(EPOCH_MICROS),
+            last_modified_micros: modified_micros(modified_milliseconds),
         };
         builder.push_blob(file, Part::File)
     })

@@ -24,6 +24,7 @@ pub mod index;
 pub mod key;
 pub mod key_range;
 pub mod loss;
+pub mod new_blob;
 pub mod object_store;
 pub mod open;
 pub mod options;

@@ -114,7 +114,7 @@ pub(crate) fn given_value(value: Option<&Value>) -> Result<&Value> {
 }
 
 /// A value of its bytes, which are copied: as a browser serialises it, in Blink's envelope around V8's format, `ff 15 fe …` today.
-/// What is none is refused when it is put.
+/// What is none is refused when it is put. Blobs that the bytes refer to are added by `larder_value_with_blobs`.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_value_from_bytes(bytes: Bytes) -> Option<Box<Value>> {
     guard::or_else(None, || {

@@ -104,6 +104,16 @@ fn a_store_is_only_read_and_a_damaged_one_is_heard_of_and_repaired() {
 }
 
 #[test]
+fn blobs_are_put_beside_bytes_that_an_engine_has_serialised() {
+    for compiler in compilers("tests/programs/blobs.c") {
+        let out = tempfile::tempdir().unwrap();
+        let program = compile(compiler, "tests/programs/blobs.c", out.path());
+        let printed = run(&program, &out.path().join("store"));
+        assert_eq!(printed, "from memory and from files\n");
+    }
+}
+
+#[test]
 fn threads_of_a_host_work_side_by_side_and_callbacks_come_on_its_loop() {
     for compiler in compilers("tests/programs/threads.c") {
         let out = tempfile::tempdir().unwrap();

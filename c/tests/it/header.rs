@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// In the order in which the header has them. `lib` is none of them: cbindgen follows its `mod`s, and would declare all a second time.
-const SOURCES: [&str; 26] = [
+const SOURCES: [&str; 27] = [
     "version",
     "pointers",
     "error",
@@ -28,6 +28,7 @@ const SOURCES: [&str; 26] = [
     "builder",
     "foreign",
     "blob",
+    "new_blob",
     "records",
     "loss",
 ];

@@ -49,8 +49,9 @@ impl ExternalObject {
         Self { object, content }
     }
 
-    /// One that will be stored when the transaction commits. It has no number yet.
-    pub(crate) fn new(object: &NewExternalObject) -> Self {
+    /// One that is to be stored. It has no number yet; its content is that of its source.
+    #[must_use]
+    pub fn new(object: &NewExternalObject) -> Self {
         let blob = |mime_type: &larder_codec::JsString, content: &Arc<dyn BlobSource>| BlobInfo {
             number: BlobNumber::MIN,
             mime_type: mime_type.clone(),
