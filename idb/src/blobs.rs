@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::error::attempt;
-use crate::executor::Turn;
-use crate::request::{Job, Request};
+use crate::executor::{Job, Turn};
+use crate::request::Request;
 use crate::storage::Storage;
 use crate::value::ExternalObject;
 

@@ -18,7 +18,7 @@ use crate::object_store::{check_writes, data_error, key_in_value, put_request};
 use crate::operation::{self, Landed, Step, Walk, WalkPage, Wanted};
 use crate::records::Entry;
 use crate::request::Request;
-use crate::transaction::Transaction;
+use crate::transaction::{Length, Transaction};
 use crate::value::{StoredValue, Value};
 
 /// A cursor at an entry. Clones are the same.
@@ -66,7 +66,7 @@ impl Cursor {
             walk,
             moves: AtomicU64::new(0),
         });
-        transaction.submit_holding(move |execution| {
+        transaction.core().submit(Length::Long, move |execution| {
             let entries = shared.walk.begin(execution)?;
             Ok(entries.map(|entries| Self::at_page(shared, entries, 0)))
         })
@@ -222,7 +222,10 @@ impl Cursor {
         let request = put_request(&self.shared().transaction, cell, value, Some(key), mode)?;
         let cell = Arc::clone(cell);
         self.transaction()
-            .submit(move |execution| operation::put(execution, &cell, request))
+            .core()
+            .submit(Length::Long, move |execution| {
+                operation::put(execution, &cell, request)
+            })
     }
 
     /// Deletes the record.
@@ -235,11 +238,14 @@ impl Cursor {
         let cell = Arc::clone(&self.shared().walk.source.store);
         let range = KeyRange::only(self.primary_key());
         self.transaction()
-            .submit(move |execution| operation::delete(execution, &cell, &range))
+            .core()
+            .submit(Length::Long, move |execution| {
+                operation::delete(execution, &cell, &range)
+            })
     }
 
     fn check_active_and_there(&self) -> Result<()> {
-        self.transaction().check_active()?;
+        self.transaction().core().check_active()?;
         self.check_there()
     }
 
@@ -259,7 +265,7 @@ impl Cursor {
     }
 
     fn check_writable(&self) -> Result<()> {
-        self.transaction().check_active()?;
+        self.transaction().core().check_active()?;
         check_writes(self.transaction())?;
         self.check_there()?;
         self.check_has_value()?;
@@ -288,23 +294,25 @@ impl Cursor {
             .map_err(|_| moved())?;
         let page = Arc::clone(&self.page);
         let walk = &self.shared().walk;
-        if self.transaction().is_idle()
+        if self.transaction().core().is_idle()
             && let Some(found) = walk.step_in_page(&page.entries, at, &step)
         {
             let cursor = found.map(|at| Self { page, at, moves });
-            return Ok(self.transaction().completed(Ok(cursor)));
+            return Ok(self.transaction().core().completed(Ok(cursor)));
         }
-        self.transaction().submit_holding(move |execution| {
-            let walk = &page.shared.walk;
-            Ok(match walk.step(execution, &page.entries, at, &step)? {
-                Landed::InPage(at) => Some(Self { page, at, moves }),
-                Landed::Ahead(entries) => {
-                    let shared = Arc::clone(&page.shared);
-                    Some(Self::at_page(shared, entries, moves))
-                }
-                Landed::Nowhere => None,
+        self.transaction()
+            .core()
+            .submit(Length::Long, move |execution| {
+                let walk = &page.shared.walk;
+                Ok(match walk.step(execution, &page.entries, at, &step)? {
+                    Landed::InPage(at) => Some(Self { page, at, moves }),
+                    Landed::Ahead(entries) => {
+                        let shared = Arc::clone(&page.shared);
+                        Some(Self::at_page(shared, entries, moves))
+                    }
+                    Landed::Nowhere => None,
+                })
             })
-        })
     }
 }
 

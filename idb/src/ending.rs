@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::executor::{Callback, Turn};
+use crate::executor::{Callback, Job, Turn};
 use crate::origin::Origin;
-use crate::request::slot::LoneSlot;
-use crate::request::{Job, Request};
+use crate::request::Request;
+use crate::request::completion::Completion;
 use crate::storage::{Storage, StorageInner};
 use crate::sync::{Mutex, locked};
 
@@ -59,13 +59,13 @@ impl Storage {
         for origin in &origins {
             origin.refuse_new();
         }
-        let (request, slot) = Request::of_storage(inner);
+        let (request, completion) = Request::of_storage(inner);
         let finishing = Arc::new(Finishing {
             storage: Arc::clone(inner),
             // And this call, so that it is not over before all have begun.
             left: Mutex::new(origins.len() + 1),
             failed: Mutex::default(),
-            slot,
+            completion,
         });
         for origin in origins {
             finishing.push(move |finishing, turn| finishing.end(&origin, turn));
@@ -84,7 +84,7 @@ struct Finishing {
     storage: Arc<StorageInner>,
     left: Mutex<usize>,
     failed: Mutex<Option<Error>>,
-    slot: Arc<LoneSlot<()>>,
+    completion: Completion<()>,
 }
 
 impl Finishing {
@@ -96,8 +96,8 @@ impl Finishing {
     }
 
     fn end(self: Arc<Self>, origin: &Arc<Origin>, turn: &mut Turn) {
-        let (request, slot) = Request::of_storage(&self.storage);
-        let callback = origin.finish(slot);
+        let (request, completion) = Request::of_storage(&self.storage);
+        let callback = origin.finish(completion);
         request.on_done(move |closed| {
             if let Some(callback) = self.note(closed) {
                 callback();
@@ -122,7 +122,7 @@ impl Finishing {
             return None;
         }
         let failed = locked(&self.failed).take();
-        self.slot.complete(failed.map_or(Ok(()), Err))
+        self.completion.complete(failed.map_or(Ok(()), Err))
     }
 }
 

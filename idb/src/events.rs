@@ -8,9 +8,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use crate::connection::Handover;
-use crate::executor::{Ready, Task, Turn};
-use crate::request::Job;
-use crate::request::slot::wake;
+use crate::executor::{Job, Ready, Task, Turn};
+use crate::request::completion::wake;
 use crate::sync::{Mutex, Thread, locked, thread};
 
 /// A queue of events. It ends when no more can come.

@@ -9,11 +9,12 @@ use larder_codec::{IdbKey, JsString};
 
 use crate::error::{Result, attempt};
 use crate::events::EventsCore;
+use crate::executor::Job;
 use crate::open_request::{DeleteEvent, DeleteRequest, OpenRequest, check_version};
 use crate::origin::{Access, Origin, Waiting};
 use crate::quota::Estimate;
-use crate::request::slot::LoneSlot;
-use crate::request::{Job, Request};
+use crate::request::Request;
+use crate::request::completion::Completion;
 use crate::scheduler::{ConnectionRequest, forced, storage_gone};
 use crate::storage::{Root, StorageInner};
 
@@ -133,8 +134,8 @@ impl Factory {
         &self,
         work: impl Fn(&Arc<Origin>) -> Result<Option<T>> + Send + 'static,
     ) -> Request<T> {
-        let (request, slot) = Request::of_storage(self.storage());
-        push_ask(Arc::clone(&self.origin), slot, work);
+        let (request, completion) = Request::of_storage(self.storage());
+        push_ask(Arc::clone(&self.origin), completion, work);
         request
     }
 
@@ -170,10 +171,10 @@ impl Factory {
     ///
     /// The request fails if the store could not make everything durable.
     pub fn close(&self) -> Request<()> {
-        let (request, slot) = Request::of_storage(self.storage());
+        let (request, completion) = Request::of_storage(self.storage());
         let origin = Arc::clone(&self.origin);
         let work = Job::of(move |turn| {
-            if let Some(callback) = origin.close(slot) {
+            if let Some(callback) = origin.close(completion) {
                 turn.call(callback);
             }
         });
@@ -184,7 +185,7 @@ impl Factory {
 
 fn push_ask<T: Send + 'static>(
     origin: Arc<Origin>,
-    slot: Arc<LoneSlot<T>>,
+    completion: Completion<T>,
     work: impl Fn(&Arc<Origin>) -> Result<Option<T>> + Send + 'static,
 ) {
     let ready = Arc::clone(origin.ready());
@@ -192,7 +193,7 @@ fn push_ask<T: Send + 'static>(
         let result = match attempt(|| work(&origin)) {
             Ok(None) => {
                 let again = Arc::clone(&origin);
-                let go_on = Box::new(move || push_ask(again, slot, work));
+                let go_on = Box::new(move || push_ask(again, completion, work));
                 return origin.await_store(Waiting::Other(go_on));
             }
             Ok(Some(done)) => Ok(done),
@@ -201,7 +202,7 @@ fn push_ask<T: Send + 'static>(
                 Err(error)
             }
         };
-        if let Some(callback) = slot.complete(result) {
+        if let Some(callback) = completion.complete(result) {
             turn.call(callback);
         }
     })));

@@ -83,7 +83,7 @@ impl Index {
     pub fn rename(&self, name: &JsString) -> Result<()> {
         let transaction = self.object_store.transaction();
         check_version_change(transaction)?;
-        transaction.check_active()?;
+        transaction.core().check_active()?;
         self.check_not_deleted()?;
         if self.name() == *name {
             return Ok(());
@@ -95,7 +95,7 @@ impl Index {
         let rename = move |execution: &mut _| {
             operation::rename_index(execution, &store_later, &cell_later, &new)
         };
-        transaction.submit_silently(rename, || {
+        transaction.core().submit_unrequested(rename, || {
             self.check_not_deleted()?;
             check_name_is_free(store.index(name).is_some())?;
             store.rename_index(&cell, name);
@@ -106,7 +106,7 @@ impl Index {
     fn reader(&self) -> Result<Reader<'_>> {
         self.check_not_deleted()?;
         let transaction = self.object_store.transaction();
-        transaction.check_active()?;
+        transaction.core().check_active()?;
         Ok(Reader {
             transaction,
             source: &self.source,

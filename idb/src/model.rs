@@ -108,8 +108,13 @@ fn model_threads_that_wait_share_a_transaction() {
             .map(|thread| {
                 let (transaction, log) = (transaction.clone(), Arc::clone(log));
                 thread::spawn(move || {
-                    let first = transaction.submit(note(&log, thread * 10)).unwrap();
-                    let second = transaction.submit_short(note(&log, thread * 10 + 1));
+                    let first = transaction
+                        .core()
+                        .submit(Length::Long, note(&log, thread * 10))
+                        .unwrap();
+                    let second = transaction
+                        .core()
+                        .submit(Length::Short, note(&log, thread * 10 + 1));
                     let second = second.unwrap();
                     if thread == 0 {
                         first.on_done(drop);
@@ -172,8 +177,14 @@ fn model_threads_put_and_get_in_one_transaction() {
 fn model_what_is_to_be_called_back_goes_on_though_somebody_waited_for_less() {
     check_connected(2000, |connection, log| {
         let transaction = write(connection);
-        let first = transaction.submit(note(log, 1)).unwrap();
-        let second = transaction.submit_short(note(log, 2)).unwrap();
+        let first = transaction
+            .core()
+            .submit(Length::Long, note(log, 1))
+            .unwrap();
+        let second = transaction
+            .core()
+            .submit(Length::Short, note(log, 2))
+            .unwrap();
         let told = Arc::new(AtomicU32::new(0));
         let (copy, this) = (Arc::clone(&told), thread::current());
         second.on_done(move |result| {
@@ -194,7 +205,12 @@ fn model_several_wait_for_one_transaction_and_others_for_its_commit() {
     check_connected(1000, |connection, log| {
         let first = write(connection);
         let second = write(connection);
-        let requests = (0..3).map(|number| first.submit_short(note(log, number)).unwrap());
+        let requests = (0..3).map(|number| {
+            first
+                .core()
+                .submit(Length::Short, note(log, number))
+                .unwrap()
+        });
         let waiters = requests.collect::<Vec<_>>().into_iter().enumerate();
         let waiters: Vec<_> = waiters
             .map(|(number, request)| {
@@ -206,7 +222,13 @@ fn model_several_wait_for_one_transaction_and_others_for_its_commit() {
             .collect();
         let last = {
             let log = Arc::clone(log);
-            thread::spawn(move || second.submit(note(&log, 3)).unwrap().wait())
+            thread::spawn(move || {
+                second
+                    .core()
+                    .submit(Length::Long, note(&log, 3))
+                    .unwrap()
+                    .wait()
+            })
         };
         drop(first.commit().unwrap());
         for (number, waiter) in waiters.into_iter().enumerate() {
@@ -221,8 +243,14 @@ fn model_several_wait_for_one_transaction_and_others_for_its_commit() {
 fn model_futures_are_woken() {
     check_connected(2000, |connection, log| {
         let transaction = write(connection);
-        let first = transaction.submit(note(log, 1)).unwrap();
-        let second = transaction.submit(note(log, 2)).unwrap();
+        let first = transaction
+            .core()
+            .submit(Length::Long, note(log, 1))
+            .unwrap();
+        let second = transaction
+            .core()
+            .submit(Length::Long, note(log, 2))
+            .unwrap();
         let finished = transaction.finished();
         let waiter = thread::spawn(move || shuttle::future::block_on(finished));
         assert_eq!(shuttle::future::block_on(second).unwrap(), 2);
@@ -242,7 +270,7 @@ fn model_abort_beside_requests_completes_all_of_them_in_order() {
             thread::spawn(move || drop(transaction.abort(None)))
         };
         for number in 0..3 {
-            if let Ok(request) = transaction.submit(note(log, number)) {
+            if let Ok(request) = transaction.core().submit(Length::Long, note(log, number)) {
                 let told = Arc::clone(&told);
                 request.on_done(move |_| {
                     assert_eq!(told.fetch_add(1, Ordering::Relaxed), number);
@@ -263,11 +291,16 @@ fn model_transactions_take_turns_though_nobody_looks_at_their_commits() {
         let committer = {
             let (first, log) = (first.clone(), Arc::clone(log));
             thread::spawn(move || {
-                let request = first.submit(note(&log, 1)).unwrap();
+                let request = first.core().submit(Length::Long, note(&log, 1)).unwrap();
                 (request, first.commit().unwrap())
             })
         };
-        second.submit(note(log, 2)).unwrap().wait().unwrap();
+        second
+            .core()
+            .submit(Length::Long, note(log, 2))
+            .unwrap()
+            .wait()
+            .unwrap();
         drop(committer.join().unwrap());
         assert_eq!(*locked(log), [1, 2]);
         drop((first, second));

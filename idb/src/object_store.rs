@@ -156,7 +156,7 @@ impl ObjectStore {
 
     fn check_readable(&self) -> Result<()> {
         self.check_not_deleted()?;
-        self.transaction.check_active()
+        self.transaction.core().check_active()
     }
 
     fn check_writable(&self) -> Result<()> {

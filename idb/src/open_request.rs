@@ -6,8 +6,10 @@ use std::sync::Arc;
 use crate::connection::{Connection, Handover};
 use crate::error::{Error, ErrorName, Result};
 use crate::events::{Events, EventsCore};
+use crate::executor::{Callback, Ready};
 use crate::request::Request;
-use crate::request::slot::{LoneSlot, Outlet, Waiter};
+use crate::request::completion::Completion;
+use crate::request::driver::Driver;
 use crate::storage::StorageInner;
 use crate::sync::{Mutex, locked};
 use crate::transaction::Transaction;
@@ -89,8 +91,12 @@ impl OpenRequest {
         mut self,
         upgrade: impl FnOnce(&Upgrade) -> Result<()> + Send + 'static,
     ) -> Request<Connection> {
-        let slot = Arc::new(ConnectionSlot::default());
-        let request = Request::of_outlet(&self.storage, Arc::clone(&slot) as _);
+        let completion = Completion::<Connection>::default();
+        let driver = Arc::new(OpenDriver {
+            storage: Arc::clone(&self.storage),
+            handover: Mutex::default(),
+        });
+        let request = Request::pending(completion.clone(), Arc::clone(&driver) as _, 0);
         self.keeps_events = false;
         let mut upgrade = Some(upgrade);
         self.events
@@ -106,48 +112,54 @@ impl OpenRequest {
                     // It was ended by the host itself.
                     drop(ended);
                 }
-                OpenEvent::Done(result) => slot.complete(result, handover),
+                OpenEvent::Done(result) => {
+                    *locked(&driver.handover) = handover;
+                    if let Some(callback) = completion.complete(result) {
+                        callback();
+                        driver.note_taken(0, false);
+                    }
+                }
             });
         request
     }
 }
 
-/// Where the connection appears, and that it is on its way until somebody takes it.
-#[derive(Default)]
-struct ConnectionSlot {
-    slot: LoneSlot<Connection>,
+/// The storage; and that the connection is on its way until the host has taken it.
+struct OpenDriver {
+    storage: Arc<StorageInner>,
     handover: Mutex<Option<Handover>>,
 }
 
-impl ConnectionSlot {
-    fn complete(&self, result: Result<Connection>, handover: Option<Handover>) {
-        *locked(&self.handover) = handover;
-        if let Some(callback) = self.slot.complete(result) {
-            callback();
-            drop(self.handover());
-        }
+impl OpenDriver {
+    fn take_handover(&self) -> Option<Handover> {
+        locked(&self.handover).take()
     }
 }
 
-impl Outlet<Connection> for ConnectionSlot {
-    fn take(&self) -> Option<Result<Connection>> {
-        let taken = self.slot.take();
-        if taken.is_some() {
-            drop(self.handover());
-        }
-        taken
+impl Driver for OpenDriver {
+    fn ready(&self) -> &Arc<Ready> {
+        self.storage.ready()
     }
 
-    fn is_done(&self) -> bool {
-        self.slot.is_done()
+    fn demand(self: Arc<Self>, _: u64) {}
+
+    fn help(self: Arc<Self>, _: u64) {}
+
+    fn wait(self: Arc<Self>, number: u64, is_done: &dyn Fn() -> bool) {
+        Arc::clone(&self.storage).wait(number, is_done);
     }
 
-    fn listen(&self, waiter: Waiter<Connection>) -> Option<Waiter<Connection>> {
-        self.slot.listen(waiter)
+    fn note_taken(&self, _: u64, _: bool) {
+        drop(self.take_handover());
     }
 
-    fn handover(&self) -> Option<Handover> {
-        locked(&self.handover).take()
+    fn deliver(self: Arc<Self>, number: u64, is_failure: bool, callback: Callback) {
+        let handover = self.take_handover();
+        let deliver = Box::new(move || {
+            callback();
+            drop(handover);
+        });
+        Arc::clone(&self.storage).deliver(number, is_failure, deliver);
     }
 }
 
@@ -185,10 +197,10 @@ impl DeleteRequest {
 
     /// The end alone: the version that the database had, 0 if there was none.
     pub fn done(self) -> Request<u64> {
-        let (request, slot) = Request::of_storage(&self.storage);
+        let (request, completion) = Request::of_storage(&self.storage);
         self.events.on_event(move |event| {
             if let DeleteEvent::Done(result) = event
-                && let Some(callback) = slot.complete(result)
+                && let Some(callback) = completion.complete(result)
             {
                 callback();
             }

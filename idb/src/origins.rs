@@ -10,10 +10,10 @@ use larder_codec::Origin as OriginName;
 use larder_leveldb::OnDamage;
 
 use crate::error::{Error, ErrorKind, ErrorName, Result, attempt};
-use crate::executor::{Callback, Turn};
+use crate::executor::{Callback, Job, Turn};
 use crate::origin::{BucketId, Origin, Place, bucket_paths};
-use crate::request::slot::LoneSlot;
-use crate::request::{Job, Request};
+use crate::request::Request;
+use crate::request::completion::Completion;
 use crate::storage::{Storage, StorageInner, StorageOptions};
 
 /// An origin that stores something.
@@ -106,12 +106,12 @@ impl Storage {
         &self,
         which: impl FnOnce(&Arc<StorageInner>) -> Result<Vec<Arc<Origin>>> + Send + 'static,
     ) -> Request<()> {
-        let (request, slot) = Request::of_storage(self.inner());
+        let (request, completion) = Request::of_storage(self.inner());
         let storage = Arc::clone(self.inner());
         let job = Job::of(move |turn: &mut Turn| {
             let callback = match attempt(|| which(&storage)) {
-                Ok(origins) => delete_next(storage, origins, Ok(()), slot),
-                Err(error) => slot.complete(Err(error)),
+                Ok(origins) => delete_next(storage, origins, Ok(()), completion),
+                Err(error) => completion.complete(Err(error)),
             };
             if let Some(callback) = callback {
                 turn.call(callback);
@@ -158,10 +158,10 @@ impl Storage {
         &self,
         work: impl FnOnce(&Arc<StorageInner>) -> Result<T> + Send + 'static,
     ) -> Request<T> {
-        let (request, slot) = Request::of_storage(self.inner());
+        let (request, completion) = Request::of_storage(self.inner());
         let storage = Arc::clone(self.inner());
         let job = Job::of(move |turn: &mut Turn| {
-            if let Some(callback) = slot.complete(attempt(|| work(&storage))) {
+            if let Some(callback) = completion.complete(attempt(|| work(&storage))) {
                 turn.call(callback);
             }
         });
@@ -176,7 +176,7 @@ impl Storage {
         is_for_room: bool,
         choose: impl FnOnce(&mut Vec<OriginInfo>) -> u64 + Send + 'static,
     ) -> Request<Vec<DeletedOrigin>> {
-        let (request, slot) = Request::of_storage(self.inner());
+        let (request, completion) = Request::of_storage(self.inner());
         let storage = Arc::clone(self.inner());
         let job = Job::of(move |turn: &mut Turn| {
             let chosen = attempt(|| {
@@ -190,10 +190,10 @@ impl Storage {
                     left: infos.into(),
                     bytes_wanted: is_for_room.then_some(bytes),
                     done: Vec::new(),
-                    slot,
+                    completion,
                 }
                 .go_on(),
-                Err(error) => slot.complete(Err(error)),
+                Err(error) => completion.complete(Err(error)),
             };
             if let Some(callback) = callback {
                 turn.call(callback);
@@ -211,19 +211,19 @@ struct Deleting {
     /// `None`: all of them go.
     bytes_wanted: Option<u64>,
     done: Vec<DeletedOrigin>,
-    slot: Arc<LoneSlot<Vec<DeletedOrigin>>>,
+    completion: Completion<Vec<DeletedOrigin>>,
 }
 
 impl Deleting {
     fn go_on(mut self) -> Option<Callback> {
         let is_enough = self.bytes_wanted == Some(0);
         let Some(info) = self.left.pop_front().filter(|_| !is_enough) else {
-            return self.slot.complete(Ok(self.done));
+            return self.completion.complete(Ok(self.done));
         };
-        let (request, slot) = Request::of_storage(&self.storage);
+        let (request, completion) = Request::of_storage(&self.storage);
         let place = self.storage.place(&info.origin, info.bucket);
         let origin = self.storage.origin(&info.origin, place);
-        let callback = origin.delete(self.bytes_wanted.is_some(), slot);
+        let callback = origin.delete(self.bytes_wanted.is_some(), completion);
         request.on_done(move |result| {
             if let (Ok(()), Some(wanted)) = (&result, &mut self.bytes_wanted) {
                 *wanted = wanted.saturating_sub(info.usage.total());
@@ -241,13 +241,13 @@ fn delete_next(
     storage: Arc<StorageInner>,
     mut left: Vec<Arc<Origin>>,
     so_far: Result<()>,
-    done: Arc<LoneSlot<()>>,
+    done: Completion<()>,
 ) -> Option<Callback> {
     let Some(origin) = left.pop() else {
         return done.complete(so_far);
     };
-    let (request, slot) = Request::of_storage(&storage);
-    let callback = origin.delete(false, slot);
+    let (request, completion) = Request::of_storage(&storage);
+    let callback = origin.delete(false, completion);
     request.on_done(move |result| {
         if let Some(callback) = delete_next(storage, left, so_far.and(result), done) {
             callback();

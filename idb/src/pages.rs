@@ -9,7 +9,7 @@ use crate::key_range::KeyRange;
 use crate::operation::{self, PageWalk, Source};
 use crate::records::Records;
 use crate::request::Request;
-use crate::transaction::Transaction;
+use crate::transaction::{Length, Transaction};
 
 /// Pages of records, each read when it is asked for: nobody reads ahead of who hands them on.
 ///
@@ -42,9 +42,11 @@ impl Pages {
     /// next goes on behind what could not.
     pub fn next(&self) -> Result<Request<Option<Records>>> {
         let walk = Arc::clone(&self.walk);
-        self.transaction.submit(move |execution| {
-            let mut walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
-            operation::next_page(execution, &mut walk)
-        })
+        self.transaction
+            .core()
+            .submit(Length::Long, move |execution| {
+                let mut walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
+                operation::next_page(execution, &mut walk)
+            })
     }
 }

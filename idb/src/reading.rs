@@ -1,5 +1,7 @@
 //! Reading requests, which object stores and indexes share.
 
+use std::sync::Arc;
+
 use larder_backing_store::{Direction, PageLimits};
 use larder_codec::IdbKey;
 
@@ -10,7 +12,7 @@ use crate::operation::{self, GetAll, Source, Walk, Wanted};
 use crate::pages::Pages;
 use crate::records::Records;
 use crate::request::Request;
-use crate::transaction::{Get, Transaction};
+use crate::transaction::{Length, Transaction, TransactionCore};
 use crate::value::StoredValue;
 
 /// How many, and in which order.
@@ -50,28 +52,35 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    fn core(&self) -> &Arc<TransactionCore> {
+        self.transaction.core()
+    }
+
     pub(crate) fn get(self, range: KeyRange) -> Result<Request<Option<StoredValue>>> {
         // Most ranges are of one key.
         match range.into_only() {
-            Ok(key) => self.transaction.submit_on::<Get>(self.source, key),
+            Ok(key) => self.core().submit_to_run(self.source, key),
             Err(range) => {
                 let source = self.source.clone();
-                self.transaction
-                    .submit_short(move |execution| operation::get(execution, &source, &range))
+                self.core().submit(Length::Short, move |execution| {
+                    operation::get(execution, &source, &range)
+                })
             }
         }
     }
 
     pub(crate) fn get_key(self, range: KeyRange) -> Result<Request<Option<IdbKey>>> {
         let source = self.source.clone();
-        self.transaction
-            .submit_short(move |execution| operation::get_key(execution, &source, &range))
+        self.core().submit(Length::Short, move |execution| {
+            operation::get_key(execution, &source, &range)
+        })
     }
 
     pub(crate) fn get_many(self, ranges: Vec<KeyRange>) -> Result<Request<Records>> {
         let source = self.source.clone();
-        self.transaction
-            .submit(move |execution| operation::get_many(execution, &source, &ranges))
+        self.core().submit(Length::Long, move |execution| {
+            operation::get_many(execution, &source, &ranges)
+        })
     }
 
     pub(crate) fn get_all(
@@ -87,14 +96,16 @@ impl Reader<'_> {
             wanted,
             count: options.count.unwrap_or(0),
         };
-        self.transaction
-            .submit(move |execution| operation::get_all(execution, &ask))
+        self.core().submit(Length::Long, move |execution| {
+            operation::get_all(execution, &ask)
+        })
     }
 
     pub(crate) fn count(self, range: KeyRange) -> Result<Request<u64>> {
         let source = self.source.clone();
-        self.transaction
-            .submit(move |execution| operation::count(execution, &source, &range))
+        self.core().submit(Length::Long, move |execution| {
+            operation::count(execution, &source, &range)
+        })
     }
 
     pub(crate) fn open_cursor(

@@ -16,16 +16,18 @@ use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 use crate::error::Result;
 use crate::executor::{
-    BackgroundThreads, Chores, EngineWork, Executor, Pool, Ready, Timetable, WorkCallback,
+    BackgroundThreads, Callback, Chores, EngineWork, Executor, Job, Pool, Ready, Timetable,
+    WorkCallback,
 };
 use crate::factory::Factory;
 use crate::loss::LossCallback;
 use crate::origin::{BucketId, IdleStores, Origin, Place, Shared};
 use crate::quota::QuotaCallback;
-use crate::request::slot::{LoneSlot, Outlet};
-use crate::request::{Home, Request};
+use crate::request::Request;
+use crate::request::completion::Completion;
+use crate::request::driver::Driver;
 use crate::session::PrivateSession;
-use crate::sync::{AtomicBool, AtomicU64, Mutex, locked};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, locked, thread};
 
 /// Of fewer origins than these, none is forgotten.
 const ORIGINS_KEPT_MIN: usize = 64;
@@ -314,16 +316,35 @@ impl StorageInner {
     }
 }
 
-impl<T: Send + 'static> Request<T> {
-    /// One that something in the storage will complete, which is there until then.
-    pub(crate) fn of_storage(storage: &Arc<StorageInner>) -> (Self, Arc<LoneSlot<T>>) {
-        let slot = Arc::new(LoneSlot::default());
-        (Self::of_outlet(storage, Arc::clone(&slot) as _), slot)
+/// Whatever is in the queue of tasks is done without demand.
+impl Driver for StorageInner {
+    fn ready(&self) -> &Arc<Ready> {
+        self.pool.ready()
     }
 
-    /// The same, with a place of another kind for its result.
-    pub(crate) fn of_outlet(storage: &Arc<StorageInner>, outlet: Arc<dyn Outlet<T>>) -> Self {
-        Self::pending(outlet, Home::Pool(Arc::clone(storage)))
+    fn demand(self: Arc<Self>, _: u64) {}
+
+    fn help(self: Arc<Self>, _: u64) {}
+
+    fn wait(self: Arc<Self>, _: u64, is_done: &dyn Fn() -> bool) {
+        while !is_done() {
+            thread::park();
+        }
+    }
+
+    fn note_taken(&self, _: u64, _: bool) {}
+
+    fn deliver(self: Arc<Self>, _: u64, _: bool, callback: Callback) {
+        self.pool.ready().push(Arc::new(Job::new(callback)));
+    }
+}
+
+impl<T: Send + 'static> Request<T> {
+    /// One that something in the storage will complete, which is there until then.
+    pub(crate) fn of_storage(storage: &Arc<StorageInner>) -> (Self, Completion<T>) {
+        let completion = Completion::<T>::default();
+        let request = Self::pending(completion.clone(), Arc::clone(storage) as _, 0);
+        (request, completion)
     }
 }
 

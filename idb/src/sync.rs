@@ -36,7 +36,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// that is laid out as it is written are such.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub(crate) struct Apart<T> {
+pub(crate) struct CachePadded<T> {
     _before: [u64; LINE_WORDS],
     inner: T,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Apart<T> {
 /// Of a cache line, in words of eight bytes.
 const LINE_WORDS: usize = 8;
 
-impl<T> Apart<T> {
+impl<T> CachePadded<T> {
     pub(crate) const fn new(inner: T) -> Self {
         Self {
             _before: [0; LINE_WORDS],
@@ -53,7 +53,7 @@ impl<T> Apart<T> {
     }
 }
 
-impl<T> Deref for Apart<T> {
+impl<T> Deref for CachePadded<T> {
     type Target = T;
 
     fn deref(&self) -> &T {

@@ -5,11 +5,13 @@
 //! which may run beside which, is not known here.
 
 mod background;
+mod job;
 mod ready;
 mod turn;
 mod work_callback;
 
 pub(crate) use background::{BackgroundThreads, Chores, EngineWork, Timetable};
+pub(crate) use job::Job;
 pub(crate) use ready::Ready;
 pub(crate) use turn::{Callback, Turn};
 pub use work_callback::WorkCallback;

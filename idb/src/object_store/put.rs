@@ -13,7 +13,7 @@ use crate::key_range::KeyRange;
 use crate::operation::{self, PutIndexes, PutRequest};
 use crate::request::Request;
 use crate::schema::StoreCell;
-use crate::transaction::{Mode, Put, SmallPut, Transaction};
+use crate::transaction::{Length, Mode, SmallPut, Transaction};
 use crate::value::Value;
 
 /// A value with the key it is to be put under, if keys are not found in values.
@@ -55,18 +55,33 @@ impl ObjectStore {
     ) -> Result<Request<IdbKey>> {
         self.check_writable()?;
         let key = self.checked_key(&mut value, key)?;
-        if SmallPut::suits(&self.transaction, self.cell(), &value) {
-            let put = SmallPut::new(value, key, mode);
-            return self.transaction.submit_on::<Put>(&self.source, put);
+        if self.is_small_put(&value) {
+            let bytes = value.bytes;
+            let put = SmallPut { bytes, key, mode };
+            return self.transaction.core().submit_to_run(&self.source, put);
         }
         let request = put_request(&self.transaction, self.cell(), value, key, mode)?;
         let is_short = request.value.bytes.len() <= SmallPut::LEN_MAX;
         let cell = Arc::clone(self.cell());
         let put = move |execution: &mut _| operation::put(execution, &cell, request);
-        match is_short {
-            true => self.transaction.submit_short(put),
-            false => self.transaction.submit(put),
-        }
+        let length = if is_short {
+            Length::Short
+        } else {
+            Length::Long
+        };
+        self.transaction.core().submit(length, put)
+    }
+
+    /// Whether a put of this value is a [`SmallPut`].
+    fn is_small_put(&self, value: &Value) -> bool {
+        self.transaction.mode() != Mode::VersionChange
+            && value.objects.is_empty()
+            && value.raise_to.is_none()
+            && match &value.index_keys {
+                None => true,
+                Some(keys) => keys.is_empty() && !self.cell().is_indexed(),
+            }
+            && value.bytes.len() <= SmallPut::LEN_MAX
     }
 
     /// Puts records, each as [`put`](Self::put) does, and gives their keys. At the first that cannot be put it ends; those
@@ -89,7 +104,10 @@ impl ObjectStore {
         }
         let cell = Arc::clone(self.cell());
         self.transaction
-            .submit(move |execution| operation::put_many(execution, &cell, requests))
+            .core()
+            .submit(Length::Long, move |execution| {
+                operation::put_many(execution, &cell, requests)
+            })
     }
 
     /// Takes the next number of the key generator, for a host that needs the key before it has serialised the value: a value of
@@ -106,7 +124,10 @@ impl ObjectStore {
         }
         let cell = Arc::clone(self.cell());
         self.transaction
-            .submit_short(move |execution| operation::generate_key(execution, &cell))
+            .core()
+            .submit(Length::Short, move |execution| {
+                operation::generate_key(execution, &cell)
+            })
     }
 
     /// Deletes the records in a range.
@@ -117,7 +138,10 @@ impl ObjectStore {
         self.check_writable()?;
         let (cell, range) = (Arc::clone(self.cell()), range.into());
         self.transaction
-            .submit(move |execution| operation::delete(execution, &cell, &range))
+            .core()
+            .submit(Length::Long, move |execution| {
+                operation::delete(execution, &cell, &range)
+            })
     }
 
     /// Deletes all records. The key generator goes on from where it is.
@@ -128,7 +152,10 @@ impl ObjectStore {
         self.check_writable()?;
         let cell = Arc::clone(self.cell());
         self.transaction
-            .submit(move |execution| operation::clear(execution, &cell))
+            .core()
+            .submit(Length::Long, move |execution| {
+                operation::clear(execution, &cell)
+            })
     }
 
     /// Checks a record (4.5, "add or put", from where the mode has been looked at) and finds its key, unless that is to be generated.

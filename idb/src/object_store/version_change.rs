@@ -97,7 +97,7 @@ impl Transaction {
         let (later, its_name) = (Arc::clone(&cell), name.clone());
         let create =
             move |execution: &mut _| operation::create_object_store(execution, &later, its_name);
-        self.submit_silently(create, || {
+        self.core().submit_unrequested(create, || {
             check_name_is_free(self.schema().object_store(name).is_some())?;
             self.schema().add(name, Arc::clone(&cell));
             Ok(())
@@ -115,7 +115,7 @@ impl Transaction {
         let cell = self.schema().object_store(name).ok_or_else(no_such_store)?;
         let later = Arc::clone(&cell);
         let delete = move |execution: &mut _| operation::delete_object_store(execution, &later);
-        self.submit_silently(delete, || {
+        self.core().submit_unrequested(delete, || {
             check_is_still(self.schema().object_store(name), &cell)?;
             self.schema().remove(name);
             Ok(())
@@ -132,7 +132,7 @@ impl ObjectStore {
     pub fn rename(&self, name: &JsString) -> Result<()> {
         self.check_not_deleted()?;
         check_version_change(&self.transaction)?;
-        self.transaction.check_active()?;
+        self.transaction.core().check_active()?;
         if self.name() == *name {
             return Ok(());
         }
@@ -141,7 +141,7 @@ impl ObjectStore {
         let (cell, new) = (Arc::clone(self.cell()), name.clone());
         let rename =
             move |execution: &mut _| operation::rename_object_store(execution, &cell, &new);
-        self.transaction.submit_silently(rename, || {
+        self.transaction.core().submit_unrequested(rename, || {
             self.check_not_deleted()?;
             check_name_is_free(schema.object_store(name).is_some())?;
             schema.rename(self.cell(), name);
@@ -227,7 +227,7 @@ impl ObjectStore {
         let create = move |execution: &mut _| {
             operation::create_index(execution, &store, &later, its_name, keys_of)
         };
-        self.transaction.submit_silently(create, || {
+        self.transaction.core().submit_unrequested(create, || {
             self.check_not_deleted()?;
             check_name_is_free(self.cell().index(name).is_some())?;
             self.cell().add_index(name, Arc::clone(&index));
@@ -247,7 +247,7 @@ impl ObjectStore {
         let index = self.cell().index(name).ok_or_else(no_such_index)?;
         let (store, later) = (Arc::clone(self.cell()), Arc::clone(&index));
         let delete = move |execution: &mut _| operation::delete_index(execution, &store, &later);
-        self.transaction.submit_silently(delete, || {
+        self.transaction.core().submit_unrequested(delete, || {
             check_is_still(self.cell().index(name), &index)?;
             self.cell().remove_index(name);
             Ok(())
@@ -263,7 +263,7 @@ fn check_upgrade(transaction: &Transaction) -> Result<()> {
     if transaction.is_finished() {
         return Err(finished());
     }
-    transaction.check_active()
+    transaction.core().check_active()
 }
 
 /// # Errors

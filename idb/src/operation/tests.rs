@@ -4,7 +4,7 @@ mod indexes;
 mod values;
 mod walks;
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use larder_backing_store::{
     BackingStore, Durability, FixedClock, PutMode, Scope, StorePaths, WriteOptions,
@@ -37,7 +37,7 @@ impl Bed {
     }
 
     fn execution(&self, backing: Backing) -> Box<Execution> {
-        Execution::new(backing, self.id, Weak::new())
+        Execution::new(backing, self.id, Arc::default())
     }
 
     /// A version change.

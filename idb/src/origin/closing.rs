@@ -5,9 +5,8 @@ use std::sync::Arc;
 use super::open_store::{Kept, OpenStore};
 use super::{Origin, State, Stored, Waiting};
 use crate::error::{Error, Result, attempt};
-use crate::executor::{Callback, Turn};
-use crate::request::Job;
-use crate::request::slot::LoneSlot;
+use crate::executor::{Callback, Job, Turn};
+use crate::request::completion::Completion;
 use crate::scheduler::forced;
 use crate::sync::locked;
 
@@ -140,7 +139,7 @@ impl Origin {
     }
 
     /// In a task of its own, since the caller may hold locks.
-    fn go_on(&self, waiting: Vec<Waiting>, closing: Vec<Arc<LoneSlot<()>>>, closed: Result<()>) {
+    fn go_on(&self, waiting: Vec<Waiting>, closing: Vec<Completion<()>>, closed: Result<()>) {
         if waiting.is_empty() && closing.is_empty() {
             return;
         }
@@ -148,8 +147,8 @@ impl Origin {
             for waiting in waiting {
                 waiting.go_on();
             }
-            for slot in closing {
-                if let Some(callback) = slot.complete(closed.clone()) {
+            for completion in closing {
+                if let Some(callback) = completion.complete(closed.clone()) {
                     turn.call(callback);
                 }
             }
@@ -157,19 +156,19 @@ impl Origin {
     }
 
     /// Closes all connections by force, and then the store. It is opened again when it is needed again.
-    pub(crate) fn close(self: &Arc<Self>, slot: Arc<LoneSlot<()>>) -> Option<Callback> {
+    pub(crate) fn close(self: &Arc<Self>, completion: Completion<()>) -> Option<Callback> {
         let (used, idle) = {
             let mut state = locked(&self.state);
             let used = match &state.store {
                 Stored::Closed => {
                     let failed = state.failed.take();
                     drop(state);
-                    return slot.complete(failed.map_or(Ok(()), Err));
+                    return completion.complete(failed.map_or(Ok(()), Err));
                 }
                 Stored::InUse(store) => store.upgrade(),
                 Stored::Idle(..) | Stored::Going => None,
             };
-            state.closing.push(slot);
+            state.closing.push(completion);
             (used, self.take_idle(&mut state))
         };
         self.close_by_force(used, idle);
@@ -192,15 +191,15 @@ impl Origin {
 
     /// Closes connections as soon as their transactions have ended, and then the store. There will be no others
     /// ([`refuse_new`](Self::refuse_new) came before).
-    pub(crate) fn finish(self: &Arc<Self>, slot: Arc<LoneSlot<()>>) -> Option<Callback> {
+    pub(crate) fn finish(self: &Arc<Self>, completion: Completion<()>) -> Option<Callback> {
         let idle = {
             let mut state = locked(&self.state);
             if matches!(state.store, Stored::Closed) {
                 let failed = state.failed.take();
                 drop(state);
-                return slot.complete(failed.map_or(Ok(()), Err));
+                return completion.complete(failed.map_or(Ok(()), Err));
             }
-            state.closing.push(slot);
+            state.closing.push(completion);
             self.take_idle(&mut state)
         };
         for database in self.databases(None) {

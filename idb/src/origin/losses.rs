@@ -7,9 +7,8 @@ use larder_backing_store::{RowNames, TornTail};
 
 use super::{Access, OpenStore, Origin};
 use crate::error::{Error, ErrorKind};
-use crate::executor::Turn;
+use crate::executor::{Job, Turn};
 use crate::loss::{Loss, LossKind};
-use crate::request::Job;
 use crate::sync::locked;
 
 /// So many losses of one opening are told.

@@ -28,7 +28,7 @@ use larder_codec::{JsString, Origin as OriginName};
 use crate::error::{Error, ErrorKind, ErrorName, Result};
 use crate::executor::{Callback, Ready};
 use crate::quota;
-use crate::request::slot::LoneSlot;
+use crate::request::completion::Completion;
 use crate::scheduler::{Database, forced, storage_gone};
 use crate::storage::{Scheduling, StorageOptions};
 use crate::sync::{Mutex, locked};
@@ -64,9 +64,9 @@ struct State {
     /// Who goes on when the store has gone or can be used.
     waiting: Vec<Waiting>,
     /// Who wants to know how closing it went.
-    closing: Vec<Arc<LoneSlot<()>>>,
+    closing: Vec<Completion<()>>,
     /// Who wants the store to be deleted when it has been closed.
-    deleting: Vec<Arc<LoneSlot<()>>>,
+    deleting: Vec<Completion<()>>,
     /// Closing it when it was idle has failed, which nobody has been told.
     failed: Option<Error>,
     databases: BTreeMap<JsString, Weak<Database>>,

@@ -8,7 +8,7 @@ use super::{Origin, Stored};
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::Callback;
 use crate::origins::OriginInfo;
-use crate::request::slot::LoneSlot;
+use crate::request::completion::Completion;
 use crate::scheduler::storage_gone;
 use crate::sync::locked;
 
@@ -101,17 +101,17 @@ impl Origin {
     pub(crate) fn delete(
         self: &Arc<Self>,
         must_be_unused: bool,
-        slot: Arc<LoneSlot<()>>,
+        completion: Completion<()>,
     ) -> Option<Callback> {
         if let Err(error) = self.check_writes() {
-            return slot.complete(Err(error));
+            return completion.complete(Err(error));
         }
         let _turn = locked(&self.opening);
         let (used, idle) = {
             let mut state = locked(&self.state);
             if state.is_closing {
                 drop(state);
-                return slot.complete(Err(storage_gone()));
+                return completion.complete(Err(storage_gone()));
             }
             let used = match &state.store {
                 Stored::InUse(store) => store.upgrade(),
@@ -120,9 +120,9 @@ impl Origin {
             if must_be_unused && used.is_some() {
                 drop(state);
                 let what = "the origin is in use";
-                return slot.complete(Err(Error::new(ErrorName::InvalidStateError, what)));
+                return completion.complete(Err(Error::new(ErrorName::InvalidStateError, what)));
             }
-            state.deleting.push(slot);
+            state.deleting.push(completion);
             if matches!(state.store, Stored::Closed) {
                 state.store = Stored::Going;
                 drop(state);

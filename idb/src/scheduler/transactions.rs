@@ -10,7 +10,7 @@ use crate::connection::ConnectionCore;
 use crate::error::{Error, ErrorName, Result};
 use crate::storage::Scheduling;
 use crate::sync::locked;
-use crate::transaction::{Begins, DurabilityHint, Mode, Plan, TransactionCore};
+use crate::transaction::{DurabilityHint, InitialState, Mode, Plan, TransactionCore};
 
 impl Database {
     /// Makes a transaction (specification, 4.4, `transaction()`).
@@ -51,12 +51,12 @@ impl Database {
             // Nobody waits for it yet.
             locks.leave(number, &plan.object_stores);
         }
-        let begins = Begins {
+        let initial = InitialState {
             is_started: may_start,
             snapshot: may_start.then(|| snapshot(connection, mode)).flatten(),
             schema_before: None,
         };
-        let core = TransactionCore::new(Arc::clone(connection), plan, begins);
+        let core = TransactionCore::new(Arc::clone(connection), plan, initial);
         state.transactions.add(Arc::clone(&core));
         if may_start {
             return Ok(core);

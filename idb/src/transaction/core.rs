@@ -1,8 +1,8 @@
 //! What the handles of a transaction share, and how operations come into its queue.
 //!
-//! Who executes has taken the `runner` out of `shared`, and puts it back when others may go on: it is the token. The lock of
-//! `shared` is held for moments, also while a schema is changed, whose locks are taken last. The database's lock is never taken while
-//! it is held, nor is a host's code run.
+//! The thread that executes has taken the [`Token`](super::shared::Token) out of `shared`, and puts it back when others may go on. The
+//! lock of `shared` is held for moments, also while a schema is changed, whose locks are taken last. The database's lock is never taken
+//! while it is held, nor is a host's code run.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,21 +10,21 @@ use std::sync::atomic::Ordering;
 use larder_backing_store::{ObjectStoreSet, ReadTransaction};
 
 use super::execution::Execution;
-use super::operation::{Operation, Requested, Silent};
-use super::queued::Queued;
-use super::shared::{LONG_LEN, Phase, SHORT_LEN, Shared};
-use super::short::{ShortKind, SmallPut};
+use super::operation::{Length, requested, unrequested};
+use super::queue::Queue;
+use super::run::RunKind;
+use super::shared::{InitialState, Phase, Shared};
 use super::statistics::Published;
 use super::{DurabilityHint, Mode};
 use crate::connection::ConnectionCore;
 use crate::error::{Error, ErrorName, Result};
 use crate::executor::{Callback, Ready, Turn};
 use crate::operation::Source;
-use crate::request::slot::{LoneSlot, Outlet, Slot, Waiter};
-use crate::request::{Home, Request};
-use crate::schema::SchemaSnapshot;
+use crate::request::Request;
+use crate::request::completion::Completion;
+use crate::request::driver::Driver;
 use crate::statistics::Statistics;
-use crate::sync::{Apart, AtomicBool, AtomicU64, Mutex, locked};
+use crate::sync::{AtomicBool, AtomicU64, CachePadded, Mutex, locked};
 
 /// What a transaction is about.
 #[derive(Debug)]
@@ -59,17 +59,6 @@ impl Plan {
     }
 }
 
-/// How a transaction is when it is made.
-#[derive(Default)]
-pub(crate) struct Begins {
-    /// No transaction before it is in its way.
-    pub(crate) is_started: bool,
-    /// What it reads, if it only reads and is started.
-    pub(crate) snapshot: Option<ReadTransaction>,
-    /// Of a version change.
-    pub(crate) schema_before: Option<SchemaSnapshot>,
-}
-
 /// The shared part. While requests are made on one thread and executed on another, each changes cache lines of its own.
 #[repr(C)]
 pub(crate) struct TransactionCore {
@@ -77,51 +66,55 @@ pub(crate) struct TransactionCore {
     pub(crate) plan: Plan,
     /// Whether requests can be made: the phase is [`Phase::Active`]. Changed under the lock.
     pub(super) is_active: AtomicBool,
-    /// Set when it is aborted: who executes looks at it, also in the midst of long operations.
-    pub(super) is_cancelled: AtomicBool,
-    /// Set when who executes is to hand over.
+    /// Set when it is aborted: executing looks at it, also in the midst of long operations.
+    pub(super) is_cancelled: Arc<AtomicBool>,
+    /// Set when the thread that executes is to release the token.
     pub(super) is_asked_for: AtomicBool,
     /// Whether the host executes, step by step.
     pub(crate) is_driven: bool,
     /// How many operations have been queued; changed under the lock.
-    submitted: Apart<AtomicU64>,
+    submitted: CachePadded<AtomicU64>,
     pub(super) shared: Mutex<Shared>,
-    /// How many have completed; changed by who executes.
-    pub(super) completed: Apart<AtomicU64>,
+    /// How many have completed; changed by the thread that executes.
+    pub(super) completed: CachePadded<AtomicU64>,
     statistics: Published,
 }
 
 impl TransactionCore {
-    pub(crate) fn new(connection: Arc<ConnectionCore>, plan: Plan, begins: Begins) -> Arc<Self> {
+    /// The number of its end, among its operations.
+    pub(super) const END: u64 = u64::MAX;
+
+    pub(crate) fn new(
+        connection: Arc<ConnectionCore>,
+        plan: Plan,
+        initial: InitialState,
+    ) -> Arc<Self> {
         Arc::new(Self {
             is_active: AtomicBool::new(true),
-            is_cancelled: AtomicBool::new(false),
+            is_cancelled: Arc::default(),
             is_asked_for: AtomicBool::new(false),
             is_driven: connection.ready().is_driven(),
-            submitted: Apart::new(AtomicU64::new(0)),
+            submitted: CachePadded::new(AtomicU64::new(0)),
             // The request to open waits for the end of an upgrade.
-            shared: Mutex::new(Shared::new(begins, plan.versions.is_some())),
-            completed: Apart::new(AtomicU64::new(0)),
+            shared: Mutex::new(Shared::new(initial, plan.versions.is_some())),
+            completed: CachePadded::new(AtomicU64::new(0)),
             statistics: Published::default(),
             connection,
             plan,
         })
     }
 
-    pub(crate) fn ready(&self) -> &Arc<Ready> {
-        self.connection.ready()
-    }
-
     /// Its turn has come. Whether it is to be put into the queue of tasks.
     pub(crate) fn start(&self, snapshot: Option<ReadTransaction>) -> bool {
         let mut shared = locked(&self.shared);
-        shared.is_started = true;
-        shared.snapshot = snapshot;
+        shared.initial.is_started = true;
+        shared.initial.snapshot = snapshot;
         shared.schedule(true)
     }
 
-    pub(super) fn push(self: &Arc<Self>, shared_due: bool) {
-        if shared_due {
+    /// Puts it into the queue of tasks.
+    pub(super) fn push(self: &Arc<Self>, is_due: bool) {
+        if is_due {
             self.ready().push(Arc::clone(self) as _);
         }
     }
@@ -130,67 +123,26 @@ impl TransactionCore {
     ///
     /// # Errors
     /// `TransactionInactiveError` unless it is active.
-    pub(crate) fn submit<T, F>(self: &Arc<Self>, operation: F) -> Result<Request<T>>
+    pub(crate) fn submit<T, F>(self: &Arc<Self>, length: Length, operation: F) -> Result<Request<T>>
     where
         T: Send + 'static,
         F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
     {
-        self.submit_requested(Requested::<T, F, false>::new(operation))
-    }
-
-    /// Queues an operation that takes no longer than handing over to another thread does: whoever executes the one before
-    /// it goes on with it.
-    ///
-    /// # Errors
-    /// `TransactionInactiveError` unless it is active.
-    pub(crate) fn submit_short<T, F>(self: &Arc<Self>, operation: F) -> Result<Request<T>>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
-    {
-        self.submit_requested(Requested::<T, F, true>::new(operation))
-    }
-
-    fn submit_requested<T, F, const SHORT: bool>(
-        self: &Arc<Self>,
-        operation: Requested<T, F, SHORT>,
-    ) -> Result<Request<T>>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
-    {
-        let operation = Arc::new(operation);
-        let len = if SHORT {
-            SHORT_LEN + SmallPut::LEN_MAX
-        } else {
-            LONG_LEN
-        };
-        let number = self.enqueue_other(len, Arc::clone(&operation) as _)?;
-        let home = Home::Transaction(Arc::clone(self), number);
-        Ok(Request::pending(operation, home))
-    }
-
-    /// Queues an operation that keeps a handle to the transaction.
-    ///
-    /// # Errors
-    /// `TransactionInactiveError` unless it is active.
-    pub(crate) fn submit_holding<T, F>(self: &Arc<Self>, operation: F) -> Result<Request<T>>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
-    {
-        let operation = Arc::new(Requested::<T, F, false>::new(operation));
-        let number = self.enqueue_other(LONG_LEN, Arc::clone(&operation) as _)?;
-        let home = Home::Holder(Arc::clone(self), number);
-        Ok(Request::pending(operation, home))
+        let completion = Completion::<T>::default();
+        let work = requested(operation, completion.clone());
+        let ((), number) = self.enqueue(|queue| {
+            queue.push(work, length);
+            Ok(())
+        })?;
+        Ok(Request::pending(completion, Arc::clone(self) as _, number))
     }
 
     /// Queues an operation whose failure aborts the transaction, once `change` has been made to what can be seen at once.
-    /// Between the two nobody makes another change, nor is the transaction aborted, which would take the change back.
+    /// Between the two no other thread makes a change, nor aborts the transaction, which would take the change back.
     ///
     /// # Errors
     /// `TransactionInactiveError` unless it is active; those of `change`.
-    pub(crate) fn submit_silently<F>(
+    pub(crate) fn submit_unrequested<F>(
         self: &Arc<Self>,
         operation: F,
         change: impl FnOnce() -> Result<()>,
@@ -198,55 +150,45 @@ impl TransactionCore {
     where
         F: FnOnce(&mut Execution) -> Result<()> + Send + 'static,
     {
-        let operation = Arc::new(Silent::new(operation));
-        let queue = |shared: &mut Shared| {
+        let work = unrequested(operation);
+        let queue = |queue: &mut Queue| {
             change()?;
-            shared.queue.push_back(Queued::Other(operation));
+            queue.push(work, Length::Long);
             Ok(())
         };
-        self.enqueue(LONG_LEN, queue).map(|_| ())
+        self.enqueue(queue).map(drop)
     }
 
-    /// Queues a short operation on an object store or index: with those of its kind before it, if they are on the same.
+    /// Queues a get of one key, or a small put.
     ///
     /// # Errors
     /// `TransactionInactiveError` unless it is active.
-    pub(crate) fn submit_on<K: ShortKind>(
+    pub(crate) fn submit_to_run<A: RunKind>(
         self: &Arc<Self>,
         source: &Source,
-        argument: K::Argument,
-    ) -> Result<Request<K::Output>> {
+        argument: A,
+    ) -> Result<Request<A::Result>> {
+        // Of one that the host drives, each operation is a step.
         let may_join = !self.is_driven;
-        let len = SHORT_LEN + K::len(&argument);
-        let queue = |shared: &mut Shared| Ok(shared.queue_short::<K>(source, argument, may_join));
-        let (place, number) = self.enqueue(len, queue)?;
-        let home = Home::Transaction(Arc::clone(self), number);
-        Ok(Request::at(place, home))
+        let (completion, number) =
+            self.enqueue(|queue| Ok(queue.push_to_run(source, argument, may_join)))?;
+        Ok(Request::pending(completion, Arc::clone(self) as _, number))
     }
 
-    fn enqueue_other(self: &Arc<Self>, len: usize, operation: Arc<dyn Operation>) -> Result<u64> {
-        let queue = |shared: &mut Shared| {
-            shared.queue.push_back(Queued::Other(operation));
-            Ok(())
-        };
-        self.enqueue(len, queue).map(|((), number)| number)
-    }
-
-    /// `queue` queues an operation that holds so many bytes, about; if it fails, it has not. With what it gives, the operation's number.
+    /// `queue` queues an operation; if it fails, it has not. With what it returns, the operation's number.
     fn enqueue<T>(
         self: &Arc<Self>,
-        len: usize,
-        queue: impl FnOnce(&mut Shared) -> Result<T>,
+        queue: impl FnOnce(&mut Queue) -> Result<T>,
     ) -> Result<(T, u64)> {
         let (queued, number, is_due) = {
             let mut shared = locked(&self.shared);
             if shared.phase != Phase::Active {
                 return Err(inactive());
             }
-            let queued = queue(&mut shared)?;
+            let queued = queue(&mut shared.queue)?;
             let number = self.submitted.load(Ordering::Relaxed) + 1;
             self.submitted.store(number, Ordering::Release);
-            let is_due = shared.add_len(len) || self.is_driven && shared.schedule(true);
+            let is_due = shared.schedule_if_full() || self.is_driven && shared.schedule(true);
             (queued, number, is_due)
         };
         self.push(is_due);
@@ -257,7 +199,7 @@ impl TransactionCore {
     pub(crate) fn completed<T: Send + 'static>(self: &Arc<Self>, result: Result<T>) -> Request<T> {
         // After everything that was queued before, whose numbers are not above.
         let number = self.submitted.load(Ordering::Acquire);
-        Request::known(result, Home::Transaction(Arc::clone(self), number))
+        Request::known(result, Arc::clone(self) as _, number)
     }
 
     /// Whether requests can be made.
@@ -274,17 +216,6 @@ impl TransactionCore {
         }
     }
 
-    /// A place for the end's outcome. To be called with the lock.
-    pub(super) fn end_outlet(self: &Arc<Self>, shared: &mut Shared) -> Arc<dyn Outlet<()>> {
-        if shared.end.is_none() {
-            shared.end = Some(Slot::default());
-            return Arc::clone(self) as _;
-        }
-        let slot = Arc::new(LoneSlot::default());
-        shared.ends.push(Arc::clone(&slot));
-        slot
-    }
-
     /// No requests from now on. To be called with the lock.
     pub(super) fn leave_active(&self, shared: &mut Shared, next: Phase) {
         shared.phase = next;
@@ -297,27 +228,17 @@ impl TransactionCore {
         self.completed.load(Ordering::Acquire) == submitted
     }
 
-    /// Whether it needs nobody any more to execute the operation of this number: all up to it have been executed, or it was
-    /// aborted. The result may be on its way to its place.
+    /// Whether the operation of this number need not be executed any more: all up to it have been, or the transaction was aborted.
+    /// The result may be on its way to its request.
     pub(crate) fn has_come_to(&self, number: u64) -> bool {
         self.completed.load(Ordering::Acquire) >= number || self.is_aborted()
     }
 
-    /// Results up to this number are wanted soon.
-    pub(crate) fn urge(self: &Arc<Self>, number: u64) {
-        let is_due = {
-            let mut shared = locked(&self.shared);
-            shared.wanted = shared.wanted.max(number);
-            shared.schedule(true)
-        };
-        self.push(is_due);
-    }
-
-    /// Somebody cannot go on until it has ended.
+    /// Something cannot go on until it has ended.
     pub(crate) fn await_end(self: &Arc<Self>) {
         let is_due = {
             let mut shared = locked(&self.shared);
-            shared.is_awaited = true;
+            shared.demand.is_end_awaited = true;
             let is_committing = shared.phase == Phase::Committing;
             shared.schedule(is_committing)
         };
@@ -333,7 +254,7 @@ impl TransactionCore {
         Error::aborted(locked(&self.shared).error.as_ref())
     }
 
-    /// An operation has failed: nobody has seen it yet.
+    /// An operation has failed, which the host has not seen yet.
     pub(crate) fn note_failure(self: &Arc<Self>, number: u64, error: &Error) {
         self.connection.database.origin.note_loss(error);
         let mut shared = locked(&self.shared);
@@ -349,17 +270,17 @@ impl TransactionCore {
         }
     }
 
-    /// Somebody has seen that an operation failed.
+    /// The host has seen that an operation failed.
     pub(crate) fn note_observed(&self, number: u64) {
         locked(&self.shared).failures.remove(&number);
     }
 
-    /// The first failure that nobody has seen. It stays, for another call of `commit` that comes before the abort.
+    /// The first failure that the host has not seen. It stays, for another call of `commit` that comes before the abort.
     pub(super) fn unobserved(shared: &Shared) -> Option<Error> {
         shared.failures.values().next().cloned()
     }
 
-    /// Who executes tells that an operation has been executed.
+    /// All operations up to this number have been executed.
     pub(crate) fn publish(&self, execution: &Execution, number: u64) {
         self.statistics.publish(&execution.statistics);
         self.completed.store(number, Ordering::Release);
@@ -373,7 +294,7 @@ impl TransactionCore {
     pub(crate) fn deliver_later(self: &Arc<Self>, callback: Callback) {
         let is_due = {
             let mut shared = locked(&self.shared);
-            shared.deliveries.push_back(callback);
+            shared.deliveries.callbacks.push_back(callback);
             shared.schedule(false)
         };
         self.push(is_due);
@@ -381,44 +302,69 @@ impl TransactionCore {
 
     /// Notes callbacks; the caller delivers.
     pub(super) fn note_deliveries(&self, callbacks: impl IntoIterator<Item = Callback>) {
-        locked(&self.shared).deliveries.extend(callbacks);
+        locked(&self.shared).deliveries.callbacks.extend(callbacks);
     }
 
-    /// Calls what is due, unless somebody is at it.
-    pub(super) fn deliver(&self, turn: &mut Turn) {
+    /// Calls what is due, unless another thread does.
+    pub(super) fn deliver_due(&self, turn: &mut Turn) {
         loop {
             let callback = {
                 let mut shared = locked(&self.shared);
-                if shared.is_delivering {
+                let deliveries = &mut shared.deliveries;
+                if deliveries.is_calling {
                     return;
                 }
-                let Some(callback) = shared.deliveries.pop_front() else {
+                let Some(callback) = deliveries.callbacks.pop_front() else {
                     return;
                 };
-                shared.is_delivering = true;
+                deliveries.is_calling = true;
                 callback
             };
             turn.call(callback);
-            locked(&self.shared).is_delivering = false;
+            locked(&self.shared).deliveries.is_calling = false;
         }
     }
 }
 
-/// The end, for the first who wanted to be told of it.
-impl Outlet<()> for TransactionCore {
-    fn take(&self) -> Option<Result<()>> {
-        locked(&self.shared).end.as_mut()?.take()
+impl Driver for TransactionCore {
+    fn ready(&self) -> &Arc<Ready> {
+        self.connection.ready()
     }
 
-    fn is_done(&self) -> bool {
-        locked(&self.shared).end.as_ref().is_some_and(Slot::is_done)
+    fn demand(self: Arc<Self>, number: u64) {
+        let is_due = {
+            let mut shared = locked(&self.shared);
+            shared.demand.number = shared.demand.number.max(number);
+            shared.schedule(true)
+        };
+        self.push(is_due);
     }
 
-    fn listen(&self, waiter: Waiter<()>) -> Option<Waiter<()>> {
-        match &mut locked(&self.shared).end {
-            Some(end) => end.listen(waiter),
-            None => Some(waiter),
+    fn help(self: Arc<Self>, number: u64) {
+        match self.is_driven {
+            // What it takes to come to the end, only the one that waits for it finds out.
+            true if number == Self::END => return,
+            true => self.run_steps(number),
+            false => self.execute_up_to(number),
         }
+        self.ready().drain_if_stopping();
+    }
+
+    fn wait(self: Arc<Self>, number: u64, is_done: &dyn Fn() -> bool) {
+        self.execute_or_sleep(number, is_done);
+        self.ready().drain_if_stopping();
+    }
+
+    fn note_taken(&self, number: u64, is_failure: bool) {
+        if is_failure {
+            self.note_observed(number);
+        }
+    }
+
+    fn deliver(self: Arc<Self>, number: u64, is_failure: bool, callback: Callback) {
+        // Seen before it is called: its turn comes in any case.
+        self.note_taken(number, is_failure);
+        self.deliver_later(callback);
     }
 }
 

@@ -6,14 +6,16 @@ use std::sync::atomic::Ordering;
 
 use super::Mode;
 use super::core::TransactionCore;
+use super::execute::wake;
 use super::execution::{Backing, Execution};
-use super::queued::Queued;
-use super::run::wake;
-use super::shared::{Phase, Runner, Shared};
+use super::operation::Operation;
+use super::report::Report;
+use super::shared::{Phase, Shared, Token};
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::Callback;
-use crate::request::slot::Wake;
-use crate::request::{Home, Request};
+use crate::request::Request;
+use crate::request::completion::Completion;
+use crate::request::driver::Driver as _;
 use crate::schema::SchemaSnapshot;
 use crate::sync::locked;
 
@@ -23,26 +25,29 @@ impl TransactionCore {
     /// # Errors
     /// `InvalidStateError` unless it is active.
     pub(crate) fn commit(self: &Arc<Self>) -> Result<Request<()>> {
-        let (outlet, failure, is_due) = {
+        let (end, failure, is_due) = {
             let mut shared = locked(&self.shared);
             if shared.phase != Phase::Active {
                 return Err(not_active());
             }
-            let outlet = self.end_outlet(&mut shared);
+            let end = Completion::<()>::default();
+            shared.ends.push(end.clone());
             let failure = Self::unobserved(&shared);
             if failure.is_none() {
                 self.leave_active(&mut shared, Phase::Committing);
             }
-            // Whoever waits for the end does not ask again.
+            // What waits for the end does not ask again.
+            let demand = &shared.demand;
             let is_wanted =
-                shared.is_awaited || shared.wanted == u64::MAX || self.ready().is_driven();
-            (outlet, failure, shared.schedule(is_wanted))
+                demand.is_end_awaited || demand.number == Self::END || self.ready().is_driven();
+            (end, failure, shared.schedule(is_wanted))
         };
         self.push(is_due);
         if let Some(failure) = failure {
             self.abort_from_within(failure);
         }
-        Ok(Request::pending(outlet, Home::Commit(Arc::clone(self))))
+        let request = Request::pending(end, Arc::clone(self) as _, Self::END);
+        Ok(request.that_demands_on_drop())
     }
 
     /// Commits if everything queued has completed.
@@ -86,7 +91,7 @@ impl TransactionCore {
             shared.error = error;
             self.is_cancelled.store(true, Ordering::Release);
             // Before anybody else can bring it to its end.
-            self.revert(shared.schema_before.take());
+            self.revert(shared.initial.schema_before.take());
             shared.schedule(true)
         };
         self.push(is_due);
@@ -104,11 +109,13 @@ impl TransactionCore {
     /// A request for the end: succeeds when it is committed, and fails with why it was aborted.
     pub(crate) fn finished(self: &Arc<Self>) -> Request<()> {
         let mut shared = locked(&self.shared);
-        let home = Home::End(Arc::clone(self));
         if shared.phase == Phase::Finished {
-            return Request::known(outcome(&shared, self.is_aborted()), home);
+            let outcome = outcome(&shared, self.is_aborted());
+            return Request::known(outcome, Arc::clone(self) as _, Self::END);
         }
-        Request::pending(self.end_outlet(&mut shared), home)
+        let end = Completion::<()>::default();
+        shared.ends.push(end.clone());
+        Request::pending(end, Arc::clone(self) as _, Self::END)
     }
 
     pub(crate) fn is_finished(&self) -> bool {
@@ -125,8 +132,8 @@ impl TransactionCore {
     }
 
     /// Commits the backing store's transaction. With the token, which is given up. Whether callbacks are due.
-    pub(super) fn commit_now(self: &Arc<Self>, runner: Runner) -> bool {
-        let execution = match runner.execution {
+    pub(super) fn commit_now(self: &Arc<Self>, token: Token) -> bool {
+        let execution = match token.execution {
             // The version is to be written.
             None if self.plan.versions.is_some() => attempt(|| self.begin()).map(Some),
             execution => Ok(execution),
@@ -143,19 +150,19 @@ impl TransactionCore {
             let schema = {
                 let mut shared = locked(&self.shared);
                 shared.error = Some(error.clone());
-                shared.schema_before.take()
+                shared.initial.schema_before.take()
             };
             self.is_cancelled.store(true, Ordering::Release);
             self.revert(schema);
         }
-        self.finish(runner.batch, error.as_ref())
+        self.finish(token.batch, error.as_ref())
     }
 
     /// Rolls the backing store's transaction back. With the token, which is given up. Whether callbacks are due.
-    pub(super) fn abort_now(self: &Arc<Self>, runner: Runner) -> bool {
-        let Runner {
+    pub(super) fn abort_now(self: &Arc<Self>, token: Token) -> bool {
+        let Token {
             execution, batch, ..
-        } = runner;
+        } = token;
         if let Some(Backing::Write(transaction)) = execution.map(Execution::into_backing) {
             // If the engine cannot write it is undone when the store is opened again; and nobody sees it until then.
             if let Err(error) = attempt(|| Ok(transaction.rollback()?)) {
@@ -168,7 +175,7 @@ impl TransactionCore {
 
     /// Tells everybody: first those whose turn it is now, then who made requests, in order, then who waits for the end. Whether
     /// callbacks are due.
-    fn finish(self: &Arc<Self>, unfinished: VecDeque<Queued>, error: Option<&Error>) -> bool {
+    fn finish(self: &Arc<Self>, unfinished: VecDeque<Operation>, error: Option<&Error>) -> bool {
         if let Some(error) = error {
             self.connection.note_store_error(error);
         }
@@ -177,27 +184,24 @@ impl TransactionCore {
         let mut callbacks = Vec::new();
         if !unfinished.is_empty() {
             let abort_error = self.abort_error();
-            for operation in &unfinished {
-                operation.abort(&abort_error, &mut callbacks);
+            let mut report = Report::new(self, u64::MAX, &mut callbacks);
+            for operation in unfinished {
+                operation.abort(&abort_error, &mut report);
             }
         }
-        let (outcome, first, others, heirs, has_deliveries) = {
+        let (outcome, ends, waiting, has_deliveries) = {
             let mut shared = locked(&self.shared);
             shared.phase = Phase::Finished;
-            shared.snapshot = None;
-            shared.schema_before = None;
+            shared.initial.snapshot = None;
+            shared.initial.schema_before = None;
             let outcome = outcome(&shared, self.is_aborted());
-            let first = shared.end.as_mut().map(|end| end.fill(outcome.clone()));
-            let others = std::mem::take(&mut shared.ends);
-            let heirs = self.leave(&mut shared, Runner::default());
-            (outcome, first, others, heirs, shared.has_deliveries())
+            let ends = std::mem::take(&mut shared.ends);
+            let waiting = self.leave(&mut shared, Token::default());
+            let has_deliveries = !shared.deliveries.callbacks.is_empty();
+            (outcome, ends, waiting, has_deliveries)
         };
-        callbacks.extend(first.and_then(Wake::wake));
-        callbacks.extend(
-            others
-                .iter()
-                .filter_map(|end| end.complete(outcome.clone())),
-        );
+        let told = ends.iter().map(|end| end.complete(outcome.clone()));
+        callbacks.extend(told.flatten());
         tell_closed();
         if self.plan.versions.is_some() {
             // After the callbacks: the open request succeeds when its transaction has completed.
@@ -207,7 +211,7 @@ impl TransactionCore {
         if !callbacks.is_empty() {
             self.note_deliveries(callbacks);
         }
-        wake(heirs);
+        wake(waiting);
         is_due
     }
 

@@ -4,18 +4,18 @@
 //! Which operation comes next, and when, is not known here.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 
 use larder_backing_store::{
     IndexCursor, IndexLookup, Movement, ReadTransaction, Reads, Record, WriteTransaction,
 };
 use larder_codec::{DatabaseId, IndexId, ObjectStoreId};
 
-use super::core::TransactionCore;
 use crate::error::{Error, ErrorName, Result};
-use crate::operation::{GetsMemory, PutMemory, Scans, Source, Unwrapping};
+use crate::operation::{GetsMemory, PutMemory, Scans, Unwrapping};
 use crate::statistics::Statistics;
+use crate::sync::AtomicBool;
 
 /// The backing store's transaction.
 #[derive(Debug)]
@@ -154,11 +154,9 @@ pub(crate) struct Execution {
     pub(crate) put: PutMemory,
     /// Made when something is read: most small transactions write.
     pub(crate) reading: Option<Box<Reading>>,
-    /// What the last of the short operations on object stores and indexes was on.
-    pub(super) short_source: Option<Source>,
     pub(crate) known: Knowledge,
-    /// Tells when nobody wants results any more.
-    transaction: Weak<TransactionCore>,
+    /// Set when the transaction is aborted.
+    is_cancelled: Arc<AtomicBool>,
     /// How often something was written since somebody asked.
     writes: OnceCell<Arc<AtomicU64>>,
     pub(crate) statistics: Statistics,
@@ -169,16 +167,15 @@ impl Execution {
     pub(crate) fn new(
         backing: Backing,
         database_id: DatabaseId,
-        transaction: Weak<TransactionCore>,
+        is_cancelled: Arc<AtomicBool>,
     ) -> Box<Self> {
         Box::new(Self {
             backing,
             database_id,
             put: PutMemory::default(),
             reading: None,
-            short_source: None,
             known: Knowledge::default(),
-            transaction,
+            is_cancelled,
             writes: OnceCell::new(),
             statistics: Statistics::default(),
         })
@@ -237,8 +234,7 @@ impl Execution {
     /// # Errors
     /// `AbortError` if the transaction was aborted.
     pub(crate) fn check_cancelled(&self) -> Result<()> {
-        let transaction = self.transaction.upgrade();
-        if transaction.is_some_and(|transaction| transaction.is_aborted()) {
+        if self.is_cancelled.load(Ordering::Acquire) {
             return Err(Error::new(
                 ErrorName::AbortError,
                 "the transaction was aborted",

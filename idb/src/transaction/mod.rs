@@ -4,17 +4,19 @@
 
 mod core;
 mod end;
+mod execute;
 pub(crate) mod execution;
-mod group;
 mod operation;
-mod queued;
+mod queue;
+mod report;
 mod run;
 mod shared;
-mod short;
 mod statistics;
 
-pub(crate) use self::core::{Begins, Plan, TransactionCore, Versions};
-pub(crate) use self::short::{Get, Put, SmallPut};
+pub(crate) use self::core::{Plan, TransactionCore, Versions};
+pub(crate) use self::operation::Length;
+pub(crate) use self::run::SmallPut;
+pub(crate) use self::shared::InitialState;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,12 +24,9 @@ use std::sync::Arc;
 use larder_backing_store::StoreVersions;
 use larder_codec::JsString;
 
-use self::execution::Execution;
 use self::shared::Phase;
-use self::short::ShortKind;
 use crate::connection::Connection;
 use crate::error::{Error, Result};
-use crate::operation::Source;
 use crate::request::Request;
 use crate::schema::{Schema, StoreCell};
 use crate::statistics::Statistics;
@@ -223,85 +222,9 @@ impl Transaction {
         self.0.core.statistics()
     }
 
-    /// # Errors
-    /// `TransactionInactiveError` if it is committing or has ended.
-    pub(crate) fn check_active(&self) -> Result<()> {
-        self.0.core.check_active()
-    }
-
-    /// Queues an operation, after all that were queued before.
-    ///
-    /// # Errors
-    /// `TransactionInactiveError` if it is committing or has ended.
-    pub(crate) fn submit<T, F>(&self, operation: F) -> Result<Request<T>>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
-    {
-        self.0.core.submit(operation)
-    }
-
-    /// Queues an operation that takes no longer than a thread's waking does.
-    ///
-    /// # Errors
-    /// `TransactionInactiveError` if it is committing or has ended.
-    pub(crate) fn submit_short<T, F>(&self, operation: F) -> Result<Request<T>>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
-    {
-        self.0.core.submit_short(operation)
-    }
-
-    /// Queues a get of one key, or a small put.
-    ///
-    /// # Errors
-    /// `TransactionInactiveError` if it is committing or has ended.
-    pub(crate) fn submit_on<K: ShortKind>(
-        &self,
-        source: &Source,
-        argument: K::Argument,
-    ) -> Result<Request<K::Output>> {
-        self.0.core.submit_on::<K>(source, argument)
-    }
-
-    /// Queues an operation that keeps a handle to this transaction: if nobody wants its result, it is executed soon all the
-    /// same, lest the transaction live on for want of someone to execute it.
-    ///
-    /// # Errors
-    /// `TransactionInactiveError` if it is committing or has ended.
-    pub(crate) fn submit_holding<T, F>(&self, operation: F) -> Result<Request<T>>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
-    {
-        self.0.core.submit_holding(operation)
-    }
-
-    /// Queues an operation that nobody has asked for: if it fails, the transaction is aborted. With it `change` is made, to be
-    /// seen at once.
-    ///
-    /// # Errors
-    /// `TransactionInactiveError` if it is committing or has ended; those of `change`.
-    pub(crate) fn submit_silently<F>(
-        &self,
-        operation: F,
-        change: impl FnOnce() -> Result<()>,
-    ) -> Result<()>
-    where
-        F: FnOnce(&mut Execution) -> Result<()> + Send + 'static,
-    {
-        self.0.core.submit_silently(operation, change)
-    }
-
-    /// Whether nothing is queued or being executed.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.0.core.is_idle()
-    }
-
-    /// A request that is answered without an operation.
-    pub(crate) fn completed<T: Send + 'static>(&self, result: Result<T>) -> Request<T> {
-        self.0.core.completed(result)
+    /// Where requests are queued.
+    pub(crate) fn core(&self) -> &Arc<TransactionCore> {
+        &self.0.core
     }
 }
 

@@ -1,191 +1,95 @@
-//! One operation in a transaction's queue. It and the place for its result are one allocation.
+//! An operation, as a transaction's queue holds it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use larder_codec::IdbKey;
+use smallvec::smallvec;
 
-use super::core::TransactionCore;
 use super::execution::Execution;
+use super::report::Report;
+use super::run::{Found, Run, SmallPut};
 use crate::error::{Error, Result, attempt};
-use crate::executor::Callback;
-use crate::request::slot::{HasSlot, Slot, Wake};
-use crate::sync::{Mutex, locked};
+use crate::operation::Source;
+use crate::request::completion::Completion;
 
-/// What the queue holds. A callback that is due is given back.
-pub(crate) trait Operation: Send + Sync {
-    /// Executes it as the transaction's `number`th.
-    fn run(
-        &self,
+/// One operation, or a run of them.
+pub(crate) enum Operation {
+    /// Gets of one key each.
+    Gets(Run<IdbKey, Found>),
+    /// Puts of small values.
+    Puts(Run<SmallPut, IdbKey>),
+    /// Any other.
+    Other(Work, Length),
+}
+
+/// Does the work, or, given an error instead of a place to do it in, fails with that.
+pub(crate) type Work = Box<dyn FnOnce(Result<&mut Execution>, &mut Report<'_>) + Send>;
+
+/// How long an operation takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// No longer than handing over to another thread does: the thread that executes the operation before it goes on with it.
+    Short,
+    /// Perhaps longer.
+    Long,
+}
+
+impl Operation {
+    /// Whether it takes no longer than handing over to another thread does.
+    pub(super) const fn is_short(&self) -> bool {
+        !matches!(self, Self::Other(_, Length::Long))
+    }
+
+    /// Executes it. `source` is that of the last run.
+    pub(super) fn execute(
+        self,
         execution: &mut Execution,
-        transaction: &Arc<TransactionCore>,
-        number: u64,
-    ) -> Option<Callback>;
+        source: &mut Option<Source>,
+        report: &mut Report<'_>,
+    ) {
+        match self {
+            Self::Gets(run) => run.execute(execution, source, report),
+            Self::Puts(run) => run.execute(execution, source, report),
+            Self::Other(work, _) => work(Ok(execution), report),
+        }
+    }
 
     /// Completes it without executing it.
-    fn abort(&self, error: &Error) -> Option<Callback>;
-
-    /// Whether it takes no longer than handing over to somebody else does.
-    fn is_short(&self) -> bool;
-}
-
-/// An operation with a request. If it is `SHORT`, it takes no longer than handing over to somebody else does.
-pub(crate) struct Requested<T, F, const SHORT: bool>(Mutex<Slot<T, F>>);
-
-impl<T, F, const SHORT: bool> Requested<T, F, SHORT> {
-    pub(crate) const fn new(operation: F) -> Self {
-        Self(Mutex::new(Slot::of(operation)))
+    pub(super) fn abort(self, error: &Error, report: &mut Report<'_>) {
+        match self {
+            Self::Gets(run) => run.abort(error, report),
+            Self::Puts(run) => run.abort(error, report),
+            Self::Other(work, _) => work(Err(error.clone()), report),
+        }
     }
 }
 
-/// Executes an operation with a request, which `fill` gives the result to: a second one, after a panic, is let go.
-pub(super) fn run<T: Send + 'static>(
-    operation: impl FnOnce(&mut Execution) -> Result<T>,
-    execution: &mut Execution,
-    transaction: &Arc<TransactionCore>,
-    number: u64,
-    mut fill: impl FnMut(Result<T>) -> Wake<T>,
-) -> Option<Callback> {
-    execution.statistics.requests += 1;
-    let done = {
-        let (execution, fill) = (&mut *execution, &mut fill);
-        // With the result given to its place within, it is not copied out of where panics are caught.
-        catch_unwind(AssertUnwindSafe(move || {
-            let result = operation(execution);
-            complete(result, execution, transaction, number, fill)
-        }))
-    };
-    let panicked = |_| {
-        let result = Err(Error::panicked());
-        complete(result, execution, transaction, number, &mut fill)
-    };
-    done.unwrap_or_else(panicked)
-}
-
-fn complete<T: Send + 'static>(
-    mut result: Result<T>,
-    execution: &mut Execution,
-    transaction: &Arc<TransactionCore>,
-    number: u64,
-    fill: &mut impl FnMut(Result<T>) -> Wake<T>,
-) -> Option<Callback> {
-    execution.count_spilled();
-    settle(&mut result, transaction, number);
-    transaction.publish(execution, number);
-    callback_of(fill(result), transaction, number)
-}
-
-/// What the transaction's `number`th operation has come to: a failure is noted, and after an abort there are only failures.
-pub(super) fn settle<T>(result: &mut Result<T>, transaction: &Arc<TransactionCore>, number: u64) {
-    if transaction.is_aborted() {
-        *result = Err(transaction.abort_error());
-    } else if let Err(error) = result {
-        transaction.note_failure(number, error);
-    }
-}
-
-/// Wakes who is to be told of the result of the transaction's `number`th operation. A callback is given back; when it is called, the
-/// failure has been seen, if it is one.
-pub(super) fn callback_of<T: Send + 'static>(
-    wake: Wake<T>,
-    transaction: &Arc<TransactionCore>,
-    number: u64,
-) -> Option<Callback> {
-    let observed = match &wake {
-        Wake::Callback(_, Err(_)) => Some(Arc::clone(transaction)),
-        _ => None,
-    };
-    let callback = wake.wake()?;
-    Some(match observed {
-        None => callback,
-        Some(transaction) => Box::new(move || {
-            transaction.note_observed(number);
-            callback();
-        }),
-    })
-}
-
-impl<T, F, const SHORT: bool> Operation for Requested<T, F, SHORT>
+/// Work whose result appears at `completion`.
+pub(super) fn requested<T, F>(operation: F, completion: Completion<T>) -> Work
 where
     T: Send + 'static,
     F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
 {
-    fn run(
-        &self,
-        execution: &mut Execution,
-        transaction: &Arc<TransactionCore>,
-        number: u64,
-    ) -> Option<Callback> {
-        let operation = locked(&self.0).take_work()?;
-        let fill = |result| locked(&self.0).fill(result);
-        run(operation, execution, transaction, number, fill)
-    }
-
-    fn abort(&self, error: &Error) -> Option<Callback> {
-        let (operation, wake) = {
-            let mut slot = locked(&self.0);
-            (slot.take_work(), slot.fill(Err(error.clone())))
-        };
-        // What it holds may be a host's: it goes when the lock has been left.
-        drop(operation);
-        wake.wake()
-    }
-
-    fn is_short(&self) -> bool {
-        SHORT
-    }
-}
-
-impl<T, F, const SHORT: bool> HasSlot<T> for Requested<T, F, SHORT>
-where
-    T: Send,
-    F: Send,
-{
-    type Work = F;
-
-    fn slot(&self) -> &Mutex<Slot<T, F>> {
-        &self.0
-    }
-
-    fn slot_mut(&mut self) -> &mut Mutex<Slot<T, F>> {
-        &mut self.0
-    }
-}
-
-/// An operation that nobody asked for: if it fails, the transaction is aborted.
-pub(crate) struct Silent<F>(Mutex<Option<F>>);
-
-impl<F> Silent<F> {
-    pub(crate) fn new(operation: F) -> Self {
-        Self(Mutex::new(Some(operation)))
-    }
-}
-
-impl<F> Operation for Silent<F>
-where
-    F: FnOnce(&mut Execution) -> Result<()> + Send,
-{
-    fn run(
-        &self,
-        execution: &mut Execution,
-        transaction: &Arc<TransactionCore>,
-        number: u64,
-    ) -> Option<Callback> {
-        let operation = locked(&self.0).take()?;
-        execution.statistics.requests += 1;
-        if let Err(error) = attempt(|| operation(execution)) {
-            transaction.abort_from_within(error);
+    Box::new(move |execution, report| match execution {
+        Ok(execution) => {
+            let mut result = attempt(|| operation(execution));
+            execution.statistics.requests += 1;
+            report.settle(0, &mut result);
+            let results = smallvec![Some(result)];
+            report.complete(execution, completion.completions(), results);
         }
-        execution.count_spilled();
-        transaction.publish(execution, number);
-        None
-    }
+        Err(error) => report.fail(completion.completions(), 1, &error),
+    })
+}
 
-    fn abort(&self, _: &Error) -> Option<Callback> {
-        let operation = locked(&self.0).take();
-        drop(operation);
-        None
-    }
-
-    fn is_short(&self) -> bool {
-        false
-    }
+/// Work that no request waits for: if it fails, the transaction is aborted.
+pub(super) fn unrequested<F>(operation: F) -> Work
+where
+    F: FnOnce(&mut Execution) -> Result<()> + Send + 'static,
+{
+    Box::new(move |execution, report| {
+        if let Ok(execution) = execution {
+            let result = attempt(|| operation(execution));
+            execution.statistics.requests += 1;
+            report.complete_unrequested(execution, result);
+        }
+    })
 }

@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use larder_backing_store::FixedClock;
 use larder_codec::{IdbKey, JsString, Origin};
 
+use super::execution::Execution;
 use super::*;
 use crate::connection::ConnectionEvent;
 use crate::error::ErrorName;
@@ -65,7 +66,7 @@ fn requests_complete_in_order_in_each_mode() {
                 let counter = Arc::clone(&counter);
                 let operation =
                     move |_: &mut Execution| Ok(counter.fetch_add(1, Ordering::Relaxed));
-                transaction.submit(operation).unwrap()
+                transaction.core().submit(Length::Long, operation).unwrap()
             })
             .collect();
         let commit = transaction.commit().unwrap();
@@ -74,7 +75,10 @@ fn requests_complete_in_order_in_each_mode() {
         }
         commit.wait().unwrap();
         assert!(transaction.is_finished());
-        let refused = transaction.submit(|_| Ok(())).unwrap_err();
+        let refused = transaction
+            .core()
+            .submit(Length::Long, |_| Ok(()))
+            .unwrap_err();
         assert_eq!(refused.name(), ErrorName::TransactionInactiveError);
         storage.close().unwrap();
     }
@@ -86,10 +90,18 @@ fn who_waits_executes_what_is_short_behind_it_and_nothing_else() {
         let storage = storage(mode);
         let connection = open(&storage, &["a"]);
         let transaction = write(&connection, &["a"]);
-        let first = transaction.submit(|_| Ok(())).unwrap();
-        let short = [(); 3].map(|()| transaction.submit_short(|_| Ok(())).unwrap());
-        let long = transaction.submit(|_| Ok(())).unwrap();
-        let behind = transaction.submit_short(|_| Ok(())).unwrap();
+        let first = transaction.core().submit(Length::Long, |_| Ok(())).unwrap();
+        let short = [(); 3].map(|()| {
+            transaction
+                .core()
+                .submit(Length::Short, |_| Ok(()))
+                .unwrap()
+        });
+        let long = transaction.core().submit(Length::Long, |_| Ok(())).unwrap();
+        let behind = transaction
+            .core()
+            .submit(Length::Short, |_| Ok(()))
+            .unwrap();
         first.wait().unwrap();
         let is_step = matches!(mode, Executor::Driven { .. });
         assert!(short.iter().all(|request| request.is_done() != is_step));
@@ -105,14 +117,23 @@ fn a_callback_that_waits_executes_what_it_waits_for_whoever_calls_it() {
         let storage = storage(executor);
         let connection = open(&storage, &["a"]);
         let transaction = write(&connection, &["a"]);
-        let done = transaction.submit(|_| Ok(1)).unwrap();
-        transaction.submit(|_| Ok(2)).unwrap().wait().unwrap();
+        let done = transaction.core().submit(Length::Long, |_| Ok(1)).unwrap();
+        transaction
+            .core()
+            .submit(Length::Long, |_| Ok(2))
+            .unwrap()
+            .wait()
+            .unwrap();
         // Who is to call back executes this one first.
-        let queued = transaction.submit(|_| Ok(3)).unwrap();
+        let queued = transaction.core().submit(Length::Long, |_| Ok(3)).unwrap();
         let (sender, told) = mpsc::channel();
         let within = transaction.clone();
         done.on_done(move |_| {
-            let waited_for = within.submit(|_| Ok(4)).unwrap().wait();
+            let waited_for = within
+                .core()
+                .submit(Length::Long, |_| Ok(4))
+                .unwrap()
+                .wait();
             sender.send(waited_for).unwrap();
         });
         storage.run_until_idle();
@@ -134,16 +155,16 @@ fn what_nobody_looks_at_is_executed_in_its_turn_and_its_failure_aborts_the_commi
         };
         // Whose requests are gone when it is executed, and whose is there.
         for number in 0..100 {
-            drop(transaction.submit_short(count()).unwrap());
-            let kept = transaction.submit_short(count()).unwrap();
+            drop(transaction.core().submit(Length::Short, count()).unwrap());
+            let kept = transaction.core().submit(Length::Short, count()).unwrap();
             if number % 10 == 0 {
                 assert_eq!(kept.wait().unwrap(), 2 * number + 1);
             }
         }
         let fail =
             |_: &mut Execution| -> Result<()> { Err(Error::new(ErrorName::DataError, "test")) };
-        drop(transaction.submit_short(fail).unwrap());
-        drop(transaction.submit_short(count()).unwrap());
+        drop(transaction.core().submit(Length::Short, fail).unwrap());
+        drop(transaction.core().submit(Length::Short, count()).unwrap());
         let committed = transaction.commit().unwrap().wait();
         assert_eq!(committed.unwrap_err().name(), ErrorName::DataError);
         assert!((200..=201).contains(&counter.load(Ordering::Relaxed)));
@@ -166,7 +187,12 @@ fn a_long_operation_sees_that_the_transaction_was_aborted() {
             sender.send((before, after)).unwrap();
             Ok(())
         };
-        let error = transaction.submit(operation).unwrap().wait().unwrap_err();
+        let error = transaction
+            .core()
+            .submit(Length::Long, operation)
+            .unwrap()
+            .wait()
+            .unwrap_err();
         assert_eq!(error.name(), ErrorName::AbortError, "{mode:?}");
         let (before, after) = seen.recv().unwrap();
         assert!(before.is_ok(), "{mode:?}");
@@ -187,10 +213,14 @@ fn what_lies_in_the_queue_counts_by_the_memory_that_it_holds() {
     // What is queued, and how many of them are 16 MiB.
     type Queue<'a> = &'a dyn Fn(&Transaction);
     let cases: [(&str, Queue<'_>, usize); 6] = [
-        ("long", &|t| drop(t.submit(|_| Ok(())).unwrap()), 32),
+        (
+            "long",
+            &|t| drop(t.core().submit(Length::Long, |_| Ok(())).unwrap()),
+            32,
+        ),
         (
             "short",
-            &|t| drop(t.submit_short(|_| Ok(())).unwrap()),
+            &|t| drop(t.core().submit(Length::Short, |_| Ok(())).unwrap()),
             3856,
         ),
         (
@@ -211,7 +241,7 @@ fn what_lies_in_the_queue_counts_by_the_memory_that_it_holds() {
         let before = write(&connection, &["a"]);
         let transaction = write(&connection, &["a"]);
         (1..count).for_each(|_| queue(&transaction));
-        let is_much = || locked(&transaction.0.core.shared).queued_len >= 16 << 20;
+        let is_much = || locked(&transaction.0.core.shared).queue.is_full();
         assert!(!is_much(), "{name}");
         queue(&transaction);
         assert!(is_much(), "{name}");
@@ -235,7 +265,7 @@ fn many_operations_are_executed_though_nobody_wants_their_results() {
             let _ = told.send(number);
             Ok(())
         };
-        drop(transaction.submit(operation).unwrap());
+        drop(transaction.core().submit(Length::Long, operation).unwrap());
     }
     // Nobody else is there to execute them.
     let done: Vec<i32> = tell.iter().take(32).collect();
@@ -254,14 +284,24 @@ fn a_failure_that_nobody_saw_before_commit_aborts() {
         };
         // Seen.
         let transaction = write(&connection, &["a"]);
-        let error = transaction.submit(fail).unwrap().wait().unwrap_err();
+        let error = transaction
+            .core()
+            .submit(Length::Long, fail)
+            .unwrap()
+            .wait()
+            .unwrap_err();
         assert_eq!(error.name(), ErrorName::ConstraintError);
         transaction.commit().unwrap().wait().unwrap();
         // Not seen, executed or not.
         let transaction = write(&connection, &["a"]);
-        let failed = transaction.submit(fail).unwrap();
-        transaction.submit(|_| Ok(())).unwrap().wait().unwrap();
-        let after = transaction.submit(|_| Ok(())).unwrap();
+        let failed = transaction.core().submit(Length::Long, fail).unwrap();
+        transaction
+            .core()
+            .submit(Length::Long, |_| Ok(()))
+            .unwrap()
+            .wait()
+            .unwrap();
+        let after = transaction.core().submit(Length::Long, |_| Ok(())).unwrap();
         let end = transaction.commit().unwrap();
         assert_eq!(
             failed.wait().unwrap_err().name(),
@@ -275,7 +315,7 @@ fn a_failure_that_nobody_saw_before_commit_aborts() {
         );
         // Only after the call.
         let transaction = write(&connection, &["a"]);
-        let failed = transaction.submit(fail).unwrap();
+        let failed = transaction.core().submit(Length::Long, fail).unwrap();
         let end = transaction.commit().unwrap();
         assert!(failed.wait().is_err());
         assert_eq!(end.wait().unwrap_err().name(), ErrorName::ConstraintError);
@@ -291,7 +331,7 @@ fn abort_ends_requests_in_order_before_the_transaction() {
         let (sender, told) = mpsc::channel();
         for number in 0..3 {
             let sender = sender.clone();
-            let request = transaction.submit(|_| Ok(())).unwrap();
+            let request = transaction.core().submit(Length::Long, |_| Ok(())).unwrap();
             if number > 0 {
                 request.on_done(move |result| sender.send((number, result.err())).unwrap());
             }
@@ -322,10 +362,15 @@ fn overlapping_writers_take_turns_and_disjoint_ones_do_not() {
         let second = write(&connection, &["a", "b"]);
         let third = write(&connection, &["b"]);
         let other = open(&storage, &[]);
-        first.submit(|_| Ok(())).unwrap().wait().unwrap();
-        let mut waiting = second.submit(|_| Ok(())).unwrap();
+        first
+            .core()
+            .submit(Length::Long, |_| Ok(()))
+            .unwrap()
+            .wait()
+            .unwrap();
+        let mut waiting = second.core().submit(Length::Long, |_| Ok(())).unwrap();
         let end = second.commit().unwrap();
-        let mut last = third.submit(|_| Ok(())).unwrap();
+        let mut last = third.core().submit(Length::Long, |_| Ok(())).unwrap();
         assert!(waiting.try_take().is_none() && last.try_take().is_none());
         first.commit().unwrap().wait().unwrap();
         end.wait().unwrap();
@@ -423,7 +468,10 @@ fn drop_at(fs: &Arc<larder_leveldb::storage::MemoryFileSystem>, mode: Executor, 
         return;
     };
     let holder = transaction.clone();
-    let holding = transaction.submit_holding(move |_| Ok(holder));
+    let holding = transaction
+        .core()
+        .submit(Length::Long, move |_| Ok(holder))
+        .map(Request::that_demands_on_drop);
     if steps.is_multiple_of(2) {
         drop(holding);
         drop(request);

@@ -1,4 +1,4 @@
-//! The upgrade of a database: its transaction begins, and what becomes of the request when that has ended.
+//! The upgrade of a database: its transaction initial, and what becomes of the request when that has ended.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::open_request::{OpenEvent, Upgrade};
 use crate::origin::OpenStore;
 use crate::schema::Schema;
 use crate::sync::locked;
-use crate::transaction::{Begins, Plan, Transaction, TransactionCore, Versions};
+use crate::transaction::{InitialState, Plan, Transaction, TransactionCore, Versions};
 
 impl Database {
-    /// Begins an upgrade (specification, 5.7).
+    /// InitialState an upgrade (specification, 5.7).
     pub(super) fn upgrade(
         self: &Arc<Self>,
         request: ConnectionRequest,
@@ -60,12 +60,12 @@ impl Database {
             let mut state = locked(&self.state);
             let plan = Plan::of_upgrade(state.next_transaction, versions);
             state.next_transaction += 1;
-            let begins = Begins {
+            let initial = InitialState {
                 is_started: true,
                 snapshot: None,
                 schema_before: Some(schema_before),
             };
-            let transaction = TransactionCore::new(Arc::clone(&core), plan, begins);
+            let transaction = TransactionCore::new(Arc::clone(&core), plan, initial);
             state.transactions.add(Arc::clone(&transaction));
             state.add_connection(&core, true);
             state.current = Some(Current { request, phase });
