@@ -6,6 +6,7 @@
 //! | `binding/` | IndexedDB's interfaces in JavaScript, on a few hooks: independent of engine and host |
 //! | `platform/` | the rest of the web platform that scripts need |
 //! | `modules/` | scripts' modules: ES modules, CommonJS and JSON, from files and packages |
+//! | `crypto/` | keys of two parts for `crypto.subtle` |
 //! | `clone/` | structured clone between QuickJS and V8's wire format |
 //! | `engine/` | the hooks of the binding on `larder-idb` |
 //!
@@ -14,6 +15,8 @@
 mod array;
 mod clone;
 mod command;
+#[cfg(feature = "crypto")]
+mod crypto;
 mod engine;
 mod files;
 mod host;

@@ -24,6 +24,8 @@ pub(crate) fn natives<'js>(
     console(ctx, shared, &native)?;
     time_and_chance(ctx, shared, &native)?;
     structured_clone(ctx, shared, &native)?;
+    #[cfg(feature = "crypto")]
+    crate::crypto::install(ctx, shared, &native)?;
     network(ctx, shared, &native)?;
     if let Global::DedicatedWorker(scripts) = global {
         worker(ctx, shared, &native, scripts)?;
