@@ -154,5 +154,18 @@ fn structured_clone<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, native: &Object<'j
         all.deserializer.replace(deserializer);
         value
     };
-    native.set("clone", Function::new(ctx.clone(), clone)?)
+    native.set("clone", Function::new(ctx.clone(), clone)?)?;
+    let all = Rc::clone(shared);
+    let key = move |ctx: Ctx<'js>, attributes: Object<'js>| match clone::key_alone(
+        &ctx,
+        &*all.helpers(&ctx)?,
+        &attributes,
+    )? {
+        Some(bytes) => ArrayBuffer::new(ctx, bytes),
+        None => Err(Exception::throw_internal(
+            &ctx,
+            "these are no key's attributes",
+        )),
+    };
+    native.set("cryptoKey", Function::new(ctx.clone(), key)?)
 }

@@ -10,6 +10,7 @@ mod buckets;
 mod entries;
 mod foreign;
 mod idb;
+mod keys;
 mod killed;
 mod killed_script;
 mod left_behind;

@@ -253,10 +253,6 @@ impl<'js> Make<'_, '_, 'js> {
         let number = |number: u32| Value::new_number(ctx.clone(), f64::from(number));
         let undefined = Value::new_undefined(ctx.clone());
         let attributes = match host {
-            HostObject::CryptoKey(key) => {
-                let key_type = self.string(JsStr::from(key.key_type.name()))?;
-                [key_type, Value::new_bool(ctx.clone(), key.extractable)]
-            }
             HostObject::ImageBitmap(image) => {
                 let (width, height) = image.size();
                 [number(width), number(height)]

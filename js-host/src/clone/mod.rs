@@ -6,6 +6,7 @@
 //! in `helpers.js`.
 
 mod base64;
+mod crypto_key;
 mod deserialize;
 mod helpers;
 mod key;
@@ -16,6 +17,7 @@ mod serialize;
 mod tests;
 mod text;
 
+pub(crate) use crypto_key::alone_of as key_alone;
 pub(crate) use deserialize::{Beside, Deserializer, KeyOf};
 pub(crate) use helpers::Helpers;
 pub(crate) use key::{key_from_js, key_to_js};

@@ -6,7 +6,7 @@ use larder_codec::value::{
 };
 use rquickjs::{Array, ArrayBuffer, Ctx, Result, Value};
 
-use super::Helpers;
+use super::{Helpers, crypto_key};
 
 /// An object of a class whose clone is numbers; `None` for another class or other numbers.
 pub(super) fn geometry(kind: &str, numbers: &Array<'_>) -> Result<Option<HostObject<'static>>> {
@@ -124,6 +124,7 @@ pub(super) fn made<'js>(
         }
         HostObject::DomMatrix(matrix) => numbers("DOMMatrix", &of_matrix(matrix)),
         HostObject::DomMatrixReadOnly(matrix) => numbers("DOMMatrixReadOnly", &of_matrix(matrix)),
+        HostObject::CryptoKey(key) => crypto_key::made(ctx, helpers, key).map(Some),
         HostObject::ImageData(image) => {
             let mut formats = PIXEL_FORMATS.into_iter();
             let format = formats.find(|(format, _)| *format == image.format);
@@ -140,7 +141,6 @@ pub(super) fn made<'js>(
 /// The class of an object that passes through a script as it is; `None` if it is of another kind.
 pub(super) const fn opaque_class(host: &HostObject<'_>) -> Option<&'static str> {
     Some(match host {
-        HostObject::CryptoKey(_) => "CryptoKey",
         HostObject::DomFileSystem { .. } => "DOMFileSystem",
         HostObject::FileSystemHandle(handle) => match handle.kind {
             HandleKind::File => "FileSystemFileHandle",

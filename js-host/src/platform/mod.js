@@ -9,6 +9,7 @@ import { BroadcastChannel } from "./broadcast_channel.js";
 import { importCommonJs } from "./common_js.js";
 import { console } from "./console.js";
 import { Crypto, crypto } from "./crypto.js";
+import { CryptoKey } from "./crypto_key.js";
 import { CustomEvent, MessageEvent } from "./custom_event.js";
 import { TextDecoder, TextEncoder } from "./encoding.js";
 import { functions, turn } from "./event_loop.js";
@@ -59,6 +60,7 @@ const interfaces = {
   Blob,
   BroadcastChannel,
   Crypto,
+  CryptoKey,
   CustomEvent,
   DOMMatrix,
   DOMMatrixReadOnly,

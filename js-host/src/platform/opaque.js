@@ -58,7 +58,6 @@ function opaque(name, attributes, Base = undefined) {
 const handle = opaque("FileSystemHandle", ["kind", "name"]);
 const classes = {
   __proto__: null,
-  CryptoKey: opaque("CryptoKey", ["type", "extractable"]),
   DOMFileSystem: opaque("DOMFileSystem", ["name"]),
   FileSystemDirectoryHandle: opaque("FileSystemDirectoryHandle", [], handle),
   FileSystemFileHandle: opaque("FileSystemFileHandle", [], handle),

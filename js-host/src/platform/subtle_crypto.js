@@ -1,26 +1,41 @@
-// crypto.subtle (Web Cryptography, 14): digests. There are no keys: what needs one is refused as not supported.
+// crypto.subtle (Web Cryptography, 14): digests, and keys made, read and given away. What would use a key is refused as not supported.
 import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "../binding/mod.js";
+import { fail, normalize, toBytes } from "./crypto_algorithms.js";
+import { toJwk } from "./crypto_jwk.js";
+import { attributesOf } from "./crypto_key.js";
+import { pairs } from "./crypto_pairs.js";
+import { secrets } from "./crypto_secrets.js";
 import { native } from "./native.js";
 
 class SubtleState {}
-const DIGESTS = ["SHA-1", "SHA-256", "SHA-384", "SHA-512"];
+const FORMATS = ["raw", "spki", "pkcs8", "jwk"];
+const USAGES = ["encrypt", "decrypt", "sign", "verify", "deriveKey", "deriveBits", "wrapKey", "unwrapKey"];
 
-const notSupported = (what) => new DOMException(what, "NotSupportedError");
+// Without the host's numbers there are no keys of two parts.
+const families = native.generateKeyPair === undefined ? secrets : { __proto__: null, ...secrets, ...pairs };
 
-// The name of a digest.
-function toDigest(algorithm) {
-  const isObject = algorithm !== null && (typeof algorithm === "object" || typeof algorithm === "function");
-  if (isObject && algorithm.name === undefined) throw new TypeError("The algorithm has no name.");
-  const name = webidl.toDOMString(isObject ? algorithm.name : algorithm);
-  const found = DIGESTS.find((known) => known === name.toUpperCase());
-  if (found === undefined) throw notSupported(`The algorithm '${name}' is no digest of this host's.`);
-  return found;
+function familyOf(name, operation, method) {
+  const family = families[name];
+  if (family?.[operation] === undefined) fail("NotSupportedError", `${method}: this host does not have '${name}' for that.`);
+  return family;
 }
 
-function toBytes(data) {
-  if (ArrayBuffer.isView(data)) return data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength);
-  if (data instanceof ArrayBuffer) return data.slice();
-  throw new TypeError("The data are neither an ArrayBuffer nor a view of one.");
+// sequence<KeyUsage>, each once.
+function toUsages(value) {
+  const usages = webidl.toStringOrSequence(value);
+  if (!Array.isArray(usages)) throw new TypeError("keyUsages is not iterable");
+  for (const usage of usages) webidl.toEnum(usage, USAGES, "KeyUsage");
+  return [...new Set(usages)];
+}
+
+function toKeyData(format, data) {
+  const bytes = toBytes(data);
+  if (format !== "jwk") {
+    if (bytes === undefined) throw new TypeError("The key data are neither an ArrayBuffer nor a view of one.");
+    return bytes;
+  }
+  if (bytes !== undefined) throw new TypeError("The key data are no JSON Web Key.");
+  return toJwk(data);
 }
 
 export class SubtleCrypto {
@@ -31,18 +46,43 @@ export class SubtleCrypto {
   async digest(algorithm, data) {
     stateOf(this, SubtleState);
     requireArguments(arguments.length, 2, "digest");
-    return native.digest(toDigest(algorithm), toBytes(data));
+    const bytes = toBytes(data);
+    if (bytes === undefined) throw new TypeError("The data are neither an ArrayBuffer nor a view of one.");
+    return native.digest(normalize(algorithm, "digest").name, bytes);
+  }
+  async generateKey(algorithm, extractable, keyUsages) {
+    stateOf(this, SubtleState);
+    requireArguments(arguments.length, 3, "generateKey");
+    const usages = toUsages(keyUsages);
+    const parameters = normalize(algorithm, "generateKey");
+    return familyOf(parameters.name, "generate", "generateKey").generate(parameters, Boolean(extractable), usages);
+  }
+  async importKey(format, keyData, algorithm, extractable, keyUsages) {
+    stateOf(this, SubtleState);
+    requireArguments(arguments.length, 5, "importKey");
+    const known = webidl.toEnum(format, FORMATS, "KeyFormat");
+    const data = toKeyData(known, keyData);
+    const usages = toUsages(keyUsages);
+    const parameters = normalize(algorithm, "importKey");
+    return familyOf(parameters.name, "import", "importKey").import(known, data, parameters, Boolean(extractable), usages);
+  }
+  async exportKey(format, key) {
+    stateOf(this, SubtleState);
+    requireArguments(arguments.length, 2, "exportKey");
+    const known = webidl.toEnum(format, FORMATS, "KeyFormat");
+    const attributes = attributesOf(key);
+    const family = familyOf(attributes.name, "export", "exportKey");
+    if (!attributes.extractable) fail("InvalidAccessError", "The key is not extractable.");
+    return family.export(known, attributes);
   }
 }
-const KEYED = {
-  encrypt: 3, decrypt: 3, sign: 3, verify: 4, generateKey: 3, deriveKey: 5, deriveBits: 2, importKey: 5, exportKey: 2, wrapKey: 4, unwrapKey: 7,
-};
-for (const [name, count] of Object.entries(KEYED)) {
+const USES = { encrypt: 3, decrypt: 3, sign: 3, verify: 4, deriveKey: 5, deriveBits: 2, wrapKey: 4, unwrapKey: 7 };
+for (const [name, count] of Object.entries(USES)) {
   const method = {
     async [name](...values) {
       stateOf(this, SubtleState);
       requireArguments(values.length, count, name);
-      throw notSupported(`crypto.subtle.${name}: this host has no keys.`);
+      fail("NotSupportedError", `crypto.subtle.${name}: this host makes and keeps keys, and does not use them.`);
     },
   }[name];
   Object.defineProperty(method, "length", { value: count, configurable: true });

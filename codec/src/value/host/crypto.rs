@@ -113,6 +113,24 @@ const USAGES: [(u16, &str); 12] = [
 const EXTRACTABLE: u32 = 1;
 
 impl CryptoKeyUsages {
+    /// The usages of these names; `None` if one is no usage.
+    ///
+    /// ```
+    /// use larder_codec::value::CryptoKeyUsages;
+    /// let usages = CryptoKeyUsages::from_names(["encrypt", "decrypt"]).unwrap();
+    /// assert_eq!(usages.names().collect::<Vec<_>>(), ["decrypt", "encrypt"]);
+    /// assert_eq!(CryptoKeyUsages::from_names(["open"]), None);
+    /// ```
+    #[must_use]
+    pub fn from_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<Self> {
+        let bit = |name| {
+            let found = USAGES.iter().find(|(_, known)| *known == name);
+            found.map(|(bit, _)| *bit)
+        };
+        let mut names = names.into_iter();
+        names.try_fold(Self(0), |all, name| Some(Self(all.0 | bit(name)?)))
+    }
+
     /// Web Crypto's names of the usages, in ascending order.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         (USAGES.iter()).filter_map(move |(bit, name)| (self.0 & bit != 0).then_some(*name))
