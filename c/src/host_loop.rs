@@ -29,6 +29,8 @@ struct State {
     is_calling: bool,
     /// The loop came meanwhile and was sent away with nothing done: it may be asleep.
     was_sent_away: bool,
+    /// So many threads sleep until something changes: without any, nothing has to be woken, which takes a call of the system's.
+    sleepers: usize,
     /// The storage is freed: nothing is called any more.
     is_over: bool,
     /// Where the host runs its loop, once it has.
@@ -48,6 +50,7 @@ impl HostLoop {
             has_work: false,
             is_calling: false,
             was_sent_away: false,
+            sleepers: 0,
             is_over: false,
             thread: None,
         };
@@ -66,7 +69,7 @@ impl HostLoop {
                 state.calls.extend(call.take());
             }
         });
-        self.changed.notify_all();
+        self.wake_sleepers();
     }
 
     /// Lets go of all calls, and of those that come: they hold what holds this. A wake that is under way on another thread has
@@ -115,8 +118,15 @@ impl HostLoop {
 
     /// A request is done. Whoever waits for one looks again.
     pub(crate) fn note_done(&self) {
-        drop(locked(&self.state));
-        self.changed.notify_all();
+        self.wake_sleepers();
+    }
+
+    /// Comes behind the change. A thread that looked before it is counted by now, and one that looks later sees it.
+    fn wake_sleepers(&self) {
+        let sleepers = locked(&self.state).sleepers;
+        if sleepers > 0 {
+            self.changed.notify_all();
+        }
     }
 
     /// The right to make calls, of the host's loop, which runs here from now on. `None` while a callback is running, or another
@@ -145,10 +155,12 @@ impl HostLoop {
     /// Sleeps until something is due or done.
     pub(crate) fn sleep_unless(&self, is_done: impl Fn() -> bool, wants_calls: bool) {
         let mut state = locked(&self.state);
+        state.sleepers += 1;
         while !is_done() && (state.calls.is_empty() || !wants_calls) {
             let woken = self.changed.wait(state);
             state = woken.unwrap_or_else(PoisonError::into_inner);
         }
+        state.sleepers -= 1;
     }
 }
 
