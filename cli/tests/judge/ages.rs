@@ -349,7 +349,8 @@ fn judge_again(name: &str, chromium: &Chromium) {
     );
 }
 
-fn schema_of(chromium: &Chromium) -> i64 {
+/// The schema version of the stores that a browser makes.
+pub(crate) fn schema_of(chromium: &Chromium) -> i64 {
     let folder = tempfile::tempdir().unwrap();
     let made = chromium
         .create(ORIGIN, PRODUCE, &json!(null), folder.path())
