@@ -23,6 +23,7 @@ mod quota;
 mod reads;
 mod record;
 mod repair;
+mod row_keys;
 mod row_names;
 mod staging;
 mod store;
@@ -51,7 +52,7 @@ pub use metadata::{DatabaseMetadata, DatabaseName, IndexMetadata, ObjectStoreMet
 pub use operation::{IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode};
 pub use origin_note::{OriginNote, delete_store, is_persisted, set_persisted};
 pub use quota::{OverQuota, Quota, Usage};
-pub use reads::{Ahead, IndexLookup, KEY_GENERATOR_MAX, Reads, RecordsAhead};
+pub use reads::{FoundRecord, IndexLookup, KEY_GENERATOR_MAX, Reads};
 pub use record::Record;
 pub use repair::repair;
 pub use row_names::{RowNames, RowPlace};

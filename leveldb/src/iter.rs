@@ -5,6 +5,8 @@
 //! entries of a key come oldest first, so the cursor is already before all of them when the row is known, and the row is
 //! kept here.
 
+mod multi_seek;
+
 use crate::bounds::Bounds;
 use crate::damage::{Damage, DamageKind};
 use crate::doubt::Doubt;

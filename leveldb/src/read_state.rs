@@ -3,6 +3,7 @@
 use crate::bounds::Bounds;
 use crate::core::Core;
 use crate::memtable::{MemCursor, MemTable};
+use crate::on_damage::OnDamage;
 use crate::skip_list::{SkipCursor, SkipList};
 use crate::source::{RunCursor, Source};
 use crate::table::UnsortedCursor;
@@ -21,6 +22,21 @@ pub(crate) struct ReadState {
 }
 
 impl ReadState {
+    /// Whether any damage is an error, and nothing is amiss: what lookups without cursors rely on.
+    #[inline]
+    pub(crate) fn is_simple(&self) -> bool {
+        self.core.on_damage == OnDamage::Fail && self.version.is_layered && self.mem.is_empty()
+    }
+
+    /// The memtable that holds all rows, if one does.
+    #[inline]
+    pub(crate) fn only_memtable(&self) -> Option<&Arc<SkipList>> {
+        match &*self.live {
+            [only] if self.version.runs.is_empty() && self.is_simple() => Some(only),
+            _ => None,
+        }
+    }
+
     /// A cursor for each source, the newest first.
     pub(crate) fn sources(&self) -> Vec<Source> {
         self.sources_within(None)

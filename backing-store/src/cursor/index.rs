@@ -373,11 +373,10 @@ impl IndexCursor {
         if count < AHEAD_MIN || is_left || self.direction.is_unique() {
             return;
         }
-        if self.ahead.is_none() {
-            self.ahead = self.view.committed_snapshot().and_then(RowsAhead::new);
-        }
-        if let Some(ahead) = &mut self.ahead {
-            ahead.pass(&mut self.rows, count, &self.data_prefix, read_row);
+        if self.view.is_committed() {
+            let ahead = self.ahead.get_or_insert_default();
+            let prefix = &self.data_prefix;
+            ahead.pass(&self.view, &mut self.rows, count, prefix, read_row);
         }
     }
 
@@ -392,15 +391,16 @@ impl IndexCursor {
             else {
                 break;
             };
-            let found = match ahead.record_into(&mut self.data) {
-                Some(found) => found,
+            let data = match ahead.record() {
+                Some(data) => data,
                 None => {
                     let primary_key = raw_key(row_key, &data_key[self.data_prefix.len()..])?;
-                    get_row(&self.view, data_key, primary_key, &mut self.data)?
+                    let found = get_row(&self.view, data_key, primary_key, &mut self.data)?;
+                    found.then_some(&*self.data)
                 }
             };
-            if found {
-                let (found_version, value_start) = read_data(&self.data, data_key, self.keys_only)?;
+            if let Some(data) = data {
+                let (found_version, value_start) = read_data(data, data_key, self.keys_only)?;
                 if found_version == version {
                     self.place = Some(Place {
                         index_key_len,
@@ -496,9 +496,11 @@ impl IndexCursor {
     /// The record's value without its version; empty when not on an entry.
     #[must_use]
     pub fn value(&self) -> &[u8] {
+        let passed = self.ahead.as_ref().and_then(|ahead| ahead.record());
+        let data = passed.flatten().unwrap_or(&self.data);
         let start = self.place.map(|place| place.value_start);
         start
-            .and_then(|start| self.data.get(start..))
+            .and_then(|start| data.get(start..))
             .unwrap_or_default()
     }
 

@@ -1,24 +1,33 @@
 //! Rows of an index that a cursor has passed, and whose entries it has yet to hand out.
 //!
-//! An entry is told from an index row and its record's row, which lies anywhere. Of several entries, the records' rows can be
-//! loaded at once ([`LookAhead`]). Only of rows that nobody changes: of what is committed, as of one moment.
+//! An entry is told from an index row and its record's row, which lies anywhere: the records' rows of several entries are looked up
+//! together. Only of rows that nobody changes.
+
+use std::ops::{ControlFlow, Range};
 
 use larder_codec::{RawKey, RecordVersion};
-use larder_leveldb::{LookAhead, Snapshot};
 
 use super::range_rows::{RangeRows, Row};
 use crate::error::{Error, Result};
+use crate::reads::has_two_forms;
+use crate::row_keys::RowKeys;
+use crate::view::View;
 
-/// Rows are not passed any more when their keys have so many bytes.
+/// So many rows at once,
+const ROWS_MAX: usize = 16;
+/// or fewer, when their keys have so many bytes.
 const KEYS_LEN_MAX: usize = 16 << 10;
+/// When the records have so many bytes, those behind are looked up one by one.
+const RECORDS_LEN_MAX: usize = 32 << 10;
 
 /// The rows.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RowsAhead {
-    lookups: LookAhead,
-    /// Each row's key, and behind it that of its record's row.
-    keys: Vec<u8>,
+    keys: RowKeys,
+    /// Of each row its record's row.
+    record_keys: RowKeys,
     rows: Vec<Passed>,
+    records: Vec<u8>,
     /// So many have been handed out; the cursor stands on the last of them, if it stands on one.
     handed_out: usize,
     is_on_row: bool,
@@ -28,11 +37,12 @@ pub(super) struct RowsAhead {
 
 #[derive(Debug)]
 struct Passed {
-    start: usize,
-    key_end: usize,
-    end: usize,
     index_key_len: usize,
     version: RecordVersion,
+    /// Whether its record's row may lie under another key that is equal.
+    has_two_forms: bool,
+    /// Where its record's row is in `records`, or `None` in its place if there is none; `None` if it has to be looked up.
+    record: Option<Option<Range<usize>>>,
 }
 
 /// What an index row tells.
@@ -44,18 +54,6 @@ pub(super) struct IndexRow<'a> {
 }
 
 impl RowsAhead {
-    /// Of this snapshot's; `None` if there is nothing to be gained.
-    pub(super) fn new(snapshot: &Snapshot) -> Option<Box<Self>> {
-        Some(Box::new(Self {
-            lookups: snapshot.look_ahead()?,
-            keys: Vec::new(),
-            rows: Vec::with_capacity(LookAhead::KEYS_MAX),
-            handed_out: 0,
-            is_on_row: false,
-            error: None,
-        }))
-    }
-
     /// Whether the cursor stands on one of the rows.
     pub(super) const fn is_on_row(&self) -> bool {
         self.is_on_row
@@ -69,9 +67,10 @@ impl RowsAhead {
 
     /// Forgets all.
     pub(super) fn clear(&mut self) {
-        self.lookups.clear();
         self.keys.clear();
+        self.record_keys.clear();
         self.rows.clear();
+        self.records.clear();
         self.handed_out = 0;
         self.is_on_row = false;
         self.error = None;
@@ -80,13 +79,15 @@ impl RowsAhead {
     /// Passes rows, up to so many. `read` tells what one says; records' rows have this prefix.
     pub(super) fn pass(
         &mut self,
+        view: &View,
         rows: &mut RangeRows,
         count: usize,
         record_prefix: &[u8],
         read: impl for<'r> Fn(Row<'r>) -> Result<IndexRow<'r>>,
     ) {
         self.clear();
-        while self.rows.len() < count.min(LookAhead::KEYS_MAX) && self.keys.len() < KEYS_LEN_MAX {
+        let len_bytes = |rows: &Self| rows.keys.len_bytes() + rows.record_keys.len_bytes();
+        while self.rows.len() < count.min(ROWS_MAX) && len_bytes(self) < KEYS_LEN_MAX {
             let met = rows.move_on().and_then(|()| match rows.settle()? {
                 Some(row) => Ok(Some((row.key, read(row)?))),
                 None => Ok(None),
@@ -100,23 +101,35 @@ impl RowsAhead {
                 }
             }
         }
-        self.lookups.touch();
+        self.look_up_records(view);
+    }
+
+    fn look_up_records(&mut self, view: &View) {
+        let (rows, records) = (&mut self.rows, &mut self.records);
+        view.multi_get(&self.record_keys, |n, record| {
+            // An error comes again in its row's place.
+            if let (Some(row), Ok(record)) = (rows.get_mut(n), record) {
+                let start = records.len();
+                records.extend_from_slice(record.unwrap_or_default());
+                row.record = Some(record.map(|_| start..records.len()));
+            }
+            match records.len() < RECORDS_LEN_MAX {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        });
     }
 
     #[inline]
     fn push(&mut self, key: &[u8], row: IndexRow<'_>, record_prefix: &[u8]) {
-        let start = self.keys.len();
-        self.keys.extend_from_slice(key);
-        let key_end = self.keys.len();
-        self.keys.extend_from_slice(record_prefix);
-        row.primary_key.encode(&mut self.keys);
-        self.lookups.note(&self.keys[key_end..]);
+        self.keys.push(key, |_| ());
+        self.record_keys
+            .push(record_prefix, |out| row.primary_key.encode(out));
         self.rows.push(Passed {
-            start,
-            key_end,
-            end: self.keys.len(),
             index_key_len: row.index_key_len,
             version: row.version,
+            has_two_forms: has_two_forms(row.primary_key),
+            record: None,
         });
     }
 
@@ -134,10 +147,11 @@ impl RowsAhead {
         }
     }
 
+    /// The number of the row that the cursor stands on, if it stands on one.
     #[inline]
-    fn here(&self) -> Option<&Passed> {
+    fn here(&self) -> Option<usize> {
         match self.is_on_row {
-            true => self.rows.get(self.handed_out.wrapping_sub(1)),
+            true => self.handed_out.checked_sub(1),
             false => None,
         }
     }
@@ -145,28 +159,22 @@ impl RowsAhead {
     /// The keys of the index row and of its record's row, if the cursor stands on a row.
     #[inline]
     pub(super) fn keys(&self) -> Option<(&[u8], &[u8])> {
-        let Passed {
-            start,
-            key_end,
-            end,
-            ..
-        } = *self.here()?;
-        Some((&self.keys[start..key_end], &self.keys[key_end..end]))
+        let n = self.here()?;
+        Some((self.keys.get(n), self.record_keys.get(n)))
     }
 
     /// The length of the index key, and the version.
     #[inline]
     pub(super) fn told(&self) -> Option<(usize, RecordVersion)> {
-        let row = self.here()?;
+        let row = self.rows.get(self.here()?)?;
         Some((row.index_key_len, row.version))
     }
 
-    /// Puts the value of the record's row into `value`, in place of what was there: whether there is one. `None` if the view has
-    /// to be asked.
+    /// The record's row, or `None` in its place if there is none; `None` if the view has to be asked.
     #[inline]
-    pub(super) fn record_into(&self, value: &mut Vec<u8>) -> Option<bool> {
-        let (_, record_key) = self.keys()?;
-        self.lookups
-            .get_into(self.handed_out - 1, record_key, value)
+    pub(super) fn record(&self) -> Option<Option<&[u8]>> {
+        let row = self.rows.get(self.here()?)?;
+        let place = row.record.as_ref().filter(|_| !row.has_two_forms)?;
+        Some(place.clone().and_then(|place| self.records.get(place)))
     }
 }

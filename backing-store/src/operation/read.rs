@@ -1,12 +1,12 @@
 //! Reads that remove the stale index rows they meet, as every read through an index does in a transaction that writes.
 //! They stand before those of [`crate::Reads`] that leave the rows alone and show the same.
 
-use larder_codec::{IndexId, ObjectStoreId};
+use larder_codec::{IdbKey, IndexId, ObjectStoreId};
 
 use crate::cursor::{Direction, IndexCursor, Movement, Page, PageLimits};
 use crate::error::Result;
 use crate::key_range::KeyRange;
-use crate::reads::IndexLookup;
+use crate::reads::{FoundRecord, IndexLookup};
 use crate::record::Record;
 use crate::transaction::WriteTransaction;
 
@@ -61,6 +61,16 @@ impl WriteTransaction {
         record: &mut Record,
     ) -> Result<bool> {
         lookup.get_with(range, record, &mut |row_key| self.delete_row(row_key))
+    }
+
+    /// Reads the first record that the index has under each of these keys; as [`IndexLookup::multi_get`].
+    pub fn multi_get_with(
+        &mut self,
+        lookup: &mut IndexLookup,
+        index_keys: &[IdbKey],
+        found: impl FnMut(usize, Result<Option<FoundRecord<'_>>>),
+    ) {
+        lookup.multi_get_with(index_keys, &mut |row_key| self.delete_row(row_key), found);
     }
 
     /// How many live entries an index has under keys in the range; as

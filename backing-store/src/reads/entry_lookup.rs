@@ -8,11 +8,12 @@ use std::cmp::Ordering;
 use larder_codec::compare::compare_user_keys;
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::ExistsRow;
-use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, range};
+use larder_codec::{DatabaseId, IdbKey, IndexId, KeyPrefix, ObjectStoreId, RawKey, range};
 
 use super::{get_row, record_row_prefix};
 use crate::cursor::{OnStale, decode_value};
 use crate::error::{Error, Result};
+use crate::row_keys::RowKeys;
 use crate::view::{View, ViewIter};
 
 /// Looks up keys of one index, any number of them one after the other.
@@ -74,6 +75,19 @@ impl EntryLookup {
         }
         let row = decode_value(self.iter.key(), self.iter.value()?)?;
         Ok(Some(row.primary_key))
+    }
+
+    /// The values of the first rows under many index keys, as [`ViewIter::multi_seek`] calls `found` with them.
+    pub(super) fn first_rows(
+        &mut self,
+        index_keys: &[IdbKey],
+        found: impl FnMut(usize, Result<Option<&[u8]>>),
+    ) {
+        let mut names = RowKeys::with_capacity(index_keys.len());
+        for index_key in index_keys {
+            names.push(&self.prefix, |out| index_key.encode(out));
+        }
+        self.iter.multi_seek(&names, found);
     }
 
     fn is_live(&mut self) -> Result<bool> {

@@ -1,12 +1,18 @@
 //! Records by index keys, many one after the other.
 
-use larder_codec::{DatabaseId, IndexId, ObjectStoreId, RawKey};
+use std::ops::ControlFlow;
 
-use super::{EntryLookup, Reads};
+use larder_codec::row_key::RecordTable;
+use larder_codec::versioned::{ExistsRow, IndexRow};
+use larder_codec::{DatabaseId, IdbKey, IndexId, ObjectStoreId, RawKey, RecordVersion};
+
+use super::multi_get::decode;
+use super::{EntryLookup, FoundRecord, Reads, has_two_forms, record_row_prefix};
 use crate::cursor::{Direction, Movement, OnStale};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::record::Record;
+use crate::row_keys::RowKeys;
 
 /// Reads records through one index, any number of them: what is needed to find the first is kept for the next. Made by
 /// [`Reads::index_lookup`].
@@ -72,4 +78,112 @@ impl IndexLookup {
             None => Ok(false),
         }
     }
+
+    /// Reads the first record that the index has under each of these keys, in any order and also twice: [`get`](Self::get) for many,
+    /// which takes less time than one after the other. Calls `found` once for each key, in any order, with its number, from 0, and
+    /// the record, `None`, or the error that reading it gives.
+    pub fn multi_get(
+        &mut self,
+        index_keys: &[IdbKey],
+        found: impl FnMut(usize, Result<Option<FoundRecord<'_>>>),
+    ) {
+        self.multi_get_with(index_keys, &mut |_| Ok(()), found);
+    }
+
+    /// The same; stale rows in the way are handed on.
+    pub(crate) fn multi_get_with(
+        &mut self,
+        index_keys: &[IdbKey],
+        on_stale: OnStale<'_>,
+        mut found: impl FnMut(usize, Result<Option<FoundRecord<'_>>>),
+    ) {
+        let Firsts {
+            rows,
+            key_start,
+            records,
+            mut others,
+        } = self.firsts(index_keys);
+        let mut is_live = false;
+        self.reads.view().multi_get(&rows, |at, row| {
+            let Some(&(n, version)) = records.get(at / 2) else {
+                return ControlFlow::Break(());
+            };
+            if at.is_multiple_of(2) {
+                let exists = row.ok().flatten().map(ExistsRow::decode_exact);
+                is_live = exists == Some(Ok(ExistsRow { version }));
+                return ControlFlow::Continue(());
+            }
+            let row_key = rows.get(at);
+            let row = row.and_then(|row| row.map(|row| decode(row_key, row)).transpose());
+            match row {
+                Ok(row) if is_live => {
+                    let primary_key = row_key.get(key_start..).unwrap_or_default();
+                    let record = row.map(|row| row.value);
+                    let record = record.map(|value| FoundRecord { primary_key, value });
+                    found(n, Ok(record));
+                }
+                _ => others.push(n),
+            }
+            ControlFlow::Continue(())
+        });
+        let (mut record, mut bytes) = (Record::new(), Vec::new());
+        for n in others {
+            bytes.clear();
+            if let Some(index_key) = index_keys.get(n) {
+                index_key.encode(&mut bytes);
+            }
+            let key = RawKey::decode_exact(&bytes);
+            let is_there = key
+                .map_err(|error| Error::row(&[], "index entry", error))
+                .and_then(|key| self.get_with(&KeyRange::only(key), &mut record, &mut *on_stale));
+            found(
+                n,
+                is_there.map(|is_there| is_there.then(|| FoundRecord::of(&record))),
+            );
+        }
+    }
+
+    /// Where the records lie that the first rows under these keys lead to.
+    fn firsts(&mut self, index_keys: &[IdbKey]) -> Firsts {
+        let (database_id, object_store_id, _) = self.place;
+        let [exists, data] = [RecordTable::Exists, RecordTable::Data]
+            .map(|table| record_row_prefix(database_id, object_store_id, table));
+        let mut firsts = Firsts {
+            key_start: data.len(),
+            rows: RowKeys::with_capacity(2 * index_keys.len()),
+            records: Vec::with_capacity(index_keys.len()),
+            ..Firsts::default()
+        };
+        if self.reads.surroundings.lost_writes {
+            firsts.others.extend(0..index_keys.len());
+            return firsts;
+        }
+        self.entries.first_rows(index_keys, |n, row| {
+            let row = row.ok().flatten().map(IndexRow::decode_exact);
+            match row {
+                Some(Ok(row)) if !has_two_forms(row.primary_key) => {
+                    for prefix in [&exists, &data] {
+                        firsts.rows.push(prefix, |out| row.primary_key.encode(out));
+                    }
+                    firsts.records.push((n, row.version));
+                }
+                _ => firsts.others.push(n),
+            }
+        });
+        firsts
+    }
+}
+
+/// Records that index keys lead to, as far as their first rows say.
+#[derive(Debug, Default)]
+struct Firsts {
+    /// The exists row and the data row of each, by turns.
+    rows: RowKeys,
+    /// Where the primary key begins in the key of a data row.
+    key_start: usize,
+    /// The number of the index key that leads to it, and the version that it has if the index row is live.
+    records: Vec<(usize, RecordVersion)>,
+    /// The numbers of the other index keys, each of which is looked up alone: there is no row, or not in the usual form, or it is
+    /// stale.
+    others: Vec<usize>,
 }

@@ -3,10 +3,10 @@
 //! A store opened for reading, a transaction that reads and one that writes all have one of these, so there is one
 //! implementation of each read.
 
-mod ahead;
 mod entry_lookup;
 mod exists;
 mod index_lookup;
+mod multi_get;
 mod point;
 mod records;
 
@@ -31,10 +31,10 @@ use crate::metadata::{
 };
 use crate::view::View;
 
-pub use ahead::{Ahead, RecordsAhead};
 pub(crate) use entry_lookup::EntryLookup;
 pub(crate) use exists::ExistsCheck;
 pub use index_lookup::IndexLookup;
+pub use multi_get::FoundRecord;
 pub(crate) use point::{get_row, has_two_forms};
 
 /// A key generator that has reached this is used up (2^53).

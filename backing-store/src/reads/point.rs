@@ -34,6 +34,13 @@ pub(crate) fn get_row(
 
 /// Whether the key has a zero anywhere.
 pub(crate) fn has_two_forms(key: RawKey<'_>) -> bool {
+    // A number takes nine bytes, and most keys are one.
+    if let Some((_, number)) = key.as_bytes().split_first()
+        && let Some(number) = number.as_array()
+        && f64::from_le_bytes(*number) != 0.0
+    {
+        return false;
+    }
     key.parts().any(
         |part| matches!(part, KeyPart::Number(number) | KeyPart::Date(number) if number == 0.0),
     )

@@ -52,7 +52,7 @@ impl Reads {
         range: &KeyRange<'_>,
         record: &mut Record,
     ) -> Result<bool> {
-        if let Some(key) = range.single().filter(|key| !has_zero(*key)) {
+        if let Some(key) = range.single().filter(|key| !has_zero(key.as_bytes())) {
             return self.get(database_id, object_store_id, key, record);
         }
         record.clear();
@@ -162,10 +162,9 @@ impl Reads {
 
 /// Whether there may be a 0 in a key. Then another key is equal to it, with -0 in that place, and a record found under this
 /// one may have that one.
-fn has_zero(key: RawKey<'_>) -> bool {
+pub(super) fn has_zero(key: &[u8]) -> bool {
     let is_zero = |bytes: &[u8; 8]| f64::from_le_bytes(*bytes) == 0.0;
     // Eight bytes of text or binary may look the same: then the longer way is taken for nothing.
-    key.as_bytes()
-        .windows(8)
+    key.windows(8)
         .any(|bytes| bytes.try_into().is_ok_and(is_zero))
 }

@@ -2,13 +2,15 @@
 //! committed has already written to the engine.
 
 use std::cmp::Ordering;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use larder_codec::compare::compare;
 use larder_leveldb::{Bounds, Iter, PinnedBytes, Snapshot};
 
-use super::{SCOPES_END, SCOPES_PREFIX};
+use super::{SCOPES_END, SCOPES_PREFIX, get_each};
 use crate::error::{Error, Result};
+use crate::row_keys::RowKeys;
 
 /// The keys from `low` up to and without `end` are read from an older snapshot.
 #[derive(Debug, Clone)]
@@ -36,11 +38,6 @@ impl Base {
         }
     }
 
-    /// The snapshot that all rows come from, if it is one.
-    pub(super) fn only_snapshot(&self) -> Option<&Snapshot> {
-        self.windows.is_empty().then_some(&self.present)
-    }
-
     fn snapshot_for(&self, key: &[u8]) -> &Snapshot {
         if self.windows.is_empty() {
             return &self.present;
@@ -56,6 +53,23 @@ impl Base {
         self.snapshot_for(key)
             .get_into(key, value)
             .map_err(|error| Error::from(error).with_key(key))
+    }
+
+    /// As [`View::multi_get`](super::View::multi_get).
+    pub(super) fn multi_get(
+        &self,
+        keys: &RowKeys,
+        mut found: impl FnMut(usize, Result<Option<&[u8]>>) -> ControlFlow<()>,
+    ) {
+        if self.windows.is_empty() {
+            return self.present.multi_get(keys.iter(), |n, row| {
+                found(
+                    n,
+                    row.map_err(|error| Error::from(error).with_key(keys.get(n))),
+                )
+            });
+        }
+        get_each(keys, |key, value| self.get_into(key, value), found);
     }
 
     /// A cursor that stands on no row.
@@ -153,6 +167,11 @@ impl Reach {
 }
 
 impl BaseIter {
+    /// The engine's cursor, if all rows come from one snapshot.
+    pub(super) fn only(&mut self) -> Option<&mut Iter> {
+        self.windows.is_empty().then_some(&mut self.present)
+    }
+
     #[inline]
     fn current(&self) -> &Iter {
         match self.segment {

@@ -11,13 +11,15 @@ mod staged;
 pub(crate) use base::{Base, BaseIter, Reach, Window};
 pub(crate) use staged::Pending;
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use larder_codec::compare::{RowOrder, compare};
 use larder_leveldb::{PinnedBytes, Snapshot};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::overlay::Overlay;
+use crate::row_keys::RowKeys;
 use crate::sync::locked;
 use recovered::{Recovered, RecoveredIter};
 use staged::StagedIter;
@@ -78,21 +80,29 @@ impl View {
         }
     }
 
-    /// Gives `work` the snapshot that all rows come from but those that a transaction has staged, if it is one.
-    pub(crate) fn with_snapshot<T>(&self, work: impl FnOnce(&Snapshot) -> T) -> Option<T> {
+    /// The values of many keys: calls `found` for each, in their order, with its number, from 0, until it breaks. No lock is held
+    /// then.
+    pub(crate) fn multi_get(
+        &self,
+        keys: &RowKeys,
+        mut found: impl FnMut(usize, Result<Option<&[u8]>>) -> ControlFlow<()>,
+    ) {
         match &self.0 {
-            Kind::Recovered(_) => None,
-            Kind::Committed(base) => base.only_snapshot().map(work),
-            Kind::Transaction(pending) => locked(pending).base.only_snapshot().map(work),
+            Kind::Recovered(rows) => get_each(keys, |key, value| rows.get_into(key, value), found),
+            Kind::Committed(base) => base.multi_get(keys, found),
+            Kind::Transaction(pending) => {
+                let (base, staged) = locked(pending).staged(keys);
+                base.multi_get(keys, |n, row| match staged.get(n) {
+                    Some(Some(value)) => found(n, Ok(value.as_deref())),
+                    _ => found(n, row),
+                });
+            }
         }
     }
 
-    /// The snapshot that all rows come from, if it is one and nobody changes them.
-    pub(crate) fn committed_snapshot(&self) -> Option<&Snapshot> {
-        match &self.0 {
-            Kind::Committed(base) => base.only_snapshot(),
-            Kind::Recovered(_) | Kind::Transaction(_) => None,
-        }
+    /// Whether nobody changes these rows any more.
+    pub(crate) const fn is_committed(&self) -> bool {
+        matches!(self.0, Kind::Committed(_))
     }
 
     /// A cursor that stands on no row.
@@ -121,6 +131,21 @@ impl View {
                 Rows::Staged(StagedIter::new(pending, reach))
             }
         })
+    }
+}
+
+/// What [`View::multi_get`] does, with one get after the other.
+fn get_each(
+    keys: &RowKeys,
+    get_into: impl Fn(&[u8], &mut Vec<u8>) -> Result<bool>,
+    mut found: impl FnMut(usize, Result<Option<&[u8]>>) -> ControlFlow<()>,
+) {
+    let mut value = Vec::new();
+    for (n, key) in keys.iter().enumerate() {
+        let is_there = get_into(key, &mut value);
+        if found(n, is_there.map(|is_there| is_there.then_some(&*value))).is_break() {
+            return;
+        }
     }
 }
 
@@ -188,6 +213,32 @@ impl ViewIter {
     /// To the first row at or behind `key`.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         forward!(mut self, iter => iter.seek(key))
+    }
+
+    /// To many keys that rows behind the scopes area may begin with: calls `found` for each, in their order, with its number, from
+    /// 0, and the value of the first row at or behind it, if that row's key begins with it. Afterwards it stands anywhere.
+    pub(crate) fn multi_seek(
+        &mut self,
+        prefixes: &RowKeys,
+        mut found: impl FnMut(usize, Result<Option<&[u8]>>),
+    ) {
+        if let Rows::Committed(iter) = &mut self.0
+            && let Some(iter) = iter.only()
+        {
+            iter.multi_seek(prefixes.iter(), |n, row| {
+                let row = row.map(|row| row.map(|(_, value)| value));
+                found(n, row.map_err(Error::from));
+                ControlFlow::Continue(())
+            });
+            return;
+        }
+        for (n, prefix) in prefixes.iter().enumerate() {
+            let row = self.seek(prefix).and_then(|()| {
+                let is_of_it = self.valid() && self.key().starts_with(prefix);
+                is_of_it.then(|| self.value()).transpose()
+            });
+            found(n, row);
+        }
     }
 
     /// To the last row at or before `key`.

@@ -8,6 +8,7 @@ use larder_leveldb::PinnedBytes;
 
 use super::base::{Base, BaseIter, Reach};
 use crate::error::Result;
+use crate::row_keys::RowKeys;
 use crate::staging::{Place, Staging};
 use crate::sync::locked;
 
@@ -35,6 +36,15 @@ impl Pending {
         self.base = base;
         self.staging.clear();
         self.generation += 1;
+    }
+
+    /// What lies beneath, and of each key what is staged, if anything is: a value, or none for a deletion.
+    pub(super) fn staged(&mut self, keys: &RowKeys) -> (Base, Vec<Option<Option<Vec<u8>>>>) {
+        let staged = keys.iter().map(|key| {
+            let value = self.staging.get(key)?;
+            Some(value.map(<[u8]>::to_vec))
+        });
+        (self.base.clone(), staged.collect())
     }
 
     pub(super) fn get_into(&mut self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {

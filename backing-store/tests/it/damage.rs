@@ -198,7 +198,16 @@ fn number(key: RawKey<'_>) -> u8 {
 /// Value and blob of a record.
 fn record(reads: &Reads, n: u8) -> Result<Option<(Vec<u8>, Blob)>> {
     let (key, mut record) = (key(n), Record::new());
-    if !reads.get(DATABASE, STORE, raw(&key), &mut record)? {
+    let is_there = reads.get(DATABASE, STORE, raw(&key), &mut record);
+    reads.multi_get(DATABASE, STORE, &[raw(&key).to_key()], |_, together| {
+        let alone = is_there.as_ref().map(|there| there.then(|| record.value()));
+        let alone = alone.map_err(|error| error.kind());
+        let together = together
+            .as_ref()
+            .map(|found| found.map(|found| found.value));
+        assert_eq!(together.map_err(|error| error.kind()), alone);
+    });
+    if !is_there? {
         return Ok(None);
     }
     let mut blob = None;

@@ -1,138 +1,132 @@
-//! Gets of one key each that follow one another: what they wait for in memory is loaded at once, and of records that are found so
-//! the values come to lie in one piece of memory.
-//!
-//! Whatever is not simply there in what was committed, each get reads for itself, as if it were alone.
+//! Gets of one key each that follow one another: one look at the backing store for all of them, and short values come to lie in one
+//! piece of memory.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use larder_backing_store::{Ahead, Reads, RecordsAhead};
+use larder_backing_store::FoundRecord;
 use larder_codec::IdbKey;
 
 use super::unwrap::Shape;
 use super::{Source, get};
 use crate::error::{Result, attempt};
 use crate::key_range::KeyRange;
-use crate::transaction::execution::Execution;
+use crate::transaction::execution::{Backing, Execution};
 use crate::value::StoredValue;
 
-/// Who keeps one of the values keeps all of them in memory: so longer ones are read for themselves, in bytes,
+/// Who keeps one of the values that share a piece of memory keeps all of them: longer ones have memory of their own,
 const LEN_MAX: usize = 2 << 10;
-/// and those from where so many bytes lie there.
+/// and so have those that come when so many bytes lie there.
 const SHARED_LEN_MAX: usize = 16 << 10;
+
+/// What a get has found.
+#[derive(Debug, Clone)]
+enum Found {
+    /// This part of the memory that values share.
+    Part(Range<usize>),
+    Alone(Vec<u8>),
+    Nothing,
+    /// Its value is not what the row has, or it fails: it reads for itself.
+    Special,
+}
 
 /// Memory that is used again.
 #[derive(Debug, Default)]
 pub(crate) struct GetsMemory {
-    ahead: RecordsAhead,
     found: Vec<Found>,
     /// How many bytes the last values had.
     len_bytes: usize,
 }
 
-/// What a get has found.
-#[derive(Debug, Clone)]
-enum Found {
-    /// This part of what was read at once, which has a primary key of so many bytes.
-    Part(Range<usize>, usize),
-    Nothing,
-    /// It reads for itself.
-    Unknown,
-}
-
-/// What [`get`] tells of each of the keys, in their order, each told to `tell`, which says whether to go on.
+/// What [`get`] gives of each of the keys, in their order, each given to `tell`, which says whether to go on.
 pub(crate) fn get_each(
     execution: &mut Execution,
     source: &Source,
     keys: Vec<IdbKey>,
     tell: &mut impl FnMut(Result<Option<StoredValue>>) -> bool,
 ) {
-    let mut keys = keys.into_iter();
     let mut memory = std::mem::take(&mut execution.reading().gets);
-    let mut goes_on = true;
-    while goes_on && !keys.as_slice().is_empty() {
-        let bytes = look_ahead(execution, source, keys.as_slice(), &mut memory);
-        let bytes = Arc::new(bytes);
-        goes_on = memory
-            .found
-            .drain(..)
-            .zip(keys.by_ref())
-            .all(|(found, key)| {
-                tell(match found {
-                    Found::Part(place, key_len) => {
-                        execution.statistics.records_read += 1;
-                        execution.statistics.key_bytes_read += key_len as u64;
-                        execution.statistics.value_bytes_read += place.len() as u64;
-                        Ok(Some(StoredValue::part_of(Arc::clone(&bytes), place)))
-                    }
-                    Found::Nothing => Ok(None),
-                    Found::Unknown => attempt(|| get(execution, source, &KeyRange::only(key))),
-                })
-            });
-    }
+    let bytes = attempt(|| read(execution, source, &keys, &mut memory)).unwrap_or_else(|_| {
+        // Each fails by itself, with what it fails with.
+        memory.found.clear();
+        memory.found.resize(keys.len(), Found::Special);
+        Vec::new()
+    });
+    let bytes = Arc::new(bytes);
+    let _ = memory.found.drain(..).zip(keys).all(|(found, key)| {
+        tell(match found {
+            Found::Part(place) => Ok(Some(StoredValue::part_of(Arc::clone(&bytes), place))),
+            Found::Alone(bytes) => Ok(Some(StoredValue::new(bytes, 0, Vec::new()))),
+            Found::Nothing => Ok(None),
+            Found::Special => attempt(|| get(execution, source, &KeyRange::only(key))),
+        })
+    });
     execution.reading().gets = memory;
 }
 
-/// Looks ahead for the first of the keys, as many as are of use at once, and reads what is known of them then.
-fn look_ahead(
+/// Reads the records: the memory that short values share.
+fn read(
     execution: &mut Execution,
     source: &Source,
     keys: &[IdbKey],
     memory: &mut GetsMemory,
-) -> Vec<u8> {
-    let GetsMemory {
-        ahead,
-        found,
-        len_bytes,
-    } = memory;
-    found.clear();
-    let mut bytes = Vec::new();
-    let database_id = execution.database_id;
-    let Ok((store_id, index_id)) = source.ids() else {
-        // The gets' own to tell.
-        found.resize(keys.len(), Found::Unknown);
-        return bytes;
-    };
-    let count_max = match index_id {
-        None => Reads::AHEAD_MAX,
-        Some(_) => Reads::AHEAD_IN_INDEX_MAX,
-    };
-    let keys = &keys[..keys.len().min(count_max)];
-    let reads = execution.backing.reads();
-    match index_id {
-        None => reads.look_ahead(ahead, database_id, store_id, keys),
-        Some(index_id) => reads.look_ahead_in_index(ahead, (database_id, store_id, index_id), keys),
-    };
-    let Ok(has_objects) = execution.known(store_id).map(|known| known.has_objects) else {
-        found.resize(keys.len(), Found::Unknown);
-        return bytes;
-    };
+) -> Result<Vec<u8>> {
+    let (store_id, index_id) = source.ids()?;
+    let has_objects = execution.known(store_id)?.has_objects;
+    let Execution {
+        backing,
+        reading,
+        database_id,
+        statistics,
+        ..
+    } = execution;
+    let database_id = *database_id;
     let shape = Shape {
         database_id,
         store_id,
         store: &source.store,
         has_objects,
     };
-    let reads = execution.backing.reads();
-    bytes.reserve(*len_bytes);
-    for n in 0..keys.len() {
-        let start = bytes.len();
-        let known = match start < SHARED_LEN_MAX {
-            true => reads.append_ahead(ahead, n, LEN_MAX, &mut bytes),
-            false => None,
+    let mut bytes = Vec::with_capacity(memory.len_bytes);
+    memory.found.clear();
+    memory.found.resize(keys.len(), Found::Special);
+    let take = |n: usize, record: larder_backing_store::Result<Option<FoundRecord<'_>>>| {
+        let found = match record {
+            Ok(Some(FoundRecord { value, .. })) if !shape.is_plain(value) => Found::Special,
+            Ok(Some(FoundRecord { primary_key, value })) => {
+                statistics.records_read += 1;
+                statistics.key_bytes_read += primary_key.len() as u64;
+                statistics.value_bytes_read += value.len() as u64;
+                let start = bytes.len();
+                match value.len() <= LEN_MAX && start < SHARED_LEN_MAX {
+                    true => {
+                        bytes.extend_from_slice(value);
+                        Found::Part(start..bytes.len())
+                    }
+                    false => Found::Alone(value.to_vec()),
+                }
+            }
+            Ok(None) => Found::Nothing,
+            Err(_) => Found::Special,
         };
-        found.push(match known {
-            Some(Ahead::Value(at)) if shape.is_plain(&bytes[at..]) => {
-                Found::Part(at..bytes.len(), ahead.primary_key_len(n))
+        if let Some(place) = memory.found.get_mut(n) {
+            *place = found;
+        }
+    };
+    match index_id {
+        None => backing.reads().multi_get(database_id, store_id, keys, take),
+        Some(index_id) => {
+            let lookups = &mut reading.get_or_insert_default().lookups;
+            let lookup = lookups.of((store_id, index_id), || {
+                let reads = backing.reads();
+                reads.index_lookup(database_id, store_id, index_id)
+            });
+            match backing {
+                Backing::Read(_) => lookup.multi_get(keys, take),
+                Backing::Write(transaction) => transaction.multi_get_with(lookup, keys, take),
             }
-            Some(Ahead::Value(_)) => {
-                bytes.truncate(start);
-                Found::Unknown
-            }
-            Some(Ahead::Absent) => Found::Nothing,
-            None => Found::Unknown,
-        });
+        }
     }
-    *len_bytes = bytes.len();
-    bytes
+    memory.len_bytes = bytes.len();
+    Ok(bytes)
 }

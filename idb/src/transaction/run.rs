@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use larder_backing_store::{PutMode, Reads};
+use larder_backing_store::PutMode;
 use larder_codec::IdbKey;
 use smallvec::SmallVec;
 
@@ -56,8 +56,8 @@ pub(crate) trait RunKind: Sized {
 }
 
 impl<A: RunKind> Run<A, A::Result> {
-    /// No more at once: as many as gets look ahead for.
-    const COUNT_MAX: usize = Reads::AHEAD_MAX;
+    /// No more at once: looking more records up together takes no less time for each.
+    const COUNT_MAX: usize = 16;
 
     /// One of none yet.
     pub(super) fn new(source: Option<Source>) -> Self {

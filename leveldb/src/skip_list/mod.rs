@@ -7,25 +7,26 @@
 //! removed but links, so a reader stands where it stands. LevelDB's `db/skiplist.h` has the same shape. The writer alone has a
 //! shorter way to an entry's place: from the one before ([`arrange`] puts batches in order for that), or by [`top`].
 
-mod ahead;
 mod arrange;
 mod buckets;
 mod cursor;
 mod hints;
 mod intake;
+mod lead;
 mod node;
 mod segments;
 mod top;
 
-pub(crate) use ahead::{KEYS_MAX, Sought};
 pub(crate) use cursor::SkipCursor;
+pub(crate) use lead::{GROUP_LEN, Lead, fill, key_leads, prefix_leads};
 
 use crate::filter::{KeyFilter, bloom};
 use crate::internal_key::{self, InternalOrder};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex};
 use hints::{Hint, Hints};
 use intake::Incoming;
-use node::{Bytes, INLINE_LEN_MAX, Node};
+pub(crate) use node::INLINE_LEN_MAX;
+use node::{Bytes, Node};
 use segments::Segments;
 use std::cmp::Ordering;
 use std::sync::atomic::Ordering as Memory;
@@ -79,6 +80,36 @@ struct Writer {
     top: Top,
     /// The last batch's entries were before this sequence number.
     sequence_end: u64,
+}
+
+/// A value where it lies in a list.
+#[derive(Clone, Copy)]
+pub(crate) struct Value<'l> {
+    list: &'l SkipList,
+    bytes: Bytes<'l>,
+}
+
+/// Room for what does not lie in one piece.
+pub(crate) type Room = [u8; INLINE_LEN_MAX];
+
+impl Value<'_> {
+    pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
+        match self.bytes {
+            Bytes::Words(words, len) => {
+                let start = out.len();
+                out.resize(start + len, 0);
+                node::copy(words, &mut out[start..]);
+            }
+            Bytes::Outside { chunk, at, len } => {
+                out.extend_from_slice(self.list.outside(chunk, at, len));
+            }
+        }
+    }
+
+    /// In one piece.
+    pub(crate) fn bytes<'a>(&'a self, room: &'a mut Room) -> &'a [u8] {
+        self.list.bytes(self.bytes, room)
+    }
 }
 
 /// What a search looks for: an internal key.
@@ -290,11 +321,10 @@ impl SkipList {
         Some(self.search_below(search, from, level, not_before, found).1)
     }
 
-    fn search_for<'a>(&self, key: &'a [u8]) -> Search<'a> {
-        let user_key = internal_key::user_key(key);
+    fn search_for<'a>(&self, user_key: &'a [u8], tag: u64) -> Search<'a> {
         Search {
             user_key,
-            tag: internal_key::tag(key),
+            tag,
             head: self.head(user_key),
         }
     }
@@ -389,9 +419,10 @@ impl SkipList {
         order.then_with(|| search.tag.cmp(&tag))
     }
 
-    /// The first node that is not before `key`, or [`HEAD`].
+    /// The first node that is not before an internal key, or [`HEAD`].
     fn first_at_least(&self, key: &[u8]) -> u32 {
-        self.search(self.search_for(key)).1
+        let (user_key, tag) = (internal_key::user_key(key), internal_key::tag(key));
+        self.search(self.search_for(user_key, tag)).1
     }
 
     /// As [`first_at_least`](Self::first_at_least), for the name of a group that has a hint.
@@ -409,9 +440,10 @@ impl SkipList {
         key.strip_prefix(group).map(<[u8]>::len)
     }
 
-    /// The last node before `key`, or [`HEAD`].
+    /// The last node before an internal key, or [`HEAD`].
     fn last_before(&self, key: &[u8]) -> u32 {
-        self.search(self.search_for(key)).0
+        let (user_key, tag) = (internal_key::user_key(key), internal_key::tag(key));
+        self.search(self.search_for(user_key, tag)).0
     }
 
     fn last(&self) -> u32 {
@@ -440,85 +472,77 @@ impl SkipList {
             .unwrap_or_default()
     }
 
-    /// Appends the bytes.
-    fn copy(&self, bytes: Bytes<'_>, out: &mut Vec<u8>) {
-        match bytes {
-            Bytes::Words(words, len) => {
-                let start = out.len();
-                out.resize(start + len, 0);
-                node::copy(words, &mut out[start..]);
-            }
-            Bytes::Outside { chunk, at, len } => {
-                out.extend_from_slice(self.outside(chunk, at, len));
-            }
-        }
-    }
-
-    /// Appends the value of the first entry not less than an internal key, if it is of the same user key: its tag.
-    pub(crate) fn get(&self, target: &[u8], value: &mut Vec<u8>) -> Option<u64> {
-        let user_key = internal_key::user_key(target);
+    /// The tag and value of the newest entry of a user key whose tag is at most `tag_max`.
+    pub(crate) fn get(&self, user_key: &[u8], tag_max: u64) -> Option<(u64, Value<'_>)> {
         let hint = (self.hints.as_ref()).map_or(Hint::Unknown, |hints| hints.get(user_key));
         match hint {
             Hint::Absent => return None,
             Hint::Node(at) => {
-                let found = self.get_at(at, user_key, internal_key::tag(target), value);
+                let found = self.get_at(at, user_key, tag_max);
                 if found.is_some() {
                     return found;
                 }
             }
             Hint::Unknown => {}
         }
-        self.get_by_search(target, value)
+        self.get_by_search(user_key, tag_max)
     }
 
-    /// The same of an entry that a hint names, if it is the one: it may be another key's, if hashes are the same, or too new for a
-    /// snapshot, whose tag is `tag_max`.
+    /// As [`get`](Self::get), if the entry is the one at this node. A hint may name another key's, if hashes are the same, or one
+    /// that is too new for a snapshot.
     #[inline]
     pub(crate) fn get_at(
         &self,
         at: u32,
         user_key: &[u8],
         tag_max: u64,
-        value: &mut Vec<u8>,
-    ) -> Option<u64> {
-        let mut room = [0; INLINE_LEN_MAX];
-        let key = self.key(at, &mut room);
-        let tag = internal_key::tag(key);
-        if internal_key::user_key(key) != user_key || tag > tag_max {
-            return None;
-        }
-        self.copy(self.node(at).value(), value);
-        Some(tag)
-    }
-
-    /// How many bytes an entry's value has.
-    #[inline]
-    pub(crate) fn value_len(&self, at: u32) -> usize {
-        match self.node(at).value() {
-            Bytes::Words(_, len) => len,
-            Bytes::Outside { len, .. } => len as usize,
-        }
+    ) -> Option<(u64, Value<'_>)> {
+        let node = self.node(at);
+        let tag = match node.key() {
+            Bytes::Words(words, len) => node::tag_of(words, len, user_key)?,
+            Bytes::Outside { chunk, at, len } => {
+                let key = internal_key::split(self.outside(chunk, at, len));
+                key.filter(|(key, _)| *key == user_key)?.1
+            }
+        };
+        (tag <= tag_max).then(|| (tag, self.value(node)))
     }
 
     /// The naive twin of [`get`](Self::get).
-    fn get_by_search(&self, target: &[u8], value: &mut Vec<u8>) -> Option<u64> {
-        let at = self.first_at_least(target);
+    fn get_by_search(&self, user_key: &[u8], tag_max: u64) -> Option<(u64, Value<'_>)> {
+        let at = self.search(self.search_for(user_key, tag_max)).1;
         if at == HEAD {
             return None;
         }
         let mut room = [0; INLINE_LEN_MAX];
         let key = self.key(at, &mut room);
-        let (a, b) = (internal_key::user_key(key), internal_key::user_key(target));
-        if self.order.compare_user(a, b) != Ordering::Equal {
+        if self
+            .order
+            .compare_user(internal_key::user_key(key), user_key)
+            != Ordering::Equal
+        {
             return None;
         }
-        self.copy(self.node(at).value(), value);
-        Some(internal_key::tag(key))
+        Some((internal_key::tag(key), self.value(self.node(at))))
+    }
+
+    #[inline]
+    fn value<'l>(&'l self, node: Node<'l>) -> Value<'l> {
+        Value {
+            list: self,
+            bytes: node.value(),
+        }
     }
 
     /// A node's internal key.
-    fn key<'a>(&'a self, at: u32, room: &'a mut [u8; INLINE_LEN_MAX]) -> &'a [u8] {
-        match self.node(at).key() {
+    fn key<'a>(&'a self, at: u32, room: &'a mut Room) -> &'a [u8] {
+        self.bytes(self.node(at).key(), room)
+    }
+
+    /// In one piece: those that lie in words are copied.
+    #[inline]
+    fn bytes<'a>(&'a self, bytes: Bytes<'_>, room: &'a mut Room) -> &'a [u8] {
+        match bytes {
             Bytes::Words(words, len) => {
                 let room = &mut room[..len.min(INLINE_LEN_MAX)];
                 node::copy(words, room);

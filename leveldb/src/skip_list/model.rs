@@ -91,10 +91,12 @@ fn read(list: &Arc<SkipList>, sequence: u64) {
 fn look_up(list: &SkipList, expected: &Versions, sequence: u64) {
     for n in 0..5 {
         let key = format!("key {n}").into_bytes();
-        let mut target = Vec::new();
-        internal_key::encode_tagged(&mut target, &key, internal_key::seek_tag(sequence));
         let mut value = Vec::new();
-        let found = list.get(&target, &mut value).map(|tag| tag >> 8);
+        let found = list.get(&key, internal_key::seek_tag(sequence));
+        let found = found.map(|(tag, found)| {
+            found.append_to(&mut value);
+            tag >> 8
+        });
         let newest = expected.iter().find(|(other, _)| *other == key);
         if let (Some(filter), Some(_)) = (list.filter(), newest) {
             assert!(filter.may_contain(bloom::key_hash(&key)), "at {sequence}");

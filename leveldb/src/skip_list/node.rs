@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 use std::sync::atomic::Ordering as Memory;
 
 /// Longer keys and values lie in chunks.
-pub(super) const INLINE_LEN_MAX: usize = crate::write_batch::SHORT_LEN_MAX;
+pub(crate) const INLINE_LEN_MAX: usize = crate::write_batch::SHORT_LEN_MAX;
 const KEY_OUTSIDE: u64 = 0x7ff;
 const HAS_HEAD: u64 = 1 << 15;
 const VALUE_OUTSIDE: u64 = 0xffff;
@@ -270,6 +270,26 @@ pub(super) fn copy(words: &[AtomicU64], out: &mut [u8]) {
         let eight = word.load(Memory::Relaxed).to_le_bytes();
         rest.copy_from_slice(&eight[..rest.len()]);
     }
+}
+
+/// The tag of an internal key that lies in words and has `len` bytes, if these are its user key's bytes.
+#[inline]
+pub(super) fn tag_of(words: &[AtomicU64], len: usize, user_key: &[u8]) -> Option<u64> {
+    if len != user_key.len() + TAG_LEN {
+        return None;
+    }
+    let word = |i: usize| words.get(i).map_or(0, |word| word.load(Memory::Relaxed));
+    let mut eights = user_key.chunks_exact(8).enumerate();
+    if !eights.all(|(i, eight)| eight == word(i).to_le_bytes()) {
+        return None;
+    }
+    let (i, rest) = (user_key.len() / 8, 8 * (user_key.len() % 8) as u32);
+    if rest == 0 {
+        return Some(word(i));
+    }
+    // The tag after the user key makes the word whole.
+    let is_same = word(i) << (64 - rest) == rest_word(user_key) << (64 - rest);
+    is_same.then(|| (word(i) >> rest) | (word(i + 1) << (64 - rest)))
 }
 
 /// The order of two internal keys under the bytewise comparator, the first of which lies in words and has `len` bytes. The

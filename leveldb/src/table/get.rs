@@ -23,12 +23,20 @@ pub(crate) enum Lookup {
 
 impl Table {
     /// The newest entry of the user key of `target` that is not less than `target`; its value is added to `value`. `hash` is
-    /// the user key's. The table is prepared.
-    pub(crate) fn get(&self, core: &Core, target: &[u8], hash: u32, value: &mut Vec<u8>) -> Lookup {
+    /// the user key's; `key` is memory that is used again. The table is prepared.
+    pub(crate) fn get(
+        &self,
+        core: &Core,
+        target: &[u8],
+        hash: u32,
+        key: &mut Vec<u8>,
+        value: &mut Vec<u8>,
+    ) -> Lookup {
         self.pin(core);
         let order = &core.order;
         let compare = |key: &[u8]| order.compare(key, target);
-        let mut key = Vec::with_capacity(2 * target.len());
+        key.clear();
+        key.reserve(2 * target.len());
         let handle = match self.place(core, target) {
             Some(place) => {
                 let Some(spot) = self.spot(place) else {
@@ -43,7 +51,7 @@ impl Table {
                 let Ok(index) = self.index(core) else {
                     return Lookup::Unsure;
                 };
-                let handle = match block::find(&index, &mut key, compare) {
+                let handle = match block::find(&index, key, compare) {
                     Ok(Some(handle)) => BlockHandle::decode_exact(handle),
                     Ok(None) => return Lookup::Absent,
                     Err(_) => None,
@@ -61,20 +69,20 @@ impl Table {
             if core.on_damage == OnDamage::Skip && !block::has_true_restarts(block) {
                 return Lookup::Unsure;
             }
-            let found = block::find(block, &mut key, compare);
+            let found = block::find(block, key, compare);
             let Ok(Some(found)) = found else {
                 // Behind the block's last entry, or damage.
                 return Lookup::Unsure;
             };
-            if !internal_key::is_valid(&key) {
+            if !internal_key::is_valid(key) {
                 return Lookup::Unsure;
             }
-            let (a, b) = (internal_key::user_key(&key), internal_key::user_key(target));
+            let (a, b) = (internal_key::user_key(key), internal_key::user_key(target));
             if order.compare_user(a, b) != Ordering::Equal {
                 return Lookup::Absent;
             }
             value.extend_from_slice(found);
-            Lookup::Found(internal_key::tag(&key))
+            Lookup::Found(internal_key::tag(key))
         });
         found.unwrap_or(Lookup::Unsure)
     }

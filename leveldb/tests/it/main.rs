@@ -41,6 +41,8 @@ mod last_sequences;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod multi_get;
+#[cfg(test)]
 mod older_versions;
 #[cfg(test)]
 mod passing_errors;

@@ -9,7 +9,7 @@ use larder_codec::{DatabaseId, IdbKey, ObjectStoreId, Origin, RawKey, range};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 use super::*;
-use crate::reads::{Ahead, Reads, RecordsAhead};
+use crate::reads::Reads;
 use crate::view::ViewIter;
 use crate::{BackingStore, FixedClock, Record, StorePaths, WriteOptions};
 
@@ -171,73 +171,72 @@ fn a_range_is_deleted_with_or_without_its_end() {
 }
 
 #[test]
-fn committed_records_in_memtables_are_known_ahead_and_no_others() {
+fn many_records_at_once_are_those_that_each_read_finds() {
     let fs = MemoryFileSystem::new();
     let store = open(&fs);
-    let id = |number| ObjectStoreId::new(number).unwrap();
-    let mut records = RecordsAhead::default();
-    let mut ahead = |reads: &Reads, number, keys: &[u8]| {
-        let keys: Vec<IdbKey> = keys.iter().map(|n| f64::from(*n).into()).collect();
-        let count = reads.look_ahead(&mut records, DatabaseId::MIN, id(number), &keys);
-        let mut known = 0;
-        for (n, key) in keys.iter().enumerate() {
-            let mut out = b"before".to_vec();
-            let mut expected = Record::new();
-            let Some(found) = reads.append_ahead(&records, n, usize::MAX, &mut out) else {
-                assert_eq!(out, b"before");
-                continue;
-            };
+    // The key 0 has two forms.
+    let keys: Vec<IdbKey> = [0, 1, 21, 3, 99, 4, 10, 22, 1, 20, 25]
+        .iter()
+        .cycle()
+        .take(40)
+        .map(|n| f64::from(*n).into())
+        .collect();
+    let found = |reads: &Reads| {
+        let (database, object_store) = (DatabaseId::MIN, ObjectStoreId::MIN);
+        let mut found = 0;
+        let mut next = 0;
+        reads.multi_get(database, object_store, &keys, |n, together| {
+            assert_eq!(n, next);
+            next += 1;
             let mut bytes = Vec::new();
-            key.encode(&mut bytes);
+            keys[n].encode(&mut bytes);
             let key = RawKey::decode_exact(&bytes).unwrap();
-            let got = reads.get(DatabaseId::MIN, id(number), key, &mut expected);
-            assert!(got.unwrap());
-            assert_eq!(found, Ahead::Value(out.len() - expected.value().len()));
-            assert!(out.starts_with(b"before") && out.ends_with(expected.value()));
-            assert_eq!(records.primary_key_len(n), bytes.len());
-            let too_long = reads.append_ahead(&records, n, expected.value().len(), &mut out);
-            assert_eq!(too_long, None, "its row has more bytes");
-            known += 1;
-        }
-        let is_committed = reads.view().committed_snapshot().is_some();
-        assert_eq!(known, if is_committed { count } else { 0 });
-        count
+            let mut record = Record::new();
+            // No lock is held: each may read, too.
+            let alone = reads.get(database, object_store, key, &mut record);
+            match (together, alone) {
+                (Ok(Some(together)), Ok(true)) => {
+                    assert_eq!(together.primary_key, bytes);
+                    assert_eq!(together.value, record.value());
+                    found += 1;
+                }
+                (Ok(None), Ok(false)) => {}
+                (Err(together), Err(alone)) => {
+                    assert_eq!(together.to_string(), alone.to_string());
+                }
+                other => panic!("{n}: {other:?}"),
+            }
+        });
+        assert_eq!(next, keys.len());
+        found
     };
     let put = |first: u8, row: &[u8]| {
         let mut write = store.begin(stores(&[1]), Durability::Relaxed).unwrap();
         for n in first..first + 5 {
-            write
-                .put_row(&key(1, n), &[&[n][..], row].concat())
-                .unwrap();
+            let row = [&[n][..], row].concat();
+            write.put_row(&key(1, n), &row).unwrap();
         }
         write
     };
-    // The key 0 has two forms.
+    assert_eq!(found(&store.read()), 0);
     put(0, b"row").commit().unwrap();
-    assert_eq!(ahead(&store.read(), 1, &[0, 1, 3, 99, 4]), 3);
-    assert_eq!(ahead(&store.read(), 2, &[0, 1, 3, 99, 4]), 0);
-    let write = put(10, &[7; 1000]);
-    assert_eq!(ahead(&write, 1, &[1, 10, 2]), 2);
+    // One of the rows cannot be read: its version never ends.
+    let mut write = put(10, &[7; 1000]);
+    write.put_row(&key(1, 4), &[0xff]).unwrap();
+    write.delete_row(&key(1, 3)).unwrap();
+    let before = store.read();
+    assert_eq!((found(&before), found(&write)), (19, 15));
+    // In the engine, with undo rows, and others look at older ones.
+    write.spill().unwrap();
+    assert_eq!((found(&store.read()), found(&write)), (19, 15));
+    write.put_row(&key(1, 1), &[1, 1]).unwrap();
+    write.delete_row(&key(1, 10)).unwrap();
+    assert_eq!(found(&write), 11);
     write.commit().unwrap();
-    let both = store.read();
-    assert_eq!(ahead(&both, 1, &[1, 10, 99, 2, 14]), 4);
-    // Of too many the first.
-    assert_eq!(ahead(&both, 1, &[1; 100]), Reads::AHEAD_MAX);
+    assert_eq!((found(&before), found(&store.read())), (19, 11));
     // The first memtable is full: the next holds what comes then.
     put(20, b"row").commit().unwrap();
-    assert_eq!(ahead(&store.read(), 1, &[1, 99, 20, 2, 21]), 4);
+    assert_eq!(found(&store.read()), 21);
     while store.core.db.do_background_work().unwrap() {}
-    assert_eq!(ahead(&store.read(), 1, &[1, 99, 20, 2, 21]), 2);
-    // Of another moment nothing is known.
-    let before = store.read();
-    let mut records = RecordsAhead::default();
-    let keys = [20.0, 21.0].map(IdbKey::from);
-    put(20, b"newer").commit().unwrap();
-    let after = store.read();
-    for (reads, is_known) in [(&before, false), (&after, true)] {
-        after.look_ahead(&mut records, DatabaseId::MIN, id(1), &keys);
-        let get = |n| reads.append_ahead(&records, n, usize::MAX, &mut Vec::new());
-        assert_eq!(get(1), is_known.then_some(Ahead::Value(1)));
-        assert_eq!(get(2), None);
-    }
+    assert_eq!((found(&before), found(&store.read())), (19, 21));
 }

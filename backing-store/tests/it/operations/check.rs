@@ -3,9 +3,9 @@
 use std::io::Read;
 use std::ops::Bound;
 
-use larder_backing_store::{Reads, Record};
-use larder_codec::RawKey;
+use larder_backing_store::{FoundRecord, Reads, Record, Result};
 use larder_codec::external_object::ExternalObject;
+use larder_codec::{IdbKey, IndexId, RawKey};
 
 use super::model::{self, Database, Range, Store};
 use super::run::{database, key, store_id, with_range};
@@ -32,6 +32,45 @@ pub(super) fn check_gets(reads: &Reads, id: i64, store: &Store, range: &Range) {
     assert_eq!(count.unwrap(), inside.by_ref().count() as u64);
 }
 
+/// What was found under one of many keys: primary key and value.
+type Found = Option<(IdbKey, Vec<u8>)>;
+
+fn take(all: &mut [Option<Found>]) -> impl FnMut(usize, Result<Option<FoundRecord<'_>>>) {
+    |n, record| {
+        let record = record.unwrap().map(|record| {
+            let key = RawKey::decode_exact(record.primary_key).unwrap();
+            (key.to_key(), record.value.to_vec())
+        });
+        assert_eq!(all[n].replace(record), None, "each key once");
+    }
+}
+
+/// Reads of records by many keys at once, some of them twice, and by many index keys.
+fn check_multi_gets(reads: &Reads, id: i64, store: &Store) {
+    let keys: Vec<IdbKey> = (0..50).map(|n| key(n * 3)).collect();
+    let record_of = |key: &IdbKey| {
+        let (key, record) = store.records.get_key_value(key)?;
+        Some((key.clone(), record.value.clone()))
+    };
+    let mut all = vec![None; keys.len()];
+    reads.multi_get(database(), store_id(id), &keys, take(&mut all));
+    let expected = keys.iter().map(|key| Some(record_of(key)));
+    assert_eq!(all, expected.collect::<Vec<_>>());
+    for (index, model) in &store.indexes {
+        let mut lookup =
+            reads.index_lookup(database(), store_id(id), IndexId::new(*index).unwrap());
+        let mut all = vec![None; keys.len()];
+        lookup.multi_get(&keys, take(&mut all));
+        let first = |key: &IdbKey| {
+            let mut entries = model.entries.iter();
+            let (_, primary_key) = entries.find(|(index_key, _)| index_key == key)?;
+            record_of(primary_key)
+        };
+        let expected = keys.iter().map(|key| Some(first(key)));
+        assert_eq!(all, expected.collect::<Vec<_>>(), "index {index}");
+    }
+}
+
 /// Everything that is there.
 pub(super) fn check(reads: &Reads, model: &Database) {
     let mut problems = Vec::new();
@@ -55,6 +94,7 @@ pub(super) fn check(reads: &Reads, model: &Database) {
         assert!(indexes.eq(expected_indexes));
         let whole = (Bound::Unbounded, Bound::Unbounded);
         check_gets(reads, *id, expected, &whole);
+        check_multi_gets(reads, *id, expected);
         for n in 0..20 {
             let only = (Bound::Included(key(n)), Bound::Included(key(n)));
             check_gets(reads, *id, expected, &only);

@@ -1,14 +1,13 @@
 //! What random steps seldom meet: great ids, both zeros in tables, what is refused, and which stale rows are removed.
 
 use larder_backing_store::{
-    Ahead, BackingStore, Direction, Durability, ErrorKind, IndexParameters, KeyRange, Movement,
-    ObjectStoreParameters, OpenOptions, PutMode, Reads, Record, RecordsAhead, Scope, Store,
-    StorePaths, WriteTransaction,
+    BackingStore, Direction, Durability, ErrorKind, IndexParameters, KeyRange, Movement,
+    ObjectStoreParameters, OpenOptions, PutMode, Reads, Record, Scope, Store, StorePaths,
+    WriteTransaction,
 };
 use larder_codec::row_key::RowKey;
 use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, IndexId, RawKey};
 use larder_leveldb::storage::MemoryFileSystem;
-use std::cell::Cell;
 use std::sync::Arc;
 
 use super::{bytes, open};
@@ -279,52 +278,58 @@ fn indexed() -> (BackingStore, DatabaseId, i64) {
 }
 
 #[test]
-fn both_rows_of_a_record_that_an_index_leads_to_are_known_ahead() {
+fn many_index_keys_lead_to_the_records_that_each_leads_to() {
     let (store, id, index) = indexed();
-    transact(&store, id, |transaction| {
-        for (primary_key, index_key) in [(0.0, "zero"), (1.0, "a"), (2.0, "b"), (3.0, "b")] {
-            put_ok(
-                transaction,
-                1,
-                primary_key,
-                &vec![(index, index_key.into())],
-            );
-        }
-    });
-    let known = Cell::new(0);
-    let ahead = |reads: &Reads, index: i64, keys: &[&str]| {
-        let keys: Vec<IdbKey> = keys.iter().map(|key| IdbKey::from(*key)).collect();
-        let place = (id, store_id(1), index_id(index));
-        let mut records = RecordsAhead::default();
-        let found = reads.look_ahead_in_index(&mut records, place, &keys);
-        for (n, key) in keys.iter().enumerate() {
-            let mut out = Vec::new();
-            let Some(ahead) = reads.append_ahead(&records, n, usize::MAX, &mut out) else {
-                continue;
-            };
+    let keys = ["b", "nothing", "a", "zero", "b", "stale"].map(IdbKey::from);
+    let found = |reads: &Reads| {
+        let (store, index) = (store_id(1), index_id(index));
+        let mut lookup = reads.index_lookup(id, store, index);
+        let mut alone = reads.index_lookup(id, store, index);
+        let mut records = vec![None; keys.len()];
+        lookup.multi_get(&keys, |n, found| {
             let mut record = Record::new();
-            let there = only(key.clone(), |range| {
-                let (database, store, index) = place;
-                reads.get_by_index(database, store, index, range, &mut record)
-            });
-            assert!(there.unwrap());
-            assert_eq!(ahead, Ahead::Value(out.len() - record.value().len()));
-            assert!(out.ends_with(record.value()));
-            known.set(known.get() + 1);
-        }
-        found
+            let there = only(keys[n].clone(), |range| alone.get(range, &mut record));
+            let expected = there.unwrap().then(|| record.value());
+            let found = found.unwrap();
+            assert_eq!(found.map(|record| record.value), expected);
+            let key = found.map(|found| RawKey::decode_exact(found.primary_key).unwrap());
+            records[n] = key.map(|key| key.to_key());
+        });
+        records
     };
-    let read = store.read();
-    assert_eq!(ahead(&read, index, &["b", "nothing", "a"]), 4);
-    // Primary keys with two forms are searched for; and nothing but the index leads anywhere.
-    assert_eq!(ahead(&read, index, &["zero"]), 0);
-    assert_eq!(ahead(&read, index + 1, &["a", "b"]), 0);
-    assert_eq!(known.take(), 2);
-    let max = Reads::AHEAD_IN_INDEX_MAX;
-    assert_eq!(ahead(&read, index, &["a"; 100]), 2 * max);
-    assert_eq!(known.take(), max);
+    let put = |transaction: &mut WriteTransaction, primary_key: f64, index_key: &str| {
+        let index_keys = vec![(index, index_key.into())];
+        put_ok(transaction, 1, primary_key, &index_keys);
+    };
+    let number = |n: f64| Some(IdbKey::Number(n));
     transact(&store, id, |transaction| {
-        assert_eq!(ahead(transaction, index, &["b", "nothing", "a"]), 4);
+        for (primary_key, index_key) in [(0.0, "zero"), (1.0, "stale"), (2.0, "b"), (3.0, "b")] {
+            put(transaction, primary_key, index_key);
+        }
+        let expected = [2.0, 0.0, 2.0, 1.0].map(number);
+        let found = found(transaction);
+        let there = found.iter().filter(|key| key.is_some()).cloned();
+        assert_eq!(there.collect::<Vec<_>>(), expected);
     });
-    assert_eq!(known.take(), 0, "others may have written");
+    // What was under another key leaves a row behind.
+    transact(&store, id, |transaction| put(transaction, 1.0, "a"));
+    let expected = [
+        number(2.0),
+        None,
+        number(1.0),
+        number(0.0),
+        number(2.0),
+        None,
+    ];
+    assert_eq!(found(&store.read()), expected);
+    transact(&store, id, |transaction| {
+        put(transaction, 2.0, "nothing");
+        let mut lookup = transaction.index_lookup(id, store_id(1), index_id(index));
+        let mut records = [0; 6];
+        transaction.multi_get_with(&mut lookup, &keys, |n, found| {
+            let there = found.unwrap().is_some();
+            records[n] += 1 + u32::from(there);
+        });
+        assert_eq!(records, [2, 2, 2, 2, 2, 1], "each once, and one has none");
+    });
 }

@@ -287,105 +287,92 @@ fn a_list_has_a_filter_where_it_has_no_hints() {
 }
 
 #[test]
-fn of_keys_that_are_touched_those_that_are_not_here_are_left() {
-    let list = list();
+fn leads_name_the_first_list_that_has_a_key_and_its_newest_entry_there() {
     let key = |n: u8| vec![b'k', n];
-    let rows = (0..8).map(|n| (key(n), Some(vec![n; 100 * usize::from(n)])));
-    insert(&list, 1, &rows.collect::<Vec<_>>());
-    insert(&list, 9, &[(key(3), None)]);
-    let sought = |keys: &[u8]| -> Vec<Sought> {
-        let keys = keys.iter().map(|n| list.sought(&key(*n)));
-        keys.collect()
+    let rows = |keys: &[u8], value: u8| -> Operations {
+        let row = |n: &u8| (key(*n), Some(vec![value; 100 * usize::from(*n)]));
+        keys.iter().map(row).collect()
     };
-    let mut some = sought(&[20, 7, 3, 21, 0, 22]);
-    assert_eq!(list.touch(1, &mut some), 3);
-    let places = |some: &[Sought]| -> Vec<Option<(usize, u32)>> {
-        some.iter().map(|sought| sought.place()).collect()
-    };
-    let first = places(&some);
-    let lists = first.iter().map(|place| place.map(|(list, _)| list));
-    let in_one = [None, Some(1), Some(1), None, Some(1), None];
-    assert_eq!(lists.collect::<Vec<_>>(), in_one);
-    let mut value = Vec::new();
-    let mut get = |at: usize, key: &[u8], tag_max| {
-        value.clear();
-        let found = list.get_at(first[at].unwrap().1, key, tag_max, &mut value);
-        found.map(|_| value.len())
+    let lists = [list(), list()].map(Arc::new);
+    insert(&lists[1], 1, &rows(&[0, 1, 2, 3, 4], 1));
+    insert(&lists[0], 9, &rows(&[3, 4, 5], 2));
+    insert(&lists[0], 20, &[(key(3), None)]);
+    let keys: Vec<Vec<u8>> = [20, 5, 3, 21, 0, 22, 3].map(key).to_vec();
+    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let leads = key_leads(&lists, &keys);
+    let places: Vec<_> = leads.iter().map(|lead| lead.place()).collect();
+    let in_list = |n: usize| places[n].map(|(list, _)| list);
+    let expected = [None, Some(0), Some(0), None, Some(1), None, Some(0), None];
+    assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(in_list), expected);
+    for (n, key) in keys.iter().enumerate() {
+        assert_eq!(Lead::of_key(&lists, key).place(), places[n]);
+        assert_eq!(leads[n].absent_from(), in_list(n).unwrap_or(2));
+    }
+    let get = |n: usize, key: &[u8], tag_max| {
+        let (list, node) = places[n].unwrap();
+        owned(lists[list].get_at(node, key, tag_max)).map(|found| found.1.len())
     };
     let newest = seek_tag(100);
-    assert_eq!(get(1, &key(7), newest), Some(700));
+    assert_eq!(get(1, &key(5), newest), Some(500));
     assert_eq!(get(2, &key(3), newest), Some(0), "it is a deletion");
-    assert_eq!(get(2, &key(3), seek_tag(8)), None, "which is too new");
-    assert_eq!(get(1, &key(6), newest), None, "another key's");
-    // Those that have been found are not looked for in the next list.
-    assert_eq!(list.touch(2, &mut some), 0);
-    assert_eq!(places(&some), first);
-    // Nobody judges such keys, or any.
-    let careless = careless();
-    insert(&careless, 1, &[(vec![1, 2], Some(b"v".to_vec()))]);
-    assert_eq!(careless.touch(0, &mut [careless.sought(&[1, 2])]), 0);
-    let filtered = SkipList::new(InternalOrder::new(Arc::new(BytewiseComparator)), 7);
-    assert_eq!(filtered.sought(&[1]), Sought::UNKNOWN);
-    list.hints.as_ref().unwrap().turn_off();
-    assert_eq!(
-        list.touch(0, &mut sought(&[1])),
-        0,
-        "there may be newer entries"
+    assert_eq!(get(2, &key(3), seek_tag(19)), None, "which is too new");
+    assert_eq!(get(1, &key(4), newest), None, "another key's");
+    // Where hints say nothing any more, it is not known that the list does not have the key.
+    lists[0].hints.as_ref().unwrap().turn_off();
+    let leads = key_leads(&lists, &keys);
+    assert!(
+        leads
+            .iter()
+            .take(keys.len())
+            .all(|lead| lead.place().is_none())
+    );
+    assert!(
+        leads
+            .iter()
+            .take(keys.len())
+            .all(|lead| lead.absent_from() == 0)
     );
 }
 
 #[test]
-fn groups_that_are_touched_tell_their_first_entries_values_as_far_as_those_are_short() {
-    let list = grouped();
-    let mut put = {
-        let mut sequence = 0;
-        let list = &list;
-        move |key: &[u8], value: Option<Vec<u8>>| {
-            sequence += 1;
-            insert(list, sequence, &[(key.to_vec(), value)]);
-        }
-    };
-    put(b"ab2", Some(b"second".to_vec()));
-    put(b"ab1", Some(b"first".to_vec()));
-    put(b"ac1", Some(vec![7; INLINE_LEN_MAX]));
-    put(b"ad1", Some(vec![7; INLINE_LEN_MAX + 1]));
-    put(b"ae1", None);
-    let told = |names: &[&[u8]]| {
-        let groups = names.iter().map(|name| list.sought_group(name));
-        let mut values = Vec::new();
-        let mut groups: Vec<Sought> = groups.collect();
-        list.touch_groups(&mut groups, |value| values.push(value.to_vec()));
-        values
-    };
-    let all: [&[u8]; 6] = [b"ae", b"ad", b"ac", b"no", b"ab", b"ab1"];
-    assert_eq!(told(&all), [vec![7; INLINE_LEN_MAX], b"first".to_vec()]);
-    put(b"ab0", Some(b"before".to_vec()));
-    assert_eq!(told(&[b"ab"]), [b"before"]);
+fn of_a_list_without_hints_leads_say_nothing() {
+    let order = InternalOrder::new(Arc::new(BytewiseComparator));
+    let lists = [Arc::new(SkipList::new(order, 7).filtered(1 << 12))];
+    insert(&lists[0], 1, &[(vec![1], Some(vec![1]))]);
+    for lead in key_leads(&lists, &[&[1], &[2]]).iter().take(2) {
+        assert_eq!((lead.place(), lead.absent_from()), (None, 0));
+    }
 }
 
 #[test]
-fn of_groups_those_that_have_entries_are_touched() {
+fn a_group_has_its_first_entry_if_that_is_a_value_and_not_too_new() {
     let list = grouped();
-    let rows = [b"aa1", b"aa2", b"ac1"].map(|key| (key.to_vec(), Some(b"v".to_vec())));
+    let put = |key: &[u8], value: &[u8]| (key.to_vec(), Some(value.to_vec()));
+    let long = vec![7; INLINE_LEN_MAX + 1];
+    let rows = [
+        put(b"aa2", b"second"),
+        put(b"aa1", b"first"),
+        put(b"ac1", &long),
+    ];
     insert(&list, 1, &rows);
-    let mut groups = [b"aa", b"ab", b"ac"].map(|group| list.sought_group(group));
-    assert_eq!(list.touch(0, &mut groups), 2);
-    // Not the name of a group, or of nothing.
-    let mut others = [&b"aa1"[..], b"a"].map(|name| list.sought_group(name));
-    assert_eq!(list.touch(0, &mut others), 0);
-    // The first entry of a group is told only if it is one of it, no newer than asked for, and no deletion.
-    let (_, first) = groups[0].place().unwrap();
-    let told = |group: &[u8], tag_max| {
-        let mut value = b"before ".to_vec();
-        list.first_of(first, group, tag_max, &mut value)
-            .then_some(value)
+    let first = |prefix: &[u8], tag_max| {
+        let (_, node) = prefix_leads(&list, &[prefix])[0].place()?;
+        list.with_first_of(node, prefix, tag_max, |key, value| {
+            (key.to_vec(), value.to_vec())
+        })
     };
-    assert_eq!(told(b"aa", seek_tag(1)).unwrap(), b"before v");
-    assert_eq!(told(b"ac", seek_tag(1)), None);
-    assert_eq!(told(b"aa", seek_tag(0)), None);
+    let newest = seek_tag(100);
+    assert_eq!(
+        first(b"aa", newest).unwrap(),
+        (b"aa1".to_vec(), b"first".to_vec())
+    );
+    assert_eq!(first(b"ac", newest).unwrap(), (b"ac1".to_vec(), long));
+    assert_eq!(first(b"ab", newest), None, "nothing has this name");
+    assert_eq!(first(b"aa1", newest), None, "it is no group's");
+    assert_eq!(first(b"aa", seek_tag(1)), None, "the first entry is newer");
+    let (_, of_ac) = prefix_leads(&list, &[b"ac"])[0].place().unwrap();
+    let of_other = list.with_first_of(of_ac, b"aa", newest, |_, _| ());
+    assert_eq!(of_other, None, "another group's, of the same hash");
     insert(&list, 7, &[(b"ac0".to_vec(), None)]);
-    let mut deleted = [list.sought_group(b"ac")];
-    list.touch(0, &mut deleted);
-    let (_, first) = deleted[0].place().unwrap();
-    assert!(!list.first_of(first, b"ac", seek_tag(9), &mut Vec::new()));
+    assert_eq!(first(b"ac", newest), None, "a deletion");
 }
