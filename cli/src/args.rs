@@ -159,6 +159,7 @@ Run scripts that use IndexedDB, on a store of Chromium's or one to be made.
 A script finds what a page finds, as far as there is no document and no network. It ends when nothing is left to do. Imports are \
 files, or packages in node_modules as bundlers for browsers find them: ES modules, CommonJS and JSON; exports with the conditions \
 browser, import and module or require, and default; the browser field. fetch reads blobs, and files below the folder of --files. \
+new Worker(\"w.js\") runs the file beside the script, with the same databases; a worker that only listens does not keep the run. \
 localStorage and sessionStorage are in memory and gone at the end; Chromium's own are not touched. Of its process it has the object larder:
 
   larder.args           what stands behind the script on the command line

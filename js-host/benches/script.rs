@@ -8,9 +8,7 @@
     reason = "a benchmark: it prints, and ends if something is wrong"
 )]
 
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use larder_fixtures::{PROMISES, chromium};
 use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
@@ -26,15 +24,15 @@ fn on_the_host(args: &Value, executor: Executor) -> Value {
     let fs = Arc::new(DiskFileSystem::new());
     let mut storage = StorageOptions::new(fs, folder.path(), Arc::new(SystemClock));
     storage.executor = executor;
-    let result = Rc::new(RefCell::new(Value::Null));
-    let told = Rc::clone(&result);
+    let result = Arc::new(Mutex::new(Value::Null));
+    let told = Arc::clone(&result);
     let host = Host::new(Options {
         global: Global::Window,
         origin: ORIGIN.to_owned(),
         search: String::new(),
         storage,
         console: Box::new(move |stream, line| match stream {
-            Stream::Out => *told.borrow_mut() = serde_json::from_str(line).unwrap(),
+            Stream::Out => *told.lock().unwrap() = serde_json::from_str(line).unwrap(),
             Stream::Err => println!("{line}"),
         }),
     })
@@ -45,7 +43,7 @@ fn on_the_host(args: &Value, executor: Executor) -> Value {
     host.run_script("script.js", &whole);
     host.run_until_idle();
     drop(host);
-    result.take()
+    std::mem::take(&mut *result.lock().unwrap())
 }
 
 fn median(results: &Value, what: &str) -> Option<f64> {

@@ -59,6 +59,10 @@ pub fn run(options: &RunOptions) -> Result<Outcome, Error> {
     }
     let scripts = options.preloads.iter().chain([&options.script]);
     let scripts: Vec<_> = scripts.map(|path| read(path)).collect::<Result<_, _>>()?;
+    let main = scripts
+        .last()
+        .and_then(|(name, _)| Path::new(name).parent());
+    let folder = main.map(Path::to_owned);
     let process = Process {
         arguments: options.arguments.clone(),
         input: Box::new(std::io::stdin()),
@@ -79,6 +83,7 @@ pub fn run(options: &RunOptions) -> Result<Outcome, Error> {
     let system = System {
         process: Some(process),
         files: options.files.clone(),
+        scripts: folder,
     };
     let host = Host::with_system(host_options, system)?;
     for (name, source) in scripts {

@@ -1,4 +1,4 @@
-//! [`Files`]: the files that `fetch` reads, those below one folder.
+//! [`Files`]: the files that `fetch` reads, and workers' scripts: those below one folder.
 //!
 //! No symbolic link below the folder is followed, and only regular files are opened.
 
@@ -39,6 +39,14 @@ impl Files {
     /// # Errors
     /// In words, if it is none of those that may be read, or cannot be.
     pub(crate) fn read(&self, url: &str, pathname: &str) -> Result<Vec<u8>, String> {
+        regular_content(&self.find(url, pathname)?)
+    }
+
+    /// The path of the file that a `file:` URL names, or, for an empty URL, of the one at this path of the origin's.
+    ///
+    /// # Errors
+    /// In words, if it is none of those that may be read.
+    pub(crate) fn find(&self, url: &str, pathname: &str) -> Result<PathBuf, String> {
         let inside = match url {
             "" => path_of(&format!("file://{pathname}"))?
                 .strip_prefix("/")
@@ -66,7 +74,7 @@ impl Files {
         if parts.is_empty() {
             return Err(format!("{}: it is a folder", path.display()));
         }
-        content(&path).map_err(|error| format!("{}: {error}", path.display()))
+        Ok(path)
     }
 
     /// What remains of a path below the folder.
@@ -82,9 +90,17 @@ impl Files {
 }
 
 /// The path that a `file:` URL names.
-fn path_of(url: &str) -> Result<PathBuf, String> {
+pub(crate) fn path_of(url: &str) -> Result<PathBuf, String> {
     let path = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
     path.ok_or_else(|| "the URL names no file".to_owned())
+}
+
+/// The bytes of a regular file.
+///
+/// # Errors
+/// In words, if it is none, or cannot be read.
+pub(crate) fn regular_content(path: &Path) -> Result<Vec<u8>, String> {
+    content(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn content(path: &Path) -> std::io::Result<Vec<u8>> {

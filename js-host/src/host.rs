@@ -1,32 +1,45 @@
 //! [`Host`]: one realm with its event loop.
 //!
-//! A turn of the loop is one task or timer of JavaScript or one answer of the engine, in the order in which they came
-//! (`platform/event_loop.js`), followed by a microtask checkpoint.
+//! A turn of the loop is one task or timer of JavaScript, one answer of the engine or one message of another realm, in the order in
+//! which they came (`platform/event_loop.js`), followed by a microtask checkpoint.
+//!
+//! A worker that a script makes is a host on a thread of its own ([`Seed`]), with the same storage.
 
 use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use larder_codec::Origin;
 use larder_idb::StorageOptions;
 use rquickjs::context::EvalOptions;
 use rquickjs::promise::PromiseState;
-use rquickjs::{CatchResultExt, Context, Ctx, Module, Object, Persistent, Promise, Runtime};
+use rquickjs::{CatchResultExt, Context, Ctx, Module, Persistent, Promise, Runtime};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineSeed};
 use crate::modules::{self, MAIN, Modules, built_in};
 use crate::natives::natives;
+use crate::output::{Console, Output};
 use crate::pauses::Pauses;
+use crate::realms::{Entry, Group, Note, Realm};
 use crate::server::Server;
-use crate::shared::{Console, Scripts, Shared};
+use crate::shared::{Scripts, Shared};
 use crate::system::{self, System};
+use crate::worker_scripts::WorkerScripts;
+use crate::workers::{Start, Workers};
 
-/// What `turn` of `platform/event_loop.js` gives: it has run something, or the host is to hand an answer over.
+/// What `turn` of `platform/event_loop.js` gives: it has run something, or the host is to hand over what has come.
 const RAN: f64 = -1.0;
 const DELIVER: f64 = -2.0;
 
 /// Native stack that scripts may use; the engine throws beyond it. Test threads have 2 MiB.
 const STACK_LEN_BYTES_MAX: usize = 1 << 20;
+
+/// Stack of a worker's thread.
+const THREAD_STACK_LEN_BYTES: usize = 4 << 20;
 
 /// What the global object is, and so what a script finds in it.
 #[derive(Default)]
@@ -64,9 +77,11 @@ impl std::fmt::Debug for Options {
 /// A realm of JavaScript with an event loop. Not `Send`: it stays on its thread.
 pub struct Host {
     shared: Rc<Shared>,
+    realm: Realm,
     engine: Rc<Engine>,
-    /// So many answers of the engine's have their place among what can run.
-    answers_placed: Cell<usize>,
+    workers: Rc<Workers>,
+    /// So much of what has come from outside has its place among what can run.
+    placed: Cell<usize>,
     /// Pauses of the scripts' thread.
     pauses: Pauses,
     modules: Modules,
@@ -134,43 +149,97 @@ impl Host {
         pauses: Pauses,
         engine_pauses: Pauses,
     ) -> Result<Self, Error> {
-        let engine = |error: rquickjs::Error| Error(error.to_string());
-        let runtime = Runtime::new().map_err(engine)?;
+        let origin = Origin::from_url(&options.origin)
+            .map_err(|error| Error(format!("{}: {error}", options.origin)))?;
+        let realm = Group::begin();
+        let output = Arc::new(Output::new(options.console));
+        let shared = Rc::new(Shared::new(Arc::clone(&output), realm.clone()));
+        let engine = Engine::first(
+            Rc::clone(&shared),
+            options.storage,
+            &origin,
+            realm.clone(),
+            engine_pauses,
+        );
+        let engine = Rc::new(engine.map_err(|error| Error(error.to_string()))?);
+        let scripts = WorkerScripts {
+            origin: origin.to_string(),
+            files: system.files.clone(),
+            beside: system.scripts.clone(),
+        };
+        let seed = Seed {
+            engine: engine.seed(&origin),
+            output,
+            scripts,
+            server: None,
+        };
+        let place = Place {
+            origin: origin.to_string(),
+            href: format!("{origin}/{}", options.search),
+            name: String::new(),
+            is_module: false,
+        };
+        Self::assembled(
+            shared,
+            realm,
+            engine,
+            options.global,
+            place,
+            seed,
+            system,
+            pauses,
+        )
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is made in its own way")]
+    fn assembled(
+        shared: Rc<Shared>,
+        realm: Realm,
+        engine: Rc<Engine>,
+        global: Global,
+        place: Place,
+        seed: Seed,
+        system: System,
+        pauses: Pauses,
+    ) -> Result<Self, Error> {
+        let failed = |error: rquickjs::Error| Error(error.to_string());
+        let runtime = Runtime::new().map_err(failed)?;
         runtime.set_max_stack_size(STACK_LEN_BYTES_MAX);
-        let context = Context::full(&runtime).map_err(engine)?;
-        let shared = Rc::new(Shared::new(options.console));
+        let context = Context::full(&runtime).map_err(failed)?;
         let modules = Modules::new(Rc::clone(&shared));
         runtime.set_loader(modules.clone(), modules.clone());
-        let exit_code = Rc::clone(shared.exit_code());
-        runtime.set_interrupt_handler(Some(Box::new(move || exit_code.get().is_some())));
+        let (watched, asked) = (Rc::clone(&shared), Rc::clone(&engine));
+        runtime.set_interrupt_handler(Some(Box::new(move || {
+            asked.give_way();
+            watched.is_exiting()
+        })));
         let tracked = Rc::clone(&shared);
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
             move |ctx, promise, reason, is_handled| {
                 tracked.rejected(&ctx, promise, reason, is_handled);
             },
         )));
-        let origin = Origin::from_url(&options.origin)
-            .map_err(|error| Error(format!("{}: {error}", options.origin)))?;
-        let indexed_db = Engine::new(Rc::clone(&shared), options.storage, &origin, engine_pauses);
-        let indexed_db = indexed_db.map_err(|error| Error(error.to_string()))?;
+        let workers = Rc::new(Workers {
+            shared: Rc::clone(&shared),
+            engine: Rc::clone(&engine),
+            realm: realm.clone(),
+            starter: seed.starter(&shared),
+            threads: RefCell::default(),
+        });
         let host = Self {
             shared,
-            engine: Rc::new(indexed_db),
-            answers_placed: Cell::new(0),
+            realm,
+            engine,
+            workers,
+            placed: Cell::new(0),
             pauses,
             modules,
             running: RefCell::default(),
             context,
             runtime,
         };
-        let (origin, search) = (origin.to_string(), options.search);
         host.context.with(|ctx| {
-            let begun = natives(&ctx, &host.shared, options.global).and_then(|native| {
-                system::install(&ctx, &host.shared, &native, system)?;
-                modules::install(&ctx, &host.modules, &native)?;
-                host.begin(&ctx, native, origin, search)
-            });
-            let begun = begun.catch(&ctx);
+            let begun = host.begin(&ctx, global, place, system).catch(&ctx);
             begun.map_err(|error| Error(error.to_string()))
         })?;
         Ok(host)
@@ -179,12 +248,20 @@ impl Host {
     fn begin<'js>(
         &self,
         ctx: &Ctx<'js>,
-        native: Object<'js>,
-        origin: String,
-        search: String,
+        global: Global,
+        place: Place,
+        system: System,
     ) -> rquickjs::Result<()> {
-        native.set("origin", origin)?;
-        native.set("search", search)?;
+        let native = natives(ctx, &self.shared, global)?;
+        let engine = Rc::clone(&self.engine);
+        let before_wait = move || engine.before_long_wait();
+        system::install(ctx, &self.shared, &native, system, before_wait)?;
+        modules::install(ctx, &self.modules, &native)?;
+        self.workers.install(ctx, &native)?;
+        native.set("origin", place.origin)?;
+        native.set("href", place.href)?;
+        native.set("name", place.name)?;
+        native.set("isModule", place.is_module)?;
         native.set("engine", self.engine.hooks(ctx)?)?;
         ctx.globals().set("larderNative", native)?;
         let source = built_in(MAIN).unwrap_or_default();
@@ -209,8 +286,9 @@ impl Host {
         self.context.with(|ctx| {
             let declared = self.modules.declare(&ctx, path, source);
             match declared.and_then(Module::eval) {
-                // What it rejects with later is an unhandled rejection.
                 Ok((_, promise)) => {
+                    self.shared
+                        .report_to(&ctx, "watchModule", (promise.clone(),));
                     let promise = Persistent::save(&ctx, promise);
                     self.running.borrow_mut().push((path.to_owned(), promise));
                 }
@@ -228,24 +306,29 @@ impl Host {
         });
     }
 
-    /// Runs tasks, timers and requests until there are none, a worker has closed itself or a script has ended the process. A
-    /// module that still awaits something then is reported.
+    /// Runs tasks, timers and requests until there are none here and in all workers, a worker has closed itself or a script has ended the
+    /// process. A module that still awaits something then is reported.
     pub fn run_until_idle(&self) {
+        let mut is_told = false;
         while !self.shared.is_closed() {
-            match self.turn() {
-                Some(wait) if wait.is_zero() => {}
-                wait if self.engine.wait(wait) => {}
-                Some(wait) => std::thread::sleep(wait),
-                None => return self.report_waiting_modules(),
+            let wait = self.turn();
+            if wait.is_some_and(|wait| wait.is_zero()) || self.realm.wait(wait) {
+                continue;
             }
+            self.context.with(|ctx| self.report_waiting_modules(&ctx));
+            if std::mem::replace(&mut is_told, true) || self.realm.is_alone() {
+                return;
+            }
+            // They report what waits in them.
+            self.realm.tell_others_that_nothing_comes();
         }
     }
 
     /// Nothing is left that could settle what they wait for.
-    fn report_waiting_modules(&self) {
+    fn report_waiting_modules(&self, ctx: &Ctx<'_>) {
         for (name, promise) in self.running.take() {
-            let state = |ctx: Ctx<'_>| promise.restore(&ctx).map(|promise| promise.state());
-            if matches!(self.context.with(state), Ok(PromiseState::Pending)) {
+            let state = promise.restore(ctx).map(|promise| promise.state());
+            if matches!(state, Ok(PromiseState::Pending)) {
                 let what = format!("{name}: what the module awaits at its top never came");
                 self.shared.print_uncaught(&what);
             }
@@ -259,16 +342,16 @@ impl Host {
         }
         self.engine.go_on();
         self.pauses.pause();
-        let answers = self.engine.answer_count();
-        let arrived = answers.saturating_sub(self.answers_placed.replace(answers));
+        let all = self.realm.inbox_len();
+        let arrived = all.saturating_sub(self.placed.replace(all));
         self.context.with(|ctx| {
             let wait_ms = self.shared.turn(&ctx, arrived).unwrap_or_else(|_| {
                 self.shared.report_exception(&ctx);
                 RAN
             });
             if wait_ms <= DELIVER {
-                self.answers_placed.set(answers - 1);
-                self.engine.deliver_one(&ctx);
+                self.placed.set(all - 1);
+                self.deliver_one(&ctx);
             }
             self.shared.microtask_checkpoint(&ctx);
             match wait_ms {
@@ -279,10 +362,23 @@ impl Host {
         })
     }
 
+    /// Hands over what came first.
+    fn deliver_one(&self, ctx: &Ctx<'_>) {
+        let delivered = match self.realm.take() {
+            Some(Entry::Answer(answer)) => self.engine.deliver(ctx, answer),
+            Some(Entry::Note(Note::NothingComes)) => return self.report_waiting_modules(ctx),
+            Some(Entry::Note(note)) => self.workers.deliver(ctx, note),
+            None => Ok(()),
+        };
+        if delivered.is_err() {
+            self.shared.report_exception(ctx);
+        }
+    }
+
     /// Lets `server` answer what scripts ask for by `XMLHttpRequest`, except `blob:` and `data:` URLs. Without one, all else is
     /// a network error: this host has no network. It is called on the scripts' thread, which waits.
     pub fn serve(&self, server: Server) {
-        self.shared.set_server(server);
+        self.shared.set_server(Arc::new(server));
     }
 
     /// Puts an empty `FileList` on the global object: what no script can make by itself.
@@ -320,13 +416,13 @@ impl Host {
     /// The status with which a script has ended the process.
     #[must_use]
     pub fn exit_code(&self) -> Option<u8> {
-        self.shared.exit_code().get()
+        self.shared.exit_code()
     }
 
-    /// How many exceptions and rejections nobody has caught.
+    /// How many exceptions and rejections nobody has caught, here and in workers.
     #[must_use]
     pub fn uncaught_count(&self) -> u64 {
-        self.shared.uncaught_count()
+        self.shared.output().uncaught_count()
     }
 }
 
@@ -339,11 +435,137 @@ pub(crate) fn run_classic(ctx: &Ctx<'_>, name: &str, source: &str) -> rquickjs::
         .map(drop)
 }
 
+/// Where a realm is.
+struct Place {
+    /// `self.origin`: `null` for an opaque one.
+    origin: String,
+    /// `location.href`.
+    href: String,
+    /// Of a worker.
+    name: String,
+    /// Whether it is a worker whose script is a module.
+    is_module: bool,
+}
+
+/// What a worker's host is made of, on the worker's thread.
+#[derive(Clone)]
+struct Seed {
+    engine: EngineSeed,
+    output: Arc<Output>,
+    scripts: WorkerScripts,
+    server: Option<Arc<Server>>,
+}
+
+impl Seed {
+    /// Starts threads of workers of a realm.
+    fn starter(self, shared: &Rc<Shared>) -> crate::workers::Starter {
+        let shared = Rc::downgrade(shared);
+        Box::new(move |start| {
+            let mut seed = self.clone();
+            seed.server = shared.upgrade().and_then(|shared| shared.server());
+            seed.start(start)
+        })
+    }
+
+    fn start(self, start: Start) -> std::io::Result<JoinHandle<()>> {
+        let realm = start.realm.clone();
+        let builder = Builder::new()
+            .name("larder-worker".into())
+            .stack_size(THREAD_STACK_LEN_BYTES);
+        builder.spawn(move || {
+            let worked = catch_unwind(AssertUnwindSafe(|| self.serve(start)));
+            realm.end(worked.err());
+        })
+    }
+
+    /// What the thread does.
+    fn serve(self, start: Start) {
+        let realm = start.realm.clone();
+        if let Err(why) = self.run(start) {
+            let unloaded = Note::Unloaded(realm.id(), why);
+            realm.tell_parent(unloaded);
+        }
+    }
+
+    /// # Errors
+    /// In words, if the script cannot be had.
+    fn run(self, start: Start) -> Result<(), String> {
+        // The path of a module, beside which its imports lie.
+        let (name, source) = match start.source.clone() {
+            Some(source) => (start.url.clone(), source),
+            None => {
+                let found = self.scripts.read(&start.url)?;
+                let path = found.path.filter(|_| start.is_module);
+                (path.unwrap_or_else(|| start.url.clone()), found.text)
+            }
+        };
+        let is_module = start.is_module;
+        let host = self.host(start).map_err(|error| error.to_string())?;
+        match is_module {
+            true => host.run_module(&name, &source),
+            false => host.run_script(&name, &source),
+        }
+        host.run_until_idle();
+        Ok(())
+    }
+
+    fn host(self, start: Start) -> Result<Host, Error> {
+        let realm = start.realm;
+        let shared = Rc::new(Shared::new(Arc::clone(&self.output), realm.clone()));
+        if let Some(server) = &self.server {
+            shared.set_server(Arc::clone(server));
+        }
+        let engine = Engine::further(
+            Rc::clone(&shared),
+            self.engine.clone(),
+            realm.clone(),
+            start.is_opaque,
+        );
+        let system = System {
+            process: None,
+            files: self.scripts.files.clone(),
+            scripts: None::<PathBuf>,
+        };
+        let origin = match start.is_opaque {
+            true => "null".to_owned(),
+            false => self.scripts.origin.clone(),
+        };
+        let place = Place {
+            origin,
+            href: start.url,
+            name: start.name,
+            is_module: start.is_module,
+        };
+        let scripts = self.scripts.clone();
+        let imported = move |url: &str| {
+            let found = scripts.read(url).map_err(std::io::Error::other)?;
+            Ok(found.text)
+        };
+        let global = Global::DedicatedWorker(Box::new(imported));
+        let pauses = Pauses::default();
+        Host::assembled(
+            shared,
+            realm,
+            Rc::new(engine),
+            global,
+            place,
+            self,
+            system,
+            pauses,
+        )
+    }
+}
+
 impl Drop for Host {
     fn drop(&mut self) {
+        if self.realm.is_first() {
+            self.engine.end_run();
+        }
+        self.workers.end();
         self.shared.end();
         self.running.take();
         self.engine.close();
         self.runtime.set_host_promise_rejection_tracker(None);
+        self.runtime.set_interrupt_handler(None);
     }
 }

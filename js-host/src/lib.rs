@@ -9,6 +9,7 @@
 //! | `crypto/` | keys of two parts for `crypto.subtle` |
 //! | `clone/` | structured clone between QuickJS and V8's wire format |
 //! | `engine/` | the hooks of the binding on `larder-idb` |
+//! | `realms/` | a page and its workers: threads, messages, whose turn the engine is |
 //!
 //! This is a root: it chooses where files live, and reads the clock.
 
@@ -20,17 +21,23 @@ mod crypto;
 mod engine;
 mod files;
 mod host;
+mod messages;
 mod modules;
 mod natives;
 #[cfg(test)]
 mod orders;
+mod output;
 mod pauses;
+mod realms;
 mod server;
 mod shared;
 mod system;
+mod worker_scripts;
+mod workers;
 
 pub use command::{Outcome, RunOptions, run};
 pub use host::{Error, Global, Host, Options};
+pub use output::{Console, Stream};
 pub use server::{Server, ServerRequest, ServerResponse};
-pub use shared::{Console, Scripts, Stream};
+pub use shared::Scripts;
 pub use system::{Process, System};

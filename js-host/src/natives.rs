@@ -8,8 +8,9 @@ use sha2::Digest;
 
 use crate::clone::{self, Beside};
 use crate::host::{Global, run_classic};
+use crate::output::Stream;
 use crate::server::{ServerRequest, headers_from_js, response_to_js};
-use crate::shared::{Clone as KeptClone, Scripts, Shared, Stream};
+use crate::shared::{Clone as KeptClone, Scripts, Shared};
 
 /// Bytes that `crypto` may ask for at once.
 const RANDOM_LEN_BYTES_MAX: usize = 65_536;
@@ -40,15 +41,15 @@ fn worker<'js>(
     native: &Object<'js>,
     scripts: Scripts,
 ) -> Result<()> {
-    let import = move |ctx: Ctx<'js>, url: String| {
-        let source = scripts(&url);
-        let source = source.map_err(|error| {
+    let load = move |ctx: Ctx<'js>, url: String| {
+        scripts(&url).map_err(|error| {
             let message = format!("The script at '{url}' failed to load: {error}");
             Exception::throw_dom(&ctx, "NetworkError", &message)
-        });
-        run_classic(&ctx, &url, &source?)
+        })
     };
-    native.set("importScript", Function::new(ctx.clone(), import)?)?;
+    native.set("loadScript", Function::new(ctx.clone(), load)?)?;
+    let run = |ctx: Ctx<'js>, url: String, source: String| run_classic(&ctx, &url, &source);
+    native.set("runScript", Function::new(ctx.clone(), run)?)?;
     let all = Rc::clone(shared);
     native.set("close", Function::new(ctx.clone(), move || all.close())?)
 }

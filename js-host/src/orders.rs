@@ -3,9 +3,7 @@
 //!
 //! `LARDER_ORDERS` says how often each script is run (20), `LARDER_SEED` where the seeds of the pauses begin.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use larder_fixtures::chromium;
 use larder_idb::{Executor, StorageOptions, SystemClock};
@@ -72,29 +70,33 @@ fn repeated(script: &str, runs: u64) -> String {
 
 /// What a script logs in so many runs on one host.
 fn orders(script: &str, runs: u64, executor: Executor, seed: Option<u64>) -> Vec<String> {
+    logged(&repeated(script, runs), executor, seed)
+}
+
+/// The logs that a promise comes to, the value of an expression.
+fn logged(script: &str, executor: Executor, seed: Option<u64>) -> Vec<String> {
     let mut storage = StorageOptions::in_memory(Arc::new(SystemClock));
     storage.executor = executor;
-    let lines = Rc::new(RefCell::new(Vec::new()));
-    let told = Rc::clone(&lines);
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&lines);
     let options = Options {
         global: Global::Window,
         origin: ORIGIN.into(),
         search: String::new(),
         storage,
-        console: Box::new(move |_, line| told.borrow_mut().push(line.to_owned())),
+        console: Box::new(move |_, line| told.lock().unwrap().push(line.to_owned())),
     };
     let pauses = |thread: u64| match seed {
         Some(seed) => Pauses::of_seed(seed.wrapping_mul(2) + thread),
         None => Pauses::default(),
     };
     let host = Host::with_pauses(options, pauses(0), pauses(1)).unwrap();
-    let script = repeated(script, runs);
     let source =
         format!("{script}.then((orders) => orders.forEach((order) => console.log(order)));");
     host.run_script("order.js", &source);
     host.run_until_idle();
     drop(host);
-    lines.take()
+    std::mem::take(&mut *lines.lock().unwrap())
 }
 
 /// The order of a script's events if the host drives.
@@ -131,6 +133,61 @@ fn orders_of_events_are_the_same_however_late_a_thread_is() {
         if let Some((seed, order)) = others.first() {
             let difference = difference(order, &expected);
             wrong.push(format!("{name}, seed {seed}: {difference}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A worker that stores and reads in a database of its own for as long as it lives.
+const BUSY: &str = "
+  const request = indexedDB.open('busy', 1);
+  request.onupgradeneeded = () => request.result.createObjectStore('s');
+  request.onsuccess = () => {
+    const again = () => {
+      const transaction = request.result.transaction('s', 'readwrite');
+      transaction.objectStore('s').put(0, 0).onsuccess = (event) => event.target.source.get(0);
+      transaction.oncomplete = again;
+    };
+    again();
+    postMessage('busy');
+  };";
+
+/// The script, run so often, with what is worker's of the databases left out of lists; and beside a worker that does this.
+fn beside_a_worker(script: &str, runs: u64, worker: &str) -> String {
+    let (script, worker) = (repeated(script, runs), json!(worker));
+    format!(
+        "(async () => {{
+          const {{ databases }} = IDBFactory.prototype;
+          IDBFactory.prototype.databases = function () {{
+            return databases.call(this).then((all) => all.filter(({{ name }}) => name !== 'busy'));
+          }};
+          const worker = new Worker(URL.createObjectURL(new Blob([{worker}])));
+          await new Promise((resolve) => (worker.onmessage = resolve));
+          const orders = await {script};
+          worker.terminate();
+          return orders;
+        }})()"
+    )
+}
+
+#[test]
+fn orders_of_events_are_the_same_beside_a_busy_worker() {
+    let (runs, seed) = (setting("LARDER_ORDERS", 20), setting("LARDER_SEED", 1));
+    let mut wrong = Vec::new();
+    for (name, script) in SETTLED.into_iter().chain(OPEN) {
+        let alone = beside_a_worker(script, 1, "postMessage(0); close();");
+        let expected = logged(&alone, DRIVEN, None).join("\n");
+        assert!(expected.lines().count() > 5, "{name}: {expected}");
+        for executor in [DRIVEN, Executor::default()] {
+            let script = beside_a_worker(script, runs, BUSY);
+            let found = logged(&script, executor, Some(seed));
+            assert_eq!(found.len() as u64, runs, "{name}");
+            let others = found.iter().filter(|order| **order != expected);
+            println!(
+                "{name}: {} of {runs} runs in another order",
+                others.clone().count()
+            );
+            wrong.extend(others.map(|order| format!("{name}: {}", difference(order, &expected))));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

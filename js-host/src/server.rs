@@ -28,8 +28,8 @@ pub struct ServerResponse {
     pub body: Vec<u8>,
 }
 
-/// Answers requests; `None` is a network error to the script.
-pub type Server = Box<dyn Fn(&ServerRequest) -> Option<ServerResponse>>;
+/// Answers requests, of workers on their threads; `None` is a network error to the script.
+pub type Server = Box<dyn Fn(&ServerRequest) -> Option<ServerResponse> + Send + Sync>;
 
 /// A list of names and values as JavaScript has it.
 pub(crate) fn headers_from_js(list: &Array<'_>) -> Result<Vec<(String, String)>> {

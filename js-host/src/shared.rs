@@ -2,27 +2,18 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use rquickjs::{Ctx, Exception, FromJs, Function, Object, Persistent, Result, Value};
 
 use crate::clone::{Deserializer, Helpers};
+use crate::output::{Output, Stream};
+use crate::realms::Realm;
 use crate::server::{Server, ServerRequest, ServerResponse};
-
-/// Where a line of text goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
-    /// What a script says.
-    Out,
-    /// What it warns of, and exceptions that nobody caught.
-    Err,
-}
 
 /// The text of a classic script, by the URL that a worker has asked for.
 pub type Scripts = Box<dyn Fn(&str) -> std::io::Result<String>>;
-
-/// Takes the lines that scripts print.
-pub type Console = Box<dyn FnMut(Stream, &str)>;
 
 /// A serialised value with its blobs, between `serialize` and the request that stores it.
 pub(crate) struct Clone {
@@ -44,16 +35,15 @@ pub(crate) struct Shared {
     /// Promises that were rejected without a handler since the last checkpoint, with their reasons.
     rejections: RefCell<Vec<[Persistent<Value<'static>>; 2]>>,
     clones: RefCell<Vec<Option<Clone>>>,
-    console: RefCell<Console>,
-    server: RefCell<Option<Server>>,
-    uncaught: Cell<u64>,
-    storage_failure_told: Cell<bool>,
+    output: Arc<Output>,
+    realm: Realm,
+    server: RefCell<Option<Arc<Server>>>,
     /// Whether the binding has something to do at the end of the next checkpoint.
     wants_cleanup: Cell<bool>,
     /// Whether a worker has closed itself, or a script has ended the process.
     is_closed: Cell<bool>,
     /// The status with which a script has ended the process.
-    exit_code: Rc<Cell<Option<u8>>>,
+    exit_code: Cell<Option<u8>>,
 }
 
 impl Shared {
@@ -61,7 +51,7 @@ impl Shared {
         clippy::disallowed_methods,
         reason = "a root reads the clock: timers and Event.timeStamp"
     )]
-    pub(crate) fn new(console: Console) -> Self {
+    pub(crate) fn new(output: Arc<Output>, realm: Realm) -> Self {
         Self {
             started: Instant::now(),
             helpers: RefCell::default(),
@@ -71,13 +61,12 @@ impl Shared {
             deserializer: RefCell::default(),
             rejections: RefCell::default(),
             clones: RefCell::default(),
-            console: RefCell::new(console),
+            output,
+            realm,
             server: RefCell::default(),
-            uncaught: Cell::new(0),
-            storage_failure_told: Cell::new(false),
             wants_cleanup: Cell::new(false),
             is_closed: Cell::new(false),
-            exit_code: Rc::default(),
+            exit_code: Cell::default(),
         }
     }
 
@@ -86,26 +75,31 @@ impl Shared {
         self.started.elapsed().as_secs_f64() * 1000.0
     }
 
-    pub(crate) fn print(&self, stream: Stream, text: &str) {
-        // A console that prints to itself would be at fault; what it says then is lost.
-        if let Ok(mut console) = self.console.try_borrow_mut() {
-            console(stream, text);
-        }
+    /// What it prints on, which is all realms'.
+    pub(crate) const fn output(&self) -> &Arc<Output> {
+        &self.output
     }
 
-    pub(crate) fn set_server(&self, server: Server) {
+    pub(crate) fn print(&self, stream: Stream, text: &str) {
+        self.output.print(stream, text);
+    }
+
+    pub(crate) fn set_server(&self, server: Arc<Server>) {
         self.server.replace(Some(server));
+    }
+
+    pub(crate) fn server(&self) -> Option<Arc<Server>> {
+        self.server.borrow().clone()
     }
 
     /// What the embedder's server answers; `None` without one.
     pub(crate) fn request(&self, request: &ServerRequest) -> Option<ServerResponse> {
-        self.server.borrow().as_ref()?(request)
+        self.server()?(request)
     }
 
     /// An exception that nobody caught.
     pub(crate) fn print_uncaught(&self, text: &str) {
-        self.uncaught.set(self.uncaught.get().saturating_add(1));
-        self.print(Stream::Err, text);
+        self.output.print_uncaught(text);
     }
 
     /// A request has failed because another program has the store, or because its store is too damaged to be opened: the person is told once,
@@ -118,13 +112,9 @@ impl Shared {
             ErrorKind::Corruption => error.name() != ErrorName::AbortError,
             _ => false,
         };
-        if cannot_be_opened && !self.storage_failure_told.replace(true) {
+        if cannot_be_opened && self.output.begin_to_tell_storage_failure() {
             self.print_uncaught(&format!("{}: {}", error.name(), error.message()));
         }
-    }
-
-    pub(crate) fn uncaught_count(&self) -> u64 {
-        self.uncaught.get()
     }
 
     /// Takes up the exports of the platform's modules.
@@ -224,8 +214,9 @@ impl Shared {
         self.is_closed.set(true);
     }
 
+    /// Whether it has closed itself or been stopped.
     pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed.get()
+        self.is_closed.get() || self.realm.is_stopped()
     }
 
     /// A script ends the process: nothing of JavaScript runs any more.
@@ -234,13 +225,13 @@ impl Shared {
         self.close();
     }
 
-    /// Where the status will be; what runs is ended when there is one.
-    pub(crate) fn exit_code(&self) -> &Rc<Cell<Option<u8>>> {
-        &self.exit_code
+    pub(crate) fn exit_code(&self) -> Option<u8> {
+        self.exit_code.get()
     }
 
-    fn is_exiting(&self) -> bool {
-        self.exit_code.get().is_some()
+    /// Whether what runs is to end at once.
+    pub(crate) fn is_exiting(&self) -> bool {
+        self.exit_code.get().is_some() || self.realm.is_stopped()
     }
 
     /// Runs all microtasks, and what is to be done after them (HTML, 8.1.7.3).

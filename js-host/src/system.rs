@@ -17,8 +17,10 @@ const CHUNK_LEN_BYTES: usize = 1 << 16;
 pub struct System {
     /// Makes the global `larder`, with arguments, standard input and an exit status.
     pub process: Option<Process>,
-    /// The folder below which `fetch` reads files.
+    /// The folder below which `fetch` reads files, and workers' scripts are found by URLs of the origin.
     pub files: Option<PathBuf>,
+    /// The folder of the main script, where workers' scripts are found, too.
+    pub scripts: Option<PathBuf>,
 }
 
 /// The process as scripts see it.
@@ -37,16 +39,17 @@ impl std::fmt::Debug for Process {
     }
 }
 
-/// Puts what there is of it on the object `native` of `platform/native.js`.
+/// Puts what there is of it on the object `native` of `platform/native.js`. `before_wait` is called before the thread waits for input.
 pub(crate) fn install<'js>(
     ctx: &Ctx<'js>,
     shared: &Rc<Shared>,
     native: &Object<'js>,
     system: System,
+    before_wait: impl Fn() + 'js,
 ) -> Result<()> {
     native.set("readFile", reader(ctx, system.files)?)?;
     if let Some(process) = system.process {
-        native.set("process", self::process(ctx, shared, process)?)?;
+        native.set("process", self::process(ctx, shared, process, before_wait)?)?;
     }
     Ok(())
 }
@@ -69,12 +72,18 @@ fn reader<'js>(ctx: &Ctx<'js>, folder: Option<PathBuf>) -> Result<Function<'js>>
     Function::new(ctx.clone(), read)
 }
 
-fn process<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, given: Process) -> Result<Object<'js>> {
+fn process<'js>(
+    ctx: &Ctx<'js>,
+    shared: &Rc<Shared>,
+    given: Process,
+    before_wait: impl Fn() + 'js,
+) -> Result<Object<'js>> {
     let process = Object::new(ctx.clone())?;
     process.set("args", given.arguments)?;
     let input = std::cell::RefCell::new(given.input);
     let read = move |ctx: Ctx<'js>| -> Result<Option<ArrayBuffer<'js>>> {
         let mut bytes = vec![0; CHUNK_LEN_BYTES];
+        before_wait();
         let len = match read_some(&mut *input.borrow_mut(), &mut bytes) {
             Ok(0) => return Ok(None),
             Ok(len) => len,

@@ -1,9 +1,7 @@
 //! `console`: what each call prints, and on which stream.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use larder_idb::{Executor, StorageOptions, SystemClock};
 use larder_js_host::{Global, Host, Options, Stream};
@@ -12,8 +10,8 @@ use larder_js_host::{Global, Host, Options, Stream};
 fn printed(script: &str) -> Vec<String> {
     let mut storage = StorageOptions::in_memory(Arc::new(SystemClock));
     storage.executor = Executor::Driven { seed: None };
-    let lines = Rc::new(RefCell::new(Vec::new()));
-    let told = Rc::clone(&lines);
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&lines);
     let host = Host::new(Options {
         global: Global::Window,
         origin: "https://example.com".into(),
@@ -21,14 +19,14 @@ fn printed(script: &str) -> Vec<String> {
         storage,
         console: Box::new(move |stream, line| {
             let mark = if stream == Stream::Err { "! " } else { "" };
-            told.borrow_mut().push(format!("{mark}{line}"));
+            told.lock().unwrap().push(format!("{mark}{line}"));
         }),
     })
     .unwrap();
     host.run_script("script.js", script);
     host.run_until_idle();
     drop(host);
-    lines.take()
+    std::mem::take(&mut *lines.lock().unwrap())
 }
 
 /// The one line that `console.log` of these arguments prints.

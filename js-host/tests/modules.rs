@@ -1,11 +1,9 @@
 //! Modules of scripts: which file a specifier means, CommonJS, JSON and `import.meta`.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-use std::cell::RefCell;
 use std::io::Write;
 use std::path::Path;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use larder_idb::{Executor, StorageOptions, SystemClock};
 use larder_js_host::{Global, Host, Options};
@@ -34,14 +32,14 @@ fn said(folder: &Path, name: &str) -> Vec<String> {
     let path = path.to_str().unwrap();
     let mut storage = StorageOptions::in_memory(Arc::new(SystemClock));
     storage.executor = Executor::Driven { seed: None };
-    let lines = Rc::new(RefCell::new(Vec::new()));
-    let told = Rc::clone(&lines);
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&lines);
     let host = Host::new(Options {
         global: Global::Window,
         origin: "https://example.com".into(),
         search: String::new(),
         storage,
-        console: Box::new(move |_, line| told.borrow_mut().push(line.to_owned())),
+        console: Box::new(move |_, line| told.lock().unwrap().push(line.to_owned())),
     })
     .unwrap();
     match name.ends_with(".cjs") {
@@ -51,7 +49,7 @@ fn said(folder: &Path, name: &str) -> Vec<String> {
     host.run_until_idle();
     drop(host);
     let folder = folder.display().to_string();
-    let lines = lines.take();
+    let lines = std::mem::take(&mut *lines.lock().unwrap());
     lines
         .iter()
         .map(|line| line.replace(&folder, "HERE"))

@@ -3,10 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-use std::cell::RefCell;
 use std::path::Path;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use larder_idb::{Executor, StorageOptions, SystemClock};
 use larder_js_host::{Global, Host, Options, Stream};
@@ -37,9 +35,9 @@ enum Scope {
 fn run(path: &Path, scope: Scope, executor: Executor) -> (Vec<String>, usize) {
     let mut storage = StorageOptions::in_memory(Arc::new(SystemClock));
     storage.executor = executor;
-    let errors = Rc::new(RefCell::new(Vec::new()));
-    let checks = Rc::new(RefCell::new(0));
-    let (told, made) = (Rc::clone(&errors), Rc::clone(&checks));
+    let errors = Arc::new(Mutex::new(Vec::new()));
+    let checks = Arc::new(Mutex::new(0));
+    let (told, made) = (Arc::clone(&errors), Arc::clone(&checks));
     let host = Host::new(Options {
         global: match scope {
             Scope::Window => Global::Window,
@@ -50,9 +48,9 @@ fn run(path: &Path, scope: Scope, executor: Executor) -> (Vec<String>, usize) {
         storage,
         console: Box::new(move |stream, line| {
             if stream == Stream::Err {
-                told.borrow_mut().push(line.to_owned());
+                told.lock().unwrap().push(line.to_owned());
             } else if let Some(count) = line.strip_prefix("checks made: ") {
-                *made.borrow_mut() = count.parse().unwrap();
+                *made.lock().unwrap() = count.parse().unwrap();
             }
         }),
     })
@@ -62,8 +60,8 @@ fn run(path: &Path, scope: Scope, executor: Executor) -> (Vec<String>, usize) {
     host.run_script(&path.display().to_string(), &source);
     host.run_until_idle();
     drop(host);
-    let count = *checks.borrow();
-    (errors.take(), count)
+    let count = *checks.lock().unwrap();
+    (std::mem::take(&mut *errors.lock().unwrap()), count)
 }
 
 /// Runs all scripts of a folder, and tells how many there are.

@@ -100,7 +100,14 @@ fn installed() -> Option<tempfile::TempDir> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge/libraries");
     let files = ["package.json", "package-lock.json", "page/app-content.js"]
         .map(|name| generate().join(name));
-    let scripts = ["stand-ins.js", "run.js", "imports.mjs", "requires.cjs"];
+    let scripts = [
+        "stand-ins.js",
+        "run.js",
+        "imports.mjs",
+        "requires.cjs",
+        "workers.mjs",
+        "dexie-in-worker.js",
+    ];
     let scripts = scripts.map(|name| own.join(name));
     let apps = APPS.iter().map(|app| match app.expected {
         Expected::Checked => own.join(app.script),
@@ -232,4 +239,24 @@ fn packages_are_imported_and_required_by_their_names() {
         "{told}"
     );
     assert!(run.status.success(), "{told}");
+}
+
+#[test]
+fn a_library_in_a_worker_and_in_its_maker_has_one_database() {
+    let Some(dir) = installed() else { return };
+    for threads in [None, Some("--threads")] {
+        let run = Command::new(env!("CARGO_BIN_EXE_larder"))
+            .arg("run")
+            .args(threads)
+            .arg("workers.mjs")
+            .current_dir(dir.path())
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&run.stderr);
+        let said = String::from_utf8_lossy(&run.stdout);
+        let lines: Vec<_> = said.lines().collect();
+        let expected = ["added 1", "found 1 ann", "seen Ann,Bob", "deleted"];
+        assert_eq!(lines, expected, "{told}");
+        assert!(run.status.success(), "{told}");
+    }
 }

@@ -8,10 +8,12 @@ use serde_json::json;
 use crate::ORIGIN;
 
 /// Of `js-host/tests/scripts`, those that ask for what a page has as well.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 7] = [
     "broadcast_channel",
+    "dedicated_worker",
     "numbers",
     "performance",
+    "realms_databases",
     "subtle_crypto",
     "web_storage",
 ];

@@ -58,20 +58,26 @@ impl Helpers {
         self.make(ctx, "blobContent", (blob,))
     }
 
-    /// A `Blob`, or with name and time a `File`, whose bytes lie in the store.
-    pub(crate) fn stored_blob<'js>(
+    /// What another realm needs of a blob: type, the number of its content, where it begins and ends, and of a file name and time.
+    pub(crate) fn share_blob<'js>(&self, ctx: &Ctx<'js>, blob: Value<'js>) -> Result<Array<'js>> {
+        self.make(ctx, "shareBlob", (blob,))
+    }
+
+    /// A `Blob`, or with name and time a `File`, whose bytes are a part of a content that is not script's own.
+    pub(crate) fn kept_blob<'js>(
         &self,
         ctx: &Ctx<'js>,
         handle: u32,
-        size_bytes: f64,
+        range: (f64, f64),
         mime_type: Value<'js>,
         file: Option<(Value<'js>, f64)>,
     ) -> Result<Value<'js>> {
+        let (start, end) = range;
         match file {
-            None => self.make(ctx, "storedBlob", (handle, size_bytes, mime_type)),
+            None => self.make(ctx, "keptBlob", (handle, start, end, mime_type)),
             Some((name, modified)) => {
-                let args = (handle, size_bytes, mime_type, name, modified);
-                self.make(ctx, "storedBlob", args)
+                let args = (handle, start, end, mime_type, name, modified);
+                self.make(ctx, "keptBlob", args)
             }
         }
     }

@@ -451,7 +451,8 @@ impl<'js> Walk<'_, 'js> {
     fn platform(&mut self, value: &Value<'js>, found: &Array<'js>) -> Result<ObjectId> {
         let kind: String = found.get(1)?;
         let host = match kind.as_str() {
-            "Blob" => HostObject::Blob(self.blob(value.clone())),
+            // One that is being transferred. What lies beside the bytes need not be a blob.
+            "Blob" | "MessagePort" => HostObject::Blob(self.blob(value.clone())),
             "File" => HostObject::File(self.blob(value.clone())),
             "FileList" => {
                 let files: Vec<Value<'js>> = found.get(2)?;

@@ -1,7 +1,6 @@
 //! Calls about databases, connections, transactions, and their object stores and indexes.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use larder_codec::JsString;
 use larder_idb::{
@@ -11,17 +10,17 @@ use larder_idb::{
 use rquickjs::{Array, Ctx, Exception, Function, Object, Result, String as QuickString, Value};
 
 use super::handles::Handle;
-use super::outbox::{Answer, Outcome};
 use super::{Engine, checked};
 use crate::array::array_of;
 use crate::clone::{js_string_from_js, key_from_js, key_to_js, string_to_js};
+use crate::realms::{Answer, Outcome};
 
 /// Gives a function of the engine's to script. One that is `pure` gives the same however far the engine has come, and changes nothing
 /// in it.
 macro_rules! give {
     ($hooks:ident, $ctx:ident, $engine:ident, $name:literal, |$($arg:ident: $type:ty),*| $call:expr) => {
         give!(pure $hooks, $ctx, $engine, $name, |$($arg: $type),*| {
-            $engine.enter();
+            let _entered = $engine.enter($ctx)?;
             $call
         })
     };
@@ -50,36 +49,39 @@ fn databases<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> R
                                                version: Option<
         f64,
     >| {
+        engine.check_allowed(ctx)?;
         engine.open(ctx, request, &name, version)
     });
     give!(hooks, ctx, engine, "deleteDatabase", |request: u32,
                                                  name: QuickString<
         'js,
     >| {
+        engine.check_allowed(ctx)?;
         engine.delete_database(ctx, request, &name)
     });
     give!(hooks, ctx, engine, "databases", |request: u32| {
-        let _ = ctx;
+        engine.check_allowed(ctx)?;
         engine
-            .outbox
+            .realm
             .expect(request, engine.factory.databases(), Outcome::Databases);
+        Ok::<_, rquickjs::Error>(())
     });
     give!(hooks, ctx, engine, "estimate", |request: u32| {
-        let _ = ctx;
         let asked = engine.factory.estimate();
-        engine.outbox.expect(request, asked, |estimate| {
+        engine.realm.expect(request, asked, |estimate| {
             Outcome::Estimate(estimate.usage.total(), estimate.quota_bytes)
         });
+        Ok::<_, rquickjs::Error>(())
     });
     give!(hooks, ctx, engine, "persisted", |request: u32| {
-        let _ = ctx;
         let asked = engine.factory.persisted();
-        engine.outbox.expect(request, asked, Outcome::Flag);
+        engine.realm.expect(request, asked, Outcome::Flag);
+        Ok::<_, rquickjs::Error>(())
     });
     give!(hooks, ctx, engine, "persist", |request: u32| {
-        let _ = ctx;
         let asked = engine.factory.set_persisted(true);
-        engine.outbox.expect(request, asked, |()| Outcome::Nothing);
+        engine.realm.expect(request, asked, |()| Outcome::Nothing);
+        Ok::<_, rquickjs::Error>(())
     });
     give!(pure hooks,
         ctx,
@@ -98,11 +100,12 @@ fn databases<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> R
         key_to_js(ctx, &helpers, &key)
     });
     give!(pure hooks, ctx, engine, "release", |handle: u32| {
-        let _ = ctx;
         let released = engine.handles.borrow_mut().release(handle);
         if let Some(Handle::Connection(_)) = released {
-            // The last handle closes it.
-            engine.enter();
+            // The last handle closes it. A realm that is to stop does so without a turn: it has no further calls.
+            if engine.enter(ctx).is_err() {
+                drop(ctx.catch());
+            }
         }
         drop(released);
     });
@@ -118,9 +121,9 @@ fn databases<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> R
         engine,
         "versionChangeDispatched",
         |token: usize| {
-            let _ = ctx;
             let event = engine.handles.borrow_mut().take_versionchange(token);
             drop(event);
+            Ok::<_, rquickjs::Error>(())
         }
     );
     give!(hooks, ctx, engine, "objectStoreNames", |connection: u32| {
@@ -152,7 +155,7 @@ fn transactions<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -
         |transaction: u32, request: u32| {
             let finished = engine.transaction(ctx, transaction)?.finished();
             engine
-                .outbox
+                .realm
                 .expect(request, finished, |()| Outcome::Nothing);
             Ok::<_, rquickjs::Error>(())
         }
@@ -297,7 +300,7 @@ impl Engine {
         // The binding has seen to it that it is a whole number up to 2^53 - 1.
         let version = version.map(|version| version as u64);
         let opening = checked(ctx, self.factory.open(&name, version))?;
-        let outbox = Arc::clone(&self.outbox);
+        let realm = self.realm.clone();
         let mut is_known = false;
         opening.events().on_event(move |event| {
             // Heard from here on: whoever is next in the queue waits only for connections that somebody hears.
@@ -308,9 +311,9 @@ impl Engine {
             };
             if let Some(connection) = connection {
                 is_known = true;
-                outbox.listen(request, connection);
+                realm.listen(request, connection);
             }
-            outbox.put(Answer::Open(request, event));
+            realm.answer(Answer::Open(request, event));
         });
         self.opening.borrow_mut().insert(request, opening);
         Ok(())
@@ -324,9 +327,9 @@ impl Engine {
     ) -> Result<()> {
         let name = self.string(ctx, name)?;
         let deleting = self.factory.delete_database(&name);
-        let outbox = Arc::clone(&self.outbox);
+        let realm = self.realm.clone();
         deleting.events().on_event(move |event| {
-            outbox.put(Answer::Delete(request, event));
+            realm.answer(Answer::Delete(request, event));
         });
         self.deleting.borrow_mut().insert(request, deleting);
         Ok(())

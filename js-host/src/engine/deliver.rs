@@ -10,9 +10,9 @@ use rquickjs::{Array, Ctx, Result, Value};
 
 use super::Engine;
 use super::handles::Handle;
-use super::outbox::{Answer, Outcome, Wanted};
 use crate::array::{array_of, define};
 use crate::clone::{Beside, KeyOf, key_to_js, string_to_js};
+use crate::realms::{Answer, BlobContent, Outcome, Wanted};
 
 /// From 1601-01-01, where Chromium's time begins, to 1970-01-01, in milliseconds.
 const UNIX_EPOCH_MS: f64 = 11_644_473_600e3;
@@ -21,17 +21,8 @@ const UNIX_EPOCH_MS: f64 = 11_644_473_600e3;
 const SAFE_INTEGER_MAX: u64 = (1 << 53) - 1;
 
 impl Engine {
-    /// Hands over the oldest answer.
-    pub(crate) fn deliver_one(&self, ctx: &Ctx<'_>) {
-        let Some(answer) = self.outbox.take() else {
-            return;
-        };
-        if self.deliver(ctx, answer).is_err() {
-            self.shared.report_exception(ctx);
-        }
-    }
-
-    fn deliver(&self, ctx: &Ctx<'_>, answer: Answer) -> Result<()> {
+    /// Hands an answer over.
+    pub(crate) fn deliver(&self, ctx: &Ctx<'_>, answer: Answer) -> Result<()> {
         match answer {
             Answer::Complete(request, result) => self.complete(ctx, request, result),
             Answer::Open(request, event) => self.opened(ctx, request, event),
@@ -125,7 +116,7 @@ impl Engine {
 
     /// Script is about to get the connection of a request to open.
     fn to_be_watched(&self, connection: u32, request: u32) {
-        let watcher = self.outbox.take_watcher(request);
+        let watcher = self.realm.take_watcher(request);
         let watcher = watcher.map(|watcher| (connection, watcher));
         self.watchers.borrow_mut().extend(watcher);
     }
@@ -281,8 +272,8 @@ impl Engine {
                 Some((string_to_js(ctx, &helpers, name)?, modified))
             }
         };
-        let handle = Handle::Blob(object.clone());
+        let handle = Handle::Blob(BlobContent::Stored(object.clone()));
         let number = self.handles.borrow_mut().add(handle);
-        helpers.stored_blob(ctx, number, size, mime_type, file)
+        helpers.kept_blob(ctx, number, (0.0, size), mime_type, file)
     }
 }

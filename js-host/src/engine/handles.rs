@@ -2,9 +2,9 @@
 //!
 //! A number is given back by `release`, which the binding calls when its object has been collected.
 
-use larder_idb::{
-    Connection, Cursor, ExternalObject, Index, ObjectStore, Transaction, VersionChange,
-};
+use larder_idb::{Connection, Cursor, Index, ObjectStore, Transaction, VersionChange};
+
+use crate::realms::BlobContent;
 
 /// What a number stands for.
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ pub(super) enum Handle {
     Store(ObjectStore),
     Index(Index),
     Cursor(Cursor),
-    Blob(ExternalObject),
+    Blob(BlobContent),
 }
 
 /// All numbers in use.

@@ -1,23 +1,21 @@
 //! The binding's engine: its hooks on `larder-idb`.
 //!
 //! Script gets numbers for what the engine has ([`handles`]); calls that take time get the number of a
-//! request and are answered later ([`outbox`]): the event loop takes one answer at a time and hands it to
+//! request and are answered later ([`Realm::answer`]): the event loop takes one answer at a time and hands it to
 //! the binding as a task ([`deliver`]). The steps between are done on the scripts' thread or on one beside it ([`steps`]), in the
 //! same order. What a call may throw it throws at once, as a `DOMException`.
 
+mod blobs;
 mod calls;
 mod deliver;
 mod handles;
-mod outbox;
 mod reads;
 mod steps;
 mod writes;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::time::Duration;
 
 use larder_codec::Origin;
 use larder_idb::{
@@ -26,10 +24,10 @@ use larder_idb::{
 use rquickjs::{Ctx, Exception, Object, Result};
 
 use handles::Handles;
-use outbox::{Outbox, Watcher};
 use steps::Steps;
 
 use crate::pauses::Pauses;
+use crate::realms::{Realm, Watcher};
 use crate::shared::Shared;
 
 /// IndexedDB for one realm.
@@ -37,9 +35,13 @@ pub(crate) struct Engine {
     shared: Rc<Shared>,
     storage: Storage,
     factory: Factory,
+    realm: Realm,
     steps: Steps,
+    /// A realm of an opaque origin has no databases.
+    is_refused: bool,
+    /// So many of its calls are running, one within another.
+    depth: Cell<usize>,
     handles: RefCell<Handles>,
-    outbox: Arc<Outbox>,
     /// By number of a connection that script is about to watch.
     watchers: RefCell<HashMap<u32, Watcher>>,
     /// Databases that are being opened and deleted: dropped, they would not be.
@@ -47,33 +49,75 @@ pub(crate) struct Engine {
     deleting: RefCell<HashMap<u32, DeleteRequest>>,
 }
 
+/// What the engines of all realms of a run are made of.
+#[derive(Clone)]
+pub(crate) struct EngineSeed {
+    storage: Storage,
+    origin: Origin,
+    has_thread: bool,
+}
+
+/// A call of the engine's, until it returns.
+struct Entered<'e>(&'e Engine);
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.0.depth.set(self.0.depth.get() - 1);
+    }
+}
+
 impl Engine {
-    pub(crate) fn new(
+    /// The engine of a run's first realm.
+    pub(crate) fn first(
         shared: Rc<Shared>,
         mut options: StorageOptions,
         origin: &Origin,
+        realm: Realm,
         pauses: Pauses,
     ) -> larder_idb::Result<Self> {
         let has_thread = matches!(options.executor, Executor::Threads(_));
         options.executor = Executor::Driven { seed: None };
-        let storage = Storage::new(options)?;
-        let factory = storage.factory(origin);
-        let outbox = Arc::<Outbox>::default();
-        let steps = match has_thread {
-            true => Steps::beside(&storage, &outbox, pauses)?,
-            false => Steps::Between,
+        let seed = EngineSeed {
+            storage: Storage::new(options)?,
+            origin: origin.clone(),
+            has_thread,
         };
-        Ok(Self {
+        let engine = Self::further(shared, seed, realm, false);
+        if has_thread {
+            engine.steps.start_thread(pauses)?;
+        }
+        Ok(engine)
+    }
+
+    /// The engine of another realm. One of an opaque origin has no databases.
+    pub(crate) fn further(
+        shared: Rc<Shared>,
+        seed: EngineSeed,
+        realm: Realm,
+        is_refused: bool,
+    ) -> Self {
+        Self {
             shared,
-            factory,
-            storage,
-            steps,
+            factory: seed.storage.factory(&seed.origin),
+            steps: Steps::new(realm.clone(), seed.storage.clone(), seed.has_thread),
+            storage: seed.storage,
+            realm,
+            is_refused,
+            depth: Cell::new(0),
             handles: RefCell::default(),
-            outbox,
             watchers: RefCell::default(),
             opening: RefCell::default(),
             deleting: RefCell::default(),
-        })
+        }
+    }
+
+    /// What other realms' engines are made of.
+    pub(crate) fn seed(&self, origin: &Origin) -> EngineSeed {
+        EngineSeed {
+            storage: self.storage.clone(),
+            origin: origin.clone(),
+            has_thread: self.steps.has_thread(),
+        }
     }
 
     /// The object `engine` of the binding's hooks.
@@ -82,37 +126,63 @@ impl Engine {
         calls::install(ctx, self, &hooks)?;
         reads::install(ctx, self, &hooks)?;
         writes::install(ctx, self, &hooks)?;
+        blobs::install(ctx, self, &hooks)?;
         Ok(hooks)
     }
 
     /// Before a call whose effect could depend on how far the engine has come.
-    fn enter(&self) {
-        self.steps.rest(&self.outbox);
+    fn enter(&self, ctx: &Ctx<'_>) -> Result<Entered<'_>> {
+        if self.steps.rest().is_err() {
+            // What runs is ended at the engine's next look at its interrupt.
+            return Err(Exception::throw_internal(ctx, "the worker has ended"));
+        }
+        self.depth.set(self.depth.get() + 1);
+        Ok(Entered(self))
+    }
+
+    /// Throws where the origin is opaque.
+    fn check_allowed(&self, ctx: &Ctx<'_>) -> Result<()> {
+        if !self.is_refused {
+            return Ok(());
+        }
+        let what = "access to the Indexed Database API is denied in this context.";
+        Err(Exception::throw_dom(ctx, "SecurityError", what))
     }
 
     /// After a task: the engine goes on with what it has been asked for.
     pub(crate) fn go_on(&self) {
-        self.steps.go_on(&self.storage, &self.outbox);
+        self.steps.go_on();
     }
 
-    /// How many answers wait to be handed over.
-    pub(crate) fn answer_count(&self) -> usize {
-        self.outbox.len()
+    /// While script runs: others that have waited too long get the engine.
+    pub(crate) fn give_way(&self) {
+        if self.depth.get() == 0 {
+            self.steps.give_way();
+        }
     }
 
-    /// Waits for an answer, for so long at most (for ever if there is no limit). False at once if there is none to come.
-    pub(crate) fn wait(&self, limit: Option<Duration>) -> bool {
-        self.outbox.wait(limit)
+    /// Before the scripts' thread waits for something that may never come.
+    pub(crate) fn before_long_wait(&self) {
+        self.steps.before_long_wait();
     }
 
-    /// Lets go of everything, and closes the stores.
+    /// The run is over: its other realms, which end now, wait for the engine in vain.
+    pub(crate) fn end_run(&self) {
+        self.realm.group().end_turns();
+        self.steps.drop_turn();
+    }
+
+    /// Lets go of everything. The last engine of a run closes the stores.
     pub(crate) fn close(&self) {
-        self.steps.end(&self.outbox);
+        self.steps.end_thread();
+        let has_turn = !self.realm.group().is_ending() && self.steps.take_last_turn();
         drop(self.opening.take());
         drop(self.deleting.take());
         drop(self.watchers.take());
         drop(self.handles.take());
-        self.outbox.clear();
+        if has_turn {
+            self.go_on();
+        }
     }
 }
 

@@ -7,9 +7,9 @@ use rquickjs::{Ctx, Exception, Function, Object, Result, Value};
 
 use super::calls::{give, gone};
 use super::handles::Handle;
-use super::outbox::{Outcome, Wanted};
 use super::{Engine, checked};
 use crate::clone::{key_from_js, key_to_js};
+use crate::realms::{Outcome, Wanted};
 
 /// The bits of a range, as `binding/key_range.js` has them.
 const LOWER_OPEN: u32 = 1;
@@ -42,7 +42,7 @@ fn one<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<
         |request: u32, source: u32, range: Object<'js>| {
             let range = engine.range(ctx, &range)?;
             let asked = read!(engine, ctx, source, get(range));
-            engine.outbox.expect(request, asked, Outcome::Value);
+            engine.realm.expect(request, asked, Outcome::Value);
             Ok::<_, rquickjs::Error>(())
         }
     );
@@ -54,7 +54,7 @@ fn one<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<
         |request: u32, source: u32, range: Object<'js>| {
             let range = engine.range(ctx, &range)?;
             let asked = read!(engine, ctx, source, get_key(range));
-            engine.outbox.expect(request, asked, Outcome::MaybeKey);
+            engine.realm.expect(request, asked, Outcome::MaybeKey);
             Ok::<_, rquickjs::Error>(())
         }
     );
@@ -66,7 +66,7 @@ fn one<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<
         |request: u32, source: u32, range: Object<'js>| {
             let range = engine.range(ctx, &range)?;
             let asked = read!(engine, ctx, source, count(range));
-            engine.outbox.expect(request, asked, Outcome::Count);
+            engine.realm.expect(request, asked, Outcome::Count);
             Ok::<_, rquickjs::Error>(())
         }
     );
@@ -87,7 +87,7 @@ fn many<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result
                          count: Option<u32>,
                          direction: String| {
             let ctx = &ctx;
-            engine.enter();
+            let _entered = engine.enter(ctx)?;
             let range = engine.range(ctx, &range)?;
             let options = GetAllOptions::new(count, self::direction(&direction));
             let asked = match wanted {
@@ -95,7 +95,7 @@ fn many<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result
                 _ => read!(engine, ctx, source, get_all(range, options)),
             };
             let outcome = move |records| Outcome::Records(records, wanted);
-            engine.outbox.expect(request, asked, outcome);
+            engine.realm.expect(request, asked, outcome);
             Ok::<_, rquickjs::Error>(())
         };
         hooks.set(name, Function::new(ctx.clone(), call)?.with_name(name)?)?;
@@ -112,7 +112,7 @@ fn many<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result
                 true => read!(engine, ctx, source, open_cursor(range, direction)),
                 false => read!(engine, ctx, source, open_key_cursor(range, direction)),
             };
-            engine.outbox.expect(request, asked, Outcome::Cursor);
+            engine.realm.expect(request, asked, Outcome::Cursor);
             Ok::<_, rquickjs::Error>(())
         }
     );
@@ -129,7 +129,7 @@ fn cursors<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Res
             let key = engine.maybe_key(ctx, &key)?;
             let asked = checked(ctx, engine.cursor(ctx, cursor)?.continue_(key))?;
             engine
-                .outbox
+                .realm
                 .expect(request, asked, move |moved| Outcome::Moved(cursor, moved));
             Ok::<_, rquickjs::Error>(())
         }
@@ -147,7 +147,7 @@ fn cursors<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Res
                 .continue_primary_key(key, primary_key);
             let asked = checked(ctx, asked)?;
             engine
-                .outbox
+                .realm
                 .expect(request, asked, move |moved| Outcome::Moved(cursor, moved));
             Ok::<_, rquickjs::Error>(())
         }
@@ -160,7 +160,7 @@ fn cursors<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Res
         |request: u32, cursor: u32, count: u32| {
             let asked = checked(ctx, engine.cursor(ctx, cursor)?.advance(count))?;
             engine
-                .outbox
+                .realm
                 .expect(request, asked, move |moved| Outcome::Moved(cursor, moved));
             Ok::<_, rquickjs::Error>(())
         }

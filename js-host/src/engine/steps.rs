@@ -1,94 +1,162 @@
 //! [`Steps`]: who does the engine's steps, the scripts' thread between tasks or a thread beside it.
 //!
-//! Either way the engine has the calls of one task at a time: all steps that they lead to are done before a call of another task
-//! reaches it. So the order of its answers hangs on the scripts alone. The thread beside them works while script runs that does not
-//! call the engine; a call waits for it.
+//! Either way the engine has the calls of one task of one realm at a time: all steps that they lead to are done before a call of
+//! another task reaches it. So the order of its answers hangs on the scripts alone. The thread beside them works while script runs that
+//! does not call the engine; a call waits for it.
+//!
+//! A task that runs on and on with other realms waiting gives the engine up ([`PATIENCE`]): a script that never ends stops no other.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
 
 use larder_idb::{Error, ErrorName, Result, Storage};
 
-use super::outbox::Outbox;
 use crate::pauses::Pauses;
+use crate::realms::{Group, Realm, Stopped};
 
-/// Who does them.
-pub(super) enum Steps {
-    /// The scripts' thread, when a task is over.
-    Between,
-    /// A thread of the engine's.
-    Beside(Beside),
-}
+/// How long a task may keep the engine while others wait.
+const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The thread, as the scripts' thread sees it.
-pub(super) struct Beside {
-    /// Whether the thread rests until it is handed the engine back.
-    is_resting: Cell<bool>,
+/// The steps that one realm's calls lead to.
+pub(super) struct Steps {
+    realm: Realm,
+    storage: Storage,
+    /// Whether a thread beside the scripts' does them.
+    has_thread: bool,
+    /// Of the first realm, which ends it.
     thread: RefCell<Option<JoinHandle<()>>>,
+    /// Whether this realm has the engine.
+    is_holding: Cell<bool>,
+    /// Since when it has been seen that others wait for it.
+    awaited_since: Cell<Option<Instant>>,
 }
 
 impl Steps {
-    /// Starts a thread for them.
+    /// Those of a realm's calls. The thread that does them, if one does, is started elsewhere.
+    pub(super) const fn new(realm: Realm, storage: Storage, has_thread: bool) -> Self {
+        Self {
+            realm,
+            storage,
+            has_thread,
+            thread: RefCell::new(None),
+            is_holding: Cell::new(false),
+            awaited_since: Cell::new(None),
+        }
+    }
+
+    /// Starts the thread that does the steps of all realms.
     ///
     /// # Errors
     /// `UnknownError` if it cannot be started.
-    pub(super) fn beside(storage: &Storage, outbox: &Arc<Outbox>, pauses: Pauses) -> Result<Self> {
-        let (storage, outbox) = (storage.clone(), Arc::clone(outbox));
-        let serve = move || serve(&storage, &outbox, &pauses);
+    pub(super) fn start_thread(&self, pauses: Pauses) -> Result<()> {
+        let (storage, group) = (self.storage.clone(), Arc::clone(self.realm.group()));
+        let serve = move || serve(&storage, &group, &pauses);
         let started = Builder::new().name("larder-engine".into()).spawn(serve);
         let thread = started.map_err(|error| {
             let what = format!("cannot start a thread: {error}");
             Error::new(ErrorName::UnknownError, what)
         })?;
-        Ok(Self::Beside(Beside {
-            is_resting: Cell::new(false),
-            thread: RefCell::new(Some(thread)),
-        }))
+        self.thread.replace(Some(thread));
+        Ok(())
+    }
+
+    /// Whether a thread beside the scripts' does them.
+    pub(super) const fn has_thread(&self) -> bool {
+        self.has_thread
     }
 
     /// Before a call: no step is done until the task is over.
-    pub(super) fn rest(&self, outbox: &Outbox) {
-        if let Self::Beside(beside) = self
-            && !beside.is_resting.replace(true)
-        {
-            outbox.await_rest();
+    ///
+    /// # Errors
+    /// If the realm is to stop.
+    pub(super) fn rest(&self) -> std::result::Result<(), Stopped> {
+        if !self.is_holding.get() {
+            self.realm.take_turn(false)?;
+            self.hold();
         }
+        Ok(())
+    }
+
+    fn hold(&self) {
+        self.is_holding.set(true);
+        self.awaited_since.set(None);
     }
 
     /// After a task: what it has asked for is done.
-    pub(super) fn go_on(&self, storage: &Storage, outbox: &Outbox) {
-        match self {
-            Self::Between => while storage.run_one() {},
-            Self::Beside(beside) => {
-                if beside.is_resting.replace(false) {
-                    outbox.begin_work();
+    pub(super) fn go_on(&self) {
+        let is_holding = self.is_holding.replace(false);
+        if self.has_thread {
+            if is_holding {
+                self.realm.hand_to_thread();
+            }
+        } else if is_holding || self.realm.try_turn() {
+            loop {
+                while self.storage.run_one() {}
+                if self.realm.leave_turn() {
+                    break;
                 }
             }
         }
     }
 
-    /// Ends the thread, after the step that it is at.
-    pub(super) fn end(&self, outbox: &Outbox) {
-        if let Self::Beside(beside) = self {
-            outbox.end();
-            let thread = beside.thread.take();
-            // A panic was caught, and is in the outbox.
-            drop(thread.map(JoinHandle::join));
+    /// In the midst of a task: gives the engine up if others have waited too long.
+    pub(super) fn give_way(&self) {
+        if !self.is_holding.get() || !self.realm.is_waited_for() {
+            return;
         }
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a root reads the clock: others wait"
+        )]
+        let now = Instant::now();
+        match self.awaited_since.get() {
+            None => self.awaited_since.set(Some(now)),
+            Some(since) if now.duration_since(since) > PATIENCE => self.go_on(),
+            Some(_) => {}
+        }
+    }
+
+    /// Before the thread waits for something that may never come.
+    pub(super) fn before_long_wait(&self) {
+        if self.is_holding.get() && !self.realm.is_alone() {
+            self.go_on();
+        }
+    }
+
+    /// The engine for a realm that is about to end; false if the run is over.
+    pub(super) fn take_last_turn(&self) -> bool {
+        if !self.is_holding.get() && self.realm.take_turn(true).is_ok() {
+            self.hold();
+        }
+        self.is_holding.get()
+    }
+
+    /// Lets the others have the engine, without the steps of this realm's calls.
+    pub(super) fn drop_turn(&self) {
+        if self.is_holding.replace(false) {
+            while !self.realm.leave_turn() {}
+        }
+    }
+
+    /// Ends the thread, after the step that it is at.
+    pub(super) fn end_thread(&self) {
+        // A panic was caught, and is kept for whoever takes the next turn.
+        drop(self.thread.take().map(JoinHandle::join));
     }
 }
 
 /// What the thread does.
-fn serve(storage: &Storage, outbox: &Outbox, pauses: &Pauses) {
-    while outbox.await_work() {
+fn serve(storage: &Storage, group: &Group, pauses: &Pauses) {
+    while group.await_work() {
         let worked = catch_unwind(AssertUnwindSafe(|| {
             pauses.pause();
-            while !outbox.is_ending() && storage.run_one() {
+            while !group.is_ending() && storage.run_one() {
                 pauses.pause();
             }
         }));
-        outbox.end_work(worked.err());
+        group.end_work(worked.err());
     }
 }

@@ -1,27 +1,19 @@
-//! Calls that write records, and the blobs in them.
+//! Calls that write records, with the blobs in them.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use larder_idb::{BlobSource, NewExternalObject, Value as IdbValue};
-use rquickjs::{
-    Array, ArrayBuffer, Ctx, Exception, Function, Object, Result, String as QuickString, Value,
-};
+use rquickjs::{Array, Ctx, Function, Object, Result, String as QuickString, Value};
 
 use super::calls::{give, gone};
-use super::handles::Handle;
-use super::outbox::Outcome;
-use super::{Engine, checked, thrown};
+use super::{Engine, checked};
+use crate::realms::Outcome;
 
 /// From 1601-01-01, where Chromium's time begins, to 1970-01-01, in microseconds.
 const UNIX_EPOCH_US: f64 = 11_644_473_600e6;
 
 pub(super) fn install<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
-    records(ctx, engine, hooks)?;
-    blobs(ctx, engine, hooks)
-}
-
-fn records<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
     give!(
         hooks,
         ctx,
@@ -36,7 +28,7 @@ fn records<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Res
                 false => store.add(value, key),
             };
             engine
-                .outbox
+                .realm
                 .expect(request, checked(ctx, asked)?, Outcome::Key);
             Ok::<_, rquickjs::Error>(())
         }
@@ -49,13 +41,13 @@ fn records<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Res
         |request: u32, store: u32, range: Object<'js>| {
             let range = engine.range(ctx, &range)?;
             let asked = checked(ctx, engine.store(ctx, store)?.delete(range))?;
-            engine.outbox.expect(request, asked, |()| Outcome::Nothing);
+            engine.realm.expect(request, asked, |()| Outcome::Nothing);
             Ok::<_, rquickjs::Error>(())
         }
     );
     give!(hooks, ctx, engine, "clear", |request: u32, store: u32| {
         let asked = checked(ctx, engine.store(ctx, store)?.clear())?;
-        engine.outbox.expect(request, asked, |()| Outcome::Nothing);
+        engine.realm.expect(request, asked, |()| Outcome::Nothing);
         Ok::<_, rquickjs::Error>(())
     });
     give!(
@@ -66,7 +58,7 @@ fn records<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Res
         |request: u32, cursor: u32, clone: usize| {
             let value = engine.take_clone(ctx, clone)?;
             let asked = checked(ctx, engine.cursor(ctx, cursor)?.update(value))?;
-            engine.outbox.expect(request, asked, Outcome::Key);
+            engine.realm.expect(request, asked, Outcome::Key);
             Ok::<_, rquickjs::Error>(())
         }
     );
@@ -77,16 +69,10 @@ fn records<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Res
         "deleteCursor",
         |request: u32, cursor: u32| {
             let asked = checked(ctx, engine.cursor(ctx, cursor)?.delete())?;
-            engine.outbox.expect(request, asked, |()| Outcome::Nothing);
+            engine.realm.expect(request, asked, |()| Outcome::Nothing);
             Ok::<_, rquickjs::Error>(())
         }
     );
-    Ok(())
-}
-
-fn blobs<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
-    give!(pure hooks, ctx, engine, "readBlob", |blob: u32| engine
-        .read_blob(ctx, blob));
     Ok(())
 }
 
@@ -129,21 +115,5 @@ impl Engine {
                 last_modified_micros: (content.get::<f64>(3)? * 1000.0 + UNIX_EPOCH_US) as i64,
             },
         })
-    }
-
-    fn read_blob<'js>(&self, ctx: &Ctx<'js>, number: u32) -> Result<ArrayBuffer<'js>> {
-        let Handle::Blob(blob) = self.handle(ctx, number)? else {
-            return Err(gone(ctx));
-        };
-        let mut bytes = Vec::new();
-        let mut reader = blob.open().map_err(|error| thrown(ctx, &error))?;
-        if let Err(error) = std::io::Read::read_to_end(&mut reader, &mut bytes) {
-            return Err(Exception::throw_dom(
-                ctx,
-                "NotReadableError",
-                &error.to_string(),
-            ));
-        }
-        ArrayBuffer::new(ctx.clone(), bytes)
     }
 }

@@ -71,7 +71,9 @@ impl Modules {
             .wanted
             .insert(name.to_owned(), wanted);
         let module = Module::declare(ctx.clone(), name, source)?;
-        if let Ok(url) = Url::from_file_path(name) {
+        if is_url(name) {
+            module.meta()?.set("url", name)?;
+        } else if let Ok(url) = Url::from_file_path(name) {
             let meta = module.meta()?;
             meta.set("url", url.as_str())?;
             let base = name.to_owned();
@@ -109,8 +111,17 @@ impl Modules {
     }
 }
 
+/// Whether a module is no file: a worker's, from a blob or the text of its URL.
+fn is_url(name: &str) -> bool {
+    name.starts_with("blob:") || name.starts_with("data:")
+}
+
 /// What a specifier means to an importer; a `TypeError` that names both if it means nothing.
 fn found(ctx: &Ctx<'_>, base: &str, specifier: &str, by: By) -> Result<Found> {
+    if is_url(base) && Url::parse(specifier).is_err() {
+        let what = format!("Cannot find \"{specifier}\": it is relative to no file, but to {base}");
+        return Err(Exception::throw_type(ctx, &what));
+    }
     resolve(Path::new(base), specifier, by).map_err(|why| {
         let verb = match by {
             By::Import => "imported",

@@ -10,7 +10,7 @@ const { toDictionary, toDOMString } = webidl;
 
 class BlobState {
   constructor(source, start, end, type) {
-    // {buffer} or {handle}
+    // {buffer}, or {handle} of bytes that are not this realm's own
     this.source = source;
     this.start = start;
     this.end = end;
@@ -199,26 +199,48 @@ make.blobContent = (blob) => {
   return [state.type, state.bytes(), state.name, state.lastModified];
 };
 const released = new FinalizationRegistry((handle) => native.engine.release(handle));
-make.storedBlob = (handle, size, type, name, lastModified) => {
+// A part of a content that is not this realm's own.
+make.keptBlob = (handle, start, end, type, name, lastModified) => {
   const source = { handle };
   released.register(source, handle);
   return name === undefined
-    ? new Blob(INTERNAL, new BlobState(source, 0, size, type))
-    : new File(INTERNAL, new FileState(source, 0, size, type, name, lastModified));
+    ? new Blob(INTERNAL, new BlobState(source, start, end, type))
+    : new File(INTERNAL, new FileState(source, start, end, type, name, lastModified));
+};
+// What another realm needs. The bytes leave this realm's memory for that of all.
+make.shareBlob = (blob) => {
+  const state = stateOf(blob, BlobState);
+  const { source } = state;
+  if (source.handle === undefined) {
+    source.handle = native.engine.keepBlob(source.buffer);
+    source.buffer = undefined;
+    released.register(source, source.handle);
+  }
+  return [state.type, source.handle, state.start, state.end, state.name, state.lastModified];
 };
 
-// blob: URLs (File API, 8).
+// blob: URLs (File API, 8). From the first worker on, those of each realm are all realms'.
 const urls = new Map();
+let arePublished = false;
+
+export function publishBlobs() {
+  if (arePublished) return;
+  arePublished = true;
+  for (const [url, blob] of urls) native.realms.publishBlob(url, blob);
+}
 
 export function createObjectURL(blob) {
   stateOf(blob, BlobState);
   const url = `blob:${native.origin}/${crypto.randomUUID()}`;
-  urls.set(url, blob);
+  if (arePublished || !native.realms.isAlone()) native.realms.publishBlob(url, blob);
+  else urls.set(url, blob);
   return url;
 }
 
 export function revokeObjectURL(url) {
-  urls.delete(toDOMString(url));
+  const text = toDOMString(url).toWellFormed();
+  urls.delete(text);
+  native.realms.withdrawBlob(text);
 }
 
-export const blobOfUrl = (url) => urls.get(url);
+export const blobOfUrl = (url) => (arePublished ? undefined : urls.get(url)) ?? native.realms.publishedBlob(url.toWellFormed());

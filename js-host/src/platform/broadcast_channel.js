@@ -1,9 +1,9 @@
-// BroadcastChannel (HTML, 9.6): between the channels of one name in this realm, which is all that the host has.
-import { defineHandlers, dispatch, EventTarget, EventTargetState, exposeInterface, requireArguments, stateOf, INTERNAL, webidl } from "../binding/mod.js";
-import { MessageEvent } from "./custom_event.js";
+// BroadcastChannel (HTML, 9.5): between the channels of one name, in this realm and in others.
+import { defineHandlers, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "../binding/mod.js";
 import { queueTask } from "./event_loop.js";
-import { messageState } from "./message_channel.js";
+import { dispatchMessage, messageState } from "./message_channel.js";
 import { native } from "./native.js";
+import { pack } from "./transfer.js";
 
 // Those that are open, in the order in which they were made.
 const open = new Set();
@@ -24,13 +24,25 @@ class ChannelState extends EventTargetState {
       const data = native.clone(copy);
       queueTask(() => other.deliver(data));
     }
+    if (native.realms.isAlone()) return;
+    const [clone] = pack(copy, { buffers: [], ports: [] });
+    native.realms.broadcast(this.name, clone);
   }
 
-  deliver(data) {
+  deliver(data, isWhole = true) {
     if (!open.has(this)) return;
-    const state = messageState(data);
+    const state = messageState({ data, ports: [] }, isWhole);
     state.origin = native.origin;
-    dispatch(this, new MessageEvent(INTERNAL, state), true);
+    dispatchMessage(this, state);
+  }
+}
+
+// A message of another realm's. Each channel hears of it in a task of its own.
+export function broadcast(name, isWhole, data) {
+  for (const channel of open) {
+    if (channel.name !== name) continue;
+    const own = isWhole ? native.clone(data) : null;
+    queueTask(() => channel.deliver(own, isWhole));
   }
 }
 

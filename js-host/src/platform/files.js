@@ -18,8 +18,8 @@ const typeOf = (path) => {
 // The content of the file that a URL names, as a blob; undefined for the URL of no file. Throws a TypeError for one that is not
 // to be had.
 export function fileOfUrl(text) {
-  const url = new URL(text, `${native.origin}/`);
-  const isOwn = url.origin === native.origin;
+  const url = new URL(text, native.href);
+  const isOwn = url.origin === native.origin && url.origin !== "null";
   if (!isOwn && url.protocol !== "file:") return undefined;
   const { buffer, why } = native.readFile(isOwn ? "" : url.href.replace(/[?#].*/s, ""), url.pathname);
   if (why !== undefined) throw new TypeError(`Failed to fetch ${text}: ${why}`);

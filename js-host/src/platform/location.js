@@ -2,49 +2,52 @@
 import { exposeInterface, INTERNAL } from "../binding/mod.js";
 import { isWorker, native } from "./native.js";
 import { StorageManager, storageManager } from "./storage_manager.js";
+import { URL } from "./url.js";
 
 // A worker's interfaces are the same by other names.
 const nameHere = (name) => (isWorker ? `Worker${name}` : name);
 
 class Location {
-  #origin;
-  constructor(token = undefined, origin = undefined) {
+  #url;
+  constructor(token = undefined, url = undefined) {
     if (token !== INTERNAL) throw new TypeError("Illegal constructor");
-    this.#origin = origin;
+    this.#url = url;
   }
+  // Of a worker's file, too: it stands for what the origin serves.
   get origin() {
-    return this.#origin;
+    void this.#url;
+    return native.origin;
   }
   get href() {
-    return `${this.#origin}/${this.search}`;
+    return this.#url.href;
   }
   get protocol() {
-    return this.#origin.slice(0, this.#origin.indexOf(":") + 1);
+    return this.#url.protocol;
   }
   get host() {
-    return this.#origin.slice(this.#origin.indexOf("//") + 2);
+    return this.#url.host;
   }
   get hostname() {
-    return this.host.replace(/:\d+$/, "");
+    return this.#url.hostname;
   }
   get port() {
-    return /:(\d+)$/.exec(this.host)?.[1] ?? "";
+    return this.#url.port;
   }
   get pathname() {
-    return "/";
+    return this.#url.pathname;
   }
   get search() {
-    return native.search;
+    return this.#url.search;
   }
   get hash() {
-    return "";
+    return this.#url.hash;
   }
   toString() {
     return this.href;
   }
 }
 exposeInterface(Location, nameHere("Location"));
-export const location = new Location(INTERNAL, native.origin);
+export const location = new Location(INTERNAL, new URL(native.href));
 
 class Navigator {
   constructor(token = undefined) {

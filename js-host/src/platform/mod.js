@@ -11,6 +11,7 @@ import { console } from "./console.js";
 import { Crypto, crypto } from "./crypto.js";
 import { CryptoKey } from "./crypto_key.js";
 import { CustomEvent, MessageEvent } from "./custom_event.js";
+import { Worker } from "./dedicated_worker.js";
 import { TextDecoder, TextEncoder } from "./encoding.js";
 import { functions, turn } from "./event_loop.js";
 import { fetch, Response } from "./fetch.js";
@@ -21,10 +22,11 @@ import { ImageData } from "./image_data.js";
 import { values as larder } from "./larder.js";
 import "./locale.js";
 import * as place from "./location.js";
-import { MessageChannel, MessagePort, structuredClone } from "./message_channel.js";
+import { claimPorts, MessageChannel, MessagePort, placeOfPort, structuredClone } from "./message_channel.js";
 import * as opaque from "./opaque.js";
+import { receive } from "./other_realms.js";
 import { Performance, performance, PerformanceEntry, PerformanceMark, PerformanceMeasure } from "./performance.js";
-import { ErrorEvent, PromiseRejectionEvent, reportError, reportRejection } from "./report_error.js";
+import { ErrorEvent, PromiseRejectionEvent, reportError, reportRejection, watchModule } from "./report_error.js";
 import { SubtleCrypto } from "./subtle_crypto.js";
 import { URL, URLSearchParams } from "./url.js";
 import { scope as window } from "./window.js";
@@ -49,7 +51,7 @@ const scope = isWorker ? worker : window;
 delete globalThis[Symbol.toStringTag];
 Object.setPrototypeOf(globalThis, scope.Interface.prototype);
 attach(globalThis, new EventTargetState());
-defineHandlers({ prototype: globalThis }, EventTargetState, ["error", "unhandledrejection", "rejectionhandled", "message"]);
+defineHandlers({ prototype: globalThis }, EventTargetState, ["error", "unhandledrejection", "rejectionhandled", "message", "messageerror"]);
 
 const interfaces = {
   ...scope.interfaces,
@@ -89,6 +91,7 @@ const interfaces = {
   TextEncoder,
   URL,
   URLSearchParams,
+  Worker,
   XMLHttpRequest,
 };
 for (const name of Object.keys(interfaces)) exposeGlobal(globalThis, name, interfaces[name]);
@@ -102,6 +105,7 @@ const values = {
   fetch,
   location: place.location,
   navigator: place.navigator,
+  origin: native.origin,
   performance,
   reportError,
   self: globalThis,
@@ -121,5 +125,9 @@ export const host = {
   reportError,
   reportRejection,
   importCommonJs,
+  receive,
+  claimPorts,
+  placeOfPort,
+  watchModule,
 };
 export { clone };

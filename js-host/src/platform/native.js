@@ -8,4 +8,4 @@ native.print = (isError, text) => print(isError, text.toWellFormed());
 native.uncaught = (text) => uncaught(text.toWellFormed());
 
 // Whether the global object is to be a worker's, not a window's.
-export const isWorker = native.importScript !== undefined;
+export const isWorker = native.loadScript !== undefined;

@@ -10,9 +10,10 @@ class ErrorState extends EventState {
   }
   // Message, file, line, column and error.
   get pieces() {
-    return [this.message, "", 0, 0, this.error];
+    return [this.message, this.filename, this.lineno, this.colno, this.error];
   }
 }
+Object.assign(ErrorState.prototype, { message: "", filename: "", lineno: 0, colno: 0, error: undefined });
 
 export class ErrorEvent extends Event {
   constructor(type, init = undefined) {
@@ -23,7 +24,8 @@ export class ErrorEvent extends Event {
     requireArguments(arguments.length, 1, "ErrorEvent");
     const options = toDictionary(init, "ErrorEventInit");
     const state = new ErrorState(toDOMString(type), !!options.bubbles, !!options.cancelable);
-    state.message = options.message === undefined ? "" : toDOMString(options.message);
+    for (const name of ["message", "filename"]) if (options[name] !== undefined) state[name] = toDOMString(options[name]);
+    for (const name of ["lineno", "colno"]) if (options[name] !== undefined) state[name] = options[name] >>> 0;
     state.error = options.error;
     super(INTERNAL, state);
   }
@@ -31,16 +33,13 @@ export class ErrorEvent extends Event {
     return stateOf(this, ErrorState).message;
   }
   get filename() {
-    stateOf(this, ErrorState);
-    return "";
+    return stateOf(this, ErrorState).filename;
   }
   get lineno() {
-    stateOf(this, ErrorState);
-    return 0;
+    return stateOf(this, ErrorState).lineno;
   }
   get colno() {
-    stateOf(this, ErrorState);
-    return 0;
+    return stateOf(this, ErrorState).colno;
   }
   get error() {
     return stateOf(this, ErrorState).error;
@@ -91,24 +90,59 @@ export function describe(error, depth = 0) {
   }
 }
 
+// Where an exception was made, as far as its stack shows it.
+const FRAME = /^\s*at (?:.*\()?([^()\n]+?):(\d+)(?::(\d+))?\)?$/m;
+
+function placeOf(error) {
+  try {
+    const [, filename = "", line = 0, column = 0] = FRAME.exec(error.stack) ?? [];
+    return { filename, lineno: Number(line), colno: Number(column) };
+  } catch {
+    return { filename: "", lineno: 0, colno: 0 };
+  }
+}
+
+// Whether no listener of a target says that it has dealt with what `what` tells.
+function isUnhandled(target, what, fromTask) {
+  const state = Object.assign(new ErrorState("error", false, true), what);
+  state.trusted = true;
+  return dispatch(target, new ErrorEvent(INTERNAL, state), fromTask);
+}
+
 let reporting = false;
 
-export function reportError(error) {
-  const text = describe(error);
+// Tells the global object, and if that does not deal with it, whoever has made this realm, or else people.
+function report(what, text) {
   if (reporting) {
     native.uncaught(text);
     return;
   }
   reporting = true;
   try {
-    const state = new ErrorState("error", false, true);
-    state.trusted = true;
-    state.message = `Uncaught ${text.split("\n")[0]}`;
-    state.error = error;
-    if (dispatch(peek(globalThis), new ErrorEvent(INTERNAL, state), false)) native.uncaught(`Uncaught ${text}`);
+    if (!isUnhandled(peek(globalThis), what, false)) return;
   } finally {
     reporting = false;
   }
+  const { message, filename, lineno, colno } = what;
+  if (native.realms.reportToParent(message.toWellFormed(), filename.toWellFormed(), lineno, colno, text.toWellFormed())) return;
+  native.uncaught(text);
+}
+
+export function reportError(error) {
+  const text = `Uncaught ${describe(error)}`;
+  report({ message: text.split("\n")[0], error, ...placeOf(error) }, text);
+}
+
+const { then } = Promise.prototype;
+
+// The script that is a module has begun: what it throws is reported as that of other scripts.
+export function watchModule(evaluated) {
+  Reflect.apply(then, evaluated, [undefined, reportError]);
+}
+
+// A worker has not dealt with an exception (HTML, 10.2.5): its object hears of it, and then this realm.
+export function reportOfWorker(worker, what, text) {
+  if (isUnhandled(worker, what, true)) report(what, text);
 }
 
 export function reportRejection(promise, reason) {

@@ -46,6 +46,9 @@ function parse(input, base) {
   protocol = protocol?.toLowerCase();
   if (protocol === undefined) {
     if (base === null) return null;
+    // Of blob: and data: URLs nothing but the fragment can change.
+    const isOpaque = base.hostname === undefined && !base.pathname.startsWith("/");
+    if (isOpaque && !text.startsWith("#")) return null;
     protocol = base.protocol;
     if (hostname === undefined) {
       ({ username, password, hostname, port } = base);

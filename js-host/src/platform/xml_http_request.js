@@ -2,6 +2,7 @@
 // All else is a network error. There is no upload object, and a document is no type of response.
 import { createEvent, defineHandlers, dispatch, Event, EventState, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "../binding/mod.js";
 import { Blob, blobBytes, blobOfUrl, blobType } from "./blob.js";
+import { dataOfUrl } from "./data_url.js";
 import { encodeUtf8, TextDecoder } from "./encoding.js";
 import { queueTask } from "./event_loop.js";
 import { location } from "./location.js";
@@ -51,34 +52,14 @@ const found = (type, body) => ({
   body,
 });
 
-function ofDataUrl(url) {
-  const [, head, data] = /^data:([^,]*),(.*)$/s.exec(url.replace(/#.*$/s, "")) ?? [];
-  if (head === undefined) return undefined;
-  const isBase64 = /;\s*base64\s*$/i.test(head);
-  const bytes = [];
-  for (let at = 0; at < data.length; at++) {
-    const hex = /^%([0-9a-f]{2})/i.exec(data.slice(at, at + 3));
-    if (hex === null) bytes.push(...encodeUtf8(data[at]));
-    else {
-      bytes.push(parseInt(hex[1], 16));
-      at += 2;
-    }
-  }
-  const given = head.replace(/;\s*base64\s*$/i, "").trim();
-  const type = given === "" ? "text/plain;charset=US-ASCII" : given.replace(/^;/, "text/plain;");
-  if (!isBase64) return found(type, new Uint8Array(bytes).buffer);
-  try {
-    return found(type, Uint8Array.fromBase64(String.fromCharCode(...bytes)).buffer);
-  } catch {
-    return undefined;
-  }
-}
-
 // What a request gets; undefined for a network error.
 function answer({ method, url, headers, body }) {
   if (url.startsWith("blob:") || url.startsWith("data:")) {
     if (method !== "GET") return undefined;
-    if (url.startsWith("data:")) return ofDataUrl(url);
+    if (url.startsWith("data:")) {
+      const data = dataOfUrl(url);
+      return data === undefined ? undefined : found(data.type, data.bytes.buffer);
+    }
     const blob = blobOfUrl(url.replace(/#.*$/s, ""));
     return blob === undefined ? undefined : found(blobType(blob), blobBytes(blob));
   }

@@ -1,9 +1,7 @@
 //! Runs programs: in a page, and on our host.
 
-use std::cell::RefCell;
 use std::path::Path;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use larder_fixtures::chromium::{Changed, Chromium};
 use larder_idb::{DiskFileSystem, Executor, RaiseDataVersion, StorageOptions, SystemClock};
@@ -84,15 +82,15 @@ pub(crate) fn here(sources: &[String], way: Way, folder: &Path) -> Vec<Value> {
 }
 
 fn one(n: usize, source: &str, way: Way, folder: &Path) -> Value {
-    let said = Rc::new(RefCell::new(String::new()));
-    let told = Rc::clone(&said);
+    let said = Arc::new(Mutex::new(String::new()));
+    let told = Arc::clone(&said);
     let host = Host::new(Options {
         global: Global::default(),
         origin: ORIGIN.into(),
         search: String::new(),
         storage: way.storage(folder),
         console: Box::new(move |stream, line| match stream {
-            Stream::Out => told.borrow_mut().push_str(line),
+            Stream::Out => told.lock().unwrap().push_str(line),
             Stream::Err => println!("program {n}: {line}"),
         }),
     })
@@ -109,7 +107,7 @@ fn one(n: usize, source: &str, way: Way, folder: &Path) -> Value {
     );
     host.run_until_idle();
     drop(host);
-    let said = said.take();
+    let said = std::mem::take(&mut *said.lock().unwrap());
     serde_json::from_str(&said)
         .unwrap_or_else(|error| json!({ "failed": [format!("{error}: {said}")] }))
 }
