@@ -66,7 +66,7 @@ impl Cursor {
             walk,
             moves: AtomicU64::new(0),
         });
-        transaction.core().submit(Length::Long, move |execution| {
+        transaction.core().submit_holding(move |execution| {
             let entries = shared.walk.begin(execution)?;
             Ok(entries.map(|entries| Self::at_page(shared, entries, 0)))
         })
@@ -300,19 +300,17 @@ impl Cursor {
             let cursor = found.map(|at| Self { page, at, moves });
             return Ok(self.transaction().core().completed(Ok(cursor)));
         }
-        self.transaction()
-            .core()
-            .submit(Length::Long, move |execution| {
-                let walk = &page.shared.walk;
-                Ok(match walk.step(execution, &page.entries, at, &step)? {
-                    Landed::InPage(at) => Some(Self { page, at, moves }),
-                    Landed::Ahead(entries) => {
-                        let shared = Arc::clone(&page.shared);
-                        Some(Self::at_page(shared, entries, moves))
-                    }
-                    Landed::Nowhere => None,
-                })
+        self.transaction().core().submit_holding(move |execution| {
+            let walk = &page.shared.walk;
+            Ok(match walk.step(execution, &page.entries, at, &step)? {
+                Landed::InPage(at) => Some(Self { page, at, moves }),
+                Landed::Ahead(entries) => {
+                    let shared = Arc::clone(&page.shared);
+                    Some(Self::at_page(shared, entries, moves))
+                }
+                Landed::Nowhere => None,
             })
+        })
     }
 }
 

@@ -19,7 +19,7 @@ use crate::request::Request;
 use crate::storage::{Storage, StorageOptions};
 use crate::sync::{Mutex, locked, thread};
 use crate::transaction::execution::Execution;
-use crate::transaction::{Mode, Transaction, TransactionOptions};
+use crate::transaction::{Length, Mode, Transaction, TransactionOptions};
 use crate::value::Value;
 
 /// Runs `law` under so many schedules; each starts with a storage of one or two threads.

@@ -137,6 +137,20 @@ impl TransactionCore {
         Ok(Request::pending(completion, Arc::clone(self) as _, number))
     }
 
+    /// Queues an operation that keeps a handle to the transaction. If its request is dropped it is executed soon all the same: else the
+    /// transaction would keep itself, and never end.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` unless it is active.
+    pub(crate) fn submit_holding<T, F>(self: &Arc<Self>, operation: F) -> Result<Request<T>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Execution) -> Result<T> + Send + 'static,
+    {
+        let request = self.submit(Length::Long, operation)?;
+        Ok(request.that_demands_on_drop())
+    }
+
     /// Queues an operation whose failure aborts the transaction, once `change` has been made to what can be seen at once.
     /// Between the two no other thread makes a change, nor aborts the transaction, which would take the change back.
     ///

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 
-use larder_backing_store::FixedClock;
+use larder_backing_store::{Direction, FixedClock};
 use larder_codec::{IdbKey, JsString, Origin};
 
 use super::execution::Execution;
@@ -12,6 +12,7 @@ use super::*;
 use crate::connection::ConnectionEvent;
 use crate::error::ErrorName;
 use crate::executor::Executor;
+use crate::key_range::KeyRange;
 use crate::object_store::ObjectStoreParameters;
 use crate::open_request::OpenEvent;
 use crate::storage::{Storage, StorageOptions};
@@ -416,6 +417,25 @@ fn an_upgrade_waits_for_other_connections_and_says_so() {
     }
 }
 
+#[test]
+fn a_cursor_that_is_dropped_before_it_is_there_keeps_nothing() {
+    let storage = storage(MODES[0]);
+    let inner = Arc::downgrade(storage.inner());
+    let connection = open(&storage, &["a"]);
+    let transaction = write(&connection, &["a"]);
+    let store = transaction.object_store(&"a".into()).unwrap();
+    drop(store.open_cursor(KeyRange::all(), Direction::Next));
+    drop((store, transaction, connection, storage));
+    // A thread of the storage's executes it; ten seconds are enough on any machine.
+    for _ in 0..10_000 {
+        if inner.strong_count() == 0 {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    panic!("the cursor's operation keeps the storage");
+}
+
 /// Whatever is let go of in whatever state: nothing keeps the store open.
 #[test]
 fn everything_may_be_dropped_at_any_moment() {
@@ -468,10 +488,7 @@ fn drop_at(fs: &Arc<larder_leveldb::storage::MemoryFileSystem>, mode: Executor, 
         return;
     };
     let holder = transaction.clone();
-    let holding = transaction
-        .core()
-        .submit(Length::Long, move |_| Ok(holder))
-        .map(Request::that_demands_on_drop);
+    let holding = transaction.core().submit_holding(move |_| Ok(holder));
     if steps.is_multiple_of(2) {
         drop(holding);
         drop(request);
