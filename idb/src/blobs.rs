@@ -1,6 +1,7 @@
 //! The contents of blobs and files, read without keeping the host's thread.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::attempt;
 use crate::executor::{Job, Turn};
@@ -50,7 +51,7 @@ impl Storage {
     /// # Ok::<(), larder_idb::Error>(())
     /// ```
     pub fn read_blob(&self, object: &ExternalObject, range: Range<u64>) -> Request<Vec<u8>> {
-        let (request, slot) = Request::of_storage(self.inner());
+        let (request, slot) = Request::of_storage(Arc::clone(self.inner()) as _);
         let object = object.clone();
         let job = Job::of(move |turn: &mut Turn| {
             let read = attempt(|| object.read_range(range));

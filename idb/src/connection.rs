@@ -8,14 +8,13 @@ use larder_backing_store::StoreVersions;
 use larder_codec::{DatabaseId, JsString};
 
 use crate::error::{Error, ErrorName, Result};
-use crate::events::{Events, EventsCore};
+use crate::events::{Events, EventsCore, Handover};
 use crate::executor::Ready;
 use crate::origin::OpenStore;
+use crate::request::driver::Driver;
 use crate::scheduler::Database;
 use crate::schema::{Schema, SchemaSnapshot};
-use crate::storage::StorageInner;
 use crate::sync::{AtomicU64, Mutex, locked};
-use crate::transaction::{Mode, Transaction, TransactionOptions};
 
 /// What happens to a connection.
 #[derive(Debug)]
@@ -91,12 +90,12 @@ impl fmt::Debug for Dispatch {
 }
 
 /// That a connection is on its way to the host. Goes when the host has it, or never will.
-pub(crate) struct Handover {
-    pub(crate) database: Arc<Database>,
-    pub(crate) connection: u64,
+struct OnItsWay {
+    database: Arc<Database>,
+    connection: u64,
 }
 
-impl Drop for Handover {
+impl Drop for OnItsWay {
     fn drop(&mut self) {
         self.database.handed_over(self.connection);
     }
@@ -109,7 +108,7 @@ pub struct Connection(Arc<Handle>);
 
 struct Handle {
     core: Arc<ConnectionCore>,
-    _storage: Arc<StorageInner>,
+    _storage: Arc<dyn Driver>,
 }
 
 impl Drop for Handle {
@@ -187,7 +186,7 @@ impl ConnectionCore {
 }
 
 impl Connection {
-    pub(crate) fn new(core: Arc<ConnectionCore>, storage: Arc<StorageInner>) -> Self {
+    pub(crate) fn new(core: Arc<ConnectionCore>, storage: Arc<dyn Driver>) -> Self {
         Self(Arc::new(Handle {
             core,
             _storage: storage,
@@ -200,10 +199,10 @@ impl Connection {
 
     /// That it is on its way to the host.
     pub(crate) fn handover(&self) -> Handover {
-        Handover {
+        Box::new(OnItsWay {
             database: Arc::clone(&self.0.core.database),
             connection: self.0.core.number,
-        }
+        })
     }
 
     pub(crate) fn schema(&self) -> &Arc<Schema> {
@@ -226,25 +225,6 @@ impl Connection {
     #[must_use]
     pub fn object_store_names(&self) -> Vec<JsString> {
         self.schema().object_store_names()
-    }
-
-    /// Makes a transaction of these object stores. It starts when its turn comes: after all those made before that have an
-    /// object store in common with it, if either writes.
-    ///
-    /// # Errors
-    /// In this order: `InvalidStateError` while the connection is being upgraded, or once it is to be closed;
-    /// `NotFoundError` if there is no object store of one of the names; `InvalidAccessError` if there are no names;
-    /// `TypeError` if the mode is [`Mode::VersionChange`]; `ReadOnlyError` if it writes and the storage is only read
-    /// ([`StorageOptions::read_only`](crate::StorageOptions::read_only)).
-    pub fn transaction(
-        &self,
-        names: &[JsString],
-        mode: Mode,
-        options: TransactionOptions,
-    ) -> Result<Transaction> {
-        let core = &self.0.core;
-        let transaction = core.database.begin(core, names, mode, options.durability)?;
-        Ok(Transaction::new(transaction, self.clone()))
     }
 
     /// Closes it: it takes no new transactions, and is closed when those it has have ended.

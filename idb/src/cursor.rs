@@ -13,12 +13,12 @@ use larder_backing_store::{Direction, PutMode};
 use larder_codec::{IdbKey, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
+use crate::inline_key;
 use crate::key_range::{KeyRange, raw_key};
-use crate::object_store::{check_writes, data_error, key_in_value, put_request};
-use crate::operation::{self, Landed, Step, Walk, WalkPage, Wanted};
-use crate::records::Entry;
+use crate::operation::{self, Landed, PutRequest, Step, Walk, WalkPage, Wanted};
 use crate::request::Request;
-use crate::transaction::{Length, Transaction};
+use crate::transaction::{Length, Mode, Transaction};
+use crate::value::records::Entry;
 use crate::value::{StoredValue, Value};
 
 /// A cursor at an entry. Clones are the same.
@@ -215,11 +215,12 @@ impl Cursor {
         let key = self.primary_key();
         value.fit(self.transaction().store_versions())?;
         let has_key_inside = cell.uses_inline_keys() && !value.is_foreign();
-        if has_key_inside && key_in_value(cell, &value)?.as_ref() != Some(&key) {
-            return Err(data_error("the value has another key than the record"));
+        if has_key_inside && inline_key::of_value(cell, &value)?.as_ref() != Some(&key) {
+            return Err(Error::data("the value has another key than the record"));
         }
         let mode = PutMode::CursorUpdate;
-        let request = put_request(&self.shared().transaction, cell, value, Some(key), mode)?;
+        let is_upgrade = self.transaction().mode() == Mode::VersionChange;
+        let request = PutRequest::new(is_upgrade, cell, value, Some(key), mode)?;
         let cell = Arc::clone(cell);
         self.transaction()
             .core()
@@ -266,7 +267,7 @@ impl Cursor {
 
     fn check_writable(&self) -> Result<()> {
         self.transaction().core().check_active()?;
-        check_writes(self.transaction())?;
+        self.transaction().check_writes()?;
         self.check_there()?;
         self.check_has_value()?;
         if self.is_key_cursor() {
@@ -325,7 +326,7 @@ fn moved() -> Error {
 }
 
 fn not_ahead() -> Error {
-    data_error("the key to continue to is not ahead of the cursor")
+    Error::data("the key to continue to is not ahead of the cursor")
 }
 
 impl fmt::Debug for Cursor {

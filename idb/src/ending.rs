@@ -59,7 +59,7 @@ impl Storage {
         for origin in &origins {
             origin.refuse_new();
         }
-        let (request, completion) = Request::of_storage(inner);
+        let (request, completion) = Request::of_storage(Arc::clone(inner) as _);
         let finishing = Arc::new(Finishing {
             storage: Arc::clone(inner),
             // And this call, so that it is not over before all have begun.
@@ -96,7 +96,7 @@ impl Finishing {
     }
 
     fn end(self: Arc<Self>, origin: &Arc<Origin>, turn: &mut Turn) {
-        let (request, completion) = Request::of_storage(&self.storage);
+        let (request, completion) = Request::of_storage(Arc::clone(&self.storage) as _);
         let callback = origin.finish(completion);
         request.on_done(move |closed| {
             if let Some(callback) = self.note(closed) {

@@ -89,6 +89,11 @@ pub struct Error {
 }
 
 impl Error {
+    /// A `DataError` of the caller's making.
+    pub(crate) fn data(what: &'static str) -> Self {
+        Self::new(ErrorName::DataError, what)
+    }
+
     /// An error of the caller's making: hosts abort transactions with such.
     #[must_use]
     pub fn new(name: ErrorName, message: impl Into<Arc<str>>) -> Self {

@@ -7,7 +7,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::connection::Handover;
 use crate::executor::{Job, Ready, Task, Turn};
 use crate::request::completion::wake;
 use crate::sync::{Mutex, Thread, locked, thread};
@@ -22,6 +21,9 @@ pub(crate) struct EventsCore<T> {
     ready: Arc<Ready>,
     state: Mutex<State<T>>,
 }
+
+/// Goes when the host has dealt with what it came with.
+pub(crate) type Handover = Box<dyn Send>;
 
 type OnEvent<T> = Box<dyn FnMut(T, Option<Handover>) + Send>;
 

@@ -15,6 +15,7 @@ use crate::origin::{Access, Origin, Waiting};
 use crate::quota::Estimate;
 use crate::request::Request;
 use crate::request::completion::Completion;
+use crate::request::driver::Driver;
 use crate::scheduler::{ConnectionRequest, forced, storage_gone};
 use crate::storage::{Root, StorageInner};
 
@@ -37,6 +38,11 @@ pub struct Factory {
 impl Factory {
     pub(crate) fn new(origin: Arc<Origin>, root: Arc<Root>) -> Self {
         Self { origin, root }
+    }
+
+    /// What requests are driven by.
+    fn driver(&self) -> Arc<dyn Driver> {
+        Arc::clone(self.storage()) as _
     }
 
     fn storage(&self) -> &Arc<StorageInner> {
@@ -63,9 +69,9 @@ impl Factory {
         self.origin.database(name).enqueue(ConnectionRequest::Open {
             version,
             events: Arc::clone(&events),
-            storage: Arc::downgrade(self.storage()),
+            storage: Arc::downgrade(&self.driver()),
         });
-        Ok(OpenRequest::new(events, Arc::clone(self.storage())))
+        Ok(OpenRequest::new(events, self.driver()))
     }
 
     /// Deletes a database once all connections to it are closed. None there is no error.
@@ -83,7 +89,7 @@ impl Factory {
             let request = ConnectionRequest::Delete { events };
             self.origin.database(name).enqueue(request);
         }
-        DeleteRequest::new(events, Arc::clone(self.storage()))
+        DeleteRequest::new(events, self.driver())
     }
 
     /// The databases that are there and have a version, by name. Upgrades that have not been committed do not show.
@@ -134,7 +140,7 @@ impl Factory {
         &self,
         work: impl Fn(&Arc<Origin>) -> Result<Option<T>> + Send + 'static,
     ) -> Request<T> {
-        let (request, completion) = Request::of_storage(self.storage());
+        let (request, completion) = Request::of_storage(self.driver());
         push_ask(Arc::clone(&self.origin), completion, work);
         request
     }
@@ -171,7 +177,7 @@ impl Factory {
     ///
     /// The request fails if the store could not make everything durable.
     pub fn close(&self) -> Request<()> {
-        let (request, completion) = Request::of_storage(self.storage());
+        let (request, completion) = Request::of_storage(self.driver());
         let origin = Arc::clone(&self.origin);
         let work = Job::of(move |turn| {
             if let Some(callback) = origin.close(completion) {

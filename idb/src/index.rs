@@ -1,5 +1,7 @@
 //! Indexes: the handle (specification, 2.6 and 4.6).
 
+mod of_store;
+
 use std::fmt;
 use std::sync::Arc;
 

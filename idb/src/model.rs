@@ -15,10 +15,10 @@ use crate::error::Result;
 use crate::executor::{Executor, WorkCallback};
 use crate::object_store::ObjectStoreParameters;
 use crate::open_request::OpenEvent;
+use crate::operation::Execution;
 use crate::request::Request;
 use crate::storage::{Storage, StorageOptions};
 use crate::sync::{Mutex, locked, thread};
-use crate::transaction::execution::Execution;
 use crate::transaction::{Length, Mode, Transaction, TransactionOptions};
 use crate::value::Value;
 

@@ -3,16 +3,15 @@
 //! Calls check what the specification checks when a method is called, in its order, and queue an operation. What the
 //! operations do is `operation`'s.
 
-mod given_keys;
 mod put;
 mod read;
 mod version_change;
 
-pub(crate) use given_keys::keys_of_index;
 pub use put::PutItem;
-pub(crate) use put::{data_error, key_in_value, put_request, read_header};
 pub use version_change::{IndexOptions, ObjectStoreParameters};
-pub(crate) use version_change::{check_name_is_free, check_version_change};
+pub(crate) use version_change::{
+    check_is_still, check_key_path, check_name_is_free, check_version_change, no_key_path,
+};
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,10 +19,9 @@ use std::sync::Arc;
 use larder_codec::{IdbKeyPath, JsString};
 
 use crate::error::{Error, ErrorName, Result};
-use crate::index::Index;
 use crate::operation::Source;
 use crate::schema::StoreCell;
-use crate::transaction::{Mode, Transaction};
+use crate::transaction::Transaction;
 
 /// An object store, in a transaction. Clones are the same handle.
 ///
@@ -122,31 +120,11 @@ impl ObjectStore {
         self.cell().is_deleted()
     }
 
-    /// One of its indexes.
-    ///
-    /// # Errors
-    /// `InvalidStateError` if the object store has been deleted or the transaction was aborted or has finished;
-    /// `NotFoundError`.
-    pub fn index(&self, name: &JsString) -> Result<Index> {
-        self.check_not_deleted()?;
-        if self.transaction.is_over() {
-            return Err(finished());
-        }
-        self.known_index(name).ok_or_else(no_such_index)
-    }
-
-    /// As [`index`](Self::index), whether the transaction is over or not: see [`Transaction::known_object_store`].
-    #[must_use]
-    pub fn known_index(&self, name: &JsString) -> Option<Index> {
-        let cell = self.cell().index(name)?;
-        Some(Index::new(self.clone(), cell))
-    }
-
     pub(crate) fn cell(&self) -> &Arc<StoreCell> {
         &self.source.store
     }
 
-    fn check_not_deleted(&self) -> Result<()> {
+    pub(crate) fn check_not_deleted(&self) -> Result<()> {
         if self.is_deleted() {
             let what = "the object store has been deleted";
             return Err(Error::new(ErrorName::InvalidStateError, what));
@@ -154,33 +132,19 @@ impl ObjectStore {
         Ok(())
     }
 
-    fn check_readable(&self) -> Result<()> {
+    pub(crate) fn check_readable(&self) -> Result<()> {
         self.check_not_deleted()?;
         self.transaction.core().check_active()
     }
 
     fn check_writable(&self) -> Result<()> {
         self.check_readable()?;
-        check_writes(&self.transaction)
+        self.transaction.check_writes()
     }
-}
-
-/// # Errors
-/// `ReadOnlyError` if the transaction only reads.
-pub(crate) fn check_writes(transaction: &Transaction) -> Result<()> {
-    if transaction.mode() == Mode::ReadOnly {
-        let what = "the transaction only reads";
-        return Err(Error::new(ErrorName::ReadOnlyError, what));
-    }
-    Ok(())
 }
 
 pub(crate) fn finished() -> Error {
     Error::new(ErrorName::InvalidStateError, "the transaction has finished")
-}
-
-fn no_such_index() -> Error {
-    Error::new(ErrorName::NotFoundError, "there is no index of this name")
 }
 
 impl PartialEq for ObjectStore {

@@ -3,14 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::connection::{Connection, Handover};
+use crate::connection::Connection;
 use crate::error::{Error, ErrorName, Result};
-use crate::events::{Events, EventsCore};
+use crate::events::{Events, EventsCore, Handover};
 use crate::executor::{Callback, Ready};
 use crate::request::Request;
 use crate::request::completion::Completion;
 use crate::request::driver::Driver;
-use crate::storage::StorageInner;
 use crate::sync::{Mutex, locked};
 use crate::transaction::Transaction;
 
@@ -59,12 +58,12 @@ pub enum DeleteEvent {
 /// deals with it. Dropped before its end, an upgrade is aborted and the connection closed.
 pub struct OpenRequest {
     events: Events<OpenEvent>,
-    storage: Arc<StorageInner>,
+    storage: Arc<dyn Driver>,
     keeps_events: bool,
 }
 
 impl OpenRequest {
-    pub(crate) fn new(events: Arc<EventsCore<OpenEvent>>, storage: Arc<StorageInner>) -> Self {
+    pub(crate) fn new(events: Arc<EventsCore<OpenEvent>>, storage: Arc<dyn Driver>) -> Self {
         Self {
             events: Events::new(events),
             storage,
@@ -126,7 +125,7 @@ impl OpenRequest {
 
 /// The storage; and that the connection is on its way until the host has taken it.
 struct OpenDriver {
-    storage: Arc<StorageInner>,
+    storage: Arc<dyn Driver>,
     handover: Mutex<Option<Handover>>,
 }
 
@@ -180,11 +179,11 @@ impl fmt::Debug for OpenRequest {
 /// A request to delete a database. It is carried out whether or not anybody looks at it.
 pub struct DeleteRequest {
     events: Events<DeleteEvent>,
-    storage: Arc<StorageInner>,
+    storage: Arc<dyn Driver>,
 }
 
 impl DeleteRequest {
-    pub(crate) fn new(events: Arc<EventsCore<DeleteEvent>>, storage: Arc<StorageInner>) -> Self {
+    pub(crate) fn new(events: Arc<EventsCore<DeleteEvent>>, storage: Arc<dyn Driver>) -> Self {
         let events = Events::new(events);
         Self { events, storage }
     }
@@ -197,7 +196,7 @@ impl DeleteRequest {
 
     /// The end alone: the version that the database had, 0 if there was none.
     pub fn done(self) -> Request<u64> {
-        let (request, completion) = Request::of_storage(&self.storage);
+        let (request, completion) = Request::of_storage(Arc::clone(&self.storage));
         self.events.on_event(move |event| {
             if let DeleteEvent::Done(result) = event
                 && let Some(callback) = completion.complete(result)

@@ -106,7 +106,7 @@ impl Storage {
         &self,
         which: impl FnOnce(&Arc<StorageInner>) -> Result<Vec<Arc<Origin>>> + Send + 'static,
     ) -> Request<()> {
-        let (request, completion) = Request::of_storage(self.inner());
+        let (request, completion) = Request::of_storage(Arc::clone(self.inner()) as _);
         let storage = Arc::clone(self.inner());
         let job = Job::of(move |turn: &mut Turn| {
             let callback = match attempt(|| which(&storage)) {
@@ -158,7 +158,7 @@ impl Storage {
         &self,
         work: impl FnOnce(&Arc<StorageInner>) -> Result<T> + Send + 'static,
     ) -> Request<T> {
-        let (request, completion) = Request::of_storage(self.inner());
+        let (request, completion) = Request::of_storage(Arc::clone(self.inner()) as _);
         let storage = Arc::clone(self.inner());
         let job = Job::of(move |turn: &mut Turn| {
             if let Some(callback) = completion.complete(attempt(|| work(&storage))) {
@@ -176,7 +176,7 @@ impl Storage {
         is_for_room: bool,
         choose: impl FnOnce(&mut Vec<OriginInfo>) -> u64 + Send + 'static,
     ) -> Request<Vec<DeletedOrigin>> {
-        let (request, completion) = Request::of_storage(self.inner());
+        let (request, completion) = Request::of_storage(Arc::clone(self.inner()) as _);
         let storage = Arc::clone(self.inner());
         let job = Job::of(move |turn: &mut Turn| {
             let chosen = attempt(|| {
@@ -220,7 +220,7 @@ impl Deleting {
         let Some(info) = self.left.pop_front().filter(|_| !is_enough) else {
             return self.completion.complete(Ok(self.done));
         };
-        let (request, completion) = Request::of_storage(&self.storage);
+        let (request, completion) = Request::of_storage(Arc::clone(&self.storage) as _);
         let place = self.storage.place(&info.origin, info.bucket);
         let origin = self.storage.origin(&info.origin, place);
         let callback = origin.delete(self.bytes_wanted.is_some(), completion);
@@ -246,7 +246,7 @@ fn delete_next(
     let Some(origin) = left.pop() else {
         return done.complete(so_far);
     };
-    let (request, completion) = Request::of_storage(&storage);
+    let (request, completion) = Request::of_storage(Arc::clone(&storage) as _);
     let callback = origin.delete(false, completion);
     request.on_done(move |result| {
         if let Some(callback) = delete_next(storage, left, so_far.and(result), done) {

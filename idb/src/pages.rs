@@ -7,9 +7,9 @@ use larder_backing_store::{Direction, PageLimits};
 use crate::error::Result;
 use crate::key_range::KeyRange;
 use crate::operation::{self, PageWalk, Source};
-use crate::records::Records;
 use crate::request::Request;
 use crate::transaction::{Length, Transaction};
+use crate::value::records::Records;
 
 /// Pages of records, each read when it is asked for: nobody reads ahead of who hands them on.
 ///

@@ -10,10 +10,10 @@ use crate::error::Result;
 use crate::key_range::KeyRange;
 use crate::operation::{self, GetAll, Source, Walk, Wanted};
 use crate::pages::Pages;
-use crate::records::Records;
 use crate::request::Request;
 use crate::transaction::{Length, Transaction, TransactionCore};
 use crate::value::StoredValue;
+use crate::value::records::Records;
 
 /// How many, and in which order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

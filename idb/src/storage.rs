@@ -23,8 +23,6 @@ use crate::factory::Factory;
 use crate::loss::LossCallback;
 use crate::origin::{BucketId, IdleStores, Origin, Place, Shared};
 use crate::quota::QuotaCallback;
-use crate::request::Request;
-use crate::request::completion::Completion;
 use crate::request::driver::Driver;
 use crate::session::PrivateSession;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, locked, thread};
@@ -336,15 +334,6 @@ impl Driver for StorageInner {
 
     fn deliver(self: Arc<Self>, _: u64, _: bool, callback: Callback) {
         self.pool.ready().push(Arc::new(Job::new(callback)));
-    }
-}
-
-impl<T: Send + 'static> Request<T> {
-    /// One that something in the storage will complete, which is there until then.
-    pub(crate) fn of_storage(storage: &Arc<StorageInner>) -> (Self, Completion<T>) {
-        let completion = Completion::<T>::default();
-        let request = Self::pending(completion.clone(), Arc::clone(storage) as _, 0);
-        (request, completion)
     }
 }
 

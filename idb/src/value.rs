@@ -7,6 +7,7 @@
 mod external_object;
 mod fit;
 mod foreign;
+pub(crate) mod records;
 
 pub use external_object::ExternalObject;
 pub(crate) use external_object::InFile;
@@ -25,7 +26,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorName, Result};
-use crate::records::Records;
+use crate::value::records::Records;
 
 /// A value to be put.
 ///
@@ -132,6 +133,14 @@ impl Value {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// What is behind the header.
+    ///
+    /// # Errors
+    /// `DataCloneError` if the bytes have no header of a value that is as it was serialised.
+    pub(crate) fn payload(&self) -> Result<Payload<'_>> {
+        Payload::read(&self.bytes).map_err(|error| Error::not_a_value(&error.to_string()))
     }
 
     /// Its external objects.

@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use larder_backing_store::PutMode;
 use larder_codec::IdbKey;
-use larder_codec::value::{Evaluated, Payload};
 
 use super::ObjectStore;
-use super::given_keys::given_keys;
 use crate::error::{Error, ErrorName, Result};
+use crate::inline_key;
 use crate::key_range::KeyRange;
-use crate::operation::{self, PutIndexes, PutRequest};
+use crate::operation::{self, PutRequest};
 use crate::request::Request;
-use crate::schema::StoreCell;
-use crate::transaction::{Length, Mode, SmallPut, Transaction};
+use crate::transaction::{Length, Mode, SmallPut};
 use crate::value::Value;
 
 /// A value with the key it is to be put under, if keys are not found in values.
@@ -60,7 +58,7 @@ impl ObjectStore {
             let put = SmallPut { bytes, key, mode };
             return self.transaction.core().submit_to_run(&self.source, put);
         }
-        let request = put_request(&self.transaction, self.cell(), value, key, mode)?;
+        let request = self.put_request(value, key, mode)?;
         let is_short = request.value.bytes.len() <= SmallPut::LEN_MAX;
         let cell = Arc::clone(self.cell());
         let put = move |execution: &mut _| operation::put(execution, &cell, request);
@@ -98,8 +96,7 @@ impl ObjectStore {
         for (at, (mut value, key)) in items.into_iter().enumerate() {
             let key = self.checked_key(&mut value, key);
             let key = key.map_err(|error| operation::of_record(&error, at))?;
-            let (transaction, cell) = (&self.transaction, self.cell());
-            let request = put_request(transaction, cell, value, key, PutMode::Put);
+            let request = self.put_request(value, key, PutMode::Put);
             requests.push(request.map_err(|error| operation::of_record(&error, at))?);
         }
         let cell = Arc::clone(self.cell());
@@ -162,84 +159,20 @@ impl ObjectStore {
     fn checked_key(&self, value: &mut Value, key: Option<IdbKey>) -> Result<Option<IdbKey>> {
         let is_inline = self.cell().uses_inline_keys() && !value.is_foreign();
         if is_inline && key.is_some() {
-            return Err(data_error("a key is given where keys are found in values"));
+            return Err(Error::data("a key is given where keys are found in values"));
         }
         if !is_inline && key.is_none() && !self.cell().auto_increment {
-            return Err(data_error("a key is neither given nor generated"));
+            return Err(Error::data("a key is neither given nor generated"));
         }
         value.fit(self.transaction.store_versions())?;
         match is_inline {
-            true => find_key(self.cell(), value, &read_header(value)?),
+            true => inline_key::find(self.cell(), value),
             false => Ok(key),
         }
     }
-}
 
-/// A request whose value and key have been checked.
-///
-/// # Errors
-/// Those of index keys that are given.
-pub(crate) fn put_request(
-    transaction: &Transaction,
-    cell: &Arc<StoreCell>,
-    mut value: Value,
-    key: Option<IdbKey>,
-    mode: PutMode,
-) -> Result<PutRequest> {
-    let indexes = match value.index_keys.take() {
-        Some(named) => PutIndexes::Given(given_keys(cell, named)?),
-        None if transaction.mode() == Mode::VersionChange => PutIndexes::AsAsked(cell.indexes()),
-        None => PutIndexes::OfStore,
-    };
-    Ok(PutRequest {
-        indexes,
-        value,
-        key,
-        mode,
-    })
-}
-
-pub(crate) fn data_error(what: &'static str) -> Error {
-    Error::new(ErrorName::DataError, what)
-}
-
-/// # Errors
-/// `DataCloneError` if the bytes have no header of a value that is as it was serialised.
-pub(crate) fn read_header(value: &Value) -> Result<Payload<'_>> {
-    Payload::read(&value.bytes).map_err(|error| Error::not_a_value(&error.to_string()))
-}
-
-/// The key in a value; `None` if it is to be generated.
-fn find_key(cell: &StoreCell, value: &Value, payload: &Payload<'_>) -> Result<Option<IdbKey>> {
-    let Some(path) = &cell.path else {
-        return Ok(None);
-    };
-    let mut evaluator = cell.evaluator();
-    let objects = operation::objects_for_paths(&value.objects);
-    let found = evaluator.evaluate(path, payload, &objects);
-    match found.map_err(|error| Error::not_a_value(&error.to_string()))? {
-        Evaluated::Key(key) => Ok(Some(key)),
-        Evaluated::Invalid => Err(data_error("the value has no key where the key path leads")),
-        Evaluated::Missing if !cell.auto_increment => {
-            Err(data_error("the value has nothing where the key path leads"))
-        }
-        Evaluated::Missing
-            if !evaluator.can_inject(path, payload)? && !evaluator.loses_key(path, payload)? =>
-        {
-            let what = "no key can be put into the value where the key path leads";
-            Err(data_error(what))
-        }
-        Evaluated::Missing => Ok(None),
+    fn put_request(&self, value: Value, key: Option<IdbKey>, mode: PutMode) -> Result<PutRequest> {
+        let is_upgrade = self.transaction.mode() == Mode::VersionChange;
+        PutRequest::new(is_upgrade, self.cell(), value, key, mode)
     }
-}
-
-/// The key in a value, however it is to be used.
-pub(crate) fn key_in_value(cell: &StoreCell, value: &Value) -> Result<Option<IdbKey>> {
-    let Some(path) = &cell.path else {
-        return Ok(None);
-    };
-    let objects = operation::objects_for_paths(&value.objects);
-    let payload = read_header(value)?;
-    let found = cell.evaluator().evaluate(path, &payload, &objects)?;
-    Ok(found.key())
 }

@@ -8,14 +8,14 @@ use larder_codec::value::{Evaluator, Foreign, Payload};
 use larder_codec::{IdbKey, RawKey};
 
 use super::Source;
+use super::given_keys::keys_of_index;
 use super::put::EncodedKeys;
 use super::scan::{Fill, Scan, Wanted, of_key};
 use crate::error::{Error, ErrorName, Result};
 use crate::key_range::KeyRange;
-use crate::object_store::keys_of_index;
-use crate::records::Buffer;
+use crate::operation::Execution;
 use crate::schema::{IndexCell, StoreCell};
-use crate::transaction::execution::Execution;
+use crate::value::records::Buffer;
 
 const ENTRIES_MAX: usize = 1024;
 const BYTES_MAX: usize = 1 << 20;

@@ -6,7 +6,7 @@ use super::Source;
 use super::scan::{Scan, Wanted};
 use crate::error::Result;
 use crate::key_range::KeyRange;
-use crate::transaction::execution::Execution;
+use crate::operation::Execution;
 
 /// Steps between two looks at whether anybody still wants to know.
 const STEPS: u64 = 1024;

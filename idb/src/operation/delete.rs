@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::key_range::KeyRange;
+use crate::operation::Execution;
 use crate::schema::StoreCell;
-use crate::transaction::execution::Execution;
 
 /// Deletes the records in the range.
 pub(crate) fn delete(execution: &mut Execution, store: &StoreCell, range: &KeyRange) -> Result<()> {

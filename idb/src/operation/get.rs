@@ -3,13 +3,13 @@
 use larder_backing_store::Direction;
 
 use super::Source;
+use super::execution::{Backing, Execution, Reading};
 use super::scan::{Fill, Scan, Wanted, of_key};
 use super::unwrap::Shape;
 use crate::error::Result;
 use crate::key_range::KeyRange;
-use crate::records::{Buffer, Records};
-use crate::transaction::execution::{Backing, Execution, Reading};
 use crate::value::StoredValue;
+use crate::value::records::{Buffer, Records};
 use larder_codec::{IdbKey, RawKey};
 
 /// The value of the first record in the range.

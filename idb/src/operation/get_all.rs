@@ -6,8 +6,8 @@ use super::Source;
 use super::scan::{Fill, Scan, Wanted};
 use crate::error::Result;
 use crate::key_range::KeyRange;
-use crate::records::{Buffer, Records};
-use crate::transaction::execution::Execution;
+use crate::operation::Execution;
+use crate::value::records::{Buffer, Records};
 
 /// What is asked for.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use super::unwrap::Shape;
 use super::{Source, get};
 use crate::error::{Result, attempt};
 use crate::key_range::KeyRange;
-use crate::transaction::execution::{Backing, Execution};
+use crate::operation::{Backing, Execution};
 use crate::value::StoredValue;
 
 /// Who keeps one of the values that share a piece of memory keeps all of them: longer ones have memory of their own,

@@ -6,9 +6,11 @@
 mod build_index;
 mod count;
 mod delete;
+mod execution;
 mod get;
 mod get_all;
 mod get_each;
+mod given_keys;
 mod pages;
 mod put;
 mod scan;
@@ -19,13 +21,13 @@ mod walk;
 pub(crate) use build_index::ForeignKeys;
 pub(crate) use count::count;
 pub(crate) use delete::{clear, delete};
+pub(crate) use execution::{Backing, Execution};
 pub(crate) use get::{get, get_key, get_many};
 pub(crate) use get_all::{GetAll, get_all};
 pub(crate) use get_each::{GetsMemory, get_each};
 pub(crate) use pages::{PageWalk, next_page};
 pub(crate) use put::{
-    GivenKeys, PutIndexes, PutMemory, PutRequest, generate_key, objects_for_paths, of_record, put,
-    put_many,
+    PutIndexes, PutMemory, PutRequest, generate_key, objects_for_paths, of_record, put, put_many,
 };
 pub(crate) use scan::Wanted;
 pub(crate) use unwrap::Unwrapping;

@@ -9,10 +9,11 @@ use larder_codec::external_object::ExternalObject as Object;
 use larder_codec::value::{Evaluator, Payload, WRAPPER_MIME_TYPE, wrap};
 use larder_codec::{DataVersion, IdbKey, IndexId, ObjectStoreId, RawKey};
 
+use super::given_keys::{GivenKeys, given_keys};
 use crate::error::{Error, ErrorKind, ErrorName, Result};
 use crate::key_range::raw_key;
+use crate::operation::Execution;
 use crate::schema::{IndexCell, StoreCell};
-use crate::transaction::execution::Execution;
 use crate::value::{ExternalObject, Value};
 
 /// Keys of one record, in bytes. Rows have less than twice as many: so none is refused after another was written.
@@ -28,6 +29,32 @@ pub(crate) struct PutRequest {
     pub(crate) mode: PutMode,
 }
 
+impl PutRequest {
+    /// Of a value and a key that have been checked. In an upgrade indexes come and go.
+    ///
+    /// # Errors
+    /// Those of index keys that are given.
+    pub(crate) fn new(
+        is_upgrade: bool,
+        cell: &Arc<StoreCell>,
+        mut value: Value,
+        key: Option<IdbKey>,
+        mode: PutMode,
+    ) -> Result<Self> {
+        let indexes = match value.index_keys.take() {
+            Some(named) => PutIndexes::Given(given_keys(cell, named)?),
+            None if is_upgrade => PutIndexes::AsAsked(cell.indexes()),
+            None => PutIndexes::OfStore,
+        };
+        Ok(Self {
+            indexes,
+            value,
+            key,
+            mode,
+        })
+    }
+}
+
 /// The indexes that get entries for a record.
 #[derive(Debug)]
 pub(crate) enum PutIndexes {
@@ -38,10 +65,6 @@ pub(crate) enum PutIndexes {
     /// With the keys that the host has found.
     Given(GivenKeys),
 }
-
-/// Keys of each index, ascending, each once.
-#[derive(Debug)]
-pub(crate) struct GivenKeys(pub(crate) Vec<(Arc<IndexCell>, Vec<IdbKey>)>);
 
 /// Memory that is used again.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@ use super::Source;
 use super::unwrap::Shape;
 use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
-use crate::records::Buffer;
-use crate::transaction::execution::{Backing, Execution};
+use crate::operation::{Backing, Execution};
+use crate::value::records::Buffer;
 
 /// What is wanted of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use larder_leveldb::storage::MemoryFileSystem;
 
 use super::{PutIndexes, PutRequest, Source, create_index, create_object_store, put};
 use crate::error::Result;
+use crate::operation::{Backing, Execution};
 use crate::schema::{IndexCell, StoreCell};
-use crate::transaction::execution::{Backing, Execution};
 use crate::value::Value;
 
 /// A database, and what opens it.

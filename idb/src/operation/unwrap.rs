@@ -7,8 +7,8 @@ use larder_codec::value::{Envelope, Evaluated, Evaluator};
 use larder_codec::{DatabaseId, ObjectStoreId, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
+use crate::operation::Backing;
 use crate::schema::StoreCell;
-use crate::transaction::execution::Backing;
 use crate::value::{ExternalObject, InFile};
 
 /// Blink's version 17 never stands in front of these bytes: they mean a blob and Snappy.

@@ -7,8 +7,8 @@ use larder_codec::JsString;
 
 use super::build_index::{ForeignKeys, build_index};
 use crate::error::Result;
+use crate::operation::Execution;
 use crate::schema::{IndexCell, StoreCell};
-use crate::transaction::execution::Execution;
 
 pub(crate) fn create_object_store(
     execution: &mut Execution,

@@ -43,6 +43,12 @@ impl<T: Send + 'static> Request<T> {
         Self::new(State::Pending(completion), driver, number)
     }
 
+    /// One that something in the queue of tasks completes.
+    pub(crate) fn of_storage(storage: Arc<dyn Driver>) -> (Self, Completion<T>) {
+        let completion = Completion::<T>::default();
+        (Self::pending(completion.clone(), storage, 0), completion)
+    }
+
     /// One whose result is known.
     pub(crate) fn known(result: Result<T>, driver: Arc<dyn Driver>, number: u64) -> Self {
         Self::new(State::Known(result), driver, number)

@@ -9,7 +9,6 @@ use std::sync::atomic::Ordering;
 
 use larder_backing_store::{ObjectStoreSet, ReadTransaction};
 
-use super::execution::Execution;
 use super::operation::{Length, requested, unrequested};
 use super::queue::Queue;
 use super::run::RunKind;
@@ -19,6 +18,7 @@ use super::{DurabilityHint, Mode};
 use crate::connection::ConnectionCore;
 use crate::error::{Error, ErrorName, Result};
 use crate::executor::{Callback, Ready, Turn};
+use crate::operation::Execution;
 use crate::operation::Source;
 use crate::request::Request;
 use crate::request::completion::Completion;

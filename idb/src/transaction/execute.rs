@@ -9,13 +9,13 @@ use std::sync::atomic::Ordering;
 use larder_backing_store::{Durability, Scope};
 
 use super::core::TransactionCore;
-use super::execution::{Backing, Execution};
 use super::operation::Operation;
 use super::report::Report;
 use super::shared::{Phase, Shared, Token};
 use super::{DurabilityHint, Mode};
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::{Task, Turn};
+use crate::operation::{Backing, Execution};
 use crate::request::driver::Driver as _;
 use crate::sync::{Thread, locked, thread};
 

@@ -5,7 +5,6 @@
 mod core;
 mod end;
 mod execute;
-pub(crate) mod execution;
 mod operation;
 mod queue;
 mod report;
@@ -26,7 +25,7 @@ use larder_codec::JsString;
 
 use self::shared::Phase;
 use crate::connection::Connection;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorName, Result};
 use crate::request::Request;
 use crate::schema::{Schema, StoreCell};
 use crate::statistics::Statistics;
@@ -222,9 +221,40 @@ impl Transaction {
         self.0.core.statistics()
     }
 
+    /// # Errors
+    /// `ReadOnlyError` if it only reads.
+    pub(crate) fn check_writes(&self) -> Result<()> {
+        if self.mode() == Mode::ReadOnly {
+            let what = "the transaction only reads";
+            return Err(Error::new(ErrorName::ReadOnlyError, what));
+        }
+        Ok(())
+    }
+
     /// Where requests are queued.
     pub(crate) fn core(&self) -> &Arc<TransactionCore> {
         &self.0.core
+    }
+}
+
+impl Connection {
+    /// Makes a transaction of these object stores. It starts when its turn comes: after all those made before that have an
+    /// object store in common with it, if either writes.
+    ///
+    /// # Errors
+    /// In this order: `InvalidStateError` while the connection is being upgraded, or once it is to be closed;
+    /// `NotFoundError` if there is no object store of one of the names; `InvalidAccessError` if there are no names;
+    /// `TypeError` if the mode is [`Mode::VersionChange`]; `ReadOnlyError` if it writes and the storage is only read
+    /// ([`StorageOptions::read_only`](crate::StorageOptions::read_only)).
+    pub fn transaction(
+        &self,
+        names: &[JsString],
+        mode: Mode,
+        options: TransactionOptions,
+    ) -> Result<Transaction> {
+        let core = self.core();
+        let transaction = core.database.begin(core, names, mode, options.durability)?;
+        Ok(Transaction::new(transaction, self.clone()))
     }
 }
 

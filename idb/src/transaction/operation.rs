@@ -3,10 +3,10 @@
 use larder_codec::IdbKey;
 use smallvec::smallvec;
 
-use super::execution::Execution;
 use super::report::Report;
 use super::run::{Found, Run, SmallPut};
 use crate::error::{Error, Result, attempt};
+use crate::operation::Execution;
 use crate::operation::Source;
 use crate::request::completion::Completion;
 

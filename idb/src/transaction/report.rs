@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::core::TransactionCore;
-use super::execution::Execution;
 use crate::error::{Error, Result};
 use crate::executor::Callback;
+use crate::operation::Execution;
 use crate::request::completion::{Completions, Results, Wake};
 
 /// Takes the results of operations in their order.

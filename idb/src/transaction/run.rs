@@ -10,11 +10,11 @@ use larder_backing_store::PutMode;
 use larder_codec::IdbKey;
 use smallvec::SmallVec;
 
-use super::execution::Execution;
 use super::operation::Operation;
 use super::report::Report;
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::key_range::KeyRange;
+use crate::operation::Execution;
 use crate::operation::{self, PutIndexes, PutRequest, Source};
 use crate::request::completion::{Completion, Completions, Results};
 use crate::value::{StoredValue, Value};

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use larder_backing_store::ReadTransaction;
 
-use super::execution::Execution;
 use super::operation::Operation;
 use super::queue::Queue;
 use crate::error::Error;
 use crate::executor::Callback;
+use crate::operation::Execution;
 use crate::operation::Source;
 use crate::request::completion::Completion;
 use crate::schema::SchemaSnapshot;

@@ -7,7 +7,6 @@ use std::sync::mpsc;
 use larder_backing_store::{Direction, FixedClock};
 use larder_codec::{IdbKey, JsString, Origin};
 
-use super::execution::Execution;
 use super::*;
 use crate::connection::ConnectionEvent;
 use crate::error::ErrorName;
@@ -15,6 +14,7 @@ use crate::executor::Executor;
 use crate::key_range::KeyRange;
 use crate::object_store::ObjectStoreParameters;
 use crate::open_request::OpenEvent;
+use crate::operation::Execution;
 use crate::storage::{Storage, StorageOptions};
 use crate::sync::locked;
 use crate::value::Value;

@@ -9,7 +9,6 @@ use larder_codec::value::{DEPTH_MAX, Decoder, Encoder, Needs, Payload};
 
 use super::Value;
 use crate::error::{Error, ErrorName, Result};
-use crate::object_store::read_header;
 
 impl Value {
     /// Makes it one of the store's versions, or notes which ones it needs. A value of these or lesser versions stays as it is.
@@ -19,7 +18,7 @@ impl Value {
     /// versions have no form for it and may not be raised.
     #[inline]
     pub(crate) fn fit(&mut self, store: &StoreVersions) -> Result<()> {
-        let payload = read_header(self)?;
+        let payload = self.payload()?;
         let is_too_deep = match self.needs {
             Some(needs) => needs.depth() > DEPTH_MAX,
             None => payload.is_too_deep(),

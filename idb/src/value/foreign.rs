@@ -7,7 +7,7 @@ use larder_codec::{IdbKey, JsString};
 
 use super::{StoredValue, Value};
 use crate::error::{Error, ErrorName, Result};
-use crate::records::Entry;
+use crate::value::records::Entry;
 
 /// The keys that a host gives for a value's indexes, by their names.
 pub(crate) type NamedKeys = Box<[(JsString, Vec<IdbKey>)]>;

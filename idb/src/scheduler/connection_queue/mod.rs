@@ -18,7 +18,7 @@ use crate::events::EventsCore;
 use crate::executor::{Task, Turn};
 use crate::open_request::{DeleteEvent, OpenEvent};
 use crate::origin::OpenStore;
-use crate::storage::StorageInner;
+use crate::request::driver::Driver;
 use crate::sync::locked;
 
 /// A request to open or to delete.
@@ -27,7 +27,7 @@ pub(crate) enum ConnectionRequest {
     Open {
         version: Option<u64>,
         events: Arc<EventsCore<OpenEvent>>,
-        storage: Weak<StorageInner>,
+        storage: Weak<dyn Driver>,
     },
     Delete {
         events: Arc<EventsCore<DeleteEvent>>,

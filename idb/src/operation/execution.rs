@@ -12,8 +12,8 @@ use larder_backing_store::{
 };
 use larder_codec::{DatabaseId, IndexId, ObjectStoreId};
 
+use super::{GetsMemory, PutMemory, Scans, Unwrapping};
 use crate::error::{Error, ErrorName, Result};
-use crate::operation::{GetsMemory, PutMemory, Scans, Unwrapping};
 use crate::statistics::Statistics;
 use crate::sync::AtomicBool;
 

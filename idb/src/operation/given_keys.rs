@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use larder_codec::{IdbKey, JsString};
 
-use super::data_error;
 use crate::error::{Error, ErrorName, Result};
 use crate::key_range::raw_key;
-use crate::operation::GivenKeys;
 use crate::schema::{IndexCell, StoreCell};
 use crate::value::NamedKeys;
+
+/// Keys of each index, ascending, each once.
+#[derive(Debug)]
+pub(crate) struct GivenKeys(pub(super) Vec<(Arc<IndexCell>, Vec<IdbKey>)>);
 
 /// The keys of each index of an object store.
 ///
@@ -24,7 +26,7 @@ pub(super) fn given_keys(cell: &StoreCell, named: NamedKeys) -> Result<GivenKeys
             return Err(Error::new(ErrorName::NotFoundError, what));
         };
         if given.iter().any(|(other, _)| Arc::ptr_eq(other, &index)) {
-            return Err(data_error("an index is named twice"));
+            return Err(Error::data("an index is named twice"));
         }
         let keys = keys_of_index(&index, keys)?;
         given.push((index, keys));
@@ -51,10 +53,10 @@ fn not_named(cell: &StoreCell, given: &[(Arc<IndexCell>, Vec<IdbKey>)]) -> Error
 ///
 /// # Errors
 /// `DataError` for more than one if the index has no multiple entries, or for what is no key.
-pub(crate) fn keys_of_index(index: &IndexCell, mut keys: Vec<IdbKey>) -> Result<Vec<IdbKey>> {
+pub(super) fn keys_of_index(index: &IndexCell, mut keys: Vec<IdbKey>) -> Result<Vec<IdbKey>> {
     if keys.len() > 1 && !index.multi_entry {
         let what = "several keys are given for an index that has one for each record";
-        return Err(data_error(what));
+        return Err(Error::data(what));
     }
     let mut bytes = Vec::new();
     for key in &keys {

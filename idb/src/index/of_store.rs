@@ -1,0 +1,146 @@
+//! An object store's indexes: found by name; in a version change created and deleted.
+
+use std::sync::Arc;
+
+use larder_codec::value::Foreign;
+use larder_codec::{IdbKey, IdbKeyPath, JsString};
+
+use super::Index;
+use crate::error::{Error, ErrorName, Result};
+use crate::object_store::{
+    IndexOptions, ObjectStore, check_is_still, check_key_path, check_name_is_free,
+    check_version_change, finished, no_key_path,
+};
+use crate::operation::{self, ForeignKeys};
+use crate::schema::IndexCell;
+
+impl ObjectStore {
+    /// One of its indexes.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if the object store has been deleted or the transaction was aborted or has finished;
+    /// `NotFoundError`.
+    pub fn index(&self, name: &JsString) -> Result<Index> {
+        self.check_not_deleted()?;
+        if self.transaction().is_over() {
+            return Err(finished());
+        }
+        self.known_index(name).ok_or_else(no_such_index)
+    }
+
+    /// As [`index`](Self::index), whether the transaction is over or not: see [`Transaction::known_object_store`].
+    #[must_use]
+    pub fn known_index(&self, name: &JsString) -> Option<Index> {
+        let cell = self.cell().index(name)?;
+        Some(Index::new(self.clone(), cell))
+    }
+
+    /// Creates an index. The records that are there are put into it later; if they break its constraint, the transaction
+    /// is aborted with `ConstraintError`. Only in a version change.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if this is no version change, or the object store has been deleted; `TransactionInactiveError`
+    /// if it is committing or has ended; `ConstraintError` if there is an index of this name; `SyntaxError` for what is
+    /// no key path; `InvalidAccessError` for multiple entries of an array of key paths.
+    ///
+    /// If a record has a value of another engine ([`Value::foreign`](crate::Value::foreign)), the transaction is aborted with
+    /// `DataError`: see [`create_index_with_keys`](Self::create_index_with_keys).
+    pub fn create_index(
+        &self,
+        name: &JsString,
+        key_path: IdbKeyPath,
+        options: IndexOptions,
+    ) -> Result<Index> {
+        self.create_index_asking(name, key_path, options, None)
+    }
+
+    /// Creates an index as [`create_index`](Self::create_index) does, of an object store that may have values of other
+    /// engines: `keys_of` is asked for the keys that each of them has in it, with the record's primary key. It gives none, one, or
+    /// any number if the index is `multi_entry`. Other values are looked into as ever.
+    ///
+    /// It is called where the transaction is executed: on a thread of the storage's, or in a step of the host's; not from within
+    /// this call, and never for two values at a time. It must not wait for requests of this transaction.
+    ///
+    /// ```
+    /// # use larder_idb::{Foreign, IdbKeyPath, IndexOptions, Key, Result, Upgrade};
+    /// # fn author_in(bytes: &[u8]) -> Option<Key> { None }
+    /// # fn upgrade(upgrade: &Upgrade) -> Result<()> {
+    /// let books = upgrade.transaction.object_store(&"books".into())?;
+    /// let keys_of = |_: &Key, value: &Foreign<'_>| Ok(author_in(value.bytes()).into_iter().collect());
+    /// let author = IdbKeyPath::String("author".into());
+    /// books.create_index_with_keys(&"by author".into(), author, IndexOptions::default(), keys_of)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`create_index`](Self::create_index). The transaction is aborted with the error of `keys_of`, with `DataError` if that gives several keys for an
+    /// index that has one for each record or what is no key, and with `UnknownError` if it panics.
+    pub fn create_index_with_keys(
+        &self,
+        name: &JsString,
+        key_path: IdbKeyPath,
+        options: IndexOptions,
+        keys_of: impl FnMut(&IdbKey, &Foreign<'_>) -> Result<Vec<IdbKey>> + Send + 'static,
+    ) -> Result<Index> {
+        self.create_index_asking(name, key_path, options, Some(Box::new(keys_of)))
+    }
+
+    fn create_index_asking(
+        &self,
+        name: &JsString,
+        key_path: IdbKeyPath,
+        options: IndexOptions,
+        keys_of: Option<ForeignKeys>,
+    ) -> Result<Index> {
+        check_version_change(self.transaction())?;
+        self.check_readable()?;
+        check_name_is_free(self.cell().index(name).is_some())?;
+        if key_path == IdbKeyPath::Null {
+            return Err(no_key_path());
+        }
+        check_key_path(&key_path)?;
+        let IndexOptions {
+            unique,
+            multi_entry,
+        } = options;
+        if multi_entry && matches!(key_path, IdbKeyPath::Array(_)) {
+            let what = "an index of an array of key paths cannot have multiple entries";
+            return Err(Error::new(ErrorName::InvalidAccessError, what));
+        }
+        let index = Arc::new(IndexCell::new(name.clone(), key_path, unique, multi_entry));
+        let (store, later, its_name) = (Arc::clone(self.cell()), Arc::clone(&index), name.clone());
+        let create = move |execution: &mut _| {
+            operation::create_index(execution, &store, &later, its_name, keys_of)
+        };
+        self.transaction().core().submit_unrequested(create, || {
+            self.check_not_deleted()?;
+            check_name_is_free(self.cell().index(name).is_some())?;
+            self.cell().add_index(name, Arc::clone(&index));
+            Ok(())
+        })?;
+        Ok(Index::new(self.clone(), index))
+    }
+
+    /// Deletes an index. Only in a version change.
+    ///
+    /// # Errors
+    /// `InvalidStateError` if this is no version change, or the object store has been deleted; `TransactionInactiveError`
+    /// if it is committing or has ended; `NotFoundError`.
+    pub fn delete_index(&self, name: &JsString) -> Result<()> {
+        check_version_change(self.transaction())?;
+        self.check_readable()?;
+        let index = self.cell().index(name).ok_or_else(no_such_index)?;
+        let (store, later) = (Arc::clone(self.cell()), Arc::clone(&index));
+        let delete = move |execution: &mut _| operation::delete_index(execution, &store, &later);
+        self.transaction().core().submit_unrequested(delete, || {
+            check_is_still(self.cell().index(name), &index)?;
+            self.cell().remove_index(name);
+            Ok(())
+        })
+    }
+}
+
+fn no_such_index() -> Error {
+    Error::new(ErrorName::NotFoundError, "there is no index of this name")
+}
