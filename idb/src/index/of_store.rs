@@ -28,7 +28,7 @@ impl ObjectStore {
         self.known_index(name).ok_or_else(no_such_index)
     }
 
-    /// As [`index`](Self::index), whether the transaction is over or not: see [`Transaction::known_object_store`].
+    /// As [`index`](Self::index), whether the transaction is over or not: see [`Transaction::known_object_store`](crate::Transaction::known_object_store).
     #[must_use]
     pub fn known_index(&self, name: &JsString) -> Option<Index> {
         let cell = self.cell().index(name)?;
