@@ -30,7 +30,7 @@ pub(crate) struct PutRequest {
 }
 
 impl PutRequest {
-    /// Of a value and a key that have been checked. In an upgrade indexes come and go.
+    /// Takes a value and a key that have been checked. In an upgrade the request has the indexes of now, since others come and go.
     ///
     /// # Errors
     /// Those of index keys that are given.

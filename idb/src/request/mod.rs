@@ -63,7 +63,7 @@ impl<T: Send + 'static> Request<T> {
         }
     }
 
-    /// The same, of an operation that is to be executed soon whether or not the result is wanted.
+    /// Has the operation executed soon also if the request is dropped.
     pub(crate) fn that_demands_on_drop(mut self) -> Self {
         self.demands_on_drop = true;
         self

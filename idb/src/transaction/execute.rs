@@ -61,7 +61,7 @@ impl TransactionCore {
         }
     }
 
-    /// The same of a host that drives: runs steps, of whatever can run, as long as there are any.
+    /// Runs steps of whatever can run, as long as there are any: where the host drives, this executes the operation of this number.
     pub(super) fn run_steps(&self, number: u64) {
         while !self.has_come_to(number) && self.ready().run_one() {}
     }
