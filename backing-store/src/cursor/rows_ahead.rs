@@ -1,7 +1,7 @@
 //! Rows of an index that a cursor has passed, and whose entries it has yet to hand out.
 //!
 //! An entry is told from an index row and its record's row, which lies anywhere: the records' rows of several entries are looked up
-//! together. Only of rows that nobody changes.
+//! together. This holds only where no transaction changes the rows.
 
 use std::ops::{ControlFlow, Range};
 

@@ -46,7 +46,7 @@ impl IndexLookup {
         self.get_with(range, record, &mut |_| Ok(()))
     }
 
-    /// The same; stale rows in the way are handed on.
+    /// As [`get`](Self::get); `on_stale` gets the keys of stale rows in the way.
     pub(crate) fn get_with(
         &mut self,
         range: &KeyRange<'_>,
@@ -90,7 +90,7 @@ impl IndexLookup {
         self.multi_get_with(index_keys, &mut |_| Ok(()), found);
     }
 
-    /// The same; stale rows in the way are handed on.
+    /// As [`multi_get`](Self::multi_get); `on_stale` gets the keys of stale rows in the way.
     pub(crate) fn multi_get_with(
         &mut self,
         index_keys: &[IdbKey],

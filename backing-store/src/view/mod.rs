@@ -100,7 +100,7 @@ impl View {
         }
     }
 
-    /// Whether nobody changes these rows any more.
+    /// Whether these rows stay as they are: no transaction writes them.
     pub(crate) const fn is_committed(&self) -> bool {
         matches!(self.0, Kind::Committed(_))
     }

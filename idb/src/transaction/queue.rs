@@ -22,7 +22,7 @@ pub(super) struct Queue {
     operations: VecDeque<Operation>,
     /// How much they hold, in bytes, about.
     held_bytes: usize,
-    /// Of the last get or small put. It, or what has executed it, holds the source.
+    /// The source of the last get or small put. The queue holds that source, or the token does once it has been executed.
     last_source: Option<SourceIdentity>,
 }
 

@@ -43,7 +43,7 @@ pub(crate) trait RunKind: Sized {
     /// As the queue holds them.
     fn operation(run: Run<Self, Self::Result>) -> Operation;
 
-    /// The same, if what the queue holds is a run of these.
+    /// The run in an operation of the queue, if it is one of this kind.
     fn run_of(operation: &mut Operation) -> Option<&mut Run<Self, Self::Result>>;
 
     /// Executes each. `give` gets the results, in their order, and returns whether to go on.

@@ -35,7 +35,7 @@ pub(crate) struct InitialState {
     pub(crate) is_started: bool,
     /// What it reads, if it only reads, from when it is started until it is executed.
     pub(crate) snapshot: Option<ReadTransaction>,
-    /// Of a version change, until it has ended.
+    /// The schema before a version change, until that has ended.
     pub(crate) schema_before: Option<SchemaSnapshot>,
 }
 
