@@ -196,7 +196,11 @@ fn push_ask<T: Send + 'static>(
 ) {
     let ready = Arc::clone(origin.ready());
     ready.push(Arc::new(Job::of(move |turn| {
-        let result = match attempt(|| work(&origin)) {
+        let result = match origin.awaits_deletion() {
+            true => Ok(None),
+            false => attempt(|| work(&origin)),
+        };
+        let result = match result {
             Ok(None) => {
                 let again = Arc::clone(&origin);
                 let go_on = Box::new(move || push_ask(again, completion, work));

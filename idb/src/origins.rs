@@ -11,7 +11,7 @@ use larder_leveldb::OnDamage;
 
 use crate::error::{Error, ErrorKind, ErrorName, Result, attempt};
 use crate::executor::{Callback, Job, Turn};
-use crate::origin::{BucketId, Origin, Place, bucket_paths};
+use crate::origin::{BucketId, Deletion, Origin, Place, bucket_paths};
 use crate::request::Request;
 use crate::request::completion::Completion;
 use crate::storage::{Storage, StorageInner, StorageOptions};
@@ -65,14 +65,15 @@ impl Storage {
     }
 
     /// Deletes all that an origin stores, in all its buckets, also what damage was set aside and the persisted flag. Its connections are closed by force and
-    /// told so ([`ConnectionEvent::Close`](crate::ConnectionEvent::Close)), their transactions aborted; requests that come
-    /// meanwhile wait, and find nothing. Blobs that a host still has can no longer be read.
+    /// told so ([`ConnectionEvent::Close`](crate::ConnectionEvent::Close)), their transactions aborted. Requests that are made after
+    /// this one wait until it has ended, and find nothing. Blobs that a host still has can no longer be read.
     ///
     /// The request fails with `UnknownError` if another process has the store open
     /// ([`Conflict`](crate::ErrorKind::Conflict)), and if files cannot be removed: then it is no store any more, and can be deleted again.
     pub fn delete_origin(&self, origin: &OriginName) -> Request<()> {
         let name = origin.clone();
-        self.delete_all(move |storage| {
+        let announced = self.announce(origin, None);
+        self.delete_all(Some(announced), move |storage| {
             let mut places = places(storage)?;
             places.retain(|(origin, place)| *origin == name && place.bucket.is_some());
             places.push((name.clone(), storage.place(&name, None)));
@@ -85,7 +86,8 @@ impl Storage {
     /// Deletes, as [`delete_origin`](Self::delete_origin) does, what one bucket stores, and nothing else of its origin.
     pub fn delete_bucket(&self, origin: &OriginName, id: BucketId) -> Request<()> {
         let name = origin.clone();
-        self.delete_all(move |storage| {
+        let announced = self.announce(origin, Some(id));
+        self.delete_all(Some(announced), move |storage| {
             let place = storage.place(&name, Some(id));
             Ok(vec![storage.origin(&name, place)])
         })
@@ -93,7 +95,7 @@ impl Storage {
 
     /// Deletes all stores of a session. The result is not reported.
     pub(crate) fn delete_session(&self, number: u64) {
-        let deleted = self.delete_all(move |storage| {
+        let deleted = self.delete_all(None, move |storage| {
             let mut known = storage.known();
             known.retain(|origin| origin.is_of_session(number));
             Ok(known)
@@ -101,17 +103,33 @@ impl Storage {
         drop(deleted);
     }
 
+    fn announce(&self, origin: &OriginName, bucket: Option<BucketId>) -> Announced {
+        let deletion = Deletion {
+            origin: origin.clone(),
+            bucket,
+        };
+        self.inner().deletions().announce(deletion.clone());
+        Announced {
+            storage: Arc::clone(self.inner()),
+            deletion,
+        }
+    }
+
     /// One after the other; the first error is kept, and keeps none of the others.
     fn delete_all(
         &self,
+        announced: Option<Announced>,
         which: impl FnOnce(&Arc<StorageInner>) -> Result<Vec<Arc<Origin>>> + Send + 'static,
     ) -> Request<()> {
         let (request, completion) = Request::of_storage(Arc::clone(self.inner()) as _);
         let storage = Arc::clone(self.inner());
         let job = Job::of(move |turn: &mut Turn| {
             let callback = match attempt(|| which(&storage)) {
-                Ok(origins) => delete_next(storage, origins, Ok(()), completion),
-                Err(error) => completion.complete(Err(error)),
+                Ok(origins) => delete_next(storage, origins, Ok(()), announced, completion),
+                Err(error) => {
+                    drop(announced);
+                    completion.complete(Err(error))
+                }
             };
             if let Some(callback) = callback {
                 turn.call(callback);
@@ -204,6 +222,22 @@ impl Storage {
     }
 }
 
+/// A deletion that nothing overtakes, until this is dropped.
+struct Announced {
+    storage: Arc<StorageInner>,
+    deletion: Deletion,
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        self.storage.deletions().end(&self.deletion);
+        let known = self.storage.known().into_iter();
+        for origin in known.filter(|origin| self.deletion.takes(origin)) {
+            origin.deletion_ended();
+        }
+    }
+}
+
 /// Origins that are deleted one after the other.
 struct Deleting {
     storage: Arc<StorageInner>,
@@ -241,15 +275,17 @@ fn delete_next(
     storage: Arc<StorageInner>,
     mut left: Vec<Arc<Origin>>,
     so_far: Result<()>,
+    announced: Option<Announced>,
     done: Completion<()>,
 ) -> Option<Callback> {
     let Some(origin) = left.pop() else {
+        drop(announced);
         return done.complete(so_far);
     };
     let (request, completion) = Request::of_storage(Arc::clone(&storage) as _);
     let callback = origin.delete(false, completion);
     request.on_done(move |result| {
-        if let Some(callback) = delete_next(storage, left, so_far.and(result), done) {
+        if let Some(callback) = delete_next(storage, left, so_far.and(result), announced, done) {
             callback();
         }
     });

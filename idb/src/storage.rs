@@ -21,7 +21,7 @@ use crate::executor::{
 };
 use crate::factory::Factory;
 use crate::loss::LossCallback;
-use crate::origin::{BucketId, IdleStores, Origin, Place, Shared};
+use crate::origin::{BucketId, Deletions, IdleStores, Origin, Place, Shared};
 use crate::quota::QuotaCallback;
 use crate::request::driver::Driver;
 use crate::session::PrivateSession;
@@ -295,6 +295,10 @@ impl StorageInner {
         locked(&self.origins).by_name.values().cloned().collect()
     }
 
+    pub(crate) fn deletions(&self) -> &Deletions {
+        &self.shared.deletions
+    }
+
     /// Whether nothing new is begun.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
@@ -360,6 +364,7 @@ impl Storage {
             options,
             ready: Arc::clone(pool.ready()),
             idle,
+            deletions: Deletions::default(),
         };
         let inner = Arc::new(StorageInner {
             shared: Arc::new(shared),

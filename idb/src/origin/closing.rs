@@ -104,17 +104,40 @@ impl Origin {
     pub(crate) fn await_store(&self, waiting: Waiting) {
         {
             let mut state = locked(&self.state);
-            let is_awaited = match &state.store {
-                Stored::Going => true,
-                Stored::InUse(store) => store.strong_count() == 0,
-                Stored::Closed | Stored::Idle(..) => false,
-            };
-            if is_awaited {
+            if self.is_going(&state) {
                 state.waiting.push(waiting);
                 return;
             }
         }
         waiting.go_on();
+    }
+
+    /// Whether the store of before has still to go. An announced deletion counts: it ends only after its announcement is taken back,
+    /// so that a request which is added here, with the lock, is not missed by [`deletion_ended`](Self::deletion_ended).
+    fn is_going(&self, state: &State) -> bool {
+        let is_deleted = || self.shared.deletions.take(self) && !state.is_closing;
+        match &state.store {
+            Stored::Going => true,
+            Stored::InUse(store) => store.strong_count() == 0 || is_deleted(),
+            Stored::Closed | Stored::Idle(..) => is_deleted(),
+        }
+    }
+
+    /// Whether a deletion that was announced takes this store: what is asked for now comes after it.
+    pub(crate) fn awaits_deletion(&self) -> bool {
+        self.shared.deletions.take(self) && !self.is_closing()
+    }
+
+    /// An announced deletion that took this store has ended: the requests that came after it go on.
+    pub(crate) fn deletion_ended(&self) {
+        let waiting = {
+            let mut state = locked(&self.state);
+            match self.is_going(&state) {
+                true => return,
+                false => std::mem::take(&mut state.waiting),
+            }
+        };
+        self.go_on(waiting, Vec::new(), Ok(()));
     }
 
     /// The store has been closed.

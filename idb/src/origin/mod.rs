@@ -5,12 +5,14 @@
 //! opens it anew.
 
 mod closing;
+mod deletions;
 mod idle;
 mod losses;
 mod open_store;
 mod place;
 mod times;
 
+pub(crate) use deletions::{Deletion, Deletions};
 pub(crate) use idle::IdleStores;
 pub(crate) use open_store::{OpenStore, read_only};
 pub use place::BucketId;
@@ -42,6 +44,7 @@ pub(crate) struct Shared {
     /// Who does the engines' background work.
     pub(crate) background: Background,
     pub(crate) idle: Arc<IdleStores>,
+    pub(crate) deletions: Deletions,
 }
 
 /// An origin's part of a storage.
@@ -162,6 +165,9 @@ impl Origin {
     pub(crate) fn store(self: &Arc<Self>, may_create: bool) -> Result<Access> {
         self.check_name()?;
         let _turn = locked(&self.opening);
+        if self.awaits_deletion() {
+            return Ok(Access::Going);
+        }
         if let Some(access) = self.store_as_it_is()? {
             self.note_used();
             return Ok(access);

@@ -1,12 +1,15 @@
 //! Deleting: while in use, by time, for room.
 
+use std::iter;
+
 use larder_idb::{ConnectionEvent, DeletedOrigin, ErrorKind, ErrorName};
 
 use super::*;
 
 #[test]
 fn an_origin_that_is_deleted_while_in_use_tells_its_connections_and_leaves_nothing() {
-    for executor in [DRIVEN, THREADS] {
+    // With threads often: the request that comes after could overtake the deletion.
+    for executor in iter::once(DRIVEN).chain(iter::repeat_n(THREADS, 30)) {
         let place = Place::new(executor);
         place.fill(2, 10);
         let connection = open(&place.factory(1)).unwrap();
