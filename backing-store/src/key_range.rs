@@ -8,12 +8,12 @@ use larder_codec::RawKey;
 ///
 /// ```
 /// use larder_backing_store::KeyRange;
-/// use larder_codec::{IdbKey, RawKey};
+/// use larder_codec::{Key, RawKey};
 /// use std::ops::Bound;
 ///
 /// let (mut a, mut b) = (Vec::new(), Vec::new());
-/// IdbKey::from("a").encode(&mut a);
-/// IdbKey::from("b").encode(&mut b);
+/// Key::from("a").encode(&mut a);
+/// Key::from("b").encode(&mut b);
 /// let (a, b) = (RawKey::decode_exact(&a)?, RawKey::decode_exact(&b)?);
 /// let range = KeyRange { lower: Bound::Excluded(a), upper: Bound::Included(b) };
 /// assert!(!range.contains(a) && range.contains(b));

@@ -39,7 +39,9 @@ pub use backing_store::{
 };
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use comparator::IdbComparator;
-pub use cursor::{Direction, IndexCursor, Movement, Page, PageEntry, PageLimits, RecordCursor};
+pub use cursor::{
+    CursorDirection, IndexCursor, Movement, Page, PageEntry, PageLimits, RecordCursor,
+};
 pub use error::{Error, ErrorKind, Result};
 pub use external_object::{BlobReader, value_wrapper};
 pub use key_range::KeyRange;

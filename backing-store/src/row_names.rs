@@ -6,7 +6,7 @@ use larder_codec::row_key::{
     DatabaseField, GlobalKey, IndexMetadataKey, ObjectStoreMetadataKey, RowKey,
 };
 use larder_codec::shown::{Hex, Quoted, ShownKey};
-use larder_codec::{DatabaseId, IdbKey, IndexId, JsString, ObjectStoreId, RawKey};
+use larder_codec::{DatabaseId, IndexId, JsString, Key, ObjectStoreId, RawKey};
 use larder_leveldb::{Damage, KeyRange};
 
 use crate::metadata::DatabaseMetadata;
@@ -26,7 +26,7 @@ pub struct RowPlace {
     /// The index's name, likewise.
     pub index: Option<JsString>,
     /// The record's primary key, or the entry's index key.
-    pub key: Option<IdbKey>,
+    pub key: Option<Key>,
     /// Where the row belongs, in words: names in quotes, numbers where there are none.
     pub place: String,
     /// Which row of that place it is, in words.

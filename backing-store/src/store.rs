@@ -47,7 +47,7 @@ impl Default for OpenOptions {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use larder_backing_store::{Direction, OpenOptions, Store, StorePaths};
+/// use larder_backing_store::{CursorDirection, OpenOptions, Store, StorePaths};
 /// use larder_leveldb::storage::DiskFileSystem;
 ///
 /// let fixture = larder_fixtures::get("c156-lite").open();
@@ -59,7 +59,7 @@ impl Default for OpenOptions {
 /// let keys = databases.iter().find(|database| database.name == "keys").unwrap();
 /// assert_eq!(keys.version, Some(1));
 /// let all_keys = keys.object_stores.iter().find(|store| store.name == "all_keys").unwrap();
-/// let mut records = store.records(keys.id, all_keys.id, Direction::Next);
+/// let mut records = store.records(keys.id, all_keys.id, CursorDirection::Next);
 /// let mut count = 0;
 /// while records.next()? {
 ///     count += 1;

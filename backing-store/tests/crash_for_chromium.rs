@@ -7,7 +7,7 @@ use larder_backing_store::{
     BackingStore, Durability, FixedClock, ObjectStoreParameters, OpenOptions, Put, PutKey, PutMode,
     Scope, StorePaths, WriteOptions, WriteTransaction,
 };
-use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, ObjectStoreId, Origin, RawKey};
+use larder_codec::{DatabaseId, Key, KeyPath, ObjectStoreId, Origin, RawKey};
 use larder_fixtures::canonical::{databases_of, first_difference, with_large_stack};
 use larder_fixtures::chromium::{self, Chromium, Store};
 use larder_fixtures::{Fixture, OpenFixture, copy_open_folder};
@@ -107,7 +107,7 @@ fn make_large(store: &BackingStore, name: &str) {
     let parameters = ObjectStoreParameters {
         id: Some(ObjectStoreId::MIN),
         name: "s".into(),
-        key_path: IdbKeyPath::Null,
+        key_path: KeyPath::Null,
         auto_increment: false,
     };
     change.create_object_store(&parameters).unwrap();
@@ -115,7 +115,7 @@ fn make_large(store: &BackingStore, name: &str) {
     let mut key = Vec::new();
     for n in 0..8000_u32 {
         key.clear();
-        IdbKey::Number(f64::from(n)).encode(&mut key);
+        Key::Number(f64::from(n)).encode(&mut key);
         let put = Put {
             key: PutKey::Given(RawKey::decode_exact(&key).unwrap()),
             value: b"value",

@@ -13,7 +13,7 @@ use larder_backing_store::{
     BackingStore, Durability, FixedClock, ObjectStoreParameters, Put, PutKey, PutMode, Record,
     Scope, StorePaths, WriteOptions, WriteTransaction,
 };
-use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, ObjectStoreId, Origin, RawKey};
+use larder_codec::{DatabaseId, Key, KeyPath, ObjectStoreId, Origin, RawKey};
 use larder_leveldb::storage::DiskFileSystem;
 
 const MEMORY_MAX_KIB: u64 = 100 << 10;
@@ -39,7 +39,7 @@ fn open(dir: &std::path::Path) -> BackingStore {
 
 fn key(n: u32) -> Vec<u8> {
     let mut key = Vec::new();
-    IdbKey::Number(f64::from(n)).encode(&mut key);
+    Key::Number(f64::from(n)).encode(&mut key);
     key
 }
 
@@ -85,7 +85,7 @@ fn run(len_bytes: usize) {
     let parameters = ObjectStoreParameters {
         id: None,
         name: "s".into(),
-        key_path: IdbKeyPath::Null,
+        key_path: KeyPath::Null,
         auto_increment: false,
     };
     let id = upgrade.create_object_store(&parameters).unwrap();

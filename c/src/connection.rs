@@ -160,15 +160,15 @@ pub unsafe extern "C" fn larder_connection_transaction(
         let names = names.iter().map(|name| name.to_js());
         let names = names.collect::<Result<Vec<_>>>()?;
         let options = idb::TransactionOptions::with_durability(match durability {
-            0 => idb::DurabilityHint::Default,
-            1 => idb::DurabilityHint::Relaxed,
-            2 => idb::DurabilityHint::Strict,
+            0 => idb::TransactionDurability::Default,
+            1 => idb::TransactionDurability::Relaxed,
+            2 => idb::TransactionDurability::Strict,
             _ => return Err(Error::of_type("there is no durability of this number")),
         });
         let mode = match mode {
-            0 => idb::Mode::ReadOnly,
-            1 => idb::Mode::ReadWrite,
-            2 => idb::Mode::VersionChange,
+            0 => idb::TransactionMode::ReadOnly,
+            1 => idb::TransactionMode::ReadWrite,
+            2 => idb::TransactionMode::VersionChange,
             _ => return Err(Error::of_type("there is no mode of this number")),
         };
         let transaction = this.connection.transaction(&names, mode, options)?;

@@ -30,12 +30,12 @@ pub enum Direction {
 /// A [`Direction`] that C has given: any number.
 pub type DirectionNumber = u32;
 
-pub(crate) fn to_direction(direction: DirectionNumber) -> Result<idb::Direction> {
+pub(crate) fn to_direction(direction: DirectionNumber) -> Result<idb::CursorDirection> {
     Ok(match direction {
-        0 => idb::Direction::Next,
-        1 => idb::Direction::NextUnique,
-        2 => idb::Direction::Prev,
-        3 => idb::Direction::PrevUnique,
+        0 => idb::CursorDirection::Next,
+        1 => idb::CursorDirection::NextUnique,
+        2 => idb::CursorDirection::Prev,
+        3 => idb::CursorDirection::PrevUnique,
         _ => return Err(Error::of_type("there is no direction of this number")),
     })
 }

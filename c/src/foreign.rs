@@ -148,7 +148,7 @@ pub extern "C" fn larder_object_store_create_index_with_keys(
 ) -> Option<Box<Index>> {
     guard::made(error, || {
         let this = given(store, "the object store")?;
-        let options = idb::IndexOptions {
+        let options = idb::IndexParameters {
             unique,
             multi_entry,
         };

@@ -72,16 +72,16 @@ pub extern "C" fn larder_object_store_key_path(
 }
 
 pub(crate) fn key_path_names(
-    path: &idb::IdbKeyPath,
+    path: &idb::KeyPath,
     is_array: Option<&mut MaybeUninit<bool>>,
 ) -> Option<Box<Names>> {
     if let Some(is_array) = is_array {
-        is_array.write(matches!(path, idb::IdbKeyPath::Array(_)));
+        is_array.write(matches!(path, idb::KeyPath::Array(_)));
     }
     let paths = match path {
-        idb::IdbKeyPath::Null => return None,
-        idb::IdbKeyPath::String(path) => vec![path.clone()],
-        idb::IdbKeyPath::Array(paths) => paths.clone(),
+        idb::KeyPath::Null => return None,
+        idb::KeyPath::String(path) => vec![path.clone()],
+        idb::KeyPath::Array(paths) => paths.clone(),
     };
     Some(Box::new(paths.into()))
 }

@@ -14,7 +14,7 @@ impl Records {
         Box::new(Self(records))
     }
 
-    fn entry(&self, at: usize) -> Option<idb::Entry<'_>> {
+    fn entry(&self, at: usize) -> Option<idb::Record<'_>> {
         self.0.get(at)
     }
 }

@@ -156,9 +156,9 @@ pub extern "C" fn larder_transaction_state(transaction: Option<&Transaction>) ->
 pub extern "C" fn larder_transaction_mode(transaction: Option<&Transaction>) -> Mode {
     guard::or_else(Mode::ReadOnly, || {
         match transaction.map(|this| this.transaction.mode()) {
-            Some(idb::Mode::ReadWrite) => Mode::ReadWrite,
-            Some(idb::Mode::VersionChange) => Mode::VersionChange,
-            Some(idb::Mode::ReadOnly) | None => Mode::ReadOnly,
+            Some(idb::TransactionMode::ReadWrite) => Mode::ReadWrite,
+            Some(idb::TransactionMode::VersionChange) => Mode::VersionChange,
+            Some(idb::TransactionMode::ReadOnly) | None => Mode::ReadOnly,
         }
     })
 }

@@ -9,20 +9,20 @@ use crate::object_store::ObjectStore;
 use crate::pointers::{ErrorOut, Str, slice};
 use crate::transaction::Transaction;
 
-pub(crate) fn one_path(path: Str) -> Result<idb::IdbKeyPath> {
+pub(crate) fn one_path(path: Str) -> Result<idb::KeyPath> {
     let path = path.to_js_or_none()?;
-    Ok(path.map_or(idb::IdbKeyPath::Null, idb::IdbKeyPath::String))
+    Ok(path.map_or(idb::KeyPath::Null, idb::KeyPath::String))
 }
 
-fn paths(paths: &[Str]) -> Result<idb::IdbKeyPath> {
+fn paths(paths: &[Str]) -> Result<idb::KeyPath> {
     let paths = paths.iter().map(|path| path.to_js());
-    Ok(idb::IdbKeyPath::Array(paths.collect::<Result<_>>()?))
+    Ok(idb::KeyPath::Array(paths.collect::<Result<_>>()?))
 }
 
 fn create_object_store(
     transaction: Option<&Transaction>,
     name: Str,
-    key_path: Result<idb::IdbKeyPath>,
+    key_path: Result<idb::KeyPath>,
     auto_increment: bool,
 ) -> Result<ObjectStore> {
     let this = given(transaction, "the transaction")?;
@@ -108,8 +108,8 @@ pub extern "C" fn larder_object_store_rename(
 fn create_index(
     store: Option<&ObjectStore>,
     name: Str,
-    key_path: Result<idb::IdbKeyPath>,
-    options: idb::IndexOptions,
+    key_path: Result<idb::KeyPath>,
+    options: idb::IndexParameters,
 ) -> Result<Index> {
     let this = given(store, "the object store")?;
     let index = this
@@ -132,7 +132,7 @@ pub extern "C" fn larder_object_store_create_index(
     multi_entry: bool,
     error: ErrorOut,
 ) -> Option<Box<Index>> {
-    let options = idb::IndexOptions {
+    let options = idb::IndexParameters {
         unique,
         multi_entry,
     };
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn larder_object_store_create_index_of_key_paths(
 ) -> Option<Box<Index>> {
     // SAFETY: as promised.
     let key_paths = unsafe { slice(key_paths, key_paths_len) };
-    let options = idb::IndexOptions {
+    let options = idb::IndexParameters {
         unique,
         multi_entry: false,
     };

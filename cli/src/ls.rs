@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use larder_backing_store::{
-    DatabaseMetadata, Direction, IndexMetadata, KEY_GENERATOR_MAX, ObjectStoreMetadata,
+    CursorDirection, DatabaseMetadata, IndexMetadata, KEY_GENERATOR_MAX, ObjectStoreMetadata,
 };
-use larder_codec::IdbKeyPath;
 use larder_codec::JsString;
+use larder_codec::KeyPath;
 use larder_leveldb::storage::FileSystem;
 use serde::Serialize;
 
@@ -107,12 +107,12 @@ enum KeyPathListing {
     Array(Vec<JsString>),
 }
 
-impl From<&IdbKeyPath> for KeyPathListing {
-    fn from(key_path: &IdbKeyPath) -> Self {
+impl From<&KeyPath> for KeyPathListing {
+    fn from(key_path: &KeyPath) -> Self {
         match key_path {
-            IdbKeyPath::Null => Self::Null,
-            IdbKeyPath::String(path) => Self::String(path.clone()),
-            IdbKeyPath::Array(paths) => Self::Array(paths.clone()),
+            KeyPath::Null => Self::Null,
+            KeyPath::String(path) => Self::String(path.clone()),
+            KeyPath::Array(paths) => Self::Array(paths.clone()),
         }
     }
 }
@@ -194,9 +194,9 @@ impl Ls {
         if self.counts {
             let mut buffer = Vec::new();
             let (mut records, mut bytes) = (0, 0);
-            let mut cursor = scan
-                .store
-                .records(database.id, object_store.id, Direction::Next);
+            let mut cursor =
+                scan.store
+                    .records(database.id, object_store.id, CursorDirection::Next);
             while scan.advance(|| cursor.next())? {
                 records += 1;
                 let value = cursor.value()?;
@@ -233,9 +233,12 @@ impl Ls {
     ) -> Result<IndexListing, Stop> {
         let mut entries = None;
         if self.counts {
-            let mut cursor =
-                scan.store
-                    .index_entries(database.id, object_store.id, index.id, Direction::Next);
+            let mut cursor = scan.store.index_entries(
+                database.id,
+                object_store.id,
+                index.id,
+                CursorDirection::Next,
+            );
             let mut count = 0;
             while scan.advance(|| cursor.next())? {
                 count += 1;
@@ -316,7 +319,7 @@ fn write_object_store(
         "    object store {}",
         style.name(Quoted(&object_store.name))
     )?;
-    if object_store.key_path != IdbKeyPath::Null {
+    if object_store.key_path != KeyPath::Null {
         write!(
             output,
             ", key path {}",

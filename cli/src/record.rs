@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use larder_backing_store::{ObjectStoreMetadata, Store, last_modified_ms};
 use larder_codec::external_object::{BlobInfo, ExternalObject};
 use larder_codec::value::{
-    Decoder, Envelope, Evaluator, Foreign, HostObject, KeyPath, Object, Tree,
+    Decoder, Envelope, Evaluator, Foreign, HostObject, Object, ParsedKeyPath, Tree,
 };
 use larder_codec::{DatabaseId, RawKey};
 
@@ -58,7 +58,7 @@ pub struct ValueReader<'s> {
     database_id: DatabaseId,
     object_store: &'s ObjectStoreMetadata,
     /// Where keys must be put into values, if they must.
-    inject: Option<KeyPath>,
+    inject: Option<ParsedKeyPath>,
     decoder: Decoder,
     evaluator: Evaluator,
     buffer: Vec<u8>,
@@ -75,7 +75,7 @@ impl<'s> ValueReader<'s> {
     ) -> Self {
         // Generated keys are not stored inside values; whoever reads such a store puts them in.
         let inject = match object_store.auto_increment {
-            true => KeyPath::new(&object_store.key_path),
+            true => ParsedKeyPath::new(&object_store.key_path),
             false => None,
         };
         Self {

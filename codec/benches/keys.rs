@@ -11,7 +11,7 @@ use divan::Bencher;
 use divan::counter::BytesCount;
 use larder_codec::row_key::{IndexDataKey, RecordKey, RecordTable};
 use larder_codec::{
-    DatabaseId, IdbKey, IndexId, ObjectStoreId, RawKey, RowKey, RowValue, compare, sortable,
+    DatabaseId, IndexId, Key, ObjectStoreId, RawKey, RowKey, RowValue, compare, sortable,
 };
 
 fn main() {
@@ -29,23 +29,23 @@ const KINDS: [&str; 7] = [
 ];
 
 /// Two neighbouring keys of a kind: they differ as late as can be.
-fn pair(kind: &str) -> [IdbKey; 2] {
-    let array = |elements| IdbKey::array(elements).unwrap();
-    let text = |len: usize, last: &str| IdbKey::from(&*("k".repeat(len - 1) + last));
+fn pair(kind: &str) -> [Key; 2] {
+    let array = |elements| Key::array(elements).unwrap();
+    let text = |len: usize, last: &str| Key::from(&*("k".repeat(len - 1) + last));
     [("a", 1.0), ("b", 2.0)].map(|(last, number)| match kind {
-        "number" => IdbKey::Number(number),
-        "date" => IdbKey::Date(1_700_000_000_000.0 + number),
+        "number" => Key::Number(number),
+        "date" => Key::Date(1_700_000_000_000.0 + number),
         "string 8" => text(8, last),
         "string 64" => text(64, last),
-        "binary 16" => IdbKey::Binary([&[7; 15], last.as_bytes()].concat()),
-        "array 2" => array(vec![text(8, "x"), IdbKey::Number(number)]),
-        _ => array(vec![array(vec![array(vec![array(vec![IdbKey::Number(
+        "binary 16" => Key::Binary([&[7; 15], last.as_bytes()].concat()),
+        "array 2" => array(vec![text(8, "x"), Key::Number(number)]),
+        _ => array(vec![array(vec![array(vec![array(vec![Key::Number(
             number,
         )])])])]),
     })
 }
 
-fn encoded(key: &IdbKey) -> Vec<u8> {
+fn encoded(key: &Key) -> Vec<u8> {
     let mut bytes = Vec::new();
     key.encode(&mut bytes);
     bytes
@@ -60,7 +60,7 @@ fn ids() -> (DatabaseId, ObjectStoreId, IndexId) {
 }
 
 /// The stored key of a record's data row.
-fn data_row(key: &IdbKey) -> Vec<u8> {
+fn data_row(key: &Key) -> Vec<u8> {
     let (database_id, object_store_id, _) = ids();
     let user_key = encoded(key);
     let mut bytes = Vec::new();
@@ -77,9 +77,9 @@ fn data_row(key: &IdbKey) -> Vec<u8> {
 }
 
 /// The stored key of an index entry whose index key is of a kind and whose primary key is a number.
-fn index_row(key: &IdbKey, primary: f64) -> Vec<u8> {
+fn index_row(key: &Key, primary: f64) -> Vec<u8> {
     let (database, store, index) = ids();
-    let (index_key, primary_key) = (encoded(key), encoded(&IdbKey::Number(primary)));
+    let (index_key, primary_key) = (encoded(key), encoded(&Key::Number(primary)));
     let mut bytes = Vec::new();
     let index_key = RawKey::decode_exact(&index_key).unwrap();
     let primary_key = RawKey::decode_exact(&primary_key).unwrap();
@@ -105,7 +105,7 @@ fn key_decode(bencher: Bencher<'_, '_>, kind: &str) {
     let bytes = encoded(&pair(kind)[0]);
     bencher
         .counter(BytesCount::new(bytes.len()))
-        .bench_local(|| IdbKey::decode(divan::black_box(&bytes)).is_ok());
+        .bench_local(|| Key::decode(divan::black_box(&bytes)).is_ok());
 }
 
 #[divan::bench(args = KINDS)]
@@ -142,7 +142,7 @@ fn data_row_decode(bencher: Bencher<'_, '_>, kind: &str) {
 #[divan::bench(args = KINDS)]
 fn index_row_decode(bencher: Bencher<'_, '_>, kind: &str) {
     let key = index_row(&pair(kind)[0], 1.0);
-    let value = [&[0xac, 0x02][..], &encoded(&IdbKey::Number(1.0))].concat();
+    let value = [&[0xac, 0x02][..], &encoded(&Key::Number(1.0))].concat();
     bencher.bench_local(|| {
         let key = RowKey::decode_exact(divan::black_box(&key)).unwrap();
         RowValue::decode_exact(&key, divan::black_box(&value), 5).is_ok()

@@ -5,8 +5,8 @@
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
-use larder_codec::IdbKeyPath;
-use larder_codec::value::{Decoder, Encoder, Envelope, Evaluator, KeyPath};
+use larder_codec::KeyPath;
+use larder_codec::value::{Decoder, Encoder, Envelope, Evaluator, ParsedKeyPath};
 
 fn main() {
     divan::main();
@@ -163,10 +163,10 @@ fn encode(bencher: Bencher<'_, '_>, kind: &str) {
 /// Key paths into a contact: its first property, its last, an array, two properties.
 const PATHS: [&str; 4] = ["id", "active", "tags", "id,city"];
 
-fn key_path(text: &str) -> Option<KeyPath> {
-    KeyPath::new(&match text.split_once(',') {
-        Some((one, two)) => IdbKeyPath::Array(vec![one.into(), two.into()]),
-        None => IdbKeyPath::String(text.into()),
+fn key_path(text: &str) -> Option<ParsedKeyPath> {
+    ParsedKeyPath::new(&match text.split_once(',') {
+        Some((one, two)) => KeyPath::Array(vec![one.into(), two.into()]),
+        None => KeyPath::String(text.into()),
     })
 }
 

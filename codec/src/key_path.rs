@@ -14,16 +14,16 @@ const ARRAY: u8 = 2;
 /// A key path. The tail of its row's value.
 ///
 /// ```
-/// use larder_codec::IdbKeyPath;
-/// let path = IdbKeyPath::String("id".into());
+/// use larder_codec::KeyPath;
+/// let path = KeyPath::String("id".into());
 /// let mut bytes = Vec::new();
 /// path.encode(&mut bytes);
 /// assert_eq!(bytes, [0, 0, 1, 2, 0, 0x69, 0, 0x64]);
 /// // The oldest stores have the bare string.
-/// assert_eq!(IdbKeyPath::decode_exact(&[0, 0x69, 0, 0x64]), Ok(path));
+/// assert_eq!(KeyPath::decode_exact(&[0, 0x69, 0, 0x64]), Ok(path));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum IdbKeyPath {
+pub enum KeyPath {
     /// No key path: keys are given apart from the value.
     Null,
     /// One path.
@@ -32,7 +32,7 @@ pub enum IdbKeyPath {
     Array(Vec<JsString>),
 }
 
-impl IdbKeyPath {
+impl KeyPath {
     /// Appends the typed form: `00 00`, the type, and what it holds.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::testing::{below, bytes_of, damage, properties};
 
-    impl Arbitrary for IdbKeyPath {
+    impl Arbitrary for KeyPath {
         fn arbitrary(g: &mut Gen) -> Self {
             match below(g, 3) {
                 0 => Self::Null,
@@ -111,26 +111,26 @@ mod tests {
 
     impl Arbitrary for NearlyKeyPath {
         fn arbitrary(g: &mut Gen) -> Self {
-            let path = IdbKeyPath::arbitrary(g);
+            let path = KeyPath::arbitrary(g);
             Self(damage(g, bytes_of(|out| path.encode(out))))
         }
     }
 
     #[test]
     fn each_kind_has_its_bytes() {
-        let cases: [(IdbKeyPath, &[u8]); 5] = [
-            (IdbKeyPath::Null, &[0, 0, 0]),
-            (IdbKeyPath::String("".into()), &[0, 0, 1, 0]),
-            (IdbKeyPath::String("a".into()), &[0, 0, 1, 1, 0, 0x61]),
-            (IdbKeyPath::Array(vec![]), &[0, 0, 2, 0]),
+        let cases: [(KeyPath, &[u8]); 5] = [
+            (KeyPath::Null, &[0, 0, 0]),
+            (KeyPath::String("".into()), &[0, 0, 1, 0]),
+            (KeyPath::String("a".into()), &[0, 0, 1, 1, 0, 0x61]),
+            (KeyPath::Array(vec![]), &[0, 0, 2, 0]),
             (
-                IdbKeyPath::Array(vec!["".into(), "b".into()]),
+                KeyPath::Array(vec!["".into(), "b".into()]),
                 &[0, 0, 2, 2, 0, 1, 0, 0x62],
             ),
         ];
         for (path, bytes) in cases {
             assert_eq!(bytes_of(|out| path.encode(out)), bytes);
-            assert_eq!(IdbKeyPath::decode_exact(bytes), Ok(path));
+            assert_eq!(KeyPath::decode_exact(bytes), Ok(path));
         }
     }
 
@@ -139,8 +139,8 @@ mod tests {
         for text in ["", "a", "ab", "\0", "a.b.c", "字"] {
             let bytes = bytes_of(|out| string::encode(&text.into(), out));
             assert_eq!(
-                IdbKeyPath::decode_exact(&bytes),
-                Ok(IdbKeyPath::String(text.into()))
+                KeyPath::decode_exact(&bytes),
+                Ok(KeyPath::String(text.into()))
             );
         }
     }
@@ -162,18 +162,18 @@ mod tests {
             &huge,
             &[1],
         ] {
-            assert!(IdbKeyPath::decode_exact(bytes).is_err(), "{bytes:?}");
+            assert!(KeyPath::decode_exact(bytes).is_err(), "{bytes:?}");
         }
     }
 
     properties! {
-        fn every_key_path_round_trips(path: IdbKeyPath) -> bool {
-            IdbKeyPath::decode_exact(&bytes_of(|out| path.encode(out))) == Ok(path)
+        fn every_key_path_round_trips(path: KeyPath) -> bool {
+            KeyPath::decode_exact(&bytes_of(|out| path.encode(out))) == Ok(path)
         }
 
         fn any_input_is_the_typed_form_of_its_path_or_the_old_form_or_errs(input: NearlyKeyPath) -> bool {
             let NearlyKeyPath(input) = input;
-            match IdbKeyPath::decode_exact(&input) {
+            match KeyPath::decode_exact(&input) {
                 Ok(path) => {
                     let typed = bytes_of(|out| path.encode(out));
                     input == typed || !(input.len() > 2 && input.starts_with(&[0, 0]))

@@ -32,10 +32,10 @@ pub use compare::{
 };
 pub use data_version::DataVersion;
 pub use error::{Error, ErrorKind, Result};
-pub use idb_key::{IdbKey, KeyArray, KeyBound, RawKey};
+pub use idb_key::{Key, KeyArray, KeyBound, RawKey};
 pub use ids::{BlobNumber, DatabaseId, IndexId, ObjectStoreId, RecordVersion, ScopeId};
 pub use js_string::JsString;
-pub use key_path::IdbKeyPath;
+pub use key_path::KeyPath;
 pub use origin::{Origin, OriginError};
 pub use prefix::KeyPrefix;
 pub use row_key::RowKey;

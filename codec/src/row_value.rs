@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::external_object::schema_3::{self, Schema3Object};
 use crate::external_object::{self, ExternalObject};
 use crate::js_string::JsString;
-use crate::key_path::IdbKeyPath;
+use crate::key_path::KeyPath;
 use crate::primitive::{boolean, int, string, var_int};
 use crate::row_key::{
     DatabaseField, GlobalKey, IndexField, ObjectStoreField, RecordTable, RowKey, ScopeTask,
@@ -39,7 +39,7 @@ pub enum RowValue<'a> {
     /// A String: a name, an old string version.
     String(JsString),
     /// A key path.
-    KeyPath(IdbKeyPath),
+    KeyPath(KeyPath),
     /// Versions of the serialised values.
     DataVersion(DataVersion),
     /// Blobs to be deleted.
@@ -82,7 +82,7 @@ impl<'a> RowValue<'a> {
             RowKey::ObjectStoreMetadata(key) => Self::decode_object_store(key.field, input),
             RowKey::IndexMetadata(key) => match key.field {
                 IndexField::Name => string::decode_exact(input).map(Self::String),
-                IndexField::KeyPath => IdbKeyPath::decode_exact(input).map(Self::KeyPath),
+                IndexField::KeyPath => KeyPath::decode_exact(input).map(Self::KeyPath),
                 IndexField::Unique | IndexField::MultiEntry => {
                     boolean::decode_exact(input).map(Self::Bool)
                 }
@@ -152,7 +152,7 @@ impl<'a> RowValue<'a> {
     fn decode_object_store(field: ObjectStoreField, input: &'a [u8]) -> Result<Self> {
         match field {
             ObjectStoreField::Name => string::decode_exact(input).map(Self::String),
-            ObjectStoreField::KeyPath => IdbKeyPath::decode_exact(input).map(Self::KeyPath),
+            ObjectStoreField::KeyPath => KeyPath::decode_exact(input).map(Self::KeyPath),
             ObjectStoreField::AutoIncrement
             | ObjectStoreField::Evictable
             | ObjectStoreField::HasKeyPath => boolean::decode_exact(input).map(Self::Bool),
@@ -208,7 +208,7 @@ mod tests {
             (
                 &[0, 1, 0, 0, 50, 1, 1],
                 &[0, 0, 0],
-                RowValue::KeyPath(IdbKeyPath::Null),
+                RowValue::KeyPath(KeyPath::Null),
             ),
             (&[0, 1, 0, 0, 50, 1, 2], &[1], RowValue::Bool(true)),
             (&[0, 1, 0, 0, 100, 1, 31, 3], &[0], RowValue::Bool(false)),

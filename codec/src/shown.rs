@@ -7,7 +7,7 @@ pub use key_text::{Piece, walk};
 use std::fmt::{self, Write};
 
 use crate::idb_key::{KeyPart, RawKey};
-use crate::{IdbKeyPath, JsString};
+use crate::{JsString, KeyPath};
 
 /// A JavaScript string in double quotes: control characters and lone surrogates escaped, so that stored text can do
 /// nothing to a terminal.
@@ -87,14 +87,14 @@ pub fn js_number(number: f64) -> impl fmt::Display {
 
 /// A key path: `null`, `"a.b"` or `["a", "b"]`.
 #[derive(Debug, Clone, Copy)]
-pub struct ShownKeyPath<'a>(pub &'a IdbKeyPath);
+pub struct ShownKeyPath<'a>(pub &'a KeyPath);
 
 impl fmt::Display for ShownKeyPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            IdbKeyPath::Null => f.write_str("null"),
-            IdbKeyPath::String(path) => Quoted(path).fmt(f),
-            IdbKeyPath::Array(paths) => {
+            KeyPath::Null => f.write_str("null"),
+            KeyPath::String(path) => Quoted(path).fmt(f),
+            KeyPath::Array(paths) => {
                 for (n, path) in paths.iter().enumerate() {
                     f.write_str(if n == 0 { "[" } else { ", " })?;
                     Quoted(path).fmt(f)?;
@@ -117,11 +117,11 @@ impl fmt::Display for Hex<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::IdbKey;
+    use crate::Key;
 
     use super::*;
 
-    fn shown(key: &IdbKey) -> String {
+    fn shown(key: &Key) -> String {
         let mut bytes = Vec::new();
         key.encode(&mut bytes);
         ShownKey(RawKey::decode_exact(&bytes).unwrap()).to_string()
@@ -129,13 +129,13 @@ mod tests {
 
     #[test]
     fn keys_are_shown_as_javascript_would() {
-        let inner = IdbKey::array(vec![]).unwrap();
-        let key = IdbKey::array(vec![
-            IdbKey::Number(1.5),
-            IdbKey::array(vec!["a\"".into(), inner]).unwrap(),
-            IdbKey::Number(-0.0),
-            IdbKey::Date(0.0),
-            IdbKey::Binary(vec![0, 255]),
+        let inner = Key::array(vec![]).unwrap();
+        let key = Key::array(vec![
+            Key::Number(1.5),
+            Key::array(vec!["a\"".into(), inner]).unwrap(),
+            Key::Number(-0.0),
+            Key::Date(0.0),
+            Key::Binary(vec![0, 255]),
         ]);
         assert_eq!(
             shown(&key.unwrap()),

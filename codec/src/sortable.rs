@@ -4,7 +4,7 @@
 //! forms of strings and binaries are not read.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::idb_key::{IdbKey, KeyArray, LEVEL_MAX};
+use crate::idb_key::{Key, KeyArray, LEVEL_MAX};
 use crate::js_string::JsString;
 use crate::reader::{Reader, decode_exact_with, decode_with};
 
@@ -35,27 +35,27 @@ const SIGN: u64 = 1 << 63;
 /// decode.
 ///
 /// ```
-/// use larder_codec::{IdbKey, sortable};
-/// let sorted = |key: IdbKey| {
+/// use larder_codec::{Key, sortable};
+/// let sorted = |key: Key| {
 ///     let mut bytes = Vec::new();
 ///     sortable::encode(&key, &mut bytes);
 ///     bytes
 /// };
 /// assert_eq!(sorted("a".into()), [0x30, 0x62, 0x00]);
-/// assert!(sorted(IdbKey::Number(-2.0)) < sorted(IdbKey::Number(-1.0)));
-/// assert!(sorted(IdbKey::Number(1e300)) < sorted(IdbKey::Date(0.0)));
+/// assert!(sorted(Key::Number(-2.0)) < sorted(Key::Number(-1.0)));
+/// assert!(sorted(Key::Number(1e300)) < sorted(Key::Date(0.0)));
 /// ```
-pub fn encode(key: &IdbKey, out: &mut Vec<u8>) {
+pub fn encode(key: &Key, out: &mut Vec<u8>) {
     // Iterators over the elements still to be written, one per open array.
-    let mut open: Vec<std::slice::Iter<'_, IdbKey>> = Vec::new();
+    let mut open: Vec<std::slice::Iter<'_, Key>> = Vec::new();
     let mut next = Some(key);
     loop {
         match next {
-            Some(IdbKey::Number(number)) => encode_double(NUMBER, *number, out),
-            Some(IdbKey::Date(milliseconds)) => encode_double(DATE, *milliseconds, out),
-            Some(IdbKey::String(string)) => encode_string(string, out),
-            Some(IdbKey::Binary(bytes)) => encode_binary(bytes, out),
-            Some(IdbKey::Array(array)) => {
+            Some(Key::Number(number)) => encode_double(NUMBER, *number, out),
+            Some(Key::Date(milliseconds)) => encode_double(DATE, *milliseconds, out),
+            Some(Key::String(string)) => encode_string(string, out),
+            Some(Key::Binary(bytes)) => encode_binary(bytes, out),
+            Some(Key::Array(array)) => {
                 out.push(ARRAY);
                 open.push(array.iter());
             }
@@ -120,7 +120,7 @@ fn encode_binary(bytes: &[u8], out: &mut Vec<u8>) {
 /// # Errors
 /// On any bytes that [`encode`] does not write: an unknown type byte, NaN, -0, a unit in a longer
 /// form than needed, padding that is not zero, an array that is not closed or too deep.
-pub fn decode(input: &[u8]) -> Result<(IdbKey, &[u8])> {
+pub fn decode(input: &[u8]) -> Result<(Key, &[u8])> {
     decode_with(input, read)
 }
 
@@ -128,28 +128,28 @@ pub fn decode(input: &[u8]) -> Result<(IdbKey, &[u8])> {
 ///
 /// # Errors
 /// As [`decode`], and on left-over bytes.
-pub fn decode_exact(input: &[u8]) -> Result<IdbKey> {
+pub fn decode_exact(input: &[u8]) -> Result<Key> {
     decode_exact_with(input, "sortable key", read)
 }
 
-fn read(reader: &mut Reader<'_>) -> Result<IdbKey> {
+fn read(reader: &mut Reader<'_>) -> Result<Key> {
     // Elements read so far, one entry per open array.
-    let mut open: Vec<Vec<IdbKey>> = Vec::new();
+    let mut open: Vec<Vec<Key>> = Vec::new();
     loop {
         let at_tag = *reader;
         let done = match reader.byte("sortable key type")? {
             END if !open.is_empty() => {
-                IdbKey::Array(KeyArray::from_bytes(open.pop().unwrap_or_default())?)
+                Key::Array(KeyArray::from_bytes(open.pop().unwrap_or_default())?)
             }
             // An array at level n is the n+1st that is open.
             _ if open.len() > LEVEL_MAX => {
                 let limit = LEVEL_MAX as u64;
                 return Err(at_tag.error(ErrorKind::LimitExceeded { limit }, "key nesting"));
             }
-            NUMBER => IdbKey::Number(read_double(reader)?),
-            DATE => IdbKey::Date(read_double(reader)?),
-            STRING => IdbKey::String(read_string(reader)?),
-            BINARY => IdbKey::Binary(read_binary(reader)?),
+            NUMBER => Key::Number(read_double(reader)?),
+            DATE => Key::Date(read_double(reader)?),
+            STRING => Key::String(read_string(reader)?),
+            BINARY => Key::Binary(read_binary(reader)?),
             ARRAY => {
                 open.push(Vec::new());
                 continue;
@@ -248,7 +248,7 @@ mod tests {
     use crate::idb_key::tests::on_small_stack;
     use crate::testing::{bytes_of, damage, properties};
 
-    fn sorted(key: &IdbKey) -> Vec<u8> {
+    fn sorted(key: &Key) -> Vec<u8> {
         bytes_of(|out| encode(key, out))
     }
 
@@ -257,20 +257,20 @@ mod tests {
 
     impl Arbitrary for NearlySortable {
         fn arbitrary(g: &mut Gen) -> Self {
-            let whole = sorted(&IdbKey::arbitrary(g));
+            let whole = sorted(&Key::arbitrary(g));
             Self(damage(g, whole))
         }
     }
 
     #[test]
     fn each_type_has_its_bytes() {
-        let string = |units: &[u16]| IdbKey::String(JsString::from_units(units.to_vec()));
-        let array = |elements| IdbKey::array(elements).unwrap();
-        let cases: [(IdbKey, &[u8]); 14] = [
-            (IdbKey::Number(0.0), &[0x10, 0x80, 0, 0, 0, 0, 0, 0, 0]),
-            (IdbKey::Number(1.0), &[0x10, 0xbf, 0xf0, 0, 0, 0, 0, 0, 0]),
+        let string = |units: &[u16]| Key::String(JsString::from_units(units.to_vec()));
+        let array = |elements| Key::array(elements).unwrap();
+        let cases: [(Key, &[u8]); 14] = [
+            (Key::Number(0.0), &[0x10, 0x80, 0, 0, 0, 0, 0, 0, 0]),
+            (Key::Number(1.0), &[0x10, 0xbf, 0xf0, 0, 0, 0, 0, 0, 0]),
             (
-                IdbKey::Date(-1.0),
+                Key::Date(-1.0),
                 &[0x20, 0x40, 0x0f, 255, 255, 255, 255, 255, 255],
             ),
             (string(&[]), &[0x30, 0]),
@@ -282,13 +282,10 @@ mod tests {
                 string(&[0x4000, 0xd800]),
                 &[0x30, 0xff, 0x40, 0, 0xff, 0xd8, 0, 0],
             ),
-            (IdbKey::Binary(vec![]), &[0x40, 0]),
+            (Key::Binary(vec![]), &[0x40, 0]),
+            (Key::Binary(vec![7]), &[0x40, 9, 7, 0, 0, 0, 0, 0, 0, 0, 1]),
             (
-                IdbKey::Binary(vec![7]),
-                &[0x40, 9, 7, 0, 0, 0, 0, 0, 0, 0, 1],
-            ),
-            (
-                IdbKey::Binary(vec![1, 2, 3, 4, 5, 6, 7, 8, 9]),
+                Key::Binary(vec![1, 2, 3, 4, 5, 6, 7, 8, 9]),
                 &[
                     0x40, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 0, 0, 0, 0, 0, 0, 0, 1,
                 ],
@@ -303,7 +300,7 @@ mod tests {
             assert_eq!(sorted(&key), bytes);
             assert_eq!(decode_exact(bytes), Ok(key));
         }
-        assert_eq!(sorted(&IdbKey::Number(-0.0)), sorted(&IdbKey::Number(0.0)));
+        assert_eq!(sorted(&Key::Number(-0.0)), sorted(&Key::Number(0.0)));
     }
 
     #[test]
@@ -332,8 +329,8 @@ mod tests {
         ] {
             assert!(decode_exact(bytes).is_err(), "{bytes:?}");
         }
-        let nan = sorted(&IdbKey::Number(-f64::NAN));
-        assert!(nan > sorted(&IdbKey::Number(f64::INFINITY)) && decode(&nan).is_err());
+        let nan = sorted(&Key::Number(-f64::NAN));
+        assert!(nan > sorted(&Key::Number(f64::INFINITY)) && decode(&nan).is_err());
     }
 
     #[test]
@@ -348,17 +345,17 @@ mod tests {
     }
 
     properties! {
-        fn every_key_round_trips_and_every_cut_fails(key: IdbKey) -> bool {
+        fn every_key_round_trips_and_every_cut_fails(key: Key) -> bool {
             let bytes = sorted(&key);
             decode_exact(&bytes) == Ok(key)
                 && (0..bytes.len()).all(|len| decode(&bytes[..len]).is_err())
         }
 
-        fn byte_order_is_key_order(a: IdbKey, b: IdbKey) -> bool {
+        fn byte_order_is_key_order(a: Key, b: Key) -> bool {
             sorted(&a).cmp(&sorted(&b)) == a.cmp(&b)
         }
 
-        fn byte_order_is_the_comparators_order(a: IdbKey, b: IdbKey) -> bool {
+        fn byte_order_is_the_comparators_order(a: Key, b: Key) -> bool {
             let (bytes_a, bytes_b) = (bytes_of(|out| a.encode(out)), bytes_of(|out| b.encode(out)));
             sorted(&a).cmp(&sorted(&b)) == crate::compare::compare_user_keys(&bytes_a, &bytes_b)
         }

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use quickcheck::{Arbitrary, Gen, QuickCheck, Testable};
 
-use crate::idb_key::{IdbKey, KeyBound};
+use crate::idb_key::{Key, KeyBound};
 use crate::ids::{BlobNumber, DatabaseId, IndexId, ObjectStoreId, RecordVersion, ScopeId};
 use crate::js_string::JsString;
 
@@ -75,7 +75,7 @@ impl Arbitrary for JsString {
     }
 }
 
-impl Arbitrary for IdbKey {
+impl Arbitrary for Key {
     fn arbitrary(g: &mut Gen) -> Self {
         arbitrary_key(g, 4)
     }
@@ -97,14 +97,14 @@ impl Arbitrary for IdbKey {
     }
 }
 
-fn arbitrary_key(g: &mut Gen, levels: u64) -> IdbKey {
+fn arbitrary_key(g: &mut Gen, levels: u64) -> Key {
     match below(g, if levels > 0 { 6 } else { 4 }) {
-        0 => IdbKey::Number(arbitrary_double(g)),
-        1 => IdbKey::Date(arbitrary_double(g)),
-        2 => IdbKey::String(JsString::arbitrary(g)),
+        0 => Key::Number(arbitrary_double(g)),
+        1 => Key::Date(arbitrary_double(g)),
+        2 => Key::String(JsString::arbitrary(g)),
         3 => {
             let len = below(g, 20);
-            IdbKey::Binary(
+            Key::Binary(
                 (0..len)
                     .map(|_| one_of(g, &[0, 1, 9, 0x7f, 0x80, 0xff]))
                     .collect(),
@@ -113,7 +113,7 @@ fn arbitrary_key(g: &mut Gen, levels: u64) -> IdbKey {
         _ => {
             let len = below(g, 4);
             let elements = (0..len).map(|_| arbitrary_key(g, levels - 1)).collect();
-            IdbKey::array(elements).unwrap()
+            Key::array(elements).unwrap()
         }
     }
 }
@@ -145,7 +145,7 @@ impl Arbitrary for KeyBound {
         match below(g, 12) {
             0 => Self::Min,
             1 => Self::Max,
-            _ => Self::Key(IdbKey::arbitrary(g)),
+            _ => Self::Key(Key::arbitrary(g)),
         }
     }
 

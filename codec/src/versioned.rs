@@ -95,7 +95,7 @@ impl<'a> IndexRow<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::idb_key::IdbKey;
+    use crate::idb_key::Key;
     use crate::testing::{bytes_of, properties};
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
             ExistsRow::decode_exact(&bytes_of(|out| row.encode(out))) == Ok(row)
         }
 
-        fn index_rows_round_trip(version: RecordVersion, key: IdbKey) -> bool {
+        fn index_rows_round_trip(version: RecordVersion, key: Key) -> bool {
             let key = bytes_of(|out| key.encode(out));
             let row = IndexRow { version, primary_key: RawKey::decode_exact(&key).unwrap() };
             let bytes = bytes_of(|out| row.encode(out));

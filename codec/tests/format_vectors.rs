@@ -16,9 +16,9 @@ use larder_codec::blob_journal::BlobJournal;
 use larder_codec::row_key::RecordTable;
 use larder_codec::scopes::{CleanupTask, ScopeMetadata, ScopesMetadata, UndoTask};
 use larder_codec::{
-    DataVersion, DatabaseId, IdbKey, IdbKeyPath, IndexId, JsString, KeyBound, KeyPrefix,
-    ObjectStoreId, Origin, Result, RowKey, RowOrder, RowValue, compare, compare_index_keys,
-    external_object, primitive, range, sortable,
+    DataVersion, DatabaseId, IndexId, JsString, Key, KeyBound, KeyPath, KeyPrefix, ObjectStoreId,
+    Origin, Result, RowKey, RowOrder, RowValue, compare, compare_index_keys, external_object,
+    primitive, range, sortable,
 };
 use render::Render;
 
@@ -54,12 +54,12 @@ fn decode(kind: &str, bytes: &[u8]) -> Decoded {
             string_with_length::encode,
         ),
         "binary" => both(binary::decode_exact(bytes), |v, out| binary::encode(v, out)),
-        "key" => both(IdbKey::decode_exact(bytes), IdbKey::encode),
+        "key" => both(Key::decode_exact(bytes), Key::encode),
         "bound" => both(KeyBound::decode_exact(bytes), KeyBound::encode),
         "sortable" => both(sortable::decode_exact(bytes), sortable::encode),
         "prefix" => both(KeyPrefix::decode_exact(bytes), KeyPrefix::encode),
         "row" => both(RowKey::decode_exact(bytes), RowKey::encode),
-        "key-path" => both(IdbKeyPath::decode_exact(bytes), IdbKeyPath::encode),
+        "key-path" => both(KeyPath::decode_exact(bytes), KeyPath::encode),
         "data-version" => both(DataVersion::decode_exact(bytes), DataVersion::encode),
         "journal" => both(BlobJournal::decode_exact(bytes), BlobJournal::encode),
         "external-objects" => both(external_object::decode_all(bytes), |v, out| {

@@ -11,9 +11,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use larder_idb::{
-    Connection, Direction, DiskFileSystem, IdbKeyPath, IndexOptions, JsString, Key, KeyRange, Mode,
+    Connection, CursorDirection, DiskFileSystem, IndexParameters, JsString, Key, KeyPath, KeyRange,
     ObjectStore, ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock, Transaction,
-    TransactionOptions, Upgrade, Value,
+    TransactionMode, TransactionOptions, Upgrade, Value,
 };
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ fn main() -> Done {
     let told = be_killed(dir.path())?;
     let storage = open_storage(dir.path())?;
     let library = open_library(&storage)?;
-    let (_reading, loans) = begin(&library, "loans", Mode::ReadOnly)?;
+    let (_reading, loans) = begin(&library, "loans", TransactionMode::ReadOnly)?;
     let count = loans.count(KeyRange::all())?.wait()?;
     println!("killed after {told} transactions of {LOANS_EACH} loans; found again: {count} loans");
     assert!(count >= told * LOANS_EACH && count.is_multiple_of(LOANS_EACH));
@@ -73,24 +73,28 @@ fn open_library(storage: &Storage) -> Done<Connection> {
         );
         let transaction = &upgrade.transaction;
         let generated = ObjectStoreParameters {
-            key_path: IdbKeyPath::Null,
+            key_path: KeyPath::Null,
             auto_increment: true,
         };
         let by_title = ObjectStoreParameters {
-            key_path: IdbKeyPath::String("title".into()),
+            key_path: KeyPath::String("title".into()),
             auto_increment: false,
         };
         transaction.create_object_store(&"loans".into(), generated)?;
         let books = transaction.create_object_store(&"books".into(), by_title)?;
-        let by_author = IdbKeyPath::String("author".into());
-        books.create_index(&"by author".into(), by_author, IndexOptions::default())?;
+        let by_author = KeyPath::String("author".into());
+        books.create_index(&"by author".into(), by_author, IndexParameters::default())?;
         Ok(())
     };
     Ok(request.with_upgrade(upgrade).wait()?)
 }
 
 /// A transaction over one object store. It lives as long as one of the two does.
-fn begin(library: &Connection, store: &str, mode: Mode) -> Done<(Transaction, ObjectStore)> {
+fn begin(
+    library: &Connection,
+    store: &str,
+    mode: TransactionMode,
+) -> Done<(Transaction, ObjectStore)> {
     let name = JsString::from(store);
     let scope = std::slice::from_ref(&name);
     let transaction = library.transaction(scope, mode, TransactionOptions::default())?;
@@ -107,7 +111,7 @@ fn book(title: &str, author: &str, year: u32) -> Result<Value, larder_idb::Error
 }
 
 fn write_and_query(library: &Connection) -> Done {
-    let (writing, books) = begin(library, "books", Mode::ReadWrite)?;
+    let (writing, books) = begin(library, "books", TransactionMode::ReadWrite)?;
     // Requests are made one after another and not waited for: the commit tells whether one of them failed.
     drop(books.put(book("Emma", "Austen", 1815)?, None)?);
     drop(books.put(book("Persuasion", "Austen", 1817)?, None)?);
@@ -115,19 +119,21 @@ fn write_and_query(library: &Connection) -> Done {
     drop(books.put(book("Villette", "Brontë", 1853)?, None)?);
     writing.commit()?.wait()?;
 
-    let (_reading, books) = begin(library, "books", Mode::ReadOnly)?;
+    let (_reading, books) = begin(library, "books", TransactionMode::ReadOnly)?;
     let villette = books.get(Key::from("Villette"))?.wait()?.ok_or("gone")?;
     println!("by key: {:?}", villette.deserialize::<Book>()?);
 
     let by_author = books.index(&"by author".into())?;
     let from_b_on = KeyRange::lower_bound("B".into(), false);
-    let mut cursor = by_author.open_cursor(from_b_on, Direction::Next)?.wait()?;
+    let mut cursor = by_author
+        .open_cursor(from_b_on, CursorDirection::Next)?
+        .wait()?;
     while let Some(at) = cursor {
         let Book {
             title,
             author,
             year,
-        } = at.entry().deserialize()?;
+        } = at.record().deserialize()?;
         println!("by author, from B on: {author}, {title} ({year})");
         cursor = at.continue_(None)?.wait()?;
     }
@@ -136,7 +142,7 @@ fn write_and_query(library: &Connection) -> Done {
 
 /// One request fails, so the transaction does, and leaves nothing.
 fn refuse(library: &Connection) -> Done {
-    let (writing, books) = begin(library, "books", Mode::ReadWrite)?;
+    let (writing, books) = begin(library, "books", TransactionMode::ReadWrite)?;
     drop(books.add(book("Silas Marner", "Eliot", 1861)?, None)?);
     drop(books.add(book("Emma", "somebody", 1999)?, None)?);
     let error = writing
@@ -144,7 +150,7 @@ fn refuse(library: &Connection) -> Done {
         .wait()
         .err()
         .ok_or("Emma is there twice")?;
-    let (_reading, books) = begin(library, "books", Mode::ReadOnly)?;
+    let (_reading, books) = begin(library, "books", TransactionMode::ReadOnly)?;
     let count = books.count(KeyRange::all())?.wait()?;
     println!("a second Emma: {error}; still {count} books");
     Ok(())
@@ -156,7 +162,7 @@ fn write_without_end(folder: &Path) -> Done {
     let storage = open_storage(folder)?;
     let library = open_library(&storage)?;
     loop {
-        let (writing, loans) = begin(&library, "loans", Mode::ReadWrite)?;
+        let (writing, loans) = begin(&library, "loans", TransactionMode::ReadWrite)?;
         for day in 0..LOANS_EACH {
             drop(loans.add(Value::serialize(&("Emma", day))?, None)?);
         }

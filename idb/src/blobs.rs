@@ -24,7 +24,7 @@ impl Storage {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use larder_idb::{Key, Mode, NewExternalObject, ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock, TransactionOptions, Value};
+    /// # use larder_idb::{Key, TransactionMode, NewExternalObject, ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock, TransactionOptions, Value};
     /// # let storage = Storage::new(StorageOptions::in_memory(Arc::new(SystemClock)))?;
     /// # let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
     /// # let opening = factory.open(&"db".into(), None)?.with_upgrade(|upgrade| {
@@ -32,7 +32,7 @@ impl Storage {
     /// #     upgrade.transaction.create_object_store(&"files".into(), parameters).map(drop)
     /// # });
     /// # let connection = opening.wait()?;
-    /// # let begin = || connection.transaction(&["files".into()], Mode::ReadWrite, TransactionOptions::default());
+    /// # let begin = || connection.transaction(&["files".into()], TransactionMode::ReadWrite, TransactionOptions::default());
     /// let blob = NewExternalObject::Blob {
     ///     mime_type: "text/plain".into(),
     ///     content: Arc::new(b"0123456789".to_vec()),

@@ -9,27 +9,27 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 
-use larder_backing_store::{Direction, PutMode};
-use larder_codec::{IdbKey, RawKey};
+use larder_backing_store::{CursorDirection, PutMode};
+use larder_codec::{Key, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
 use crate::inline_key;
 use crate::key_range::{KeyRange, raw_key};
 use crate::operation::{self, Landed, PutRequest, Step, Walk, WalkPage, Wanted};
 use crate::request::Request;
-use crate::transaction::{Length, Mode, Transaction};
-use crate::value::records::Entry;
+use crate::transaction::{Length, Transaction, TransactionMode};
+use crate::value::records::Record;
 use crate::value::{StoredValue, Value};
 
-/// A cursor at an entry. Clones are the same.
+/// A cursor at a record or index entry. Clones are the same.
 ///
 /// A move is a request, and its result the cursor at the entry that was reached. Once a move has been asked for, this one
 /// can still be read, but moves, updates and deletes no more: `InvalidStateError`, as when a page continues twice.
 ///
 /// ```no_run
-/// # use larder_idb::{Direction, KeyRange, ObjectStore, Result};
+/// # use larder_idb::{CursorDirection, KeyRange, ObjectStore, Result};
 /// # fn each(store: &ObjectStore) -> Result<()> {
-/// let mut next = store.open_cursor(KeyRange::all(), Direction::Next)?.wait()?;
+/// let mut next = store.open_cursor(KeyRange::all(), CursorDirection::Next)?.wait()?;
 /// while let Some(cursor) = next {
 ///     println!("{:?}", cursor.key());
 ///     next = cursor.continue_(None)?.wait()?;
@@ -89,7 +89,7 @@ impl Cursor {
 
     /// Where it goes.
     #[must_use]
-    pub fn direction(&self) -> Direction {
+    pub fn direction(&self) -> CursorDirection {
         self.shared().walk.direction
     }
 
@@ -101,7 +101,7 @@ impl Cursor {
 
     /// The index key, or the primary key if it is over an object store.
     #[must_use]
-    pub fn key(&self) -> IdbKey {
+    pub fn key(&self) -> Key {
         self.here().key()
     }
 
@@ -113,7 +113,7 @@ impl Cursor {
 
     /// The record's key.
     #[must_use]
-    pub fn primary_key(&self) -> IdbKey {
+    pub fn primary_key(&self) -> Key {
         self.here().primary_key()
     }
 
@@ -131,11 +131,11 @@ impl Cursor {
 
     /// Key, primary key and value, borrowed.
     #[must_use]
-    pub fn entry(&self) -> Entry<'_> {
+    pub fn record(&self) -> Record<'_> {
         self.here()
     }
 
-    fn here(&self) -> Entry<'_> {
+    fn here(&self) -> Record<'_> {
         self.page.entries.records.entry(self.at)
     }
 
@@ -144,7 +144,7 @@ impl Cursor {
     /// # Errors
     /// `TransactionInactiveError`; `InvalidStateError` if what it is over has been deleted, or it was moved before;
     /// `DataError` for a key that is not ahead.
-    pub fn continue_(&self, key: Option<IdbKey>) -> Result<Request<Option<Self>>> {
+    pub fn continue_(&self, key: Option<Key>) -> Result<Request<Option<Self>>> {
         self.check_active_and_there()?;
         self.check_has_value()?;
         let step = match key {
@@ -167,8 +167,8 @@ impl Cursor {
     /// not ahead.
     pub fn continue_primary_key(
         &self,
-        key: IdbKey,
-        primary_key: IdbKey,
+        key: Key,
+        primary_key: Key,
     ) -> Result<Request<Option<Self>>> {
         self.check_active_and_there()?;
         if self.shared().walk.source.index.is_none() {
@@ -209,7 +209,7 @@ impl Cursor {
     /// `TransactionInactiveError`; `ReadOnlyError`; `InvalidStateError` if what it is over has been deleted, it was moved
     /// before, or it was opened for keys; `DataError` if keys are in-line and the value has another than the record (a value of
     /// [another engine](Value::foreign) gets the record's). The request as [`ObjectStore::put`](crate::ObjectStore::put).
-    pub fn update(&self, mut value: Value) -> Result<Request<IdbKey>> {
+    pub fn update(&self, mut value: Value) -> Result<Request<Key>> {
         self.check_writable()?;
         let cell = &self.shared().walk.source.store;
         let key = self.primary_key();
@@ -219,7 +219,7 @@ impl Cursor {
             return Err(Error::data("the value has another key than the record"));
         }
         let mode = PutMode::CursorUpdate;
-        let is_upgrade = self.transaction().mode() == Mode::VersionChange;
+        let is_upgrade = self.transaction().mode() == TransactionMode::VersionChange;
         let request = PutRequest::new(is_upgrade, cell, value, Some(key), mode)?;
         let cell = Arc::clone(cell);
         self.transaction()
@@ -315,7 +315,7 @@ impl Cursor {
     }
 }
 
-fn key_order(key: &IdbKey, here: RawKey<'_>) -> Result<Ordering> {
+fn key_order(key: &Key, here: RawKey<'_>) -> Result<Ordering> {
     let mut bytes = Vec::new();
     key.encode(&mut bytes);
     Ok(raw_key(&bytes)?.cmp(&here))

@@ -34,7 +34,7 @@ impl Storage {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use larder_idb::{Mode, ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock, TransactionOptions, Value};
+    /// # use larder_idb::{TransactionMode, ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock, TransactionOptions, Value};
     /// # let storage = Storage::new(StorageOptions::in_memory(Arc::new(SystemClock)))?;
     /// # let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
     /// # let opening = factory.open(&"db".into(), None)?.with_upgrade(|upgrade| {
@@ -43,9 +43,9 @@ impl Storage {
     /// # });
     /// # let connection = opening.wait()?;
     /// let names = ["notes".into()];
-    /// let transaction = connection.transaction(&names, Mode::ReadWrite, TransactionOptions::default())?;
+    /// let transaction = connection.transaction(&names, TransactionMode::ReadWrite, TransactionOptions::default())?;
     /// let finished = storage.finish();
-    /// assert!(connection.transaction(&names, Mode::ReadOnly, TransactionOptions::default()).is_err());
+    /// assert!(connection.transaction(&names, TransactionMode::ReadOnly, TransactionOptions::default()).is_err());
     ///
     /// transaction.object_store(&"notes".into())?.put(Value::serialize("the last one")?, None)?;
     /// transaction.commit()?.wait()?;

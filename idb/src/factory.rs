@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use larder_backing_store::{Maintenance, Repaired, RowsInDoubt};
-use larder_codec::{IdbKey, JsString};
+use larder_codec::{JsString, Key};
 
 use crate::error::{Result, attempt};
 use crate::events::EventsCore;
@@ -147,7 +147,7 @@ impl Factory {
 
     /// Compares two keys, as `indexedDB.cmp()` does.
     #[must_use]
-    pub fn cmp(&self, first: &IdbKey, second: &IdbKey) -> Ordering {
+    pub fn cmp(&self, first: &Key, second: &Key) -> Ordering {
         first.cmp(second)
     }
 

@@ -5,7 +5,7 @@ mod of_store;
 use std::fmt;
 use std::sync::Arc;
 
-use larder_codec::{IdbKeyPath, JsString};
+use larder_codec::{JsString, KeyPath};
 
 use crate::error::{Error, ErrorName, Result};
 use crate::object_store::{ObjectStore, check_name_is_free, check_version_change};
@@ -54,7 +54,7 @@ impl Index {
 
     /// Where index keys are found in values.
     #[must_use]
-    pub fn key_path(&self) -> &IdbKeyPath {
+    pub fn key_path(&self) -> &KeyPath {
         &self.cell.key_path
     }
 

@@ -1,6 +1,6 @@
 //! Keys that are found in values.
 
-use larder_codec::IdbKey;
+use larder_codec::Key;
 use larder_codec::value::Evaluated;
 
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::value::Value;
 ///
 /// # Errors
 /// `DataError` if there is none and none can be generated; `DataCloneError` if these are not the bytes of a value.
-pub(crate) fn find(cell: &StoreCell, value: &Value) -> Result<Option<IdbKey>> {
+pub(crate) fn find(cell: &StoreCell, value: &Value) -> Result<Option<Key>> {
     let payload = &value.payload()?;
     let Some(path) = &cell.path else {
         return Ok(None);
@@ -40,7 +40,7 @@ pub(crate) fn find(cell: &StoreCell, value: &Value) -> Result<Option<IdbKey>> {
 ///
 /// # Errors
 /// `DataCloneError` if these are not the bytes of a value.
-pub(crate) fn of_value(cell: &StoreCell, value: &Value) -> Result<Option<IdbKey>> {
+pub(crate) fn of_value(cell: &StoreCell, value: &Value) -> Result<Option<Key>> {
     let Some(path) = &cell.path else {
         return Ok(None);
     };

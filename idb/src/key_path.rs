@@ -2,14 +2,14 @@
 //!
 //! Escape sequences, which ECMAScript allows in identifiers, are refused, as browsers do.
 
-use larder_codec::{IdbKeyPath, JsString};
+use larder_codec::{JsString, KeyPath};
 
 /// Whether this is a key path: none, one, or several in an array, which is not empty.
-pub(crate) fn is_valid(path: &IdbKeyPath) -> bool {
+pub(crate) fn is_valid(path: &KeyPath) -> bool {
     match path {
-        IdbKeyPath::Null => true,
-        IdbKeyPath::String(path) => is_valid_string(path),
-        IdbKeyPath::Array(paths) => !paths.is_empty() && paths.iter().all(is_valid_string),
+        KeyPath::Null => true,
+        KeyPath::String(path) => is_valid_string(path),
+        KeyPath::Array(paths) => !paths.is_empty() && paths.iter().all(is_valid_string),
     }
 }
 
@@ -49,25 +49,22 @@ mod tests {
             "a\u{200d}b",
             "x1",
         ] {
-            assert!(is_valid(&IdbKeyPath::String(valid.into())), "{valid:?}");
+            assert!(is_valid(&KeyPath::String(valid.into())), "{valid:?}");
         }
         for invalid in [
             " ", "a ", "foo,bar", ".", "a.", ".a", "a..b", "1", "a.2", "a-b", "a\\u0062",
             "\u{200d}",
         ] {
-            assert!(
-                !is_valid(&IdbKeyPath::String(invalid.into())),
-                "{invalid:?}"
-            );
+            assert!(!is_valid(&KeyPath::String(invalid.into())), "{invalid:?}");
         }
         let lone_surrogate = JsString::from_units(vec![0x61, 0xd800]);
-        assert!(!is_valid(&IdbKeyPath::String(lone_surrogate)));
+        assert!(!is_valid(&KeyPath::String(lone_surrogate)));
     }
 
     #[test]
     fn an_array_has_a_path_and_none_that_is_invalid() {
         let array = |paths: &[&str]| {
-            is_valid(&IdbKeyPath::Array(
+            is_valid(&KeyPath::Array(
                 paths.iter().map(|&path| path.into()).collect(),
             ))
         };

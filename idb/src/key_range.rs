@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use larder_codec::{IdbKey, RawKey};
+use larder_codec::{Key, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
 
@@ -21,8 +21,8 @@ pub struct KeyRange(Kind);
 /// One key is held once: most ranges are of this kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
-    Only(IdbKey),
-    Between(Bound<IdbKey>, Bound<IdbKey>),
+    Only(Key),
+    Between(Bound<Key>, Bound<Key>),
 }
 
 impl KeyRange {
@@ -34,19 +34,19 @@ impl KeyRange {
 
     /// One key.
     #[must_use]
-    pub const fn only(key: IdbKey) -> Self {
+    pub const fn only(key: Key) -> Self {
         Self(Kind::Only(key))
     }
 
     /// From a key on; without that key itself if `open`.
     #[must_use]
-    pub fn lower_bound(lower: IdbKey, open: bool) -> Self {
+    pub fn lower_bound(lower: Key, open: bool) -> Self {
         Self(Kind::Between(bound(lower, open), Bound::Unbounded))
     }
 
     /// Up to a key; without that key itself if `open`.
     #[must_use]
-    pub fn upper_bound(upper: IdbKey, open: bool) -> Self {
+    pub fn upper_bound(upper: Key, open: bool) -> Self {
         Self(Kind::Between(Bound::Unbounded, bound(upper, open)))
     }
 
@@ -54,7 +54,7 @@ impl KeyRange {
     ///
     /// # Errors
     /// `DataError` if the lower is greater than the upper, or they are equal and either is open.
-    pub fn bound(lower: IdbKey, upper: IdbKey, lower_open: bool, upper_open: bool) -> Result<Self> {
+    pub fn bound(lower: Key, upper: Key, lower_open: bool, upper_open: bool) -> Result<Self> {
         if lower > upper || (lower == upper && (lower_open || upper_open)) {
             let what = "the lower key is not below the upper one";
             return Err(Error::new(ErrorName::DataError, what));
@@ -64,7 +64,7 @@ impl KeyRange {
     }
 
     /// The key, if it is one key's; else the range again.
-    pub(crate) fn into_only(self) -> std::result::Result<IdbKey, Self> {
+    pub(crate) fn into_only(self) -> std::result::Result<Key, Self> {
         match self.0 {
             Kind::Only(key) => Ok(key),
             between @ Kind::Between(..) => Err(Self(between)),
@@ -73,7 +73,7 @@ impl KeyRange {
 
     /// Where it begins.
     #[must_use]
-    pub fn lower(&self) -> Bound<&IdbKey> {
+    pub fn lower(&self) -> Bound<&Key> {
         match &self.0 {
             Kind::Only(key) => Bound::Included(key),
             Kind::Between(lower, _) => lower.as_ref(),
@@ -82,7 +82,7 @@ impl KeyRange {
 
     /// Where it ends.
     #[must_use]
-    pub fn upper(&self) -> Bound<&IdbKey> {
+    pub fn upper(&self) -> Bound<&Key> {
         match &self.0 {
             Kind::Only(key) => Bound::Included(key),
             Kind::Between(_, upper) => upper.as_ref(),
@@ -117,7 +117,7 @@ impl KeyRange {
 
     /// Whether a key is in it.
     #[must_use]
-    pub fn includes(&self, key: &IdbKey) -> bool {
+    pub fn includes(&self, key: &Key) -> bool {
         let above_lower = match self.lower() {
             Bound::Included(lower) => key >= lower,
             Bound::Excluded(lower) => key > lower,
@@ -132,14 +132,14 @@ impl KeyRange {
     }
 }
 
-fn bound(key: IdbKey, open: bool) -> Bound<IdbKey> {
+fn bound(key: Key, open: bool) -> Bound<Key> {
     match open {
         true => Bound::Excluded(key),
         false => Bound::Included(key),
     }
 }
 
-fn raw<'a>(bound: Bound<&IdbKey>, bytes: &'a [u8]) -> Result<Bound<RawKey<'a>>> {
+fn raw<'a>(bound: Bound<&Key>, bytes: &'a [u8]) -> Result<Bound<RawKey<'a>>> {
     Ok(match bound {
         Bound::Included(_) => Bound::Included(raw_key(bytes)?),
         Bound::Excluded(_) => Bound::Excluded(raw_key(bytes)?),
@@ -156,13 +156,13 @@ pub(crate) fn raw_key(encoded: &[u8]) -> Result<RawKey<'_>> {
         .map_err(|error| Error::new(ErrorName::DataError, format!("no key: {error}")))
 }
 
-impl From<IdbKey> for KeyRange {
-    fn from(key: IdbKey) -> Self {
+impl From<Key> for KeyRange {
+    fn from(key: Key) -> Self {
         Self::only(key)
     }
 }
 
-/// A number that is a key, which NaN is not: as `IdbKey::Number`.
+/// A number that is a key, which NaN is not: as `Key::Number`.
 impl From<f64> for KeyRange {
     fn from(key: f64) -> Self {
         Self::only(key.into())

@@ -48,15 +48,15 @@ pub use index::Index;
 pub use key_range::KeyRange;
 pub use larder_backing_store::blob::{BlobSource, NewExternalObject};
 pub use larder_backing_store::{
-    Clock, DATA_VERSION_MAX, Damage, Direction, FixedClock, Maintenance, NEW_STORE_VERSION,
+    Clock, CursorDirection, DATA_VERSION_MAX, Damage, FixedClock, Maintenance, NEW_STORE_VERSION,
     OverQuota, PageLimits, RaiseDataVersion, Repaired, RowInDoubt, RowPlace, RowsInDoubt,
     SystemClock, TailKind, TornTail, Usage,
 };
 pub use larder_codec::external_object::ExternalObject as ExternalObjectInfo;
 pub use larder_codec::value::Foreign;
-pub use larder_codec::{DataVersion, IdbKey as Key, IdbKeyPath, JsString, Origin, OriginError};
+pub use larder_codec::{DataVersion, JsString, Key, KeyPath, Origin, OriginError};
 pub use loss::{Loss, LossCallback, LossKind};
-pub use object_store::{IndexOptions, ObjectStore, ObjectStoreParameters, PutItem};
+pub use object_store::{IndexParameters, ObjectStore, ObjectStoreParameters, PutItem};
 pub use open_request::{DeleteEvent, DeleteRequest, OpenEvent, OpenRequest, Upgrade};
 pub use origin::BucketId;
 pub use origins::{DeletedOrigin, OriginInfo};
@@ -67,8 +67,10 @@ pub use request::Request;
 pub use session::PrivateSession;
 pub use statistics::Statistics;
 pub use storage::{Scheduling, Storage, StorageOptions};
-pub use transaction::{DurabilityHint, Mode, Transaction, TransactionOptions, TransactionState};
-pub use value::records::{Entry, Records};
+pub use transaction::{
+    Transaction, TransactionDurability, TransactionMode, TransactionOptions, TransactionState,
+};
+pub use value::records::{Record, Records};
 pub use value::{ExternalObject, StoredValue, Value};
 
 /// The README's example is a test.

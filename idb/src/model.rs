@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use larder_backing_store::FixedClock;
-use larder_codec::{IdbKey, JsString, Origin};
+use larder_codec::{JsString, Key, Origin};
 
 use crate::connection::Connection;
 use crate::error::Result;
@@ -19,7 +19,7 @@ use crate::operation::Execution;
 use crate::request::Request;
 use crate::storage::{Storage, StorageOptions};
 use crate::sync::{Mutex, locked, thread};
-use crate::transaction::{Length, Mode, Transaction, TransactionOptions};
+use crate::transaction::{Length, Transaction, TransactionMode, TransactionOptions};
 use crate::value::Value;
 
 /// Runs `law` under so many schedules; each starts with a storage of one or two threads.
@@ -74,7 +74,7 @@ fn write(connection: &Connection) -> Transaction {
     let names: [JsString; 1] = ["a".into()];
     let options = TransactionOptions::default();
     connection
-        .transaction(&names, Mode::ReadWrite, options)
+        .transaction(&names, TransactionMode::ReadWrite, options)
         .unwrap()
 }
 
@@ -151,7 +151,7 @@ fn model_threads_put_and_get_in_one_transaction() {
             .map(|thread| {
                 let store = transaction.object_store(&"a".into()).unwrap();
                 thread::spawn(move || {
-                    let key = IdbKey::Number(f64::from(thread));
+                    let key = Key::Number(f64::from(thread));
                     let value = Value::serialize(&thread).unwrap();
                     let put = store.put(value, Some(key.clone())).unwrap();
                     let get = store.get(key.clone()).unwrap();
@@ -390,7 +390,10 @@ fn model_everything_may_go_beside_what_runs() {
         let connection = open(&storage);
         let transaction = write(&connection);
         let store = transaction.object_store(&"a".into()).unwrap();
-        let cursor = store.open_cursor(IdbKey::Number(1.0), larder_backing_store::Direction::Next);
+        let cursor = store.open_cursor(
+            Key::Number(1.0),
+            larder_backing_store::CursorDirection::Next,
+        );
         let other = thread::spawn(move || drop((transaction, cursor)));
         drop(connection);
         drop(storage);
@@ -407,7 +410,7 @@ fn at_once(options: &mut StorageOptions) {
 fn put_and_get(connection: &Connection, number: u8) {
     let transaction = write(connection);
     let store = transaction.object_store(&"a".into()).unwrap();
-    let key = IdbKey::Number(f64::from(number));
+    let key = Key::Number(f64::from(number));
     let value = Value::serialize(&number).unwrap();
     drop(store.put(value, Some(key.clone())).unwrap());
     let found = store.get(key).unwrap().wait().unwrap().unwrap();
@@ -433,7 +436,7 @@ fn model_a_store_that_is_closed_when_nobody_uses_it_comes_back_for_whoever_asks(
         let connection = open(&storage);
         let transaction = write(&connection);
         let store = transaction.object_store(&"a".into()).unwrap();
-        let key = IdbKey::Number(1.0);
+        let key = Key::Number(1.0);
         assert!(store.get(key).unwrap().wait().unwrap().is_some());
         drop((store, transaction, connection, factory));
         storage.close().unwrap();
@@ -520,7 +523,7 @@ fn model_a_loop_that_sleeps_until_it_is_called_misses_nothing() {
                     let transaction = write(&connection);
                     let store = transaction.object_store(&"a".into()).unwrap();
                     let value = Value::serialize(&number).unwrap();
-                    let put = store.put(value, Some(IdbKey::Number(f64::from(number))));
+                    let put = store.put(value, Some(Key::Number(f64::from(number))));
                     park_until_done(put.unwrap()).unwrap();
                     park_until_done(transaction.commit().unwrap()).unwrap();
                 })
@@ -568,11 +571,11 @@ fn model_finishing_beside_transactions_and_opens_lets_all_that_have_begun_commit
                 thread::spawn(move || {
                     let names: [JsString; 1] = ["a".into()];
                     let options = TransactionOptions::default();
-                    let begun = connection.transaction(&names, Mode::ReadWrite, options);
+                    let begun = connection.transaction(&names, TransactionMode::ReadWrite, options);
                     let Ok(transaction) = begun else { return };
                     let store = transaction.object_store(&"a".into()).unwrap();
                     let value = Value::serialize(&number).unwrap();
-                    let put = store.put(value, Some(IdbKey::Number(f64::from(number))));
+                    let put = store.put(value, Some(Key::Number(f64::from(number))));
                     drop(put.unwrap());
                     transaction.commit().unwrap().wait().unwrap();
                     committed.fetch_add(1, Ordering::SeqCst);

@@ -8,7 +8,7 @@ mod read;
 mod version_change;
 
 pub use put::PutItem;
-pub use version_change::{IndexOptions, ObjectStoreParameters};
+pub use version_change::{IndexParameters, ObjectStoreParameters};
 pub(crate) use version_change::{
     check_is_still, check_key_path, check_name_is_free, check_version_change, no_key_path,
 };
@@ -16,7 +16,7 @@ pub(crate) use version_change::{
 use std::fmt;
 use std::sync::Arc;
 
-use larder_codec::{IdbKeyPath, JsString};
+use larder_codec::{JsString, KeyPath};
 
 use crate::error::{Error, ErrorName, Result};
 use crate::operation::Source;
@@ -32,7 +32,7 @@ use crate::transaction::Transaction;
 /// ```
 /// # use std::sync::Arc;
 /// use larder_idb::{
-///     FixedClock, GetAllOptions, IdbKeyPath, IndexOptions, KeyRange, Mode, ObjectStoreParameters, Origin, Storage,
+///     FixedClock, GetAllOptions, KeyPath, IndexParameters, KeyRange, TransactionMode, ObjectStoreParameters, Origin, Storage,
 ///     StorageOptions, TransactionOptions, Value,
 /// };
 /// use serde::{Deserialize, Serialize};
@@ -48,18 +48,18 @@ use crate::transaction::Transaction;
 /// let request = factory.open(&"library".into(), Some(1))?.with_upgrade(|upgrade| {
 ///     // Keys are generated, and a page finds them in the values.
 ///     let parameters = ObjectStoreParameters {
-///         key_path: IdbKeyPath::String("id".into()),
+///         key_path: KeyPath::String("id".into()),
 ///         auto_increment: true,
 ///     };
 ///     let books = upgrade.transaction.create_object_store(&"books".into(), parameters)?;
-///     let each_author = IndexOptions { unique: false, multi_entry: true };
-///     books.create_index(&"by author".into(), IdbKeyPath::String("authors".into()), each_author)?;
+///     let each_author = IndexParameters { unique: false, multi_entry: true };
+///     books.create_index(&"by author".into(), KeyPath::String("authors".into()), each_author)?;
 ///     Ok(())
 /// });
 /// let connection = request.wait()?;
 ///
 /// let options = TransactionOptions::default();
-/// let transaction = connection.transaction(&["books".into()], Mode::ReadWrite, options)?;
+/// let transaction = connection.transaction(&["books".into()], TransactionMode::ReadWrite, options)?;
 /// let books = transaction.object_store(&"books".into())?;
 /// let book = Book { title: "Notes".into(), authors: vec!["Ada".into(), "Luigi".into()] };
 /// assert_eq!(books.put(Value::serialize(&book)?, None)?.wait()?, 1.0.into());
@@ -92,7 +92,7 @@ impl ObjectStore {
 
     /// Where keys are found in values.
     #[must_use]
-    pub fn key_path(&self) -> &IdbKeyPath {
+    pub fn key_path(&self) -> &KeyPath {
         &self.cell().key_path
     }
 

@@ -32,7 +32,7 @@ pub enum OpenEvent {
 /// A version change. The host ends its transaction like any other: it commits it or aborts it; letting all of it go aborts.
 #[derive(Debug)]
 pub struct Upgrade {
-    /// The transaction, of mode [`VersionChange`](crate::Mode::VersionChange).
+    /// The transaction, of mode [`VersionChange`](crate::TransactionMode::VersionChange).
     pub transaction: Transaction,
     /// The connection, of the new version already.
     pub connection: Connection,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use larder_backing_store::{Direction, PageLimits};
+use larder_backing_store::{CursorDirection, PageLimits};
 
 use crate::error::Result;
 use crate::key_range::KeyRange;
@@ -25,7 +25,7 @@ impl Pages {
         transaction: Transaction,
         source: Source,
         range: KeyRange,
-        direction: Direction,
+        direction: CursorDirection,
         limits: PageLimits,
     ) -> Self {
         let walk = PageWalk::new(source, range, direction, limits);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use larder_backing_store::{Direction, PageLimits};
-use larder_codec::IdbKey;
+use larder_backing_store::{CursorDirection, PageLimits};
+use larder_codec::Key;
 
 use crate::cursor::Cursor;
 use crate::error::Result;
@@ -22,26 +22,26 @@ pub struct GetAllOptions {
     /// At most so many; all if there is no number, or 0.
     pub count: Option<u32>,
     /// In which order; ascending by default.
-    pub direction: Direction,
+    pub direction: CursorDirection,
 }
 
 impl GetAllOptions {
     /// At most so many, ascending.
     #[must_use]
     pub const fn first(count: u32) -> Self {
-        Self::new(Some(count), Direction::Next)
+        Self::new(Some(count), CursorDirection::Next)
     }
 
     /// With both.
     #[must_use]
-    pub const fn new(count: Option<u32>, direction: Direction) -> Self {
+    pub const fn new(count: Option<u32>, direction: CursorDirection) -> Self {
         Self { count, direction }
     }
 }
 
 impl Default for GetAllOptions {
     fn default() -> Self {
-        Self::new(None, Direction::Next)
+        Self::new(None, CursorDirection::Next)
     }
 }
 
@@ -69,7 +69,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(crate) fn get_key(self, range: KeyRange) -> Result<Request<Option<IdbKey>>> {
+    pub(crate) fn get_key(self, range: KeyRange) -> Result<Request<Option<Key>>> {
         let source = self.source.clone();
         self.core().submit(Length::Short, move |execution| {
             operation::get_key(execution, &source, &range)
@@ -111,7 +111,7 @@ impl Reader<'_> {
     pub(crate) fn open_cursor(
         self,
         range: KeyRange,
-        direction: Direction,
+        direction: CursorDirection,
         wanted: Wanted,
     ) -> Result<Request<Option<Cursor>>> {
         let max = operation::ENTRIES_MAX;
@@ -119,7 +119,12 @@ impl Reader<'_> {
         Cursor::open(self.transaction.clone(), walk)
     }
 
-    pub(crate) fn pages(self, range: KeyRange, direction: Direction, limits: PageLimits) -> Pages {
+    pub(crate) fn pages(
+        self,
+        range: KeyRange,
+        direction: CursorDirection,
+        limits: PageLimits,
+    ) -> Pages {
         Pages::new(
             self.transaction.clone(),
             self.source.clone(),
@@ -157,7 +162,7 @@ macro_rules! reading_methods {
             }
 
             /// The first records of many ranges. Entries tell which range they answer
-            /// ([`Entry::request`]($crate::Entry::request)); a range without records has none.
+            /// ([`Record::request`]($crate::Record::request)); a range without records has none.
             ///
             /// # Errors
             /// Those of every request.
@@ -226,7 +231,7 @@ macro_rules! reading_methods {
             pub fn open_cursor(
                 &self,
                 range: impl Into<$crate::KeyRange>,
-                direction: $crate::Direction,
+                direction: $crate::CursorDirection,
             ) -> $crate::Result<$crate::Request<Option<$crate::Cursor>>> {
                 let wanted = $crate::operation::Wanted::Values;
                 self.reader()?.open_cursor(range.into(), direction, wanted)
@@ -239,7 +244,7 @@ macro_rules! reading_methods {
             pub fn open_key_cursor(
                 &self,
                 range: impl Into<$crate::KeyRange>,
-                direction: $crate::Direction,
+                direction: $crate::CursorDirection,
             ) -> $crate::Result<$crate::Request<Option<$crate::Cursor>>> {
                 let wanted = $crate::operation::Wanted::Keys;
                 self.reader()?.open_cursor(range.into(), direction, wanted)
@@ -252,7 +257,7 @@ macro_rules! reading_methods {
             pub fn pages(
                 &self,
                 range: impl Into<$crate::KeyRange>,
-                direction: $crate::Direction,
+                direction: $crate::CursorDirection,
                 limits: $crate::PageLimits,
             ) -> $crate::Result<$crate::Pages> {
                 Ok(self.reader()?.pages(range.into(), direction, limits))

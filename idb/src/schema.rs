@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use larder_backing_store::{DatabaseMetadata, IndexMetadata, ObjectStoreMetadata, ObjectStoreSet};
-use larder_codec::value::{Evaluator, KeyPath};
-use larder_codec::{IdbKeyPath, IndexId, JsString, ObjectStoreId};
+use larder_codec::value::{Evaluator, ParsedKeyPath};
+use larder_codec::{IndexId, JsString, KeyPath, ObjectStoreId};
 
 use crate::error::{Error, ErrorName, Result};
 
@@ -25,9 +25,9 @@ pub(crate) struct Schema {
 pub(crate) struct StoreCell {
     /// Known from when its rows have been made.
     id: OnceLock<ObjectStoreId>,
-    pub(crate) key_path: IdbKeyPath,
+    pub(crate) key_path: KeyPath,
     /// The same, taken apart.
-    pub(crate) path: Option<KeyPath>,
+    pub(crate) path: Option<ParsedKeyPath>,
     pub(crate) auto_increment: bool,
     /// Apart from the rest: every request looks at it.
     is_deleted: AtomicBool,
@@ -50,9 +50,9 @@ struct StoreState {
 #[derive(Debug)]
 pub(crate) struct IndexCell {
     id: OnceLock<IndexId>,
-    pub(crate) key_path: IdbKeyPath,
+    pub(crate) key_path: KeyPath,
     /// The same, taken apart. A store that was damaged may have an index without one.
-    pub(crate) path: Option<KeyPath>,
+    pub(crate) path: Option<ParsedKeyPath>,
     pub(crate) unique: bool,
     pub(crate) multi_entry: bool,
     is_deleted: AtomicBool,
@@ -181,13 +181,13 @@ impl Schema {
 
 impl StoreCell {
     /// A new one, without indexes.
-    pub(crate) fn new(name: JsString, key_path: IdbKeyPath, auto_increment: bool) -> Self {
+    pub(crate) fn new(name: JsString, key_path: KeyPath, auto_increment: bool) -> Self {
         Self::with_indexes(name, key_path, auto_increment, &[])
     }
 
     fn with_indexes(
         name: JsString,
-        key_path: IdbKeyPath,
+        key_path: KeyPath,
         auto_increment: bool,
         indexes: &[IndexMetadata],
     ) -> Self {
@@ -196,7 +196,7 @@ impl StoreCell {
         let names = indexes.iter().map(|index| index.name.clone());
         Self {
             id: OnceLock::new(),
-            path: KeyPath::new(&key_path),
+            path: ParsedKeyPath::new(&key_path),
             key_path,
             auto_increment,
             is_deleted: AtomicBool::new(false),
@@ -322,15 +322,10 @@ impl StoreCell {
 }
 
 impl IndexCell {
-    pub(crate) fn new(
-        name: JsString,
-        key_path: IdbKeyPath,
-        unique: bool,
-        multi_entry: bool,
-    ) -> Self {
+    pub(crate) fn new(name: JsString, key_path: KeyPath, unique: bool, multi_entry: bool) -> Self {
         Self {
             id: OnceLock::new(),
-            path: KeyPath::new(&key_path),
+            path: ParsedKeyPath::new(&key_path),
             key_path,
             unique,
             multi_entry,

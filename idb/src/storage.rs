@@ -113,7 +113,7 @@ pub struct StorageOptions {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use larder_idb::{ErrorName, MemoryFileSystem, Mode, ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock, TransactionOptions};
+    /// # use larder_idb::{ErrorName, MemoryFileSystem, TransactionMode, ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock, TransactionOptions};
     /// # let fs = Arc::new(MemoryFileSystem::new());
     /// # let origin = Origin::from_url("https://a.example").unwrap();
     /// # let options = || StorageOptions::new(fs.clone(), "idb", Arc::new(SystemClock));
@@ -128,8 +128,8 @@ pub struct StorageOptions {
     /// let storage = Storage::new(options)?;
     /// let connection = storage.factory(&origin).open(&"db".into(), None)?.connection().wait()?;
     /// let names = ["notes".into()];
-    /// let reading = connection.transaction(&names, Mode::ReadOnly, TransactionOptions::default())?;
-    /// let writing = connection.transaction(&names, Mode::ReadWrite, TransactionOptions::default());
+    /// let reading = connection.transaction(&names, TransactionMode::ReadOnly, TransactionOptions::default())?;
+    /// let writing = connection.transaction(&names, TransactionMode::ReadWrite, TransactionOptions::default());
     /// assert_eq!(writing.unwrap_err().name(), ErrorName::ReadOnlyError);
     /// # Ok::<(), larder_idb::Error>(())
     /// ```

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use larder_fixtures::chromium;
 use larder_idb::{
-    BucketId, Connection, DiskFileSystem, Executor, Factory, Key, Mode, NewExternalObject,
-    ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock, TransactionOptions, Value,
+    BucketId, Connection, DiskFileSystem, Executor, Factory, Key, NewExternalObject,
+    ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock, TransactionMode,
+    TransactionOptions, Value,
 };
 use serde_json::json;
 
@@ -70,7 +71,7 @@ fn open(factory: &Factory, name: &str) -> Connection {
 /// A text under 1 and a blob under 2.
 fn fill(connection: &Connection, text: &str) {
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&["s".into()], Mode::ReadWrite, options);
+    let transaction = connection.transaction(&["s".into()], TransactionMode::ReadWrite, options);
     let transaction = transaction.unwrap();
     let store = transaction.object_store(&"s".into()).unwrap();
     let blob = NewExternalObject::Blob {

@@ -8,9 +8,9 @@ use larder_backing_store::IdbComparator;
 use larder_codec::row_key::RowKey;
 use larder_idb::{
     Connection, ConnectionEvent, ErrorKind, ErrorName, Executor, Factory, FileSystem, FixedClock,
-    JsString, Key, KeyRange, Loss, LossCallback, LossKind, MemoryFileSystem, Mode,
-    ObjectStoreParameters, Origin, Result, RowsInDoubt, Storage, StorageOptions, StoredValue,
-    Transaction, TransactionOptions, Value,
+    JsString, Key, KeyRange, Loss, LossCallback, LossKind, MemoryFileSystem, ObjectStoreParameters,
+    Origin, Result, RowsInDoubt, Storage, StorageOptions, StoredValue, Transaction,
+    TransactionMode, TransactionOptions, Value,
 };
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Background, Db, Durability, Options};
@@ -50,14 +50,14 @@ fn open(factory: &Factory, name: &str) -> Result<Connection> {
     request.wait()
 }
 
-fn begin(connection: &Connection, mode: Mode) -> Transaction {
+fn begin(connection: &Connection, mode: TransactionMode) -> Transaction {
     let names: [JsString; 1] = ["notes".into()];
     let options = TransactionOptions::default();
     connection.transaction(&names, mode, options).unwrap()
 }
 
 fn get(connection: &Connection, key: f64) -> Result<Option<StoredValue>> {
-    let transaction = begin(connection, Mode::ReadOnly);
+    let transaction = begin(connection, TransactionMode::ReadOnly);
     let store = transaction.object_store(&"notes".into()).unwrap();
     store.get(Key::Number(key)).unwrap().wait()
 }
@@ -67,7 +67,7 @@ fn written() -> Arc<MemoryFileSystem> {
     let fs = Arc::new(MemoryFileSystem::new());
     let (storage, factory, heard) = storage(&fs, EXECUTORS[1]);
     let connection = open(&factory, "db").unwrap();
-    let transaction = begin(&connection, Mode::ReadWrite);
+    let transaction = begin(&connection, TransactionMode::ReadWrite);
     let store = transaction.object_store(&"notes".into()).unwrap();
     for key in [1.0, 2.0, 3.0] {
         let value = Value::serialize(&key).unwrap();
@@ -213,7 +213,7 @@ fn a_store_in_use_is_repaired_after_its_connections_are_closed_by_force() {
         let fs = written();
         let (storage, factory, _) = storage(&fs, executor);
         let connection = open(&factory, "db").unwrap();
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         let store = transaction.object_store(&"notes".into()).unwrap();
         let value = Value::serialize("never committed").unwrap();
         drop(store.put(value, Some(Key::Number(4.0))).unwrap());
@@ -224,7 +224,7 @@ fn a_store_in_use_is_repaired_after_its_connections_are_closed_by_force() {
         let close = connection.events().wait_next();
         assert!(matches!(close, Some(ConnectionEvent::Close)), "{close:?}");
         let connection = open(&factory, "db").unwrap();
-        let transaction = begin(&connection, Mode::ReadOnly);
+        let transaction = begin(&connection, TransactionMode::ReadOnly);
         let store = transaction.object_store(&"notes".into()).unwrap();
         let count = store.count(KeyRange::all()).unwrap().wait();
         assert_eq!(count.unwrap(), 3, "{executor:?}");

@@ -13,8 +13,8 @@ use larder_idb::file_system::{
     conformance,
 };
 use larder_idb::{
-    ErrorKind, Executor, FixedClock, Key, Mode, ObjectStoreParameters, Origin, Storage,
-    StorageOptions, TransactionOptions, Value,
+    ErrorKind, Executor, FixedClock, Key, ObjectStoreParameters, Origin, Storage, StorageOptions,
+    TransactionMode, TransactionOptions, Value,
 };
 
 /// Files by their paths. Clones are the same.
@@ -299,7 +299,7 @@ fn a_database_on_a_hosts_own_file_system_is_there_when_it_is_opened_again() {
         let options = TransactionOptions::default();
         let names = ["notes".into()];
         let transaction = connection
-            .transaction(&names, Mode::ReadWrite, options)
+            .transaction(&names, TransactionMode::ReadWrite, options)
             .unwrap();
         let notes = transaction.object_store(&"notes".into()).unwrap();
         assert_eq!(

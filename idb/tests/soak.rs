@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use larder_idb::{
-    Connection, DiskFileSystem, Key, Mode, ObjectStoreParameters, Origin, Storage, StorageOptions,
-    SystemClock, TransactionOptions, Value,
+    Connection, DiskFileSystem, Key, ObjectStoreParameters, Origin, Storage, StorageOptions,
+    SystemClock, TransactionMode, TransactionOptions, Value,
 };
 
 /// As the issue has it.
@@ -87,7 +87,7 @@ fn open(storage: &Storage, n: u64) -> Connection {
 fn put(connection: &Connection, n: u64) {
     let options = TransactionOptions::default();
     let transaction = connection
-        .transaction(&["a".into()], Mode::ReadWrite, options)
+        .transaction(&["a".into()], TransactionMode::ReadWrite, options)
         .unwrap();
     let store = transaction.object_store(&"a".into()).unwrap();
     let value = Value::serialize(&format!("of origin {n}")).unwrap();
@@ -98,7 +98,7 @@ fn put(connection: &Connection, n: u64) {
 fn get(connection: &Connection) -> String {
     let options = TransactionOptions::default();
     let transaction = connection
-        .transaction(&["a".into()], Mode::ReadOnly, options)
+        .transaction(&["a".into()], TransactionMode::ReadOnly, options)
         .unwrap();
     let store = transaction.object_store(&"a".into()).unwrap();
     let found = store.get(Key::Number(1.0)).unwrap().wait().unwrap();

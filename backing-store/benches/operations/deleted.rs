@@ -3,7 +3,8 @@
 
 use super::{STORE, create_named, keys, number, open_engine, open_with, put_range, raw};
 use larder_backing_store::{
-    Background, BackingStore, Direction, Durability, KeyRange, Maintenance, Scope, WriteTransaction,
+    Background, BackingStore, CursorDirection, Durability, KeyRange, Maintenance, Scope,
+    WriteTransaction,
 };
 use larder_codec::DatabaseId;
 use std::ops::Bound;
@@ -62,7 +63,7 @@ fn emptied(dir: &Path) {
     for round in 1..=3 {
         while store.maintain().unwrap() == Maintenance::Step {}
         let cursor = wall_ms(|| {
-            let mut cursor = store.read().records(place.0, STORE, Direction::Next);
+            let mut cursor = store.read().records(place.0, STORE, CursorDirection::Next);
             assert!(cursor.next().unwrap());
         });
         let range = wall_ms(|| {

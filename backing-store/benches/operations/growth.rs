@@ -7,8 +7,8 @@
 use super::plot::{self, Line};
 use super::{STORE, create, measured, number, open, raw};
 use larder_backing_store::{
-    BackingStore, Direction, Durability, IndexKeys, KeyRange, Put, PutKey, PutMode, Record, Scope,
-    WriteTransaction,
+    BackingStore, CursorDirection, Durability, IndexKeys, KeyRange, Put, PutKey, PutMode, Record,
+    Scope, WriteTransaction,
 };
 use larder_codec::{DatabaseId, IndexId};
 use std::hint::black_box;
@@ -173,7 +173,10 @@ impl Size {
     }
 
     fn step(&self, place: Place) {
-        let mut cursor = self.store.read().records(place.0, STORE, Direction::Next);
+        let mut cursor = self
+            .store
+            .read()
+            .records(place.0, STORE, CursorDirection::Next);
         let mut count = 0;
         while cursor.next().unwrap() {
             black_box((cursor.primary_key().unwrap(), cursor.value().unwrap()));
@@ -184,7 +187,7 @@ impl Size {
 
     fn step_index(&self, place: Place, count: u64) {
         let read = self.store.read();
-        let mut cursor = read.index_entries(place.0, STORE, place.1, Direction::Next);
+        let mut cursor = read.index_entries(place.0, STORE, place.1, CursorDirection::Next);
         for _ in 0..count {
             assert!(cursor.next().unwrap());
             black_box((cursor.index_key().unwrap(), cursor.primary_key().unwrap()));

@@ -21,15 +21,15 @@ mod growth;
 mod plot;
 
 use larder_backing_store::{
-    Background, BackingStore, Direction, Durability, FixedClock, IdbComparator, IndexKeys,
+    Background, BackingStore, CursorDirection, Durability, FixedClock, IdbComparator, IndexKeys,
     IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode, Record, Scope, StorePaths,
     WriteOptions,
 };
 use larder_codec::row_key::{IndexDataKey, RecordKey, RecordTable};
 use larder_codec::versioned::{DataRow, ExistsRow, IndexRow};
 use larder_codec::{
-    DatabaseId, IdbKey, IdbKeyPath, IndexId, JsString, ObjectStoreId, Origin, RawKey,
-    RecordVersion, range,
+    DatabaseId, IndexId, JsString, Key, KeyPath, ObjectStoreId, Origin, RawKey, RecordVersion,
+    range,
 };
 use larder_leveldb::storage::DiskFileSystem;
 use larder_leveldb::write_batch::BatchWriter;
@@ -119,7 +119,7 @@ impl Bench {
 
 fn number(n: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    IdbKey::Number(n as f64).encode(&mut bytes);
+    Key::Number(n as f64).encode(&mut bytes);
     bytes
 }
 
@@ -170,14 +170,14 @@ fn create_named(store: &BackingStore, name: &str) -> (DatabaseId, IndexId) {
     let parameters = ObjectStoreParameters {
         id: Some(STORE),
         name: "s".into(),
-        key_path: IdbKeyPath::Null,
+        key_path: KeyPath::Null,
         auto_increment: false,
     };
     change.create_object_store(&parameters).unwrap();
     let parameters = IndexParameters {
         id: None,
         name: "i".into(),
-        key_path: IdbKeyPath::String("i".into()),
+        key_path: KeyPath::String("i".into()),
         unique: false,
         multi_entry: false,
     };
@@ -327,7 +327,7 @@ fn reads(dir: &Path, bench: &Bench) {
     };
     bench.compare("100k gets", 1.3, ours, engine);
     let ours = |_| {
-        let mut cursor = read.records(place.0, STORE, Direction::Next);
+        let mut cursor = read.records(place.0, STORE, CursorDirection::Next);
         measured(|| {
             let mut count = 0;
             while cursor.next().unwrap() {
@@ -356,7 +356,7 @@ fn reads(dir: &Path, bench: &Bench) {
     };
     bench.compare("cursor over 200k records", 1.3, ours, engine);
     let ours = |_| {
-        let mut cursor = read.index_entries(place.0, STORE, place.1, Direction::Next);
+        let mut cursor = read.index_entries(place.0, STORE, place.1, CursorDirection::Next);
         measured(|| {
             let mut count = 0;
             while cursor.next().unwrap() {

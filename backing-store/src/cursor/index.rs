@@ -15,7 +15,7 @@ use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, Record
 use super::page::{Page, PageLimits};
 use super::range_rows::{RangeRows, Row};
 use super::rows_ahead::{IndexRow, RowsAhead};
-use super::{Direction, Movement};
+use super::{CursorDirection, Movement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key_range::KeyRange;
 use crate::reads::{Reads, get_row, record_row_prefix};
@@ -25,7 +25,7 @@ use crate::view::View;
 #[derive(Debug)]
 pub struct IndexCursor {
     rows: RangeRows,
-    direction: Direction,
+    direction: CursorDirection,
     view: View,
     /// Whether the exists rows are asked which rows are live: then there are no values.
     keys_only: bool,
@@ -78,7 +78,7 @@ impl IndexCursor {
         object_store_id: ObjectStoreId,
         index_id: IndexId,
         range: &KeyRange<'_>,
-        direction: Direction,
+        direction: CursorDirection,
         keys_only: bool,
     ) -> Self {
         let mut prefix = Vec::new();
@@ -189,10 +189,10 @@ impl IndexCursor {
             }
             let on_stale = reborrow(&mut on_stale);
             let found = match self.direction {
-                Direction::Next | Direction::Prev | Direction::NextUnique => {
+                CursorDirection::Next | CursorDirection::Prev | CursorDirection::NextUnique => {
                     self.go_plain(target.take(), on_stale)?
                 }
-                Direction::PrevUnique => self.go_prev_unique(target.take(), on_stale)?,
+                CursorDirection::PrevUnique => self.go_prev_unique(target.take(), on_stale)?,
             };
             if !found {
                 return Ok(false);

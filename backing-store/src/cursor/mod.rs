@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// In which order a cursor visits entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum CursorDirection {
     /// Ascending.
     Next,
     /// Ascending, only the first entry of each key.
@@ -34,7 +34,7 @@ pub enum Direction {
     PrevUnique,
 }
 
-impl Direction {
+impl CursorDirection {
     /// Whether keys ascend.
     #[must_use]
     pub const fn is_forward(self) -> bool {

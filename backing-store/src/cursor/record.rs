@@ -7,7 +7,7 @@ use larder_leveldb::PinnedBytes;
 
 use super::page::{Page, PageLimits};
 use super::range_rows::{RangeRows, Row};
-use super::{Direction, Movement};
+use super::{CursorDirection, Movement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key_range::KeyRange;
 use crate::reads::{ExistsCheck, Reads, record_row_prefix};
@@ -18,7 +18,7 @@ use crate::reads::{ExistsCheck, Reads, record_row_prefix};
 #[derive(Debug)]
 pub struct RecordCursor {
     rows: RangeRows,
-    direction: Direction,
+    direction: CursorDirection,
     /// Whether it walks over the exists rows, which have the keys and no values.
     keys_only: bool,
     /// On a record.
@@ -34,7 +34,7 @@ impl RecordCursor {
         database_id: DatabaseId,
         object_store_id: ObjectStoreId,
         range: &KeyRange<'_>,
-        direction: Direction,
+        direction: CursorDirection,
     ) -> Self {
         Self {
             check: reads.exists_check(database_id, object_store_id),
@@ -55,7 +55,7 @@ impl RecordCursor {
         database_id: DatabaseId,
         object_store_id: ObjectStoreId,
         range: &KeyRange<'_>,
-        direction: Direction,
+        direction: CursorDirection,
     ) -> Self {
         if reads.exists_check(database_id, object_store_id).is_some() {
             return Self::new(reads, database_id, object_store_id, range, direction);
@@ -73,7 +73,7 @@ impl RecordCursor {
         reads: &Reads,
         (database_id, object_store_id): (DatabaseId, ObjectStoreId),
         range: &KeyRange<'_>,
-        direction: Direction,
+        direction: CursorDirection,
         keys_only: bool,
     ) -> Self {
         let table = match keys_only {

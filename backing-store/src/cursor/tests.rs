@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::{self, DataRow, ExistsRow};
-use larder_codec::{DatabaseId, IdbKey, IndexId, KeyPrefix, ObjectStoreId, Origin, RecordVersion};
+use larder_codec::{DatabaseId, IndexId, Key, KeyPrefix, ObjectStoreId, Origin, RecordVersion};
 use larder_leveldb::storage::MemoryFileSystem;
 
 use super::*;
@@ -26,7 +26,7 @@ fn store() -> BackingStore {
     BackingStore::open(Arc::new(MemoryFileSystem::new()), paths, options).unwrap()
 }
 
-fn bytes(key: &IdbKey) -> Vec<u8> {
+fn bytes(key: &Key) -> Vec<u8> {
     let mut bytes = Vec::new();
     key.encode(&mut bytes);
     bytes
@@ -41,15 +41,15 @@ fn put(write: &mut WriteTransaction, n: u32) {
     let (database, object_store) = (DatabaseId::MIN, ObjectStoreId::MIN);
     let primary_key = match n % 60 {
         // Scattered, lest rows lie as they are visited.
-        21 => IdbKey::Number(-0.0),
+        21 => Key::Number(-0.0),
         22 => "long".repeat(200).as_str().into(),
-        _ => IdbKey::Number(f64::from(n * 37 % 61)),
+        _ => Key::Number(f64::from(n * 37 % 61)),
     };
     let primary_key = bytes(&primary_key);
     let raw = RawKey::decode_exact(&primary_key).unwrap();
     let mut row_key = Vec::new();
     KeyPrefix::of_index(database, object_store, IndexId::MIN).encode(&mut row_key);
-    IdbKey::Number(f64::from(n / 2)).encode(&mut row_key);
+    Key::Number(f64::from(n / 2)).encode(&mut row_key);
     if n != 13 {
         row_key.push(0);
         row_key.extend_from_slice(&primary_key);
@@ -125,7 +125,7 @@ fn walk(
     }
 }
 
-fn cursor(reads: &Reads, direction: Direction, keys_only: bool) -> IndexCursor {
+fn cursor(reads: &Reads, direction: CursorDirection, keys_only: bool) -> IndexCursor {
     let (database, object_store) = (DatabaseId::MIN, ObjectStoreId::MIN);
     let all = &crate::KeyRange::ALL;
     match keys_only {
@@ -146,7 +146,11 @@ fn entries_and_what_cannot_be_read_come_in_their_place_however_many_are_wanted()
         write.commit().unwrap();
         while is_last && store.core.db.do_background_work().unwrap() {}
         let read = store.read();
-        for direction in [Direction::Next, Direction::Prev, Direction::NextUnique] {
+        for direction in [
+            CursorDirection::Next,
+            CursorDirection::Prev,
+            CursorDirection::NextUnique,
+        ] {
             for keys_only in [false, true] {
                 let mut naive = cursor(&read, direction, keys_only);
                 let expected = walk(&mut naive, IndexCursor::next);

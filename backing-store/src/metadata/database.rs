@@ -7,7 +7,7 @@ use larder_codec::row_key::{
     DatabaseField, DatabaseKey, GlobalKey, IndexField, IndexMetadataKey, ObjectStoreField,
     ObjectStoreMetadataKey,
 };
-use larder_codec::{DatabaseId, IdbKeyPath, JsString};
+use larder_codec::{DatabaseId, JsString, KeyPath};
 
 use super::name::{DatabaseName, database_id, read_database_names, shared};
 use super::named_ids::NamedIds;
@@ -168,7 +168,7 @@ fn check_names(
                 IndexField::Name,
                 "another index has the same name",
             );
-            let has_path = index.key_path != IdbKeyPath::Null;
+            let has_path = index.key_path != KeyPath::Null;
             check(has_path, IndexField::KeyPath, "the index has no key path");
         }
     }

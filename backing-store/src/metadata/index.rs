@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use larder_codec::primitive::{boolean, string};
 use larder_codec::row_key::{IndexField, IndexMetadataKey, RowKey};
-use larder_codec::{DatabaseId, IdbKeyPath, IndexId, JsString, ObjectStoreId, range};
+use larder_codec::{DatabaseId, IndexId, JsString, KeyPath, ObjectStoreId, range};
 
 use super::rows::scan;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ pub struct IndexMetadata {
     /// Its name.
     pub name: JsString,
     /// Its key path.
-    pub key_path: IdbKeyPath,
+    pub key_path: KeyPath,
     /// Whether no two records may have the same key.
     pub unique: bool,
     /// Whether an array gives one entry for each of its members.
@@ -29,7 +29,7 @@ pub struct IndexMetadata {
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     name: Option<JsString>,
-    key_path: Option<IdbKeyPath>,
+    key_path: Option<KeyPath>,
     unique: Option<bool>,
     multi_entry: Option<bool>,
 }
@@ -84,7 +84,7 @@ impl Rows {
         match field {
             IndexField::Name => self.name = Some(string::decode_exact(value)?),
             IndexField::Unique => self.unique = Some(boolean::decode_exact(value)?),
-            IndexField::KeyPath => self.key_path = Some(IdbKeyPath::decode_exact(value)?),
+            IndexField::KeyPath => self.key_path = Some(KeyPath::decode_exact(value)?),
             IndexField::MultiEntry => self.multi_entry = Some(boolean::decode_exact(value)?),
         }
         Ok(())
@@ -122,7 +122,7 @@ impl Rows {
         Some(IndexMetadata {
             id: key(IndexField::Name).index_id,
             name,
-            key_path: self.key_path.unwrap_or(IdbKeyPath::Null),
+            key_path: self.key_path.unwrap_or(KeyPath::Null),
             unique: self.unique.unwrap_or(false),
             // Absent in stores from before there were such indexes.
             multi_entry: self.multi_entry.unwrap_or(false),

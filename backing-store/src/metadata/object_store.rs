@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use larder_codec::primitive::{boolean, int, string};
 use larder_codec::row_key::{IndexMetadataKey, ObjectStoreField, ObjectStoreMetadataKey, RowKey};
-use larder_codec::{DatabaseId, IdbKeyPath, IndexId, JsString, ObjectStoreId, range};
+use larder_codec::{DatabaseId, IndexId, JsString, KeyPath, ObjectStoreId, range};
 
 use super::index::{IndexMetadata, Rows as IndexRows, orphan, read_index_rows};
 use super::rows::scan;
@@ -19,7 +19,7 @@ pub struct ObjectStoreMetadata {
     /// Its name.
     pub name: JsString,
     /// Its key path.
-    pub key_path: IdbKeyPath,
+    pub key_path: KeyPath,
     /// Whether it has a key generator.
     pub auto_increment: bool,
     /// Its indexes, in order of id.
@@ -30,7 +30,7 @@ pub struct ObjectStoreMetadata {
 #[derive(Debug, Default)]
 struct Rows {
     name: Option<JsString>,
-    key_path: Option<IdbKeyPath>,
+    key_path: Option<KeyPath>,
     auto_increment: Option<bool>,
     has_key_path: Option<bool>,
     /// The other two mandatory rows, whose values only writers need.
@@ -102,7 +102,7 @@ impl Rows {
     fn take(&mut self, field: ObjectStoreField, value: &[u8]) -> larder_codec::Result<()> {
         match field {
             ObjectStoreField::Name => self.name = Some(string::decode_exact(value)?),
-            ObjectStoreField::KeyPath => self.key_path = Some(IdbKeyPath::decode_exact(value)?),
+            ObjectStoreField::KeyPath => self.key_path = Some(KeyPath::decode_exact(value)?),
             ObjectStoreField::AutoIncrement => {
                 self.auto_increment = Some(boolean::decode_exact(value)?);
             }
@@ -168,19 +168,19 @@ impl Rows {
         }
         let key_path = match (self.key_path, self.has_key_path) {
             // Before key paths were typed, an empty text with this flag off meant "none".
-            (Some(IdbKeyPath::String(path)), Some(false)) => {
+            (Some(KeyPath::String(path)), Some(false)) => {
                 if !path.is_empty() {
                     let what = "the object store has a key path and a row that says it has none";
                     missing(ObjectStoreField::HasKeyPath, what);
                 }
-                IdbKeyPath::Null
+                KeyPath::Null
             }
-            (Some(IdbKeyPath::Null), Some(true)) => {
+            (Some(KeyPath::Null), Some(true)) => {
                 let what = "the object store has no key path and a row that says it has one";
                 missing(ObjectStoreField::HasKeyPath, what);
-                IdbKeyPath::Null
+                KeyPath::Null
             }
-            (path, _) => path.unwrap_or(IdbKeyPath::Null),
+            (path, _) => path.unwrap_or(KeyPath::Null),
         };
         let indexes = indexes.into_iter().filter_map(|(index_id, rows)| {
             let key = |field| IndexMetadataKey {

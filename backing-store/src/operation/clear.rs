@@ -4,7 +4,7 @@ use larder_codec::row_key::RecordTable;
 use larder_codec::{DatabaseId, ObjectStoreId, RawKey, range};
 
 use super::state::OpenStore;
-use crate::cursor::Direction;
+use crate::cursor::CursorDirection;
 use crate::error::Result;
 use crate::key_range::KeyRange;
 use crate::reads::{has_two_forms, record_row_prefix};
@@ -66,7 +66,7 @@ impl WriteTransaction {
         store: &mut OpenStore,
         range: &KeyRange<'_>,
     ) -> Result<u64> {
-        let mut first = self.records_in(database_id, store.id, range, Direction::Next);
+        let mut first = self.records_in(database_id, store.id, range, CursorDirection::Next);
         if !first.next()? {
             return Ok(0);
         }
@@ -74,7 +74,7 @@ impl WriteTransaction {
         let last = if range.single().is_some() {
             first.clone()
         } else {
-            let mut last = self.records_in(database_id, store.id, range, Direction::Prev);
+            let mut last = self.records_in(database_id, store.id, range, CursorDirection::Prev);
             // Between the two nothing can have gone.
             last.next()?;
             last.primary_key()?.as_bytes().to_vec()

@@ -2,7 +2,7 @@
 
 use larder_codec::primitive::{boolean, int, string};
 use larder_codec::row_key::{IndexField, IndexMetadataKey, ObjectStoreField};
-use larder_codec::{DatabaseId, IdbKeyPath, IndexId, JsString, ObjectStoreId, range};
+use larder_codec::{DatabaseId, IndexId, JsString, KeyPath, ObjectStoreId, range};
 
 use super::state::{metadata_key, no_store, read_int};
 use crate::error::{Error, ErrorKind, Result};
@@ -18,7 +18,7 @@ pub struct IndexParameters {
     /// Its name.
     pub name: JsString,
     /// Its key path.
-    pub key_path: IdbKeyPath,
+    pub key_path: KeyPath,
     /// Whether no two records may have the same key.
     pub unique: bool,
     /// Whether an array gives one entry for each of its members.

@@ -2,7 +2,7 @@
 
 use larder_codec::primitive::{boolean, int, string};
 use larder_codec::row_key::{DatabaseField, DatabaseKey, ObjectStoreField};
-use larder_codec::{DatabaseId, IdbKeyPath, IndexId, JsString, ObjectStoreId, range};
+use larder_codec::{DatabaseId, IndexId, JsString, KeyPath, ObjectStoreId, range};
 
 use super::state::{metadata_key, no_store, read_int};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,7 +23,7 @@ pub struct ObjectStoreParameters {
     /// Its name.
     pub name: JsString,
     /// Its key path.
-    pub key_path: IdbKeyPath,
+    pub key_path: KeyPath,
     /// Whether it has a key generator.
     pub auto_increment: bool,
 }
@@ -161,7 +161,7 @@ fn encode_field(field: ObjectStoreField, parameters: &ObjectStoreParameters, val
         ObjectStoreField::LastVersion => int::encode(FIRST_VERSION, value),
         ObjectStoreField::MaxIndexId => int::encode(IndexId::MIN.get(), value),
         ObjectStoreField::HasKeyPath => {
-            boolean::encode(parameters.key_path != IdbKeyPath::Null, value);
+            boolean::encode(parameters.key_path != KeyPath::Null, value);
         }
         // Written whether or not there is a generator.
         ObjectStoreField::KeyGenerator => int::encode(FIRST_GENERATED, value),

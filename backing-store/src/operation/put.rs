@@ -4,7 +4,7 @@ use larder_codec::idb_key::KeyPart;
 use larder_codec::primitive::int;
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::{DataRow, ExistsRow, IndexRow};
-use larder_codec::{DatabaseId, IdbKey, IndexId, ObjectStoreId, RawKey, RecordVersion};
+use larder_codec::{DatabaseId, IndexId, Key, ObjectStoreId, RawKey, RecordVersion};
 
 use super::index::no_index;
 use super::state::{Buffers, OpenStore};
@@ -157,7 +157,7 @@ impl WriteTransaction {
             PutKey::Generated => {
                 let number = self.generate(database_id, store)?;
                 key_bytes.clear();
-                IdbKey::Number(number as f64).encode(key_bytes);
+                Key::Number(number as f64).encode(key_bytes);
                 let key = RawKey::decode_exact(key_bytes)
                     .map_err(|error| Error::row(key_bytes, "generated key", error))?;
                 (key, Some(number))

@@ -1,9 +1,9 @@
 //! Reads that remove the stale index rows they meet, as every read through an index does in a transaction that writes.
 //! They stand before those of [`crate::Reads`] that leave the rows alone and show the same.
 
-use larder_codec::{IdbKey, IndexId, ObjectStoreId};
+use larder_codec::{IndexId, Key, ObjectStoreId};
 
-use crate::cursor::{Direction, IndexCursor, Movement, Page, PageLimits};
+use crate::cursor::{CursorDirection, IndexCursor, Movement, Page, PageLimits};
 use crate::error::Result;
 use crate::key_range::KeyRange;
 use crate::reads::{FoundRecord, IndexLookup};
@@ -67,7 +67,7 @@ impl WriteTransaction {
     pub fn multi_get_with(
         &mut self,
         lookup: &mut IndexLookup,
-        index_keys: &[IdbKey],
+        index_keys: &[Key],
         found: impl FnMut(usize, Result<Option<FoundRecord<'_>>>),
     ) {
         lookup.multi_get_with(index_keys, &mut |row_key| self.delete_row(row_key), found);
@@ -85,7 +85,7 @@ impl WriteTransaction {
         range: &KeyRange<'_>,
     ) -> Result<u64> {
         let database_id = self.scope().database_id();
-        let direction = Direction::Next;
+        let direction = CursorDirection::Next;
         let mut cursor =
             self.index_keys_in(database_id, object_store_id, index_id, range, direction);
         let mut count = 0;

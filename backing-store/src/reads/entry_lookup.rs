@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use larder_codec::compare::compare_user_keys;
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::ExistsRow;
-use larder_codec::{DatabaseId, IdbKey, IndexId, KeyPrefix, ObjectStoreId, RawKey, range};
+use larder_codec::{DatabaseId, IndexId, Key, KeyPrefix, ObjectStoreId, RawKey, range};
 
 use super::{get_row, record_row_prefix};
 use crate::cursor::{OnStale, decode_value};
@@ -80,7 +80,7 @@ impl EntryLookup {
     /// The values of the first rows under many index keys, as [`ViewIter::multi_seek`] calls `found` with them.
     pub(super) fn first_rows(
         &mut self,
-        index_keys: &[IdbKey],
+        index_keys: &[Key],
         found: impl FnMut(usize, Result<Option<&[u8]>>),
     ) {
         let mut names = RowKeys::with_capacity(index_keys.len());

@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::{ExistsRow, IndexRow};
-use larder_codec::{DatabaseId, IdbKey, IndexId, ObjectStoreId, RawKey, RecordVersion};
+use larder_codec::{DatabaseId, IndexId, Key, ObjectStoreId, RawKey, RecordVersion};
 
 use super::multi_get::decode;
 use super::{EntryLookup, FoundRecord, Reads, has_two_forms, record_row_prefix};
-use crate::cursor::{Direction, Movement, OnStale};
+use crate::cursor::{CursorDirection, Movement, OnStale};
 use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::record::Record;
@@ -58,7 +58,7 @@ impl IndexLookup {
         let index_key = if let Some(key) = range.single() {
             key
         } else {
-            let direction = Direction::Next;
+            let direction = CursorDirection::Next;
             let reads = &self.reads;
             let mut cursor =
                 reads.index_entries_in(database_id, object_store_id, index_id, range, direction);
@@ -84,7 +84,7 @@ impl IndexLookup {
     /// the record, `None`, or the error that reading it gives.
     pub fn multi_get(
         &mut self,
-        index_keys: &[IdbKey],
+        index_keys: &[Key],
         found: impl FnMut(usize, Result<Option<FoundRecord<'_>>>),
     ) {
         self.multi_get_with(index_keys, &mut |_| Ok(()), found);
@@ -93,7 +93,7 @@ impl IndexLookup {
     /// As [`multi_get`](Self::multi_get); `on_stale` gets the keys of stale rows in the way.
     pub(crate) fn multi_get_with(
         &mut self,
-        index_keys: &[IdbKey],
+        index_keys: &[Key],
         on_stale: OnStale<'_>,
         mut found: impl FnMut(usize, Result<Option<FoundRecord<'_>>>),
     ) {
@@ -144,7 +144,7 @@ impl IndexLookup {
     }
 
     /// Where the records lie that the first rows under these keys lead to.
-    fn firsts(&mut self, index_keys: &[IdbKey]) -> Firsts {
+    fn firsts(&mut self, index_keys: &[Key]) -> Firsts {
         let (database_id, object_store_id, _) = self.place;
         let [exists, data] = [RecordTable::Exists, RecordTable::Data]
             .map(|table| record_row_prefix(database_id, object_store_id, table));

@@ -16,12 +16,12 @@ use larder_codec::primitive::int;
 use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RecordKey, RecordTable};
 use larder_codec::versioned::DataRow;
 use larder_codec::{
-    DataVersion, DatabaseId, IdbKey, IndexId, JsString, KeyPrefix, ObjectStoreId, RawKey,
+    DataVersion, DatabaseId, IndexId, JsString, Key, KeyPrefix, ObjectStoreId, RawKey,
     RecordVersion, range,
 };
 use larder_leveldb::storage::FileSystem;
 
-use crate::cursor::{Direction, IndexCursor, RecordCursor};
+use crate::cursor::{CursorDirection, IndexCursor, RecordCursor};
 use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::layout::StorePaths;
@@ -173,7 +173,7 @@ impl Reads {
         &self,
         database_id: DatabaseId,
         object_store_id: ObjectStoreId,
-        direction: Direction,
+        direction: CursorDirection,
     ) -> RecordCursor {
         self.records_in(database_id, object_store_id, &KeyRange::ALL, direction)
     }
@@ -185,7 +185,7 @@ impl Reads {
         database_id: DatabaseId,
         object_store_id: ObjectStoreId,
         range: &KeyRange<'_>,
-        direction: Direction,
+        direction: CursorDirection,
     ) -> RecordCursor {
         RecordCursor::new(self, database_id, object_store_id, range, direction)
     }
@@ -197,7 +197,7 @@ impl Reads {
         database_id: DatabaseId,
         object_store_id: ObjectStoreId,
         index_id: IndexId,
-        direction: Direction,
+        direction: CursorDirection,
     ) -> IndexCursor {
         let range = KeyRange::ALL;
         self.index_entries_in(database_id, object_store_id, index_id, &range, direction)
@@ -211,7 +211,7 @@ impl Reads {
         object_store_id: ObjectStoreId,
         index_id: IndexId,
         range: &KeyRange<'_>,
-        direction: Direction,
+        direction: CursorDirection,
     ) -> IndexCursor {
         IndexCursor::new(
             self,
@@ -231,7 +231,7 @@ impl Reads {
         database_id: DatabaseId,
         object_store_id: ObjectStoreId,
         range: &KeyRange<'_>,
-        direction: Direction,
+        direction: CursorDirection,
     ) -> RecordCursor {
         RecordCursor::over_keys(self, database_id, object_store_id, range, direction)
     }
@@ -245,7 +245,7 @@ impl Reads {
         object_store_id: ObjectStoreId,
         index_id: IndexId,
         range: &KeyRange<'_>,
-        direction: Direction,
+        direction: CursorDirection,
     ) -> IndexCursor {
         let keys_only = !self.surroundings.lost_writes;
         IndexCursor::new(
@@ -312,13 +312,13 @@ impl Reads {
         let prefix = record_row_prefix(database_id, object_store_id, RecordTable::Data);
         // Numbers sort first and dates next, so the greatest number stands before the least date.
         let mut least_date = prefix.clone();
-        IdbKey::Date(f64::NEG_INFINITY).encode(&mut least_date);
+        Key::Date(f64::NEG_INFINITY).encode(&mut least_date);
         let mut iter = self.view.iter_near(&prefix, &least_date);
         iter.seek_for_prev(&least_date)?;
         let key = iter.key();
-        let Some(IdbKey::Number(greatest)) = key
+        let Some(Key::Number(greatest)) = key
             .strip_prefix(&*prefix)
-            .and_then(|key| IdbKey::decode_exact(key).ok())
+            .and_then(|key| Key::decode_exact(key).ok())
         else {
             return Ok(1);
         };

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::DataRow;
-use larder_codec::{DatabaseId, IdbKey, ObjectStoreId, RawKey};
+use larder_codec::{DatabaseId, Key, ObjectStoreId, RawKey};
 
 use super::records::has_zero;
 use super::{Reads, record_row_prefix};
@@ -39,7 +39,7 @@ impl Reads {
         &self,
         database_id: DatabaseId,
         object_store_id: ObjectStoreId,
-        primary_keys: &[IdbKey],
+        primary_keys: &[Key],
         mut found: impl FnMut(usize, Result<Option<FoundRecord<'_>>>),
     ) {
         let prefix = record_row_prefix(database_id, object_store_id, RecordTable::Data);
@@ -85,11 +85,11 @@ impl Reads {
 }
 
 /// Whether a record with a key that is equal to this one may lie under other bytes.
-fn may_have_other_forms(key: &IdbKey, bytes: &[u8]) -> bool {
+fn may_have_other_forms(key: &Key, bytes: &[u8]) -> bool {
     match key {
-        IdbKey::Number(number) | IdbKey::Date(number) => *number == 0.0,
-        IdbKey::String(_) | IdbKey::Binary(_) => false,
-        IdbKey::Array(_) => has_zero(bytes),
+        Key::Number(number) | Key::Date(number) => *number == 0.0,
+        Key::String(_) | Key::Binary(_) => false,
+        Key::Array(_) => has_zero(bytes),
     }
 }
 

@@ -4,7 +4,7 @@ use larder_codec::row_key::RecordTable;
 use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey};
 
 use super::{IndexLookup, Reads, get_row, record_row_prefix};
-use crate::cursor::{Direction, Page};
+use crate::cursor::{CursorDirection, Page};
 use crate::error::Result;
 use crate::key_range::KeyRange;
 use crate::record::Record;
@@ -56,7 +56,7 @@ impl Reads {
             return self.get(database_id, object_store_id, key, record);
         }
         record.clear();
-        let direction = Direction::Next;
+        let direction = CursorDirection::Next;
         let mut cursor = self.records_in(database_id, object_store_id, range, direction);
         if !cursor.next()? {
             return Ok(false);
@@ -134,7 +134,7 @@ impl Reads {
         object_store_id: ObjectStoreId,
         range: &KeyRange<'_>,
     ) -> Result<u64> {
-        let mut cursor = self.keys_in(database_id, object_store_id, range, Direction::Next);
+        let mut cursor = self.keys_in(database_id, object_store_id, range, CursorDirection::Next);
         cursor.pass(u64::MAX)
     }
 
@@ -149,7 +149,7 @@ impl Reads {
         index_id: IndexId,
         range: &KeyRange<'_>,
     ) -> Result<u64> {
-        let direction = Direction::Next;
+        let direction = CursorDirection::Next;
         let mut cursor =
             self.index_keys_in(database_id, object_store_id, index_id, range, direction);
         let mut count = 0;

@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{
-    Background, BackingStore, Direction, Durability, ErrorKind, FixedClock, IndexKeys,
+    Background, BackingStore, CursorDirection, Durability, ErrorKind, FixedClock, IndexKeys,
     IndexParameters, KeyRange, Maintenance, ObjectStoreParameters, Put, PutKey, PutMode, Reads,
     Record, Result, Scope, StorePaths, WriteOptions, WriteTransaction,
 };
 use larder_codec::external_object::ExternalObject;
-use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, IndexId, ObjectStoreId, Origin, RawKey};
+use larder_codec::{DatabaseId, IndexId, Key, KeyPath, ObjectStoreId, Origin, RawKey};
 use larder_leveldb::storage::{CrashImage, FileSystem, MemoryFileSystem};
 
 use crate::operations::bytes;
@@ -54,7 +54,7 @@ fn mix(n: u32) -> u32 {
 }
 
 fn key(n: u8) -> Vec<u8> {
-    bytes(&IdbKey::Number(n.into()))
+    bytes(&Key::Number(n.into()))
 }
 
 fn raw(key: &[u8]) -> RawKey<'_> {
@@ -106,14 +106,14 @@ fn create(store: &BackingStore) {
     let parameters = ObjectStoreParameters {
         id: None,
         name: "s".into(),
-        key_path: IdbKeyPath::Null,
+        key_path: KeyPath::Null,
         auto_increment: false,
     };
     change.create_object_store(&parameters).unwrap();
     let parameters = IndexParameters {
         id: None,
         name: "i".into(),
-        key_path: IdbKeyPath::String("i".into()),
+        key_path: KeyPath::String("i".into()),
         unique: false,
         multi_entry: false,
     };
@@ -168,14 +168,14 @@ fn store(is_killed: bool) -> (MemoryFileSystem, Vec<Content>) {
 /// Any error that a row or a file causes.
 fn content(reads: &Reads) -> Result<Content> {
     let mut content = Content::new();
-    let mut records = reads.records(DATABASE, STORE, Direction::Next);
+    let mut records = reads.records(DATABASE, STORE, CursorDirection::Next);
     let mut keys = Vec::new();
     while records.next()? {
         keys.push(number(records.primary_key()?));
     }
     let mut index_keys = BTreeMap::new();
     let index = IndexId::new(31).unwrap();
-    let mut entries = reads.index_entries(DATABASE, STORE, index, Direction::Prev);
+    let mut entries = reads.index_entries(DATABASE, STORE, index, CursorDirection::Prev);
     while entries.next()? {
         let entry = (number(entries.primary_key()?), number(entries.index_key()?));
         assert!(index_keys.insert(entry.0, entry.1).is_none());
@@ -190,7 +190,7 @@ fn content(reads: &Reads) -> Result<Content> {
 
 fn number(key: RawKey<'_>) -> u8 {
     match key.to_key() {
-        IdbKey::Number(n) => n as u8,
+        Key::Number(n) => n as u8,
         other => panic!("{other:?}"),
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use larder_backing_store::{Direction, ErrorKind, OpenOptions, Result, Store, StorePaths};
+use larder_backing_store::{CursorDirection, ErrorKind, OpenOptions, Result, Store, StorePaths};
 use larder_codec::external_object::ExternalObject;
 use larder_leveldb::OnDamage;
 use larder_leveldb::storage::{DiskFileSystem, Fault, FaultFileSystem};
@@ -15,7 +15,7 @@ fn external_objects(store: &Store) -> Result<Vec<ExternalObject>> {
     let mut all = Vec::new();
     let mut result = Ok(());
     each_object_store(store, |database, object_store| {
-        let mut records = store.records(database.id, object_store.id, Direction::Next);
+        let mut records = store.records(database.id, object_store.id, CursorDirection::Next);
         while result.is_ok() && records.next().unwrap() {
             let key = records.primary_key().unwrap();
             match store.external_objects(database.id, object_store.id, key) {

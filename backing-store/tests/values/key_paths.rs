@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use larder_backing_store::{DatabaseMetadata, Direction, ObjectStoreMetadata, Store};
-use larder_codec::value::{Decoder, Envelope, Evaluated, Evaluator, KeyPath, Payload};
-use larder_codec::{IdbKey, RawKey};
+use larder_backing_store::{CursorDirection, DatabaseMetadata, ObjectStoreMetadata, Store};
+use larder_codec::value::{Decoder, Envelope, Evaluated, Evaluator, ParsedKeyPath, Payload};
+use larder_codec::{Key, RawKey};
 
 use crate::stores::{each_object_store, each_value, open};
 
@@ -18,7 +18,7 @@ struct Count {
 }
 
 /// Index keys by primary key, of every index of an object store.
-type Entries = Vec<BTreeMap<IdbKey, Vec<IdbKey>>>;
+type Entries = Vec<BTreeMap<Key, Vec<Key>>>;
 
 #[test]
 fn primary_keys_and_index_keys_are_those_that_chromium_stored() {
@@ -54,8 +54,12 @@ fn entries(
 ) -> Entries {
     let of_index = |index: &larder_backing_store::IndexMetadata| {
         let mut entries = BTreeMap::<_, Vec<_>>::new();
-        let mut cursor =
-            store.index_entries(database.id, object_store.id, index.id, Direction::Next);
+        let mut cursor = store.index_entries(
+            database.id,
+            object_store.id,
+            index.id,
+            CursorDirection::Next,
+        );
         while cursor.next().unwrap() {
             let primary_key = cursor.primary_key().unwrap().to_key();
             let index_key = cursor.index_key().unwrap().to_key();
@@ -80,7 +84,7 @@ fn check_record(
     let mut injected = Vec::new();
     let mut buffer = Vec::new();
     let mut payload = *payload;
-    if let Some(path) = KeyPath::new(&object_store.key_path) {
+    if let Some(path) = ParsedKeyPath::new(&object_store.key_path) {
         match evaluator.evaluate(&path, &payload, &objects).unwrap() {
             Evaluated::Key(found) => assert_eq!(found, key, "{name}"),
             Evaluated::Missing if object_store.auto_increment => {
@@ -101,7 +105,7 @@ fn check_record(
     }
     let tree = Decoder::new().decode(&payload).unwrap();
     for (index, entries) in object_store.indexes.iter().zip(entries) {
-        let path = KeyPath::new(&index.key_path).unwrap();
+        let path = ParsedKeyPath::new(&index.key_path).unwrap();
         // Chromium 75 made no entry if a part of an array was generated; 83 and later do.
         if name.starts_with("c75-lite generated") && index.name == "id and n" {
             assert_eq!(entries.len(), 0, "{name}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use larder_backing_store::{
-    DatabaseMetadata, Direction, ObjectStoreMetadata, OpenOptions, Store, StorePaths,
+    CursorDirection, DatabaseMetadata, ObjectStoreMetadata, OpenOptions, Store, StorePaths,
 };
 use larder_codec::value::{Envelope, Payload};
 use larder_fixtures::Fixture;
@@ -39,7 +39,7 @@ pub(crate) fn each_value(
     object_store: &ObjectStoreMetadata,
     mut f: impl FnMut(larder_codec::RawKey<'_>, &Stored<'_>),
 ) {
-    let mut records = store.records(database.id, object_store.id, Direction::Next);
+    let mut records = store.records(database.id, object_store.id, CursorDirection::Next);
     while records.next().unwrap() {
         let key = records.primary_key().unwrap();
         let inline = records.value().unwrap();

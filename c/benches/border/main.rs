@@ -16,8 +16,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use larder_idb::{
-    Connection, Executor, Mode, Origin, Storage, StorageOptions, SystemClock, TransactionOptions,
-    Value,
+    Connection, Executor, Origin, Storage, StorageOptions, SystemClock, TransactionMode,
+    TransactionOptions, Value,
 };
 
 /// As in `border.c`.
@@ -51,8 +51,8 @@ fn connection() -> Connection {
 fn round(connection: &Connection, make: Option<&dyn Fn() -> Value>) -> f64 {
     let begun = cpu_ns();
     let mode = match make {
-        Some(_) => Mode::ReadWrite,
-        None => Mode::ReadOnly,
+        Some(_) => TransactionMode::ReadWrite,
+        None => TransactionMode::ReadOnly,
     };
     let names = ["s".into()];
     let transaction = connection.transaction(&names, mode, TransactionOptions::default());

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use larder_idb::{
-    DiskFileSystem, KeyRange, Mode, Origin, Storage, StorageOptions, SystemClock,
+    DiskFileSystem, KeyRange, Origin, Storage, StorageOptions, SystemClock, TransactionMode,
     TransactionOptions,
 };
 use serde_json::{Value as Json, json};
@@ -34,7 +34,11 @@ fn values(folder: &Path, origin: &str, database: &str, store: &str) -> Vec<Json>
     let name = store.into();
     let options = TransactionOptions::default();
     let transaction = connection
-        .transaction(std::slice::from_ref(&name), Mode::ReadOnly, options)
+        .transaction(
+            std::slice::from_ref(&name),
+            TransactionMode::ReadOnly,
+            options,
+        )
         .unwrap();
     let store = transaction.object_store(&name).unwrap();
     let all = store.get_all(KeyRange::all(), Default::default()).unwrap();

@@ -12,7 +12,7 @@ use larder_codec::row_key::{
 };
 use larder_codec::versioned::{DataRow, ExistsRow, IndexRow};
 use larder_codec::{
-    DataVersion, DatabaseId, IdbKey, IdbKeyPath, IndexId, ObjectStoreId, RawKey, RecordVersion,
+    DataVersion, DatabaseId, IndexId, Key, KeyPath, ObjectStoreId, RawKey, RecordVersion,
 };
 use larder_leveldb::internal_key::{EntryKind, InternalOrder, encode};
 use larder_leveldb::log::LogWriter;
@@ -101,7 +101,7 @@ fn id<T>(id: Option<T>) -> T {
 
 fn number_key(number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    IdbKey::Number(number as f64).encode(&mut bytes);
+    Key::Number(number as f64).encode(&mut bytes);
     bytes
 }
 
@@ -142,7 +142,7 @@ fn metadata(tables: &mut Tables<'_>) -> io::Result<()> {
     };
     let key_path = |path: &str| {
         let mut bytes = Vec::new();
-        IdbKeyPath::String(path.into()).encode(&mut bytes);
+        KeyPath::String(path.into()).encode(&mut bytes);
         bytes
     };
     let mut data_version = Vec::new();

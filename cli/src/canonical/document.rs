@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use larder_backing_store::{
-    DatabaseMetadata, Direction, ErrorKind, IndexMetadata, KEY_GENERATOR_MAX, ObjectStoreMetadata,
-    StoreOrder,
+    CursorDirection, DatabaseMetadata, ErrorKind, IndexMetadata, KEY_GENERATOR_MAX,
+    ObjectStoreMetadata, StoreOrder,
 };
-use larder_codec::{IdbKey, RawKey};
+use larder_codec::{Key, RawKey};
 
 use super::key::{write_key, write_key_path, write_name};
 use super::text::{push, push_json_str, push_member};
@@ -161,7 +161,7 @@ fn write_next_key(
         Ok(next) => {
             let mut bytes = Vec::new();
             #[expect(clippy::cast_precision_loss, reason = "at most 2^53")]
-            IdbKey::Number(next as f64).encode(&mut bytes);
+            Key::Number(next as f64).encode(&mut bytes);
             if let Ok(key) = RawKey::decode_exact(&bytes) {
                 write_key(out, key);
             }
@@ -199,7 +199,7 @@ fn write_records(
     let browser = Browser::of_schema(store.schema_version());
     let mut keys = Vec::new();
     let mut text = Vec::new();
-    let mut records = store.records(database.id, object_store.id, Direction::Next);
+    let mut records = store.records(database.id, object_store.id, CursorDirection::Next);
     while scan.advance(|| records.next())? {
         text.clear();
         if !keys.is_empty() {
@@ -245,7 +245,7 @@ fn record_keys(
     scan: &mut Scan<'_>,
     database: &DatabaseMetadata,
     object_store: &ObjectStoreMetadata,
-    direction: Direction,
+    direction: CursorDirection,
 ) -> Result<Vec<Vec<u8>>, Stop> {
     let mut keys = Vec::new();
     let mut records = scan.store.records(database.id, object_store.id, direction);
@@ -273,9 +273,12 @@ fn write_index(
         format_args!(",\"unique\":{unique},\"multiEntry\":{multi_entry},\"entries\":["),
     );
     out.write_all(&text)?;
-    let mut entries =
-        scan.store
-            .index_entries(database.id, object_store.id, index.id, Direction::Next);
+    let mut entries = scan.store.index_entries(
+        database.id,
+        object_store.id,
+        index.id,
+        CursorDirection::Next,
+    );
     let mut list = Vec::new();
     while scan.advance(|| entries.next())? {
         text.clear();
@@ -321,12 +324,12 @@ fn write_index(
 fn write_orders(
     out: &mut Vec<u8>,
     next: &[Vec<u8>],
-    mut visit: impl FnMut(Direction) -> Result<Vec<Vec<u8>>, Stop>,
+    mut visit: impl FnMut(CursorDirection) -> Result<Vec<Vec<u8>>, Stop>,
 ) -> Result<(), Stop> {
     let directions = [
-        ("nextunique", Direction::NextUnique),
-        ("prev", Direction::Prev),
-        ("prevunique", Direction::PrevUnique),
+        ("nextunique", CursorDirection::NextUnique),
+        ("prev", CursorDirection::Prev),
+        ("prevunique", CursorDirection::PrevUnique),
     ];
     for (n, (name, direction)) in directions.into_iter().enumerate() {
         push(

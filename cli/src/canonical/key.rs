@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use larder_codec::idb_key::{KeyPart, RawKey};
 use larder_codec::shown::{Piece, walk};
 use larder_codec::value::JsStr;
-use larder_codec::{IdbKeyPath, JsString};
+use larder_codec::{JsString, KeyPath};
 
 use super::text::{push, push_hex, push_json_str, push_name, push_number, push_units};
 
@@ -85,11 +85,11 @@ pub(crate) fn write_name(out: &mut Vec<u8>, name: &JsString) {
 }
 
 /// Appends a key path: null, a text, or a list of texts.
-pub(crate) fn write_key_path(out: &mut Vec<u8>, key_path: &IdbKeyPath) {
+pub(crate) fn write_key_path(out: &mut Vec<u8>, key_path: &KeyPath) {
     match key_path {
-        IdbKeyPath::Null => out.extend_from_slice(b"null"),
-        IdbKeyPath::String(path) => write_name(out, path),
-        IdbKeyPath::Array(paths) => {
+        KeyPath::Null => out.extend_from_slice(b"null"),
+        KeyPath::String(path) => write_name(out, path),
+        KeyPath::Array(paths) => {
             out.push(b'[');
             for (n, path) in paths.iter().enumerate() {
                 if n > 0 {

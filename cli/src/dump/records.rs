@@ -2,7 +2,7 @@
 
 use std::io;
 
-use larder_backing_store::{DatabaseMetadata, Direction, ObjectStoreMetadata};
+use larder_backing_store::{CursorDirection, DatabaseMetadata, ObjectStoreMetadata};
 use larder_codec::RawKey;
 use larder_codec::external_object::ExternalObject;
 use larder_codec::value::Tree;
@@ -68,7 +68,7 @@ fn write_object_store(
 ) -> Result<(), Stop> {
     let store = scan.store;
     let mut reader = ValueReader::new(store, database.id, object_store);
-    let mut records = store.records(database.id, object_store.id, Direction::Next);
+    let mut records = store.records(database.id, object_store.id, CursorDirection::Next);
     while scan.advance(|| records.next())? {
         let key = records.primary_key()?;
         let bytes = records.value()?;

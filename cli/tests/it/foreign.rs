@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use larder_idb::{
-    DATA_VERSION_MAX, DiskFileSystem, FixedClock, IdbKeyPath, NewExternalObject,
+    DATA_VERSION_MAX, DiskFileSystem, FixedClock, KeyPath, NewExternalObject,
     ObjectStoreParameters, Origin, Storage, StorageOptions, Upgrade, Value,
 };
 use serde_json::{Value as Json, json};
@@ -30,7 +30,7 @@ fn make(upgrade: &Upgrade) -> larder_idb::Result<()> {
     let value = Value::foreign("webkit", 15, b"with a blob", [])?;
     drop(out.put(value.and_objects(vec![blob]), Some(4.0.into()))?);
     let parameters = ObjectStoreParameters {
-        key_path: IdbKeyPath::String("id".into()),
+        key_path: KeyPath::String("id".into()),
         auto_increment: true,
     };
     let generated = upgrade

@@ -11,7 +11,7 @@ use larder_backing_store::{
     SystemClock, WriteOptions, WriteTransaction,
 };
 use larder_codec::value::{Builder, DEPTH_MAX};
-use larder_codec::{IdbKey, IdbKeyPath, ObjectStoreId, Origin, RawKey};
+use larder_codec::{Key, KeyPath, ObjectStoreId, Origin, RawKey};
 use larder_leveldb::storage::DiskFileSystem;
 
 use crate::support::{larder, stderr};
@@ -48,7 +48,7 @@ fn put(transaction: &mut WriteTransaction, store: ObjectStoreId, key: &[u8], val
 }
 
 fn number(number: f64) -> Vec<u8> {
-    IdbKey::encode_number(number).to_vec()
+    Key::encode_number(number).to_vec()
 }
 
 /// Object store "s": 1 is as deep as may be, 2 deeper, 3 short, a key of 2,001 arrays as Chromium can leave one.
@@ -72,8 +72,8 @@ fn make(folder: &Path) {
         };
         change.create_object_store(&parameters).unwrap()
     };
-    let plain = object_store("s", IdbKeyPath::Null, false);
-    let generated = object_store("generated", IdbKeyPath::String("id".into()), true);
+    let plain = object_store("s", KeyPath::Null, false);
+    let generated = object_store("generated", KeyPath::String("id".into()), true);
     let records = [
         nested(DEPTH_MAX, false),
         nested(DEPTH_MAX + 1, false),

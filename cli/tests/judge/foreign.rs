@@ -11,8 +11,9 @@ use larder_fixtures::chromium::{self, Chromium, Store};
 use larder_fixtures::random::Random;
 use larder_idb::{
     Connection, DATA_VERSION_MAX, DataVersion, DiskFileSystem, FixedClock, Foreign, GetAllOptions,
-    IdbKeyPath, IndexOptions, JsString, Key, KeyRange, Mode, NEW_STORE_VERSION, NewExternalObject,
-    ObjectStoreParameters, Origin, Storage, StorageOptions, TransactionOptions, Upgrade, Value,
+    IndexParameters, JsString, Key, KeyPath, KeyRange, NEW_STORE_VERSION, NewExternalObject,
+    ObjectStoreParameters, Origin, Storage, StorageOptions, TransactionMode, TransactionOptions,
+    Upgrade, Value,
 };
 use serde_json::{Value as Json, json};
 
@@ -74,9 +75,9 @@ fn bytes_of(n: usize) -> Vec<u8> {
 }
 
 fn make(upgrade: &Upgrade) -> larder_idb::Result<()> {
-    let path = |text: &str| IdbKeyPath::String(text.into());
+    let path = |text: &str| KeyPath::String(text.into());
     let stores = [
-        ("out", IdbKeyPath::Null, false),
+        ("out", KeyPath::Null, false),
         ("inline", path("id"), false),
         ("generated", path("a.id"), true),
     ];
@@ -88,9 +89,9 @@ fn make(upgrade: &Upgrade) -> larder_idb::Result<()> {
         let store = upgrade
             .transaction
             .create_object_store(&name.into(), parameters)?;
-        let plain = IndexOptions::default();
+        let plain = IndexParameters::default();
         store.create_index(&"group".into(), path("group"), plain)?;
-        let each = IndexOptions {
+        let each = IndexParameters {
             multi_entry: true,
             ..plain
         };
@@ -265,7 +266,7 @@ fn check_changed(store: &Store, version: DataVersion) {
     let names = connection.object_store_names();
     let options = TransactionOptions::default();
     let transaction = connection
-        .transaction(&names, Mode::ReadOnly, options)
+        .transaction(&names, TransactionMode::ReadOnly, options)
         .unwrap();
     for name in names {
         let store = transaction.object_store(&name).unwrap();

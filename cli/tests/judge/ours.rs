@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{
-    BackingStore, DatabaseMetadata, Direction, Durability, Error, ErrorKind, FixedClock, IndexKeys,
-    IndexMetadata, IndexParameters, KeyRange, ObjectStoreMetadata, ObjectStoreParameters, Put,
-    PutKey, PutMode, RaiseDataVersion, Scope, StorePaths, WriteOptions, WriteTransaction,
+    BackingStore, CursorDirection, DatabaseMetadata, Durability, Error, ErrorKind, FixedClock,
+    IndexKeys, IndexMetadata, IndexParameters, KeyRange, ObjectStoreMetadata,
+    ObjectStoreParameters, Put, PutKey, PutMode, RaiseDataVersion, Scope, StorePaths, WriteOptions,
+    WriteTransaction,
 };
 use larder_codec::value::serde::to_bytes;
-use larder_codec::value::{Envelope, Evaluator, KeyPath, Payload, WRAPPER_MIME_TYPE, wrap};
-use larder_codec::{
-    DataVersion, DatabaseId, IdbKey, IdbKeyPath, IndexId, JsString, Origin, RawKey,
-};
+use larder_codec::value::{Envelope, Evaluator, ParsedKeyPath, Payload, WRAPPER_MIME_TYPE, wrap};
+use larder_codec::{DataVersion, DatabaseId, IndexId, JsString, Key, KeyPath, Origin, RawKey};
 use larder_fixtures::chromium::Store;
 use larder_leveldb::storage::DiskFileSystem;
 use serde_json::{Value, json};
@@ -76,11 +75,11 @@ pub(crate) fn fill(store: &Store, records: u64) {
     let object_store = ObjectStoreParameters {
         id: None,
         name: "s".into(),
-        key_path: IdbKeyPath::Null,
+        key_path: KeyPath::Null,
         auto_increment: false,
     };
     let object_store = change.create_object_store(&object_store).unwrap();
-    let index = parameters("by a", IdbKeyPath::String("a".into()), false);
+    let index = parameters("by a", KeyPath::String("a".into()), false);
     let index_id = change.create_index(object_store, &index).unwrap();
     change.set_version(1).unwrap();
     change.commit().unwrap();
@@ -90,8 +89,8 @@ pub(crate) fn fill(store: &Store, records: u64) {
         for n in from..records.min(from + 1000) {
             let mut value = Vec::new();
             to_bytes(&json!({ "a": n % 100, "n": n }), &mut value).unwrap();
-            let key = bytes(&IdbKey::Number(n as f64));
-            let index_key = bytes(&IdbKey::Number((n % 100) as f64));
+            let key = bytes(&Key::Number(n as f64));
+            let index_key = bytes(&Key::Number((n % 100) as f64));
             let put = Put {
                 key: PutKey::Given(raw(&key)),
                 value: &value,
@@ -181,22 +180,18 @@ fn write(
     end(transaction, done, random, did);
 }
 
-pub(crate) fn key(random: &mut Random) -> IdbKey {
+pub(crate) fn key(random: &mut Random) -> Key {
     match random.below(8) {
-        0..=2 => IdbKey::Number(random.below(60) as f64),
-        3 => IdbKey::Number(random.below(60) as f64 / 2.0),
-        4 => IdbKey::from(format!("k{}", random.below(40)).as_str()),
-        5 => IdbKey::Date(random.below(9) as f64 * 1000.0),
-        6 => IdbKey::Binary(vec![random.below(4) as u8]),
-        _ => IdbKey::array(vec![
-            IdbKey::Number(random.below(5) as f64),
-            IdbKey::from("x"),
-        ])
-        .unwrap(),
+        0..=2 => Key::Number(random.below(60) as f64),
+        3 => Key::Number(random.below(60) as f64 / 2.0),
+        4 => Key::from(format!("k{}", random.below(40)).as_str()),
+        5 => Key::Date(random.below(9) as f64 * 1000.0),
+        6 => Key::Binary(vec![random.below(4) as u8]),
+        _ => Key::array(vec![Key::Number(random.below(5) as f64), Key::from("x")]).unwrap(),
     }
 }
 
-fn bytes(key: &IdbKey) -> Vec<u8> {
+fn bytes(key: &Key) -> Vec<u8> {
     let mut bytes = Vec::new();
     key.encode(&mut bytes);
     bytes
@@ -222,8 +217,7 @@ fn record(
         }
         17..=18 => {
             let low = random.below(40);
-            let [low, high] =
-                [low, low + random.below(20)].map(|n| bytes(&IdbKey::Number(n as f64)));
+            let [low, high] = [low, low + random.below(20)].map(|n| bytes(&Key::Number(n as f64)));
             let range = KeyRange {
                 lower: Bound::Included(raw(&low)),
                 upper: Bound::Excluded(raw(&high)),
@@ -292,7 +286,7 @@ fn with_blobs(mut bytes: Vec<u8>, random: &mut Random) -> (Vec<u8>, Vec<NewExter
 /// A record to be put.
 pub(crate) struct Drawn {
     /// Its key, unless that is generated.
-    pub(crate) key: IdbKey,
+    pub(crate) key: Key,
     pub(crate) is_generated: bool,
     /// The value, not wrapped; with the key in it if it belongs there.
     pub(crate) bytes: Vec<u8>,
@@ -309,8 +303,8 @@ pub(crate) fn draw(random: &mut Random, is_inline: bool, auto_increment: bool) -
     };
     let key = match (is_inline, &id) {
         (false, _) => key(random),
-        (true, Value::String(text)) => IdbKey::from(text.as_str()),
-        (true, number) => IdbKey::Number(number.as_f64().unwrap()),
+        (true, Value::String(text)) => Key::from(text.as_str()),
+        (true, number) => Key::Number(number.as_f64().unwrap()),
     };
     let in_value = (is_inline && !is_generated).then_some(&id);
     let (bytes, objects) = value(random, in_value);
@@ -329,7 +323,7 @@ fn put(
     store: &ObjectStoreMetadata,
     random: &mut Random,
 ) -> Result<(), Error> {
-    let is_inline = store.key_path != IdbKeyPath::Null;
+    let is_inline = store.key_path != KeyPath::Null;
     let drawn = draw(random, is_inline, store.auto_increment);
     let (value, mut objects) = (drawn.bytes, drawn.objects);
     let keys = match is_inline && drawn.is_generated {
@@ -370,9 +364,9 @@ fn put(
 
 /// The value with a generated key where the key path leads.
 fn with_key(store: &ObjectStoreMetadata, value: &[u8], number: i64) -> Vec<u8> {
-    let path = KeyPath::new(&store.key_path).unwrap();
+    let path = ParsedKeyPath::new(&store.key_path).unwrap();
     let payload = Payload::read(value).unwrap();
-    let (key, mut out) = (IdbKey::Number(number as f64), Vec::new());
+    let (key, mut out) = (Key::Number(number as f64), Vec::new());
     let is_injected = Evaluator::new().inject(&path, &key, &payload, &mut out);
     assert!(is_injected.unwrap());
     out
@@ -388,7 +382,7 @@ fn index_keys(store: &ObjectStoreMetadata, value: &[u8]) -> Keys {
     };
     let mut evaluator = Evaluator::new();
     let keys = |index: &IndexMetadata| {
-        let path = KeyPath::new(&index.key_path).unwrap();
+        let path = ParsedKeyPath::new(&index.key_path).unwrap();
         let keys = evaluator.index_keys(&path, index.multi_entry, &payload, &[]);
         (index.id, keys.unwrap().iter().map(bytes).collect())
     };
@@ -428,10 +422,10 @@ fn upgrade(
         let store = change.create_object_store(&ObjectStoreParameters {
             id: None,
             name,
-            key_path: random.pick(&[IdbKeyPath::Null, IdbKeyPath::String("id".into())]),
+            key_path: random.pick(&[KeyPath::Null, KeyPath::String("id".into())]),
             auto_increment: random.one_in(2),
         })?;
-        let index = parameters("by a", IdbKeyPath::String("a".into()), false);
+        let index = parameters("by a", KeyPath::String("a".into()), false);
         return change.create_index(store, &index).map(drop);
     }
     let store = random.pick(&stores);
@@ -449,8 +443,8 @@ fn upgrade(
             change.rename_object_store(store.id, &name)
         }
         2..=4 => {
-            let pair = IdbKeyPath::Array(vec!["a".into(), "u".into()]);
-            let tags = IdbKeyPath::String("tags".into());
+            let pair = KeyPath::Array(vec!["a".into(), "u".into()]);
+            let tags = KeyPath::String("tags".into());
             let (name, path, multi_entry) = random.pick(&[
                 ("pair", pair, false),
                 ("tags", tags.clone(), true),
@@ -474,7 +468,7 @@ fn upgrade(
     }
 }
 
-fn parameters(name: &str, key_path: IdbKeyPath, multi_entry: bool) -> IndexParameters {
+fn parameters(name: &str, key_path: KeyPath, multi_entry: bool) -> IndexParameters {
     IndexParameters {
         id: None,
         name: name.into(),
@@ -503,7 +497,7 @@ fn create_index(
         indexes: vec![index],
         ..store.clone()
     };
-    let mut records = change.records(database_id, store.id, Direction::Next);
+    let mut records = change.records(database_id, store.id, CursorDirection::Next);
     while records.next()? {
         let primary_key = records.primary_key()?.as_bytes().to_vec();
         let value = whole_value(

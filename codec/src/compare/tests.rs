@@ -7,7 +7,7 @@ use quickcheck::{Arbitrary, Gen};
 use super::naive;
 use super::*;
 use crate::idb_key::tests::{nested, on_small_stack};
-use crate::idb_key::{IdbKey, KeyBound};
+use crate::idb_key::{Key, KeyBound};
 use crate::ids::{DatabaseId, IndexId, ObjectStoreId};
 use crate::js_string::JsString;
 use crate::range;
@@ -237,7 +237,7 @@ fn numbers_at_level_2000_compare_by_value_and_deeper_ones_by_their_bytes() {
     on_small_stack(|| {
         let inside = |arrays: usize, number: f64| {
             let mut bytes = [4, 1].repeat(arrays);
-            IdbKey::Number(number).encode(&mut bytes);
+            Key::Number(number).encode(&mut bytes);
             bytes
         };
         for arrays in [16, 17, 1999, 2000] {
@@ -276,8 +276,8 @@ fn heads_agree(a: &[u8], b: &[u8]) -> bool {
 
 #[test]
 fn what_usual_rows_differ_in_is_in_their_heads() {
-    let encoded = |key: &IdbKey| bytes_of(|out| key.encode(out));
-    let string = |text: &str| IdbKey::String(JsString::from(text));
+    let encoded = |key: &Key| bytes_of(|out| key.encode(out));
+    let string = |text: &str| Key::String(JsString::from(text));
     let numbers = [
         -1e300,
         -2.0,
@@ -304,9 +304,9 @@ fn what_usual_rows_differ_in_is_in_their_heads() {
         f64::INFINITY,
     ];
     let keys = numbers
-        .map(IdbKey::Number)
+        .map(Key::Number)
         .into_iter()
-        .chain([1.7e12, 1.700_000_06e12, 1.8e12].map(IdbKey::Date))
+        .chain([1.7e12, 1.700_000_06e12, 1.8e12].map(Key::Date))
         .chain(
             [
                 "",
@@ -322,15 +322,15 @@ fn what_usual_rows_differ_in_is_in_their_heads() {
             .map(string),
         )
         .chain([
-            IdbKey::Binary(vec![0]),
-            IdbKey::Binary(vec![0, 1]),
-            IdbKey::Binary(vec![1]),
+            Key::Binary(vec![0]),
+            Key::Binary(vec![0, 1]),
+            Key::Binary(vec![1]),
         ])
         .chain([
-            IdbKey::array(vec![]).unwrap(),
-            IdbKey::array(vec![IdbKey::Number(1.0)]).unwrap(),
-            IdbKey::array(vec![string("a"), string("b")]).unwrap(),
-            IdbKey::array(vec![string("a"), string("c")]).unwrap(),
+            Key::array(vec![]).unwrap(),
+            Key::array(vec![Key::Number(1.0)]).unwrap(),
+            Key::array(vec![string("a"), string("b")]).unwrap(),
+            Key::array(vec![string("a"), string("c")]).unwrap(),
         ]);
     let keys: Vec<Vec<u8>> = keys.map(|key| encoded(&key)).collect();
     let mut rows = Vec::new();
@@ -351,8 +351,8 @@ fn what_usual_rows_differ_in_is_in_their_heads() {
         );
     }
     // Rows of one index key have their primary keys in their heads; of one table, longer strings.
-    let index_key = encoded(&IdbKey::Number(9_999.0));
-    let primary = |n: f64| [&index_key[..], &[0], &encoded(&IdbKey::Number(n))].concat();
+    let index_key = encoded(&Key::Number(9_999.0));
+    let primary = |n: f64| [&index_key[..], &[0], &encoded(&Key::Number(n))].concat();
     let long = |end: &str| encoded(&string(&["abcdefghijkl", end].concat()));
     for (a, b, half) in [
         (entry(&primary(9_998.0)), entry(&primary(9_999.0)), 64),
@@ -510,7 +510,7 @@ properties! {
         rows.iter().all(|a| rows.iter().all(|b| heads_agree(a, b)))
     }
 
-    fn keys_that_are_equal_with_other_bytes_say_so(family: Family, key: IdbKey) -> bool {
+    fn keys_that_are_equal_with_other_bytes_say_so(family: Family, key: Key) -> bool {
         let Family(mut keys) = family;
         let row = bytes_of(|out| key.encode(out));
         for table in 1..=3 {
@@ -523,7 +523,7 @@ properties! {
         keys.iter().all(|a| keys.iter().all(|b| is_honest(a, b)))
     }
 
-    fn entries_of_an_index_key_lie_together_behind_it(family: Family, keys: Vec<IdbKey>) -> bool {
+    fn entries_of_an_index_key_lie_together_behind_it(family: Family, keys: Vec<Key>) -> bool {
         let Family(mut rows) = family;
         let keys: Vec<Vec<u8>> = keys.iter().take(3).map(|key| bytes_of(|out| key.encode(out))).collect();
         for index_key in &keys {
@@ -545,10 +545,10 @@ properties! {
             && compare(&rows(&bytes_a), &rows(&bytes_b)) == a.cmp(&b)
     }
 
-    fn arrays_with_a_common_beginning_order_like_the_keys(common: Vec<IdbKey>, a: Vec<IdbKey>, b: Vec<IdbKey>, after: IdbKey) -> bool {
-        let nested = |end: &[IdbKey]| {
-            let inner = IdbKey::array([&common[..3.min(common.len())], &end[..2.min(end.len())]].concat());
-            IdbKey::array(vec![inner.unwrap(), after.clone()]).unwrap()
+    fn arrays_with_a_common_beginning_order_like_the_keys(common: Vec<Key>, a: Vec<Key>, b: Vec<Key>, after: Key) -> bool {
+        let nested = |end: &[Key]| {
+            let inner = Key::array([&common[..3.min(common.len())], &end[..2.min(end.len())]].concat());
+            Key::array(vec![inner.unwrap(), after.clone()]).unwrap()
         };
         let keys = [nested(&a), nested(&b), nested(&[]), after.clone()];
         let bytes = keys.each_ref().map(|key| bytes_of(|out| key.encode(out)));

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Deref;
 
-use super::{ARRAYS_MAX, IdbKey, LEVEL_MAX, RawKey};
+use super::{ARRAYS_MAX, Key, LEVEL_MAX, RawKey};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Arrays up to this height are handled by plain recursion.
@@ -16,15 +16,15 @@ const SHALLOW_MAX: usize = 16;
 /// The elements of an array key. Dereferences to a slice of keys.
 ///
 /// ```
-/// use larder_codec::{IdbKey, KeyArray};
-/// let array = KeyArray::new(vec![IdbKey::Number(1.0), IdbKey::from("x")])?;
+/// use larder_codec::{Key, KeyArray};
+/// let array = KeyArray::new(vec![Key::Number(1.0), Key::from("x")])?;
 /// assert_eq!(array.len(), 2);
 /// assert_eq!(array.height(), 1);
 /// # Ok::<(), larder_codec::Error>(())
 /// ```
 #[derive(Default)]
 pub struct KeyArray {
-    elements: Vec<IdbKey>,
+    elements: Vec<Key>,
     /// Levels below this array: 0 if empty. At most [`LEVEL_MAX`].
     height: u16,
     /// Arrays below this one that are one inside the other. At most [`LEVEL_MAX`].
@@ -36,7 +36,7 @@ impl KeyArray {
     ///
     /// # Errors
     /// If more than [`ARRAYS_MAX`] arrays would be one inside the other.
-    pub fn new(elements: Vec<IdbKey>) -> Result<Self> {
+    pub fn new(elements: Vec<Key>) -> Result<Self> {
         let array = Self::from_bytes(elements)?;
         match usize::from(array.arrays) < ARRAYS_MAX {
             true => Ok(array),
@@ -45,11 +45,11 @@ impl KeyArray {
     }
 
     /// An array that stands in bytes: its elements may reach down to [`LEVEL_MAX`].
-    pub(crate) fn from_bytes(elements: Vec<IdbKey>) -> Result<Self> {
+    pub(crate) fn from_bytes(elements: Vec<Key>) -> Result<Self> {
         let (mut height, mut arrays) = (0, 0);
         for element in &elements {
             height = height.max(element.height() + 1);
-            if let IdbKey::Array(inner) = element {
+            if let Key::Array(inner) = element {
                 arrays = arrays.max(inner.arrays + 1);
             }
         }
@@ -72,7 +72,7 @@ impl KeyArray {
 
     /// The elements, given away.
     #[must_use]
-    pub fn into_elements(mut self) -> Vec<IdbKey> {
+    pub fn into_elements(mut self) -> Vec<Key> {
         std::mem::take(&mut self.elements)
     }
 
@@ -82,7 +82,7 @@ impl KeyArray {
 
     /// The array's key bytes.
     fn encoded(&self) -> Vec<u8> {
-        // Borrowing as an IdbKey would need a copy, so this writes the head itself.
+        // Borrowing as an Key would need a copy, so this writes the head itself.
         let mut out = vec![super::TAG_ARRAY];
         crate::primitive::var_int::encode(self.elements.len() as i64, &mut out);
         for element in &self.elements {
@@ -98,24 +98,24 @@ fn too_deep() -> Error {
 }
 
 impl Deref for KeyArray {
-    type Target = [IdbKey];
+    type Target = [Key];
 
-    fn deref(&self) -> &[IdbKey] {
+    fn deref(&self) -> &[Key] {
         &self.elements
     }
 }
 
-impl TryFrom<Vec<IdbKey>> for KeyArray {
+impl TryFrom<Vec<Key>> for KeyArray {
     type Error = Error;
 
-    fn try_from(elements: Vec<IdbKey>) -> Result<Self> {
+    fn try_from(elements: Vec<Key>) -> Result<Self> {
         Self::new(elements)
     }
 }
 
 impl<'a> IntoIterator for &'a KeyArray {
-    type Item = &'a IdbKey;
-    type IntoIter = std::slice::Iter<'a, IdbKey>;
+    type Item = &'a Key;
+    type IntoIter = std::slice::Iter<'a, Key>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.elements.iter()
@@ -143,7 +143,7 @@ fn clone_deep(array: &KeyArray) -> KeyArray {
             return KeyArray::default();
         };
         match source.get(copies.len()) {
-            Some(IdbKey::Array(inner)) if inner.is_deep() => {
+            Some(Key::Array(inner)) if inner.is_deep() => {
                 open.push((source, copies));
                 open.push((inner, Vec::with_capacity(inner.len())));
             }
@@ -158,7 +158,7 @@ fn clone_deep(array: &KeyArray) -> KeyArray {
                     arrays: source.arrays,
                 };
                 match open.last_mut() {
-                    Some((_, outer)) => outer.push(IdbKey::Array(copy)),
+                    Some((_, outer)) => outer.push(Key::Array(copy)),
                     None => return copy,
                 }
             }
@@ -174,7 +174,7 @@ impl Drop for KeyArray {
         }
         let mut left = std::mem::take(&mut self.elements);
         while let Some(key) = left.pop() {
-            if let IdbKey::Array(mut array) = key {
+            if let Key::Array(mut array) = key {
                 left.append(&mut array.elements);
             }
         }

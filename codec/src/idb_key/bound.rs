@@ -2,15 +2,15 @@
 //!
 //! The sentinels stand in the ends of ranges that are looked up, never in stored rows.
 
-use super::{IdbKey, TAG_MAX, TAG_MIN};
+use super::{Key, TAG_MAX, TAG_MIN};
 use crate::error::Result;
 use crate::reader::{Reader, decode_exact_with, decode_with};
 
 /// A place in the order of all keys.
 ///
 /// ```
-/// use larder_codec::{IdbKey, KeyBound};
-/// let key = KeyBound::Key(IdbKey::from("a"));
+/// use larder_codec::{Key, KeyBound};
+/// let key = KeyBound::Key(Key::from("a"));
 /// assert!(KeyBound::Min < key && key < KeyBound::Max);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +18,7 @@ pub enum KeyBound {
     /// Below all keys: the single byte `05`.
     Min,
     /// A key.
-    Key(IdbKey),
+    Key(Key),
     /// Above all keys: the single byte `00`.
     Max,
 }
@@ -36,7 +36,7 @@ impl KeyBound {
     /// Takes a sentinel or a key.
     ///
     /// # Errors
-    /// As [`IdbKey::decode`], but for the sentinels.
+    /// As [`Key::decode`], but for the sentinels.
     pub fn decode(input: &[u8]) -> Result<(Self, &[u8])> {
         decode_with(input, Self::read)
     }
@@ -53,15 +53,15 @@ impl KeyBound {
         let sentinel = match reader.rest().first() {
             Some(&TAG_MIN) => Self::Min,
             Some(&TAG_MAX) => Self::Max,
-            _ => return IdbKey::read(reader).map(Self::Key),
+            _ => return Key::read(reader).map(Self::Key),
         };
         reader.byte("key type")?;
         Ok(sentinel)
     }
 }
 
-impl From<IdbKey> for KeyBound {
-    fn from(key: IdbKey) -> Self {
+impl From<Key> for KeyBound {
+    fn from(key: Key) -> Self {
         Self::Key(key)
     }
 }

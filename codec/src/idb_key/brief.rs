@@ -1,20 +1,20 @@
-//! [`IdbKey::brief`]: a key as a message names it.
+//! [`Key::brief`]: a key as a message names it.
 
 use std::fmt::{self, Write as _};
 
-use super::IdbKey;
+use super::Key;
 
 /// Of strings so many characters, of arrays so many elements are shown.
 const CHARACTERS_MAX: usize = 40;
 const ELEMENTS_MAX: usize = 4;
 
-impl IdbKey {
+impl Key {
     /// The key in a few words, for messages: what is long or nested is cut short.
     ///
     /// ```
-    /// use larder_codec::IdbKey;
+    /// use larder_codec::Key;
     ///
-    /// let key = IdbKey::array(vec![1.5.into(), "a".into(), IdbKey::Binary(vec![1, 2])])?;
+    /// let key = Key::array(vec![1.5.into(), "a".into(), Key::Binary(vec![1, 2])])?;
     /// assert_eq!(key.brief().to_string(), r#"[1.5, "a", 2 bytes]"#);
     /// # Ok::<(), larder_codec::Error>(())
     /// ```
@@ -24,11 +24,11 @@ impl IdbKey {
     }
 }
 
-struct Brief<'k>(&'k IdbKey);
+struct Brief<'k>(&'k Key);
 
 impl fmt::Display for Brief<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let IdbKey::Array(elements) = self.0 else {
+        let Key::Array(elements) = self.0 else {
             return write_scalar(self.0, f);
         };
         f.write_char('[')?;
@@ -46,13 +46,13 @@ impl fmt::Display for Brief<'_> {
 }
 
 /// Arrays by their size alone.
-fn write_scalar(key: &IdbKey, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn write_scalar(key: &Key, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match key {
-        IdbKey::Number(number) => write!(f, "{number}"),
-        IdbKey::Date(milliseconds) => write!(f, "Date({milliseconds})"),
-        IdbKey::Binary(bytes) => write!(f, "{} bytes", bytes.len()),
-        IdbKey::Array(elements) => write!(f, "[{} keys]", elements.len()),
-        IdbKey::String(string) => {
+        Key::Number(number) => write!(f, "{number}"),
+        Key::Date(milliseconds) => write!(f, "Date({milliseconds})"),
+        Key::Binary(bytes) => write!(f, "{} bytes", bytes.len()),
+        Key::Array(elements) => write!(f, "[{} keys]", elements.len()),
+        Key::String(string) => {
             let units = string.units().iter().copied();
             let mut characters = char::decode_utf16(units)
                 .map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER));
@@ -75,18 +75,18 @@ mod tests {
 
     #[test]
     fn a_message_names_a_key_shortly_whatever_it_is() {
-        let array = |elements| IdbKey::array(elements).unwrap();
+        let array = |elements| Key::array(elements).unwrap();
         let deep = (0..1999).fold(array(vec![]), |key, _| array(vec![key]));
         let cases = [
-            (IdbKey::Number(-0.5), "-0.5"),
-            (IdbKey::Number(100_001.0), "100001"),
-            (IdbKey::Date(7.0), "Date(7)"),
-            (IdbKey::from("a\n\""), r#""a\n\"""#),
+            (Key::Number(-0.5), "-0.5"),
+            (Key::Number(100_001.0), "100001"),
+            (Key::Date(7.0), "Date(7)"),
+            (Key::from("a\n\""), r#""a\n\"""#),
             (
-                IdbKey::from("x".repeat(41).as_str()),
+                Key::from("x".repeat(41).as_str()),
                 &format!("\"{}…\"", "x".repeat(40)),
             ),
-            (IdbKey::Binary(vec![0; 9]), "9 bytes"),
+            (Key::Binary(vec![0; 9]), "9 bytes"),
             (array(vec![]), "[]"),
             (array(vec![1.0.into(); 4]), "[1, 1, 1, 1]"),
             (array(vec![1.0.into(); 9]), "[1, 1, 1, 1, and 5 more]"),
@@ -95,7 +95,7 @@ mod tests {
         for (key, text) in cases {
             assert_eq!(key.brief().to_string(), text);
         }
-        let alone = IdbKey::String(crate::JsString::from_units(vec![0xd800]));
+        let alone = Key::String(crate::JsString::from_units(vec![0xd800]));
         assert_eq!(alone.brief().to_string(), "\"\u{fffd}\"");
     }
 }

@@ -1,6 +1,6 @@
 //! IDBKey: an IndexedDB key, as an owned tree (`docs/FORMAT.md`, section 2).
 //!
-//! [`IdbKey`] is the key itself, [`RawKey`] the same key still in its bytes, for scans.
+//! [`Key`] is the key itself, [`RawKey`] the same key still in its bytes, for scans.
 //! [`KeyBound`] adds the two sentinels that only range ends have. The order is IndexedDB's:
 //! number < date < string < binary < array; -0 equals 0.
 //!
@@ -52,16 +52,16 @@ pub(crate) const TAG_BINARY: u8 = 6;
 /// hand is written as it is and sorts after all other numbers.
 ///
 /// ```
-/// use larder_codec::IdbKey;
-/// let key = IdbKey::from("a");
+/// use larder_codec::Key;
+/// let key = Key::from("a");
 /// let mut bytes = Vec::new();
 /// key.encode(&mut bytes);
 /// assert_eq!(bytes, [1, 1, 0, 0x61]);
-/// assert_eq!(IdbKey::decode_exact(&bytes), Ok(key));
-/// assert!(IdbKey::Date(0.0) > IdbKey::Number(f64::INFINITY));
+/// assert_eq!(Key::decode_exact(&bytes), Ok(key));
+/// assert!(Key::Date(0.0) > Key::Number(f64::INFINITY));
 /// ```
 #[derive(Debug, Clone)]
-pub enum IdbKey {
+pub enum Key {
     /// A number, not NaN.
     Number(f64),
     /// A date: milliseconds since 1970 UTC, not NaN.
@@ -74,7 +74,7 @@ pub enum IdbKey {
     Array(KeyArray),
 }
 
-impl IdbKey {
+impl Key {
     /// An array key.
     ///
     /// # Errors
@@ -98,11 +98,11 @@ impl IdbKey {
     /// The type byte and the key, of a number: what [`encode`](Self::encode) appends.
     ///
     /// ```
-    /// use larder_codec::IdbKey;
+    /// use larder_codec::Key;
     ///
     /// let mut bytes = Vec::new();
-    /// IdbKey::Number(1.5).encode(&mut bytes);
-    /// assert_eq!(bytes, IdbKey::encode_number(1.5));
+    /// Key::Number(1.5).encode(&mut bytes);
+    /// assert_eq!(bytes, Key::encode_number(1.5));
     /// ```
     #[must_use]
     pub fn encode_number(number: f64) -> [u8; Self::NUMBER_LEN_BYTES] {
@@ -150,7 +150,7 @@ impl IdbKey {
     /// The key that is the whole of `input`.
     ///
     /// # Errors
-    /// As [`IdbKey::decode`], and on left-over bytes.
+    /// As [`Key::decode`], and on left-over bytes.
     pub fn decode_exact(input: &[u8]) -> Result<Self> {
         decode_exact_with(input, "key", Self::read)
     }
@@ -201,7 +201,7 @@ fn encode_array(array: &KeyArray, out: &mut Vec<u8>) {
             return;
         };
         begun = match elements.next() {
-            Some(IdbKey::Array(array)) => Some(array),
+            Some(Key::Array(array)) => Some(array),
             Some(scalar) => {
                 scalar.encode_scalar(out);
                 None
@@ -214,39 +214,39 @@ fn encode_array(array: &KeyArray, out: &mut Vec<u8>) {
     }
 }
 
-impl From<f64> for IdbKey {
+impl From<f64> for Key {
     fn from(number: f64) -> Self {
         Self::Number(number)
     }
 }
 
-impl From<&str> for IdbKey {
+impl From<&str> for Key {
     fn from(text: &str) -> Self {
         Self::String(text.into())
     }
 }
 
-impl From<JsString> for IdbKey {
+impl From<JsString> for Key {
     fn from(string: JsString) -> Self {
         Self::String(string)
     }
 }
 
-impl PartialEq for IdbKey {
+impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for IdbKey {}
+impl Eq for Key {}
 
-impl PartialOrd for IdbKey {
+impl PartialOrd for Key {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for IdbKey {
+impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Number(a), Self::Number(b)) | (Self::Date(a), Self::Date(b)) => {
@@ -260,7 +260,7 @@ impl Ord for IdbKey {
     }
 }
 
-impl IdbKey {
+impl Key {
     const fn type_rank(&self) -> u8 {
         match self {
             Self::Number(_) => 0,

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use super::part::{self, KeyPart, KeyParts};
-use super::{IdbKey, LEVEL_MAX, TAG_DATE, TAG_NUMBER};
+use super::{Key, LEVEL_MAX, TAG_DATE, TAG_NUMBER};
 use crate::compare::compare_user_keys;
 use crate::error::{ErrorKind, Result};
 use crate::reader::{Reader, decode_exact_with, decode_with};
@@ -14,12 +14,12 @@ use crate::reader::{Reader, decode_exact_with, decode_with};
 /// Equality and order are those of keys (-0 equals 0); compare [`RawKey::as_bytes`] for identity.
 ///
 /// ```
-/// use larder_codec::{IdbKey, RawKey};
+/// use larder_codec::{Key, RawKey};
 /// let bytes = [4, 2, 1, 1, 0, 0x61, 6, 0, 0xff];
 /// let (key, rest) = RawKey::decode(&bytes)?;
 /// assert_eq!(rest, [0xff]);
 /// assert_eq!(key.elements().count(), 2);
-/// assert_eq!(key.to_key(), IdbKey::array(vec!["a".into(), IdbKey::Binary(vec![])])?);
+/// assert_eq!(key.to_key(), Key::array(vec!["a".into(), Key::Binary(vec![])])?);
 /// # Ok::<(), larder_codec::Error>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -31,7 +31,7 @@ impl<'a> RawKey<'a> {
     /// Takes one key, without decoding it more than needed to know that it can be decoded.
     ///
     /// # Errors
-    /// Exactly when [`IdbKey::decode`] fails.
+    /// Exactly when [`Key::decode`] fails.
     pub fn decode(input: &'a [u8]) -> Result<(Self, &'a [u8])> {
         decode_with(input, Self::read)
     }
@@ -77,8 +77,8 @@ impl<'a> RawKey<'a> {
         clippy::missing_panics_doc,
         reason = "a RawKey holds one key that was checked by the same reader"
     )]
-    pub fn to_key(&self) -> IdbKey {
-        IdbKey::decode_exact(self.bytes).expect("a RawKey decodes")
+    pub fn to_key(&self) -> Key {
+        Key::decode_exact(self.bytes).expect("a RawKey decodes")
     }
 
     /// All pieces, array heads included, in the order of the bytes.

@@ -51,7 +51,7 @@ pub(crate) mod tag {
 /// let key = [0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f];
 /// let RowKey::Record(record) = RowKey::decode_exact(&key)? else { unreachable!() };
 /// assert_eq!(record.table, RecordTable::Data);
-/// assert_eq!(record.key.to_key(), larder_codec::IdbKey::Number(1.0));
+/// assert_eq!(record.key.to_key(), larder_codec::Key::Number(1.0));
 /// # Ok::<(), larder_codec::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

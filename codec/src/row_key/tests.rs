@@ -6,7 +6,7 @@ use quickcheck::{Arbitrary, Gen};
 
 use super::*;
 use crate::compare::compare;
-use crate::idb_key::{IdbKey, RawKey};
+use crate::idb_key::{Key, RawKey};
 use crate::ids::{DatabaseId, IndexId, ObjectStoreId, ScopeId};
 use crate::js_string::JsString;
 use crate::range;
@@ -18,7 +18,7 @@ pub(crate) struct StoredKey(pub(crate) Vec<u8>);
 
 impl Arbitrary for StoredKey {
     fn arbitrary(g: &mut Gen) -> Self {
-        let (user, primary) = (IdbKey::arbitrary(g), IdbKey::arbitrary(g));
+        let (user, primary) = (Key::arbitrary(g), Key::arbitrary(g));
         let user = bytes_of(|out| user.encode(out));
         let primary = bytes_of(|out| primary.encode(out));
         let key = RawKey::decode_exact(&user).unwrap();
@@ -234,7 +234,7 @@ fn old_index_rows_lack_the_primary_key_or_the_sequence_too() {
     };
     assert_eq!(read(&oldest), (None, None));
     assert_eq!(read(&older), (Some(9), None));
-    assert_eq!(read(&today), (Some(0), Some(IdbKey::from(""))));
+    assert_eq!(read(&today), (Some(0), Some(Key::from(""))));
 }
 
 #[test]

@@ -227,9 +227,9 @@ mod tests {
     use quickcheck::quickcheck;
 
     use super::*;
-    use crate::idb_key::IdbKey;
-    use crate::value::{Encoder, Evaluated, Evaluator, KeyPath};
-    use crate::{DataVersion, IdbKeyPath};
+    use crate::idb_key::Key;
+    use crate::value::{Encoder, Evaluated, Evaluator, ParsedKeyPath};
+    use crate::{DataVersion, KeyPath};
 
     fn written(engine: &str, format: u32, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
@@ -247,8 +247,8 @@ mod tests {
         found
     }
 
-    fn path(text: &str) -> KeyPath {
-        KeyPath::new(&IdbKeyPath::String(text.into())).unwrap()
+    fn path(text: &str) -> ParsedKeyPath {
+        ParsedKeyPath::new(&KeyPath::String(text.into())).unwrap()
     }
 
     quickcheck! {
@@ -306,11 +306,7 @@ mod tests {
             let found = evaluator.evaluate(&path(steps), &payload, &[]).unwrap();
             assert_eq!(found, Evaluated::Missing, "{steps}");
         }
-        let keys = [
-            IdbKey::Number(7.0),
-            IdbKey::from("x"),
-            IdbKey::Binary(vec![1]),
-        ];
+        let keys = [Key::Number(7.0), Key::from("x"), Key::Binary(vec![1])];
         for (key, steps) in keys.iter().flat_map(|key| [(key, "id"), (key, "a.b.c")]) {
             let mut with_key = Vec::new();
             assert!(

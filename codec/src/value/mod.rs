@@ -68,7 +68,7 @@ pub use host::{
 };
 pub use js_str::{JsStr, Units};
 pub use json::DEPTH_INLINE_MAX;
-pub use key_path::{Evaluated, Evaluator, KeyPath};
+pub use key_path::{Evaluated, Evaluator, ParsedKeyPath};
 pub use needs::Needs;
 pub use node::{
     Array, ErrorObject, ErrorType, Object, ObjectId, Property, PropertyName, Slot, Span, Value,

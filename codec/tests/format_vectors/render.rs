@@ -8,9 +8,7 @@ use larder_codec::row_key::{
     ScopesKey,
 };
 use larder_codec::scopes::{CleanupTask, LockKey, ScopeMetadata, ScopesMetadata, UndoTask};
-use larder_codec::{
-    DataVersion, IdbKey, IdbKeyPath, JsString, KeyBound, KeyPrefix, RowKey, RowValue,
-};
+use larder_codec::{DataVersion, JsString, Key, KeyBound, KeyPath, KeyPrefix, RowKey, RowValue};
 
 pub(crate) trait Render {
     fn render(&self) -> String;
@@ -58,7 +56,7 @@ fn list<T: Render>(items: &[T]) -> String {
         .join(", ")
 }
 
-impl Render for IdbKey {
+impl Render for Key {
     fn render(&self) -> String {
         match self {
             Self::Number(number) => format!("number {number}"),
@@ -86,7 +84,7 @@ impl Render for KeyPrefix {
     }
 }
 
-impl Render for IdbKeyPath {
+impl Render for KeyPath {
     fn render(&self) -> String {
         match self {
             Self::Null => "null".to_owned(),

@@ -1,7 +1,9 @@
 //! Key paths on bytes against key paths on trees.
 
-use larder_codec::value::{Decoder, Encoder, Envelope, Evaluator, JsStr, KeyPath, Payload, Tree};
-use larder_codec::{IdbKey, IdbKeyPath, JsString};
+use larder_codec::value::{
+    Decoder, Encoder, Envelope, Evaluator, JsStr, ParsedKeyPath, Payload, Tree,
+};
+use larder_codec::{JsString, Key, KeyPath};
 use quickcheck::{Arbitrary, Gen};
 
 use super::checker;
@@ -78,7 +80,7 @@ fn leaf(g: &mut Gen) -> Model {
 
 /// A key path over the same names.
 #[derive(Debug, Clone)]
-struct Path(IdbKeyPath);
+struct Path(KeyPath);
 
 impl Arbitrary for Path {
     fn arbitrary(g: &mut Gen) -> Self {
@@ -89,30 +91,25 @@ impl Arbitrary for Path {
             JsString::from(steps.join("."))
         };
         Self(match below(g, 5) {
-            0 => IdbKeyPath::Array((0..below(g, 3)).map(|_| one(g)).collect()),
-            _ => IdbKeyPath::String(one(g)),
+            0 => KeyPath::Array((0..below(g, 3)).map(|_| one(g)).collect()),
+            _ => KeyPath::String(one(g)),
         })
     }
 }
 
-fn key(g: &mut Gen) -> IdbKey {
+fn key(g: &mut Gen) -> Key {
     match below(g, 7) {
-        0 => IdbKey::from("plain"),
-        1 => IdbKey::from("あ"),
-        2 => IdbKey::Date(5.0),
-        3 => IdbKey::Binary(vec![9; 3]),
-        4 => IdbKey::array(vec![
-            IdbKey::from("b"),
-            IdbKey::array(vec![]).unwrap(),
-            key(g),
-        ])
-        .unwrap(),
-        _ => IdbKey::Number(below(g, 1 << 40) as f64 / 2.0),
+        0 => Key::from("plain"),
+        1 => Key::from("あ"),
+        2 => Key::Date(5.0),
+        3 => Key::Binary(vec![9; 3]),
+        4 => Key::array(vec![Key::from("b"), Key::array(vec![]).unwrap(), key(g)]).unwrap(),
+        _ => Key::Number(below(g, 1 << 40) as f64 / 2.0),
     }
 }
 
 #[derive(Debug, Clone)]
-struct Injected(IdbKey);
+struct Injected(Key);
 
 impl Arbitrary for Injected {
     fn arbitrary(g: &mut Gen) -> Self {
@@ -132,7 +129,7 @@ fn with_payload<R>(bytes: &[u8], f: impl FnOnce(&Payload<'_>, &Tree<'_>) -> R) -
 fn key_paths_on_bytes_find_what_they_find_on_trees() {
     fn holds(value: Keyed, path: Path) -> bool {
         let (bytes, _) = encode(&value.0);
-        let path = KeyPath::new(&path.0).unwrap();
+        let path = ParsedKeyPath::new(&path.0).unwrap();
         with_payload(&bytes, |payload, tree| {
             let mut evaluator = Evaluator::new();
             let found = evaluator.evaluate(&path, payload, &[]);
@@ -156,10 +153,10 @@ fn key_paths_on_bytes_find_what_they_find_on_trees() {
 #[test]
 fn keys_put_into_bytes_are_where_they_are_when_put_into_trees() {
     fn holds(value: Keyed, path: Path, Injected(key): Injected) -> bool {
-        let IdbKeyPath::String(text) = &path.0 else {
+        let KeyPath::String(text) = &path.0 else {
             return true;
         };
-        let path = KeyPath::new(&path.0).unwrap();
+        let path = ParsedKeyPath::new(&path.0).unwrap();
         let (bytes, _) = encode(&value.0);
         // Bytes as the encoder writes them, so that those of the result are known, too.
         let bytes = with_payload(&bytes, |_, tree| {
@@ -207,24 +204,24 @@ fn canonical(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Puts a key into a tree step by step: the key as a value of its own, taken over by hand.
-fn naive_inject(tree: &Tree<'_>, path: &str, key: &IdbKey) -> Vec<u8> {
+fn naive_inject(tree: &Tree<'_>, path: &str, key: &Key) -> Vec<u8> {
     use larder_codec::value::{ArrayBuffer, BufferKind, Object, Value};
-    fn value<'a>(tree: &mut Tree<'a>, key: &'a IdbKey) -> Value<'a> {
+    fn value<'a>(tree: &mut Tree<'a>, key: &'a Key) -> Value<'a> {
         match key {
-            IdbKey::Number(number) => Value::Number(*number),
-            IdbKey::Date(time_ms) => tree.push_object(Object::Date(*time_ms)),
-            IdbKey::String(string) => {
+            Key::Number(number) => Value::Number(*number),
+            Key::Date(time_ms) => tree.push_object(Object::Date(*time_ms)),
+            Key::String(string) => {
                 let bytes: Vec<u8> = match string.to_utf8() {
                     Some(text) => text.into_bytes(),
                     None => panic!("keys here are well formed"),
                 };
                 Value::String(JsStr::Utf8(bytes.leak()))
             }
-            IdbKey::Binary(bytes) => {
+            Key::Binary(bytes) => {
                 let kind = BufferKind::Fixed;
                 tree.push_object(Object::ArrayBuffer(ArrayBuffer { bytes, kind }))
             }
-            IdbKey::Array(array) => {
+            Key::Array(array) => {
                 let elements: Vec<_> = array.iter().map(|key| value(tree, key)).collect();
                 tree.push_array(&elements)
             }

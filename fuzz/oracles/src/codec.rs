@@ -6,7 +6,7 @@ use larder_codec::blob_journal::BlobJournal;
 use larder_codec::external_object::{decode_all, encode_all};
 use larder_codec::row_key::{RecordTable, RowKey};
 use larder_codec::versioned::{DataRow, IndexRow};
-use larder_codec::{DataVersion, IdbKey, RawKey, RowValue, compare, compare_index_keys, sortable};
+use larder_codec::{DataVersion, Key, RawKey, RowValue, compare, compare_index_keys, sortable};
 
 /// Whatever decodes, encodes to the very bytes it came from.
 pub fn codec_round_trip(data: &[u8]) {
@@ -18,7 +18,7 @@ pub fn codec_round_trip(data: &[u8]) {
         encode(&mut out);
         out
     };
-    if let Ok((key, rest)) = IdbKey::decode(data) {
+    if let Ok((key, rest)) = Key::decode(data) {
         let consumed = data.len() - rest.len();
         same(
             "key",

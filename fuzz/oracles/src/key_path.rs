@@ -1,9 +1,9 @@
 //! Laws of key paths.
 
 use larder_codec::value::{
-    Decoder, Envelope, Evaluator, JsStr, KeyPath, Object, Payload, Tree, Value,
+    Decoder, Envelope, Evaluator, JsStr, Object, ParsedKeyPath, Payload, Tree, Value,
 };
-use larder_codec::{IdbKey, IdbKeyPath, JsString};
+use larder_codec::{JsString, Key, KeyPath};
 
 use crate::input::Input;
 use crate::value::{is_same, with_payload};
@@ -30,15 +30,15 @@ pub fn key_paths(data: &[u8]) {
         .map(|part| JsString::from_units(part.to_vec()))
         .collect();
     let mut paths = match parts.as_slice() {
-        [one] => vec![IdbKeyPath::String(one.clone())],
-        several => vec![IdbKeyPath::Array(several.to_vec())],
+        [one] => vec![KeyPath::String(one.clone())],
+        several => vec![KeyPath::Array(several.to_vec())],
     };
     if let Some(tree) = &tree {
-        paths.extend(paths_into(tree).map(IdbKeyPath::String));
+        paths.extend(paths_into(tree).map(KeyPath::String));
     }
     let mut evaluator = Evaluator::new();
     for path in &paths {
-        let Some(compiled) = KeyPath::new(path) else {
+        let Some(compiled) = ParsedKeyPath::new(path) else {
             continue;
         };
         finds_the_same(&mut evaluator, &compiled, &payload, tree.as_ref());
@@ -81,7 +81,7 @@ fn paths_into(tree: &Tree<'_>) -> impl Iterator<Item = JsString> {
 
 fn finds_the_same(
     evaluator: &mut Evaluator,
-    path: &KeyPath,
+    path: &ParsedKeyPath,
     payload: &Payload<'_>,
     tree: Option<&Tree<'_>>,
 ) {
@@ -98,14 +98,14 @@ fn finds_the_same(
 
 fn puts_the_same(
     evaluator: &mut Evaluator,
-    (path, compiled): (&IdbKeyPath, &KeyPath),
+    (path, compiled): (&KeyPath, &ParsedKeyPath),
     payload: &Payload<'_>,
     tree: Option<&Tree<'_>>,
 ) {
     const KEY: f64 = 5.5;
     let mut out = Vec::new();
-    let done = evaluator.inject(compiled, &IdbKey::Number(KEY), payload, &mut out);
-    let (Some(tree), IdbKeyPath::String(path)) = (tree, path) else {
+    let done = evaluator.inject(compiled, &Key::Number(KEY), payload, &mut out);
+    let (Some(tree), KeyPath::String(path)) = (tree, path) else {
         return;
     };
     assert_eq!(done, Ok(tree.can_inject(compiled)), "{path:?}");

@@ -9,8 +9,8 @@ use larder::progress::Progress;
 use larder::report::Report;
 use larder::scan::{Scan, Selection};
 use larder_backing_store::{
-    DatabaseMetadata, Direction, ErrorKind, IdbComparator, IndexCursor, OpenOptions, RecordCursor,
-    Result, Store,
+    CursorDirection, DatabaseMetadata, ErrorKind, IdbComparator, IndexCursor, OpenOptions,
+    RecordCursor, Result, Store,
 };
 use larder_codec::external_object::ExternalObject;
 use larder_codec::{DatabaseId, IndexId, ObjectStoreId, RawKey};
@@ -222,7 +222,7 @@ fn read_store(store: &Store, is_whole: bool) -> Result<()> {
                 .chain(object_store.indexes.iter().map(|index| Some(index.id)));
             for index in places {
                 let place = (database.id, object_store.id, index);
-                let ascending = walk(store, place, Direction::Next)?;
+                let ascending = walk(store, place, CursorDirection::Next)?;
                 if is_whole {
                     check_directions(store, place, &ascending)?;
                 }
@@ -244,7 +244,7 @@ fn read_store(store: &Store, is_whole: bool) -> Result<()> {
 fn walk(
     store: &Store,
     (database, object_store, index): Place,
-    direction: Direction,
+    direction: CursorDirection,
 ) -> Result<Vec<Entry>> {
     match index {
         None => {
@@ -303,7 +303,7 @@ fn collect(mut next: impl FnMut() -> Result<Option<Entry>>) -> Result<Vec<Entry>
 }
 
 fn check_directions(store: &Store, place: Place, ascending: &[Entry]) -> Result<()> {
-    let mut descending = walk(store, place, Direction::Prev)?;
+    let mut descending = walk(store, place, CursorDirection::Prev)?;
     descending.reverse();
     assert_eq!(
         ascending, descending,
@@ -316,12 +316,12 @@ fn check_directions(store: &Store, place: Place, ascending: &[Entry]) -> Result<
     };
     let mut first_of_each = ascending.to_vec();
     first_of_each.dedup_by(|later, kept| key(later) == key(kept));
-    let unique = walk(store, place, Direction::NextUnique)?;
+    let unique = walk(store, place, CursorDirection::NextUnique)?;
     assert_eq!(
         unique, first_of_each,
         "{place:?}: unique is the first of each key"
     );
-    let mut unique = walk(store, place, Direction::PrevUnique)?;
+    let mut unique = walk(store, place, CursorDirection::PrevUnique)?;
     unique.reverse();
     assert_eq!(
         unique, first_of_each,

@@ -10,7 +10,7 @@ use larder_backing_store::{
     Background, BackingStore, Durability, FixedClock, KeyRange, Maintenance, ObjectStoreParameters,
     Put, PutKey, PutMode, Record, Result, Scope, WriteOptions, WriteTransaction,
 };
-use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, ObjectStoreId, Origin, RawKey};
+use larder_codec::{DatabaseId, Key, KeyPath, ObjectStoreId, Origin, RawKey};
 use larder_leveldb::storage::MemoryFileSystem;
 
 use crate::base::Base;
@@ -60,7 +60,7 @@ pub(crate) fn write_to(fs: &Arc<MemoryFileSystem>) {
 
 fn key() -> Vec<u8> {
     let mut bytes = Vec::new();
-    IdbKey::from("a key").encode(&mut bytes);
+    Key::from("a key").encode(&mut bytes);
     bytes
 }
 
@@ -86,7 +86,7 @@ fn write(store: &BackingStore) -> Result<Option<(DatabaseId, ObjectStoreId)>> {
     let object_store = change.create_object_store(&ObjectStoreParameters {
         id: None,
         name: "s".into(),
-        key_path: IdbKeyPath::Null,
+        key_path: KeyPath::Null,
         auto_increment: true,
     })?;
     put(&mut change, object_store, b"kept")?;

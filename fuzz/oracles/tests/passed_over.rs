@@ -9,11 +9,12 @@
 use std::sync::Arc;
 
 use larder_backing_store::{
-    Direction, ErrorKind, IdbComparator, IndexCursor, OpenOptions, Store, StoreOrder, StorePaths,
+    CursorDirection, ErrorKind, IdbComparator, IndexCursor, OpenOptions, Store, StoreOrder,
+    StorePaths,
 };
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::{DataRow, ExistsRow, IndexRow};
-use larder_codec::{DatabaseId, IdbKey, IndexId, KeyPrefix, ObjectStoreId, RawKey, RecordVersion};
+use larder_codec::{DatabaseId, IndexId, Key, KeyPrefix, ObjectStoreId, RawKey, RecordVersion};
 use larder_fuzz_oracles::files::Files;
 use larder_fuzz_oracles::write;
 use larder_leveldb::OnDamage;
@@ -25,7 +26,7 @@ use larder_leveldb::write_batch::BatchWriter;
 
 const ENTRIES: u32 = 24;
 
-fn bytes_of(key: &IdbKey) -> Vec<u8> {
+fn bytes_of(key: &Key) -> Vec<u8> {
     let mut bytes = Vec::new();
     key.encode(&mut bytes);
     bytes
@@ -49,10 +50,10 @@ fn table(seed: u64) -> (Vec<u8>, NewFile) {
     let entry = |n: u32| {
         let mut key = Vec::new();
         KeyPrefix::of_index(DatabaseId::MIN, ObjectStoreId::MIN, IndexId::MIN).encode(&mut key);
-        IdbKey::Number(f64::from(n / 2)).encode(&mut key);
+        Key::Number(f64::from(n / 2)).encode(&mut key);
         key.push(0);
-        IdbKey::Number(f64::from(n)).encode(&mut key);
-        let primary_key = bytes_of(&IdbKey::Number(f64::from(n)));
+        Key::Number(f64::from(n)).encode(&mut key);
+        let primary_key = bytes_of(&Key::Number(f64::from(n)));
         let mut value = Vec::new();
         IndexRow {
             version: RecordVersion::new(1).unwrap(),
@@ -101,7 +102,7 @@ fn log() -> Vec<u8> {
                 index: table.index_number(),
             }
             .encode(&mut key);
-            IdbKey::Number(f64::from(n)).encode(&mut key);
+            Key::Number(f64::from(n)).encode(&mut key);
             let mut value = Vec::new();
             match table {
                 RecordTable::Exists => ExistsRow { version }.encode(&mut value),
@@ -170,10 +171,10 @@ fn a_cursor_over_rows_that_a_search_passes_over_comes_to_an_end_in_every_directi
         println!("seed {seed}");
         let store = store(seed);
         for direction in [
-            Direction::Next,
-            Direction::NextUnique,
-            Direction::Prev,
-            Direction::PrevUnique,
+            CursorDirection::Next,
+            CursorDirection::NextUnique,
+            CursorDirection::Prev,
+            CursorDirection::PrevUnique,
         ] {
             let (database, object_store) = (DatabaseId::MIN, ObjectStoreId::MIN);
             let cursor = store.index_entries(database, object_store, IndexId::MIN, direction);

@@ -8,10 +8,10 @@ use larder_codec::JsString;
 use larder_codec::value::serde::from_payload;
 use larder_codec::value::{Envelope, Payload};
 use larder_idb::{
-    Connection, Cursor, DATA_VERSION_MAX, Direction, DiskFileSystem, DurabilityHint, Executor,
-    GetAllOptions, IdbKeyPath, Index, IndexOptions, Key, KeyRange, Mode, ObjectStore,
-    ObjectStoreParameters, Origin, Request, Storage, StorageOptions, StoredValue, Transaction,
-    TransactionOptions, Value,
+    Connection, Cursor, CursorDirection, DATA_VERSION_MAX, DiskFileSystem, Executor, GetAllOptions,
+    Index, IndexParameters, Key, KeyPath, KeyRange, ObjectStore, ObjectStoreParameters, Origin,
+    Request, Storage, StorageOptions, StoredValue, Transaction, TransactionDurability,
+    TransactionMode, TransactionOptions, Value,
 };
 
 use crate::Row;
@@ -98,8 +98,8 @@ impl Ours {
                 create(&format!("other {n}"))?;
             }
             if indexed {
-                let path = IdbKeyPath::String("i".into());
-                store.create_index(&"i".into(), path, IndexOptions::default())?;
+                let path = KeyPath::String("i".into());
+                store.create_index(&"i".into(), path, IndexParameters::default())?;
             }
             Ok(())
         });
@@ -116,7 +116,11 @@ impl Ours {
         }
     }
 
-    fn begin(&self, mode: Mode, durability: DurabilityHint) -> (Transaction, ObjectStore) {
+    fn begin(
+        &self,
+        mode: TransactionMode,
+        durability: TransactionDurability,
+    ) -> (Transaction, ObjectStore) {
         let options = TransactionOptions::with_durability(durability);
         let transaction = self
             .connection
@@ -127,15 +131,15 @@ impl Ours {
     }
 
     fn read(&self) -> (Transaction, ObjectStore) {
-        self.begin(Mode::ReadOnly, DurabilityHint::Default)
+        self.begin(TransactionMode::ReadOnly, TransactionDurability::Default)
     }
 
     fn index(&self) -> Index {
         self.read().1.index(&self.names.index).unwrap()
     }
 
-    fn write(&mut self, records: &[Record], second: bool, durability: DurabilityHint) {
-        let (transaction, store) = self.begin(Mode::ReadWrite, durability);
+    fn write(&mut self, records: &[Record], second: bool, durability: TransactionDurability) {
+        let (transaction, store) = self.begin(TransactionMode::ReadWrite, durability);
         for record in records {
             let key = Some(Key::Number(f64::from(record.key)));
             let prepared = self.prepared.next();
@@ -200,7 +204,7 @@ impl Subject for Ours {
     }
 
     fn put(&mut self, records: &[Record], second: bool) {
-        self.write(records, second, DurabilityHint::Relaxed);
+        self.write(records, second, TransactionDurability::Relaxed);
     }
 
     fn gets(&mut self, order: &[u32]) -> usize {
@@ -220,14 +224,16 @@ impl Subject for Ours {
     }
 
     fn index_cursor(&mut self) -> usize {
-        let opened = self.index().open_cursor(KeyRange::all(), Direction::Next);
-        walk(opened.unwrap(), |at| self.looked_at(at.entry().value()))
+        let opened = self
+            .index()
+            .open_cursor(KeyRange::all(), CursorDirection::Next);
+        walk(opened.unwrap(), |at| self.looked_at(at.record().value()))
     }
 
     fn index_key_cursor(&mut self) -> usize {
         let opened = self
             .index()
-            .open_key_cursor(KeyRange::all(), Direction::Next);
+            .open_key_cursor(KeyRange::all(), CursorDirection::Next);
         walk(opened.unwrap(), |at| {
             std::hint::black_box(at.raw_primary_key());
             1
@@ -242,8 +248,8 @@ impl Subject for Ours {
 
     fn put_one(&mut self, record: &Record, strict: bool) {
         let durability = match strict {
-            true => DurabilityHint::Strict,
-            false => DurabilityHint::Relaxed,
+            true => TransactionDurability::Strict,
+            false => TransactionDurability::Relaxed,
         };
         self.write(std::slice::from_ref(record), strict, durability);
     }

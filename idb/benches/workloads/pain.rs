@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use larder_idb::{
-    Connection, Direction, DiskFileSystem, IdbKeyPath, IndexOptions, Key, KeyRange, Mode,
-    ObjectStoreParameters, Origin, Storage, StorageOptions, TransactionOptions, Value,
+    Connection, CursorDirection, DiskFileSystem, IndexParameters, Key, KeyPath, KeyRange,
+    ObjectStoreParameters, Origin, Storage, StorageOptions, TransactionMode, TransactionOptions,
+    Value,
 };
 
 use crate::rows::{Time, measured};
@@ -37,11 +38,11 @@ pub(crate) fn all(dir: &Path, runs: usize) {
         let parameters = ObjectStoreParameters::default();
         transaction.create_object_store(&"large".into(), parameters.clone())?;
         let tagged = transaction.create_object_store(&"tagged".into(), parameters)?;
-        let options = IndexOptions {
+        let options = IndexParameters {
             multi_entry: true,
-            ..IndexOptions::default()
+            ..IndexParameters::default()
         };
-        tagged.create_index(&"by tag".into(), IdbKeyPath::String("tags".into()), options)?;
+        tagged.create_index(&"by tag".into(), KeyPath::String("tags".into()), options)?;
         Ok(())
     });
     let connection = opened.wait().unwrap();
@@ -68,7 +69,8 @@ fn many_entries(connection: &Connection, runs: usize) {
     let what = "1,000 objects with 100 multiEntry keys each, put";
     timed(what, 50.0, runs, || {
         let options = TransactionOptions::default();
-        let transaction = connection.transaction(&["tagged".into()], Mode::ReadWrite, options);
+        let transaction =
+            connection.transaction(&["tagged".into()], TransactionMode::ReadWrite, options);
         let transaction = transaction.unwrap();
         let store = transaction.object_store(&"tagged".into()).unwrap();
         for n in 0..1000 {
@@ -87,7 +89,8 @@ fn fill(connection: &Connection) {
     let value = Value::serialize(&"x".repeat(LARGE)).unwrap();
     for first in (0..COUNTED).step_by(PER_TRANSACTION as usize) {
         let options = TransactionOptions::default();
-        let transaction = connection.transaction(&["large".into()], Mode::ReadWrite, options);
+        let transaction =
+            connection.transaction(&["large".into()], TransactionMode::ReadWrite, options);
         let transaction = transaction.unwrap();
         let store = transaction.object_store(&"large".into()).unwrap();
         for n in first..first + PER_TRANSACTION {
@@ -100,7 +103,7 @@ fn fill(connection: &Connection) {
 
 fn count_and_first(connection: &Connection, runs: usize) {
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&["large".into()], Mode::ReadOnly, options);
+    let transaction = connection.transaction(&["large".into()], TransactionMode::ReadOnly, options);
     let transaction = transaction.unwrap();
     let store = transaction.object_store(&"large".into()).unwrap();
     timed("count of 200,000 records of 1 KiB", 20.0, runs, || {
@@ -109,7 +112,7 @@ fn count_and_first(connection: &Connection, runs: usize) {
     });
     timed("the first of 100,000 by cursor", 1.0, runs, || {
         let range = KeyRange::lower_bound(Key::Number(f64::from(COUNTED / 2)), false);
-        let opened = store.open_cursor(range, Direction::Next);
+        let opened = store.open_cursor(range, CursorDirection::Next);
         assert!(opened.unwrap().wait().unwrap().is_some());
     });
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use larder_backing_store::{
-    BackingStore, Direction, Durability, IndexKeys, IndexParameters, KeyRange,
+    BackingStore, CursorDirection, Durability, IndexKeys, IndexParameters, KeyRange,
     ObjectStoreParameters, Page, PageLimits, Put, PutKey, PutMode, Record as Found, Scope,
     StorePaths, WriteOptions,
 };
-use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, IndexId, ObjectStoreId, Origin, RawKey};
+use larder_codec::{DatabaseId, IndexId, Key, KeyPath, ObjectStoreId, Origin, RawKey};
 use larder_idb::StorageOptions;
 use larder_leveldb::storage::DiskFileSystem;
 
@@ -39,7 +39,7 @@ impl Keys {
     pub(crate) fn new(count: u32) -> Arc<Self> {
         let encoded = |n| {
             let mut bytes = Vec::new();
-            IdbKey::Number(f64::from(n)).encode(&mut bytes);
+            Key::Number(f64::from(n)).encode(&mut bytes);
             bytes
         };
         Arc::new(Self((0..count).map(encoded).collect()))
@@ -71,7 +71,7 @@ impl Raw {
             let parameters = ObjectStoreParameters {
                 id: None,
                 name: (&*name).into(),
-                key_path: IdbKeyPath::Null,
+                key_path: KeyPath::Null,
                 auto_increment: false,
             };
             change.create_object_store(&parameters).unwrap();
@@ -79,7 +79,7 @@ impl Raw {
         let parameters = IndexParameters {
             id: None,
             name: "i".into(),
-            key_path: IdbKeyPath::String("i".into()),
+            key_path: KeyPath::String("i".into()),
             unique: false,
             multi_entry: false,
         };
@@ -145,7 +145,7 @@ impl Subject for Raw {
 
     fn get_all(&mut self) -> usize {
         let read = self.store.read();
-        let mut cursor = read.records(self.database, STORE, Direction::Next);
+        let mut cursor = read.records(self.database, STORE, CursorDirection::Next);
         let mut page = Page::new();
         let limits = PageLimits {
             entries_max: usize::MAX,
@@ -158,7 +158,7 @@ impl Subject for Raw {
     fn index_cursor(&mut self) -> usize {
         let read = self.store.read();
         let index = self.index.unwrap();
-        let mut cursor = read.index_entries(self.database, STORE, index, Direction::Next);
+        let mut cursor = read.index_entries(self.database, STORE, index, CursorDirection::Next);
         let mut bytes = 0;
         while cursor.next().unwrap() {
             bytes += cursor.value().len();
@@ -169,7 +169,7 @@ impl Subject for Raw {
     fn index_key_cursor(&mut self) -> usize {
         let read = self.store.read();
         let index = self.index.unwrap();
-        let (all, direction) = (KeyRange::ALL, Direction::Next);
+        let (all, direction) = (KeyRange::ALL, CursorDirection::Next);
         let mut cursor = read.index_keys_in(self.database, STORE, index, &all, direction);
         let mut count = 0;
         while cursor.next().unwrap() {

@@ -11,7 +11,7 @@
 use std::sync::mpsc::{Receiver, Sender};
 
 use larder_idb::{
-    Direction, Error, IdbKeyPath, IndexOptions, Key, KeyRange, ObjectStoreParameters,
+    CursorDirection, Error, IndexParameters, Key, KeyPath, KeyRange, ObjectStoreParameters,
 };
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
@@ -39,7 +39,7 @@ pub(crate) enum Operation {
     Iterate {
         index: Option<String>,
         range: KeyRange,
-        direction: Direction,
+        direction: CursorDirection,
     },
     /// Takes a number from the key generator, for a value that has its key inside.
     GenerateKey,
@@ -73,10 +73,10 @@ pub(crate) trait Backend: Sized {
     fn version(&self) -> u64;
     fn stores(&self) -> Vec<String>;
     /// Where the engine is to look for keys in values.
-    fn key_path(&self, store: &str) -> Result<IdbKeyPath>;
+    fn key_path(&self, store: &str) -> Result<KeyPath>;
     fn has_key_generator(&self, store: &str) -> Result<bool>;
     /// The indexes of an object store, with their key paths and whether they are `multi_entry`.
-    fn indexes(&self, store: &str) -> Result<Vec<(String, IdbKeyPath, bool)>>;
+    fn indexes(&self, store: &str) -> Result<Vec<(String, KeyPath, bool)>>;
 
     /// A transaction: all requests in their order, or, if one fails, none. The receiver gets how it ended.
     fn process(&self, writes: bool, requests: Vec<Request>) -> Result<Receiver<Result<()>>>;
@@ -99,8 +99,8 @@ pub(crate) trait Upgrade: Sized {
         &self,
         store: &str,
         name: &str,
-        key_path: IdbKeyPath,
-        options: IndexOptions,
+        key_path: KeyPath,
+        options: IndexParameters,
         keys_of: impl FnMut(&[u8]) -> Vec<Key> + Send + 'static,
     ) -> Result<()>;
     fn delete_index(&self, store: &str, name: &str) -> Result<()>;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 
 use larder_idb::{
-    Direction, Factory, IndexOptions, KeyRange, ObjectStoreParameters, Origin, Storage,
+    CursorDirection, Factory, IndexParameters, KeyRange, ObjectStoreParameters, Origin, Storage,
     StorageOptions, SystemClock,
 };
 
@@ -43,7 +43,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let first_by_author = Operation::Iterate {
         index: Some("by author".into()),
         range: KeyRange::all(),
-        direction: Direction::Prev,
+        direction: CursorDirection::Prev,
     };
     println!(
         "last author: {:?}",
@@ -63,7 +63,7 @@ fn make_library(factory: &Factory) -> Result<Database> {
     };
     upgrade.create_store("books", by_title)?;
     let author = path("author");
-    let options = IndexOptions::default();
+    let options = IndexParameters::default();
     upgrade.create_index(
         "books",
         "by author",

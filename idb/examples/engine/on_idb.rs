@@ -3,8 +3,9 @@
 use std::sync::mpsc::{self, Receiver};
 
 use larder_idb::{
-    Connection, Error, ErrorName, Factory, Foreign, IdbKeyPath, IndexOptions, JsString, Key, Mode,
-    ObjectStore, ObjectStoreParameters, OpenEvent, OpenRequest, Transaction, TransactionOptions,
+    Connection, Error, ErrorName, Factory, Foreign, IndexParameters, JsString, Key, KeyPath,
+    ObjectStore, ObjectStoreParameters, OpenEvent, OpenRequest, Transaction, TransactionMode,
+    TransactionOptions,
 };
 
 use crate::backend::{Backend, Request, Result, Upgrade};
@@ -38,7 +39,7 @@ impl Database {
         self.connection.as_ref().ok_or_else(missing)
     }
 
-    fn begin(&self, stores: &[JsString], mode: Mode) -> Result<Transaction> {
+    fn begin(&self, stores: &[JsString], mode: TransactionMode) -> Result<Transaction> {
         let options = TransactionOptions::default();
         self.connection()?.transaction(stores, mode, options)
     }
@@ -46,7 +47,7 @@ impl Database {
     /// Looks at an object store's schema.
     fn look<T>(&self, store: &str, look: impl FnOnce(ObjectStore) -> Result<T>) -> Result<T> {
         let name = JsString::from(store);
-        let transaction = self.begin(std::slice::from_ref(&name), Mode::ReadOnly)?;
+        let transaction = self.begin(std::slice::from_ref(&name), TransactionMode::ReadOnly)?;
         look(transaction.object_store(&name)?)
     }
 }
@@ -64,7 +65,7 @@ impl Backend for Database {
         names.map(|name| name.to_string_lossy()).collect()
     }
 
-    fn key_path(&self, store: &str) -> Result<IdbKeyPath> {
+    fn key_path(&self, store: &str) -> Result<KeyPath> {
         self.look(store, |store| Ok(store.key_path().clone()))
     }
 
@@ -72,7 +73,7 @@ impl Backend for Database {
         self.look(store, |store| Ok(store.auto_increment()))
     }
 
-    fn indexes(&self, store: &str) -> Result<Vec<(String, IdbKeyPath, bool)>> {
+    fn indexes(&self, store: &str) -> Result<Vec<(String, KeyPath, bool)>> {
         self.look(store, |store| {
             let names = store.index_names().into_iter();
             let describe = |name: JsString| {
@@ -89,8 +90,8 @@ impl Backend for Database {
         stores.sort();
         stores.dedup();
         let mode = match writes {
-            true => Mode::ReadWrite,
-            false => Mode::ReadOnly,
+            true => TransactionMode::ReadWrite,
+            false => TransactionMode::ReadOnly,
         };
         let transaction = self.begin(&stores, mode)?;
         let (sender, ended) = mpsc::channel();
@@ -179,8 +180,8 @@ impl Upgrade for VersionChange {
         &self,
         store: &str,
         name: &str,
-        key_path: IdbKeyPath,
-        options: IndexOptions,
+        key_path: KeyPath,
+        options: IndexParameters,
         mut keys_of: impl FnMut(&[u8]) -> Vec<Key> + Send + 'static,
     ) -> Result<()> {
         let keys_of = move |_: &Key, value: &Foreign<'_>| {

@@ -94,7 +94,7 @@ fn open_cursor(
     store: &ObjectStore,
     index: Option<String>,
     range: KeyRange,
-    direction: larder_idb::Direction,
+    direction: larder_idb::CursorDirection,
 ) -> Result<larder_idb::Request<Option<Cursor>>> {
     match index {
         None => store.open_cursor(range, direction),
@@ -124,7 +124,7 @@ fn record(cursor: Option<Cursor>) -> Result<Answer> {
     let Some(cursor) = cursor else {
         return Ok(Answer::Record(None));
     };
-    let entry = cursor.entry();
+    let entry = cursor.record();
     let bytes = bytes_of(entry.foreign())?;
     Ok(Answer::Record(Some((
         entry.key(),

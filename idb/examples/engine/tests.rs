@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use larder_fixtures::copy_open_folder;
-use larder_idb::{DiskFileSystem, FixedClock, IdbKeyPath, Key, MemoryFileSystem, StorageOptions};
+use larder_idb::{DiskFileSystem, FixedClock, Key, KeyPath, MemoryFileSystem, StorageOptions};
 
 use super::*;
 
@@ -82,8 +82,8 @@ fn every_operation_gives_the_engine_its_bytes_back_by_the_keys_that_it_gave() {
         Operation::Get("Middlemarch".into()),
         Operation::Keys(KeyRange::all()),
         Operation::Count("Persuasion".into()),
-        iterate(None, Direction::Prev),
-        iterate(Some("by author"), Direction::PrevUnique),
+        iterate(None, CursorDirection::Prev),
+        iterate(Some("by author"), CursorDirection::PrevUnique),
     ];
     let last = Book::new("Villette", "Brontë").serialize();
     let expected = [
@@ -105,7 +105,7 @@ fn every_operation_gives_the_engine_its_bytes_back_by_the_keys_that_it_gave() {
     assert_eq!(answers, [Answer::Done, Answer::Count(2)]);
     let clear = vec![
         Operation::Clear,
-        iterate(Some("by author"), Direction::Next),
+        iterate(Some("by author"), CursorDirection::Next),
     ];
     let answers = transact(&library, true, clear).unwrap();
     assert_eq!(answers, [Answer::Done, Answer::Record(None)]);
@@ -162,7 +162,7 @@ fn an_engine_takes_numbers_of_a_generator_for_values_with_their_keys_inside() {
 
 /// The greater part of version 2: an index and a store more, a record in it, an index less.
 fn change(upgrade: &impl Upgrade) {
-    let words = IndexOptions {
+    let words = IndexParameters {
         unique: false,
         multi_entry: true,
     };
@@ -208,12 +208,12 @@ fn a_version_change_is_there_as_a_whole_when_it_is_committed() {
     let library = upgrade.commit().unwrap();
     let stores = ["books", "loans"].map(String::from).to_vec();
     assert_eq!((library.version(), library.stores()), (2, stores));
-    let words: (String, IdbKeyPath, bool) = ("words".into(), path("title"), true);
+    let words: (String, KeyPath, bool) = ("words".into(), path("title"), true);
     assert_eq!(library.indexes("books").unwrap(), [words]);
     let by_word = Operation::Iterate {
         index: Some("words".into()),
         range: "Persuasion".into(),
-        direction: Direction::Next,
+        direction: CursorDirection::Next,
     };
     let answers = transact(&library, false, vec![by_word]).unwrap();
     let key = Key::from("Persuasion");
@@ -247,7 +247,7 @@ fn a_version_change_with_an_index_that_cannot_be_is_none() {
     put_books(&library, &shelf());
     let upgrade = library.upgrade(2).unwrap();
     change(&upgrade);
-    let unique = IndexOptions {
+    let unique = IndexParameters {
         unique: true,
         multi_entry: false,
     };

@@ -1,6 +1,6 @@
 //! The engine's values: a made-up serialisation, and what its key paths find in it.
 
-use larder_idb::{IdbKeyPath, Key};
+use larder_idb::{Key, KeyPath};
 
 /// What a page of this engine stores. Serialised, names and values stand behind their lengths.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,8 +43,8 @@ impl Book {
 }
 
 /// The keys that a key path finds: none, one, or for `multi_entry` each word.
-pub(crate) fn keys_at(bytes: &[u8], path: &IdbKeyPath, multi_entry: bool) -> Vec<Key> {
-    let IdbKeyPath::String(name) = path else {
+pub(crate) fn keys_at(bytes: &[u8], path: &KeyPath, multi_entry: bool) -> Vec<Key> {
+    let KeyPath::String(name) = path else {
         return Vec::new();
     };
     let Some(Book(properties)) = Book::deserialize(bytes) else {
@@ -62,6 +62,6 @@ pub(crate) fn keys_at(bytes: &[u8], path: &IdbKeyPath, multi_entry: bool) -> Vec
     }
 }
 
-pub(crate) fn path(name: &str) -> IdbKeyPath {
-    IdbKeyPath::String(name.into())
+pub(crate) fn path(name: &str) -> KeyPath {
+    KeyPath::String(name.into())
 }

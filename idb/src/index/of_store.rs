@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use larder_codec::value::Foreign;
-use larder_codec::{IdbKey, IdbKeyPath, JsString};
+use larder_codec::{JsString, Key, KeyPath};
 
 use super::Index;
 use crate::error::{Error, ErrorName, Result};
 use crate::object_store::{
-    IndexOptions, ObjectStore, check_is_still, check_key_path, check_name_is_free,
+    IndexParameters, ObjectStore, check_is_still, check_key_path, check_name_is_free,
     check_version_change, finished, no_key_path,
 };
 use crate::operation::{self, ForeignKeys};
@@ -48,8 +48,8 @@ impl ObjectStore {
     pub fn create_index(
         &self,
         name: &JsString,
-        key_path: IdbKeyPath,
-        options: IndexOptions,
+        key_path: KeyPath,
+        options: IndexParameters,
     ) -> Result<Index> {
         self.create_index_asking(name, key_path, options, None)
     }
@@ -62,13 +62,13 @@ impl ObjectStore {
     /// this call, and never for two values at a time. It must not wait for requests of this transaction.
     ///
     /// ```
-    /// # use larder_idb::{Foreign, IdbKeyPath, IndexOptions, Key, Result, Upgrade};
+    /// # use larder_idb::{Foreign, KeyPath, IndexParameters, Key, Result, Upgrade};
     /// # fn author_in(bytes: &[u8]) -> Option<Key> { None }
     /// # fn upgrade(upgrade: &Upgrade) -> Result<()> {
     /// let books = upgrade.transaction.object_store(&"books".into())?;
     /// let keys_of = |_: &Key, value: &Foreign<'_>| Ok(author_in(value.bytes()).into_iter().collect());
-    /// let author = IdbKeyPath::String("author".into());
-    /// books.create_index_with_keys(&"by author".into(), author, IndexOptions::default(), keys_of)?;
+    /// let author = KeyPath::String("author".into());
+    /// books.create_index_with_keys(&"by author".into(), author, IndexParameters::default(), keys_of)?;
     /// # Ok(())
     /// # }
     /// ```
@@ -79,9 +79,9 @@ impl ObjectStore {
     pub fn create_index_with_keys(
         &self,
         name: &JsString,
-        key_path: IdbKeyPath,
-        options: IndexOptions,
-        keys_of: impl FnMut(&IdbKey, &Foreign<'_>) -> Result<Vec<IdbKey>> + Send + 'static,
+        key_path: KeyPath,
+        options: IndexParameters,
+        keys_of: impl FnMut(&Key, &Foreign<'_>) -> Result<Vec<Key>> + Send + 'static,
     ) -> Result<Index> {
         self.create_index_asking(name, key_path, options, Some(Box::new(keys_of)))
     }
@@ -89,22 +89,22 @@ impl ObjectStore {
     fn create_index_asking(
         &self,
         name: &JsString,
-        key_path: IdbKeyPath,
-        options: IndexOptions,
+        key_path: KeyPath,
+        options: IndexParameters,
         keys_of: Option<ForeignKeys>,
     ) -> Result<Index> {
         check_version_change(self.transaction())?;
         self.check_readable()?;
         check_name_is_free(self.cell().index(name).is_some())?;
-        if key_path == IdbKeyPath::Null {
+        if key_path == KeyPath::Null {
             return Err(no_key_path());
         }
         check_key_path(&key_path)?;
-        let IndexOptions {
+        let IndexParameters {
             unique,
             multi_entry,
         } = options;
-        if multi_entry && matches!(key_path, IdbKeyPath::Array(_)) {
+        if multi_entry && matches!(key_path, KeyPath::Array(_)) {
             let what = "an index of an array of key paths cannot have multiple entries";
             return Err(Error::new(ErrorName::InvalidAccessError, what));
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use larder_backing_store::PutMode;
-use larder_codec::IdbKey;
+use larder_codec::Key;
 
 use super::ObjectStore;
 use crate::error::{Error, ErrorName, Result};
@@ -11,11 +11,11 @@ use crate::inline_key;
 use crate::key_range::KeyRange;
 use crate::operation::{self, PutRequest};
 use crate::request::Request;
-use crate::transaction::{Length, Mode, SmallPut};
+use crate::transaction::{Length, SmallPut, TransactionMode};
 use crate::value::Value;
 
 /// A value with the key it is to be put under, if keys are not found in values.
-pub type PutItem = (Value, Option<IdbKey>);
+pub type PutItem = (Value, Option<Key>);
 
 impl ObjectStore {
     /// Puts a record, in the place of any with the same key. The request gives the key.
@@ -33,7 +33,7 @@ impl ObjectStore {
     /// The request: `ConstraintError` if a unique index has one of the keys for another record, or the key generator is
     /// used up; `DataError` if a key is given that has NaN for a number or a date; `DataCloneError` if the value's bytes do not
     /// decode where an index's key path leads.
-    pub fn put(&self, value: Value, key: Option<IdbKey>) -> Result<Request<IdbKey>> {
+    pub fn put(&self, value: Value, key: Option<Key>) -> Result<Request<Key>> {
         self.store(value, key, PutMode::Put)
     }
 
@@ -41,16 +41,11 @@ impl ObjectStore {
     ///
     /// # Errors
     /// As [`put`](Self::put); the request also `ConstraintError` if there is one.
-    pub fn add(&self, value: Value, key: Option<IdbKey>) -> Result<Request<IdbKey>> {
+    pub fn add(&self, value: Value, key: Option<Key>) -> Result<Request<Key>> {
         self.store(value, key, PutMode::Add)
     }
 
-    fn store(
-        &self,
-        mut value: Value,
-        key: Option<IdbKey>,
-        mode: PutMode,
-    ) -> Result<Request<IdbKey>> {
+    fn store(&self, mut value: Value, key: Option<Key>, mode: PutMode) -> Result<Request<Key>> {
         self.check_writable()?;
         let key = self.checked_key(&mut value, key)?;
         if self.is_small_put(&value) {
@@ -72,7 +67,7 @@ impl ObjectStore {
 
     /// Whether a put of this value is a [`SmallPut`].
     fn is_small_put(&self, value: &Value) -> bool {
-        self.transaction.mode() != Mode::VersionChange
+        self.transaction.mode() != TransactionMode::VersionChange
             && value.objects.is_empty()
             && value.raise_to.is_none()
             && match &value.index_keys {
@@ -87,10 +82,7 @@ impl ObjectStore {
     ///
     /// # Errors
     /// At once as [`put`](Self::put), of any record: then none is put. The request: as there.
-    pub fn put_many(
-        &self,
-        items: impl IntoIterator<Item = PutItem>,
-    ) -> Result<Request<Vec<IdbKey>>> {
+    pub fn put_many(&self, items: impl IntoIterator<Item = PutItem>) -> Result<Request<Vec<Key>>> {
         self.check_writable()?;
         let mut requests = Vec::new();
         for (at, (mut value, key)) in items.into_iter().enumerate() {
@@ -113,7 +105,7 @@ impl ObjectStore {
     ///
     /// # Errors
     /// At once: `InvalidAccessError` if the object store has no key generator. The request: `ConstraintError` if it is used up.
-    pub fn generate_key(&self) -> Result<Request<IdbKey>> {
+    pub fn generate_key(&self) -> Result<Request<Key>> {
         self.check_writable()?;
         if !self.cell().auto_increment {
             let what = "the object store has no key generator";
@@ -156,7 +148,7 @@ impl ObjectStore {
     }
 
     /// Checks a record (4.5, "add or put", from where the mode has been looked at) and finds its key, unless that is to be generated.
-    fn checked_key(&self, value: &mut Value, key: Option<IdbKey>) -> Result<Option<IdbKey>> {
+    fn checked_key(&self, value: &mut Value, key: Option<Key>) -> Result<Option<Key>> {
         let is_inline = self.cell().uses_inline_keys() && !value.is_foreign();
         if is_inline && key.is_some() {
             return Err(Error::data("a key is given where keys are found in values"));
@@ -171,8 +163,8 @@ impl ObjectStore {
         }
     }
 
-    fn put_request(&self, value: Value, key: Option<IdbKey>, mode: PutMode) -> Result<PutRequest> {
-        let is_upgrade = self.transaction.mode() == Mode::VersionChange;
+    fn put_request(&self, value: Value, key: Option<Key>, mode: PutMode) -> Result<PutRequest> {
+        let is_upgrade = self.transaction.mode() == TransactionMode::VersionChange;
         PutRequest::new(is_upgrade, self.cell(), value, key, mode)
     }
 }

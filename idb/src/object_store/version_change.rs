@@ -6,20 +6,20 @@
 
 use std::sync::Arc;
 
-use larder_codec::{IdbKeyPath, JsString};
+use larder_codec::{JsString, KeyPath};
 
 use super::{ObjectStore, finished};
 use crate::error::{Error, ErrorName, Result};
 use crate::key_path;
 use crate::operation;
 use crate::schema::StoreCell;
-use crate::transaction::{Mode, Transaction};
+use crate::transaction::{Transaction, TransactionMode};
 
 /// What a new object store is like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectStoreParameters {
-    /// Where keys are found in values; [`IdbKeyPath::Null`] if they are given apart.
-    pub key_path: IdbKeyPath,
+    /// Where keys are found in values; [`KeyPath::Null`] if they are given apart.
+    pub key_path: KeyPath,
     /// Whether it has a key generator.
     pub auto_increment: bool,
 }
@@ -27,7 +27,7 @@ pub struct ObjectStoreParameters {
 impl Default for ObjectStoreParameters {
     fn default() -> Self {
         Self {
-            key_path: IdbKeyPath::Null,
+            key_path: KeyPath::Null,
             auto_increment: false,
         }
     }
@@ -35,7 +35,7 @@ impl Default for ObjectStoreParameters {
 
 /// What a new index is like.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct IndexOptions {
+pub struct IndexParameters {
     /// Whether no two records may have the same key.
     pub unique: bool,
     /// Whether an array gives one entry for each of its members.
@@ -83,9 +83,9 @@ impl Transaction {
         check_key_path(&key_path)?;
         check_name_is_free(self.schema().object_store(name).is_some())?;
         let is_plain = match &key_path {
-            IdbKeyPath::Null => true,
-            IdbKeyPath::String(path) => !path.is_empty(),
-            IdbKeyPath::Array(_) => false,
+            KeyPath::Null => true,
+            KeyPath::String(path) => !path.is_empty(),
+            KeyPath::Array(_) => false,
         };
         if auto_increment && !is_plain {
             let what = "a key generator needs a key path that is neither empty nor an array";
@@ -162,7 +162,7 @@ fn check_upgrade(transaction: &Transaction) -> Result<()> {
 /// # Errors
 /// `InvalidStateError` unless this is a version change.
 pub(crate) fn check_version_change(transaction: &Transaction) -> Result<()> {
-    if transaction.mode() == Mode::VersionChange {
+    if transaction.mode() == TransactionMode::VersionChange {
         return Ok(());
     }
     let what = "only a version change changes object stores and indexes";
@@ -195,7 +195,7 @@ pub(crate) fn check_is_still<T>(found: Option<Arc<T>>, cell: &Arc<T>) -> Result<
 
 /// # Errors
 /// `SyntaxError` for what is no key path.
-pub(crate) fn check_key_path(path: &IdbKeyPath) -> Result<()> {
+pub(crate) fn check_key_path(path: &KeyPath) -> Result<()> {
     match key_path::is_valid(path) {
         true => Ok(()),
         false => Err(no_key_path()),

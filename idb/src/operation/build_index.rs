@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use larder_backing_store::Direction;
+use larder_backing_store::CursorDirection;
 use larder_codec::external_object::ExternalObject as Object;
 use larder_codec::value::{Evaluator, Foreign, Payload};
-use larder_codec::{IdbKey, RawKey};
+use larder_codec::{Key, RawKey};
 
 use super::Source;
 use super::given_keys::keys_of_index;
@@ -21,7 +21,7 @@ const ENTRIES_MAX: usize = 1024;
 const BYTES_MAX: usize = 1 << 20;
 
 /// Asks a host for the keys that a value of another engine has in a new index.
-pub(crate) type ForeignKeys = Box<dyn FnMut(&IdbKey, &Foreign<'_>) -> Result<Vec<IdbKey>> + Send>;
+pub(crate) type ForeignKeys = Box<dyn FnMut(&Key, &Foreign<'_>) -> Result<Vec<Key>> + Send>;
 
 /// What finds keys, and its memory.
 struct Finding {
@@ -42,7 +42,7 @@ pub(crate) fn build_index(
     of_foreign: Option<ForeignKeys>,
 ) -> Result<()> {
     let source = Source::from(Arc::clone(store));
-    let (all, direction) = (KeyRange::all(), Direction::Next);
+    let (all, direction) = (KeyRange::all(), CursorDirection::Next);
     let mut scan = Scan::open(execution, &source, &all, direction, Wanted::Values)?;
     let fill = Fill {
         request: 0,

@@ -1,6 +1,6 @@
 //! Single records: by key or range, through an index, for many ranges one after the other (7.4, 7.5).
 
-use larder_backing_store::Direction;
+use larder_backing_store::CursorDirection;
 
 use super::Source;
 use super::execution::{Backing, Execution, Reading};
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::key_range::KeyRange;
 use crate::value::StoredValue;
 use crate::value::records::{Buffer, Records};
-use larder_codec::{IdbKey, RawKey};
+use larder_codec::{Key, RawKey};
 
 /// The value of the first record in the range.
 pub(crate) fn get(
@@ -42,8 +42,14 @@ pub(crate) fn get_key(
     execution: &mut Execution,
     source: &Source,
     range: &KeyRange,
-) -> Result<Option<IdbKey>> {
-    let mut scan = Scan::open(execution, source, range, Direction::Next, Wanted::Keys)?;
+) -> Result<Option<Key>> {
+    let mut scan = Scan::open(
+        execution,
+        source,
+        range,
+        CursorDirection::Next,
+        Wanted::Keys,
+    )?;
     if !scan.next(&mut execution.backing)? {
         return Ok(None);
     }
@@ -69,7 +75,13 @@ pub(crate) fn get_many(
             continue;
         }
         // The index key is told, too.
-        let mut scan = Scan::open(execution, source, range, Direction::Next, Wanted::Values)?;
+        let mut scan = Scan::open(
+            execution,
+            source,
+            range,
+            CursorDirection::Next,
+            Wanted::Values,
+        )?;
         let fill = Fill {
             request,
             wanted: Wanted::Values,

@@ -1,6 +1,6 @@
 //! Many records of one range (7.4 and 7.5, "retrieve multiple items").
 
-use larder_backing_store::Direction;
+use larder_backing_store::CursorDirection;
 
 use super::Source;
 use super::scan::{Fill, Scan, Wanted};
@@ -14,7 +14,7 @@ use crate::value::records::{Buffer, Records};
 pub(crate) struct GetAll {
     pub(crate) source: Source,
     pub(crate) range: KeyRange,
-    pub(crate) direction: Direction,
+    pub(crate) direction: CursorDirection,
     pub(crate) wanted: Wanted,
     /// 0 for all.
     pub(crate) count: u32,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use larder_backing_store::FoundRecord;
-use larder_codec::IdbKey;
+use larder_codec::Key;
 
 use super::unwrap::Shape;
 use super::{Source, get};
@@ -42,7 +42,7 @@ pub(crate) struct GetsMemory {
 pub(crate) fn get_each(
     execution: &mut Execution,
     source: &Source,
-    keys: Vec<IdbKey>,
+    keys: Vec<Key>,
     tell: &mut impl FnMut(Result<Option<StoredValue>>) -> bool,
 ) {
     let mut memory = std::mem::take(&mut execution.reading().gets);
@@ -68,7 +68,7 @@ pub(crate) fn get_each(
 fn read(
     execution: &mut Execution,
     source: &Source,
-    keys: &[IdbKey],
+    keys: &[Key],
     memory: &mut GetsMemory,
 ) -> Result<Vec<u8>> {
     let (store_id, index_id) = source.ids()?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use larder_codec::{IdbKey, JsString};
+use larder_codec::{JsString, Key};
 
 use crate::error::{Error, ErrorName, Result};
 use crate::key_range::raw_key;
@@ -11,7 +11,7 @@ use crate::value::NamedKeys;
 
 /// Keys of each index, ascending, each once.
 #[derive(Debug)]
-pub(crate) struct GivenKeys(pub(super) Vec<(Arc<IndexCell>, Vec<IdbKey>)>);
+pub(crate) struct GivenKeys(pub(super) Vec<(Arc<IndexCell>, Vec<Key>)>);
 
 /// The keys of each index of an object store.
 ///
@@ -39,7 +39,7 @@ pub(super) fn given_keys(cell: &StoreCell, named: NamedKeys) -> Result<GivenKeys
 }
 
 #[cold]
-fn not_named(cell: &StoreCell, given: &[(Arc<IndexCell>, Vec<IdbKey>)]) -> Error {
+fn not_named(cell: &StoreCell, given: &[(Arc<IndexCell>, Vec<Key>)]) -> Error {
     let is_missing = |name: &JsString| !given.iter().any(|(index, _)| index.name() == *name);
     let name = cell.index_names().into_iter().find(is_missing);
     let what = format!(
@@ -53,7 +53,7 @@ fn not_named(cell: &StoreCell, given: &[(Arc<IndexCell>, Vec<IdbKey>)]) -> Error
 ///
 /// # Errors
 /// `DataError` for more than one if the index has no multiple entries, or for what is no key.
-pub(super) fn keys_of_index(index: &IndexCell, mut keys: Vec<IdbKey>) -> Result<Vec<IdbKey>> {
+pub(super) fn keys_of_index(index: &IndexCell, mut keys: Vec<Key>) -> Result<Vec<Key>> {
     if keys.len() > 1 && !index.multi_entry {
         let what = "several keys are given for an index that has one for each record";
         return Err(Error::data(what));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use larder_backing_store::{Direction, PageLimits};
+use larder_backing_store::{CursorDirection, PageLimits};
 
 use super::Source;
 use super::scan::{Fill, Scan, Wanted};
@@ -16,7 +16,7 @@ use crate::value::records::{Buffer, Records};
 pub(crate) struct PageWalk {
     source: Source,
     range: KeyRange,
-    direction: Direction,
+    direction: CursorDirection,
     fill: Fill,
     owner: Arc<()>,
     at: At,
@@ -34,7 +34,7 @@ impl PageWalk {
     pub(crate) fn new(
         source: Source,
         range: KeyRange,
-        direction: Direction,
+        direction: CursorDirection,
         limits: PageLimits,
     ) -> Self {
         Self {

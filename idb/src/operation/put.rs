@@ -7,7 +7,7 @@ use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{IndexKeys, Put, PutKey, PutMode};
 use larder_codec::external_object::ExternalObject as Object;
 use larder_codec::value::{Evaluator, Payload, WRAPPER_MIME_TYPE, wrap};
-use larder_codec::{DataVersion, IdbKey, IndexId, ObjectStoreId, RawKey};
+use larder_codec::{DataVersion, IndexId, Key, ObjectStoreId, RawKey};
 
 use super::given_keys::{GivenKeys, given_keys};
 use crate::error::{Error, ErrorKind, ErrorName, Result};
@@ -25,7 +25,7 @@ pub(crate) struct PutRequest {
     pub(crate) indexes: PutIndexes,
     pub(crate) value: Value,
     /// Given, or found in the value; else it is to be generated.
-    pub(crate) key: Option<IdbKey>,
+    pub(crate) key: Option<Key>,
     pub(crate) mode: PutMode,
 }
 
@@ -38,7 +38,7 @@ impl PutRequest {
         is_upgrade: bool,
         cell: &Arc<StoreCell>,
         mut value: Value,
-        key: Option<IdbKey>,
+        key: Option<Key>,
         mode: PutMode,
     ) -> Result<Self> {
         let indexes = match value.index_keys.take() {
@@ -147,13 +147,13 @@ impl EncodedKeys {
     }
 
     /// Adds keys that a host has found.
-    pub(super) fn add_given(&mut self, index: &IndexCell, keys: &[IdbKey]) -> Result<()> {
+    pub(super) fn add_given(&mut self, index: &IndexCell, keys: &[Key]) -> Result<()> {
         let id = index.id()?;
         keys.iter().for_each(|key| self.push(id, key));
         Ok(())
     }
 
-    fn push(&mut self, id: IndexId, key: &IdbKey) {
+    fn push(&mut self, id: IndexId, key: &Key) {
         let start = self.bytes.len();
         key.encode(&mut self.bytes);
         self.places.push((id, start..self.bytes.len()));
@@ -199,7 +199,7 @@ pub(crate) fn put(
     execution: &mut Execution,
     store: &StoreCell,
     request: PutRequest,
-) -> Result<IdbKey> {
+) -> Result<Key> {
     execution.note_write();
     let Execution {
         backing,
@@ -213,8 +213,8 @@ pub(crate) fn put(
     let number;
     let key_bytes = match &request.key {
         None => &[][..],
-        Some(IdbKey::Number(key)) => {
-            number = IdbKey::encode_number(*key);
+        Some(Key::Number(key)) => {
+            number = Key::encode_number(*key);
             &number
         }
         Some(other) => {
@@ -270,7 +270,7 @@ pub(crate) fn put(
     })?;
     statistics.records_written += 1;
     statistics.key_bytes_written += match generated {
-        Some(_) if key_bytes.is_empty() => IdbKey::NUMBER_LEN_BYTES,
+        Some(_) if key_bytes.is_empty() => Key::NUMBER_LEN_BYTES,
         _ => key_bytes.len(),
     } as u64;
     statistics.value_bytes_written += len_bytes as u64;
@@ -283,17 +283,17 @@ pub(crate) fn put(
     }
     match (key, generated) {
         (Some(key), _) => Ok(key),
-        (None, Some(number)) => Ok(IdbKey::Number(number as f64)),
+        (None, Some(number)) => Ok(Key::Number(number as f64)),
         (None, None) => Err(Error::corruption("a record was put without a key")),
     }
 }
 
 /// Takes a number from the key generator.
-pub(crate) fn generate_key(execution: &mut Execution, store: &StoreCell) -> Result<IdbKey> {
+pub(crate) fn generate_key(execution: &mut Execution, store: &StoreCell) -> Result<Key> {
     let store_id = store.id()?;
     let number = execution.writer()?.take_generated_number(store_id)?;
     execution.known(store_id)?.generator = Some(number + 1);
-    Ok(IdbKey::Number(number as f64))
+    Ok(Key::Number(number as f64))
 }
 
 /// Stores records up to the first that cannot be; the error tells which that was.
@@ -301,7 +301,7 @@ pub(crate) fn put_many(
     execution: &mut Execution,
     store: &StoreCell,
     requests: Vec<PutRequest>,
-) -> Result<Vec<IdbKey>> {
+) -> Result<Vec<Key>> {
     let mut keys = Vec::with_capacity(requests.len());
     for (at, request) in requests.into_iter().enumerate() {
         execution.check_cancelled()?;
@@ -347,7 +347,7 @@ fn evaluate_indexes(
     let is_generated = request.key.is_none();
     if let Some(path) = store.path.as_ref().filter(|_| is_generated) {
         injected.clear();
-        let next = IdbKey::Number(generator()? as f64);
+        let next = Key::Number(generator()? as f64);
         if evaluator.inject(path, &next, &payload, injected)? {
             payload = Payload::read(injected)?;
         }

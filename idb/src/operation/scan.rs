@@ -1,6 +1,6 @@
 //! A walk of the backing store's cursors over a source, and what it fills with what it meets.
 
-use larder_backing_store::{Direction, IndexCursor, Movement, PinnedBytes, RecordCursor};
+use larder_backing_store::{CursorDirection, IndexCursor, Movement, PinnedBytes, RecordCursor};
 use larder_codec::RawKey;
 
 use super::Source;
@@ -50,7 +50,7 @@ impl Scan {
         execution: &mut Execution,
         source: &Source,
         range: &KeyRange,
-        direction: Direction,
+        direction: CursorDirection,
         wanted: Wanted,
     ) -> Result<Self> {
         let (store_id, index_id) = source.ids()?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use larder_backing_store::{
     BackingStore, Durability, FixedClock, PutMode, Scope, StorePaths, WriteOptions,
 };
-use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, JsString, Origin};
+use larder_codec::{DatabaseId, JsString, Key, KeyPath, Origin};
 use larder_leveldb::storage::MemoryFileSystem;
 
 use super::{PutIndexes, PutRequest, Source, create_index, create_object_store, put};
@@ -62,7 +62,7 @@ fn commit(execution: Box<Execution>) {
 fn make_store(
     execution: &mut Execution,
     name: &str,
-    key_path: IdbKeyPath,
+    key_path: KeyPath,
     auto_increment: bool,
 ) -> Arc<StoreCell> {
     let name = JsString::from(name);
@@ -79,7 +79,7 @@ fn make_index(
     (unique, multi_entry): (bool, bool),
 ) -> Result<Arc<IndexCell>> {
     let name = JsString::from(name);
-    let key_path = IdbKeyPath::String(key_path.into());
+    let key_path = KeyPath::String(key_path.into());
     let cell = Arc::new(IndexCell::new(name.clone(), key_path, unique, multi_entry));
     create_index(execution, store, &cell, name.clone(), None)?;
     store.add_index(&name, Arc::clone(&cell));
@@ -90,8 +90,8 @@ fn put_value(
     execution: &mut Execution,
     store: &Arc<StoreCell>,
     value: Value,
-    key: Option<IdbKey>,
-) -> Result<IdbKey> {
+    key: Option<Key>,
+) -> Result<Key> {
     let request = PutRequest {
         indexes: PutIndexes::AsAsked(store.indexes()),
         value,

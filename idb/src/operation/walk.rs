@@ -8,8 +8,8 @@ use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 use std::sync::{Arc, Weak};
 
-use larder_backing_store::{Direction, Movement};
-use larder_codec::{IdbKey, RawKey};
+use larder_backing_store::{CursorDirection, Movement};
+use larder_codec::{Key, RawKey};
 
 use super::Source;
 use super::scan::{Fill, Scan, Wanted};
@@ -70,9 +70,9 @@ pub(crate) enum Step {
     /// By so many entries, at least one.
     Advance(u32),
     /// To the first entry with this key or behind it.
-    To(IdbKey),
+    To(Key),
     /// To the first entry with this key and primary key or behind it.
-    ToEntry(IdbKey, IdbKey),
+    ToEntry(Key, Key),
 }
 
 /// Entries that were read at once. A walk has no state of its own: it goes on from a place in its last page.
@@ -103,7 +103,7 @@ pub(crate) enum Landed {
 #[derive(Debug)]
 pub(crate) struct Walk {
     pub(crate) source: Source,
-    pub(crate) direction: Direction,
+    pub(crate) direction: CursorDirection,
     pub(crate) wanted: Wanted,
     range: KeyRange,
     entries_max: usize,
@@ -115,7 +115,7 @@ impl Walk {
     pub(crate) fn new(
         source: Source,
         range: KeyRange,
-        direction: Direction,
+        direction: CursorDirection,
         wanted: Wanted,
         entries_max: usize,
     ) -> Self {
@@ -257,8 +257,8 @@ impl Walk {
         &self,
         page: &WalkPage,
         at: usize,
-        key: &IdbKey,
-        primary_key: Option<&IdbKey>,
+        key: &Key,
+        primary_key: Option<&Key>,
     ) -> Result<usize> {
         let (mut bytes, mut primary_bytes) = (Vec::new(), Vec::new());
         key.encode(&mut bytes);

@@ -10,7 +10,9 @@ use crate::connection::ConnectionCore;
 use crate::error::{Error, ErrorName, Result};
 use crate::storage::Scheduling;
 use crate::sync::locked;
-use crate::transaction::{DurabilityHint, InitialState, Mode, Plan, TransactionCore};
+use crate::transaction::{
+    InitialState, Plan, TransactionCore, TransactionDurability, TransactionMode,
+};
 
 impl Database {
     /// Makes a transaction (specification, 4.4, `transaction()`).
@@ -23,11 +25,11 @@ impl Database {
         self: &Arc<Self>,
         connection: &Arc<ConnectionCore>,
         names: &[JsString],
-        mode: Mode,
-        durability: DurabilityHint,
+        mode: TransactionMode,
+        durability: TransactionDurability,
     ) -> Result<Arc<TransactionCore>> {
-        let is_snapshot_reader =
-            mode == Mode::ReadOnly && self.origin.scheduling() == Scheduling::SnapshotReaders;
+        let is_snapshot_reader = mode == TransactionMode::ReadOnly
+            && self.origin.scheduling() == Scheduling::SnapshotReaders;
         let mut awaited = Vec::new();
         let mut guard = locked(&self.state);
         let state = &mut *guard;
@@ -38,13 +40,13 @@ impl Database {
             return Err(Error::new(ErrorName::InvalidStateError, what));
         };
         let plan = plan(connection, names, mode, durability, state.next_transaction)?;
-        if mode == Mode::ReadWrite {
+        if mode == TransactionMode::ReadWrite {
             self.origin.check_writes()?;
         }
         state.next_transaction += 1;
         open.transactions += 1;
         let number = plan.number;
-        let writes = mode == Mode::ReadWrite;
+        let writes = mode == TransactionMode::ReadWrite;
         let locks = &mut state.locks;
         let may_start = locks.enter(number, &plan.object_stores, writes, &mut awaited);
         if may_start && is_snapshot_reader {
@@ -115,8 +117,8 @@ impl Database {
 }
 
 /// What a transaction reads that starts now, if it only reads.
-fn snapshot(connection: &ConnectionCore, mode: Mode) -> Option<ReadTransaction> {
-    let store = (mode == Mode::ReadOnly).then(|| connection.store().ok());
+fn snapshot(connection: &ConnectionCore, mode: TransactionMode) -> Option<ReadTransaction> {
+    let store = (mode == TransactionMode::ReadOnly).then(|| connection.store().ok());
     store.flatten().map(|store| store.backing().read())
 }
 
@@ -134,7 +136,7 @@ impl State {
         let mode = core.plan.mode;
         let is_due = core.start(snapshot(&core.connection, mode));
         // It sees what was committed when its turn came, whatever others write from now on.
-        let more = match mode == Mode::ReadOnly && readers_leave {
+        let more = match mode == TransactionMode::ReadOnly && readers_leave {
             true => self.locks.leave(number, &core.plan.object_stores),
             false => Vec::new(),
         };
@@ -145,8 +147,8 @@ impl State {
 fn plan(
     connection: &ConnectionCore,
     names: &[JsString],
-    mode: Mode,
-    durability: DurabilityHint,
+    mode: TransactionMode,
+    durability: TransactionDurability,
     number: u64,
 ) -> Result<Plan> {
     let object_stores = connection.schema.set_of(names)?;
@@ -154,7 +156,7 @@ fn plan(
         let what = "a transaction needs an object store";
         return Err(Error::new(ErrorName::InvalidAccessError, what));
     }
-    if mode == Mode::VersionChange {
+    if mode == TransactionMode::VersionChange {
         let what = "only an upgrade has a transaction of that mode";
         return Err(Error::new(ErrorName::TypeError, what));
     }

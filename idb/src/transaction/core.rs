@@ -14,7 +14,7 @@ use super::queue::Queue;
 use super::run::RunKind;
 use super::shared::{InitialState, Phase, Shared};
 use super::statistics::Published;
-use super::{DurabilityHint, Mode};
+use super::{TransactionDurability, TransactionMode};
 use crate::connection::ConnectionCore;
 use crate::error::{Error, ErrorName, Result};
 use crate::executor::{Callback, Ready, Turn};
@@ -31,8 +31,8 @@ use crate::sync::{AtomicBool, AtomicU64, CachePadded, Mutex, locked};
 pub(crate) struct Plan {
     /// In order of creation within the database.
     pub(crate) number: u64,
-    pub(crate) mode: Mode,
-    pub(crate) durability: DurabilityHint,
+    pub(crate) mode: TransactionMode,
+    pub(crate) durability: TransactionDurability,
     /// Its scope; of a version change, none.
     pub(crate) object_stores: ObjectStoreSet,
     /// Of a version change.
@@ -51,8 +51,8 @@ impl Plan {
     pub(crate) fn of_upgrade(number: u64, versions: Versions) -> Self {
         Self {
             number,
-            mode: Mode::VersionChange,
-            durability: DurabilityHint::Strict,
+            mode: TransactionMode::VersionChange,
+            durability: TransactionDurability::Strict,
             object_stores: ObjectStoreSet::new(),
             versions: Some(versions),
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::Mode;
+use super::TransactionMode;
 use super::core::TransactionCore;
 use super::execute::wake;
 use super::operation::Operation;
@@ -141,7 +141,7 @@ impl TransactionCore {
         let committed = execution.and_then(|execution| {
             execution.map_or(Ok(()), |execution| attempt(|| commit(execution)))
         });
-        if committed.is_ok() && self.plan.mode != Mode::ReadOnly {
+        if committed.is_ok() && self.plan.mode != TransactionMode::ReadOnly {
             self.connection.database.origin.note_modified();
         }
         let error = committed.err();

@@ -12,7 +12,7 @@ use super::core::TransactionCore;
 use super::operation::Operation;
 use super::report::Report;
 use super::shared::{Phase, Shared, Token};
-use super::{DurabilityHint, Mode};
+use super::{TransactionDurability, TransactionMode};
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::{Task, Turn};
 use crate::operation::{Backing, Execution};
@@ -221,19 +221,21 @@ impl TransactionCore {
         let store = connection.store()?;
         let store = store.backing();
         let backing = match self.plan.mode {
-            Mode::ReadOnly => {
+            TransactionMode::ReadOnly => {
                 let snapshot = locked(&self.shared).initial.snapshot.take();
                 Backing::Read(snapshot.unwrap_or_else(|| store.read()))
             }
-            Mode::ReadWrite => {
+            TransactionMode::ReadWrite => {
                 let scope = Scope::Stores(database_id, self.plan.object_stores.clone());
                 let durability = match self.plan.durability {
-                    DurabilityHint::Strict => Durability::Strict,
-                    DurabilityHint::Default | DurabilityHint::Relaxed => Durability::Relaxed,
+                    TransactionDurability::Strict => Durability::Strict,
+                    TransactionDurability::Default | TransactionDurability::Relaxed => {
+                        Durability::Relaxed
+                    }
                 };
                 Backing::Write(store.writer()?.begin(scope, durability)?)
             }
-            Mode::VersionChange => {
+            TransactionMode::VersionChange => {
                 let scope = Scope::VersionChange(database_id);
                 let mut transaction = store.writer()?.begin(scope, Durability::Strict)?;
                 let version = self.plan.versions.map_or(1, |versions| versions.new);

@@ -32,7 +32,7 @@ use crate::statistics::Statistics;
 
 /// What a transaction may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Mode {
+pub enum TransactionMode {
     /// Read.
     ReadOnly,
     /// Read and write records.
@@ -43,7 +43,7 @@ pub enum Mode {
 
 /// What a transaction asks for when it commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum DurabilityHint {
+pub enum TransactionDurability {
     /// Whatever the storage thinks fit: as Chromium, [`Relaxed`](Self::Relaxed).
     #[default]
     Default,
@@ -58,13 +58,13 @@ pub enum DurabilityHint {
 #[non_exhaustive]
 pub struct TransactionOptions {
     /// When it counts as committed.
-    pub durability: DurabilityHint,
+    pub durability: TransactionDurability,
 }
 
 impl TransactionOptions {
     /// With this durability.
     #[must_use]
-    pub const fn with_durability(durability: DurabilityHint) -> Self {
+    pub const fn with_durability(durability: TransactionDurability) -> Self {
         Self { durability }
     }
 }
@@ -108,13 +108,13 @@ impl Transaction {
 
     /// Its mode.
     #[must_use]
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> TransactionMode {
         self.0.core.plan.mode
     }
 
     /// What was asked for when it was made.
     #[must_use]
-    pub fn durability(&self) -> DurabilityHint {
+    pub fn durability(&self) -> TransactionDurability {
         self.0.core.plan.durability
     }
 
@@ -133,8 +133,8 @@ impl Transaction {
     #[must_use]
     pub fn object_store_names(&self) -> Vec<JsString> {
         match self.mode() {
-            Mode::VersionChange => self.schema().object_store_names(),
-            Mode::ReadOnly | Mode::ReadWrite => {
+            TransactionMode::VersionChange => self.schema().object_store_names(),
+            TransactionMode::ReadOnly | TransactionMode::ReadWrite => {
                 self.schema().names_of(&self.0.core.plan.object_stores)
             }
         }
@@ -143,8 +143,10 @@ impl Transaction {
     /// Whether an object store that its connection sees is in its scope.
     pub(crate) fn includes(&self, cell: &StoreCell) -> bool {
         match self.mode() {
-            Mode::VersionChange => true,
-            Mode::ReadOnly | Mode::ReadWrite => cell.is_one_of(&self.0.core.plan.object_stores),
+            TransactionMode::VersionChange => true,
+            TransactionMode::ReadOnly | TransactionMode::ReadWrite => {
+                cell.is_one_of(&self.0.core.plan.object_stores)
+            }
         }
     }
 
@@ -224,7 +226,7 @@ impl Transaction {
     /// # Errors
     /// `ReadOnlyError` if it only reads.
     pub(crate) fn check_writes(&self) -> Result<()> {
-        if self.mode() == Mode::ReadOnly {
+        if self.mode() == TransactionMode::ReadOnly {
             let what = "the transaction only reads";
             return Err(Error::new(ErrorName::ReadOnlyError, what));
         }
@@ -244,12 +246,12 @@ impl Connection {
     /// # Errors
     /// In this order: `InvalidStateError` while the connection is being upgraded, or once it is to be closed;
     /// `NotFoundError` if there is no object store of one of the names; `InvalidAccessError` if there are no names;
-    /// `TypeError` if the mode is [`Mode::VersionChange`]; `ReadOnlyError` if it writes and the storage is only read
+    /// `TypeError` if the mode is [`TransactionMode::VersionChange`]; `ReadOnlyError` if it writes and the storage is only read
     /// ([`StorageOptions::read_only`](crate::StorageOptions::read_only)).
     pub fn transaction(
         &self,
         names: &[JsString],
-        mode: Mode,
+        mode: TransactionMode,
         options: TransactionOptions,
     ) -> Result<Transaction> {
         let core = self.core();

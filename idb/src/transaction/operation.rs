@@ -1,6 +1,6 @@
 //! An operation, as a transaction's queue holds it.
 
-use larder_codec::IdbKey;
+use larder_codec::Key;
 use smallvec::smallvec;
 
 use super::report::Report;
@@ -13,9 +13,9 @@ use crate::request::completion::Completion;
 /// One operation, or a run of them.
 pub(crate) enum Operation {
     /// Gets of one key each.
-    Gets(Run<IdbKey, Found>),
+    Gets(Run<Key, Found>),
     /// Puts of small values.
-    Puts(Run<SmallPut, IdbKey>),
+    Puts(Run<SmallPut, Key>),
     /// Any other.
     Other(Work, Length),
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use larder_backing_store::PutMode;
-use larder_codec::IdbKey;
+use larder_codec::Key;
 use smallvec::SmallVec;
 
 use super::operation::Operation;
@@ -124,7 +124,7 @@ impl<A: RunKind> Run<A, A::Result> {
 }
 
 /// A get of one key.
-impl RunKind for IdbKey {
+impl RunKind for Key {
     type Result = Found;
 
     fn held_bytes(&self) -> usize {
@@ -167,7 +167,7 @@ impl RunKind for IdbKey {
 /// A put of a small value without external objects, in a transaction whose indexes stay as they are.
 pub(crate) struct SmallPut {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) key: Option<IdbKey>,
+    pub(crate) key: Option<Key>,
     pub(crate) mode: PutMode,
 }
 
@@ -177,17 +177,17 @@ impl SmallPut {
 }
 
 impl RunKind for SmallPut {
-    type Result = IdbKey;
+    type Result = Key;
 
     fn held_bytes(&self) -> usize {
         self.bytes.len() + self.key.as_ref().map_or(0, RunKind::held_bytes)
     }
 
-    fn operation(run: Run<Self, IdbKey>) -> Operation {
+    fn operation(run: Run<Self, Key>) -> Operation {
         Operation::Puts(run)
     }
 
-    fn run_of(operation: &mut Operation) -> Option<&mut Run<Self, IdbKey>> {
+    fn run_of(operation: &mut Operation) -> Option<&mut Run<Self, Key>> {
         match operation {
             Operation::Puts(run) => Some(run),
             _ => None,
@@ -198,7 +198,7 @@ impl RunKind for SmallPut {
         execution: &mut Execution,
         source: &Source,
         puts: Arguments<Self>,
-        give: &mut impl FnMut(Result<IdbKey>) -> bool,
+        give: &mut impl FnMut(Result<Key>) -> bool,
     ) {
         for put in puts {
             let request = PutRequest {

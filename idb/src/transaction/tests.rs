@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 
-use larder_backing_store::{Direction, FixedClock};
-use larder_codec::{IdbKey, JsString, Origin};
+use larder_backing_store::{CursorDirection, FixedClock};
+use larder_codec::{JsString, Key, Origin};
 
 use super::*;
 use crate::connection::ConnectionEvent;
@@ -50,7 +50,7 @@ fn write(connection: &Connection, names: &[&str]) -> Transaction {
     let names: Vec<JsString> = names.iter().map(|name| JsString::from(*name)).collect();
     let options = TransactionOptions::default();
     connection
-        .transaction(&names, Mode::ReadWrite, options)
+        .transaction(&names, TransactionMode::ReadWrite, options)
         .unwrap()
 }
 
@@ -205,7 +205,7 @@ fn a_long_operation_sees_that_the_transaction_was_aborted() {
 fn what_lies_in_the_queue_counts_by_the_memory_that_it_holds() {
     let storage = storage(MODES[0]);
     let connection = open(&storage, &["a"]);
-    let put = |transaction: &Transaction, len: usize, key: IdbKey| {
+    let put = |transaction: &Transaction, len: usize, key: Key| {
         let a = transaction.object_store(&"a".into()).unwrap();
         let mut bytes = Value::serialize("").unwrap().bytes().to_vec();
         bytes.resize(len, 0);
@@ -232,7 +232,7 @@ fn what_lies_in_the_queue_counts_by_the_memory_that_it_holds() {
         ("puts", &|t| put(t, 768, 1.0.into()), 16_384),
         (
             "long keys",
-            &|t| put(t, 768, IdbKey::Binary(vec![0; 1024])),
+            &|t| put(t, 768, Key::Binary(vec![0; 1024])),
             8192,
         ),
         ("puts of more", &|t| put(t, 4096, 1.0.into()), 3856),
@@ -424,7 +424,7 @@ fn a_cursor_that_is_dropped_before_it_is_there_keeps_nothing() {
     let connection = open(&storage, &["a"]);
     let transaction = write(&connection, &["a"]);
     let store = transaction.object_store(&"a".into()).unwrap();
-    drop(store.open_cursor(KeyRange::all(), Direction::Next));
+    drop(store.open_cursor(KeyRange::all(), CursorDirection::Next));
     drop((store, transaction, connection, storage));
     // A thread of the storage's executes it; ten seconds are enough on any machine.
     for _ in 0..10_000 {

@@ -3,14 +3,14 @@
 //! What stands in the store is `larder_codec::value::Foreign`'s matter.
 
 use larder_codec::value::{Foreign, Payload};
-use larder_codec::{IdbKey, JsString};
+use larder_codec::{JsString, Key};
 
 use super::{StoredValue, Value};
 use crate::error::{Error, ErrorName, Result};
-use crate::value::records::Entry;
+use crate::value::records::Record;
 
 /// The keys that a host gives for a value's indexes, by their names.
-pub(crate) type NamedKeys = Box<[(JsString, Vec<IdbKey>)]>;
+pub(crate) type NamedKeys = Box<[(JsString, Vec<Key>)]>;
 
 impl Value {
     /// Bytes that another engine has serialised, in version `format` of its wire format. Only the host reads them
@@ -27,22 +27,22 @@ impl Value {
     /// ```
     /// # use std::sync::Arc;
     /// use larder_idb::{
-    ///     FixedClock, IdbKeyPath, IndexOptions, Key, Mode, ObjectStoreParameters, Origin, Storage, StorageOptions,
+    ///     FixedClock, KeyPath, IndexParameters, Key, TransactionMode, ObjectStoreParameters, Origin, Storage, StorageOptions,
     ///     TransactionOptions, Value,
     /// };
     ///
     /// let storage = Storage::new(StorageOptions::in_memory(Arc::new(FixedClock::default())))?;
     /// let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
     /// let request = factory.open(&"library".into(), Some(1))?.with_upgrade(|upgrade| {
-    ///     let by_title = ObjectStoreParameters { key_path: IdbKeyPath::String("title".into()), auto_increment: false };
+    ///     let by_title = ObjectStoreParameters { key_path: KeyPath::String("title".into()), auto_increment: false };
     ///     let books = upgrade.transaction.create_object_store(&"books".into(), by_title)?;
-    ///     let author = IdbKeyPath::String("author".into());
-    ///     books.create_index(&"by author".into(), author, IndexOptions::default())?;
+    ///     let author = KeyPath::String("author".into());
+    ///     books.create_index(&"by author".into(), author, IndexParameters::default())?;
     ///     Ok(())
     /// });
     /// let connection = request.wait()?;
     /// let options = TransactionOptions::default();
-    /// let transaction = connection.transaction(&["books".into()], Mode::ReadWrite, options)?;
+    /// let transaction = connection.transaction(&["books".into()], TransactionMode::ReadWrite, options)?;
     /// let books = transaction.object_store(&"books".into())?;
     ///
     /// let index_keys = [("by author".into(), vec![Key::from("Ada")])];
@@ -62,7 +62,7 @@ impl Value {
         engine: &str,
         format: u32,
         bytes: &[u8],
-        index_keys: impl IntoIterator<Item = (JsString, Vec<IdbKey>)>,
+        index_keys: impl IntoIterator<Item = (JsString, Vec<Key>)>,
     ) -> Result<Self> {
         let Ok(foreign) = Foreign::new(engine, format, bytes) else {
             let len_max = Foreign::ENGINE_LEN_MAX;
@@ -93,7 +93,7 @@ impl StoredValue {
     }
 }
 
-impl<'a> Entry<'a> {
+impl<'a> Record<'a> {
     /// Bytes of another engine, as [`StoredValue::foreign`] gives them.
     #[must_use]
     pub fn foreign(&self) -> Option<Foreign<'a>> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use larder_backing_store::PinnedBytes;
 use larder_codec::value::Payload;
-use larder_codec::{IdbKey, RawKey};
+use larder_codec::{Key, RawKey};
 use serde::de::DeserializeOwned;
 
 use crate::error::Result;
@@ -69,7 +69,7 @@ impl Place {
 
 /// One record or index entry.
 #[derive(Clone, Copy)]
-pub struct Entry<'a> {
+pub struct Record<'a> {
     records: &'a Records,
     at: usize,
     /// Which of several ranges it answers, counted from 0.
@@ -227,18 +227,18 @@ impl Records {
     }
 
     /// The entries, in the order of the visit.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Entry<'_>> + DoubleEndedIterator {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Record<'_>> + DoubleEndedIterator {
         (0..self.len()).map(|at| self.entry(at))
     }
 
     /// One entry.
     #[must_use]
-    pub fn get(&self, at: usize) -> Option<Entry<'_>> {
+    pub fn get(&self, at: usize) -> Option<Record<'_>> {
         (at < self.len()).then(|| self.entry(at))
     }
 
-    pub(crate) fn entry(&self, at: usize) -> Entry<'_> {
-        Entry {
+    pub(crate) fn entry(&self, at: usize) -> Record<'_> {
+        Record {
             records: self,
             at,
             request: self.0.places.get(at).map_or(0, |place| place.request),
@@ -254,10 +254,10 @@ impl Records {
     }
 }
 
-impl<'a> Entry<'a> {
+impl<'a> Record<'a> {
     /// The index key if an index was asked, else the primary key.
     #[must_use]
-    pub fn key(&self) -> IdbKey {
+    pub fn key(&self) -> Key {
         self.raw_key().to_key()
     }
 
@@ -269,7 +269,7 @@ impl<'a> Entry<'a> {
 
     /// The record's key.
     #[must_use]
-    pub fn primary_key(&self) -> IdbKey {
+    pub fn primary_key(&self) -> Key {
         self.raw_primary_key().to_key()
     }
 
@@ -320,9 +320,9 @@ impl fmt::Debug for Records {
     }
 }
 
-impl fmt::Debug for Entry<'_> {
+impl fmt::Debug for Record<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry")
+        f.debug_struct("Record")
             .field("key", &self.key())
             .field("primary_key", &self.primary_key())
             .field("value_len_bytes", &self.value().len())

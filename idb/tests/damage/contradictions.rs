@@ -11,8 +11,9 @@ use larder_codec::row_key::{
 };
 use larder_codec::{DatabaseId, IndexId, ObjectStoreId};
 use larder_idb::{
-    Executor, Factory, FileSystem, IdbKeyPath, IndexOptions, JsString, KeyRange, Mode,
-    ObjectStoreParameters, Origin, Storage, StorageOptions, TransactionOptions, Upgrade, Value,
+    Executor, Factory, FileSystem, IndexParameters, JsString, KeyPath, KeyRange,
+    ObjectStoreParameters, Origin, Storage, StorageOptions, TransactionMode, TransactionOptions,
+    Upgrade, Value,
 };
 use larder_leveldb::storage::MemoryFileSystem;
 use larder_leveldb::{Db, Durability, Options};
@@ -38,13 +39,13 @@ pub(super) fn storage(fs: &MemoryFileSystem) -> (Storage, Factory) {
 pub(super) fn set_up(upgrade: &Upgrade) -> larder_idb::Result<()> {
     let transaction = &upgrade.transaction;
     let parameters = || ObjectStoreParameters {
-        key_path: IdbKeyPath::Null,
+        key_path: KeyPath::Null,
         auto_increment: true,
     };
     let store = transaction.create_object_store(&"s".into(), parameters())?;
-    let path = || IdbKeyPath::String("name".into());
-    store.create_index(&"i".into(), path(), IndexOptions::default())?;
-    store.create_index(&"j".into(), path(), IndexOptions::default())?;
+    let path = || KeyPath::String("name".into());
+    store.create_index(&"i".into(), path(), IndexParameters::default())?;
+    store.create_index(&"j".into(), path(), IndexParameters::default())?;
     transaction.create_object_store(&"t".into(), parameters())?;
     store.put(Value::serialize("kept")?, None)?.on_done(drop);
     Ok(())
@@ -142,7 +143,7 @@ pub(super) fn look(factory: &Factory, name: &str) -> Result<u64, larder_idb::Err
     let connection = factory.open(&name.into(), None)?.connection().wait()?;
     let names: [JsString; 1] = ["s".into()];
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&names, Mode::ReadOnly, options)?;
+    let transaction = connection.transaction(&names, TransactionMode::ReadOnly, options)?;
     let store = transaction.object_store(&"s".into())?;
     store.count(KeyRange::all())?.wait()
 }
@@ -160,7 +161,7 @@ pub(super) fn cases() -> Vec<(Vec<u8>, Content, &'static str)> {
     let mut boolean_true = Vec::new();
     boolean::encode(true, &mut boolean_true);
     let mut null = Vec::new();
-    IdbKeyPath::Null.encode(&mut null);
+    KeyPath::Null.encode(&mut null);
     vec![
         (version.clone(), zero(), "object stores and no version"),
         (version, None, "no version row"),
@@ -284,8 +285,8 @@ fn ids_that_have_rows_are_not_given_again() {
     };
     let make_index: Change = |upgrade| {
         let store = upgrade.transaction.object_store(&"s".into())?;
-        let path = IdbKeyPath::String("name".into());
-        store.create_index(&"new".into(), path, IndexOptions::default())?;
+        let path = KeyPath::String("name".into());
+        store.create_index(&"new".into(), path, IndexParameters::default())?;
         Ok(())
     };
     for (row, value, change) in [
@@ -319,7 +320,7 @@ fn key_generators_that_make_no_sense_generate_nothing() {
         let connection = connection.wait().unwrap();
         let names: [JsString; 1] = ["s".into()];
         let options = TransactionOptions::default();
-        let transaction = connection.transaction(&names, Mode::ReadWrite, options);
+        let transaction = connection.transaction(&names, TransactionMode::ReadWrite, options);
         let store = transaction.unwrap().object_store(&"s".into()).unwrap();
         let put = || {
             store

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use larder_backing_store::IdbComparator;
 use larder_codec::KeyPrefix;
 use larder_idb::{
-    Connection, DatabaseInfo, ErrorKind, Factory, JsString, Maintenance, Mode, ObjectStore,
-    Transaction, TransactionOptions, Value,
+    Connection, DatabaseInfo, ErrorKind, Factory, JsString, Maintenance, ObjectStore, Transaction,
+    TransactionMode, TransactionOptions, Value,
 };
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 use larder_leveldb::{Background, Db, Options};
@@ -75,7 +75,7 @@ fn writing(factory: &Factory, name: &str, store: &str) -> (Connection, Transacti
     let connection = request.connection().wait().unwrap();
     let names: [JsString; 1] = [store.into()];
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&names, Mode::ReadWrite, options);
+    let transaction = connection.transaction(&names, TransactionMode::ReadWrite, options);
     let transaction = transaction.unwrap();
     let store = transaction.object_store(&names[0]).unwrap();
     (connection, transaction, store)

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use larder_idb::{
-    Connection, Factory, GetAllOptions, JsString, KeyRange, Mode, OpenEvent, Records, Request,
-    Result, Storage, TransactionOptions,
+    Connection, Factory, GetAllOptions, JsString, KeyRange, OpenEvent, Records, Request, Result,
+    Storage, TransactionMode, TransactionOptions,
 };
 
 pub(crate) type Contents = BTreeMap<JsString, Found>;
@@ -78,7 +78,7 @@ fn read(storage: &Storage, connection: &Connection) -> Vec<String> {
     for name in connection.object_store_names() {
         let names = [name.clone()];
         let options = TransactionOptions::default();
-        let transaction = connection.transaction(&names, Mode::ReadOnly, options);
+        let transaction = connection.transaction(&names, TransactionMode::ReadOnly, options);
         let transaction = transaction.unwrap();
         let store = transaction.object_store(&name).unwrap();
         let all = || (KeyRange::all(), GetAllOptions::default());

@@ -1,8 +1,8 @@
 //! Everything that can be written to a database, as far as it can be: what fails fails with an error.
 
 use larder_idb::{
-    DeleteEvent, Factory, IdbKeyPath, IndexOptions, JsString, Key, KeyRange, Mode,
-    ObjectStoreParameters, OpenEvent, Result, Storage, TransactionOptions, Upgrade, Value,
+    DeleteEvent, Factory, IndexParameters, JsString, Key, KeyPath, KeyRange, ObjectStoreParameters,
+    OpenEvent, Result, Storage, TransactionMode, TransactionOptions, Upgrade, Value,
 };
 
 use super::look::{done, open};
@@ -15,7 +15,7 @@ pub(crate) fn write(storage: &Storage, factory: &Factory, name: &JsString, what:
     for store_name in connection.object_store_names() {
         let names = [store_name.clone()];
         let options = TransactionOptions::default();
-        let transaction = connection.transaction(&names, Mode::ReadWrite, options);
+        let transaction = connection.transaction(&names, TransactionMode::ReadWrite, options);
         let transaction = transaction.unwrap();
         let store = transaction.object_store(&store_name).unwrap();
         for key in [
@@ -67,7 +67,7 @@ pub(crate) fn write(storage: &Storage, factory: &Factory, name: &JsString, what:
 fn upgrade(storage: &Storage, needed: &Upgrade, what: &str) -> Result<()> {
     let transaction = &needed.transaction;
     let parameters = ObjectStoreParameters {
-        key_path: IdbKeyPath::Null,
+        key_path: KeyPath::Null,
         auto_increment: true,
     };
     let new = transaction.create_object_store(&"larder: new".into(), parameters)?;
@@ -76,8 +76,8 @@ fn upgrade(storage: &Storage, needed: &Upgrade, what: &str) -> Result<()> {
     assert!(!matches!(count, Ok(1..)), "{what}: {count:?}");
     for store_name in needed.connection.object_store_names() {
         let store = transaction.object_store(&store_name)?;
-        let path = IdbKeyPath::String("name".into());
-        let index = store.create_index(&"larder: new".into(), path, IndexOptions::default())?;
+        let path = KeyPath::String("name".into());
+        let index = store.create_index(&"larder: new".into(), path, IndexParameters::default())?;
         told(done(storage, index.count(KeyRange::all())?), what);
         if let Some(old) = store.index_names().first() {
             store.delete_index(old)?;

@@ -1,6 +1,6 @@
 //! Key generators: numbers that are generated, given, and asked for.
 
-use larder_idb::{Key, Mode};
+use larder_idb::{Key, TransactionMode};
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn numbers_that_a_host_asks_for_are_its_own_and_no_put_gets_them() {
     for name in ["auto", "auto-in"] {
         let place = place();
         let connection = place.connection();
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         let store = store(&transaction, name);
         // Asked for one after the other, before anything is put under them.
         let first = store.generate_key().unwrap();
@@ -36,7 +36,7 @@ fn numbers_that_a_host_asks_for_are_its_own_and_no_put_gets_them() {
         connection.close();
         // The number is used up though nothing lies under it.
         let place = place.reopened();
-        let transaction = begin(&place.connection(), Mode::ReadWrite);
+        let transaction = begin(&place.connection(), TransactionMode::ReadWrite);
         let store = super::store(&transaction, name);
         assert_eq!(generate(&store).unwrap(), Key::from(12.0));
     }
@@ -55,7 +55,7 @@ fn values_that_are_put_after_a_number_was_asked_for_are_indexed_under_the_key_th
             .create_object_store(&js("s"), parameters)?;
         store.create_index(&js("i"), path("id"), PLAIN).map(drop)
     });
-    let transaction = begin(&connection.unwrap(), Mode::ReadWrite);
+    let transaction = begin(&connection.unwrap(), TransactionMode::ReadWrite);
     let store = store(&transaction, "s");
     let object = || Value::serialize(&std::collections::BTreeMap::<String, f64>::new()).unwrap();
     drop(store.put(object(), None).unwrap());
@@ -69,7 +69,7 @@ fn an_abort_gives_back_the_numbers_that_a_host_has_asked_for() {
     let place = place();
     let connection = place.connection();
     for _ in 0..2 {
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         let store = store(&transaction, "auto-in");
         assert_eq!(generate(&store).unwrap(), Key::from(1.0));
         assert_eq!(put(&store, None).unwrap(), Key::from(2.0));
@@ -81,7 +81,7 @@ fn an_abort_gives_back_the_numbers_that_a_host_has_asked_for() {
 fn there_is_no_number_to_ask_for_without_a_generator_or_behind_its_end() {
     let place = place();
     let connection = place.connection();
-    let transaction = begin(&connection, Mode::ReadWrite);
+    let transaction = begin(&connection, TransactionMode::ReadWrite);
     for name in ["bare", "out", "in"] {
         let store = store(&transaction, name);
         assert_eq!(
@@ -97,7 +97,7 @@ fn there_is_no_number_to_ask_for_without_a_generator_or_behind_its_end() {
     assert_eq!(refused(generate(&auto)), "ConstraintError");
     assert_eq!(refused(put(&auto, None)), "ConstraintError");
     drop(transaction);
-    let transaction = begin(&connection, Mode::ReadOnly);
+    let transaction = begin(&connection, TransactionMode::ReadOnly);
     let auto = store(&transaction, "auto");
     assert_eq!(refused(auto.generate_key()), "ReadOnlyError");
 }

@@ -1,13 +1,15 @@
 //! Values that imitate those of other engines, whole and cut.
 
-use larder_idb::{Direction, ErrorName, GetAllOptions, Key, KeyRange, Mode, Upgrade};
+use larder_idb::{
+    CursorDirection, ErrorName, GetAllOptions, Key, KeyRange, TransactionMode, Upgrade,
+};
 
 use super::*;
 
 /// The bytes of a value of another engine, as they stand in a row.
 fn stored() -> Vec<u8> {
     let place = place();
-    let transaction = begin(&place.connection(), Mode::ReadWrite);
+    let transaction = begin(&place.connection(), TransactionMode::ReadWrite);
     let store = store(&transaction, "bare");
     store
         .put(foreign(b"opaque", []), Some(1.0.into()))
@@ -53,7 +55,7 @@ fn cut_and_changed_ones_are_ordinary_values_or_errors_for_every_read_and_for_new
             Ok(())
         });
         let connection = connection.unwrap();
-        let transaction = begin(&connection, Mode::ReadOnly);
+        let transaction = begin(&connection, TransactionMode::ReadOnly);
         for name in ["s", "bare"] {
             let store = store(&transaction, name);
             let all = store.get_all(KeyRange::all(), GetAllOptions::default());
@@ -66,7 +68,7 @@ fn cut_and_changed_ones_are_ordinary_values_or_errors_for_every_read_and_for_new
                     bytes.escape_ascii()
                 );
             }
-            let cursor = store.open_cursor(KeyRange::all(), Direction::Next);
+            let cursor = store.open_cursor(KeyRange::all(), CursorDirection::Next);
             drop(cursor.unwrap().wait().unwrap());
         }
         drop(transaction);
@@ -89,7 +91,7 @@ fn cut_and_changed_ones_are_ordinary_values_or_errors_for_every_read_and_for_new
 #[test]
 fn an_ordinary_put_of_its_bytes_is_an_ordinary_put() {
     let place = place();
-    let transaction = begin(&place.connection(), Mode::ReadWrite);
+    let transaction = begin(&place.connection(), TransactionMode::ReadWrite);
     let imitation = || Value::from_bytes(stored());
     // Key paths find nothing in it, and no key may be beside it.
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Indexes that are made when values of other engines are there.
 
-use larder_idb::{Error, ErrorKind, ErrorName, Foreign, Key, Mode, Upgrade};
+use larder_idb::{Error, ErrorKind, ErrorName, Foreign, Key, TransactionMode, Upgrade};
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn with_records(place: &Place, records: &[&'static [u8]]) -> Connection {
     let records = records.to_vec();
     let upgrade = move |upgrade: &Upgrade| {
         let parameters = ObjectStoreParameters {
-            key_path: IdbKeyPath::Null,
+            key_path: KeyPath::Null,
             auto_increment: false,
         };
         let store = upgrade
@@ -31,7 +31,7 @@ fn with_records(place: &Place, records: &[&'static [u8]]) -> Connection {
     place.open(1, upgrade).unwrap()
 }
 
-fn index_of(place: &Place, options: IndexOptions) -> Result<Vec<(Key, Key)>> {
+fn index_of(place: &Place, options: IndexParameters) -> Result<Vec<(Key, Key)>> {
     let upgrade = move |upgrade: &Upgrade| {
         let store = upgrade.transaction.object_store(&js("s"))?;
         store
@@ -40,7 +40,7 @@ fn index_of(place: &Place, options: IndexOptions) -> Result<Vec<(Key, Key)>> {
     };
     let connection = place.open(2, upgrade)?;
     Ok(entries(
-        &store(&begin(&connection, Mode::ReadOnly), "s"),
+        &store(&begin(&connection, TransactionMode::ReadOnly), "s"),
         "i",
     ))
 }
@@ -48,7 +48,7 @@ fn index_of(place: &Place, options: IndexOptions) -> Result<Vec<(Key, Key)>> {
 /// What is there after an upgrade that has failed: version 1 and no index.
 fn assert_as_before(place: &Place) {
     let connection = place.open(1, |_| panic!("it is there")).unwrap();
-    let transaction = begin(&connection, Mode::ReadOnly);
+    let transaction = begin(&connection, TransactionMode::ReadOnly);
     assert!(store(&transaction, "s").index_names().is_empty());
     connection.close();
 }
@@ -107,7 +107,7 @@ fn an_index_whose_keys_cannot_be_asked_for_is_a_failed_upgrade_and_no_missing_en
         store.create_index(&js("i"), path("i"), PLAIN)?;
         Ok(())
     });
-    let transaction = begin(&deleted.unwrap(), Mode::ReadOnly);
+    let transaction = begin(&deleted.unwrap(), TransactionMode::ReadOnly);
     assert_eq!(
         entries(&store(&transaction, "s"), "i"),
         pairs(&[(200.0, 1000.0)])
@@ -119,7 +119,7 @@ type Say = fn() -> Result<Vec<Key>>;
 
 #[test]
 fn what_the_host_says_is_held_to_the_rules_and_its_failures_leave_the_database_as_it_was() {
-    let cases: [(&[&'static [u8]], IndexOptions, &str); 3] = [
+    let cases: [(&[&'static [u8]], IndexParameters, &str); 3] = [
         (&[b"\x01\x02"], PLAIN, "several keys are given"),
         (&[b"\x01", b"\x01"], UNIQUE, "ConstraintError"),
         (&[b"\x01", b"\x02\x01"], UNIQUE, "several keys are given"),
@@ -183,7 +183,7 @@ fn an_index_over_more_records_than_are_read_at_once_has_all_of_them() {
         store.create_index_with_keys(&js("i"), path("i"), UNIQUE, keys_of)?;
         Ok(())
     });
-    let transaction = begin(&connection.unwrap(), Mode::ReadOnly);
+    let transaction = begin(&connection.unwrap(), TransactionMode::ReadOnly);
     let all = entries(&store(&transaction, "s"), "i");
     let expected = (1..=COUNT).map(|n| (f64::from(n).into(), f64::from(COUNT - n + 1).into()));
     assert!(all.into_iter().eq(expected));

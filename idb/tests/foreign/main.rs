@@ -16,10 +16,10 @@ mod upgrades;
 use std::sync::Arc;
 
 use larder_idb::{
-    Connection, DataVersion, Executor, Factory, FileSystem, FixedClock, GetAllOptions, IdbKeyPath,
-    IndexOptions, JsString, Key, KeyRange, MemoryFileSystem, Mode, ObjectStore,
+    Connection, DataVersion, Executor, Factory, FileSystem, FixedClock, GetAllOptions,
+    IndexParameters, JsString, Key, KeyPath, KeyRange, MemoryFileSystem, ObjectStore,
     ObjectStoreParameters, Origin, RaiseDataVersion, Result, Storage, StorageOptions, Transaction,
-    TransactionOptions, Upgrade, Value,
+    TransactionMode, TransactionOptions, Upgrade, Value,
 };
 
 struct Place {
@@ -77,19 +77,19 @@ fn js(text: &str) -> JsString {
     JsString::from(text)
 }
 
-fn path(text: &str) -> IdbKeyPath {
-    IdbKeyPath::String(js(text))
+fn path(text: &str) -> KeyPath {
+    KeyPath::String(js(text))
 }
 
-const PLAIN: IndexOptions = IndexOptions {
+const PLAIN: IndexParameters = IndexParameters {
     unique: false,
     multi_entry: false,
 };
-const UNIQUE: IndexOptions = IndexOptions {
+const UNIQUE: IndexParameters = IndexParameters {
     unique: true,
     multi_entry: false,
 };
-const MULTI: IndexOptions = IndexOptions {
+const MULTI: IndexParameters = IndexParameters {
     unique: false,
     multi_entry: true,
 };
@@ -98,10 +98,10 @@ const MULTI: IndexOptions = IndexOptions {
 /// of these with indexes "n" of `n`, "u", unique, of `u`, and "m", multiEntry, of `m`.
 fn stores(transaction: &Transaction) -> Result<()> {
     let all = [
-        ("bare", IdbKeyPath::Null, false),
-        ("out", IdbKeyPath::Null, false),
+        ("bare", KeyPath::Null, false),
+        ("out", KeyPath::Null, false),
         ("in", path("id"), false),
-        ("auto", IdbKeyPath::Null, true),
+        ("auto", KeyPath::Null, true),
         ("auto-in", path("id"), true),
     ];
     for (name, key_path, auto_increment) in all {
@@ -119,7 +119,7 @@ fn stores(transaction: &Transaction) -> Result<()> {
     Ok(())
 }
 
-fn begin(connection: &Connection, mode: Mode) -> Transaction {
+fn begin(connection: &Connection, mode: TransactionMode) -> Transaction {
     let names = connection.object_store_names();
     let options = TransactionOptions::default();
     connection.transaction(&names, mode, options).unwrap()

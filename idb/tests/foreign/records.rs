@@ -4,8 +4,8 @@ use std::io::Read;
 use std::sync::Arc;
 
 use larder_idb::{
-    DataVersion, Direction, GetAllOptions, Key, KeyRange, MemoryFileSystem, Mode,
-    NewExternalObject, PageLimits, Value,
+    CursorDirection, DataVersion, GetAllOptions, Key, KeyRange, MemoryFileSystem,
+    NewExternalObject, PageLimits, TransactionMode, Value,
 };
 
 use super::*;
@@ -17,7 +17,7 @@ fn bytes_come_back_untouched_from_stores_of_every_kind_and_by_every_read() {
     let place = place();
     let connection = place.connection();
     for name in ["out", "in", "auto", "auto-in"] {
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         let store = store(&transaction, name);
         let value = foreign(OPAQUE, keys(&[10.0], &[20.0], &[32.0, 30.0, 31.0, 30.0]));
         let put = store.put(value, Some(7.0.into())).unwrap();
@@ -50,14 +50,16 @@ fn bytes_come_back_untouched_from_stores_of_every_kind_and_by_every_read() {
             bytes_max: usize::MAX,
         };
         let pages = store
-            .pages(KeyRange::all(), Direction::Next, limits)
+            .pages(KeyRange::all(), CursorDirection::Next, limits)
             .unwrap();
         let page = pages.next().unwrap().wait().unwrap().unwrap();
         whole(page.iter().next().unwrap().foreign());
-        let cursor = store.open_cursor(KeyRange::all(), Direction::Prev).unwrap();
+        let cursor = store
+            .open_cursor(KeyRange::all(), CursorDirection::Prev)
+            .unwrap();
         let cursor = cursor.wait().unwrap().unwrap();
         whole(cursor.value().unwrap().foreign());
-        whole(cursor.entry().foreign());
+        whole(cursor.record().foreign());
 
         store.delete(7.0).unwrap().wait().unwrap();
         assert_eq!(store.count(KeyRange::all()).unwrap().wait().unwrap(), 0);
@@ -71,7 +73,7 @@ fn bytes_come_back_untouched_from_stores_of_every_kind_and_by_every_read() {
 #[test]
 fn readers_of_ordinary_values_see_an_object_with_the_generated_key() {
     let place = place();
-    let transaction = begin(&place.connection(), Mode::ReadWrite);
+    let transaction = begin(&place.connection(), TransactionMode::ReadWrite);
     let store = store(&transaction, "auto-in");
     let key = store.put(unindexed(b"\x01"), None).unwrap().wait().unwrap();
     assert_eq!(key, Key::from(1.0));
@@ -91,7 +93,7 @@ fn readers_of_ordinary_values_see_an_object_with_the_generated_key() {
 #[test]
 fn adding_and_unique_indexes_mind_records_of_every_engine() {
     let place = place();
-    let transaction = begin(&place.connection(), Mode::ReadWrite);
+    let transaction = begin(&place.connection(), TransactionMode::ReadWrite);
     let store = store(&transaction, "in");
     let plain = |id: f64, u: f64| Value::serialize(&Numbers { id, u }).unwrap();
     store.put(plain(1.0, 10.0), None).unwrap().wait().unwrap();
@@ -130,7 +132,7 @@ struct Numbers {
 #[test]
 fn what_a_host_gets_wrong_is_refused_at_once() {
     let place = place();
-    let transaction = begin(&place.connection(), Mode::ReadWrite);
+    let transaction = begin(&place.connection(), TransactionMode::ReadWrite);
     let store = |name| store(&transaction, name);
     let put =
         |name, value: Value, key: Option<f64>| refused(store(name).put(value, key.map(Key::from)));
@@ -190,7 +192,7 @@ fn what_a_host_gets_wrong_is_refused_at_once() {
 #[test]
 fn put_many_puts_values_of_several_engines_and_tells_which_was_wrong() {
     let place = place();
-    let transaction = begin(&place.connection(), Mode::ReadWrite);
+    let transaction = begin(&place.connection(), TransactionMode::ReadWrite);
     let store = store(&transaction, "auto-in");
     let plain = || Value::serialize(&std::collections::BTreeMap::from([("n", 5.0)])).unwrap();
     let items = [
@@ -214,12 +216,14 @@ fn put_many_puts_values_of_several_engines_and_tells_which_was_wrong() {
 #[test]
 fn a_cursor_updates_a_record_of_any_engine_to_one_of_another() {
     let place = place();
-    let transaction = begin(&place.connection(), Mode::ReadWrite);
+    let transaction = begin(&place.connection(), TransactionMode::ReadWrite);
     for name in ["out", "in", "auto", "auto-in"] {
         let store = store(&transaction, name);
         let value = foreign(b"before", keys(&[1.0], &[], &[4.0, 5.0]));
         store.put(value, Some(3.0.into())).unwrap().wait().unwrap();
-        let cursor = store.open_cursor(KeyRange::all(), Direction::Next).unwrap();
+        let cursor = store
+            .open_cursor(KeyRange::all(), CursorDirection::Next)
+            .unwrap();
         let cursor = cursor.wait().unwrap().unwrap();
         let value = foreign(b"after", keys(&[2.0], &[], &[]));
         let updated = cursor.update(value).unwrap().wait().unwrap();
@@ -237,7 +241,7 @@ fn a_cursor_updates_a_record_of_any_engine_to_one_of_another() {
 fn blobs_that_the_bytes_mean_come_back_beside_them_also_where_the_bytes_lie_in_one() {
     let place = place();
     let connection = place.connection();
-    let transaction = begin(&connection, Mode::ReadWrite);
+    let transaction = begin(&connection, TransactionMode::ReadWrite);
     let object = |text: &str| NewExternalObject::Blob {
         mime_type: "text/plain".into(),
         content: Arc::new(text.as_bytes().to_vec()),
@@ -268,7 +272,7 @@ fn blobs_that_the_bytes_mean_come_back_beside_them_also_where_the_bytes_lie_in_o
     transaction.commit().unwrap().wait().unwrap();
     connection.close();
     let place = place.reopened();
-    check(&begin(&place.connection(), Mode::ReadOnly));
+    check(&begin(&place.connection(), TransactionMode::ReadOnly));
 }
 
 fn noise(len: usize) -> Vec<u8> {
@@ -295,7 +299,7 @@ fn long_bytes_come_back_from_compressed_rows_and_from_blobs_in_stores_of_every_a
             [noise(200_000), vec![7; 200_000]].concat(),
         ];
         let connection = place.connection();
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         for name in ["bare", "in", "auto-in"] {
             for (n, bytes) in values.iter().enumerate() {
                 let value = match name {
@@ -312,7 +316,7 @@ fn long_bytes_come_back_from_compressed_rows_and_from_blobs_in_stores_of_every_a
         transaction.commit().unwrap().wait().unwrap();
         connection.close();
         let place = place.reopened();
-        let transaction = begin(&place.connection(), Mode::ReadOnly);
+        let transaction = begin(&place.connection(), TransactionMode::ReadOnly);
         for name in ["bare", "in", "auto-in"] {
             let store = store(&transaction, name);
             let all = store.get_all(KeyRange::all(), GetAllOptions::default());

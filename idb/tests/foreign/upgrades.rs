@@ -1,6 +1,6 @@
 //! Puts and indexes within one upgrade, in the order in which they are asked for.
 
-use larder_idb::{Foreign, Key, Mode};
+use larder_idb::{Foreign, Key, TransactionMode};
 
 use super::*;
 
@@ -53,7 +53,7 @@ fn records_put_before_an_index_is_made_are_asked_for_and_those_put_behind_it_bri
         drop(store.put(foreign(b"\x04", [(js("j"), vec![])]), Some(4.0.into()))?);
         Ok(())
     });
-    let transaction = begin(&connection.unwrap(), Mode::ReadOnly);
+    let transaction = begin(&connection.unwrap(), TransactionMode::ReadOnly);
     let expected = pairs(&[(1.0, 1.0), (7.0, 2.0), (8.0, 3.0)]);
     assert_eq!(entries(&store(&transaction, "s"), "j"), expected);
 }

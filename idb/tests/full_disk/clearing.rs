@@ -28,7 +28,7 @@ fn delete(storage: &Storage, how: How) -> Result<()> {
     }
     let connection = open(storage, "filled")?;
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&["a".into()], Mode::ReadWrite, options)?;
+    let transaction = connection.transaction(&["a".into()], TransactionMode::ReadWrite, options)?;
     let store = transaction.object_store(&"a".into())?;
     let deleted = match how {
         How::Clear => store.clear()?,
@@ -46,7 +46,7 @@ fn delete(storage: &Storage, how: How) -> Result<()> {
 fn is_empty(storage: &Storage) -> bool {
     let filled = open(storage, "filled").unwrap();
     let options = TransactionOptions::default();
-    let transaction = filled.transaction(&["a".into()], Mode::ReadOnly, options);
+    let transaction = filled.transaction(&["a".into()], TransactionMode::ReadOnly, options);
     let store = transaction.unwrap().object_store(&"a".into()).unwrap();
     store.count(KeyRange::all()).unwrap().wait().unwrap() == 0
 }
@@ -75,7 +75,12 @@ fn fill_and_delete(disk: &Disk, executor: Executor, how: How, what: &str) {
     check(&storage);
     // What comes later in the same place stays.
     let filled = open(&storage, "filled").unwrap();
-    write(&filled, DurabilityHint::Strict, [(3, text_of(3, 500))]).unwrap();
+    write(
+        &filled,
+        TransactionDurability::Strict,
+        [(3, text_of(3, 500))],
+    )
+    .unwrap();
     drop(filled);
     storage.close().unwrap();
     let storage = self::storage(disk, executor);

@@ -15,9 +15,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use larder_idb::{
-    Connection, DurabilityHint, Error, ErrorName, Executor, Factory, FileSystem, FixedClock,
-    JsString, Key, Mode, NewExternalObject, ObjectStoreParameters, Origin, Result, Storage,
-    StorageOptions, TransactionOptions, Value,
+    Connection, Error, ErrorName, Executor, Factory, FileSystem, FixedClock, JsString, Key,
+    NewExternalObject, ObjectStoreParameters, Origin, Result, Storage, StorageOptions,
+    TransactionDurability, TransactionMode, TransactionOptions, Value,
 };
 
 use disks::Disk;
@@ -69,11 +69,11 @@ fn noise(seed: u32, len_bytes: usize) -> String {
 /// Writes records in one transaction.
 fn write(
     connection: &Connection,
-    durability: DurabilityHint,
+    durability: TransactionDurability,
     records: impl IntoIterator<Item = (u32, Value)>,
 ) -> Result<()> {
     let options = TransactionOptions::with_durability(durability);
-    let transaction = connection.transaction(&["a".into()], Mode::ReadWrite, options)?;
+    let transaction = connection.transaction(&["a".into()], TransactionMode::ReadWrite, options)?;
     let store = transaction.object_store(&"a".into())?;
     for (key, value) in records {
         store
@@ -99,7 +99,7 @@ fn blob_of(key: u32, len_bytes: usize) -> Value {
 
 fn read(connection: &Connection, key: u32) -> Option<String> {
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&["a".into()], Mode::ReadOnly, options);
+    let transaction = connection.transaction(&["a".into()], TransactionMode::ReadOnly, options);
     let store = transaction.unwrap().object_store(&"a".into()).unwrap();
     let got = store.get(Key::Number(f64::from(key))).unwrap().wait();
     got.unwrap().map(|value| value.deserialize().unwrap())
@@ -122,8 +122,8 @@ fn is_about_room(error: &Error, what: &str) {
 fn fill(connection: &Connection, what: &str, value_of: impl Fn(u32) -> Value) -> u32 {
     for key in 0..100_000 {
         let durability = match key % 3 {
-            0 => DurabilityHint::Strict,
-            _ => DurabilityHint::Relaxed,
+            0 => TransactionDurability::Strict,
+            _ => TransactionDurability::Relaxed,
         };
         if let Err(error) = write(connection, durability, [(key, value_of(key))]) {
             is_about_room(&error, what);
@@ -150,7 +150,7 @@ fn fill_to_the_last_block(
     let storage = storage(disk, executor);
     let kept = open(&storage, "kept").unwrap();
     let records = (0..KEPT).map(|key| (key, text_of(key, 100)));
-    write(&kept, DurabilityHint::Strict, records).unwrap();
+    write(&kept, TransactionDurability::Strict, records).unwrap();
     let filled = open(&storage, "filled").unwrap();
     disk.limit();
     let committed = fill(&filled, what, &value_of);
@@ -167,7 +167,7 @@ fn fill_the_rest(filled: &Connection, first_key: u32) {
     let mut key = first_key;
     for len_bytes in [20_000, 2000, 300, 20] {
         let record = |key| [(key, text_of(7, len_bytes))];
-        while write(filled, DurabilityHint::Relaxed, record(key)).is_ok() {
+        while write(filled, TransactionDurability::Relaxed, record(key)).is_ok() {
             key += 1;
         }
     }
@@ -183,7 +183,7 @@ fn fill_and_empty(disk: &Disk, executor: Executor, what: &str, value_of: impl Fn
     let kept = open(&storage, "kept").unwrap();
     assert!(is_whole(&kept), "{what}");
     let large = (9999, text_of(1, 2 << 20));
-    let error = write(&kept, DurabilityHint::Relaxed, [large]).unwrap_err();
+    let error = write(&kept, TransactionDurability::Relaxed, [large]).unwrap_err();
     is_about_room(&error, what);
     drop(kept);
     let deleted = factory(&storage)
@@ -225,8 +225,12 @@ fn fill_and_empty(disk: &Disk, executor: Executor, what: &str, value_of: impl Fn
 fn write_again(storage: &Storage, committed: u32, what: &str, value_of: impl Fn(u32) -> Value) {
     let again = open(storage, "again").unwrap();
     for key in 0..committed / 3 {
-        write(&again, DurabilityHint::Relaxed, [(key, value_of(key))])
-            .unwrap_or_else(|error| panic!("{what}, {key} of {committed}: {error}"));
+        write(
+            &again,
+            TransactionDurability::Relaxed,
+            [(key, value_of(key))],
+        )
+        .unwrap_or_else(|error| panic!("{what}, {key} of {committed}: {error}"));
     }
 }
 
@@ -268,10 +272,15 @@ fn a_transaction_that_finds_no_room_before_it_commits_says_so_and_leaves_nothing
         let disk = Disk::in_memory();
         let storage = storage(&disk, executor);
         let connection = open(&storage, "kept").unwrap();
-        write(&connection, DurabilityHint::Strict, [(1, text_of(1, 100))]).unwrap();
+        write(
+            &connection,
+            TransactionDurability::Strict,
+            [(1, text_of(1, 100))],
+        )
+        .unwrap();
         disk.limit();
         let records = (10..1000).map(|key| (key, text_of(key, 20_000)));
-        let error = write(&connection, DurabilityHint::Relaxed, records).unwrap_err();
+        let error = write(&connection, TransactionDurability::Relaxed, records).unwrap_err();
         is_about_room(&error, "spilled");
         drop(connection);
         let _ = storage.close();
@@ -280,7 +289,12 @@ fn a_transaction_that_finds_no_room_before_it_commits_says_so_and_leaves_nothing
         assert_eq!(read(&connection, 1).unwrap(), noise(1, 100));
         assert!((10..1000).all(|key| read(&connection, key).is_none()));
         disk.extend();
-        write(&connection, DurabilityHint::Strict, [(2, text_of(2, 100))]).unwrap();
+        write(
+            &connection,
+            TransactionDurability::Strict,
+            [(2, text_of(2, 100))],
+        )
+        .unwrap();
         assert!((10..1000).all(|key| read(&connection, key).is_none()));
         drop(connection);
         storage.close().unwrap();

@@ -93,7 +93,7 @@ impl Step {
     }
 
     fn run(self, storage: &Storage) -> Result<()> {
-        let durability = DurabilityHint::Strict;
+        let durability = TransactionDurability::Strict;
         match self {
             Self::Open(name) => open(storage, name).map(drop),
             Self::Put(name, key, len) => write(
@@ -110,7 +110,7 @@ impl Step {
                 let options = TransactionOptions::default();
                 let connection = open(storage, name)?;
                 let transaction =
-                    connection.transaction(&["a".into()], Mode::ReadWrite, options)?;
+                    connection.transaction(&["a".into()], TransactionMode::ReadWrite, options)?;
                 transaction.object_store(&"a".into())?.clear()?.wait()?;
                 transaction.commit()?.wait()
             }

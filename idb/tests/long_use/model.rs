@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use larder_fixtures::random::Random;
 use larder_idb::{
-    Connection, Entry, GetAllOptions, IdbKeyPath, IndexOptions, JsString, Key, KeyRange, Mode,
-    NewExternalObject, ObjectStore, ObjectStoreParameters, Origin, Storage, Transaction,
-    TransactionOptions, Upgrade, Value,
+    Connection, GetAllOptions, IndexParameters, JsString, Key, KeyPath, KeyRange,
+    NewExternalObject, ObjectStore, ObjectStoreParameters, Origin, Record, Storage, Transaction,
+    TransactionMode, TransactionOptions, Upgrade, Value,
 };
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +86,7 @@ impl Row {
     }
 
     /// The row that stands there, of which every byte was looked at.
-    pub(crate) fn read(entry: &Entry<'_>) -> (u64, Self) {
+    pub(crate) fn read(entry: &Record<'_>) -> (u64, Self) {
         let Key::Number(key) = entry.primary_key() else {
             panic!("not a key of this test: {:?}", entry.primary_key())
         };
@@ -160,7 +160,11 @@ impl Database {
 fn begin(connection: &Connection, store: &str) -> (Transaction, ObjectStore) {
     let name = JsString::from(store);
     let scope = std::slice::from_ref(&name);
-    let transaction = connection.transaction(scope, Mode::ReadOnly, TransactionOptions::default());
+    let transaction = connection.transaction(
+        scope,
+        TransactionMode::ReadOnly,
+        TransactionOptions::default(),
+    );
     let transaction = transaction.unwrap();
     let handle = transaction.object_store(&name).unwrap();
     (transaction, handle)
@@ -169,20 +173,20 @@ fn begin(connection: &Connection, store: &str) -> (Transaction, ObjectStore) {
 /// Makes the stores, or, if they are there, makes the index of the first anew.
 fn upgrade(upgrade: &Upgrade) -> larder_idb::Result<()> {
     let transaction = &upgrade.transaction;
-    let by_group = || IdbKeyPath::String("group".into());
+    let by_group = || KeyPath::String("group".into());
     if upgrade.old_version > 0 {
         let store = transaction.object_store(&STORES[0].into())?;
         store.delete_index(&INDEX.into())?;
-        store.create_index(&INDEX.into(), by_group(), IndexOptions::default())?;
+        store.create_index(&INDEX.into(), by_group(), IndexParameters::default())?;
         return Ok(());
     }
     for name in STORES {
         let parameters = ObjectStoreParameters {
-            key_path: IdbKeyPath::Null,
+            key_path: KeyPath::Null,
             auto_increment: false,
         };
         let store = transaction.create_object_store(&name.into(), parameters)?;
-        store.create_index(&INDEX.into(), by_group(), IndexOptions::default())?;
+        store.create_index(&INDEX.into(), by_group(), IndexParameters::default())?;
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use larder_fixtures::random::Random;
 use larder_idb::{
-    Connection, Direction, DurabilityHint, GetAllOptions, JsString, Key, KeyRange, Mode,
-    ObjectStore, Storage, Transaction, TransactionOptions,
+    Connection, CursorDirection, GetAllOptions, JsString, Key, KeyRange, ObjectStore, Storage,
+    Transaction, TransactionDurability, TransactionMode, TransactionOptions,
 };
 
 use crate::model::{Database, GROUPS, INDEX, KEYS, Model, Row, Rows, STORES};
@@ -88,12 +88,12 @@ fn use_(storage: &Storage, model: &Model, database: &Database, random: &mut Rand
 fn begin(
     connection: &Connection,
     store: usize,
-    mode: Mode,
+    mode: TransactionMode,
     is_strict: bool,
 ) -> (Transaction, ObjectStore) {
     let hint = match is_strict {
-        true => DurabilityHint::Strict,
-        false => DurabilityHint::Relaxed,
+        true => TransactionDurability::Strict,
+        false => TransactionDurability::Relaxed,
     };
     let name = JsString::from(STORES[store]);
     let scope = std::slice::from_ref(&name);
@@ -120,7 +120,7 @@ fn range(from: u64, to: u64) -> KeyRange {
 /// Writes some rows; whether it commits.
 fn write(connection: &Connection, database: &Database, store: usize, random: &mut Random) -> bool {
     let is_strict = random.one_in(8);
-    let (transaction, handle) = begin(connection, store, Mode::ReadWrite, is_strict);
+    let (transaction, handle) = begin(connection, store, TransactionMode::ReadWrite, is_strict);
     // Once this is answered the transaction is active, and no other is in this store.
     let count = handle.count(KeyRange::all()).unwrap().wait().unwrap();
     let mut rows: Rows = database.rows(store).clone();
@@ -179,7 +179,7 @@ fn change(handle: &ObjectStore, rows: &mut Rows, random: &mut Random) {
 
 /// A reading transaction.
 fn read(connection: &Connection, database: &Database, store: usize, random: &mut Random) {
-    let (_transaction, handle) = begin(connection, store, Mode::ReadOnly, false);
+    let (_transaction, handle) = begin(connection, store, TransactionMode::ReadOnly, false);
     let count = handle.count(KeyRange::all()).unwrap().wait().unwrap();
     let rows: Rows = database.rows(store).clone();
     assert_eq!(count, rows.len() as u64);
@@ -227,13 +227,13 @@ fn check_group(handle: &ObjectStore, rows: &Rows, random: &mut Random) {
 fn check_cursor(handle: &ObjectStore, rows: &Rows, random: &mut Random) {
     let from = random.below(KEYS);
     let below = KeyRange::upper_bound(number(from), true);
-    let cursor = handle.open_cursor(below, Direction::Prev);
+    let cursor = handle.open_cursor(below, CursorDirection::Prev);
     let mut cursor = cursor.unwrap().wait().unwrap();
     let below = (Bound::Unbounded, Bound::Excluded(from));
     let mut wanted = rows.range(below).rev();
     for _ in 0..30 {
         let (found, wanted) = (cursor.as_ref(), wanted.next());
-        let found = found.map(|cursor| Row::read(&cursor.entry()));
+        let found = found.map(|cursor| Row::read(&cursor.record()));
         assert_eq!(found, wanted.map(|(key, row)| (*key, *row)));
         let Some(at) = cursor else { return };
         cursor = at.continue_(None).unwrap().wait().unwrap();

@@ -1,6 +1,8 @@
 //! Cursors as hosts use them: waited for, step by step, with writes in between.
 
-use larder_idb::{Connection, Cursor, Direction, ErrorName, Key, KeyRange, Mode, Storage, Value};
+use larder_idb::{
+    Connection, Cursor, CursorDirection, ErrorName, Key, KeyRange, Storage, TransactionMode, Value,
+};
 
 use super::{EXECUTORS, begin, finish, indexed_store, open, storage, store};
 
@@ -26,10 +28,10 @@ fn every_record_is_updated_on_the_way_and_none_is_met_twice() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = filled(&storage);
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         let s = store(&transaction, "s");
         let mut at = s
-            .open_cursor(KeyRange::all(), Direction::Next)
+            .open_cursor(KeyRange::all(), CursorDirection::Next)
             .unwrap()
             .wait()
             .unwrap();
@@ -45,10 +47,10 @@ fn every_record_is_updated_on_the_way_and_none_is_met_twice() {
         let numbers = (0..10_u8).map(|number| Key::from(f64::from(number)));
         assert_eq!(met, numbers.collect::<Vec<_>>());
         finish(&transaction);
-        let transaction = begin(&connection, Mode::ReadOnly);
+        let transaction = begin(&connection, TransactionMode::ReadOnly);
         let index = store(&transaction, "s").index(&"i".into()).unwrap();
         let mut at = index
-            .open_key_cursor(KeyRange::all(), Direction::Prev)
+            .open_key_cursor(KeyRange::all(), CursorDirection::Prev)
             .unwrap()
             .wait()
             .unwrap();
@@ -70,10 +72,10 @@ fn a_position_that_was_left_can_be_read_and_does_nothing_more() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = filled(&storage);
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         let s = store(&transaction, "s");
         let first = s
-            .open_cursor(KeyRange::all(), Direction::Next)
+            .open_cursor(KeyRange::all(), CursorDirection::Next)
             .unwrap()
             .wait()
             .unwrap()
@@ -109,10 +111,12 @@ fn steps_queued_behind_other_requests_come_in_their_turn() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = filled(&storage);
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         let s = store(&transaction, "s");
         let index = s.index(&"i".into()).unwrap();
-        let opened = index.open_cursor(KeyRange::all(), Direction::Next).unwrap();
+        let opened = index
+            .open_cursor(KeyRange::all(), CursorDirection::Next)
+            .unwrap();
         let first = opened.wait().unwrap().unwrap();
         assert_eq!((first.key(), first.primary_key()), (0.0.into(), 9.0.into()));
         // Written before the step, though it is read ahead by then.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use larder_fixtures::random::Random;
 use larder_idb::{
-    Connection, ErrorName, Executor, IdbKeyPath, IndexOptions, Key, MemoryFileSystem, Mode,
-    ObjectStore, ObjectStoreParameters, Request, Statistics, Storage, StorageOptions, StoredValue,
-    Transaction, Value,
+    Connection, ErrorName, Executor, IndexParameters, Key, KeyPath, MemoryFileSystem, ObjectStore,
+    ObjectStoreParameters, Request, Statistics, Storage, StorageOptions, StoredValue, Transaction,
+    TransactionMode, Value,
 };
 
 use super::{
@@ -106,8 +106,8 @@ fn connect(storage: &Storage) -> Connection {
         let s = upgrade
             .transaction
             .create_object_store(&"s".into(), parameters)?;
-        let path = IdbKeyPath::String("i".into());
-        s.create_index(&"i".into(), path, IndexOptions::default())?;
+        let path = KeyPath::String("i".into());
+        s.create_index(&"i".into(), path, IndexParameters::default())?;
         Ok(())
     })
     .unwrap()
@@ -139,7 +139,7 @@ fn gets_at_once_find_what_gets_alone_find_and_count_as_many() {
         let storage = on(&fs, executor, write_buffer_bytes);
         let connection = connect(&storage);
         for _ in 0..6 {
-            let transaction = begin(&connection, Mode::ReadWrite);
+            let transaction = begin(&connection, TransactionMode::ReadWrite);
             change(&store(&transaction, "s"), &mut random, 60);
             // What it has written itself is found, too.
             let asked = asked(&mut random);
@@ -149,7 +149,7 @@ fn gets_at_once_find_what_gets_alone_find_and_count_as_many() {
             finish(&transaction);
             let asked = self::asked(&mut random);
             let [at_once, alone] = [true, false].map(|at_once| {
-                let transaction = begin(&connection, Mode::ReadOnly);
+                let transaction = begin(&connection, TransactionMode::ReadOnly);
                 let found = gets(&transaction, &asked, at_once);
                 let statistics: Statistics = transaction.statistics();
                 finish(&transaction);
@@ -176,7 +176,7 @@ fn a_get_that_fails_among_others_fails_alone_and_aborts_unless_it_was_seen() {
         let storage = storage(executor);
         let connection = numbers(&storage, 50);
         for is_seen in [true, false] {
-            let transaction = begin(&connection, Mode::ReadOnly);
+            let transaction = begin(&connection, TransactionMode::ReadOnly);
             let s = store(&transaction, "s");
             let numbers = [1.0, 2.0, 3.0, f64::NAN, 4.0, 5.0];
             let mut requests: Vec<_> = numbers.map(|n| s.get(n).unwrap()).into_iter().collect();
@@ -260,7 +260,7 @@ fn values_with_generated_keys_have_them_when_they_are_read_together() {
         let storage = storage(executor);
         let connection = open(&storage, 1, |upgrade| {
             let parameters = ObjectStoreParameters {
-                key_path: IdbKeyPath::String("id".into()),
+                key_path: KeyPath::String("id".into()),
                 auto_increment: true,
             };
             let s = upgrade
@@ -274,7 +274,7 @@ fn values_with_generated_keys_have_them_when_they_are_read_together() {
             Ok(())
         })
         .unwrap();
-        let transaction = begin(&connection, Mode::ReadOnly);
+        let transaction = begin(&connection, TransactionMode::ReadOnly);
         let s = store(&transaction, "s");
         let requests: Vec<_> = (1..=40).map(|n| s.get(f64::from(n)).unwrap()).collect();
         for (request, n) in requests.into_iter().zip(1_u32..) {
@@ -298,7 +298,7 @@ fn values_that_were_read_together_stay_when_the_others_and_the_storage_have_gone
     let kept: Vec<StoredValue> = {
         let storage = storage(THREADS);
         let connection = numbers(&storage, 200);
-        let transaction = begin(&connection, Mode::ReadOnly);
+        let transaction = begin(&connection, TransactionMode::ReadOnly);
         let s = store(&transaction, "s");
         let requests: Vec<_> = (0..200).map(|n| s.get(f64::from(n)).unwrap()).collect();
         let kept = requests.into_iter().enumerate();

@@ -13,9 +13,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use larder_idb::{
-    Connection, ErrorName, Executor, FixedClock, IdbKeyPath, IndexOptions, JsString, Mode,
-    ObjectStore, ObjectStoreParameters, Origin, Request, Result, Storage, StorageOptions,
-    Transaction, TransactionOptions, Upgrade, Value,
+    Connection, ErrorName, Executor, FixedClock, IndexParameters, JsString, KeyPath, ObjectStore,
+    ObjectStoreParameters, Origin, Request, Result, Storage, StorageOptions, Transaction,
+    TransactionMode, TransactionOptions, Upgrade, Value,
 };
 
 /// Threads; the caller in order; the caller in an order of its own.
@@ -48,11 +48,11 @@ fn open(
 fn indexed_store(
     upgrade: &Upgrade,
     parameters: ObjectStoreParameters,
-    options: IndexOptions,
+    options: IndexParameters,
 ) -> Result<ObjectStore> {
     let transaction = &upgrade.transaction;
     let store = transaction.create_object_store(&"s".into(), parameters)?;
-    store.create_index(&"i".into(), IdbKeyPath::String("".into()), options)?;
+    store.create_index(&"i".into(), KeyPath::String("".into()), options)?;
     Ok(store)
 }
 
@@ -71,8 +71,8 @@ fn numbers(storage: &Storage, count: u64) -> Connection {
 
 /// A transaction, its object store, and what is in its way: nothing is executed until that has been finished.
 fn queued_behind(connection: &Connection) -> (Transaction, Transaction, ObjectStore) {
-    let before = begin(connection, Mode::ReadWrite);
-    let transaction = begin(connection, Mode::ReadWrite);
+    let before = begin(connection, TransactionMode::ReadWrite);
+    let transaction = begin(connection, TransactionMode::ReadWrite);
     let s = store(&transaction, "s");
     (before, transaction, s)
 }
@@ -117,7 +117,7 @@ fn told_in_order<T: Send + 'static>(
     assert_eq!(told.iter().collect::<Vec<_>>(), in_order);
 }
 
-fn begin(connection: &Connection, mode: Mode) -> Transaction {
+fn begin(connection: &Connection, mode: TransactionMode) -> Transaction {
     let names = connection.object_store_names();
     let options = TransactionOptions::default();
     connection.transaction(&names, mode, options).unwrap()

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use larder_idb::{
-    Direction, ErrorName, GetAllOptions, IndexOptions, Key, KeyRange, Mode, ObjectStoreParameters,
-    PageLimits, Storage, StorageOptions, Value,
+    CursorDirection, ErrorName, GetAllOptions, IndexParameters, Key, KeyRange,
+    ObjectStoreParameters, PageLimits, Storage, StorageOptions, TransactionMode, Value,
 };
 
 use super::{EXECUTORS, FixedClock, begin, finish, indexed_store, open, storage, store};
@@ -18,14 +18,14 @@ fn many_are_put_up_to_the_first_that_cannot_be_and_the_error_tells_which() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage, 1, |upgrade| {
-            let options = IndexOptions {
+            let options = IndexParameters {
                 unique: true,
                 multi_entry: false,
             };
             indexed_store(upgrade, ObjectStoreParameters::default(), options).map(drop)
         })
         .unwrap();
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         let s = store(&transaction, "s");
         let items = ["a", "b", "a", "c"].into_iter().zip(1_u8..);
         let items = items.map(|(value, key)| (text(value), Some(f64::from(key).into())));
@@ -72,7 +72,7 @@ fn many_ranges_are_answered_each_by_its_first_record() {
             Ok(())
         })
         .unwrap();
-        let transaction = begin(&connection, Mode::ReadOnly);
+        let transaction = begin(&connection, TransactionMode::ReadOnly);
         let s = store(&transaction, "s");
         let ranges = [
             KeyRange::only(3.0.into()),
@@ -122,7 +122,7 @@ fn pages_come_in_order_none_larger_than_asked_for_and_see_what_was_written_meanw
             Ok(())
         })
         .unwrap();
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         let s = store(&transaction, "s");
         let limits = PageLimits {
             entries_max: 30,
@@ -131,7 +131,7 @@ fn pages_come_in_order_none_larger_than_asked_for_and_see_what_was_written_meanw
         let pages = s
             .pages(
                 KeyRange::lower_bound(10.0.into(), false),
-                Direction::Next,
+                CursorDirection::Next,
                 limits,
             )
             .unwrap();
@@ -162,7 +162,7 @@ fn statistics_tell_what_was_read_and_written() {
         indexed_store(upgrade, Default::default(), Default::default()).map(drop)
     })
     .unwrap();
-    let transaction = begin(&connection, Mode::ReadWrite);
+    let transaction = begin(&connection, TransactionMode::ReadWrite);
     let s = store(&transaction, "s");
     let value = text("one");
     let len_bytes = value.bytes().len() as u64;
@@ -207,7 +207,7 @@ fn statistics_count_the_records_that_were_deleted_however_that_was() {
             indexed_store(upgrade, parameters, Default::default()).map(drop)
         })
         .unwrap();
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         let s = store(&transaction, "s");
         for _ in 0..10 {
             drop(s.put(text("value"), None).unwrap());
@@ -226,7 +226,7 @@ fn statistics_count_the_records_that_were_deleted_however_that_was() {
         has_deleted(2, "a range");
         s.delete(range).unwrap().wait().unwrap();
         has_deleted(0, "an empty range");
-        let cursor = s.open_cursor(5.0, Direction::Next).unwrap();
+        let cursor = s.open_cursor(5.0, CursorDirection::Next).unwrap();
         let cursor = cursor.wait().unwrap().unwrap();
         cursor.delete().unwrap().wait().unwrap();
         has_deleted(1, "by a cursor");
@@ -256,7 +256,7 @@ fn statistics_tell_how_much_did_not_fit_into_memory() {
             Ok(())
         })
         .unwrap();
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         let s = store(&transaction, "s");
         let long = "x".repeat(3_000);
         let spilled: Vec<u64> = (0..12_u8)
@@ -295,7 +295,7 @@ fn what_get_all_has_found_stays_whatever_becomes_of_the_database() {
         let value =
             |number: u32, letter: &str| text(&letter.repeat(1 + number as usize % 4 * 1000));
         let put_all = |letter: &str| {
-            let transaction = begin(&connection, Mode::ReadWrite);
+            let transaction = begin(&connection, TransactionMode::ReadWrite);
             let s = store(&transaction, "s");
             for number in 0..200 {
                 let put = s.put(value(number, letter), Some(f64::from(number).into()));
@@ -304,7 +304,7 @@ fn what_get_all_has_found_stays_whatever_becomes_of_the_database() {
             finish(&transaction);
         };
         let get_all = || {
-            let transaction = begin(&connection, Mode::ReadOnly);
+            let transaction = begin(&connection, TransactionMode::ReadOnly);
             let all = store(&transaction, "s").get_all(KeyRange::all(), GetAllOptions::default());
             all.unwrap().wait().unwrap()
         };

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use larder_fixtures::random::Random;
 use larder_idb::{
-    Connection, ErrorKind, ErrorName, GetAllOptions, IdbKeyPath, IndexOptions, Key, KeyRange,
-    MemoryFileSystem, Mode, ObjectStoreParameters, Request, Statistics, Storage, StorageOptions,
-    Transaction, Value,
+    Connection, ErrorKind, ErrorName, GetAllOptions, IndexParameters, Key, KeyPath, KeyRange,
+    MemoryFileSystem, ObjectStoreParameters, Request, Statistics, Storage, StorageOptions,
+    Transaction, TransactionMode, Value,
 };
 
 use super::{
@@ -79,16 +79,16 @@ fn connect(storage: &Storage) -> Connection {
     open(storage, 1, |upgrade| {
         for name in ["s", "t"] {
             let parameters = ObjectStoreParameters {
-                key_path: IdbKeyPath::Null,
+                key_path: KeyPath::Null,
                 auto_increment: true,
             };
             let transaction = &upgrade.transaction;
             let s = transaction.create_object_store(&name.into(), parameters)?;
-            let unique = IndexOptions {
+            let unique = IndexParameters {
                 unique: true,
                 multi_entry: false,
             };
-            s.create_index(&"i".into(), IdbKeyPath::String("i".into()), unique)?;
+            s.create_index(&"i".into(), KeyPath::String("i".into()), unique)?;
         }
         Ok(())
     })
@@ -97,7 +97,7 @@ fn connect(storage: &Storage) -> Connection {
 
 /// All keys and values, by primary key and by index.
 fn contents(connection: &Connection) -> Vec<(Key, Vec<u8>)> {
-    let transaction = begin(connection, Mode::ReadOnly);
+    let transaction = begin(connection, TransactionMode::ReadOnly);
     let mut contents = Vec::new();
     for name in ["s", "t"] {
         let s = store(&transaction, name);
@@ -107,7 +107,7 @@ fn contents(connection: &Connection) -> Vec<(Key, Vec<u8>)> {
         let by_index = i.get_all_records(all, options).unwrap();
         for records in [records.wait().unwrap(), by_index.wait().unwrap()] {
             let record = |n| {
-                let entry: larder_idb::Entry<'_> = records.get(n).unwrap();
+                let entry: larder_idb::Record<'_> = records.get(n).unwrap();
                 (entry.key(), entry.value().to_vec())
             };
             contents.extend((0..records.len()).map(record));
@@ -135,7 +135,7 @@ fn puts_at_once_store_what_puts_alone_store_and_count_as_many() {
         for _ in 0..8 {
             let asked: Vec<_> = (0..random.below(150)).map(|_| asked(&mut random)).collect();
             let [at_once, alone] = both.each_ref().map(|(connection, _, at_once)| {
-                let transaction = begin(connection, Mode::ReadWrite);
+                let transaction = begin(connection, TransactionMode::ReadWrite);
                 let done = puts(&transaction, &asked, *at_once);
                 let statistics: Statistics = transaction.statistics();
                 finish(&transaction);
@@ -161,7 +161,7 @@ fn put(s: &larder_idb::ObjectStore, n: f64) -> Request<Key> {
 }
 
 fn count(connection: &Connection) -> u64 {
-    let transaction = begin(connection, Mode::ReadOnly);
+    let transaction = begin(connection, TransactionMode::ReadOnly);
     let s = store(&transaction, "s");
     s.count(KeyRange::all()).unwrap().wait().unwrap()
 }
@@ -238,20 +238,20 @@ fn bytes_that_do_not_decode_where_a_key_path_leads_are_no_value() {
         let storage = storage(executor);
         let connection = open(&storage, 1, |upgrade| {
             let transaction = &upgrade.transaction;
-            let key_path = IdbKeyPath::String("i".into());
+            let key_path = KeyPath::String("i".into());
             let inline = ObjectStoreParameters {
                 key_path: key_path.clone(),
                 auto_increment: false,
             };
             transaction.create_object_store(&"inline".into(), inline)?;
             let indexed = transaction.create_object_store(&"s".into(), Default::default())?;
-            indexed.create_index(&"by i".into(), key_path, IndexOptions::default())?;
+            indexed.create_index(&"by i".into(), key_path, IndexParameters::default())?;
             Ok(())
         })
         .unwrap();
         let names = ["inline".into(), "s".into()];
         let transaction = connection
-            .transaction(&names, Mode::ReadWrite, Default::default())
+            .transaction(&names, TransactionMode::ReadWrite, Default::default())
             .unwrap();
         let at_once = store(&transaction, "inline").put(cut(), None).map(drop);
         let s = store(&transaction, "s");

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
 use larder_idb::{
-    ErrorName, Executor, GetAllOptions, Key, KeyRange, Mode, Request, StoredValue, Value,
+    ErrorName, Executor, GetAllOptions, Key, KeyRange, Request, StoredValue, TransactionMode, Value,
 };
 
 use super::{EXECUTORS, begin, finish, indexed_store, open, storage, store};
@@ -73,7 +73,7 @@ fn requests_queued_together_go_each_to_their_own_store_or_index() {
                 indexed_store(upgrade, Default::default(), Default::default()).map(drop)
             })
             .unwrap();
-            let transaction = begin(&connection, Mode::ReadWrite);
+            let transaction = begin(&connection, TransactionMode::ReadWrite);
             let stores = [store(&transaction, "s"), store(&transaction, "t")];
             let index = stores[0].index(&"i".into()).unwrap();
             let (mut naive, mut random) = ([Naive::new(), Naive::new()], seed);
@@ -134,14 +134,14 @@ fn a_small_put_that_fails_and_nobody_looks_at_aborts() {
             indexed_store(upgrade, Default::default(), Default::default()).map(drop)
         })
         .unwrap();
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         let s = store(&transaction, "s");
         for _ in 0..2 {
             drop(s.add(value(1), Some(key(1))).unwrap());
         }
         let error = transaction.commit().unwrap().wait().unwrap_err();
         assert_eq!(error.name(), ErrorName::ConstraintError);
-        let transaction = begin(&connection, Mode::ReadOnly);
+        let transaction = begin(&connection, TransactionMode::ReadOnly);
         let found = store(&transaction, "s").get(key(1)).unwrap().wait();
         assert!(found.unwrap().is_none());
     }
@@ -155,8 +155,8 @@ fn gets_and_puts_that_are_still_queued_end_in_order_with_an_abort() {
             indexed_store(upgrade, Default::default(), Default::default()).map(drop)
         })
         .unwrap();
-        let first = begin(&connection, Mode::ReadWrite);
-        let second = begin(&connection, Mode::ReadWrite);
+        let first = begin(&connection, TransactionMode::ReadWrite);
+        let second = begin(&connection, TransactionMode::ReadWrite);
         let s = store(&second, "s");
         let told = Arc::new(Mutex::new(Vec::new()));
         let note = |number: u32| {

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use larder_idb::{
-    ErrorName, GetAllOptions, IdbKeyPath, Index, IndexOptions, KeyRange, Mode, ObjectStore,
-    ObjectStoreParameters, Result, Upgrade, Value,
+    ErrorName, GetAllOptions, Index, IndexParameters, KeyPath, KeyRange, ObjectStore,
+    ObjectStoreParameters, Result, TransactionMode, Upgrade, Value,
 };
 
 use super::{EXECUTORS, begin, finish, names, open, storage, store};
 
-const UNIQUE: IndexOptions = IndexOptions {
+const UNIQUE: IndexParameters = IndexParameters {
     unique: true,
     multi_entry: false,
 };
 
-fn path(path: &str) -> IdbKeyPath {
-    IdbKeyPath::String(path.into())
+fn path(path: &str) -> KeyPath {
+    KeyPath::String(path.into())
 }
 
 /// A record with `x` and, if there are two numbers, `y`.
@@ -63,15 +63,15 @@ fn what_is_deleted_and_created_anew_in_one_upgrade_is_empty_and_of_its_new_kind(
             };
             let new = transaction.create_object_store(&"a".into(), parameters)?;
             assert!(old.is_deleted() && !new.is_deleted() && old != new);
-            new.create_index(&"i".into(), path("x"), IndexOptions::default())?;
+            new.create_index(&"i".into(), path("x"), IndexParameters::default())?;
             new.delete_index(&"i".into())?;
-            new.create_index(&"i".into(), path("y"), IndexOptions::default())?;
+            new.create_index(&"i".into(), path("y"), IndexParameters::default())?;
             let refused = old.count(KeyRange::all()).unwrap_err();
             assert_eq!(refused.name(), ErrorName::InvalidStateError);
             Ok(())
         })
         .unwrap();
-        let transaction = begin(&connection, Mode::ReadWrite);
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
         let new = store(&transaction, "a");
         assert_eq!((new.key_path(), new.auto_increment()), (&path("id"), true));
         assert_eq!(new.index(&"i".into()).unwrap().key_path(), &path("y"));
@@ -120,7 +120,7 @@ fn renames_hold_after_the_upgrade_and_names_may_be_swapped() {
         .close();
         let connection = open(&storage, 2, |_| Ok(())).unwrap();
         assert_eq!(connection.object_store_names(), names(&["a", "b"]));
-        let transaction = begin(&connection, Mode::ReadOnly);
+        let transaction = begin(&connection, TransactionMode::ReadOnly);
         let (a, b) = (store(&transaction, "a"), store(&transaction, "b"));
         assert_eq!((count_of(&a), count_of(&b)), (2, 1));
         assert_eq!(b.index_names(), names(&["i", "j"]));
@@ -203,7 +203,7 @@ fn an_abort_gives_handles_their_names_indexes_and_lives_back() {
         );
         assert_eq!(told, [ended, ended, gone, gone]);
         let connection = open(&storage, 1, |_| Ok(())).unwrap();
-        let transaction = begin(&connection, Mode::ReadOnly);
+        let transaction = begin(&connection, TransactionMode::ReadOnly);
         let (a, b) = (store(&transaction, "a"), store(&transaction, "b"));
         assert_eq!((count_of(&a), count_of(&b)), (1, 1));
         let index = a.index(&"i".into()).unwrap();
@@ -235,7 +235,7 @@ fn an_index_that_cannot_be_filled_aborts_the_upgrade_with_why() {
         );
         assert!(index.is_deleted());
         let connection = open(&storage, 1, |_| Ok(())).unwrap();
-        let transaction = begin(&connection, Mode::ReadOnly);
+        let transaction = begin(&connection, TransactionMode::ReadOnly);
         let a = store(&transaction, "a");
         assert_eq!((a.index_names(), count_of(&a)), (names(&["i"]), 1));
     }

@@ -44,7 +44,7 @@ fn opened(options: StorageOptions, origin: &Origin) -> (Storage, Connection) {
 
 /// Puts a value under 1: what is stored then.
 fn stored(connection: &Connection, value: Value) -> Result<Vec<u8>> {
-    let transaction = begin(connection, Mode::ReadWrite);
+    let transaction = begin(connection, TransactionMode::ReadWrite);
     let s = store(&transaction, "s");
     s.put(value, Some(1.0.into()))?.wait()?;
     let found = s.get(1.0)?.wait()?;

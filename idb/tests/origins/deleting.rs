@@ -16,7 +16,7 @@ fn an_origin_that_is_deleted_while_in_use_tells_its_connections_and_leaves_nothi
         put(&connection, 1000).unwrap();
         let options = TransactionOptions::default();
         let transaction = connection
-            .transaction(&["a".into()], Mode::ReadWrite, options)
+            .transaction(&["a".into()], TransactionMode::ReadWrite, options)
             .unwrap();
         let store = transaction.object_store(&"a".into()).unwrap();
         let get = store.get(Key::Number(1.0)).unwrap().wait().unwrap();

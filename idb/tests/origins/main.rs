@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use larder_idb::{
-    Clock, Connection, Executor, Factory, FileSystem, Key, MemoryFileSystem, Mode,
-    NewExternalObject, ObjectStoreParameters, Origin, OriginInfo, Result, Storage, StorageOptions,
+    Clock, Connection, Executor, Factory, FileSystem, Key, MemoryFileSystem, NewExternalObject,
+    ObjectStoreParameters, Origin, OriginInfo, Result, Storage, StorageOptions, TransactionMode,
     TransactionOptions, Value,
 };
 
@@ -111,7 +111,7 @@ fn open(factory: &Factory) -> Result<Connection> {
 /// Puts a record with a blob of so many bytes.
 fn put(connection: &Connection, len_bytes: usize) -> Result<()> {
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&["a".into()], Mode::ReadWrite, options)?;
+    let transaction = connection.transaction(&["a".into()], TransactionMode::ReadWrite, options)?;
     let blob = NewExternalObject::Blob {
         mime_type: "text/plain".into(),
         content: Arc::new(vec![7; len_bytes]),

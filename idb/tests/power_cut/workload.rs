@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use larder_idb::{
-    Connection, DurabilityHint, Executor, Factory, FileSystem, FixedClock, GetAllOptions,
-    IdbKeyPath, IndexOptions, JsString, Key, KeyRange, LossCallback, Mode, ObjectStoreParameters,
-    Origin, Result, Storage, StorageOptions, TransactionOptions, Value,
+    Connection, Executor, Factory, FileSystem, FixedClock, GetAllOptions, IndexParameters,
+    JsString, Key, KeyPath, KeyRange, LossCallback, ObjectStoreParameters, Origin, Result, Storage,
+    StorageOptions, TransactionDurability, TransactionMode, TransactionOptions, Value,
 };
 use serde::{Deserialize, Serialize};
 
@@ -160,16 +160,16 @@ impl Place {
         let request = self.factory.open(&"db".into(), Some(1))?;
         let upgrade = |upgrade: &larder_idb::Upgrade| {
             let parameters = || ObjectStoreParameters {
-                key_path: IdbKeyPath::Null,
+                key_path: KeyPath::Null,
                 auto_increment: false,
             };
             let transaction = &upgrade.transaction;
             let rows = transaction.create_object_store(&"rows".into(), parameters())?;
-            let by_transaction = IdbKeyPath::String("transaction".into());
+            let by_transaction = KeyPath::String("transaction".into());
             rows.create_index(
                 &"by transaction".into(),
                 by_transaction,
-                IndexOptions::default(),
+                IndexParameters::default(),
             )?;
             transaction.create_object_store(&"log".into(), parameters())?;
             Ok(())
@@ -212,11 +212,11 @@ pub(crate) fn run(fs: Arc<dyn FileSystem>, folder: &Path, seed: u64, note: impl 
 pub(crate) fn write(connection: &Connection, n: u64, is_strict: bool) -> Result<()> {
     let names = [JsString::from("rows"), JsString::from("log")];
     let hint = match is_strict {
-        true => DurabilityHint::Strict,
-        false => DurabilityHint::Relaxed,
+        true => TransactionDurability::Strict,
+        false => TransactionDurability::Relaxed,
     };
     let options = TransactionOptions::with_durability(hint);
-    let transaction = connection.transaction(&names, Mode::ReadWrite, options)?;
+    let transaction = connection.transaction(&names, TransactionMode::ReadWrite, options)?;
     let rows = transaction.object_store(&names[0])?;
     for (key, row) in changes(n) {
         let key = Key::from(key as f64);
@@ -234,8 +234,11 @@ pub(crate) fn write(connection: &Connection, n: u64, is_strict: bool) -> Result<
 pub(crate) fn rows(connection: &Connection) -> Result<BTreeMap<u64, Row>> {
     let name = JsString::from("rows");
     let scope = std::slice::from_ref(&name);
-    let transaction =
-        connection.transaction(scope, Mode::ReadOnly, TransactionOptions::default())?;
+    let transaction = connection.transaction(
+        scope,
+        TransactionMode::ReadOnly,
+        TransactionOptions::default(),
+    )?;
     let records = transaction.object_store(&name)?;
     let records = records
         .get_all_records(KeyRange::all(), GetAllOptions::default())?
@@ -258,8 +261,11 @@ pub(crate) fn rows(connection: &Connection) -> Result<BTreeMap<u64, Row>> {
 pub(crate) fn last_whole(connection: &Connection) -> Result<u64> {
     let name = JsString::from("log");
     let scope = std::slice::from_ref(&name);
-    let transaction =
-        connection.transaction(scope, Mode::ReadOnly, TransactionOptions::default())?;
+    let transaction = connection.transaction(
+        scope,
+        TransactionMode::ReadOnly,
+        TransactionOptions::default(),
+    )?;
     let last = transaction
         .object_store(&name)?
         .get(Key::from(LAST))?

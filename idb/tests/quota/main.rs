@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use larder_idb::{
     Connection, Error, ErrorName, Executor, Factory, FileSystem, FixedClock, Key, MemoryFileSystem,
-    Mode, NewExternalObject, ObjectStoreParameters, Origin, Result, Storage, StorageOptions,
-    Transaction, TransactionOptions, Value,
+    NewExternalObject, ObjectStoreParameters, Origin, Result, Storage, StorageOptions, Transaction,
+    TransactionMode, TransactionOptions, Value,
 };
 
 const DRIVEN: Executor = Executor::Driven { seed: None };
@@ -94,7 +94,7 @@ fn usage(factory: &Factory) -> u64 {
 fn begin(connection: &Connection) -> Transaction {
     let options = TransactionOptions::default();
     connection
-        .transaction(&["a".into()], Mode::ReadWrite, options)
+        .transaction(&["a".into()], TransactionMode::ReadWrite, options)
         .unwrap()
 }
 
@@ -139,7 +139,7 @@ fn put(connection: &Connection, key: u32, len_bytes: usize) -> Result<()> {
 
 fn read(connection: &Connection, key: u32) -> Option<String> {
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&["a".into()], Mode::ReadOnly, options);
+    let transaction = connection.transaction(&["a".into()], TransactionMode::ReadOnly, options);
     let store = transaction.unwrap().object_store(&"a".into()).unwrap();
     let got = store.get(number(key)).unwrap().wait();
     got.unwrap().map(|value| value.deserialize().unwrap())

@@ -17,8 +17,8 @@ use std::time::SystemTime;
 use larder_fixtures::{Fixture, OpenFixture};
 use larder_idb::{
     Connection, DiskFileSystem, ErrorKind, ErrorName, Executor, Factory, FileSystem, FixedClock,
-    JsString, Key, Maintenance, MemoryFileSystem, Mode, ObjectStoreParameters, Origin, Result,
-    RowsInDoubt, Storage, StorageOptions, Transaction, TransactionOptions, Value,
+    JsString, Key, Maintenance, MemoryFileSystem, ObjectStoreParameters, Origin, Result,
+    RowsInDoubt, Storage, StorageOptions, Transaction, TransactionMode, TransactionOptions, Value,
 };
 use larder_leveldb::storage::RecordingFileSystem;
 use look::{Found, look};
@@ -131,12 +131,12 @@ fn factory(storage: &Storage) -> Factory {
     storage.factory(&Origin::from_url("https://a.example").unwrap())
 }
 
-fn begin(connection: &Connection, mode: Mode) -> Result<Transaction> {
+fn begin(connection: &Connection, mode: TransactionMode) -> Result<Transaction> {
     connection.transaction(&["a".into()], mode, TransactionOptions::default())
 }
 
 fn write(connection: &Connection, text: &str) {
-    let transaction = begin(connection, Mode::ReadWrite).unwrap();
+    let transaction = begin(connection, TransactionMode::ReadWrite).unwrap();
     let store = transaction.object_store(&"a".into()).unwrap();
     let value = Value::serialize(text).unwrap();
     drop(store.put(value, Some(Key::Number(1.0))).unwrap());
@@ -144,7 +144,7 @@ fn write(connection: &Connection, text: &str) {
 }
 
 fn read(connection: &Connection) -> String {
-    let transaction = begin(connection, Mode::ReadOnly).unwrap();
+    let transaction = begin(connection, TransactionMode::ReadOnly).unwrap();
     let store = transaction.object_store(&"a".into()).unwrap();
     let found = store.get(Key::Number(1.0)).unwrap().wait().unwrap();
     found.unwrap().deserialize().unwrap()
@@ -192,7 +192,10 @@ fn whatever_would_write_is_refused_with_read_only_error_and_has_told_nobody() {
         let name = error.map(|error| error.name());
         assert_eq!(name, Some(ErrorName::ReadOnlyError), "{what}");
     };
-    is_refused("a transaction", begin(&connection, Mode::ReadWrite).err());
+    is_refused(
+        "a transaction",
+        begin(&connection, TransactionMode::ReadWrite).err(),
+    );
     is_refused("an upgrade", open(&storage, Some(2)).err());
     let new = |factory: &Factory| {
         factory
@@ -222,7 +225,7 @@ fn whatever_would_write_is_refused_with_read_only_error_and_has_told_nobody() {
 
     // A page's own mistakes come first, as elsewhere.
     let options = TransactionOptions::default();
-    let unknown = connection.transaction(&["b".into()], Mode::ReadWrite, options);
+    let unknown = connection.transaction(&["b".into()], TransactionMode::ReadWrite, options);
     assert_eq!(unknown.err().unwrap().name(), ErrorName::NotFoundError);
     let lower = factory.open(&"db".into(), Some(0)).err().unwrap();
     assert_eq!(lower.name(), ErrorName::TypeError);

@@ -1,6 +1,6 @@
 //! Cursors (specification, 4.8, 6.8).
 
-use larder_idb::{Cursor, Direction, Key, KeyRange, Mode, Transaction};
+use larder_idb::{Cursor, CursorDirection, Key, KeyRange, Transaction, TransactionMode};
 
 use super::support::*;
 
@@ -16,14 +16,14 @@ fn fill(transaction: &Transaction) {
     }
 }
 
-fn of_store(transaction: &Transaction, direction: Direction) -> Cursor {
+fn of_store(transaction: &Transaction, direction: CursorDirection) -> Cursor {
     let request = store(transaction, "out")
         .open_cursor(KeyRange::all(), direction)
         .unwrap();
     request.wait().unwrap().unwrap()
 }
 
-fn of_index(transaction: &Transaction, direction: Direction) -> Cursor {
+fn of_index(transaction: &Transaction, direction: CursorDirection) -> Cursor {
     let n = index(transaction, "out", "n");
     n.open_cursor(KeyRange::all(), direction)
         .unwrap()
@@ -39,17 +39,17 @@ fn key(number: f64) -> Key {
 #[test]
 fn a_cursor_without_records_is_none() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadOnly);
-    let request = store(&transaction, "out").open_cursor(KeyRange::all(), Direction::Next);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadOnly);
+    let request = store(&transaction, "out").open_cursor(KeyRange::all(), CursorDirection::Next);
     assert!(request.unwrap().wait().unwrap().is_none());
 }
 
 #[test]
 fn steps_are_refused_in_the_order_of_the_steps() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     fill(&transaction);
-    let cursor = of_store(&transaction, Direction::Next);
+    let cursor = of_store(&transaction, CursorDirection::Next);
     // Of a store, continuePrimaryKey is no access, whatever the keys.
     let step = cursor.continue_primary_key(key(0.0), key(0.0));
     assert_eq!(refused(step), "InvalidAccessError");
@@ -90,8 +90,8 @@ fn a_cursor_whose_source_is_deleted_does_nothing() {
     let transaction = &upgrade.transaction;
     fill(transaction);
     let (cursor, by_index) = (
-        of_store(transaction, Direction::Next),
-        of_index(transaction, Direction::Next),
+        of_store(transaction, CursorDirection::Next),
+        of_index(transaction, CursorDirection::Next),
     );
     store(transaction, "out").delete_index(&js("n")).unwrap();
     assert_eq!(refused(by_index.continue_(None)), "InvalidStateError");
@@ -117,13 +117,13 @@ fn a_cursor_whose_source_is_deleted_does_nothing() {
 #[test]
 fn a_key_to_continue_to_lies_ahead_in_the_cursors_direction() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     fill(&transaction);
     for (direction, ahead, behind) in [
-        (Direction::Next, 8.0, 6.0),
-        (Direction::NextUnique, 8.0, 6.0),
-        (Direction::Prev, 7.5, 9.0),
-        (Direction::PrevUnique, 7.5, 9.0),
+        (CursorDirection::Next, 8.0, 6.0),
+        (CursorDirection::NextUnique, 8.0, 6.0),
+        (CursorDirection::Prev, 7.5, 9.0),
+        (CursorDirection::PrevUnique, 7.5, 9.0),
     ] {
         let cursor = of_index(&transaction, direction);
         let here = cursor.key();
@@ -135,7 +135,10 @@ fn a_key_to_continue_to_lies_ahead_in_the_cursors_direction() {
             .wait()
             .unwrap()
             .unwrap();
-        let expected = if matches!(direction, Direction::Next | Direction::NextUnique) {
+        let expected = if matches!(
+            direction,
+            CursorDirection::Next | CursorDirection::NextUnique
+        ) {
             8.0
         } else {
             7.0
@@ -147,14 +150,14 @@ fn a_key_to_continue_to_lies_ahead_in_the_cursors_direction() {
 #[test]
 fn a_primary_key_to_continue_to_lies_ahead_within_the_same_key() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     fill(&transaction);
-    for direction in [Direction::NextUnique, Direction::PrevUnique] {
+    for direction in [CursorDirection::NextUnique, CursorDirection::PrevUnique] {
         let cursor = of_index(&transaction, direction);
         let step = cursor.continue_primary_key(key(7.0), key(9.0));
         assert_eq!(refused(step), "InvalidAccessError");
     }
-    let cursor = of_index(&transaction, Direction::Next);
+    let cursor = of_index(&transaction, CursorDirection::Next);
     let go = |k, p| refused(cursor.continue_primary_key(key(k), key(p)));
     assert_eq!(
         (go(6.0, 9.0), go(7.0, 1.0), go(7.0, 0.0)),
@@ -175,7 +178,7 @@ fn a_primary_key_to_continue_to_lies_ahead_within_the_same_key() {
         .unwrap()
         .unwrap();
     assert_eq!(found.primary_key(), key(3.0));
-    let cursor = of_index(&transaction, Direction::Prev);
+    let cursor = of_index(&transaction, CursorDirection::Prev);
     let go = |k, p| refused(cursor.continue_primary_key(key(k), key(p)));
     assert_eq!(
         (go(9.0, 0.0), go(8.0, 4.0), go(8.0, 5.0)),
@@ -194,19 +197,20 @@ fn a_primary_key_to_continue_to_lies_ahead_within_the_same_key() {
 fn writing_through_a_cursor_is_refused_in_the_order_of_the_steps() {
     let place = place();
     let connection = place.connection();
-    let transaction = begin(&connection, Mode::ReadWrite);
+    let transaction = begin(&connection, TransactionMode::ReadWrite);
     fill(&transaction);
     drop(
         store(&transaction, "in")
             .put(object(&[("id", 1.0)]), None)
             .unwrap(),
     );
-    let keys_only = store(&transaction, "out").open_key_cursor(KeyRange::all(), Direction::Next);
+    let keys_only =
+        store(&transaction, "out").open_key_cursor(KeyRange::all(), CursorDirection::Next);
     let keys_only = keys_only.unwrap().wait().unwrap().unwrap();
     assert_eq!(refused(keys_only.update(text("x"))), "InvalidStateError");
     assert_eq!(refused(keys_only.delete()), "InvalidStateError");
     // With keys in the values, an update leaves the key as it is.
-    let request = store(&transaction, "in").open_cursor(KeyRange::all(), Direction::Next);
+    let request = store(&transaction, "in").open_cursor(KeyRange::all(), CursorDirection::Next);
     let cursor = request.unwrap().wait().unwrap().unwrap();
     assert_eq!(refused(cursor.update(object(&[("id", 2.0)]))), "DataError");
     assert_eq!(
@@ -218,8 +222,9 @@ fn writing_through_a_cursor_is_refused_in_the_order_of_the_steps() {
     assert_eq!(update.wait().unwrap(), key(1.0));
     transaction.commit().unwrap().wait().unwrap();
     // Of a transaction that only reads: before the value under way and the kind of cursor.
-    let transaction = begin(&connection, Mode::ReadOnly);
-    let keys_only = store(&transaction, "out").open_key_cursor(KeyRange::all(), Direction::Next);
+    let transaction = begin(&connection, TransactionMode::ReadOnly);
+    let keys_only =
+        store(&transaction, "out").open_key_cursor(KeyRange::all(), CursorDirection::Next);
     let keys_only = keys_only.unwrap().wait().unwrap().unwrap();
     assert_eq!(refused(keys_only.update(text("x"))), "ReadOnlyError");
     let step = keys_only.continue_(None).unwrap();
@@ -230,9 +235,9 @@ fn writing_through_a_cursor_is_refused_in_the_order_of_the_steps() {
 #[test]
 fn a_cursor_that_has_run_out_goes_nowhere() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     fill(&transaction);
-    let cursor = of_store(&transaction, Direction::Next);
+    let cursor = of_store(&transaction, CursorDirection::Next);
     assert!(cursor.advance(4).unwrap().wait().unwrap().is_none());
     assert_eq!(refused(cursor.continue_(None)), "InvalidStateError");
     assert_eq!(refused(cursor.advance(1)), "InvalidStateError");
@@ -243,10 +248,10 @@ fn a_cursor_that_has_run_out_goes_nowhere() {
 #[test]
 fn a_cursor_sees_what_is_written_ahead_of_it_and_goes_on_after_its_record_is_deleted() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     fill(&transaction);
     let out = store(&transaction, "out");
-    let cursor = of_store(&transaction, Direction::Next);
+    let cursor = of_store(&transaction, CursorDirection::Next);
     drop(cursor.delete().unwrap());
     drop(out.put(text("new"), Some(key(1.5))).unwrap());
     drop(out.delete(key(2.0)).unwrap());
@@ -262,13 +267,13 @@ fn a_cursor_sees_what_is_written_ahead_of_it_and_goes_on_after_its_record_is_del
 #[test]
 fn an_index_cursor_goes_by_key_and_then_by_primary_key() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     fill(&transaction);
     for (direction, expected) in [
-        (Direction::Next, &[1.0, 2.0, 3.0, 4.0][..]),
-        (Direction::NextUnique, &[1.0, 3.0]),
-        (Direction::Prev, &[4.0, 3.0, 2.0, 1.0]),
-        (Direction::PrevUnique, &[3.0, 1.0]),
+        (CursorDirection::Next, &[1.0, 2.0, 3.0, 4.0][..]),
+        (CursorDirection::NextUnique, &[1.0, 3.0]),
+        (CursorDirection::Prev, &[4.0, 3.0, 2.0, 1.0]),
+        (CursorDirection::PrevUnique, &[3.0, 1.0]),
     ] {
         let mut seen = Vec::new();
         let mut next = Some(of_index(&transaction, direction));

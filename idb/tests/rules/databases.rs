@@ -1,7 +1,7 @@
 //! Factory and connection (specification, 4.3, 4.4).
 
-use larder_codec::IdbKeyPath;
-use larder_idb::{Error, ErrorName, Mode, Origin, RowsInDoubt, TransactionOptions};
+use larder_codec::KeyPath;
+use larder_idb::{Error, ErrorName, Origin, RowsInDoubt, TransactionMode, TransactionOptions};
 
 use super::support::*;
 
@@ -95,7 +95,11 @@ fn a_transaction_is_refused_in_the_order_of_the_steps() {
     let connection = place.connection();
     let begin = |names: &[&str]| {
         let names: Vec<_> = names.iter().map(|name| js(name)).collect();
-        refused(connection.transaction(&names, Mode::ReadOnly, TransactionOptions::default()))
+        refused(connection.transaction(
+            &names,
+            TransactionMode::ReadOnly,
+            TransactionOptions::default(),
+        ))
     };
     assert_eq!(begin(&["out", "none"]), "NotFoundError");
     assert_eq!(begin(&[]), "InvalidAccessError");
@@ -115,7 +119,7 @@ fn a_connection_that_upgrades_makes_no_other_transaction() {
         refused(
             upgrade
                 .connection
-                .transaction(&names, Mode::ReadOnly, options),
+                .transaction(&names, TransactionMode::ReadOnly, options),
         )
     };
     assert_eq!(begin(&["out"]), "InvalidStateError");
@@ -131,7 +135,7 @@ fn a_transactions_scope_has_each_name_once_and_sorted() {
     let names = ["out", "in", "out", "auto"].map(js);
     let options = TransactionOptions::default();
     let transaction = connection
-        .transaction(&names, Mode::ReadOnly, options)
+        .transaction(&names, TransactionMode::ReadOnly, options)
         .unwrap();
     assert_eq!(
         transaction.object_store_names(),
@@ -147,7 +151,7 @@ fn creating_a_store_is_refused_in_the_order_of_the_steps() {
         refused(transaction.create_object_store(&js(name), parameters(key_path, auto)))
     };
     // Not an upgrade: before anything else that is wrong.
-    let ordinary = begin(&connection, Mode::ReadWrite);
+    let ordinary = begin(&connection, TransactionMode::ReadWrite);
     assert_eq!(
         create(&ordinary, "out", path("a b"), true),
         "InvalidStateError"
@@ -172,7 +176,7 @@ fn creating_a_store_is_refused_in_the_order_of_the_steps() {
         );
         assert_eq!(create(transaction, "x", paths(&["a"]), false), "nothing");
         assert_eq!(
-            create(transaction, "x", IdbKeyPath::Null, false),
+            create(transaction, "x", KeyPath::Null, false),
             "ConstraintError"
         );
         Ok(())
@@ -198,7 +202,7 @@ fn an_upgrade_that_is_committing_makes_and_deletes_no_store() {
 #[test]
 fn deleting_a_store_is_refused_in_the_order_of_the_steps() {
     let place = place();
-    let (connection, ordinary) = place.transaction(Mode::ReadWrite);
+    let (connection, ordinary) = place.transaction(TransactionMode::ReadWrite);
     let delete = |transaction: &larder_idb::Transaction, name: &str| {
         refused(transaction.delete_object_store(&js(name)))
     };
@@ -226,7 +230,7 @@ fn an_upgrade_that_is_aborted_leaves_versions_and_names_as_they_were() {
     let (transaction, connection) = (&upgrade.transaction, &upgrade.connection);
     let renamed = store(transaction, "out");
     renamed.rename(&js("another")).unwrap();
-    let made = transaction.create_object_store(&js("x"), parameters(IdbKeyPath::Null, false));
+    let made = transaction.create_object_store(&js("x"), parameters(KeyPath::Null, false));
     let made = made.unwrap();
     transaction.delete_object_store(&js("in")).unwrap();
     assert_eq!(connection.version(), 2);

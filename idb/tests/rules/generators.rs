@@ -1,6 +1,6 @@
 //! Key generators (specification, 2.11).
 
-use larder_idb::{GetAllOptions, Key, KeyRange, Mode, ObjectStore, Value};
+use larder_idb::{GetAllOptions, Key, KeyRange, ObjectStore, TransactionMode, Value};
 
 use super::support::*;
 
@@ -18,7 +18,7 @@ fn put_at(store: &ObjectStore, key: Key) {
 #[test]
 fn a_generator_begins_at_1_and_neither_deleting_nor_clearing_sets_it_back() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let auto = store(&transaction, "auto");
     assert_eq!(generated(&auto, text("x")), Ok(Key::from(1.0)));
     assert_eq!(generated(&auto, text("x")), Ok(Key::from(2.0)));
@@ -31,7 +31,7 @@ fn a_generator_begins_at_1_and_neither_deleting_nor_clearing_sets_it_back() {
 #[test]
 fn only_greater_numbers_move_a_generator_and_it_goes_on_behind_their_whole_part() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let auto = store(&transaction, "auto");
     put_at(&auto, Key::from(5.9));
     assert_eq!(generated(&auto, text("x")), Ok(Key::from(6.0)));
@@ -49,7 +49,7 @@ fn only_greater_numbers_move_a_generator_and_it_goes_on_behind_their_whole_part(
 fn a_generator_is_used_up_after_2_to_the_53() {
     for last in [TOP, 1e300, f64::INFINITY] {
         let place = place();
-        let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+        let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
         let auto = store(&transaction, "auto");
         put_at(&auto, Key::from(TOP - 1.0));
         assert_eq!(generated(&auto, text("x")), Ok(Key::from(TOP)), "{last}");
@@ -68,7 +68,7 @@ fn a_generator_is_used_up_after_2_to_the_53() {
         );
     }
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let auto = store(&transaction, "auto");
     put_at(&auto, Key::from(f64::INFINITY));
     assert_eq!(generated(&auto, text("x")), Err("ConstraintError"));
@@ -77,7 +77,7 @@ fn a_generator_is_used_up_after_2_to_the_53() {
 #[test]
 fn a_failed_request_does_not_move_a_generator() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let auto = store(&transaction, "auto");
     assert_eq!(generated(&auto, object(&[("u", 1.0)])), Ok(Key::from(1.0)));
     assert_eq!(

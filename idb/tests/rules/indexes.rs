@@ -1,7 +1,8 @@
 //! Indexes (specification, 4.6), and what is read from them (6.3).
 
 use larder_idb::{
-    Direction, GetAllOptions, IdbKeyPath, Index, Key, KeyRange, Mode, TransactionOptions,
+    CursorDirection, GetAllOptions, Index, Key, KeyPath, KeyRange, TransactionMode,
+    TransactionOptions,
 };
 
 use super::support::*;
@@ -15,8 +16,8 @@ fn reads(index: &Index) -> Vec<&'static str> {
         refused(index.get_all_records(KeyRange::all(), GetAllOptions::default())),
         refused(index.get_many([Key::from(1.0)])),
         refused(index.count(KeyRange::all())),
-        refused(index.open_cursor(KeyRange::all(), Direction::Next)),
-        refused(index.open_key_cursor(KeyRange::all(), Direction::Next)),
+        refused(index.open_cursor(KeyRange::all(), CursorDirection::Next)),
+        refused(index.open_key_cursor(KeyRange::all(), CursorDirection::Next)),
     ]
 }
 
@@ -50,7 +51,7 @@ fn a_deleted_index_or_store_comes_before_an_inactive_transaction() {
 #[test]
 fn an_index_of_a_transaction_that_commits_reads_nothing() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadOnly);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadOnly);
     let n = index(&transaction, "out", "n");
     all_are(reads(&n), "nothing");
     let committed = transaction.commit().unwrap();
@@ -77,7 +78,7 @@ fn filled(transaction: &larder_idb::Transaction) -> Index {
 #[test]
 fn an_index_gives_the_first_record_in_range_and_leaves_out_what_has_no_key() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let n = filled(&transaction);
     let first = n.get_key(Key::from(7.0)).unwrap();
     assert_eq!(first.wait().unwrap(), Some(Key::from(1.0)));
@@ -93,7 +94,7 @@ fn an_index_gives_the_first_record_in_range_and_leaves_out_what_has_no_key() {
 #[test]
 fn the_first_of_each_of_many_ranges_comes_with_its_index_key() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let n = filled(&transaction);
     let ranges = [9.0, 8.0, 7.0].map(|number| KeyRange::lower_bound(Key::from(number), false));
     let found = n.get_many(ranges).unwrap().wait().unwrap();
@@ -108,17 +109,17 @@ fn the_first_of_each_of_many_ranges_comes_with_its_index_key() {
 #[test]
 fn directions_of_get_all_are_those_of_cursors() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let n = filled(&transaction);
     for (direction, count, expected) in [
-        (Direction::Next, None, &[1.0, 2.0, 3.0][..]),
-        (Direction::NextUnique, None, &[1.0, 3.0]),
-        (Direction::Prev, None, &[3.0, 2.0, 1.0]),
-        (Direction::PrevUnique, None, &[3.0, 1.0]),
-        (Direction::Prev, Some(2), &[3.0, 2.0]),
-        (Direction::NextUnique, Some(1), &[1.0]),
+        (CursorDirection::Next, None, &[1.0, 2.0, 3.0][..]),
+        (CursorDirection::NextUnique, None, &[1.0, 3.0]),
+        (CursorDirection::Prev, None, &[3.0, 2.0, 1.0]),
+        (CursorDirection::PrevUnique, None, &[3.0, 1.0]),
+        (CursorDirection::Prev, Some(2), &[3.0, 2.0]),
+        (CursorDirection::NextUnique, Some(1), &[1.0]),
         // 0 is as if there were no count.
-        (Direction::Next, Some(0), &[1.0, 2.0, 3.0]),
+        (CursorDirection::Next, Some(0), &[1.0, 2.0, 3.0]),
     ] {
         let options = GetAllOptions::new(count, direction);
         let records = n
@@ -137,7 +138,7 @@ fn each_object_store_fills_indexes_of_its_own_whichever_was_put_into_before() {
     let place = place();
     let connection = place.open(1, |upgrade| {
         for name in ["n", "m", "none"] {
-            let plain = parameters(IdbKeyPath::Null, false);
+            let plain = parameters(KeyPath::Null, false);
             let store = upgrade.transaction.create_object_store(&js(name), plain)?;
             if name != "none" {
                 store.create_index(&js("by"), path(name), PLAIN)?;
@@ -148,7 +149,7 @@ fn each_object_store_fills_indexes_of_its_own_whichever_was_put_into_before() {
     let connection = connection.unwrap();
     let names = ["n", "m", "none"].map(js);
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&names, Mode::ReadWrite, options);
+    let transaction = connection.transaction(&names, TransactionMode::ReadWrite, options);
     let transaction = transaction.unwrap();
     for turn in 0..9 {
         let name = ["n", "m", "none"][turn % 3];

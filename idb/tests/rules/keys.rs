@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use larder_idb::{Direction, Key, KeyRange, Mode};
+use larder_idb::{CursorDirection, Key, KeyRange, TransactionMode};
 
 use super::support::*;
 
@@ -44,7 +44,7 @@ fn keys_are_ordered_by_kind_and_then_by_value() {
 #[test]
 fn records_lie_in_the_order_of_their_keys() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     let keys = [
         Key::from(-1.0),
@@ -70,7 +70,7 @@ fn records_lie_in_the_order_of_their_keys() {
 #[test]
 fn a_record_has_the_zero_that_it_was_put_with_whichever_one_asks_for() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     let is_negative = |key: &Key| matches!(key, Key::Number(zero) if zero.is_sign_negative());
     for (put, asked) in [(0.0, -0.0), (-0.0, 0.0)] {
@@ -103,7 +103,7 @@ fn a_record_has_the_zero_that_it_was_put_with_whichever_one_asks_for() {
 #[test]
 fn what_has_nan_in_it_is_no_key_wherever_one_is_given() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let (out, by) = (store(&transaction, "out"), index(&transaction, "out", "n"));
     out.put(object(&[("n", 1.0)]), Some(Key::from(1.0)))
         .unwrap()
@@ -135,7 +135,7 @@ fn what_has_nan_in_it_is_no_key_wherever_one_is_given() {
         ];
         assert_eq!(failures, ["DataError"; 11], "{nan:?}");
         let all = KeyRange::all();
-        let cursor = by.open_cursor(all, Direction::Next).unwrap().wait();
+        let cursor = by.open_cursor(all, CursorDirection::Next).unwrap().wait();
         let cursor = cursor.unwrap().unwrap();
         assert_eq!(refused(cursor.continue_(Some(key()))), "DataError");
         let moved = cursor.continue_primary_key(Key::from(1.0), key());
@@ -149,7 +149,7 @@ fn what_has_nan_in_it_is_no_key_wherever_one_is_given() {
 #[test]
 fn ranges_leave_out_open_bounds() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     for number in [1.0, 2.0, 3.0] {
         drop(out.put(text("x"), Some(Key::from(number))).unwrap());

@@ -1,8 +1,7 @@
 //! How deep values and keys may be: one limit for writing and reading, told when a record is written.
 
-use larder_codec::IdbKey;
 use larder_codec::value::{Builder, DEPTH_MAX, JsStr, Needs, PropertyName, Tree, serde};
-use larder_idb::{GetAllOptions, Key, KeyRange, Mode, StoredValue, Value};
+use larder_idb::{GetAllOptions, Key, KeyRange, StoredValue, TransactionMode, Value};
 
 use super::support::*;
 
@@ -35,7 +34,7 @@ fn depth(value: &StoredValue) -> usize {
 #[test]
 fn a_value_that_could_not_be_read_is_refused_when_it_is_written() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     let key = |at: usize| Some(Key::from(at as f64));
     for (at, value) in values(DEPTH_MAX).into_iter().enumerate() {
@@ -44,7 +43,7 @@ fn a_value_that_could_not_be_read_is_refused_when_it_is_written() {
     let auto_in = store(&transaction, "auto-in");
     let [value, _] = values(DEPTH_MAX);
     drop(auto_in.put(value, None).unwrap());
-    let cursor = out.open_cursor(KeyRange::all(), larder_idb::Direction::Next);
+    let cursor = out.open_cursor(KeyRange::all(), larder_idb::CursorDirection::Next);
     let cursor = cursor.unwrap().wait().unwrap().unwrap();
     assert_eq!(depth(&cursor.value().unwrap()), DEPTH_MAX);
     for at in 0..2 {
@@ -77,7 +76,7 @@ fn a_value_of_rust_is_no_deeper_than_what_is_read_as_one() {
     struct Deep(Vec<Deep>);
     let deep = |depth| (1..depth).fold(Deep(vec![]), |inner, _| Deep(vec![inner]));
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     let value = Value::serialize(&deep(serde::DEPTH_MAX)).unwrap();
     drop(out.put(value, Some(Key::from(1.0))).unwrap());
@@ -90,9 +89,8 @@ fn a_value_of_rust_is_no_deeper_than_what_is_read_as_one() {
 #[test]
 fn keys_found_in_values_are_no_deeper_than_those_that_are_given() {
     const ARRAYS_MAX: usize = 2000;
-    let key_of = |arrays: usize, inner: IdbKey| {
-        (0..arrays).try_fold(inner, |key, _| IdbKey::array(vec![key]))
-    };
+    let key_of =
+        |arrays: usize, inner: Key| (0..arrays).try_fold(inner, |key, _| Key::array(vec![key]));
     let value_of = |arrays: usize| {
         let mut bytes = Vec::new();
         let mut builder = Builder::begin(&mut bytes);
@@ -106,7 +104,7 @@ fn keys_found_in_values_are_no_deeper_than_those_that_are_given() {
         Value::from_written(bytes, needs)
     };
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let (inline, out) = (store(&transaction, "in"), store(&transaction, "out"));
     let found = inline.put(value_of(ARRAYS_MAX), None).unwrap().wait();
     let given = key_of(ARRAYS_MAX, 7.0.into()).unwrap();
@@ -126,7 +124,7 @@ fn keys_found_in_values_are_no_deeper_than_those_that_are_given() {
         "DataError"
     );
     assert!(key_of(ARRAYS_MAX + 1, 7.0.into()).is_err());
-    let empty = || IdbKey::array(vec![]).unwrap();
+    let empty = || Key::array(vec![]).unwrap();
     assert!(key_of(ARRAYS_MAX - 1, empty()).is_ok());
     assert!(key_of(ARRAYS_MAX, empty()).is_err());
 }
@@ -148,7 +146,7 @@ fn no_key_is_generated_for_a_place_so_deep_that_the_value_could_not_be_read() {
     let names = ["deep", "deeper"].map(js);
     let transaction = connection.unwrap();
     let transaction = transaction
-        .transaction(&names, Mode::ReadWrite, options)
+        .transaction(&names, TransactionMode::ReadWrite, options)
         .unwrap();
     let deep = store(&transaction, "deep");
     let key = deep.put(object(&[]), None).unwrap().wait().unwrap();

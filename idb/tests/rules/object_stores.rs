@@ -1,6 +1,8 @@
 //! Object stores (specification, 4.5): which exception comes first.
 
-use larder_idb::{Direction, GetAllOptions, IdbKeyPath, Key, KeyRange, Mode, ObjectStore};
+use larder_idb::{
+    CursorDirection, GetAllOptions, Key, KeyPath, KeyRange, ObjectStore, TransactionMode,
+};
 
 use super::support::*;
 
@@ -18,8 +20,8 @@ fn reads(store: &ObjectStore) -> Vec<&'static str> {
         refused(store.get_all_records(KeyRange::all(), GetAllOptions::default())),
         refused(store.get_many([one()])),
         refused(store.count(KeyRange::all())),
-        refused(store.open_cursor(KeyRange::all(), Direction::Next)),
-        refused(store.open_key_cursor(KeyRange::all(), Direction::Next)),
+        refused(store.open_cursor(KeyRange::all(), CursorDirection::Next)),
+        refused(store.open_key_cursor(KeyRange::all(), CursorDirection::Next)),
     ]
 }
 
@@ -68,7 +70,7 @@ fn a_deleted_store_comes_before_an_inactive_transaction() {
 #[test]
 fn an_inactive_transaction_comes_before_one_that_only_reads_and_before_keys() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadOnly);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadOnly);
     let store = store(&transaction, "in");
     let committed = transaction.commit().unwrap();
     for _ in 0..2 {
@@ -83,7 +85,7 @@ fn an_inactive_transaction_comes_before_one_that_only_reads_and_before_keys() {
 #[test]
 fn a_transaction_that_only_reads_comes_before_keys() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadOnly);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadOnly);
     all_are(writes(&store(&transaction, "in")), "ReadOnlyError");
     all_are(reads(&store(&transaction, "in")), "nothing");
     let out = store(&transaction, "out");
@@ -93,7 +95,7 @@ fn a_transaction_that_only_reads_comes_before_keys() {
 #[test]
 fn a_key_is_given_where_it_is_needed_and_nowhere_else() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let put = |name: &str, value, key| refused(store(&transaction, name).put(value, key));
     // With keys in the values: none may be given, one must be there, and be a key.
     assert_eq!(put("in", object(&[("id", 1.0)]), Some(one())), "DataError");
@@ -135,7 +137,7 @@ fn a_value_that_can_take_no_generated_key_is_a_data_error() {
 #[test]
 fn an_index_is_made_only_in_an_upgrade_and_refused_in_the_order_of_the_steps() {
     let place = place();
-    let (connection, ordinary) = place.transaction(Mode::ReadWrite);
+    let (connection, ordinary) = place.transaction(TransactionMode::ReadWrite);
     let create = |store: &ObjectStore, name: &str, path, options| {
         refused(store.create_index(&js(name), path, options))
     };
@@ -157,7 +159,7 @@ fn an_index_is_made_only_in_an_upgrade_and_refused_in_the_order_of_the_steps() {
         assert_eq!(create(&out, "n", paths(&["1"]), MULTI), "ConstraintError");
         assert_eq!(create(&out, "x", paths(&["1"]), MULTI), "SyntaxError");
         assert_eq!(create(&out, "x", paths(&[]), MULTI), "SyntaxError");
-        assert_eq!(create(&out, "x", IdbKeyPath::Null, PLAIN), "SyntaxError");
+        assert_eq!(create(&out, "x", KeyPath::Null, PLAIN), "SyntaxError");
         assert_eq!(
             create(&out, "x", paths(&["a"]), MULTI),
             "InvalidAccessError"
@@ -217,7 +219,7 @@ fn a_new_name_must_be_free_and_the_old_one_always_is() {
 #[test]
 fn an_unknown_index_is_not_found() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadOnly);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadOnly);
     let out = store(&transaction, "out");
     assert_eq!(refused(out.index(&js("none"))), "NotFoundError");
     assert_eq!(refused(out.index(&js("n"))), "nothing");
@@ -226,7 +228,7 @@ fn an_unknown_index_is_not_found() {
 #[test]
 fn records_that_break_a_new_unique_index_abort_the_upgrade_but_not_the_call() {
     let place = place();
-    let (connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     for key in [1.0, 2.0] {
         let value = object(&[("same", 5.0)]);
         drop(

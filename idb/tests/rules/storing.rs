@@ -1,6 +1,6 @@
 //! "Store a record into an object store" (specification, 6.1), deletions (6.4, 6.6), and what a failed request leaves (5.6).
 
-use larder_idb::{GetAllOptions, Index, Key, KeyRange, Mode, ObjectStore};
+use larder_idb::{GetAllOptions, Index, Key, KeyRange, ObjectStore, TransactionMode};
 
 use super::support::*;
 
@@ -32,7 +32,7 @@ fn entries(index: &Index) -> Vec<(Key, Key)> {
 #[test]
 fn add_fails_where_put_overwrites_and_index_entries_follow() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     let n = index(&transaction, "out", "n");
     drop(out.add(object(&[("n", 1.0)]), Some(key(1.0))).unwrap());
@@ -58,7 +58,7 @@ fn add_fails_where_put_overwrites_and_index_entries_follow() {
 #[test]
 fn a_failed_request_takes_back_its_own_work_and_nothing_else() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     let (n, u) = (
         index(&transaction, "out", "n"),
@@ -85,7 +85,7 @@ fn a_failed_request_takes_back_its_own_work_and_nothing_else() {
 #[test]
 fn a_record_does_not_stand_in_its_own_way_in_a_unique_index() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     for n in [1.0, 2.0] {
         let put = out
@@ -100,7 +100,7 @@ fn a_record_does_not_stand_in_its_own_way_in_a_unique_index() {
 #[test]
 fn a_multi_entry_index_has_each_key_of_the_list_once() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     let m = index(&transaction, "out", "m");
     drop(
@@ -123,7 +123,7 @@ fn a_multi_entry_index_has_each_key_of_the_list_once() {
 #[test]
 fn a_list_is_one_key_of_an_index_that_is_not_multi_entry() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     drop(out.put(listing("n", &[2.0, 1.0]), Some(key(1.0))).unwrap());
     drop(
@@ -140,7 +140,7 @@ fn a_list_is_one_key_of_an_index_that_is_not_multi_entry() {
 #[test]
 fn deleting_takes_the_whole_range_and_its_index_entries() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     for number in [1.0, 2.0, 3.0, 4.0] {
         drop(
@@ -162,7 +162,7 @@ fn deleting_takes_the_whole_range_and_its_index_entries() {
 #[test]
 fn requests_are_executed_in_the_order_in_which_they_were_made() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     let mut counts = Vec::new();
     for number in 0..40 {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use larder_codec::{IdbKeyPath, JsString};
+use larder_codec::{JsString, KeyPath};
 use larder_idb::{
-    Connection, Executor, Factory, FixedClock, Index, IndexOptions, Mode, ObjectStore,
-    ObjectStoreParameters, Origin, Result, Storage, StorageOptions, Transaction,
+    Connection, Executor, Factory, FixedClock, Index, IndexParameters, ObjectStore,
+    ObjectStoreParameters, Origin, Result, Storage, StorageOptions, Transaction, TransactionMode,
     TransactionOptions, Upgrade, Value,
 };
 
@@ -42,7 +42,7 @@ impl Place {
     }
 
     /// A transaction over all of [`stores`].
-    pub(super) fn transaction(&self, mode: Mode) -> (Connection, Transaction) {
+    pub(super) fn transaction(&self, mode: TransactionMode) -> (Connection, Transaction) {
         let connection = self.connection();
         let transaction = begin(&connection, mode);
         (connection, transaction)
@@ -64,30 +64,30 @@ pub(super) fn js(text: &str) -> JsString {
     JsString::from(text)
 }
 
-pub(super) fn path(text: &str) -> IdbKeyPath {
-    IdbKeyPath::String(js(text))
+pub(super) fn path(text: &str) -> KeyPath {
+    KeyPath::String(js(text))
 }
 
-pub(super) fn paths(texts: &[&str]) -> IdbKeyPath {
-    IdbKeyPath::Array(texts.iter().map(|text| js(text)).collect())
+pub(super) fn paths(texts: &[&str]) -> KeyPath {
+    KeyPath::Array(texts.iter().map(|text| js(text)).collect())
 }
 
-pub(super) fn parameters(key_path: IdbKeyPath, auto_increment: bool) -> ObjectStoreParameters {
+pub(super) fn parameters(key_path: KeyPath, auto_increment: bool) -> ObjectStoreParameters {
     ObjectStoreParameters {
         key_path,
         auto_increment,
     }
 }
 
-pub(super) const PLAIN: IndexOptions = IndexOptions {
+pub(super) const PLAIN: IndexParameters = IndexParameters {
     unique: false,
     multi_entry: false,
 };
-pub(super) const UNIQUE: IndexOptions = IndexOptions {
+pub(super) const UNIQUE: IndexParameters = IndexParameters {
     unique: true,
     multi_entry: false,
 };
-pub(super) const MULTI: IndexOptions = IndexOptions {
+pub(super) const MULTI: IndexParameters = IndexParameters {
     unique: false,
     multi_entry: true,
 };
@@ -96,9 +96,9 @@ pub(super) const MULTI: IndexOptions = IndexOptions {
 /// "u", unique, of `u`, and "m", multiEntry, of `m`.
 pub(super) fn stores(transaction: &Transaction) -> Result<()> {
     let all = [
-        ("out", IdbKeyPath::Null, false),
+        ("out", KeyPath::Null, false),
         ("in", path("id"), false),
-        ("auto", IdbKeyPath::Null, true),
+        ("auto", KeyPath::Null, true),
         ("auto-in", path("id"), true),
     ];
     for (name, key_path, auto_increment) in all {
@@ -111,7 +111,7 @@ pub(super) fn stores(transaction: &Transaction) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn begin(connection: &Connection, mode: Mode) -> Transaction {
+pub(super) fn begin(connection: &Connection, mode: TransactionMode) -> Transaction {
     let names = ["out", "in", "auto", "auto-in"].map(js);
     let options = TransactionOptions::default();
     connection.transaction(&names, mode, options).unwrap()

@@ -1,6 +1,6 @@
 //! Transactions (specification, 2.7, 4.9, 5.4, 5.5).
 
-use larder_idb::{Error, ErrorName, Key, Mode};
+use larder_idb::{Error, ErrorName, Key, TransactionMode};
 
 use super::support::*;
 
@@ -10,7 +10,7 @@ fn a_store_outside_the_scope_is_not_found() {
     let connection = place.connection();
     let options = larder_idb::TransactionOptions::default();
     let transaction = connection
-        .transaction(&[js("out")], Mode::ReadOnly, options)
+        .transaction(&[js("out")], TransactionMode::ReadOnly, options)
         .unwrap();
     assert_eq!(
         refused(transaction.object_store(&js("in"))),
@@ -26,7 +26,7 @@ fn a_store_outside_the_scope_is_not_found() {
 #[test]
 fn a_transaction_that_has_ended_gives_no_stores_and_its_stores_no_indexes() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadOnly);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadOnly);
     let handle = store(&transaction, "out");
     transaction.commit().unwrap().wait().unwrap();
     assert_eq!(
@@ -43,7 +43,7 @@ fn a_transaction_that_has_ended_gives_no_stores_and_its_stores_no_indexes() {
 #[test]
 fn a_transaction_gives_no_stores_from_when_it_was_aborted_rolled_back_or_not() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let handle = store(&transaction, "out");
     transaction.abort(None).unwrap();
     assert!(!transaction.is_finished());
@@ -58,14 +58,14 @@ fn a_transaction_gives_no_stores_from_when_it_was_aborted_rolled_back_or_not() {
 fn what_commits_or_has_ended_is_neither_committed_nor_aborted() {
     let place = place();
     let connection = place.connection();
-    let transaction = begin(&connection, Mode::ReadWrite);
+    let transaction = begin(&connection, TransactionMode::ReadWrite);
     let committed = transaction.commit().unwrap();
     assert_eq!(refused(transaction.commit()), "InvalidStateError");
     assert_eq!(refused(transaction.abort(None)), "InvalidStateError");
     committed.wait().unwrap();
     assert_eq!(refused(transaction.commit()), "InvalidStateError");
     assert_eq!(refused(transaction.abort(None)), "InvalidStateError");
-    let aborted = begin(&connection, Mode::ReadWrite);
+    let aborted = begin(&connection, TransactionMode::ReadWrite);
     aborted.abort(None).unwrap();
     assert_eq!(refused(aborted.commit()), "InvalidStateError");
     assert_eq!(refused(aborted.abort(None)), "InvalidStateError");
@@ -74,7 +74,7 @@ fn what_commits_or_has_ended_is_neither_committed_nor_aborted() {
 #[test]
 fn requests_made_before_commit_complete_and_later_ones_are_refused() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     let put = out.put(text("x"), Some(Key::from(1.0))).unwrap();
     let committed = transaction.commit().unwrap();
@@ -86,7 +86,7 @@ fn requests_made_before_commit_complete_and_later_ones_are_refused() {
 #[test]
 fn a_failure_after_commit_aborts_whoever_looks_at_it() {
     let place = place();
-    let (connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     let first = out.add(text("x"), Some(Key::from(1.0))).unwrap();
     let second = out.add(text("y"), Some(Key::from(1.0))).unwrap();
@@ -98,7 +98,7 @@ fn a_failure_after_commit_aborts_whoever_looks_at_it() {
     assert_eq!(refused(third.wait()), "AbortError");
     let error = transaction.error().unwrap();
     assert_eq!(error.name(), ErrorName::ConstraintError);
-    let after = begin(&connection, Mode::ReadOnly);
+    let after = begin(&connection, TransactionMode::ReadOnly);
     let count = store(&after, "out")
         .count(larder_idb::KeyRange::all())
         .unwrap();
@@ -108,7 +108,7 @@ fn a_failure_after_commit_aborts_whoever_looks_at_it() {
 #[test]
 fn a_failure_that_was_seen_before_commit_aborts_nothing() {
     let place = place();
-    let (_connection, transaction) = place.transaction(Mode::ReadWrite);
+    let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     drop(out.add(text("x"), Some(Key::from(1.0))).unwrap());
     let again = out.add(text("y"), Some(Key::from(1.0))).unwrap();
@@ -120,7 +120,7 @@ fn a_failure_that_was_seen_before_commit_aborts_nothing() {
 fn an_abort_fails_what_is_left_and_gives_its_reason() {
     let place = place();
     let connection = place.connection();
-    let transaction = begin(&connection, Mode::ReadWrite);
+    let transaction = begin(&connection, TransactionMode::ReadWrite);
     let put = store(&transaction, "out")
         .put(text("x"), Some(Key::from(1.0)))
         .unwrap();
@@ -132,7 +132,7 @@ fn an_abort_fails_what_is_left_and_gives_its_reason() {
     let error = transaction.error().unwrap();
     assert_eq!(error.name(), ErrorName::QuotaExceededError);
     // Without a reason there is no error, although what waits for the end is told of the abort.
-    let transaction = begin(&connection, Mode::ReadWrite);
+    let transaction = begin(&connection, TransactionMode::ReadWrite);
     transaction.abort(None).unwrap();
     assert_eq!(refused(transaction.finished().wait()), "AbortError");
     assert!(transaction.error().is_none());
@@ -142,14 +142,14 @@ fn an_abort_fails_what_is_left_and_gives_its_reason() {
 fn an_abort_takes_records_indexes_and_generators_back() {
     let place = place();
     let connection = place.connection();
-    let kept = begin(&connection, Mode::ReadWrite);
+    let kept = begin(&connection, TransactionMode::ReadWrite);
     drop(
         store(&kept, "auto")
             .put(object(&[("n", 1.0)]), None)
             .unwrap(),
     );
     kept.commit().unwrap().wait().unwrap();
-    let aborted = begin(&connection, Mode::ReadWrite);
+    let aborted = begin(&connection, TransactionMode::ReadWrite);
     let auto = store(&aborted, "auto");
     drop(
         auto.put(object(&[("n", 2.0)]), Some(Key::from(10.0)))
@@ -159,7 +159,7 @@ fn an_abort_takes_records_indexes_and_generators_back() {
     let generated = auto.put(object(&[("n", 3.0)]), None).unwrap();
     assert_eq!(generated.wait().unwrap(), Key::from(11.0));
     aborted.abort(None).unwrap();
-    let after = begin(&connection, Mode::ReadWrite);
+    let after = begin(&connection, TransactionMode::ReadWrite);
     let keys = index(&after, "auto", "n");
     let keys = keys
         .get_all_keys(larder_idb::KeyRange::all(), Default::default())

@@ -26,13 +26,13 @@ fn put_objects(transaction: &Transaction, objects: Vec<NewExternalObject>) {
 }
 
 fn read_back(connection: &Connection) -> StoredValue {
-    let transaction = begin(connection, &["a"], Mode::ReadOnly);
+    let transaction = begin(connection, &["a"], TransactionMode::ReadOnly);
     get(&transaction, "a", 1.0).wait().unwrap().unwrap()
 }
 
 /// A record with these objects, committed, as it is read.
 fn stored(connection: &Connection, objects: Vec<NewExternalObject>) -> StoredValue {
-    let transaction = begin(connection, &["a"], Mode::ReadWrite);
+    let transaction = begin(connection, &["a"], TransactionMode::ReadWrite);
     put_objects(&transaction, objects);
     commit(&transaction).unwrap();
     read_back(connection)
@@ -63,7 +63,7 @@ fn any_range_of_a_blob_is_what_it_has_there() {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();
         let value = stored(&connection, vec![blob(bytes.clone()), blob(Vec::new())]);
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         put_objects(&transaction, vec![blob(bytes.clone())]);
         let new = get(&transaction, "a", 1.0).wait().unwrap().unwrap();
         for object in [&value.objects()[0], &new.objects()[0]] {
@@ -90,7 +90,7 @@ fn a_blob_can_be_read_as_long_as_it_is_held_or_asked_for() {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();
         let value = stored(&connection, vec![blob(b"content".to_vec())]);
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         let store = transaction.object_store(&"a".into()).unwrap();
         drop(store.delete(Key::Number(1.0)).unwrap());
         commit(&transaction).unwrap();
@@ -146,7 +146,7 @@ fn nobody_waits_for_a_slow_disk_who_does_not_wait_for_the_request() {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();
         let (disk, slow) = mpsc::channel();
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         put_objects(&transaction, vec![blob(Slow(Mutex::new(slow)))]);
         let value = get(&transaction, "a", 1.0).wait().unwrap().unwrap();
         let (told, result) = mpsc::channel();
@@ -187,7 +187,7 @@ fn what_cannot_be_read_is_not_readable_and_says_why() {
             let error = object.open().err().unwrap();
             assert_eq!(error.kind(), kind, "{error}");
         };
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         let token = vec![1];
         let handle = NewExternalObject::FileSystemAccessHandle { token };
         put_objects(&transaction, vec![blob(Broken), handle]);

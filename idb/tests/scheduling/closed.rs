@@ -14,8 +14,8 @@ fn callbacks_registered_before_and_after_closing_are_called_once() {
             let factory = factory(&storage);
             let connection = open(&storage).wait().unwrap();
             let log = Log::default();
-            let first = begin(&connection, &["a"], Mode::ReadWrite);
-            let second = begin(&connection, &["a"], Mode::ReadWrite);
+            let first = begin(&connection, &["a"], TransactionMode::ReadWrite);
+            let second = begin(&connection, &["a"], TransactionMode::ReadWrite);
             let requests = [
                 ("put", put(&first, "a", 1.0, "x")),
                 ("behind", put(&second, "a", 1.0, "y")),

@@ -95,7 +95,7 @@ fn other_connections_are_told_and_then_waited_for() {
         let listening = open(&storage).wait().unwrap();
         let deaf = open(&storage).wait().unwrap();
         let closing = open(&storage).wait().unwrap();
-        let left = begin(&closing, &["a"], Mode::ReadWrite);
+        let left = begin(&closing, &["a"], TransactionMode::ReadWrite);
         closing.close();
         let events = listening.events();
         assert!(events.try_next().is_none());
@@ -167,13 +167,13 @@ fn during_an_upgrade_the_connection_makes_no_transactions() {
         let upgrade = upgrade_of(request.events().wait_next());
         let make = |connection: &Connection| {
             let options = TransactionOptions::default();
-            connection.transaction(&["a".into()], Mode::ReadOnly, options)
+            connection.transaction(&["a".into()], TransactionMode::ReadOnly, options)
         };
         assert_eq!(
             name_of(make(&upgrade.connection)),
             ErrorName::InvalidStateError
         );
-        assert_eq!(upgrade.transaction.mode(), Mode::VersionChange);
+        assert_eq!(upgrade.transaction.mode(), TransactionMode::VersionChange);
         assert_eq!(upgrade.transaction.object_store_names().len(), 3);
         upgrade.transaction.commit().unwrap().wait().unwrap();
         let connection = end_of(request.events().wait_next()).unwrap();
@@ -347,7 +347,7 @@ fn deleting_waits_for_connections_and_gives_the_version() {
         let connection = open(&storage).wait().unwrap();
         let events = connection.events();
         assert!(events.try_next().is_none());
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         let request = factory.delete_database(&"db".into());
         let Some(ConnectionEvent::VersionChange(change)) = events.wait_next() else {
             panic!("not told");
@@ -376,7 +376,7 @@ fn a_connection_is_closed_when_its_last_handle_goes() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         let store = transaction.object_store(&"a".into()).unwrap();
         drop((connection, transaction));
         let request = factory(&storage).delete_database(&"db".into()).done();
@@ -415,10 +415,10 @@ fn closing_by_force_aborts_and_tells() {
             .unwrap()
             .connection();
         let other = other.wait().unwrap();
-        let committed = begin(&connection, &["b"], Mode::ReadWrite);
+        let committed = begin(&connection, &["b"], TransactionMode::ReadWrite);
         put(&committed, "b", 1.0, "kept").on_done(|_| ());
         let committed = committed.commit().unwrap();
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         put(&transaction, "a", 1.0, "lost").wait().unwrap();
         let finished = transaction.finished();
         factory(&storage).force_close(Some(&"db".into()));
@@ -446,7 +446,7 @@ fn closing_the_store_lets_others_have_it_and_it_is_opened_again_when_needed() {
         let fs = Arc::new(MemoryFileSystem::new());
         let storage = storage_on(fs.clone(), executor);
         let connection = open(&storage).wait().unwrap();
-        let stale = begin(&connection, &["a"], Mode::ReadOnly);
+        let stale = begin(&connection, &["a"], TransactionMode::ReadOnly);
         let neighbour = storage_on(fs, executor);
         let refused = factory(&neighbour)
             .open(&"db".into(), None)
@@ -473,7 +473,7 @@ fn a_storage_that_is_closed_opens_nothing() {
         let storage = storage(executor);
         let factory = factory(&storage);
         let connection = open(&storage).wait().unwrap();
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         let request = put(&transaction, "a", 1.0, "x");
         let pending = factory.open(&"db".into(), Some(2)).unwrap();
         storage.close().unwrap();
@@ -504,7 +504,7 @@ fn what_a_deleted_database_leaves_goes_step_by_step_when_the_host_says_so() {
         let factory = factory(&storage);
         assert_eq!(factory.maintain().wait().unwrap(), Maintenance::Idle);
         let connection = open(&storage).wait().unwrap();
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         for n in 0..2_500 {
             drop(put(&transaction, "a", f64::from(n), "value"));
         }
@@ -538,7 +538,8 @@ fn whoever_hears_that_an_upgrade_is_committed_may_begin_transactions() {
                 let connection = upgrade.connection.clone();
                 transaction.finished().on_done(move |ended| {
                     let options = TransactionOptions::default();
-                    let begun = connection.transaction(&["a".into()], Mode::ReadOnly, options);
+                    let begun =
+                        connection.transaction(&["a".into()], TransactionMode::ReadOnly, options);
                     *to.lock().unwrap() = Some((ended.is_ok(), begun.is_ok()));
                 });
                 if is_committed {

@@ -17,14 +17,14 @@ fn run(seed: Option<u64>) -> (Vec<String>, Vec<Option<String>>) {
     for round in 0..4 {
         for (number, store) in stores.iter().enumerate() {
             let mode = match (round + number) % 3 {
-                0 => Mode::ReadOnly,
-                _ => Mode::ReadWrite,
+                0 => TransactionMode::ReadOnly,
+                _ => TransactionMode::ReadWrite,
             };
             let transaction = begin(&connection, &[store], mode);
             for step in 0..3 {
                 let what = format!("{round} {store} {step}");
                 match mode {
-                    Mode::ReadOnly => log.watch(&what, get(&transaction, store, 1.0)),
+                    TransactionMode::ReadOnly => log.watch(&what, get(&transaction, store, 1.0)),
                     _ => log.watch(&what, put(&transaction, store, 1.0, &what)),
                 }
             }
@@ -75,7 +75,7 @@ fn nothing_happens_unless_the_host_asks() {
     let storage = storage(DRIVEN);
     let connection = open(&storage).wait().unwrap();
     storage.run_until_idle();
-    let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+    let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
     let (mut first, mut second) = (
         put(&transaction, "a", 1.0, "x"),
         put(&transaction, "a", 2.0, "y"),
@@ -92,8 +92,8 @@ fn nothing_happens_unless_the_host_asks() {
 fn who_waits_sleeps_until_another_thread_brings_work() {
     let storage = storage(DRIVEN);
     let connection = open(&storage).wait().unwrap();
-    let first = begin(&connection, &["a"], Mode::ReadWrite);
-    let second = begin(&connection, &["a"], Mode::ReadWrite);
+    let first = begin(&connection, &["a"], TransactionMode::ReadWrite);
+    let second = begin(&connection, &["a"], TransactionMode::ReadWrite);
     let waiting = put(&second, "a", 1.0, "second");
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| waiting.wait());
@@ -109,7 +109,7 @@ fn waited_for(seed: Option<u64>, wait: impl Fn(&Storage, Request<Key>)) -> Vec<S
     storage.run_until_idle();
     let log = Log::default();
     let queued = ["a", "b", "c"].map(|store| {
-        let transaction = begin(&connection, &[store], Mode::ReadWrite);
+        let transaction = begin(&connection, &[store], TransactionMode::ReadWrite);
         let watch = |step: u32| {
             let request = put(&transaction, store, step.into(), "x");
             log.watch(&format!("{store} {step}"), request);
@@ -186,7 +186,7 @@ fn the_host_is_called_once_for_all_that_comes_after_it_has_found_nothing_to_do()
     assert_eq!(is_called(), 0, "steps lead to steps");
     let connection = opening.wait().unwrap();
 
-    let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+    let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
     let puts = [1.0, 2.0, 3.0].map(|key| put(&transaction, "a", key, "x"));
     assert_eq!(is_called(), 1);
     assert!(storage.run_one());
@@ -223,7 +223,7 @@ fn a_host_that_panics_when_it_is_called_is_called_again_and_nothing_is_lost() {
     let opening = open(&storage);
     storage.run_until_idle();
     let connection = opening.wait().unwrap();
-    let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+    let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
     assert_eq!(calls.load(Ordering::SeqCst), 1);
     let put = put(&transaction, "a", 1.0, "x");
     assert_eq!(calls.load(Ordering::SeqCst), 2);

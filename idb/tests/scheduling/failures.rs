@@ -2,7 +2,7 @@
 
 use std::io;
 
-use larder_idb::{ConnectionEvent, DurabilityHint, ErrorKind, ErrorName};
+use larder_idb::{ConnectionEvent, ErrorKind, ErrorName, TransactionDurability};
 use larder_leveldb::storage::{Fault, FaultFileSystem};
 
 use super::*;
@@ -24,14 +24,14 @@ fn a_store_that_cannot_be_written_to_is_closed_by_force_and_opened_again() {
             let fs = Arc::new(FaultFileSystem::new(Arc::new(MemoryFileSystem::new())));
             let storage = storage_on(fs.clone(), executor);
             let connection = open(&storage).wait().unwrap();
-            let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+            let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
             put(&transaction, "a", 1.0, "kept").wait().unwrap();
             commit(&transaction).unwrap();
-            let beside = begin(&connection, &["b"], Mode::ReadWrite);
+            let beside = begin(&connection, &["b"], TransactionMode::ReadWrite);
             put(&beside, "b", 1.0, "lost").wait().unwrap();
-            let options = TransactionOptions::with_durability(DurabilityHint::Strict);
+            let options = TransactionOptions::with_durability(TransactionDurability::Strict);
             let failing = connection
-                .transaction(&["a".into()], Mode::ReadWrite, options)
+                .transaction(&["a".into()], TransactionMode::ReadWrite, options)
                 .unwrap();
             put(&failing, "a", 2.0, "?").wait().unwrap();
             fail_next_commit(&fs, kind, true);
@@ -52,7 +52,7 @@ fn a_store_that_cannot_be_written_to_is_closed_by_force_and_opened_again() {
             let connection = open(&storage).wait().unwrap();
             assert_eq!(look(&connection, "a", 1.0).unwrap(), "kept");
             assert_eq!(look(&connection, "b", 1.0), None);
-            let again = begin(&connection, &["a"], Mode::ReadWrite);
+            let again = begin(&connection, &["a"], TransactionMode::ReadWrite);
             put(&again, "a", 2.0, "again").wait().unwrap();
             commit(&again).unwrap();
             assert_eq!(look(&connection, "a", 2.0).unwrap(), "again");
@@ -70,11 +70,11 @@ fn a_commit_that_a_disk_refuses_once_is_no_other_transactions_business() {
             let fs = Arc::new(FaultFileSystem::new(Arc::new(MemoryFileSystem::new())));
             let storage = storage_on(fs.clone(), executor);
             let connection = open(&storage).wait().unwrap();
-            let beside = begin(&connection, &["b"], Mode::ReadWrite);
+            let beside = begin(&connection, &["b"], TransactionMode::ReadWrite);
             put(&beside, "b", 1.0, "beside").wait().unwrap();
-            let options = TransactionOptions::with_durability(DurabilityHint::Strict);
+            let options = TransactionOptions::with_durability(TransactionDurability::Strict);
             let failing = connection
-                .transaction(&["a".into()], Mode::ReadWrite, options)
+                .transaction(&["a".into()], TransactionMode::ReadWrite, options)
                 .unwrap();
             put(&failing, "a", 2.0, "never").wait().unwrap();
             fail_next_commit(&fs, kind, false);
@@ -82,7 +82,7 @@ fn a_commit_that_a_disk_refuses_once_is_no_other_transactions_business() {
             assert_eq!(fs.failed(), ["append bytes"]);
             assert_eq!(look(&connection, "a", 2.0), None);
             commit(&beside).unwrap();
-            let again = begin(&connection, &["a"], Mode::ReadWrite);
+            let again = begin(&connection, &["a"], TransactionMode::ReadWrite);
             put(&again, "a", 3.0, "again").wait().unwrap();
             commit(&again).unwrap();
             factory(&storage).close().wait().unwrap();

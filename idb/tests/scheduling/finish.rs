@@ -45,14 +45,14 @@ fn what_has_begun_ends_as_it_would_have_and_nothing_new_begins() {
         let (storage, connection, events) = connected(&fs, executor);
         let idle = storage.factory(&Origin::from_url("https://idle.example").unwrap());
         open_of(&idle).wait().unwrap().close();
-        let running = begin(&connection, &["a"], Mode::ReadWrite);
-        let behind = begin(&connection, &["a"], Mode::ReadWrite);
+        let running = begin(&connection, &["a"], TransactionMode::ReadWrite);
+        let behind = begin(&connection, &["a"], TransactionMode::ReadWrite);
         put(&running, "a", 1.0, "running").wait().unwrap();
         let mut finished = storage.finish();
 
         let names = ["a".into()];
         let options = TransactionOptions::default();
-        let refusal = refused(connection.transaction(&names, Mode::ReadOnly, options));
+        let refusal = refused(connection.transaction(&names, TransactionMode::ReadOnly, options));
         let invalid = Some(ErrorName::InvalidStateError);
         assert_eq!(refusal, invalid, "{executor:?}");
         let factory = factory(&storage);
@@ -98,7 +98,7 @@ fn who_does_not_look_at_the_end_still_comes_to_it() {
     for executor in EXECUTORS {
         let fs = Arc::new(MemoryFileSystem::new());
         let (storage, connection, _) = connected(&fs, executor);
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         drop(put(&transaction, "a", 1.0, "x"));
         drop(storage.finish());
         // Nobody looks at its end either.
@@ -122,10 +122,10 @@ fn a_host_that_has_waited_long_enough_closes_what_is_left_by_force() {
     for executor in EXECUTORS {
         let fs = Arc::new(MemoryFileSystem::new());
         let (storage, connection, events) = connected(&fs, executor);
-        let committed = begin(&connection, &["a"], Mode::ReadWrite);
+        let committed = begin(&connection, &["a"], TransactionMode::ReadWrite);
         drop(put(&committed, "a", 1.0, "committed"));
         commit(&committed).unwrap();
-        let stays = begin(&connection, &["a"], Mode::ReadWrite);
+        let stays = begin(&connection, &["a"], TransactionMode::ReadWrite);
         put(&stays, "a", 2.0, "x").wait().unwrap();
         let finished = storage.finish();
         storage.run_until_idle();
@@ -185,7 +185,7 @@ fn a_request_that_waits_for_connections_to_be_closed_is_refused_when_they_are() 
     for executor in EXECUTORS {
         let fs = Arc::new(MemoryFileSystem::new());
         let (storage, connection, events) = connected(&fs, executor);
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         let waiting = factory(&storage).open(&"db".into(), Some(2)).unwrap();
         let Some(OpenEvent::Blocked { .. }) = waiting.events().wait_next() else {
             panic!("not blocked");
@@ -211,10 +211,11 @@ fn that_a_store_could_not_be_closed_whole_is_told_at_the_end_of_finishing() {
             let faults = Arc::new(FaultFileSystem::new(Arc::new(MemoryFileSystem::new())));
             let storage = storage_on(faults.clone(), executor);
             let connection = open(&storage).wait().unwrap();
-            let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+            let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
             drop(put(&transaction, "a", 1.0, "relaxed"));
             commit(&transaction).unwrap();
-            let reading = has_transaction.then(|| begin(&connection, &["a"], Mode::ReadOnly));
+            let reading =
+                has_transaction.then(|| begin(&connection, &["a"], TransactionMode::ReadOnly));
             faults.fail_at(Fault {
                 operation: faults.operations(),
                 kind: std::io::ErrorKind::Other,

@@ -102,7 +102,7 @@ impl Setting {
 }
 
 fn put_and_commit(connection: &Connection, value: &str) {
-    let transaction = begin(connection, &["a"], Mode::ReadWrite);
+    let transaction = begin(connection, &["a"], TransactionMode::ReadWrite);
     drop(put(&transaction, "a", 1.0, value));
     commit(&transaction).unwrap();
 }
@@ -171,7 +171,7 @@ fn a_connection_that_is_to_be_closed_keeps_the_store_until_its_transactions_have
     for executor in EXECUTORS {
         let setting = Setting::new(executor);
         let connection = open(&setting.storage).wait().unwrap();
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         put(&transaction, "a", 1.0, "kept").wait().unwrap();
         connection.close();
         setting.later(100 * SECOND);
@@ -195,11 +195,11 @@ fn hold_a_blob(connection: &Connection) -> larder_idb::StoredValue {
     let value = Value::serialize("with a blob")
         .unwrap()
         .and_objects(vec![blob]);
-    let transaction = begin(connection, &["a"], Mode::ReadWrite);
+    let transaction = begin(connection, &["a"], TransactionMode::ReadWrite);
     let store = transaction.object_store(&"a".into()).unwrap();
     drop(store.put(value, Some(Key::Number(1.0))).unwrap());
     commit(&transaction).unwrap();
-    let transaction = begin(connection, &["a"], Mode::ReadWrite);
+    let transaction = begin(connection, &["a"], TransactionMode::ReadWrite);
     let held = get(&transaction, "a", 1.0).wait().unwrap().unwrap();
     let store = transaction.object_store(&"a".into()).unwrap();
     drop(store.delete(Key::Number(1.0)));

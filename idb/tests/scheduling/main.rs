@@ -24,9 +24,9 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
 use larder_idb::{
-    Connection, Executor, Factory, FileSystem, FixedClock, JsString, Key, MemoryFileSystem, Mode,
+    Connection, Executor, Factory, FileSystem, FixedClock, JsString, Key, MemoryFileSystem,
     ObjectStoreParameters, Origin, Request, Result, Scheduling, Storage, StorageOptions,
-    Transaction, TransactionOptions, Value,
+    Transaction, TransactionMode, TransactionOptions, Value,
 };
 
 const DRIVEN: Executor = Executor::Driven { seed: None };
@@ -78,7 +78,7 @@ fn open_of(factory: &Factory) -> Request<Connection> {
     })
 }
 
-fn begin(connection: &Connection, names: &[&str], mode: Mode) -> Transaction {
+fn begin(connection: &Connection, names: &[&str], mode: TransactionMode) -> Transaction {
     let names: Vec<JsString> = names.iter().map(|name| JsString::from(*name)).collect();
     let options = TransactionOptions::default();
     connection.transaction(&names, mode, options).unwrap()
@@ -110,7 +110,7 @@ fn commit(transaction: &Transaction) -> Result<()> {
 
 /// What a fresh transaction finds.
 fn look(connection: &Connection, store: &str, key: f64) -> Option<String> {
-    let transaction = begin(connection, &[store], Mode::ReadOnly);
+    let transaction = begin(connection, &[store], TransactionMode::ReadOnly);
     text(get(&transaction, store, key).wait())
 }
 

@@ -1,6 +1,6 @@
 //! The rules of 2.7.1: which transactions run beside which, and in which order.
 
-use larder_idb::Mode::{ReadOnly, ReadWrite};
+use larder_idb::TransactionMode::{ReadOnly, ReadWrite};
 
 use super::*;
 
@@ -232,11 +232,14 @@ fn making_a_transaction_is_refused_in_the_order_of_the_specification() {
         refused.name().as_str()
     };
     assert_eq!(
-        refused(&["a", "nowhere"], Mode::VersionChange),
+        refused(&["a", "nowhere"], TransactionMode::VersionChange),
         "NotFoundError"
     );
-    assert_eq!(refused(&[], Mode::VersionChange), "InvalidAccessError");
-    assert_eq!(refused(&["a"], Mode::VersionChange), "TypeError");
+    assert_eq!(
+        refused(&[], TransactionMode::VersionChange),
+        "InvalidAccessError"
+    );
+    assert_eq!(refused(&["a"], TransactionMode::VersionChange), "TypeError");
     let twice = begin(&connection, &["b", "a", "b"], ReadOnly);
     assert_eq!(twice.object_store_names(), ["a", "b"]);
     connection.close();

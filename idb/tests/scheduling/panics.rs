@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use larder_idb::DurabilityHint;
+use larder_idb::TransactionDurability;
 use larder_leveldb::storage::FaultFileSystem;
 
 use super::*;
@@ -17,7 +17,7 @@ fn a_callback_that_panics_stops_nothing() {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();
         let log = Log::default();
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         for number in 0..5 {
             let log = log.clone();
             put(&transaction, "a", f64::from(number), "x").on_done(move |result| {
@@ -101,12 +101,12 @@ fn callbacks_may_ask_and_wait_for_more() {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();
         let log = Log::default();
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         let (inner, noting, of_inner) = (transaction.clone(), log.clone(), connection.clone());
         put(&transaction, "a", 1.0, "first").on_done(move |_| {
             let found = text(get(&inner, "a", 1.0).wait()).unwrap();
             noting.note(format!("found {found}"));
-            let beside = begin(&of_inner, &["b"], Mode::ReadWrite);
+            let beside = begin(&of_inner, &["b"], TransactionMode::ReadWrite);
             put(&beside, "b", 1.0, "beside").wait().unwrap();
             commit(&beside).unwrap();
             noting.watch("second", put(&inner, "a", 2.0, "second"));
@@ -151,7 +151,7 @@ fn a_waker_that_panics_keeps_nothing_from_anybody() {
     let waker = Waker::from(Arc::clone(&bad));
     let mut context = Context::from_waker(&waker);
     let log = Log::default();
-    let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+    let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
     let mut first = put(&transaction, "a", 1.0, "x");
     let mut databases = factory(&storage).databases();
     let events = connection.events();
@@ -162,7 +162,7 @@ fn a_waker_that_panics_keeps_nothing_from_anybody() {
     assert!(pin!(&mut databases).poll(&mut context).is_pending());
     assert!(event.as_mut().poll(&mut context).is_pending());
     log.watch("end", transaction.finished());
-    let behind = begin(&connection, &["a"], Mode::ReadWrite);
+    let behind = begin(&connection, &["a"], TransactionMode::ReadWrite);
     log.watch("behind", put(&behind, "a", 2.0, "y"));
     log.watch("behind's end", behind.commit().unwrap());
     assert_eq!(run_all(&storage), 3);
@@ -205,7 +205,7 @@ fn threads_outlive_a_waker_that_panics() {
             }
         }
         let connection = open(&storage).wait().unwrap();
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         put(&transaction, "a", 1.0, "x").wait().unwrap();
         commit(&transaction).unwrap();
         storage.close().unwrap();
@@ -228,8 +228,8 @@ fn end_of<T: Send + 'static>(storage: &Storage, mut request: Request<T>) -> Resu
 
 /// Three records that do not fit into memory, committed or not: whether that went well.
 fn write(storage: &Storage, connection: &Connection, is_committed: bool) -> bool {
-    let options = TransactionOptions::with_durability(DurabilityHint::Strict);
-    let begun = connection.transaction(&["a".into()], Mode::ReadWrite, options);
+    let options = TransactionOptions::with_durability(TransactionDurability::Strict);
+    let begun = connection.transaction(&["a".into()], TransactionMode::ReadWrite, options);
     let Ok(transaction) = begun else {
         return false;
     };

@@ -65,7 +65,7 @@ fn a_store_that_another_process_has_open_is_refused_at_once_and_named() {
 fn hold(folder: &std::path::Path) {
     let storage = storage_in(folder);
     let connection = open(&storage).wait().unwrap();
-    let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+    let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
     put(&transaction, "a", 1.0, "the child's").wait().unwrap();
     commit(&transaction).unwrap();
     println!("it is held");

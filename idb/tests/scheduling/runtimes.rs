@@ -27,7 +27,7 @@ async fn program(storage: Storage) -> u32 {
     };
     assert!(request.events().next().await.is_none());
 
-    let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+    let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
     let puts: Vec<_> = (0..COUNT)
         .map(|key| put(&transaction, "a", f64::from(key), &key.to_string()))
         .collect();
@@ -36,7 +36,7 @@ async fn program(storage: Storage) -> u32 {
     }
     transaction.commit().unwrap().await.unwrap();
 
-    let transaction = begin(&connection, &["a"], Mode::ReadOnly);
+    let transaction = begin(&connection, &["a"], TransactionMode::ReadOnly);
     let mut found = 0;
     for key in 0..COUNT {
         let got: Option<StoredValue> = get(&transaction, "a", f64::from(key)).await.unwrap();
@@ -95,7 +95,7 @@ fn threads_that_wait_share_a_transaction() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();
-        let transaction = begin(&connection, &["a"], Mode::ReadWrite);
+        let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         std::thread::scope(|scope| {
             for thread in 0..3_u32 {
                 let transaction = &transaction;
@@ -119,7 +119,7 @@ fn threads_that_wait_share_a_transaction() {
             }
         });
         commit(&transaction).unwrap();
-        let reader = begin(&connection, &["a"], Mode::ReadOnly);
+        let reader = begin(&connection, &["a"], TransactionMode::ReadOnly);
         let store = reader.object_store(&"a".into()).unwrap();
         let count = store
             .count(larder_idb::KeyRange::all())

@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use larder_idb::{ErrorName, IdbKeyPath, IndexOptions, OpenEvent, OpenRequest, Upgrade};
+use larder_idb::{ErrorName, IndexParameters, KeyPath, OpenEvent, OpenRequest, Upgrade};
 
 use super::*;
 
@@ -54,9 +54,9 @@ fn of_two_threads_that_change_the_same_name_one_does_and_the_other_hears_why_not
             twice(|| create(&name).map(drop)),
             ErrorName::ConstraintError,
         );
-        let path = || IdbKeyPath::String("p".into());
+        let path = || KeyPath::String("p".into());
         let index = || {
-            let options = IndexOptions::default();
+            let options = IndexParameters::default();
             stays.create_index(&name, path(), options).map(drop)
         };
         check_one(twice(index), ErrorName::ConstraintError);
@@ -93,7 +93,7 @@ fn of_two_threads_that_change_the_same_name_one_does_and_the_other_hears_why_not
     let opened = factory(&storage).open(&"db".into(), None).unwrap();
     let connection = opened.connection().wait().unwrap();
     assert_eq!(connection.object_store_names(), names);
-    let transaction = begin(&connection, &["stays"], Mode::ReadOnly);
+    let transaction = begin(&connection, &["stays"], TransactionMode::ReadOnly);
     let stays = transaction.object_store(&"stays".into()).unwrap();
     assert_eq!(stays.index_names(), index_names);
 }

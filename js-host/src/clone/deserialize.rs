@@ -11,7 +11,7 @@ use larder_codec::value::{
     ErrorObject, HandleKind, HostObject, JsStr, Object, Property, PropertyName, Tree,
     Value as TreeValue, View,
 };
-use larder_codec::{DataVersion, IdbKey};
+use larder_codec::{DataVersion, Key};
 use larder_idb::DATA_VERSION_MAX;
 use rquickjs::{Array, ArrayBuffer, Ctx, Exception, Object as QuickObject, Result, Value};
 
@@ -22,7 +22,7 @@ use super::text::{borrowed_to_js, number_to_js};
 use crate::array::{array_of, define};
 
 /// The key of the record that a value is of.
-pub(crate) type KeyOf<'k> = &'k dyn Fn() -> IdbKey;
+pub(crate) type KeyOf<'k> = &'k dyn Fn() -> Key;
 
 /// What lies beside a value's bytes, which refer to it by position in each of the two.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Keys to and from the engine: the binding's converted keys (`binding/key.js`), and the values that
 //! pages get ("convert a key to a value", specification 7.2).
 
-use larder_codec::IdbKey;
+use larder_codec::Key;
 use rquickjs::{Array, ArrayBuffer, Ctx, Exception, Result, Value};
 
 use super::Helpers;
@@ -13,9 +13,9 @@ pub(crate) fn key_from_js<'js>(
     ctx: &Ctx<'js>,
     helpers: &Helpers,
     value: &Value<'js>,
-) -> Result<IdbKey> {
+) -> Result<Key> {
     // Arrays that are not whole yet, and their elements so far.
-    let mut open: Vec<(Array<'js>, Vec<IdbKey>)> = Vec::new();
+    let mut open: Vec<(Array<'js>, Vec<Key>)> = Vec::new();
     let mut value = value.clone();
     loop {
         let mut done = None;
@@ -40,7 +40,7 @@ pub(crate) fn key_from_js<'js>(
             open.pop();
             let too_deep =
                 |_| Exception::throw_dom(ctx, "DataError", "The key is nested too deeply.");
-            done = Some(IdbKey::array(elements).map_err(too_deep)?);
+            done = Some(Key::array(elements).map_err(too_deep)?);
         }
     }
 }
@@ -50,29 +50,25 @@ fn invalid(ctx: &Ctx<'_>) -> rquickjs::Error {
 }
 
 /// A key that is no array.
-fn scalar_from_js<'js>(ctx: &Ctx<'js>, helpers: &Helpers, value: &Value<'js>) -> Result<IdbKey> {
+fn scalar_from_js<'js>(ctx: &Ctx<'js>, helpers: &Helpers, value: &Value<'js>) -> Result<Key> {
     if let Some(number) = value.as_number() {
-        return Ok(IdbKey::Number(number));
+        return Ok(Key::Number(number));
     }
     if let Some(string) = value.as_string() {
-        return Ok(IdbKey::String(js_string_from_js(helpers, string)?));
+        return Ok(Key::String(js_string_from_js(helpers, string)?));
     }
     if let Some(buffer) = ArrayBuffer::from_value(value.clone()) {
-        return Ok(IdbKey::Binary(helpers.bytes_of(ctx, buffer.into_value())?));
+        return Ok(Key::Binary(helpers.bytes_of(ctx, buffer.into_value())?));
     }
     match value.as_object() {
-        Some(object) => Ok(IdbKey::Date(object.get("date")?)),
+        Some(object) => Ok(Key::Date(object.get("date")?)),
         None => Err(invalid(ctx)),
     }
 }
 
 /// The value of a key. Nesting costs no native stack.
-pub(crate) fn key_to_js<'js>(
-    ctx: &Ctx<'js>,
-    helpers: &Helpers,
-    key: &IdbKey,
-) -> Result<Value<'js>> {
-    let IdbKey::Array(elements) = key else {
+pub(crate) fn key_to_js<'js>(ctx: &Ctx<'js>, helpers: &Helpers, key: &Key) -> Result<Value<'js>> {
+    let Key::Array(elements) = key else {
         return scalar_to_js(ctx, helpers, key);
     };
     let outermost = Array::new(ctx.clone())?;
@@ -84,7 +80,7 @@ pub(crate) fn key_to_js<'js>(
             continue;
         };
         let (value, inner) = match element {
-            IdbKey::Array(inner) => {
+            Key::Array(inner) => {
                 let value = Array::new(ctx.clone())?;
                 (
                     value.clone().into_value(),
@@ -100,12 +96,12 @@ pub(crate) fn key_to_js<'js>(
 }
 
 /// The value of a key that is no array.
-fn scalar_to_js<'js>(ctx: &Ctx<'js>, helpers: &Helpers, key: &IdbKey) -> Result<Value<'js>> {
+fn scalar_to_js<'js>(ctx: &Ctx<'js>, helpers: &Helpers, key: &Key) -> Result<Value<'js>> {
     Ok(match key {
-        IdbKey::Number(number) => number_to_js(ctx, *number),
-        IdbKey::String(string) => string_to_js(ctx, helpers, string)?,
-        IdbKey::Date(time) => helpers.make(ctx, "date", (*time,))?,
-        IdbKey::Binary(bytes) => ArrayBuffer::new_copy(ctx.clone(), bytes)?.into_value(),
-        IdbKey::Array(_) => Array::new(ctx.clone())?.into_value(),
+        Key::Number(number) => number_to_js(ctx, *number),
+        Key::String(string) => string_to_js(ctx, helpers, string)?,
+        Key::Date(time) => helpers.make(ctx, "date", (*time,))?,
+        Key::Binary(bytes) => ArrayBuffer::new_copy(ctx.clone(), bytes)?.into_value(),
+        Key::Array(_) => Array::new(ctx.clone())?.into_value(),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use larder_backing_store::{Direction, OpenOptions, Store, StorePaths};
+use larder_backing_store::{CursorDirection, OpenOptions, Store, StorePaths};
 use larder_codec::DataVersion;
 use larder_codec::value::{Decoder, Envelope, HostObject, Object, Payload, Tree};
 use larder_idb::{DiskFileSystem, Executor, StorageOptions, SystemClock};
@@ -37,7 +37,8 @@ fn each_value(mut f: impl FnMut(&str, &Payload<'_>)) {
         let store = Store::open_read_only(Arc::new(DiskFileSystem::new()), paths, options).unwrap();
         for database in store.databases(&mut Vec::new()).unwrap() {
             for object_store in &database.object_stores {
-                let mut records = store.records(database.id, object_store.id, Direction::Next);
+                let mut records =
+                    store.records(database.id, object_store.id, CursorDirection::Next);
                 while records.next().unwrap() {
                     let key = records.primary_key().unwrap();
                     let name = format!("{} {} {key:?}", fixture.name, object_store.name);

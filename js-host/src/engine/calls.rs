@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use larder_codec::JsString;
 use larder_idb::{
-    Connection, DurabilityHint, Error, ErrorName, IdbKeyPath, Index, IndexOptions, Mode,
-    ObjectStore, ObjectStoreParameters, OpenEvent, Transaction, TransactionOptions,
+    Connection, Error, ErrorName, Index, IndexParameters, KeyPath, ObjectStore,
+    ObjectStoreParameters, OpenEvent, Transaction, TransactionDurability, TransactionMode,
+    TransactionOptions,
 };
 use rquickjs::{Array, Ctx, Exception, Function, Object, Result, String as QuickString, Value};
 
@@ -245,7 +246,7 @@ fn schema<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Resu
          unique: bool,
          multi_entry: bool| {
             let key_path = engine.key_path(ctx, &key_path)?;
-            let options = IndexOptions {
+            let options = IndexParameters {
                 unique,
                 multi_entry,
             };
@@ -353,13 +354,13 @@ impl Engine {
         let names: Result<Vec<JsString>> =
             names.iter().map(|name| self.string(ctx, name)).collect();
         let mode = match mode {
-            "readwrite" => Mode::ReadWrite,
-            _ => Mode::ReadOnly,
+            "readwrite" => TransactionMode::ReadWrite,
+            _ => TransactionMode::ReadOnly,
         };
         let durability = match durability {
-            "strict" => DurabilityHint::Strict,
-            "relaxed" => DurabilityHint::Relaxed,
-            _ => DurabilityHint::Default,
+            "strict" => TransactionDurability::Strict,
+            "relaxed" => TransactionDurability::Relaxed,
+            _ => TransactionDurability::Default,
         };
         let options = TransactionOptions::with_durability(durability);
         let connection = self.connection(ctx, connection)?;
@@ -422,24 +423,24 @@ impl Engine {
         array_of(ctx, strings?)
     }
 
-    fn key_path<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<IdbKeyPath> {
+    fn key_path<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<KeyPath> {
         if let Some(string) = value.as_string() {
-            return Ok(IdbKeyPath::String(self.string(ctx, string)?));
+            return Ok(KeyPath::String(self.string(ctx, string)?));
         }
         let Some(array) = value.as_array() else {
-            return Ok(IdbKeyPath::Null);
+            return Ok(KeyPath::Null);
         };
         let strings = array.iter::<QuickString<'js>>();
         let strings: Result<Vec<_>> = strings.map(|string| self.string(ctx, &string?)).collect();
-        Ok(IdbKeyPath::Array(strings?))
+        Ok(KeyPath::Array(strings?))
     }
 
-    fn key_path_value<'js>(&self, ctx: &Ctx<'js>, path: &IdbKeyPath) -> Result<Value<'js>> {
+    fn key_path_value<'js>(&self, ctx: &Ctx<'js>, path: &KeyPath) -> Result<Value<'js>> {
         let helpers = self.shared.helpers(ctx)?;
         match path {
-            IdbKeyPath::Null => Ok(Value::new_null(ctx.clone())),
-            IdbKeyPath::String(string) => string_to_js(ctx, &helpers, string),
-            IdbKeyPath::Array(strings) => {
+            KeyPath::Null => Ok(Value::new_null(ctx.clone())),
+            KeyPath::String(string) => string_to_js(ctx, &helpers, string),
+            KeyPath::Array(strings) => {
                 let strings = strings.iter();
                 let strings: Result<Vec<_>> = strings
                     .map(|string| string_to_js(ctx, &helpers, string))

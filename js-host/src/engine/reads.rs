@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use larder_idb::{Cursor, Direction, GetAllOptions, Key, KeyRange};
+use larder_idb::{Cursor, CursorDirection, GetAllOptions, Key, KeyRange};
 use rquickjs::{Ctx, Exception, Function, Object, Result, Value};
 
 use super::calls::{give, gone};
@@ -183,12 +183,12 @@ fn cursors<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Res
     Ok(())
 }
 
-fn direction(name: &str) -> Direction {
+fn direction(name: &str) -> CursorDirection {
     match name {
-        "nextunique" => Direction::NextUnique,
-        "prev" => Direction::Prev,
-        "prevunique" => Direction::PrevUnique,
-        _ => Direction::Next,
+        "nextunique" => CursorDirection::NextUnique,
+        "prev" => CursorDirection::Prev,
+        "prevunique" => CursorDirection::PrevUnique,
+        _ => CursorDirection::Next,
     }
 }
 

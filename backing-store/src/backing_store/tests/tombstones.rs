@@ -1,8 +1,8 @@
 //! What was deleted from one object store costs reading its neighbours nothing.
 
 use super::*;
-use crate::{Direction, KeyRange, ObjectStoreParameters};
-use larder_codec::{IdbKey, ObjectStoreId, RawKey};
+use crate::{CursorDirection, KeyRange, ObjectStoreParameters};
+use larder_codec::{Key, ObjectStoreId, RawKey};
 use larder_leveldb::write_batch::BatchWriter;
 use std::ops::Bound;
 
@@ -12,7 +12,7 @@ const ROWS: u16 = 3000;
 fn record(object_store: u8, n: u16) -> [Vec<u8>; 2] {
     [1, 2].map(|table| {
         let mut key = vec![0, 1, object_store, table];
-        IdbKey::Number(f64::from(n)).encode(&mut key);
+        Key::Number(f64::from(n)).encode(&mut key);
         key
     })
 }
@@ -27,7 +27,7 @@ fn store_with_deleted_neighbours(fs: &MemoryFileSystem) -> BackingStore {
         let parameters = ObjectStoreParameters {
             id: ObjectStoreId::new(id),
             name: format!("{id}").as_str().into(),
-            key_path: larder_codec::IdbKeyPath::Null,
+            key_path: larder_codec::KeyPath::Null,
             auto_increment: false,
         };
         change.create_object_store(&parameters).unwrap();
@@ -72,7 +72,7 @@ fn cursors_and_range_deletes_pass_over_nothing_of_a_deleted_neighbour() {
     let before = passed();
     for object_store in [1, 3] {
         let object_store = ObjectStoreId::new(object_store).unwrap();
-        for direction in [Direction::Next, Direction::Prev] {
+        for direction in [CursorDirection::Next, CursorDirection::Prev] {
             let mut cursor = store.read().records(id, object_store, direction);
             let mut rows = 0;
             while cursor.next().unwrap() {
@@ -81,7 +81,7 @@ fn cursors_and_range_deletes_pass_over_nothing_of_a_deleted_neighbour() {
             assert_eq!(rows, 3);
         }
         let mut key = Vec::new();
-        IdbKey::Number(0.0).encode(&mut key);
+        Key::Number(0.0).encode(&mut key);
         let range = KeyRange {
             lower: Bound::Included(RawKey::decode_exact(&key).unwrap()),
             upper: Bound::Unbounded,

@@ -5,7 +5,7 @@ mod model;
 
 use std::path::Path;
 
-use larder_codec::{DatabaseId, IdbKey, ObjectStoreId, Origin, RawKey, range};
+use larder_codec::{DatabaseId, Key, ObjectStoreId, Origin, RawKey, range};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 use super::*;
@@ -175,7 +175,7 @@ fn many_records_at_once_are_those_that_each_read_finds() {
     let fs = MemoryFileSystem::new();
     let store = open(&fs);
     // The key 0 has two forms.
-    let keys: Vec<IdbKey> = [0, 1, 21, 3, 99, 4, 10, 22, 1, 20, 25]
+    let keys: Vec<Key> = [0, 1, 21, 3, 99, 4, 10, 22, 1, 20, 25]
         .iter()
         .cycle()
         .take(40)

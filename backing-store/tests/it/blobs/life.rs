@@ -128,7 +128,7 @@ fn a_record_that_is_put_again_after_its_object_store_changed_loses_the_blobs_it_
     let index = IndexParameters {
         id: None,
         name: "i".into(),
-        key_path: IdbKeyPath::Null,
+        key_path: KeyPath::Null,
         unique: false,
         multi_entry: false,
     };
@@ -282,7 +282,7 @@ fn both_zeros_have_the_same_blobs_wherever_their_rows_lie() {
     let id = set_up(&store).unwrap();
     let forms = [0.0, -0.0].map(|zero| {
         let mut bytes = Vec::new();
-        IdbKey::Number(zero).encode(&mut bytes);
+        Key::Number(zero).encode(&mut bytes);
         bytes
     });
     let put = |store: &BackingStore, key: &[u8], objects: &[NewExternalObject]| {

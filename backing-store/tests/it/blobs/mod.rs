@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{
-    Background, BackingStore, Direction, Durability, FixedClock, KeyRange, ObjectStoreParameters,
-    Put, PutKey, PutMode, Reads, Result, Scope, StorePaths, WriteOptions, WriteTransaction,
+    Background, BackingStore, CursorDirection, Durability, FixedClock, KeyRange,
+    ObjectStoreParameters, Put, PutKey, PutMode, Reads, Result, Scope, StorePaths, WriteOptions,
+    WriteTransaction,
 };
 use larder_codec::external_object::ExternalObject;
-use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, JsString, ObjectStoreId, Origin, RawKey};
+use larder_codec::{DatabaseId, JsString, Key, KeyPath, ObjectStoreId, Origin, RawKey};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 const STORE: ObjectStoreId = ObjectStoreId::MIN;
@@ -54,7 +55,7 @@ fn set_up(store: &BackingStore) -> Result<DatabaseId> {
     let parameters = ObjectStoreParameters {
         id: Some(STORE),
         name: "s".into(),
-        key_path: IdbKeyPath::Null,
+        key_path: KeyPath::Null,
         auto_increment: false,
     };
     change.create_object_store(&parameters)?;
@@ -69,7 +70,7 @@ fn begin(store: &BackingStore, id: DatabaseId, durability: Durability) -> Result
 
 fn key(n: u8) -> Vec<u8> {
     let mut bytes = Vec::new();
-    IdbKey::Number(n.into()).encode(&mut bytes);
+    Key::Number(n.into()).encode(&mut bytes);
     bytes
 }
 
@@ -116,7 +117,7 @@ type Contents = BTreeMap<u8, Vec<Vec<u8>>>;
 
 fn contents(reads: &Reads, id: DatabaseId) -> Contents {
     let mut contents = Contents::new();
-    let mut records = reads.records(id, STORE, Direction::Next);
+    let mut records = reads.records(id, STORE, CursorDirection::Next);
     while records.next().unwrap() {
         let primary_key = records.primary_key().unwrap();
         let n = records.value().unwrap()[0];

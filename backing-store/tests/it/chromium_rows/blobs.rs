@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use larder_backing_store::blob::NewExternalObject;
-use larder_codec::IdbKey;
+use larder_codec::Key;
 use larder_codec::external_object::ExternalObject;
 use larder_codec::row_key::GlobalKey;
 use larder_leveldb::storage::FileSystem;
@@ -41,7 +41,7 @@ const KINDS: [&str; 17] = [
 ];
 
 fn create_stores(transaction: &mut WriteTransaction) {
-    create_store(transaction, "b", IdbKeyPath::Null, false);
+    create_store(transaction, "b", KeyPath::Null, false);
     create_store(transaction, "docs", path("id"), true);
     create_index(transaction, DOCS, "size", path("file.size"), "");
     create_index(transaction, DOCS, "type", path("file.type"), "");
@@ -56,7 +56,7 @@ fn blob(content: &[u8]) -> NewExternalObject {
 }
 
 /// What Chromium's record lists, to be put again.
-fn objects_of(written: &Written, store: i64, key: &IdbKey) -> Vec<NewExternalObject> {
+fn objects_of(written: &Written, store: i64, key: &Key) -> Vec<NewExternalObject> {
     let key = bytes(key);
     let raw = RawKey::decode_exact(&key).unwrap();
     let objects = written
@@ -92,7 +92,7 @@ fn objects_of(written: &Written, store: i64, key: &IdbKey) -> Vec<NewExternalObj
 fn put_objects(
     transaction: &mut WriteTransaction,
     store: i64,
-    key: Option<&IdbKey>,
+    key: Option<&Key>,
     index_keys: &PutIndexKeys,
     external_objects: &[NewExternalObject],
 ) -> Option<i64> {
@@ -148,7 +148,7 @@ fn fill_docs(ours: &Ours, written: &Written) {
             let objects = match i {
                 // Deleted in the end: a Blob of one byte, and a File of two.
                 1 | 2 => vec![blob(&vec![0; i as usize])],
-                _ => objects_of(written, DOCS, &IdbKey::Number((i + 1) as f64)),
+                _ => objects_of(written, DOCS, &Key::Number((i + 1) as f64)),
             };
             let generated = put_objects(transaction, DOCS, None, &index_rows[&(i + 2)], &objects);
             assert_eq!(generated, Some(i + 1));

@@ -1,7 +1,7 @@
 //! `build-keys.js`, `key types`: key paths of every form, keys of every type, key generators.
 
 use larder_backing_store::{ErrorKind, PutMode};
-use larder_codec::{IdbKey, IdbKeyPath};
+use larder_codec::{Key, KeyPath};
 
 use super::*;
 
@@ -13,7 +13,7 @@ const ZEROS: i64 = 17;
 
 fn create_stores(transaction: &mut WriteTransaction) {
     let key_paths = [
-        ("none", IdbKeyPath::Null),
+        ("none", KeyPath::Null),
         ("empty", path("")),
         ("id", path("id")),
         ("nested", path("a.b.c")),
@@ -27,17 +27,17 @@ fn create_stores(transaction: &mut WriteTransaction) {
     for (name, key_path) in key_paths {
         create_store(transaction, name, key_path, false);
     }
-    create_store(transaction, "generated", IdbKeyPath::Null, true);
+    create_store(transaction, "generated", KeyPath::Null, true);
     create_store(transaction, "generated inline", path("made.id"), true);
     create_store(transaction, "generated untouched", path("id"), true);
-    create_store(transaction, "generator moved", IdbKeyPath::Null, true);
-    create_store(transaction, "generator used up", IdbKeyPath::Null, true);
-    create_store(transaction, "nothing", IdbKeyPath::Null, false);
-    create_store(transaction, "zeros", IdbKeyPath::Null, false);
+    create_store(transaction, "generator moved", KeyPath::Null, true);
+    create_store(transaction, "generator used up", KeyPath::Null, true);
+    create_store(transaction, "nothing", KeyPath::Null, false);
+    create_store(transaction, "zeros", KeyPath::Null, false);
 }
 
 /// Puts records, `None` under generated keys; gives the numbers that were generated.
-fn put_all(transaction: &mut WriteTransaction, store: i64, keys: &[Option<IdbKey>]) -> Vec<i64> {
+fn put_all(transaction: &mut WriteTransaction, store: i64, keys: &[Option<Key>]) -> Vec<i64> {
     let mut generated = Vec::new();
     for key in keys {
         let put = put(transaction, store, key.as_ref(), PutMode::Put, &vec![]).unwrap();
@@ -47,8 +47,8 @@ fn put_all(transaction: &mut WriteTransaction, store: i64, keys: &[Option<IdbKey
 }
 
 fn generate(transaction: &mut WriteTransaction) {
-    let number = |number: f64| Some(IdbKey::Number(number));
-    let text = |text: &str| Some(IdbKey::from(text));
+    let number = |number: f64| Some(Key::Number(number));
+    let text = |text: &str| Some(Key::from(text));
     let mut plain = vec![None, None, None, text("text"), number(10.75), None];
     plain.extend([number(2.0), number(-5.0)]);
     assert_eq!(put_all(transaction, GENERATED, &plain), [1, 2, 3, 11]);
@@ -77,7 +77,7 @@ fn keys_of_every_type_and_key_generators_leave_the_rows_that_chromium_leaves() {
         let stores = [GENERATED, GENERATED_INLINE, MOVED, USED_UP, ZEROS];
         ours.transact(&stores, generate);
         let mut aborted = ours.begin(&[MOVED]);
-        put_all(&mut aborted, MOVED, &[Some(IdbKey::Number(5000.0)), None]);
+        put_all(&mut aborted, MOVED, &[Some(Key::Number(5000.0)), None]);
         aborted.rollback().unwrap();
         ours.assert_same(&written);
     }

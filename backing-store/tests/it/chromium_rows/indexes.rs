@@ -5,7 +5,7 @@
 //! `after`, whose records are the same and were never overwritten.
 
 use larder_backing_store::{ErrorKind, PutMode};
-use larder_codec::{IdbKey, IdbKeyPath, RawKey};
+use larder_codec::{Key, KeyPath, RawKey};
 
 use super::*;
 
@@ -36,11 +36,11 @@ fn create_stores(transaction: &mut WriteTransaction) {
     create_store(transaction, "before", path("id"), false);
     define(transaction, BEFORE);
     create_store(transaction, "after", path("id"), false);
-    create_store(transaction, "edge", IdbKeyPath::Null, false);
+    create_store(transaction, "edge", KeyPath::Null, false);
     create_index(transaction, EDGE, "key", path("key"), "");
     create_index(transaction, EDGE, "key unique", path("key"), "unique");
     create_index(transaction, EDGE, "key multi", path("key"), "multi");
-    create_store(transaction, "multi unique", IdbKeyPath::Null, true);
+    create_store(transaction, "multi unique", KeyPath::Null, true);
     create_index(
         transaction,
         MULTI_UNIQUE,
@@ -53,20 +53,20 @@ fn create_stores(transaction: &mut WriteTransaction) {
     create_index(transaction, GENERATED, "id and n", paths(&["id", "n"]), "");
 }
 
-fn person(i: usize) -> IdbKey {
-    IdbKey::Number((i * 3) as f64)
+fn person(i: usize) -> Key {
+    Key::Number((i * 3) as f64)
 }
 
-fn number(number: usize) -> IdbKey {
-    IdbKey::Number(number as f64)
+fn number(number: usize) -> Key {
+    Key::Number(number as f64)
 }
 
-fn array(elements: Vec<IdbKey>) -> IdbKey {
-    IdbKey::array(elements).unwrap()
+fn array(elements: Vec<Key>) -> Key {
+    Key::array(elements).unwrap()
 }
 
 fn put_codes(transaction: &mut WriteTransaction) {
-    let codes = |codes: Vec<IdbKey>| codes.into_iter().map(|code| (31, code)).collect();
+    let codes = |codes: Vec<Key>| codes.into_iter().map(|code| (31, code)).collect();
     let lists = [
         vec!["a".into(), "b".into()],
         vec!["c".into()],
@@ -90,7 +90,7 @@ fn put_generated(transaction: &mut WriteTransaction) {
         let next = transaction
             .key_generator(database_id, store_id(GENERATED))
             .unwrap();
-        let id = IdbKey::Number(next as f64);
+        let id = Key::Number(next as f64);
         let keys = vec![(31, id.clone()), (32, array(vec![id, number(n)]))];
         let put = put(transaction, GENERATED, None, PutMode::Put, &keys).unwrap();
         assert_eq!(put, Some(next));

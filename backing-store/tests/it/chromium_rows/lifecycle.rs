@@ -1,7 +1,7 @@
 //! `build-lifecycle.js`, `lifecycle`: object stores and indexes that come, change their names and go.
 
-use larder_backing_store::{Direction, ErrorKind, KeyRange, PutMode};
-use larder_codec::{IdbKey, IdbKeyPath, JsString, RawKey};
+use larder_backing_store::{CursorDirection, ErrorKind, KeyRange, PutMode};
+use larder_codec::{JsString, Key, KeyPath, RawKey};
 
 use super::*;
 
@@ -9,14 +9,14 @@ const KEPT: i64 = 1;
 const RENAMED: i64 = 2;
 const TO_CLEAR: i64 = 4;
 
-fn b(n: i64) -> IdbKey {
-    IdbKey::from(&*format!("b{n}"))
+fn b(n: i64) -> Key {
+    Key::from(&*format!("b{n}"))
 }
 
 /// `fill`, into indexes `a` and `b` with these ids.
 fn fill(transaction: &mut WriteTransaction, store: i64, numbers: std::ops::Range<i64>) {
     for n in numbers {
-        let a = IdbKey::Number((n % 4) as f64);
+        let a = Key::Number((n % 4) as f64);
         put_ok(transaction, store, n as f64, &vec![(31, a), (32, b(n))]);
     }
 }
@@ -29,7 +29,7 @@ fn first_version(transaction: &mut WriteTransaction) {
         "to clear",
         "to recreate",
     ] {
-        let store = create_store(transaction, name, IdbKeyPath::Null, false);
+        let store = create_store(transaction, name, KeyPath::Null, false);
         create_index(transaction, store, "a", path("a"), "");
         create_index(transaction, store, "b", path("b"), "unique");
         fill(transaction, store, 0..25);
@@ -60,22 +60,22 @@ fn second_version(transaction: &mut WriteTransaction, order: Order) {
     if order == Order::AsAsked {
         delete(transaction);
     }
-    let again = create_store(transaction, "to recreate", IdbKeyPath::Null, true);
+    let again = create_store(transaction, "to recreate", KeyPath::Null, true);
     if order == Order::CreationFirst {
         delete(transaction);
     }
     let c = create_index(transaction, again, "c", path("c"), "multi");
-    let keys = vec![(c, IdbKey::Number(1.0)), (c, IdbKey::Number(2.0))];
+    let keys = vec![(c, Key::Number(1.0)), (c, Key::Number(2.0))];
     let generated = put(transaction, again, None, PutMode::Put, &keys).unwrap();
     assert_eq!(generated, Some(1));
 }
 
 /// Puts keys into a new index of all records of `kept`.
-fn fill_index(transaction: &mut WriteTransaction, index: i64, key: impl Fn(i64) -> IdbKey) {
+fn fill_index(transaction: &mut WriteTransaction, index: i64, key: impl Fn(i64) -> Key) {
     let mut records = transaction.records(
         transaction.scope().database_id(),
         store_id(KEPT),
-        Direction::Next,
+        CursorDirection::Next,
     );
     let mut n = 0;
     while records.next().unwrap() {
@@ -89,8 +89,8 @@ fn fill_index(transaction: &mut WriteTransaction, index: i64, key: impl Fn(i64) 
     assert_eq!(n, 25);
 }
 
-fn array(elements: Vec<IdbKey>) -> IdbKey {
-    IdbKey::array(elements).unwrap()
+fn array(elements: Vec<Key>) -> Key {
+    Key::array(elements).unwrap()
 }
 
 fn fifth_version(transaction: &mut WriteTransaction) {
@@ -102,20 +102,20 @@ fn fifth_version(transaction: &mut WriteTransaction) {
         .delete_index(store_id(KEPT), index_id(31))
         .unwrap();
     let a = create_index(transaction, KEPT, "a", paths(&["a", "b"]), "");
-    let number = |n: i64| IdbKey::Number(n as f64);
+    let number = |n: i64| Key::Number(n as f64);
     fill_index(transaction, a, |n| array(vec![number(n % 4), b(n)]));
     let c = create_index(transaction, KEPT, "", path("c"), "");
     fill_index(transaction, c, |n| array(vec![number(n), number(n % 3)]));
-    let nameless = create_store(transaction, "", IdbKeyPath::Null, false);
+    let nameless = create_store(transaction, "", KeyPath::Null, false);
     put_ok(transaction, nameless, "k", &vec![]);
     let half =
         JsString::from_units([&*"half ".encode_utf16().collect::<Vec<_>>(), &[0xd83d]].concat());
-    let half = create_store(transaction, half, IdbKeyPath::Null, false);
+    let half = create_store(transaction, half, KeyPath::Null, false);
     put_ok(transaction, half, "k", &vec![]);
 }
 
 fn from(number: f64, work: impl FnOnce(&KeyRange<'_>)) {
-    let bytes = bytes(&IdbKey::Number(number));
+    let bytes = bytes(&Key::Number(number));
     let lower = std::ops::Bound::Included(RawKey::decode_exact(&bytes).unwrap());
     work(&KeyRange {
         lower,
@@ -139,12 +139,12 @@ fn transactions(ours: &Ours) {
     });
     aborted.rollback().unwrap();
     ours.transact(&[KEPT], |transaction| {
-        let one = IdbKey::Number(1.0);
+        let one = Key::Number(1.0);
         let refused = put(transaction, KEPT, Some(&one), PutMode::Add, &vec![]);
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Constraint);
-        let b = IdbKey::from("after the failed add");
-        let a = array(vec![IdbKey::Number(9.0), b.clone()]);
-        let keys = vec![(32, b), (33, a), (34, IdbKey::Number(0.0))];
+        let b = Key::from("after the failed add");
+        let a = array(vec![Key::Number(9.0), b.clone()]);
+        let keys = vec![(32, b), (33, a), (34, Key::Number(0.0))];
         put_ok(transaction, KEPT, 600.0, &keys);
     });
     ours.transact(&[KEPT, TO_CLEAR], |_| {});
@@ -166,7 +166,7 @@ fn object_stores_and_indexes_that_come_and_go_leave_the_rows_that_chromium_leave
         let scope = Scope::VersionChange(ours.id);
         let mut aborted = ours.store.begin(scope, Durability::Strict).unwrap();
         aborted.set_version(6).unwrap();
-        let never = create_store(&mut aborted, "never", IdbKeyPath::Null, false);
+        let never = create_store(&mut aborted, "never", KeyPath::Null, false);
         put_ok(&mut aborted, never, 0.0, &vec![]);
         put_ok(&mut aborted, KEPT, "never", &vec![]);
         aborted.rollback().unwrap();

@@ -1,6 +1,6 @@
 //! `build-lifecycle.js`, `many`: 300 records of a seeded generator, a quarter of them overwritten, a tenth deleted.
 
-use larder_codec::IdbKey;
+use larder_codec::Key;
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn row(random: &mut Random) -> PutIndexKeys {
         let word = words[random.below(words.len() as u32) as usize];
         len += word.encode_utf16().count() + usize::from(len > 0);
     }
-    vec![(31, shelf.as_str().into()), (32, IdbKey::Number(weight))]
+    vec![(31, shelf.as_str().into()), (32, Key::Number(weight))]
 }
 
 #[test]

@@ -13,15 +13,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use larder_backing_store::{
-    BackingStore, Direction, Durability, IndexKeys, IndexParameters, KeyRange,
+    BackingStore, CursorDirection, Durability, IndexKeys, IndexParameters, KeyRange,
     ObjectStoreParameters, OpenOptions, Put, PutKey, PutMode, Scope, Store, StorePaths,
     WriteTransaction,
 };
 use larder_codec::row_key::{RecordTable, RowKey};
 use larder_codec::versioned::{DataRow, IndexRow};
-use larder_codec::{
-    DatabaseId, IdbKey, IdbKeyPath, IndexId, JsString, ObjectStoreId, RawKey, range,
-};
+use larder_codec::{DatabaseId, IndexId, JsString, Key, KeyPath, ObjectStoreId, RawKey, range};
 use larder_fixtures::OpenFixture;
 use larder_leveldb::Snapshot;
 use larder_leveldb::storage::{DiskFileSystem, MemoryFileSystem};
@@ -42,7 +40,7 @@ struct Written {
 }
 
 /// The index keys of one put: index and key.
-pub(crate) type PutIndexKeys = Vec<(i64, IdbKey)>;
+pub(crate) type PutIndexKeys = Vec<(i64, Key)>;
 
 impl Written {
     fn new(fixture: &str, database: &str) -> Self {
@@ -60,11 +58,11 @@ impl Written {
     }
 
     /// The primary keys of a store's records, in the order in which they were put.
-    fn puts(&self, store: i64) -> Vec<IdbKey> {
+    fn puts(&self, store: i64) -> Vec<Key> {
         let mut puts = Vec::new();
         let mut records = self
             .store
-            .records(self.id, store_id(store), Direction::Next);
+            .records(self.id, store_id(store), CursorDirection::Next);
         while records.next().unwrap() {
             let key = records.primary_key().unwrap().to_key();
             puts.push((records.version().unwrap(), key));
@@ -178,18 +176,18 @@ pub(crate) fn index_id(id: i64) -> IndexId {
     IndexId::new(id).unwrap()
 }
 
-pub(crate) fn path(path: &str) -> IdbKeyPath {
-    IdbKeyPath::String(path.into())
+pub(crate) fn path(path: &str) -> KeyPath {
+    KeyPath::String(path.into())
 }
 
-fn paths(paths: &[&str]) -> IdbKeyPath {
-    IdbKeyPath::Array(paths.iter().map(|path| JsString::from(*path)).collect())
+fn paths(paths: &[&str]) -> KeyPath {
+    KeyPath::Array(paths.iter().map(|path| JsString::from(*path)).collect())
 }
 
 pub(crate) fn create_store(
     transaction: &mut WriteTransaction,
     name: impl Into<JsString>,
-    key_path: IdbKeyPath,
+    key_path: KeyPath,
     auto_increment: bool,
 ) -> i64 {
     let parameters = ObjectStoreParameters {
@@ -206,7 +204,7 @@ pub(crate) fn create_index(
     transaction: &mut WriteTransaction,
     store: i64,
     name: &str,
-    key_path: IdbKeyPath,
+    key_path: KeyPath,
     kind: &str,
 ) -> i64 {
     let parameters = IndexParameters {
@@ -245,7 +243,7 @@ pub(crate) fn with_raw<T>(
 pub(crate) fn put(
     transaction: &mut WriteTransaction,
     store: i64,
-    key: Option<&IdbKey>,
+    key: Option<&Key>,
     mode: PutMode,
     index_keys: &PutIndexKeys,
 ) -> larder_backing_store::Result<Option<i64>> {
@@ -268,7 +266,7 @@ pub(crate) fn put(
 pub(crate) fn put_ok(
     transaction: &mut WriteTransaction,
     store: i64,
-    key: impl Into<IdbKey>,
+    key: impl Into<Key>,
     index_keys: &PutIndexKeys,
 ) {
     put(

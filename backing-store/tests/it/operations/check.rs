@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use larder_backing_store::{FoundRecord, Reads, Record, Result};
 use larder_codec::external_object::ExternalObject;
-use larder_codec::{IdbKey, IndexId, RawKey};
+use larder_codec::{IndexId, Key, RawKey};
 
 use super::model::{self, Database, Range, Store};
 use super::run::{database, key, store_id, with_range};
@@ -33,7 +33,7 @@ pub(super) fn check_gets(reads: &Reads, id: i64, store: &Store, range: &Range) {
 }
 
 /// What was found under one of many keys: primary key and value.
-type Found = Option<(IdbKey, Vec<u8>)>;
+type Found = Option<(Key, Vec<u8>)>;
 
 fn take(all: &mut [Option<Found>]) -> impl FnMut(usize, Result<Option<FoundRecord<'_>>>) {
     |n, record| {
@@ -47,8 +47,8 @@ fn take(all: &mut [Option<Found>]) -> impl FnMut(usize, Result<Option<FoundRecor
 
 /// Reads of records by many keys at once, some of them twice, and by many index keys.
 fn check_multi_gets(reads: &Reads, id: i64, store: &Store) {
-    let keys: Vec<IdbKey> = (0..50).map(|n| key(n * 3)).collect();
-    let record_of = |key: &IdbKey| {
+    let keys: Vec<Key> = (0..50).map(|n| key(n * 3)).collect();
+    let record_of = |key: &Key| {
         let (key, record) = store.records.get_key_value(key)?;
         Some((key.clone(), record.value.clone()))
     };
@@ -61,7 +61,7 @@ fn check_multi_gets(reads: &Reads, id: i64, store: &Store) {
             reads.index_lookup(database(), store_id(id), IndexId::new(*index).unwrap());
         let mut all = vec![None; keys.len()];
         lookup.multi_get(&keys, take(&mut all));
-        let first = |key: &IdbKey| {
+        let first = |key: &Key| {
             let mut entries = model.entries.iter();
             let (_, primary_key) = entries.find(|(index_key, _)| index_key == key)?;
             record_of(primary_key)

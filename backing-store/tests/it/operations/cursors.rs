@@ -3,20 +3,20 @@
 use std::ops::Bound;
 
 use larder_backing_store::{
-    Direction, IndexCursor, KeyRange, Movement, Page, PageLimits, Reads, RecordCursor,
+    CursorDirection, IndexCursor, KeyRange, Movement, Page, PageLimits, Reads, RecordCursor,
     WriteTransaction,
 };
-use larder_codec::{IdbKey, IndexId, ObjectStoreId, RawKey};
+use larder_codec::{IndexId, Key, ObjectStoreId, RawKey};
 
 use super::model::{Cursor, Database, Range, Store};
 use super::run::{database, key, with_range};
 use super::support::bytes;
 
-const DIRECTIONS: [Direction; 4] = [
-    Direction::Next,
-    Direction::NextUnique,
-    Direction::Prev,
-    Direction::PrevUnique,
+const DIRECTIONS: [CursorDirection; 4] = [
+    CursorDirection::Next,
+    CursorDirection::NextUnique,
+    CursorDirection::Prev,
+    CursorDirection::PrevUnique,
 ];
 
 enum Real {
@@ -37,7 +37,7 @@ fn real_cursor(
     store: i64,
     index: Option<i64>,
     range: &Range,
-    direction: Direction,
+    direction: CursorDirection,
 ) -> Real {
     let store = ObjectStoreId::new(store).unwrap();
     with_range(range, |range| match index {
@@ -58,7 +58,7 @@ fn real_cursor(
 }
 
 /// The same walk without values.
-fn keys_cursor(reads: &Reads, store: i64, index: Option<i64>, direction: Direction) -> Real {
+fn keys_cursor(reads: &Reads, store: i64, index: Option<i64>, direction: CursorDirection) -> Real {
     let (store, range) = (ObjectStoreId::new(store).unwrap(), KeyRange::ALL);
     match index {
         None => Real::Records(Box::new(reads.keys_in(
@@ -79,7 +79,7 @@ fn keys_cursor(reads: &Reads, store: i64, index: Option<i64>, direction: Directi
 
 impl Real {
     /// Where it stands, with the value there.
-    fn entry(&self) -> ((IdbKey, IdbKey), Vec<u8>) {
+    fn entry(&self) -> ((Key, Key), Vec<u8>) {
         match self {
             Self::Records(cursor) => {
                 let key = cursor.primary_key().unwrap().to_key();
@@ -176,9 +176,9 @@ impl OpenCursor {
 }
 
 fn is_ahead(
-    direction: Direction,
-    at: &(IdbKey, IdbKey),
-    (key, primary_key): &(IdbKey, Option<IdbKey>),
+    direction: CursorDirection,
+    at: &(Key, Key),
+    (key, primary_key): &(Key, Option<Key>),
 ) -> bool {
     let order = match primary_key {
         None => at.0.cmp(key),
@@ -215,7 +215,13 @@ pub(super) fn check_all_cursors(reads: &Reads, model: &Database) {
     }
 }
 
-fn check_walk(reads: &Reads, id: i64, store: &Store, index: Option<i64>, direction: Direction) {
+fn check_walk(
+    reads: &Reads,
+    id: i64,
+    store: &Store,
+    index: Option<i64>,
+    direction: CursorDirection,
+) {
     let whole = (Bound::Unbounded, Bound::Unbounded);
     let mut model = Cursor {
         range: whole.clone(),
@@ -256,7 +262,7 @@ fn check_walk(reads: &Reads, id: i64, store: &Store, index: Option<i64>, directi
             Real::Records(cursor) => cursor.fill(&mut page, limits).unwrap(),
             Real::Index(cursor) => cursor.fill(&mut page, limits).unwrap(),
         };
-        let decoded = |bytes| IdbKey::decode_exact(bytes).unwrap();
+        let decoded = |bytes| Key::decode_exact(bytes).unwrap();
         for entry in page.entries() {
             let primary_key = decoded(entry.primary_key);
             assert_eq!(entry.value, store.records[&primary_key].value);

@@ -1,12 +1,12 @@
 //! What random steps seldom meet: great ids, both zeros in tables, what is refused, and which stale rows are removed.
 
 use larder_backing_store::{
-    BackingStore, Direction, Durability, ErrorKind, IndexParameters, KeyRange, Movement,
+    BackingStore, CursorDirection, Durability, ErrorKind, IndexParameters, KeyRange, Movement,
     ObjectStoreParameters, OpenOptions, PutMode, Reads, Record, Scope, Store, StorePaths,
     WriteTransaction,
 };
 use larder_codec::row_key::RowKey;
-use larder_codec::{DatabaseId, IdbKey, IdbKeyPath, IndexId, RawKey};
+use larder_codec::{DatabaseId, IndexId, Key, KeyPath, RawKey};
 use larder_leveldb::storage::MemoryFileSystem;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn transact(store: &BackingStore, id: DatabaseId, work: impl FnOnce(&mut WriteTr
     transaction.commit().unwrap();
 }
 
-fn only<T>(key: impl Into<IdbKey>, work: impl FnOnce(&KeyRange<'_>) -> T) -> T {
+fn only<T>(key: impl Into<Key>, work: impl FnOnce(&KeyRange<'_>) -> T) -> T {
     let bytes = bytes(&key.into());
     work(&KeyRange::only(RawKey::decode_exact(&bytes).unwrap()))
 }
@@ -57,7 +57,7 @@ fn great_ids_work_and_ids_not_above_all_earlier_ones_are_refused() {
     let store_with = |id| ObjectStoreParameters {
         id,
         name: "s".into(),
-        key_path: IdbKeyPath::Null,
+        key_path: KeyPath::Null,
         auto_increment: false,
     };
     let index_with = |id| IndexParameters {
@@ -100,7 +100,7 @@ fn both_zeros_are_one_record_wherever_their_rows_lie() {
     let mut store = open(&fs);
     let id = store.create_database(&"d".into()).unwrap();
     version_change(&store, id, |transaction| {
-        create_store(transaction, "s", IdbKeyPath::Null, false);
+        create_store(transaction, "s", KeyPath::Null, false);
         create_index(transaction, 1, "i", path("i"), "");
         put_ok(transaction, 1, -0.0, &vec![(31, "minus".into())]);
         put_ok(transaction, 1, 1.0, &vec![]);
@@ -112,7 +112,7 @@ fn both_zeros_are_one_record_wherever_their_rows_lie() {
     };
     store = reopened(store);
     transact(&store, id, |transaction| {
-        let zero = IdbKey::Number(0.0);
+        let zero = Key::Number(0.0);
         let refused = put(transaction, 1, Some(&zero), PutMode::Add, &vec![]);
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Constraint);
         put_ok(transaction, 1, zero, &vec![(31, "plus".into())]);
@@ -128,7 +128,7 @@ fn both_zeros_are_one_record_wherever_their_rows_lie() {
             assert!(found.unwrap());
             assert_eq!(record.version().unwrap().get(), 4, "the later of both");
         }
-        let mut entries = read.index_entries(id, store_id(1), index_id(31), Direction::Next);
+        let mut entries = read.index_entries(id, store_id(1), index_id(31), CursorDirection::Next);
         assert!(entries.next().unwrap());
         assert_eq!(entries.index_key().unwrap().to_key(), "plus".into());
         assert!(!entries.next().unwrap(), "the other's index row is stale");
@@ -154,29 +154,29 @@ fn what_is_outside_of_the_scope_is_refused() {
     let store = open(&fs);
     let id = store.create_database(&"d".into()).unwrap();
     version_change(&store, id, |transaction| {
-        create_store(transaction, "s", IdbKeyPath::Null, false);
-        create_store(transaction, "other", IdbKeyPath::Null, false);
+        create_store(transaction, "s", KeyPath::Null, false);
+        create_store(transaction, "other", KeyPath::Null, false);
         usage(transaction.set_version(0));
         usage(transaction.rename_object_store(store_id(9), &"x".into()));
         usage(transaction.delete_object_store(store_id(9)));
         usage(transaction.delete_index(store_id(1), index_id(31)));
         usage(transaction.clear(store_id(9)));
         // What was written to before is gone, too.
-        let gone = create_store(transaction, "gone", IdbKeyPath::Null, false);
+        let gone = create_store(transaction, "gone", KeyPath::Null, false);
         let index = create_index(transaction, gone, "i", path("i"), "");
         let keys = vec![(index, "i".into())];
         put_ok(transaction, gone, "k", &keys);
         transaction
             .delete_index(store_id(gone), index_id(index))
             .unwrap();
-        let key = IdbKey::from("k");
+        let key = Key::from("k");
         usage(put(transaction, gone, Some(&key), PutMode::Put, &keys));
         put_ok(transaction, gone, "k", &vec![]);
         transaction.delete_object_store(store_id(gone)).unwrap();
         usage(put(transaction, gone, Some(&key), PutMode::Put, &vec![]));
     });
     transact(&store, id, |transaction| {
-        let key = IdbKey::from("k");
+        let key = Key::from("k");
         usage(put(transaction, 2, Some(&key), PutMode::Put, &vec![]));
         usage(put(transaction, 1, None, PutMode::Put, &vec![]));
         let keys = vec![(31, "i".into())];
@@ -199,7 +199,7 @@ fn with_stale_rows(fs: &MemoryFileSystem) -> (BackingStore, DatabaseId) {
     let store = open(fs);
     let id = store.create_database(&"d".into()).unwrap();
     version_change(&store, id, |transaction| {
-        create_store(transaction, "s", IdbKeyPath::Null, false);
+        create_store(transaction, "s", KeyPath::Null, false);
         for (name, kind) in [("a", ""), ("b", ""), ("c", "unique")] {
             create_index(transaction, 1, name, path(name), kind);
         }
@@ -220,10 +220,10 @@ fn transactions_that_write_remove_the_stale_rows_they_meet_and_others_leave_them
     let (store, id) = with_stale_rows(&fs);
     let read = store.read();
     for direction in [
-        Direction::Next,
-        Direction::NextUnique,
-        Direction::Prev,
-        Direction::PrevUnique,
+        CursorDirection::Next,
+        CursorDirection::NextUnique,
+        CursorDirection::Prev,
+        CursorDirection::PrevUnique,
     ] {
         let mut cursor = read.index_entries(id, store_id(1), index_id(31), direction);
         assert!(cursor.next().unwrap());
@@ -235,7 +235,7 @@ fn transactions_that_write_remove_the_stale_rows_they_meet_and_others_leave_them
 
     let store = open(&fs);
     transact(&store, id, |transaction| {
-        let (object_store, direction) = (store_id(1), Direction::PrevUnique);
+        let (object_store, direction) = (store_id(1), CursorDirection::PrevUnique);
         let mut cursor = transaction.index_entries(id, object_store, index_id(31), direction);
         assert!(transaction.go(&mut cursor, Movement::Next).unwrap());
         assert!(!transaction.go(&mut cursor, Movement::Next).unwrap());
@@ -255,7 +255,7 @@ fn transactions_that_write_remove_the_stale_rows_they_meet_and_others_leave_them
         let clash = put(
             transaction,
             1,
-            Some(&IdbKey::Number(0.0)),
+            Some(&Key::Number(0.0)),
             PutMode::Put,
             &vec![(33, "stale".into())],
         );
@@ -271,7 +271,7 @@ fn indexed() -> (BackingStore, DatabaseId, i64) {
     let id = store.create_database(&"d".into()).unwrap();
     let mut index = 0;
     version_change(&store, id, |transaction| {
-        create_store(transaction, "s", IdbKeyPath::Null, false);
+        create_store(transaction, "s", KeyPath::Null, false);
         index = create_index(transaction, 1, "i", path("i"), "");
     });
     (store, id, index)
@@ -280,7 +280,7 @@ fn indexed() -> (BackingStore, DatabaseId, i64) {
 #[test]
 fn many_index_keys_lead_to_the_records_that_each_leads_to() {
     let (store, id, index) = indexed();
-    let keys = ["b", "nothing", "a", "zero", "b", "stale"].map(IdbKey::from);
+    let keys = ["b", "nothing", "a", "zero", "b", "stale"].map(Key::from);
     let found = |reads: &Reads| {
         let (store, index) = (store_id(1), index_id(index));
         let mut lookup = reads.index_lookup(id, store, index);
@@ -301,7 +301,7 @@ fn many_index_keys_lead_to_the_records_that_each_leads_to() {
         let index_keys = vec![(index, index_key.into())];
         put_ok(transaction, 1, primary_key, &index_keys);
     };
-    let number = |n: f64| Some(IdbKey::Number(n));
+    let number = |n: f64| Some(Key::Number(n));
     transact(&store, id, |transaction| {
         for (primary_key, index_key) in [(0.0, "zero"), (1.0, "stale"), (2.0, "b"), (3.0, "b")] {
             put(transaction, primary_key, index_key);

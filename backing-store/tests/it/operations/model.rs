@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use larder_backing_store::Direction;
-use larder_codec::IdbKey;
+use larder_backing_store::CursorDirection;
+use larder_codec::Key;
 
 /// A key generator that is above this is used up.
 const GENERATOR_MAX: i64 = 1 << 53;
@@ -23,7 +23,7 @@ pub(crate) struct Store {
     pub(crate) generator: i64,
     pub(crate) last_version: i64,
     pub(crate) max_index: i64,
-    pub(crate) records: BTreeMap<IdbKey, Record>,
+    pub(crate) records: BTreeMap<Key, Record>,
     pub(crate) indexes: BTreeMap<i64, Index>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Index {
     pub(crate) name: String,
     pub(crate) unique: bool,
     /// Index key and primary key.
-    pub(crate) entries: BTreeSet<(IdbKey, IdbKey)>,
+    pub(crate) entries: BTreeSet<(Key, Key)>,
 }
 
 /// A constraint is broken.
@@ -54,9 +54,9 @@ pub(crate) enum Mode {
     Update,
 }
 
-pub(crate) type Range = (Bound<IdbKey>, Bound<IdbKey>);
+pub(crate) type Range = (Bound<Key>, Bound<Key>);
 
-pub(crate) fn contains((lower, upper): &Range, key: &IdbKey) -> bool {
+pub(crate) fn contains((lower, upper): &Range, key: &Key) -> bool {
     let above = match lower {
         Bound::Included(lower) => key >= lower,
         Bound::Excluded(lower) => key > lower,
@@ -86,10 +86,10 @@ impl Store {
     /// A put of a given key, or of a generated one; its index keys as (index, key).
     pub(crate) fn put(
         &mut self,
-        key: Option<&IdbKey>,
+        key: Option<&Key>,
         value: &[u8],
         mode: Mode,
-        index_keys: &[(i64, IdbKey)],
+        index_keys: &[(i64, Key)],
         objects: &[Vec<u8>],
     ) -> Result<Option<i64>, Refused> {
         let generated = key.is_none().then_some(self.generator);
@@ -98,7 +98,7 @@ impl Store {
         }
         let key = match (key, generated) {
             (Some(key), _) => key.clone(),
-            (None, number) => IdbKey::Number(number.unwrap() as f64),
+            (None, number) => Key::Number(number.unwrap() as f64),
         };
         if mode == Mode::Add && self.records.contains_key(&key) {
             return Err(Refused);
@@ -113,8 +113,7 @@ impl Store {
         };
         self.records.insert(key.clone(), record);
         self.insert_index_keys(&key, index_keys);
-        if let (IdbKey::Number(number), true) = (&key, self.auto_increment && mode != Mode::Update)
-        {
+        if let (Key::Number(number), true) = (&key, self.auto_increment && mode != Mode::Update) {
             let next = number.min(GENERATOR_MAX as f64).floor() + 1.0;
             if generated.is_some() || next > self.generator as f64 {
                 self.generator = if *number >= GENERATOR_MAX as f64 {
@@ -127,12 +126,8 @@ impl Store {
         Ok(generated)
     }
 
-    pub(crate) fn check_unique(
-        &self,
-        key: &IdbKey,
-        index_keys: &[(i64, IdbKey)],
-    ) -> Result<(), Refused> {
-        let is_taken = |(id, index_key): &(i64, IdbKey)| {
+    pub(crate) fn check_unique(&self, key: &Key, index_keys: &[(i64, Key)]) -> Result<(), Refused> {
+        let is_taken = |(id, index_key): &(i64, Key)| {
             let index = &self.indexes[id];
             index.unique
                 && index
@@ -146,14 +141,14 @@ impl Store {
         Ok(())
     }
 
-    pub(crate) fn insert_index_keys(&mut self, key: &IdbKey, index_keys: &[(i64, IdbKey)]) {
+    pub(crate) fn insert_index_keys(&mut self, key: &Key, index_keys: &[(i64, Key)]) {
         for (id, index_key) in index_keys {
             let index = self.indexes.get_mut(id).unwrap();
             index.entries.insert((index_key.clone(), key.clone()));
         }
     }
 
-    fn remove(&mut self, key: &IdbKey) {
+    fn remove(&mut self, key: &Key) {
         self.records.remove(key);
         for index in self.indexes.values_mut() {
             index.entries.retain(|(_, primary_key)| primary_key != key);
@@ -161,7 +156,7 @@ impl Store {
     }
 
     pub(crate) fn delete(&mut self, range: &Range) {
-        let keys: Vec<IdbKey> = self.records.keys().cloned().collect();
+        let keys: Vec<Key> = self.records.keys().cloned().collect();
         for key in keys.iter().filter(|key| contains(range, key)) {
             self.remove(key);
         }
@@ -172,11 +167,11 @@ impl Store {
     }
 
     /// All entries of an index, or of the records as if they were one, by (key, primary key).
-    pub(crate) fn entries(&self, index: Option<i64>) -> Vec<(IdbKey, IdbKey)> {
+    pub(crate) fn entries(&self, index: Option<i64>) -> Vec<(Key, Key)> {
         match index {
             Some(id) => self.indexes[&id].entries.iter().cloned().collect(),
             None => {
-                let pair = |key: &IdbKey| (key.clone(), key.clone());
+                let pair = |key: &Key| (key.clone(), key.clone());
                 self.records.keys().map(pair).collect()
             }
         }
@@ -187,8 +182,8 @@ impl Store {
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor {
     pub(crate) range: Range,
-    pub(crate) direction: Direction,
-    pub(crate) at: Option<(IdbKey, IdbKey)>,
+    pub(crate) direction: CursorDirection,
+    pub(crate) at: Option<(Key, Key)>,
     pub(crate) ended: bool,
 }
 
@@ -196,21 +191,21 @@ impl Cursor {
     /// The next entry, at or behind the target if there is one.
     pub(crate) fn go(
         &mut self,
-        entries: &[(IdbKey, IdbKey)],
-        target: Option<&(IdbKey, Option<IdbKey>)>,
-    ) -> Option<(IdbKey, IdbKey)> {
+        entries: &[(Key, Key)],
+        target: Option<&(Key, Option<Key>)>,
+    ) -> Option<(Key, Key)> {
         if self.ended {
             return None;
         }
         let forward = self.direction.is_forward();
-        let is_behind = |entry: &(IdbKey, IdbKey)| match &self.at {
+        let is_behind = |entry: &(Key, Key)| match &self.at {
             None => true,
             Some(at) if self.direction.is_unique() && forward => entry.0 > at.0,
             Some(at) if self.direction.is_unique() => entry.0 < at.0,
             Some(at) if forward => entry > at,
             Some(at) => entry < at,
         };
-        let reaches = |entry: &(IdbKey, IdbKey)| match target {
+        let reaches = |entry: &(Key, Key)| match target {
             None => true,
             Some((key, None)) if forward => entry.0 >= *key,
             Some((key, None)) => entry.0 <= *key,
@@ -231,7 +226,7 @@ impl Cursor {
         } else {
             left.next_back()
         };
-        if self.direction == Direction::PrevUnique
+        if self.direction == CursorDirection::PrevUnique
             && let Some(last) = found
         {
             found = entries.iter().find(|entry| entry.0 == last.0);

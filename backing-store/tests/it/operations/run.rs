@@ -5,7 +5,7 @@ use std::ops::Bound;
 use larder_backing_store::{
     BackingStore, Durability, ErrorKind, IndexKeys, KeyRange, ReadTransaction, Scope,
 };
-use larder_codec::{DatabaseId, IdbKey, IndexId, ObjectStoreId, RawKey};
+use larder_codec::{DatabaseId, IndexId, Key, ObjectStoreId, RawKey};
 use larder_leveldb::storage::{CrashImage, MemoryFileSystem};
 
 use super::check::{blob_count, check, check_blobs};
@@ -32,31 +32,31 @@ pub(super) struct Run {
 }
 
 /// A few keys of every type, among them pairs that are equal and differ in bytes.
-pub(super) fn key(n: u8) -> IdbKey {
-    let array = |elements| IdbKey::array(elements).unwrap();
+pub(super) fn key(n: u8) -> Key {
+    let array = |elements| Key::array(elements).unwrap();
     match n % 20 {
-        0 => IdbKey::Number(-0.0),
-        1 => IdbKey::Number(0.0),
-        2 => IdbKey::Number(1.5),
-        3 => IdbKey::Number(9_007_199_254_740_992.0),
-        4 => IdbKey::Number(f64::INFINITY),
-        5 => IdbKey::Number(-7.0),
-        6 => IdbKey::Date(0.0),
-        7 => IdbKey::Date(-1e12),
+        0 => Key::Number(-0.0),
+        1 => Key::Number(0.0),
+        2 => Key::Number(1.5),
+        3 => Key::Number(9_007_199_254_740_992.0),
+        4 => Key::Number(f64::INFINITY),
+        5 => Key::Number(-7.0),
+        6 => Key::Date(0.0),
+        7 => Key::Date(-1e12),
         8 => "".into(),
         9 => "a".into(),
         10 => "ab".into(),
-        11 => IdbKey::Binary(vec![]),
-        12 => IdbKey::Binary(vec![0xff]),
+        11 => Key::Binary(vec![]),
+        12 => Key::Binary(vec![0xff]),
         13 => array(vec![]),
-        14 => array(vec![IdbKey::Number(0.0)]),
-        15 => array(vec![IdbKey::Number(-0.0), "x".into()]),
-        n => IdbKey::Number(f64::from(n)),
+        14 => array(vec![Key::Number(0.0)]),
+        15 => array(vec![Key::Number(-0.0), "x".into()]),
+        n => Key::Number(f64::from(n)),
     }
 }
 
 /// Keys that a record with this value has in an index: none, one, or three.
-pub(super) fn index_keys_of(index: i64, value: &[u8]) -> Vec<IdbKey> {
+pub(super) fn index_keys_of(index: i64, value: &[u8]) -> Vec<Key> {
     let n = value
         .first()
         .copied()
@@ -95,7 +95,7 @@ fn raw(bound: &Bound<Vec<u8>>) -> Bound<RawKey<'_>> {
 
 /// Calls `work` with the range in bytes.
 pub(super) fn with_range<T>(range: &Range, work: impl FnOnce(&KeyRange<'_>) -> T) -> T {
-    let bytes = |bound: &Bound<IdbKey>| bound.as_ref().map(bytes);
+    let bytes = |bound: &Bound<Key>| bound.as_ref().map(bytes);
     let (lower, upper) = (bytes(&range.0), bytes(&range.1));
     let range = KeyRange {
         lower: raw(&lower),
@@ -106,7 +106,7 @@ pub(super) fn with_range<T>(range: &Range, work: impl FnOnce(&KeyRange<'_>) -> T
 
 /// Calls `work` with index keys in bytes.
 pub(super) fn with_index_keys<T>(
-    index_keys: &[(i64, IdbKey)],
+    index_keys: &[(i64, Key)],
     work: impl FnOnce(&[IndexKeys<'_>]) -> T,
 ) -> T {
     let encoded: Vec<(i64, Vec<u8>)> = index_keys
@@ -132,7 +132,7 @@ pub(super) fn with_index_keys<T>(
     work(&lists)
 }
 
-pub(super) fn all_index_keys(store: &Store, value: &[u8]) -> Vec<(i64, IdbKey)> {
+pub(super) fn all_index_keys(store: &Store, value: &[u8]) -> Vec<(i64, Key)> {
     let keys = |id: &i64| {
         let id = *id;
         index_keys_of(id, value)

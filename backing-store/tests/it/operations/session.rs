@@ -2,10 +2,10 @@
 
 use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{
-    Direction, ErrorKind, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode, Record,
-    WriteTransaction,
+    CursorDirection, ErrorKind, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode,
+    Record, WriteTransaction,
 };
-use larder_codec::{IdbKey, IdbKeyPath, IndexId, JsString, RawKey};
+use larder_codec::{IndexId, JsString, Key, KeyPath, RawKey};
 use std::sync::Arc;
 
 use super::check::{check, check_gets};
@@ -106,7 +106,7 @@ impl Session {
         let parameters = ObjectStoreParameters {
             id: id.map(store_id),
             name: JsString::from(&*name),
-            key_path: IdbKeyPath::Null,
+            key_path: KeyPath::Null,
             auto_increment: c % 2 == 0,
         };
         let made = self.transaction.create_object_store(&parameters).unwrap();
@@ -129,7 +129,7 @@ impl Session {
         let parameters = IndexParameters {
             id: given.and_then(IndexId::new),
             name: JsString::from(&*name),
-            key_path: IdbKeyPath::String("x".into()),
+            key_path: KeyPath::String("x".into()),
             unique: c % 2 == 0,
             multi_entry: true,
         };
@@ -152,7 +152,7 @@ impl Session {
         let store = self.model.stores.get_mut(&id).unwrap();
         let mut records = self
             .transaction
-            .records(database(), store_id(id), Direction::Next);
+            .records(database(), store_id(id), CursorDirection::Next);
         let mut count = 0;
         while records.next().unwrap() {
             count += 1;
@@ -223,7 +223,7 @@ impl Session {
         }
     }
 
-    fn put(&mut self, (n, a, b, c): Step, key: Option<IdbKey>) {
+    fn put(&mut self, (n, a, b, c): Step, key: Option<Key>) {
         let Some(id) = self.pick_store(a) else {
             return;
         };
@@ -270,7 +270,7 @@ impl Session {
             return;
         };
         let store = self.model.stores.get_mut(&id).unwrap();
-        let records: Vec<(IdbKey, Vec<u8>)> = (0..5)
+        let records: Vec<(Key, Vec<u8>)> = (0..5)
             .map(|i| (key(b.wrapping_add(i)), vec![c.wrapping_mul(i)]))
             .collect();
         let keys: Vec<Vec<u8>> = records.iter().map(|(key, _)| bytes(key)).collect();

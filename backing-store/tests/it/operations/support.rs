@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use larder_backing_store::{Background, BackingStore, FixedClock, StorePaths, WriteOptions};
-use larder_codec::{IdbKey, Origin};
+use larder_codec::{Key, Origin};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 fn paths() -> StorePaths {
@@ -23,7 +23,7 @@ pub(crate) fn open(fs: &MemoryFileSystem) -> BackingStore {
 }
 
 /// The bytes of a key.
-pub(crate) fn bytes(key: &IdbKey) -> Vec<u8> {
+pub(crate) fn bytes(key: &Key) -> Vec<u8> {
     let mut bytes = Vec::new();
     key.encode(&mut bytes);
     bytes

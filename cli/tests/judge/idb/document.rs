@@ -8,11 +8,12 @@ use larder::canonical::{
 };
 use larder_backing_store::last_modified_ms;
 use larder_codec::external_object::ExternalObject as Kind;
-use larder_codec::value::{Decoder, Evaluator, KeyPath, Payload};
-use larder_codec::{IdbKeyPath, JsString, RawKey};
+use larder_codec::value::{Decoder, Evaluator, ParsedKeyPath, Payload};
+use larder_codec::{JsString, KeyPath, RawKey};
 use larder_idb::{
-    Connection, Cursor, Direction, Entry, ExternalObject, Factory, GetAllOptions, Index, Key,
-    KeyRange, Mode, ObjectStore, Request, Transaction, TransactionOptions, Value as NewValue,
+    Connection, Cursor, CursorDirection, ExternalObject, Factory, GetAllOptions, Index, Key,
+    KeyRange, ObjectStore, Record, Request, Transaction, TransactionMode, TransactionOptions,
+    Value as NewValue,
 };
 use serde_json::{Value, json};
 
@@ -34,7 +35,11 @@ pub(crate) fn document(factory: &Factory) -> Value {
     infos.iter().map(database).collect()
 }
 
-fn begin(connection: &Connection, store: &JsString, mode: Mode) -> (Transaction, ObjectStore) {
+fn begin(
+    connection: &Connection,
+    store: &JsString,
+    mode: TransactionMode,
+) -> (Transaction, ObjectStore) {
     let scope = std::slice::from_ref(store);
     let transaction = connection.transaction(scope, mode, TransactionOptions::default());
     let transaction = transaction.unwrap();
@@ -43,19 +48,19 @@ fn begin(connection: &Connection, store: &JsString, mode: Mode) -> (Transaction,
 }
 
 fn object_store(connection: &Connection, store_name: &JsString) -> Value {
-    let (transaction, store) = begin(connection, store_name, Mode::ReadOnly);
+    let (transaction, store) = begin(connection, store_name, TransactionMode::ReadOnly);
     let all = GetAllOptions::default();
     let records = store.get_all_records(KeyRange::all(), all).unwrap().wait();
     let records = records.unwrap();
     let keys: Vec<Value> = records.iter().map(|entry| key(entry.raw_key())).collect();
     let visit = |direction| visited(store.open_key_cursor(KeyRange::all(), direction).unwrap());
     let pairs: Vec<(Value, Value)> = keys.iter().map(|key| (key.clone(), key.clone())).collect();
-    assert_eq!(visit(Direction::Next), pairs);
+    assert_eq!(visit(CursorDirection::Next), pairs);
     let count = store.count(KeyRange::all()).unwrap().wait().unwrap();
     let indexes: Vec<Value> = (store.index_names().iter())
         .map(|name| index(&store.index(name).unwrap()))
         .collect();
-    let given = KeyPath::new(store.key_path()).filter(|_| store.auto_increment());
+    let given = ParsedKeyPath::new(store.key_path()).filter(|_| store.auto_increment());
     let mut document = json!({
         "name": name(store_name),
         "keyPath": key_path(store.key_path()),
@@ -74,7 +79,7 @@ fn object_store(connection: &Connection, store_name: &JsString) -> Value {
 
 /// What the generator would give, as a page learns it: by a record that is taken back.
 fn next_key(connection: &Connection, store: &JsString) -> Value {
-    let (transaction, store) = begin(connection, store, Mode::ReadWrite);
+    let (transaction, store) = begin(connection, store, TransactionMode::ReadWrite);
     let put = store.put(NewValue::serialize(&json!({})).unwrap(), None);
     let given = match put.unwrap().wait() {
         Ok(found) => encoded(&found),
@@ -87,7 +92,7 @@ fn next_key(connection: &Connection, store: &JsString) -> Value {
 
 fn index(index: &Index) -> Value {
     let visit = |direction| visited(index.open_key_cursor(KeyRange::all(), direction).unwrap());
-    let entries = visit(Direction::Next);
+    let entries = visit(CursorDirection::Next);
     let records = index.get_all_records(KeyRange::all(), GetAllOptions::default());
     let records = records.unwrap().wait().unwrap();
     let of_records = records.iter();
@@ -115,7 +120,10 @@ fn visited(request: Request<Option<Cursor>>) -> Vec<(Value, Value)> {
     visited
 }
 
-fn orders(next: &[(Value, Value)], visit: impl Fn(Direction) -> Vec<(Value, Value)>) -> Value {
+fn orders(
+    next: &[(Value, Value)],
+    visit: impl Fn(CursorDirection) -> Vec<(Value, Value)>,
+) -> Value {
     let places: HashMap<String, usize> = (next.iter().enumerate())
         .map(|(n, (key, primary_key))| (format!("{key} {primary_key}"), n))
         .collect();
@@ -132,9 +140,9 @@ fn orders(next: &[(Value, Value)], visit: impl Fn(Direction) -> Vec<(Value, Valu
         }
     };
     json!({
-        "nextunique": order(Direction::NextUnique),
-        "prev": order(Direction::Prev),
-        "prevunique": order(Direction::PrevUnique),
+        "nextunique": order(CursorDirection::NextUnique),
+        "prev": order(CursorDirection::Prev),
+        "prevunique": order(CursorDirection::PrevUnique),
     })
 }
 
@@ -145,11 +153,11 @@ fn name(name: &JsString) -> Value {
     }
 }
 
-fn key_path(path: &IdbKeyPath) -> Value {
+fn key_path(path: &KeyPath) -> Value {
     match path {
-        IdbKeyPath::Null => Value::Null,
-        IdbKeyPath::String(path) => name(path),
-        IdbKeyPath::Array(paths) => paths.iter().map(name).collect(),
+        KeyPath::Null => Value::Null,
+        KeyPath::String(path) => name(path),
+        KeyPath::Array(paths) => paths.iter().map(name).collect(),
     }
 }
 
@@ -167,7 +175,7 @@ fn key(found: RawKey<'_>) -> Value {
 
 /// A record's value. `given` says where Chromium puts keys over those that are there: a `Uint8Array` that was the key is then an
 /// `ArrayBuffer`. The specification leaves it as it was put, and so does idb.
-fn value(entry: &Entry<'_>, given: Option<&KeyPath>) -> Value {
+fn value(entry: &Record<'_>, given: Option<&ParsedKeyPath>) -> Value {
     let stored = entry.stored_value();
     let mut with_key = Vec::new();
     let mut payload = stored.payload().unwrap();

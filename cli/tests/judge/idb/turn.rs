@@ -4,11 +4,11 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use larder_codec::{IdbKeyPath, JsString, Origin};
+use larder_codec::{JsString, KeyPath, Origin};
 use larder_idb::{
-    Connection, Direction, DurabilityHint, Error, ErrorName, Executor, Factory, FixedClock,
-    IndexOptions, Key, KeyRange, Mode, ObjectStore, ObjectStoreParameters, Request, Storage,
-    StorageOptions, Transaction, TransactionOptions, Value,
+    Connection, CursorDirection, Error, ErrorName, Executor, Factory, FixedClock, IndexParameters,
+    Key, KeyRange, ObjectStore, ObjectStoreParameters, Request, Storage, StorageOptions,
+    Transaction, TransactionDurability, TransactionMode, TransactionOptions, Value,
 };
 use larder_leveldb::storage::DiskFileSystem;
 
@@ -112,15 +112,15 @@ fn change_schema(transaction: &Transaction, random: &mut Random, did: &Did) -> R
     if names.is_empty() || random.one_in(4) {
         let name = JsString::from(random.pick(&["s", "inline", "auto", "öurs"]));
         let parameters = ObjectStoreParameters {
-            key_path: random.pick(&[IdbKeyPath::Null, IdbKeyPath::String("id".into())]),
+            key_path: random.pick(&[KeyPath::Null, KeyPath::String("id".into())]),
             auto_increment: random.one_in(2),
         };
         note(did, format!("create {name:?}"));
         let store = or_taken(transaction.create_object_store(&name, parameters))?;
-        let by_a = IdbKeyPath::String("a".into());
+        let by_a = KeyPath::String("a".into());
         return store.map_or(Ok(()), |store| {
             store
-                .create_index(&"by a".into(), by_a, IndexOptions::default())
+                .create_index(&"by a".into(), by_a, IndexParameters::default())
                 .map(drop)
         });
     }
@@ -137,17 +137,17 @@ fn change_schema(transaction: &Transaction, random: &mut Random, did: &Did) -> R
             or_taken(store.rename(&new)).map(drop)
         }
         2..=4 => {
-            let pair = IdbKeyPath::Array(vec!["a".into(), "u".into()]);
-            let tags = IdbKeyPath::String("tags".into());
+            let pair = KeyPath::Array(vec!["a".into(), "u".into()]);
+            let tags = KeyPath::String("tags".into());
             let (index, path, multi_entry) = random.pick(&[
                 ("pair", pair, false),
                 ("tags", tags.clone(), true),
                 ("late", tags, false),
             ]);
             note(did, format!("index {index:?} of {name:?}"));
-            let options = IndexOptions {
+            let options = IndexParameters {
                 multi_entry,
-                ..IndexOptions::default()
+                ..IndexParameters::default()
             };
             or_taken(store.create_index(&index.into(), path, options)).map(drop)
         }
@@ -186,10 +186,13 @@ fn write(connection: &Connection, random: &mut Random, did: &Did) {
     if scope.is_empty() {
         scope = names;
     }
-    let durability = random.pick(&[DurabilityHint::Relaxed, DurabilityHint::Strict]);
+    let durability = random.pick(&[
+        TransactionDurability::Relaxed,
+        TransactionDurability::Strict,
+    ]);
     let options = TransactionOptions::with_durability(durability);
     let transaction = connection
-        .transaction(&scope, Mode::ReadWrite, options)
+        .transaction(&scope, TransactionMode::ReadWrite, options)
         .unwrap();
     let count = random.pick(&[1, 5, 40, 150]);
     note(did, format!("write {count} to {:?}", connection.name()));
@@ -226,7 +229,7 @@ fn record(store: &ObjectStore, random: &mut Random) -> Result<Option<Request<Key
     };
     Ok(match random.below(20) {
         0..=13 => {
-            let is_inline = *store.key_path() != IdbKeyPath::Null;
+            let is_inline = *store.key_path() != KeyPath::Null;
             let drawn = ours::draw(random, is_inline, store.auto_increment());
             let key = (!is_inline && !drawn.is_generated).then_some(drawn.key);
             let value = Value::with_objects(drawn.bytes, drawn.objects);
@@ -250,7 +253,7 @@ fn some_numbers(random: &mut Random) -> KeyRange {
 
 /// Deletes and overwrites some of the records that a cursor visits.
 fn by_cursor(store: &ObjectStore, random: &mut Random) {
-    let directions = [Direction::Next, Direction::Prev];
+    let directions = [CursorDirection::Next, CursorDirection::Prev];
     let (range, direction) = (some_numbers(random), random.pick(&directions));
     let by_a = JsString::from("by a");
     let opened = match store.index_names().contains(&by_a) && random.one_in(2) {
@@ -261,7 +264,7 @@ fn by_cursor(store: &ObjectStore, random: &mut Random) {
     while let Some(at) = cursor {
         match random.below(4) {
             0 => drop(at.delete().unwrap()),
-            1 if *store.key_path() == IdbKeyPath::Null => {
+            1 if *store.key_path() == KeyPath::Null => {
                 let drawn = ours::draw(random, false, false);
                 let value = Value::with_objects(drawn.bytes, drawn.objects);
                 drop(at.update(value).unwrap());

@@ -9,7 +9,7 @@ use super::of_tree::{ARRAY_LENGTH_MAX, Room};
 use super::scan::{Pass, Scanner};
 use super::{AskTree, Attempt, Evaluated, Identifier};
 use crate::error::ErrorKind;
-use crate::idb_key::{ARRAYS_MAX, IdbKey, KeyArray};
+use crate::idb_key::{ARRAYS_MAX, Key, KeyArray};
 use crate::js_string::JsString;
 
 /// Room for so many keys is made before they are read.
@@ -29,7 +29,7 @@ impl<'a> Scanner<'a, '_> {
     pub(super) fn evaluate(&mut self, path: &[Identifier]) -> Attempt<Evaluated> {
         match self.follow(path)? {
             Found::Nothing => Ok(Evaluated::Missing),
-            Found::Number(number) => Ok(Evaluated::Key(IdbKey::Number(number))),
+            Found::Number(number) => Ok(Evaluated::Key(Key::Number(number))),
             Found::Here => {
                 let (tag, at) = self.value_tag()?;
                 match tag {
@@ -38,7 +38,7 @@ impl<'a> Scanner<'a, '_> {
                     tag::INT32 | tag::UINT32 | tag::DOUBLE => {
                         return Ok(match self.number(tag)? {
                             number if number.is_nan() => Evaluated::Invalid,
-                            number => Evaluated::Key(IdbKey::Number(number)),
+                            number => Evaluated::Key(Key::Number(number)),
                         });
                     }
                     _ => {}
@@ -50,10 +50,10 @@ impl<'a> Scanner<'a, '_> {
     }
 
     /// The keys that one path gives a multi-entry index, in the order of the array.
-    pub(super) fn members(&mut self, path: &[Identifier]) -> Attempt<Vec<IdbKey>> {
+    pub(super) fn members(&mut self, path: &[Identifier]) -> Attempt<Vec<Key>> {
         match self.follow(path)? {
             Found::Nothing => return Ok(Vec::new()),
-            Found::Number(number) => return Ok(vec![IdbKey::Number(number)]),
+            Found::Number(number) => return Ok(vec![Key::Number(number)]),
             Found::Here => {}
         }
         let mut room = Room::default();
@@ -75,7 +75,7 @@ impl<'a> Scanner<'a, '_> {
                 tag::INT32 | tag::UINT32 | tag::DOUBLE => {
                     let number = self.number(tag)?;
                     if !number.is_nan() && room.take(0).is_some() {
-                        keys.push(IdbKey::Number(number));
+                        keys.push(Key::Number(number));
                     }
                     continue;
                 }
@@ -195,12 +195,12 @@ impl<'a> Scanner<'a, '_> {
     }
 
     /// The value behind `tag` as a key; `None` if it is no key, and then it has not been passed.
-    fn key(&mut self, tag: u8, at: usize, room: &mut Room) -> Attempt<Option<IdbKey>> {
+    fn key(&mut self, tag: u8, at: usize, room: &mut Room) -> Attempt<Option<Key>> {
         if tag != tag::BEGIN_DENSE_ARRAY {
             return self.simple_key(tag, at, room);
         }
         // Keys so far and how many are missing, one entry for each open array.
-        let mut open: Vec<(Vec<IdbKey>, u32)> = Vec::new();
+        let mut open: Vec<(Vec<Key>, u32)> = Vec::new();
         let (mut tag, mut at) = (tag, at);
         loop {
             let mut done = if tag == tag::BEGIN_DENSE_ARRAY {
@@ -216,7 +216,7 @@ impl<'a> Scanner<'a, '_> {
                     continue;
                 }
                 self.end_array()?;
-                IdbKey::Array(KeyArray::default())
+                Key::Array(KeyArray::default())
             } else {
                 match self.simple_key(tag, at, room)? {
                     Some(key) => key,
@@ -234,7 +234,7 @@ impl<'a> Scanner<'a, '_> {
                     break;
                 }
                 self.end_array()?;
-                done = IdbKey::Array(KeyArray::new(keys)?);
+                done = Key::Array(KeyArray::new(keys)?);
             }
             (tag, at) = self.element_tag()?;
         }
@@ -250,27 +250,27 @@ impl<'a> Scanner<'a, '_> {
     }
 
     /// As [`Scanner::key`], but not for dense arrays.
-    fn simple_key(&mut self, tag: u8, at: usize, room: &mut Room) -> Attempt<Option<IdbKey>> {
+    fn simple_key(&mut self, tag: u8, at: usize, room: &mut Room) -> Attempt<Option<Key>> {
         let (key, len_bytes) = match tag {
             tag::INT32 | tag::UINT32 | tag::DOUBLE => match self.number(tag)? {
                 number if number.is_nan() => return Ok(None),
-                number => (IdbKey::Number(number), 0),
+                number => (Key::Number(number), 0),
             },
             tag::ONE_BYTE_STRING | tag::TWO_BYTE_STRING | tag::UTF8_STRING => {
                 let string = JsString::from_units(self.string(tag)?.units().collect());
                 let len_bytes = string.len_units() * 2;
-                (IdbKey::String(string), len_bytes)
+                (Key::String(string), len_bytes)
             }
             tag::DATE => {
                 self.begin_object(at);
                 match time_clip(self.reader.f64("date")?) {
                     time_ms if time_ms.is_nan() => return Ok(None),
-                    time_ms => (IdbKey::Date(time_ms), 0),
+                    time_ms => (Key::Date(time_ms), 0),
                 }
             }
             tag::ARRAY_BUFFER | tag::RESIZABLE_ARRAY_BUFFER | tag::IMMUTABLE_ARRAY_BUFFER => {
                 let bytes = self.buffer_bytes(tag, at)?;
-                (IdbKey::Binary(bytes.to_vec()), bytes.len())
+                (Key::Binary(bytes.to_vec()), bytes.len())
             }
             // What these lead to, or whether they have holes, the tree knows.
             tag::OBJECT_REFERENCE | tag::VERIFY_OBJECT_COUNT | tag::BEGIN_SPARSE_ARRAY => {

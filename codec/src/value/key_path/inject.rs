@@ -11,9 +11,9 @@ use super::super::tag::v8 as tag;
 use super::super::writer::Writer;
 use super::super::{ArrayBuffer, BufferKind, Tree};
 use super::scan::{Pass, Scanner, Watch};
-use super::{AskTree, Attempt, Evaluator, Identifier, KeyPath, Text};
+use super::{AskTree, Attempt, Evaluator, Identifier, ParsedKeyPath, Text};
 use crate::Result;
-use crate::idb_key::IdbKey;
+use crate::idb_key::Key;
 
 /// Where a key goes.
 struct Spot {
@@ -39,8 +39,8 @@ impl Evaluator {
     /// If the value cannot be decoded.
     pub fn inject(
         &mut self,
-        path: &KeyPath,
-        key: &IdbKey,
+        path: &ParsedKeyPath,
+        key: &Key,
         payload: &Payload<'_>,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
@@ -58,7 +58,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// If the value cannot be decoded.
-    pub fn can_inject(&mut self, path: &KeyPath, payload: &Payload<'_>) -> Result<bool> {
+    pub fn can_inject(&mut self, path: &ParsedKeyPath, payload: &Payload<'_>) -> Result<bool> {
         let Some(steps) = path.to_inject() else {
             return Ok(false);
         };
@@ -77,14 +77,14 @@ impl Evaluator {
     ///
     /// # Errors
     /// If the value cannot be decoded.
-    pub fn loses_key(&mut self, path: &KeyPath, payload: &Payload<'_>) -> Result<bool> {
+    pub fn loses_key(&mut self, path: &ParsedKeyPath, payload: &Payload<'_>) -> Result<bool> {
         self.with_tree(payload, |tree| tree.loses_key(path))
     }
 
     fn inject_on_bytes(
         &mut self,
-        path: &KeyPath,
-        key: &IdbKey,
+        path: &ParsedKeyPath,
+        key: &Key,
         payload: &Payload<'_>,
         out: &mut Vec<u8>,
     ) -> Attempt<bool> {
@@ -129,8 +129,8 @@ impl Evaluator {
 
     fn inject_on_tree(
         &mut self,
-        path: &KeyPath,
-        key: &IdbKey,
+        path: &ParsedKeyPath,
+        key: &Key,
         payload: &Payload<'_>,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
@@ -218,24 +218,24 @@ fn write_way(writer: &mut Writer<'_>, steps: &[Identifier]) {
 }
 
 /// Writes a key as the value that JavaScript shows. Returns how many objects it has.
-fn write_key(writer: &mut Writer<'_>, key: &IdbKey) -> Attempt<usize> {
+fn write_key(writer: &mut Writer<'_>, key: &Key) -> Attempt<usize> {
     match key {
-        IdbKey::Number(number) => writer.number(*number),
-        IdbKey::String(string) => {
+        Key::Number(number) => writer.number(*number),
+        Key::String(string) => {
             writer.string(Text::new(string.units()).as_str());
         }
-        IdbKey::Date(time_ms) => {
+        Key::Date(time_ms) => {
             writer.byte(tag::DATE);
             writer.f64(*time_ms);
             return Ok(1);
         }
-        IdbKey::Binary(bytes) => {
+        Key::Binary(bytes) => {
             let kind = BufferKind::Fixed;
             ArrayBuffer { bytes, kind }.write(writer);
             return Ok(1);
         }
         // Generators make numbers only.
-        IdbKey::Array(_) => return Err(AskTree),
+        Key::Array(_) => return Err(AskTree),
     }
     Ok(0)
 }
@@ -295,35 +295,35 @@ fn finish(payload: &Payload<'_>, start: usize, out: &mut Vec<u8>) {
 }
 
 /// All strings of a key, in order: a tree borrows its strings.
-fn texts(key: &IdbKey) -> Vec<Text> {
+fn texts(key: &Key) -> Vec<Text> {
     let mut texts = Vec::new();
     let mut left = vec![key];
     while let Some(key) = left.pop() {
         match key {
-            IdbKey::String(string) => texts.push(Text::new(string.units())),
-            IdbKey::Array(array) => left.extend(array.iter().rev()),
-            IdbKey::Number(_) | IdbKey::Date(_) | IdbKey::Binary(_) => {}
+            Key::String(string) => texts.push(Text::new(string.units())),
+            Key::Array(array) => left.extend(array.iter().rev()),
+            Key::Number(_) | Key::Date(_) | Key::Binary(_) => {}
         }
     }
     texts
 }
 
 /// A key as a value of a tree.
-fn key_value<'a>(tree: &mut Tree<'a>, key: &'a IdbKey, texts: &'a [Text]) -> Value<'a> {
+fn key_value<'a>(tree: &mut Tree<'a>, key: &'a Key, texts: &'a [Text]) -> Value<'a> {
     let mut texts = texts.iter();
     // Elements to come and values so far, one entry for each open array.
-    let mut open: Vec<(std::slice::Iter<'a, IdbKey>, Vec<Value<'a>>)> = Vec::new();
+    let mut open: Vec<(std::slice::Iter<'a, Key>, Vec<Value<'a>>)> = Vec::new();
     let mut key = key;
     loop {
         let mut done = match key {
-            IdbKey::Array(array) => {
+            Key::Array(array) => {
                 open.push((array.iter(), Vec::new()));
                 None
             }
-            IdbKey::Number(number) => Some(Value::Number(*number)),
-            IdbKey::String(_) => texts.next().map(|text| Value::String(text.as_str())),
-            IdbKey::Date(time_ms) => Some(tree.push_object(Object::Date(*time_ms))),
-            IdbKey::Binary(bytes) => {
+            Key::Number(number) => Some(Value::Number(*number)),
+            Key::String(_) => texts.next().map(|text| Value::String(text.as_str())),
+            Key::Date(time_ms) => Some(tree.push_object(Object::Date(*time_ms))),
+            Key::Binary(bytes) => {
                 let kind = BufferKind::Fixed;
                 Some(tree.push_object(Object::ArrayBuffer(ArrayBuffer { bytes, kind })))
             }

@@ -20,16 +20,16 @@ use super::js_str::JsStr;
 use super::node::PropertyName;
 use super::tree::Tree;
 use crate::external_object::ExternalObject;
-use crate::idb_key::IdbKey;
+use crate::idb_key::Key;
 use crate::js_string::JsString;
-use crate::key_path::IdbKeyPath;
+use crate::key_path::KeyPath;
 use crate::{KeyArray, Result};
 use scan::{Memory, Scanner};
 use std::cmp::Ordering;
 
 /// A key path taken apart, ready to be evaluated many times.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyPath {
+pub struct ParsedKeyPath {
     paths: Vec<Vec<Identifier>>,
     /// Whether the key is an array of what the paths give.
     is_array: bool,
@@ -95,17 +95,17 @@ impl Identifier {
     }
 }
 
-impl KeyPath {
+impl ParsedKeyPath {
     /// Takes a key path apart; `None` if there is none, so that keys are given apart from values.
     ///
     /// Steps are what stands between the dots; the empty path has no step and means the value
     /// itself.
     #[must_use]
-    pub fn new(key_path: &IdbKeyPath) -> Option<Self> {
+    pub fn new(key_path: &KeyPath) -> Option<Self> {
         let (paths, is_array) = match key_path {
-            IdbKeyPath::Null => return None,
-            IdbKeyPath::String(path) => (std::slice::from_ref(path), false),
-            IdbKeyPath::Array(paths) => (paths.as_slice(), true),
+            KeyPath::Null => return None,
+            KeyPath::String(path) => (std::slice::from_ref(path), false),
+            KeyPath::Array(paths) => (paths.as_slice(), true),
         };
         let paths = paths.iter().map(identifiers).collect();
         Some(Self { paths, is_array })
@@ -138,7 +138,7 @@ fn identifiers(path: &JsString) -> Vec<Identifier> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evaluated {
     /// A key.
-    Key(IdbKey),
+    Key(Key),
     /// Something that is no key ("invalid").
     Invalid,
     /// Nothing, or `undefined` ("failure").
@@ -148,7 +148,7 @@ pub enum Evaluated {
 impl Evaluated {
     /// The key, if it is one.
     #[must_use]
-    pub fn key(self) -> Option<IdbKey> {
+    pub fn key(self) -> Option<Key> {
         match self {
             Self::Key(key) => Some(key),
             Self::Invalid | Self::Missing => None,
@@ -159,8 +159,8 @@ impl Evaluated {
 /// Evaluates key paths on values, and keeps its memory from one to the next.
 ///
 /// ```
-/// use larder_codec::value::{Envelope, Evaluated, Evaluator, KeyPath};
-/// use larder_codec::{IdbKey, IdbKeyPath};
+/// use larder_codec::value::{Envelope, Evaluated, Evaluator, ParsedKeyPath};
+/// use larder_codec::{Key, KeyPath};
 ///
 /// // `{id: 7, tags: ["b", "a", "b"]}`
 /// let value = b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0fo\"\x02idI\x0e\"\x04tags\
@@ -169,14 +169,14 @@ impl Evaluated {
 /// let Envelope::Inline(payload) = Envelope::peel(value, &mut buffer)? else {
 ///     unreachable!("this one is not in a blob")
 /// };
-/// let path = |path: &str| KeyPath::new(&IdbKeyPath::String(path.into())).unwrap();
+/// let path = |path: &str| ParsedKeyPath::new(&KeyPath::String(path.into())).unwrap();
 /// let mut evaluator = Evaluator::new();
 /// let id = evaluator.evaluate(&path("id"), &payload, &[])?;
-/// assert_eq!(id, Evaluated::Key(IdbKey::Number(7.0)));
+/// assert_eq!(id, Evaluated::Key(Key::Number(7.0)));
 /// let count = evaluator.evaluate(&path("tags.length"), &payload, &[])?;
-/// assert_eq!(count, Evaluated::Key(IdbKey::Number(3.0)));
+/// assert_eq!(count, Evaluated::Key(Key::Number(3.0)));
 /// let tags = evaluator.index_keys(&path("tags"), true, &payload, &[])?;
-/// assert_eq!(tags, [IdbKey::from("a"), IdbKey::from("b")]);
+/// assert_eq!(tags, [Key::from("a"), Key::from("b")]);
 /// # Ok::<(), larder_codec::Error>(())
 /// ```
 #[derive(Debug, Default)]
@@ -214,7 +214,7 @@ impl Evaluator {
     /// If the value cannot be decoded.
     pub fn evaluate(
         &mut self,
-        path: &KeyPath,
+        path: &ParsedKeyPath,
         payload: &Payload<'_>,
         objects: &[ExternalObject],
     ) -> Result<Evaluated> {
@@ -232,11 +232,11 @@ impl Evaluator {
     /// If the value cannot be decoded.
     pub fn index_keys(
         &mut self,
-        path: &KeyPath,
+        path: &ParsedKeyPath,
         multi_entry: bool,
         payload: &Payload<'_>,
         objects: &[ExternalObject],
-    ) -> Result<Vec<IdbKey>> {
+    ) -> Result<Vec<Key>> {
         let (true, Some(single)) = (multi_entry, path.single()) else {
             let evaluated = self.evaluate(path, payload, objects)?;
             return Ok(evaluated.key().into_iter().collect());
@@ -248,7 +248,7 @@ impl Evaluator {
         }
     }
 
-    fn on_bytes(&mut self, path: &KeyPath, payload: &Payload<'_>) -> Attempt<Evaluated> {
+    fn on_bytes(&mut self, path: &ParsedKeyPath, payload: &Payload<'_>) -> Attempt<Evaluated> {
         if let Some(single) = path.single() {
             return Scanner::new(payload, &mut self.memory)?.evaluate(single);
         }
@@ -285,21 +285,21 @@ fn all<E>(
     }
     let array = keys.and_then(|keys| KeyArray::new(keys).ok());
     Ok(array.map_or(Evaluated::Invalid, |array| {
-        Evaluated::Key(IdbKey::Array(array))
+        Evaluated::Key(Key::Array(array))
     }))
 }
 
 /// Keys as an index has them.
-fn sorted(mut keys: Vec<IdbKey>) -> Vec<IdbKey> {
-    let number = |key: &IdbKey| match key {
-        IdbKey::Number(number) => Some(*number),
+fn sorted(mut keys: Vec<Key>) -> Vec<Key> {
+    let number = |key: &Key| match key {
+        Key::Number(number) => Some(*number),
         _ => None,
     };
     // Numbers alone are quicker to sort.
     if let Some(mut numbers) = keys.iter().map(number).collect::<Option<Vec<f64>>>() {
         numbers.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
         numbers.dedup();
-        return numbers.into_iter().map(IdbKey::Number).collect();
+        return numbers.into_iter().map(Key::Number).collect();
     }
     keys.sort();
     keys.dedup();

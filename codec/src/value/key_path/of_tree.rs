@@ -11,9 +11,9 @@ use super::super::bits::BitSet;
 use super::super::js_str::JsStr;
 use super::super::node::{Array, Object, ObjectId, PropertyName, Value};
 use super::super::{HostObject, Tree};
-use super::{Evaluated, Identifier, KeyPath, all, sorted};
+use super::{Evaluated, Identifier, ParsedKeyPath, all, sorted};
 use crate::external_object::{ExternalObject, last_modified_ms};
-use crate::idb_key::{ARRAYS_MAX, IdbKey, KeyArray};
+use crate::idb_key::{ARRAYS_MAX, Key, KeyArray};
 use crate::js_string::JsString;
 
 /// Arrays of more elements are no keys (Blink `IndexedDBKey::kMaximumArraySize`).
@@ -65,7 +65,7 @@ impl<'a> Tree<'a> {
     /// What a key path comes to in this value. See [`Evaluator`](super::super::Evaluator), which
     /// needs no tree.
     #[must_use]
-    pub fn evaluate(&self, path: &KeyPath, objects: &[ExternalObject]) -> Evaluated {
+    pub fn evaluate(&self, path: &ParsedKeyPath, objects: &[ExternalObject]) -> Evaluated {
         let evaluate = |steps: &[Identifier]| match self.follow(steps, objects) {
             Some(found) => self
                 .found_key(found)
@@ -91,10 +91,10 @@ impl<'a> Tree<'a> {
     #[must_use]
     pub fn index_keys(
         &self,
-        path: &KeyPath,
+        path: &ParsedKeyPath,
         multi_entry: bool,
         objects: &[ExternalObject],
-    ) -> Vec<IdbKey> {
+    ) -> Vec<Key> {
         let (true, Some(steps)) = (multi_entry, path.single()) else {
             return self.evaluate(path, objects).key().into_iter().collect();
         };
@@ -176,17 +176,17 @@ impl<'a> Tree<'a> {
         }))
     }
 
-    fn found_key(&self, found: Found<'a>) -> Option<IdbKey> {
+    fn found_key(&self, found: Found<'a>) -> Option<Key> {
         match found {
             Found::Value(value) => self.key(value, &mut Making::default()),
-            Found::Number(number) => Some(IdbKey::Number(number)),
-            Found::Date(time_ms) => Some(IdbKey::Date(time_ms)),
-            Found::Text(text) => Some(IdbKey::String(text)),
+            Found::Number(number) => Some(Key::Number(number)),
+            Found::Date(time_ms) => Some(Key::Date(time_ms)),
+            Found::Text(text) => Some(Key::String(text)),
         }
     }
 
     /// A value as a key.
-    fn key(&self, value: Value<'a>, making: &mut Making) -> Option<IdbKey> {
+    fn key(&self, value: Value<'a>, making: &mut Making) -> Option<Key> {
         // Arrays that are not whole yet.
         let mut open: Vec<OpenArray> = Vec::new();
         let mut value = value;
@@ -217,7 +217,7 @@ impl<'a> Tree<'a> {
                 }
                 let keys = std::mem::take(&mut innermost.keys);
                 open.pop();
-                done = Some(IdbKey::Array(KeyArray::new(keys).ok()?));
+                done = Some(Key::Array(KeyArray::new(keys).ok()?));
             }
         }
     }
@@ -233,21 +233,21 @@ impl<'a> Tree<'a> {
     }
 
     /// Everything but arrays.
-    fn simple_key(&self, value: Value<'a>, room: &mut Room) -> Option<IdbKey> {
+    fn simple_key(&self, value: Value<'a>, room: &mut Room) -> Option<Key> {
         match value {
             Value::Number(number) if !number.is_nan() => {
                 room.take(0)?;
-                Some(IdbKey::Number(number))
+                Some(Key::Number(number))
             }
             Value::String(string) => {
                 room.take(string.len_units() * 2)?;
-                Some(IdbKey::String(owned(string)))
+                Some(Key::String(owned(string)))
             }
             Value::Object(id) => {
                 let bytes = match self.object(id) {
                     Object::Date(time_ms) if !time_ms.is_nan() => {
                         room.take(0)?;
-                        return Some(IdbKey::Date(*time_ms));
+                        return Some(Key::Date(*time_ms));
                     }
                     Object::ArrayBuffer(buffer) => buffer.bytes,
                     Object::View(view) => {
@@ -258,7 +258,7 @@ impl<'a> Tree<'a> {
                     _ => return None,
                 };
                 room.take(bytes.len())?;
-                Some(IdbKey::Binary(bytes.to_vec()))
+                Some(Key::Binary(bytes.to_vec()))
             }
             _ => None,
         }
@@ -267,7 +267,7 @@ impl<'a> Tree<'a> {
     /// Whether a generated key can be put where this path points: all objects on the way are plain ones or arrays, or missing,
     /// and with those that are missing the value still decodes.
     #[must_use]
-    pub fn can_inject(&self, path: &KeyPath) -> bool {
+    pub fn can_inject(&self, path: &ParsedKeyPath) -> bool {
         let Some(steps) = path.to_inject() else {
             return false;
         };
@@ -278,7 +278,7 @@ impl<'a> Tree<'a> {
     /// Whether a generated key that was put where this path points would not be kept: the way leads to an object of
     /// another kind, whose properties are not serialised.
     #[must_use]
-    pub fn loses_key(&self, path: &KeyPath) -> bool {
+    pub fn loses_key(&self, path: &ParsedKeyPath) -> bool {
         let Some(steps) = path.single() else {
             return false;
         };
@@ -292,7 +292,7 @@ struct OpenArray {
     id: ObjectId,
     /// The index of the element that comes next.
     next: u32,
-    keys: Vec<IdbKey>,
+    keys: Vec<Key>,
 }
 
 impl OpenArray {

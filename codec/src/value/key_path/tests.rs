@@ -8,8 +8,8 @@ use crate::value::{DEPTH_MAX, Envelope};
 
 const HEADER: &[u8] = b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0f";
 
-fn path(text: &str) -> KeyPath {
-    KeyPath::new(&IdbKeyPath::String(text.into())).unwrap()
+fn path(text: &str) -> ParsedKeyPath {
+    ParsedKeyPath::new(&KeyPath::String(text.into())).unwrap()
 }
 
 fn with_payload<R>(wire: &[u8], f: impl FnOnce(&Payload<'_>) -> R) -> R {
@@ -34,14 +34,14 @@ fn evaluate(wire: &[u8], text: &str) -> (Evaluated, bool) {
     })
 }
 
-fn members(wire: &[u8]) -> Vec<IdbKey> {
+fn members(wire: &[u8]) -> Vec<Key> {
     with_payload(wire, |payload| {
         let mut evaluator = Evaluator::new();
         evaluator.index_keys(&path(""), true, payload, &[]).unwrap()
     })
 }
 
-fn key(key: impl Into<IdbKey>) -> Evaluated {
+fn key(key: impl Into<Key>) -> Evaluated {
     Evaluated::Key(key.into())
 }
 
@@ -60,12 +60,12 @@ fn what_is_common_takes_no_tree() {
         ("id.x", Evaluated::Missing),
         ("n", Evaluated::Invalid),
         ("", Evaluated::Invalid),
-        ("d", Evaluated::Key(IdbKey::Date(0.0))),
-        ("b", Evaluated::Key(IdbKey::Binary(vec![2]))),
+        ("d", Evaluated::Key(Key::Date(0.0))),
+        ("b", Evaluated::Key(Key::Binary(vec![2]))),
         ("a.length", key(2.0)),
         (
             "a",
-            Evaluated::Key(IdbKey::array(vec![1.0.into(), 2.0.into()]).unwrap()),
+            Evaluated::Key(Key::array(vec![1.0.into(), 2.0.into()]).unwrap()),
         ),
     ] {
         assert_eq!(evaluate(value, text), (found, true), "{text}");
@@ -78,7 +78,7 @@ fn what_is_rare_is_found_by_way_of_the_tree_or_a_reference() {
     let filled = b"o\"\x01aA\x01-I\0T$\x01\x01{\x01";
     assert_eq!(evaluate(filled, "a"), (Evaluated::Invalid, false));
     let sparse = b"o\"\x01aa\x01I\0I\x02@\x01\x01{\x01";
-    let one = Evaluated::Key(IdbKey::array(vec![1.0.into()]).unwrap());
+    let one = Evaluated::Key(Key::array(vec![1.0.into()]).unwrap());
     assert_eq!(evaluate(sparse, "a"), (one, false));
     let regexp = b"o\"\x01rR\"\x01x\0{\x01";
     assert_eq!(evaluate(regexp, "r.lastIndex"), (key(0.0), false));
@@ -100,28 +100,28 @@ fn arrays_of_paths_are_missing_if_one_is_and_invalid_if_one_is() {
     let value = b"o\"\x01aI\x02\"\x01bT{\x02";
     let found = |texts: &[&str]| {
         let texts = texts.iter().map(|&text| text.into()).collect();
-        let path = KeyPath::new(&IdbKeyPath::Array(texts)).unwrap();
+        let path = ParsedKeyPath::new(&KeyPath::Array(texts)).unwrap();
         with_payload(value, |payload| {
             Evaluator::new().evaluate(&path, payload, &[]).unwrap()
         })
     };
-    let array = |keys: Vec<IdbKey>| Evaluated::Key(IdbKey::array(keys).unwrap());
+    let array = |keys: Vec<Key>| Evaluated::Key(Key::array(keys).unwrap());
     assert_eq!(found(&["a", "a"]), array(vec![1.0.into(), 1.0.into()]));
     assert_eq!(found(&["a"]), array(vec![1.0.into()]));
     assert_eq!(found(&[]), array(vec![]));
     assert_eq!(found(&["a", "b"]), Evaluated::Invalid);
     assert_eq!(found(&["b", "c"]), Evaluated::Missing);
-    assert_eq!(KeyPath::new(&IdbKeyPath::Null), None);
+    assert_eq!(ParsedKeyPath::new(&KeyPath::Null), None);
 }
 
 #[test]
 fn members_are_sorted_each_once_and_without_what_is_no_key() {
     let value = b"A\x06\"\x01bI\x02To{\0\"\x01bA\x01T$\0\x01$\0\x06";
-    assert_eq!(members(value), [1.0.into(), IdbKey::from("b")]);
+    assert_eq!(members(value), [1.0.into(), Key::from("b")]);
     // With a hole, and twice the same array.
     let value = b"A\x03-A\x01I\x02$\0\x01^\x01$\0\x03";
-    assert_eq!(members(value), [IdbKey::array(vec![1.0.into()]).unwrap()]);
-    assert_eq!(members(b"I\x02"), [IdbKey::from(1.0)]);
+    assert_eq!(members(value), [Key::array(vec![1.0.into()]).unwrap()]);
+    assert_eq!(members(b"I\x02"), [Key::from(1.0)]);
     assert_eq!(members(b"T"), []);
 }
 
@@ -190,7 +190,7 @@ fn blobs_and_files_have_keys_in_their_entries() {
         ("f.size", key(9.0)),
         ("f.name", key("ä.txt")),
         ("f.lastModified", key(1500.0)),
-        ("f.lastModifiedDate", Evaluated::Key(IdbKey::Date(1500.0))),
+        ("f.lastModifiedDate", Evaluated::Key(Key::Date(1500.0))),
         ("f.lastModified.x", Evaluated::Missing),
         ("f", Evaluated::Invalid),
     ] {
@@ -207,7 +207,7 @@ fn inject(wire: &[u8], text: &str) -> Option<Vec<u8>> {
         let mut out = b"odd".to_vec();
         let mut evaluator = Evaluator::new();
         let can = evaluator.can_inject(&path(text), payload);
-        let done = evaluator.inject(&path(text), &IdbKey::Number(5.0), payload, &mut out);
+        let done = evaluator.inject(&path(text), &Key::Number(5.0), payload, &mut out);
         assert_eq!(done, can);
         done.unwrap().then(|| out.split_off(3 + HEADER.len()))
     })
@@ -329,17 +329,17 @@ fn a_key_is_lost_in_an_object_whose_properties_are_not_serialised_and_nowhere_el
 quickcheck::quickcheck! {
     /// Numbers alone take another way than keys of all kinds; of 0 and -0 the first stays.
     fn numbers_are_sorted_as_keys_of_all_kinds_are(halves: Vec<i8>, negative_zeros: Vec<u8>, others: bool) -> bool {
-        let mut keys: Vec<IdbKey> = halves.iter().map(|half| IdbKey::Number(f64::from(*half) / 2.0)).collect();
+        let mut keys: Vec<Key> = halves.iter().map(|half| Key::Number(f64::from(*half) / 2.0)).collect();
         for at in negative_zeros {
-            keys.insert(usize::from(at) % (keys.len() + 1), IdbKey::Number(-0.0));
+            keys.insert(usize::from(at) % (keys.len() + 1), Key::Number(-0.0));
         }
         if others {
-            keys.push(IdbKey::Date(0.0));
+            keys.push(Key::Date(0.0));
         }
         let mut naive = keys.clone();
         naive.sort();
         naive.dedup();
-        let bytes = |keys: &[IdbKey]| keys.iter().map(|key| {
+        let bytes = |keys: &[Key]| keys.iter().map(|key| {
             let mut bytes = Vec::new();
             key.encode(&mut bytes);
             bytes
@@ -354,8 +354,8 @@ fn the_keys_of_a_list_of_paths_are_bounded_as_one_key() {
         let key = [b"A\x01".repeat(arrays - 1), b"A\0$\0\0".to_vec()].concat();
         let key = [key, b"$\0\x01".repeat(arrays - 1)].concat();
         let value = [&b"o\"\x01a"[..], &key, b"\"\x01bI\x02{\x02"].concat();
-        let paths = IdbKeyPath::Array(vec!["a".into(), "b".into()]);
-        let path = KeyPath::new(&paths).unwrap();
+        let paths = KeyPath::Array(vec!["a".into(), "b".into()]);
+        let path = ParsedKeyPath::new(&paths).unwrap();
         let bytes = [&b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0f"[..], &value].concat();
         let payload = Payload::read(&bytes).unwrap();
         let found = Evaluator::new().evaluate(&path, &payload, &[]).unwrap();
@@ -371,7 +371,7 @@ fn no_key_goes_where_the_value_would_be_too_deep() {
     let payload = Payload::read(bytes).unwrap();
     for (steps, can) in [(DEPTH_MAX, true), (DEPTH_MAX + 1, false)] {
         let path = vec!["a"; steps].join(".");
-        let path = KeyPath::new(&IdbKeyPath::String(path.as_str().into())).unwrap();
+        let path = ParsedKeyPath::new(&KeyPath::String(path.as_str().into())).unwrap();
         let mut evaluator = Evaluator::new();
         assert_eq!(evaluator.can_inject(&path, &payload), Ok(can));
         let tree = crate::value::Decoder::new().decode(&payload).unwrap();

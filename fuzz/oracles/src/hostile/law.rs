@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use larder_backing_store::{
-    Direction, ErrorKind, IdbComparator, OpenOptions, Result, RowsInDoubt, Store, repair,
+    CursorDirection, ErrorKind, IdbComparator, OpenOptions, Result, RowsInDoubt, Store, repair,
 };
 use larder_leveldb::{Db, Iter, OnDamage, Options};
 
@@ -103,10 +103,10 @@ fn reads(files: &Files, on_damage: OnDamage, entries: usize) {
     for database in &databases {
         for object_store in &database.object_stores {
             for direction in [
-                Direction::Next,
-                Direction::Prev,
-                Direction::NextUnique,
-                Direction::PrevUnique,
+                CursorDirection::Next,
+                CursorDirection::Prev,
+                CursorDirection::NextUnique,
+                CursorDirection::PrevUnique,
             ] {
                 let mut cursor = store.records(database.id, object_store.id, direction);
                 walk(&budget, || cursor.next());

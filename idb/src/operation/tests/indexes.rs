@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use larder_backing_store::Direction;
+use larder_backing_store::CursorDirection;
 use larder_codec::value::Decoder;
-use larder_codec::{IdbKey, IdbKeyPath, JsString};
+use larder_codec::{JsString, Key, KeyPath};
 use serde::Serialize;
 
 use super::super::{GetAll, Wanted, create_index, delete, delete_index, get_all};
@@ -52,9 +52,9 @@ fn any(random: &mut Random, depth: u32) -> Any {
     }
 }
 
-fn paths() -> Vec<(IdbKeyPath, bool)> {
-    let one = |path: &str| IdbKeyPath::String(path.into());
-    let array = IdbKeyPath::Array(vec!["a".into(), "b".into()]);
+fn paths() -> Vec<(KeyPath, bool)> {
+    let one = |path: &str| KeyPath::String(path.into());
+    let array = KeyPath::Array(vec!["a".into(), "b".into()]);
     vec![
         (one("a"), false),
         (one("a"), true),
@@ -70,11 +70,11 @@ fn entries(
     execution: &mut Execution,
     store: &Arc<StoreCell>,
     index: &Arc<IndexCell>,
-) -> Vec<(IdbKey, IdbKey)> {
+) -> Vec<(Key, Key)> {
     let ask = GetAll {
         source: by(store, index),
         range: KeyRange::all(),
-        direction: Direction::Next,
+        direction: CursorDirection::Next,
         wanted: Wanted::Keys,
         count: 0,
     };
@@ -91,7 +91,7 @@ fn indexes_have_the_keys_that_the_trees_of_the_values_have() {
         let mut random = Random::new(seed);
         let bed = Bed::new();
         let mut execution = bed.upgrade();
-        let store = make_store(&mut execution, "s", IdbKeyPath::Null, false);
+        let store = make_store(&mut execution, "s", KeyPath::Null, false);
         let made = |execution: &mut Execution, when: &str| -> Vec<Arc<IndexCell>> {
             let cells = paths()
                 .into_iter()
@@ -109,7 +109,7 @@ fn indexes_have_the_keys_that_the_trees_of_the_values_have() {
         let mut kept: BTreeMap<u64, Value> = BTreeMap::new();
         for _ in 0..random.below(30) {
             let key = random.below(12);
-            let primary_key = IdbKey::Number(key as f64);
+            let primary_key = Key::Number(key as f64);
             if random.below(5) == 0 {
                 delete(&mut execution, &store, &primary_key.into()).unwrap();
                 kept.remove(&key);
@@ -127,7 +127,7 @@ fn indexes_have_the_keys_that_the_trees_of_the_values_have() {
                 let tree = Decoder::new().decode(&payload).unwrap();
                 let path = cell.path.as_ref().unwrap();
                 for index_key in tree.index_keys(path, cell.multi_entry, &[]) {
-                    expected.push((index_key, IdbKey::Number(*key as f64)));
+                    expected.push((index_key, Key::Number(*key as f64)));
                 }
             }
             expected.sort();
@@ -149,7 +149,7 @@ fn indexes_have_the_keys_that_the_trees_of_the_values_have() {
 fn a_unique_index_over_records_that_share_a_key_is_refused_wherever_they_lie() {
     let bed = Bed::new();
     let mut execution = bed.upgrade();
-    let store = make_store(&mut execution, "s", IdbKeyPath::Null, false);
+    let store = make_store(&mut execution, "s", KeyPath::Null, false);
     for number in 0..2_500_u32 {
         let value = Value::serialize(&[number % 2_499]).unwrap();
         put_value(

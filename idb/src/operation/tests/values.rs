@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use larder_backing_store::blob::NewExternalObject;
 use larder_codec::external_object::ExternalObject as Object;
-use larder_codec::value::{KeyPath, PropertyName, Value as JsValue};
-use larder_codec::{IdbKey, IdbKeyPath};
+use larder_codec::value::{ParsedKeyPath, PropertyName, Value as JsValue};
+use larder_codec::{Key, KeyPath};
 use serde::{Deserialize, Serialize};
 
 use super::super::{get, get_many};
@@ -28,7 +28,7 @@ fn large_values_come_back_whole_from_rows_and_blobs_in_the_same_transaction_and_
     let mut random = Random::new(1);
     let bed = Bed::new();
     let mut execution = bed.upgrade();
-    let store = make_store(&mut execution, "s", IdbKeyPath::Null, false);
+    let store = make_store(&mut execution, "s", KeyPath::Null, false);
     let texts = [
         noise(&mut random, 10),
         "x".repeat(65_536),
@@ -38,18 +38,12 @@ fn large_values_come_back_whole_from_rows_and_blobs_in_the_same_transaction_and_
     ];
     for (at, text) in texts.iter().enumerate() {
         let value = Value::serialize(text).unwrap();
-        put_value(
-            &mut execution,
-            &store,
-            value,
-            Some(IdbKey::Number(at as f64)),
-        )
-        .unwrap();
+        put_value(&mut execution, &store, value, Some(Key::Number(at as f64))).unwrap();
     }
     let source = whole(&store);
     let check = |execution: &mut super::Execution| {
         for (at, text) in texts.iter().enumerate() {
-            let range = KeyRange::only(IdbKey::Number(at as f64));
+            let range = KeyRange::only(Key::Number(at as f64));
             let found = get(execution, &source, &range).unwrap().unwrap();
             assert_eq!(&found.deserialize::<String>().unwrap(), text);
             assert_eq!(found.bytes(), Value::serialize(text).unwrap().bytes());
@@ -79,7 +73,7 @@ fn blobs_files_and_handles_come_back_with_a_wrapped_value_among_them() {
     let mut random = Random::new(2);
     let bed = Bed::new();
     let mut execution = bed.upgrade();
-    let store = make_store(&mut execution, "s", IdbKeyPath::Null, false);
+    let store = make_store(&mut execution, "s", KeyPath::Null, false);
     let objects = vec![
         NewExternalObject::FileSystemAccessHandle { token: vec![7; 9] },
         NewExternalObject::Blob {
@@ -150,7 +144,7 @@ struct Row {
 fn generated_keys_are_seen_in_values_and_by_indexes_and_are_not_stored() {
     let bed = Bed::new();
     let mut execution = bed.upgrade();
-    let path = IdbKeyPath::String("sub.id".into());
+    let path = KeyPath::String("sub.id".into());
     let store = make_store(&mut execution, "s", path.clone(), true);
     let index = make_index(&mut execution, &store, "i", "sub.id", (true, false)).unwrap();
     for number in 1..=3 {
@@ -164,13 +158,15 @@ fn generated_keys_are_seen_in_values_and_by_indexes_and_are_not_stored() {
             Value::serialize(&row).unwrap(),
             None,
         );
-        assert_eq!(key.unwrap(), IdbKey::Number(f64::from(number)));
+        assert_eq!(key.unwrap(), Key::Number(f64::from(number)));
     }
     for source in [whole(&store), by(&store, &index)] {
         let found = get(&mut execution, &source, &2.0.into()).unwrap().unwrap();
         let tree = found.tree().unwrap();
-        let key = tree.evaluate(&KeyPath::new(&path).unwrap(), &[]).key();
-        assert_eq!(key, Some(IdbKey::Number(2.0)));
+        let key = tree
+            .evaluate(&ParsedKeyPath::new(&path).unwrap(), &[])
+            .key();
+        assert_eq!(key, Some(Key::Number(2.0)));
         let JsValue::Object(root) = tree.root() else {
             panic!("an object");
         };
@@ -185,7 +181,7 @@ fn generated_keys_are_seen_in_values_and_by_indexes_and_are_not_stored() {
     let id = store.id().unwrap();
     let mut record = larder_backing_store::Record::new();
     let mut bytes = Vec::new();
-    IdbKey::Number(2.0).encode(&mut bytes);
+    Key::Number(2.0).encode(&mut bytes);
     let raw = larder_codec::RawKey::decode_exact(&bytes).unwrap();
     let reads = execution.backing.reads();
     assert!(reads.get(bed.id, id, raw, &mut record).unwrap());
@@ -204,13 +200,13 @@ fn generated_keys_are_seen_in_values_and_by_indexes_and_are_not_stored() {
 fn a_key_that_was_given_stays_in_the_value_as_it_was() {
     let bed = Bed::new();
     let mut execution = bed.upgrade();
-    let store = make_store(&mut execution, "s", IdbKeyPath::String("id".into()), true);
+    let store = make_store(&mut execution, "s", KeyPath::String("id".into()), true);
     // `{id: "k", rest: 1}`.
     let value = Value::serialize(&serde_like("k")).unwrap();
     let key = put_value(&mut execution, &store, value.clone(), Some("k".into())).unwrap();
     assert_eq!(key, "k".into());
     let source = whole(&store);
-    let found = get(&mut execution, &source, &IdbKey::from("k").into())
+    let found = get(&mut execution, &source, &Key::from("k").into())
         .unwrap()
         .unwrap();
     assert_eq!(found.bytes(), value.bytes());
@@ -228,7 +224,7 @@ fn put_raw(
     external_objects: &[NewExternalObject],
 ) {
     let mut key = Vec::new();
-    IdbKey::Number(1.0).encode(&mut key);
+    Key::Number(1.0).encode(&mut key);
     let put = larder_backing_store::Put {
         key: larder_backing_store::PutKey::Given(larder_codec::RawKey::decode_exact(&key).unwrap()),
         value,
@@ -245,7 +241,7 @@ fn put_raw(
 fn values_that_lie_about_where_they_are_or_how_large_are_refused() {
     let bed = Bed::new();
     let mut execution = bed.upgrade();
-    let store = make_store(&mut execution, "s", IdbKeyPath::Null, false);
+    let store = make_store(&mut execution, "s", KeyPath::Null, false);
     let source = whole(&store);
     // In a blob, of 2^63 bytes; a Snappy block that tells of 4 GiB; swapped pairs without their half.
     let hostile: [&[u8]; 4] = [

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use larder_backing_store::Direction;
-use larder_codec::{IdbKey, IdbKeyPath};
+use larder_backing_store::CursorDirection;
+use larder_codec::{Key, KeyPath};
 
 use super::super::{
     ENTRIES_MAX, GetAll, Landed, PageWalk, Step, Walk, WalkPage, Wanted, clear, count, delete,
@@ -15,14 +15,14 @@ use super::{Bed, Execution, Source, StoreCell, Value, by, make_index, make_store
 use super::{put_value, whole};
 use crate::key_range::KeyRange;
 
-const DIRECTIONS: [Direction; 4] = [
-    Direction::Next,
-    Direction::NextUnique,
-    Direction::Prev,
-    Direction::PrevUnique,
+const DIRECTIONS: [CursorDirection; 4] = [
+    CursorDirection::Next,
+    CursorDirection::NextUnique,
+    CursorDirection::Prev,
+    CursorDirection::PrevUnique,
 ];
 
-type Stood = (IdbKey, IdbKey, Vec<u8>);
+type Stood = (Key, Key, Vec<u8>);
 
 /// A walk and where it stands, if it does.
 struct Walker {
@@ -60,11 +60,11 @@ impl Walker {
     }
 }
 
-fn key(random: &mut Random) -> IdbKey {
+fn key(random: &mut Random) -> Key {
     match random.below(5) {
-        0 => IdbKey::from("a"),
-        1 => IdbKey::Number(-0.0),
-        _ => IdbKey::Number(random.below(24) as f64),
+        0 => Key::from("a"),
+        1 => Key::Number(-0.0),
+        _ => Key::Number(random.below(24) as f64),
     }
 }
 
@@ -87,7 +87,7 @@ fn put_some(execution: &mut Execution, store: &Arc<StoreCell>, random: &mut Rand
 }
 
 /// What is ahead of where a walk stands.
-fn step(random: &mut Random, source: &Source, direction: Direction, at: &Stood) -> Step {
+fn step(random: &mut Random, source: &Source, direction: CursorDirection, at: &Stood) -> Step {
     let (target, primary) = (key(random), key(random));
     let is_ahead = |order: std::cmp::Ordering| match direction.is_forward() {
         true => order.is_gt(),
@@ -140,7 +140,7 @@ fn what_is_read_ahead_shows_what_one_step_at_a_time_shows_with_writes_in_between
     for seed in 0..600 {
         let bed = Bed::new();
         let mut execution = bed.upgrade();
-        let store = make_store(&mut execution, "s", IdbKeyPath::Null, false);
+        let store = make_store(&mut execution, "s", KeyPath::Null, false);
         let index = make_index(&mut execution, &store, "i", "0", (false, false)).unwrap();
         let mut random = Random::new(seed << 32);
         for _ in 0..random.below(60) {
@@ -161,7 +161,7 @@ fn walked(
     execution: &mut Execution,
     source: &Source,
     range: &KeyRange,
-    direction: Direction,
+    direction: CursorDirection,
 ) -> Vec<Stood> {
     let naive = Walk::new(source.clone(), range.clone(), direction, Wanted::Values, 1);
     let mut naive = Walker::new(naive, execution);
@@ -178,7 +178,7 @@ fn counts_pages_and_all_at_once_show_what_a_naive_walk_shows() {
     for seed in 0..300 {
         let bed = Bed::new();
         let mut execution = bed.upgrade();
-        let store = make_store(&mut execution, "s", IdbKeyPath::Null, false);
+        let store = make_store(&mut execution, "s", KeyPath::Null, false);
         let index = make_index(&mut execution, &store, "i", "0", (false, false)).unwrap();
         let mut random = Random::new(seed);
         for _ in 0..random.below(80) {
@@ -192,7 +192,7 @@ fn counts_pages_and_all_at_once_show_what_a_naive_walk_shows() {
 
 fn compare_reads(execution: &mut Execution, source: &Source, random: &mut Random, seed: u64) {
     let range = range(random);
-    let up = walked(execution, source, &range, Direction::Next);
+    let up = walked(execution, source, &range, CursorDirection::Next);
     let counted = count(execution, source, &range).unwrap();
     assert_eq!(counted, up.len() as u64, "seed {seed}");
     let first = get_key(execution, source, &range).unwrap();

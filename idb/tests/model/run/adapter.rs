@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use larder_codec::value::{Foreign, Payload};
-use larder_codec::{IdbKey, IdbKeyPath, JsString};
+use larder_codec::{JsString, Key as IdbKey, KeyPath as IdbKeyPath};
 use larder_idb::{Cursor, KeyRange, Records, Request, Result, StoredValue};
 
 use super::{bytes, foreign};
@@ -48,12 +48,12 @@ pub(crate) fn range(range: &naive::Range) -> KeyRange {
     }
 }
 
-pub(crate) fn direction(direction: naive::Direction) -> larder_idb::Direction {
+pub(crate) fn direction(direction: naive::Direction) -> larder_idb::CursorDirection {
     match direction {
-        naive::Direction::Next => larder_idb::Direction::Next,
-        naive::Direction::NextUnique => larder_idb::Direction::NextUnique,
-        naive::Direction::Prev => larder_idb::Direction::Prev,
-        naive::Direction::PrevUnique => larder_idb::Direction::PrevUnique,
+        naive::Direction::Next => larder_idb::CursorDirection::Next,
+        naive::Direction::NextUnique => larder_idb::CursorDirection::NextUnique,
+        naive::Direction::Prev => larder_idb::CursorDirection::Prev,
+        naive::Direction::PrevUnique => larder_idb::CursorDirection::PrevUnique,
     }
 }
 

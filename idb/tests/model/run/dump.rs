@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use larder_codec::IdbKeyPath;
+use larder_codec::KeyPath;
 use larder_idb::{
-    Connection, Direction, FileSystem, GetAllOptions, Index, KeyRange, Mode, ObjectStore,
-    Transaction, TransactionOptions, Value as IdbValue,
+    Connection, CursorDirection, FileSystem, GetAllOptions, Index, KeyRange, ObjectStore,
+    Transaction, TransactionMode, TransactionOptions, Value as IdbValue,
 };
 
 use super::Verdict;
@@ -22,7 +22,7 @@ pub(crate) type Dump = BTreeMap<Name, (u64, BTreeMap<Name, StoreDump>)>;
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct StoreDump {
-    key_path: IdbKeyPath,
+    key_path: KeyPath,
     /// What the generator gives next, `None` if it is used up; if there is one.
     next: Option<Option<Value>>,
     records: Outcome,
@@ -31,7 +31,7 @@ pub(crate) struct StoreDump {
 
 #[derive(Debug, PartialEq)]
 struct IndexDump {
-    key_path: IdbKeyPath,
+    key_path: KeyPath,
     unique: bool,
     multi_entry: bool,
     records: Outcome,
@@ -103,7 +103,7 @@ fn stores_of(connection: &Connection) -> Verdict<BTreeMap<Name, StoreDump>> {
         let scope = [store];
         let options = TransactionOptions::default();
         let transaction = connection
-            .transaction(&scope, Mode::ReadWrite, options)
+            .transaction(&scope, TransactionMode::ReadWrite, options)
             .map_err(told)?;
         let handle = transaction.object_store(&scope[0]).map_err(told)?;
         let dump = store_of(&transaction, &handle)?;
@@ -160,7 +160,7 @@ fn index_of(index: &Index) -> Verdict<IndexDump> {
         .wait()
         .map_err(told)?;
     let mut next = index
-        .open_key_cursor(KeyRange::all(), Direction::Prev)
+        .open_key_cursor(KeyRange::all(), CursorDirection::Prev)
         .map_err(told)?;
     for [_, primary_key, _] in rows.iter().rev() {
         let cursor = next.wait().map_err(told)?.ok_or("a cursor ends early")?;

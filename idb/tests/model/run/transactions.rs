@@ -1,8 +1,8 @@
 //! Actions on transactions, and on stores and indexes as such.
 
 use larder_idb::{
-    DurabilityHint, Error, ErrorName, Index, IndexOptions, ObjectStore, ObjectStoreParameters,
-    TransactionOptions,
+    Error, ErrorName, Index, IndexParameters, ObjectStore, ObjectStoreParameters,
+    TransactionDurability, TransactionOptions,
 };
 
 use super::Verdict;
@@ -69,12 +69,12 @@ impl Runner {
             return Ok(());
         };
         let options = TransactionOptions::with_durability(match strict {
-            true => DurabilityHint::Strict,
-            false => DurabilityHint::Default,
+            true => TransactionDurability::Strict,
+            false => TransactionDurability::Default,
         });
         let real_mode = match mode {
-            Mode::ReadOnly => larder_idb::Mode::ReadOnly,
-            _ => larder_idb::Mode::ReadWrite,
+            Mode::ReadOnly => larder_idb::TransactionMode::ReadOnly,
+            _ => larder_idb::TransactionMode::ReadWrite,
         };
         let real = connection.transaction(&real_names, real_mode, options);
         let model = self.world.transaction(id, &names, mode);
@@ -368,7 +368,7 @@ impl Runner {
                 multi_entry,
                 ..
             } => {
-                let options = IndexOptions {
+                let options = IndexParameters {
                     unique: *unique,
                     multi_entry: *multi_entry,
                 };
