@@ -1,19 +1,17 @@
 //! What all readers of one store share: files, order, caches, damage.
 
-use crate::cache::BlockCache;
-use crate::damage::{Damage, DamageKind, DamageLog};
+use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use crate::file_name::FileName;
 use crate::hash::BuildNumberHasher;
-use crate::internal_key::InternalOrder;
-use crate::on_damage::OnDamage;
 use crate::storage::FileSystem;
-use crate::table::Table;
+use crate::table::{Table, TableContext};
 use crate::table_file::TableFile;
 use crate::tombstones::Tombstones;
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,10 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Core {
     pub(crate) fs: Arc<dyn FileSystem>,
     pub(crate) dir: PathBuf,
-    pub(crate) order: InternalOrder,
-    pub(crate) on_damage: OnDamage,
-    pub(crate) cache: BlockCache,
-    pub(crate) damage: DamageLog,
+    pub(crate) context: Arc<TableContext>,
     pub(crate) tables: OpenTables,
     pub(crate) tombstones: Tombstones,
 }
@@ -48,7 +43,7 @@ struct OpenState {
 }
 
 impl OpenTables {
-    pub(crate) fn new(open_max: usize) -> OpenTables {
+    fn new(open_max: usize) -> OpenTables {
         OpenTables {
             open_max: AtomicUsize::new(open_max.max(1)),
             state: Mutex::default(),
@@ -106,7 +101,32 @@ impl OpenTables {
     }
 }
 
+impl Deref for Core {
+    type Target = TableContext;
+
+    #[inline]
+    fn deref(&self) -> &TableContext {
+        &self.context
+    }
+}
+
 impl Core {
+    /// Of a store of which nothing has been read yet.
+    pub(crate) fn new(
+        fs: &Arc<dyn FileSystem>,
+        dir: &Path,
+        context: TableContext,
+        open_tables_max: usize,
+    ) -> Core {
+        Core {
+            fs: fs.clone(),
+            dir: dir.to_owned(),
+            context: Arc::new(context),
+            tables: OpenTables::new(open_tables_max),
+            tombstones: Tombstones::default(),
+        }
+    }
+
     /// Opens a table's file, under its new or its old name.
     fn open_file(&self, meta: &TableFile) -> io::Result<Table> {
         let mut missing = None;

@@ -1,9 +1,8 @@
 //! A store, opened.
 
 use crate::bounds::Bounds;
-use crate::cache::BlockCache;
-use crate::core::{Core, OpenTables};
-use crate::damage::{Damage, DamageLog};
+use crate::core::Core;
+use crate::damage::Damage;
 use crate::engine::{Durability, Engine, Recovered, Statistics};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
@@ -17,7 +16,7 @@ use crate::size;
 use crate::snapshot::Snapshot;
 use crate::storage::{FileSystem, LockHolder};
 use crate::sync::JoinHandle;
-use crate::tombstones::Tombstones;
+use crate::table::TableContext;
 use crate::torn::TornTail;
 use crate::write_batch::BatchWriter;
 use std::path::Path;
@@ -91,15 +90,13 @@ impl Db {
     /// comparator; `Io`; with [`OnDamage::Fail`](crate::OnDamage::Fail), `Corruption` if CURRENT, the MANIFEST or a log is
     /// damaged or a table missing. Tables are verified when they are read.
     pub fn open_read_only(fs: Arc<dyn FileSystem>, dir: &Path, options: Options) -> Result<Db> {
-        let new_core = || Core {
-            fs: fs.clone(),
-            dir: dir.to_owned(),
-            order: options.order(),
-            on_damage: options.on_damage,
-            cache: BlockCache::new(options.block_cache_bytes),
-            damage: DamageLog::default(),
-            tables: OpenTables::new(options.open_tables_max),
-            tombstones: Tombstones::default(),
+        let new_core = || {
+            let context = TableContext::new(
+                options.order(),
+                options.on_damage,
+                options.block_cache_bytes,
+            );
+            Core::new(&fs, dir, context, options.open_tables_max)
         };
         let (core, opened) = open::open(new_core, Limits::of(&options), false)?;
         // A lock that cannot be asked for is none that is known to be held.

@@ -5,7 +5,7 @@
 //! been found by then.
 
 use crate::core::Core;
-use crate::damage::{Regions, Withheld};
+use crate::table::{Regions, Withheld};
 use crate::version::Version;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;

@@ -43,6 +43,7 @@ mod table_file;
 mod tombstones;
 mod torn;
 mod unordered;
+mod unsorted;
 mod version;
 
 pub mod block;

@@ -49,13 +49,13 @@ pub(crate) fn check(
     let len = lens.fold(0, u64::saturating_add);
     let is_suspect = is_suspect || overlaps(core, &files);
     if len > whole_bytes && !is_suspect {
-        let is_broken = |file| survey(core, file, Look::Index) == Ascent::Broken;
+        let is_broken = |file| look_at(core, file, Look::Index) == Ascent::Broken;
         if !files.iter().any(is_broken) {
             let order = KeyOrder::OwnAsIndexed;
             return Checked { files, order };
         }
     }
-    let look = |file: &TableFile| survey(core, file, Look::Whole);
+    let look = |file: &TableFile| look_at(core, file, Look::Whole);
     let found: Vec<Ascent> = files.iter().map(look).collect();
     let is_foreign =
         found.contains(&Ascent::Broken) || (is_suspect && truly_overlap(core, &files, &found));
@@ -75,6 +75,12 @@ pub(crate) fn check(
     }
     let order = KeyOrder::Foreign;
     Checked { files, order }
+}
+
+/// The order of a table's keys. One that cannot be opened is [`Ascent::Partly`] in order.
+fn look_at(core: &Core, file: &TableFile, look: Look) -> Ascent {
+    core.opened(file)
+        .map_or(Ascent::Partly, |table| survey(core, &table, file, look))
 }
 
 /// Whether tables of one level above 0 overlap, as the MANIFEST has their ranges.

@@ -6,7 +6,7 @@ use crate::memtable::{MemCursor, MemTable};
 use crate::on_damage::OnDamage;
 use crate::skip_list::{SkipCursor, SkipList};
 use crate::source::{RunCursor, Source};
-use crate::table::UnsortedCursor;
+use crate::unsorted::UnsortedCursor;
 use crate::version::Version;
 use std::sync::Arc;
 

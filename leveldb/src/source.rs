@@ -8,8 +8,9 @@ use crate::internal_key;
 use crate::memtable::{MemCursor, MemValue};
 use crate::pinned::PinnedBytes;
 use crate::skip_list::SkipCursor;
-use crate::table::{TableCursor, UnsortedCursor};
+use crate::table::TableCursor;
 use crate::table_file::TableFile;
+use crate::unsorted::UnsortedCursor;
 use crate::version::{Run, UNORDERED_RANK, Version};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -73,11 +74,12 @@ impl RunCursor {
         let cursor = match &mut self.table {
             Some(cursor) if cursor.table_number() == meta.number => cursor,
             Some(cursor) => {
-                cursor.set_table(meta.clone())?;
+                cursor.set_table(self.core.table(meta)?, meta.clone())?;
                 cursor
             }
             none => {
-                let cursor = none.insert(TableCursor::new(self.core.clone(), meta.clone())?);
+                let (context, table) = (self.core.context.clone(), self.core.table(meta)?);
+                let cursor = none.insert(TableCursor::new(context, table, meta.clone())?);
                 cursor.confine(self.bounds.clone());
                 cursor
             }

@@ -19,7 +19,8 @@ pub(crate) fn version(core: &Arc<Core>, mut files: Vec<TableFile>) -> Version {
 
 fn range_of(core: &Arc<Core>, file: &TableFile) -> Option<(Vec<u8>, Vec<u8>)> {
     let regions_before = core.damage.region_count();
-    let mut cursor = TableCursor::new(core.clone(), Arc::new(file.clone())).ok()?;
+    let (context, table) = (core.context.clone(), core.table(file).ok()?);
+    let mut cursor = TableCursor::new(context, table, Arc::new(file.clone())).ok()?;
     cursor.seek_to_first().ok()?;
     let smallest = cursor.valid().then(|| cursor.key().to_vec())?;
     cursor.seek_to_last().ok()?;

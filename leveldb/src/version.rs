@@ -7,8 +7,8 @@
 use crate::filter::KeyFilter;
 use crate::heads::Heads;
 use crate::internal_key::{InternalOrder, user_key};
-use crate::table::Unsorted;
 use crate::table_file::TableFile;
+use crate::unsorted::Unsorted;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;

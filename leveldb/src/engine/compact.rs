@@ -5,9 +5,7 @@ use super::feed::Feed;
 use super::install::{Replaced, Work};
 use super::output::Output;
 use super::{Engine, locked, pace};
-use crate::cache::BlockCache;
-use crate::core::{Core, OpenTables};
-use crate::damage::DamageLog;
+use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::filter::KeyFilter;
@@ -15,8 +13,8 @@ use crate::internal_key::{InternalOrder, user_key};
 use crate::on_damage::OnDamage;
 use crate::skip_list::{SkipCursor, SkipList};
 use crate::source::{RunCursor, Source};
+use crate::table::TableContext;
 use crate::table_file::TableFile;
-use crate::tombstones::Tombstones;
 use crate::version::Version;
 use crate::version_edit::{LEVELS, NewFile, VersionEdit};
 use std::cmp::Ordering as Order;
@@ -271,15 +269,9 @@ impl Engine {
 
     /// The same files with caches of its own: a compaction must not push out what readers use.
     fn compaction_core(&self) -> Arc<Core> {
-        Arc::new(Core {
-            fs: self.core.fs.clone(),
-            dir: self.core.dir.clone(),
-            order: self.core.order.clone(),
-            on_damage: OnDamage::Fail,
-            cache: BlockCache::new(0),
-            damage: DamageLog::default(),
-            tables: OpenTables::new(OPEN_TABLES_MAX),
-            tombstones: Tombstones::default(),
+        Arc::new({
+            let context = TableContext::new(self.core.order.clone(), OnDamage::Fail, 0);
+            Core::new(&self.core.fs, &self.core.dir, context, OPEN_TABLES_MAX)
         })
     }
 

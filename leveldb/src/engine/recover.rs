@@ -13,9 +13,7 @@ use super::pool::Desk;
 use super::settle::{Settled, Unsettled, first_number, settle};
 use super::write::{Writer, new_memtable};
 use super::{Current, Engine, Signal, locked};
-use crate::cache::BlockCache;
-use crate::core::{Core, OpenTables};
-use crate::damage::DamageLog;
+use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::memtable::MemTable;
@@ -26,7 +24,7 @@ use crate::order_check::KeyOrder;
 use crate::read_state::ReadState;
 use crate::storage::{FileLock, FileSystem};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex};
-use crate::tombstones::Tombstones;
+use crate::table::TableContext;
 use crate::torn::TornTail;
 use crate::version::Version;
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,15 +85,10 @@ impl Engine {
             let what = format!("{} holds a store already", dir.display());
             return Err(Error::new(ErrorKind::Usage, what));
         }
-        let new_core = || Core {
-            fs: fs.clone(),
-            dir: dir.to_owned(),
-            order: options.order(),
-            on_damage: OnDamage::Fail,
-            cache: BlockCache::new(options.block_cache_bytes),
-            damage: DamageLog::default(),
-            tables: OpenTables::new(options.open_tables_max),
-            tombstones: Tombstones::default(),
+        let new_core = || {
+            let context =
+                TableContext::new(options.order(), OnDamage::Fail, options.block_cache_bytes);
+            Core::new(&fs, dir, context, options.open_tables_max)
         };
         let (core, opened) = match is_new {
             true => (Arc::new(new_core()), nothing(&*fs, dir)?),

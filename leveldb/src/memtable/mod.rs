@@ -9,12 +9,12 @@ mod replay;
 
 pub(crate) use replay::{Replay, Replayed};
 
-use crate::damage::Withheld;
 use crate::error::{Error, Result};
 use crate::internal_key::{self, EntryKind, InternalOrder};
 use crate::log::read_span;
 use crate::sort::sort_by;
 use crate::storage::RandomFile;
+use crate::table::Withheld;
 use std::cmp::Ordering;
 use std::sync::Arc;
 

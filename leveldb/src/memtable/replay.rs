@@ -10,11 +10,12 @@
 
 use super::ending;
 use super::{LOG_VALUE_LEN_MIN, Log, MemTable, MemTableBuilder, OpenLog, Place};
-use crate::damage::{Damage, DamageKind, DamageLog};
+use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use crate::internal_key::{EntryKind, InternalOrder, SEQUENCE_MAX};
 use crate::log::{Fragment, LogEvent, LogReader, Lost, power_cut_explains};
 use crate::on_damage::OnDamage;
+use crate::table::DamageLog;
 use crate::torn::{TailKind, TornTail};
 use crate::write_batch::{BatchEntry, BatchError, BatchReader, Operation};
 use std::collections::BTreeMap;

@@ -15,9 +15,8 @@ mod output;
 mod rows;
 mod strangers;
 
-use crate::cache::BlockCache;
-use crate::core::{Core, OpenTables};
-use crate::damage::{Damage, DamageLog};
+use crate::core::Core;
+use crate::damage::Damage;
 use crate::engine::{FirstEdit, Numbers, first_number, lock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
@@ -27,8 +26,8 @@ use crate::open::{self, Limits, Opened};
 use crate::options::Options;
 use crate::read_state::ReadState;
 use crate::storage::FileSystem;
+use crate::table::TableContext;
 use crate::table_file::TableFile;
-use crate::tombstones::Tombstones;
 use crate::torn::TornTail;
 use aside::Aside;
 use output::Tables;
@@ -142,15 +141,9 @@ pub fn repair(
     options: &Options,
     rows_in_doubt: RowsInDoubt,
 ) -> Result<Repaired> {
-    let new_core = || Core {
-        fs: fs.clone(),
-        dir: dir.to_owned(),
-        order: options.order(),
-        on_damage: OnDamage::Skip,
-        cache: BlockCache::new(options.block_cache_bytes),
-        damage: DamageLog::default(),
-        tables: OpenTables::new(options.open_tables_max),
-        tombstones: Tombstones::default(),
+    let new_core = || {
+        let context = TableContext::new(options.order(), OnDamage::Skip, options.block_cache_bytes);
+        Core::new(&fs, dir, context, options.open_tables_max)
     };
     // Before the lock's file is made.
     require_store(&*fs, dir)?;

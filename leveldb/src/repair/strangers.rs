@@ -3,9 +3,7 @@
 //! They are left from interrupted work. What they hold is in the store, or was deleted since; only where the store has lost
 //! something they may be all that is left of it.
 
-use crate::cache::BlockCache;
-use crate::core::{Core, OpenTables};
-use crate::damage::DamageLog;
+use crate::core::Core;
 use crate::error::Result;
 use crate::file_name::FileName;
 use crate::memtable::Replay;
@@ -14,8 +12,8 @@ use crate::options::Options;
 use crate::order_check::check;
 use crate::read_state::ReadState;
 use crate::source::Source;
+use crate::table::TableContext;
 use crate::table_file::TableFile;
-use crate::tombstones::Tombstones;
 use crate::unordered;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,15 +34,18 @@ impl Strangers {
             return Ok(Strangers { state, names });
         }
         // Their damage is none of the store.
-        let core = Arc::new(Core {
-            fs: state.core.fs.clone(),
-            dir: state.core.dir.clone(),
-            order: state.core.order.clone(),
-            on_damage: OnDamage::Skip,
-            cache: BlockCache::new(options.block_cache_bytes),
-            damage: DamageLog::default(),
-            tables: OpenTables::new(options.open_tables_max),
-            tombstones: Tombstones::default(),
+        let core = Arc::new({
+            let context = TableContext::new(
+                state.core.order.clone(),
+                OnDamage::Skip,
+                options.block_cache_bytes,
+            );
+            Core::new(
+                &state.core.fs,
+                &state.core.dir,
+                context,
+                options.open_tables_max,
+            )
         });
         let mut replay = Replay::new(
             &core.order,

@@ -4,13 +4,12 @@
 //! one read, and unpacked into a buffer that is used again, so that a scan neither allocates for each block nor empties the
 //! cache. Damaged blocks are left out (with [`OnDamage::Skip`]) after their key range was written down.
 
-use super::BlockHandle;
 use super::reader::{Fault, Table, verify};
+use super::{BlockHandle, TableContext};
 use crate::block::{BlockCursor, BlockFault};
 use crate::bounds::Bounds;
 use crate::cache::Miss;
 use crate::compression::{Compression, decompress};
-use crate::core::Core;
 use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
 use crate::filter::bloom;
@@ -75,7 +74,7 @@ struct ReadAhead {
 /// A position in a table: on an entry, or on none.
 #[derive(Debug)]
 pub(crate) struct TableCursor {
-    core: Arc<Core>,
+    context: Arc<TableContext>,
     meta: Arc<TableFile>,
     table: Arc<Table>,
     index: BlockCursor,
@@ -92,10 +91,14 @@ fn structure(fault: BlockFault) -> Fault {
 }
 
 impl TableCursor {
-    pub(crate) fn new(core: Arc<Core>, meta: Arc<TableFile>) -> Result<TableCursor> {
-        let table = core.table(&meta)?;
+    /// In a table that is open, and is this file.
+    pub(crate) fn new(
+        context: Arc<TableContext>,
+        table: Arc<Table>,
+        meta: Arc<TableFile>,
+    ) -> Result<TableCursor> {
         let mut cursor = TableCursor {
-            core,
+            context,
             meta,
             table,
             index: BlockCursor::default(),
@@ -114,9 +117,9 @@ impl TableCursor {
     }
 
     /// Goes over to another table and keeps the buffers.
-    pub(crate) fn set_table(&mut self, meta: Arc<TableFile>) -> Result<()> {
+    pub(crate) fn set_table(&mut self, table: Arc<Table>, meta: Arc<TableFile>) -> Result<()> {
         self.data.take_block();
-        self.table = self.core.table(&meta)?;
+        self.table = table;
         self.meta = meta;
         self.ahead.start = 0;
         match self.ahead.bytes.as_mut().and_then(Arc::get_mut) {
@@ -135,7 +138,7 @@ impl TableCursor {
     }
 
     fn load_index(&mut self) -> Result<()> {
-        let loaded = self.table.index(&self.core).and_then(|index| {
+        let loaded = self.table.index(&self.context).and_then(|index| {
             self.index
                 .set_block(PinnedBytes::whole(index))
                 .map(drop)
@@ -187,7 +190,7 @@ impl TableCursor {
 
     /// To the first entry that is not less than `target`.
     pub(crate) fn seek(&mut self, target: &[u8]) -> Result<()> {
-        self.table.pin(&self.core);
+        self.table.pin(&self.context);
         self.leave();
         self.seek_index(target)?;
         self.enter(Direction::Forward, Some(target))
@@ -196,13 +199,14 @@ impl TableCursor {
     /// As [`seek`](Self::seek), unless the filter says that the block which would hold the user key does not: then on none.
     pub(crate) fn seek_to_key(&mut self, target: &[u8]) -> Result<()> {
         self.data.take_block();
-        let order = &self.core.order;
+        let order = &self.context.order;
         let moved = self.index.seek(|key| order.compare(key, target));
         self.index_moved(moved)?;
         if self.index.valid() {
             let hash = bloom::key_hash(internal_key::user_key(target));
             let handle = BlockHandle::decode_exact(self.index.value());
-            if handle.is_some_and(|handle| !self.table.may_contain(&self.core, handle.offset, hash))
+            if handle
+                .is_some_and(|handle| !self.table.may_contain(&self.context, handle.offset, hash))
             {
                 return Ok(());
             }
@@ -265,7 +269,7 @@ impl TableCursor {
         let (Some(smallest), Some(largest)) = (&self.meta.smallest, &self.meta.largest) else {
             return Ok(());
         };
-        let order = &self.core.order;
+        let order = &self.context.order;
         let is_outside = |key: &Vec<u8>| {
             order.compare(key, smallest) == Ordering::Less
                 || order.compare(key, largest) == Ordering::Greater
@@ -275,13 +279,13 @@ impl TableCursor {
             return Ok(());
         }
         let what = "the table has keys outside of the range that the MANIFEST gives";
-        if self.core.on_damage == OnDamage::Fail {
+        if self.context.on_damage == OnDamage::Fail {
             // Whoever comes next is told, too.
             self.table.put_bounds_check_back();
             return Err(Error::corruption(&*self.table.name, None, what));
         }
         let damage = Damage::new(&*self.table.name, None, DamageKind::Structure, what);
-        self.core.damage.report(damage);
+        self.context.damage.report(damage);
         Ok(())
     }
 
@@ -294,7 +298,7 @@ impl TableCursor {
         }
         .ok()?;
         let handle = (index.valid()).then(|| BlockHandle::decode_exact(index.value()))??;
-        let block = self.table.cached_block(&self.core, handle, &mut None);
+        let block = self.table.cached_block(&self.context, handle, &mut None);
         let block = block.ok()?;
         data.set_block(PinnedBytes::whole(block)).ok()?;
         match side {
@@ -310,15 +314,15 @@ impl TableCursor {
     fn step_index_within(&mut self, direction: Direction) -> Result<bool> {
         self.step_index(direction)?;
         let key = internal_key::user_key(self.index.key());
-        let is_past = |bounds: &Arc<Bounds>| bounds.is_before(&self.core.order, key);
+        let is_past = |bounds: &Arc<Bounds>| bounds.is_before(&self.context.order, key);
         let is_backward = direction == Direction::Backward && self.index.valid();
         Ok(!(is_backward && self.bounds.as_ref().is_some_and(is_past)))
     }
 
     /// To the first index entry that is not less than `target`.
     fn seek_index(&mut self, target: &[u8]) -> Result<()> {
-        let order = &self.core.order;
-        let moved = match self.table.place(&self.core, target) {
+        let order = &self.context.order;
+        let moved = match self.table.place(&self.context, target) {
             Some(place) => self.index.seek_to_restart(place),
             None => self.index.seek(|key| order.compare(key, target)),
         };
@@ -383,13 +387,13 @@ impl TableCursor {
         let block = self.block(handle, direction)?;
         let old = self.data.set_block(block).map_err(structure)?;
         self.keep_spare(old);
-        if self.core.on_damage == OnDamage::Skip && self.data.pass_by_false_restarts() {
+        if self.context.on_damage == OnDamage::Skip && self.data.pass_by_false_restarts() {
             let what = "restart points are not where entries with whole keys start; it is read from its start";
             let (name, at) = (&*self.table.name, Some(handle.offset));
             let damage = Damage::new(name, at, DamageKind::Structure, what);
-            self.core.damage.report(damage);
+            self.context.damage.report(damage);
         }
-        let order = &self.core.order;
+        let order = &self.context.order;
         let step = match (direction, target) {
             (Direction::Forward, None) => self.data.seek_to_first(),
             (Direction::Backward, None) => self.data.seek_to_last(),
@@ -422,14 +426,16 @@ impl TableCursor {
     fn block(&mut self, handle: BlockHandle, direction: Direction) -> Result<PinnedBytes, Fault> {
         let window = self.ahead.window(handle.len);
         if window == 0 {
-            let block = self.table.cached_block(&self.core, handle, &mut self.spare);
+            let block = self
+                .table
+                .cached_block(&self.context, handle, &mut self.spare);
             return block.map(PinnedBytes::whole);
         }
         let id = (self.table.number, handle.offset);
         let is_scan = self.ahead.is_scan();
         let found = match is_scan {
-            true => self.core.cache.get(id).ok_or(Miss::Pass),
-            false => self.core.cache.look_up(id),
+            true => self.context.cache.get(id).ok_or(Miss::Pass),
+            false => self.context.cache.look_up(id),
         };
         let miss = match found {
             Ok(block) => return Ok(PinnedBytes::whole(block)),
@@ -460,7 +466,7 @@ impl TableCursor {
                 .map_err(|what| Fault::new(DamageKind::Structure, what))?;
         }
         if is_kept {
-            self.core.cache.insert(id, buffer.clone());
+            self.context.cache.insert(id, buffer.clone());
         }
         Ok(PinnedBytes::whole(buffer))
     }
@@ -529,12 +535,12 @@ impl TableCursor {
         range: (Option<Vec<u8>>, Option<Vec<u8>>),
         is_block: bool,
     ) -> Result<()> {
-        if self.core.on_damage.fails_on(fault.source.as_ref()) {
+        if self.context.on_damage.fails_on(fault.source.as_ref()) {
             return Err(fault.into_error(&self.table.name, offset));
         }
         let mut damage = Damage::new(&*self.table.name, offset, fault.kind, fault.what);
         damage.len_bytes = len_bytes;
-        self.core.damage.report_region(
+        self.context.damage.report_region(
             self.table.number,
             offset.unwrap_or(0),
             is_block.then(|| self.table.clone()),

@@ -3,10 +3,9 @@
 //! Only where nothing is wrong: whatever is, the lookup by cursors ([`TableCursor::seek_to_key`](super::TableCursor)) finds
 //! out what.
 
-use super::BlockHandle;
 use super::reader::Table;
+use super::{BlockHandle, TableContext};
 use crate::block;
-use crate::core::Core;
 use crate::internal_key;
 use crate::on_damage::OnDamage;
 use std::cmp::Ordering;
@@ -26,29 +25,29 @@ impl Table {
     /// the user key's; `key` is memory that is used again. The table is prepared.
     pub(crate) fn get(
         &self,
-        core: &Core,
+        context: &TableContext,
         target: &[u8],
         hash: u32,
         key: &mut Vec<u8>,
         value: &mut Vec<u8>,
     ) -> Lookup {
-        self.pin(core);
-        let order = &core.order;
+        self.pin(context);
+        let order = &context.order;
         let compare = |key: &[u8]| order.compare(key, target);
         key.clear();
         key.reserve(2 * target.len());
-        let handle = match self.place(core, target) {
+        let handle = match self.place(context, target) {
             Some(place) => {
                 let Some(spot) = self.spot(place) else {
                     return Lookup::Absent;
                 };
-                if !self.may_contain_in(core, spot, hash) {
+                if !self.may_contain_in(context, spot, hash) {
                     return Lookup::Absent;
                 }
                 spot.handle()
             }
             None => {
-                let Ok(index) = self.index(core) else {
+                let Ok(index) = self.index(context) else {
                     return Lookup::Unsure;
                 };
                 let handle = match block::find(&index, key, compare) {
@@ -59,14 +58,14 @@ impl Table {
                 let Some(handle) = handle else {
                     return Lookup::Unsure;
                 };
-                if !self.may_contain(core, handle.offset, hash) {
+                if !self.may_contain(context, handle.offset, hash) {
                     return Lookup::Absent;
                 }
                 handle
             }
         };
-        let found = self.with_block(core, handle, |block| {
-            if core.on_damage == OnDamage::Skip && !block::has_true_restarts(block) {
+        let found = self.with_block(context, handle, |block| {
+            if context.on_damage == OnDamage::Skip && !block::has_true_restarts(block) {
                 return Lookup::Unsure;
             }
             let found = block::find(block, key, compare);

@@ -7,22 +7,24 @@
 
 mod builder;
 mod checksummed;
+mod context;
 mod cursor;
+mod damage_log;
 mod directory;
 mod get;
 mod options;
 mod reader;
 mod salvage;
 mod survey;
-mod unsorted;
 
 pub use builder::{TableBuilder, TableSummary};
+pub(crate) use context::TableContext;
 pub(crate) use cursor::TableCursor;
+pub(crate) use damage_log::{DamageLog, Regions, Withheld};
 pub(crate) use get::Lookup;
 pub use options::TableOptions;
-pub(crate) use reader::Table;
-pub(crate) use survey::{Ascent, Look, survey};
-pub(crate) use unsorted::{Unsorted, UnsortedCursor};
+pub(crate) use reader::{Fault, Table};
+pub(crate) use survey::{Ascent, KEYS_LEN_MAX, Look, survey};
 
 use crate::varint::{decode_varint, encode_varint, fixed64};
 

@@ -5,11 +5,10 @@
 
 use super::directory::{Directory, Spot};
 use super::salvage;
-use super::{BlockHandle, FOOTER_LEN, Footer, TRAILER_LEN};
+use super::{BlockHandle, FOOTER_LEN, Footer, TRAILER_LEN, TableContext};
 use crate::block::{BlockCursor, has_true_restarts};
 use crate::cache::{Miss, Pinned};
 use crate::compression::{Compression, decompress};
-use crate::core::Core;
 use crate::crc;
 use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
@@ -222,17 +221,17 @@ impl Table {
     }
 
     /// Finds out where index and filter are. With [`OnDamage::Skip`] it succeeds for any file.
-    pub(crate) fn prepare(&self, core: &Core, meta: &TableFile) -> Result<()> {
+    pub(crate) fn prepare(&self, context: &TableContext, meta: &TableFile) -> Result<()> {
         if self.layout.get().is_some() {
             return Ok(());
         }
-        let layout = match self.read_layout(core, meta) {
+        let layout = match self.read_layout(context, meta) {
             Ok(layout) => layout,
             Err((offset, fault)) => {
-                if core.on_damage.fails_on(fault.source.as_ref()) {
+                if context.on_damage.fails_on(fault.source.as_ref()) {
                     return Err(fault.into_error(&self.name, offset));
                 }
-                let index = salvage::rebuild_index(core, self, meta, offset, fault)?;
+                let index = salvage::rebuild_index(context, self, meta, offset, fault)?;
                 Layout {
                     index: Index::Rebuilt(index),
                     filter: None,
@@ -243,24 +242,27 @@ impl Table {
         Ok(())
     }
 
-    fn read_layout(&self, core: &Core, meta: &TableFile) -> Placed<Layout> {
+    fn read_layout(&self, context: &TableContext, meta: &TableFile) -> Placed<Layout> {
         let footer = self.read_footer()?;
         let index = self
             .read_unpacked(footer.index, None)
             .map_err(|fault| (Some(footer.index.offset), fault))?;
         // In a table in another order nothing is searched.
-        let order = (!meta.is_unsorted).then_some(&core.order);
+        let order = (!meta.is_unsorted).then_some(&context.order);
         self.check_index(order, &index, footer.index)
             .map_err(|fault| (Some(footer.index.offset), fault))?;
-        core.cache.insert((self.number, footer.index.offset), index);
+        context
+            .cache
+            .insert((self.number, footer.index.offset), index);
         let filter = match self.find_filter(footer.metaindex) {
             Ok(filter) => filter,
             Err((at, fault)) => {
                 let what = format!("filter is of no use: {fault}");
-                if core.on_damage.fails_on(fault.source.as_ref()) {
+                if context.on_damage.fails_on(fault.source.as_ref()) {
                     return Err((Some(at), Fault { what, ..fault }));
                 }
-                core.damage
+                context
+                    .damage
                     .report(Damage::new(&*self.name, Some(at), DamageKind::Filter, what));
                 None
             }
@@ -453,27 +455,27 @@ impl Table {
     /// A block through the cache. If it has no place there, perhaps in `room`, which is taken then.
     pub(crate) fn cached_block(
         &self,
-        core: &Core,
+        context: &TableContext,
         handle: BlockHandle,
         room: &mut Option<Arc<Vec<u8>>>,
     ) -> Result<Arc<Vec<u8>>, Fault> {
-        match core.cache.look_up((self.number, handle.offset)) {
+        match context.cache.look_up((self.number, handle.offset)) {
             Ok(block) => Ok(block),
-            Err(Miss::Keep(room)) => self.read_and_keep(core, handle, room),
+            Err(Miss::Keep(room)) => self.read_and_keep(context, handle, room),
             Err(Miss::Pass) => self.read_unpacked(handle, room.take()),
         }
     }
 
     /// As [`cached_block`](Self::cached_block), for someone who is done with the block when `use_it` returns.
-    pub(super) fn with_block<T>(
+    pub(crate) fn with_block<T>(
         &self,
-        core: &Core,
+        context: &TableContext,
         handle: BlockHandle,
         use_it: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, Fault> {
-        let block = match core.cache.look_up((self.number, handle.offset)) {
+        let block = match context.cache.look_up((self.number, handle.offset)) {
             Ok(block) => block,
-            Err(Miss::Keep(room)) => self.read_and_keep(core, handle, room)?,
+            Err(Miss::Keep(room)) => self.read_and_keep(context, handle, room)?,
             Err(Miss::Pass) => {
                 return with_unpacked(|unpacked| {
                     self.read_into(handle, unpacked)?;
@@ -486,53 +488,53 @@ impl Table {
 
     fn read_and_keep(
         &self,
-        core: &Core,
+        context: &TableContext,
         handle: BlockHandle,
         room: Option<Arc<Vec<u8>>>,
     ) -> Result<Arc<Vec<u8>>, Fault> {
         let block = self.read_unpacked(handle, room)?;
         let id = (self.number, handle.offset);
-        core.cache.insert(id, block.clone());
+        context.cache.insert(id, block.clone());
         Ok(block)
     }
 
     /// Takes index and filter out of the cache into the table's own memory, if there is room: whoever looks for one key may
     /// look for more.
     #[inline]
-    pub(crate) fn pin(&self, core: &Core) {
+    pub(crate) fn pin(&self, context: &TableContext) {
         if self.pins.get().is_none()
             && let Some(layout) = self.layout.get()
         {
-            self.pins.get_or_init(|| self.new_pins(core, layout));
+            self.pins.get_or_init(|| self.new_pins(context, layout));
         }
     }
 
     #[cold]
-    fn new_pins(&self, core: &Core, layout: &Layout) -> Pins {
+    fn new_pins(&self, context: &TableContext, layout: &Layout) -> Pins {
         let Index::Stored(handle) = layout.index else {
             return Pins::default();
         };
         let take = |handle: BlockHandle| {
-            let block = self.cached_block(core, handle, &mut None).ok()?;
-            core.cache.remove((self.number, handle.offset));
+            let block = self.cached_block(context, handle, &mut None).ok()?;
+            context.cache.remove((self.number, handle.offset));
             Some(block)
         };
         let filter = layout.filter.and_then(take);
-        let filter = filter.and_then(|block| core.cache.pin(block, 0));
+        let filter = filter.and_then(|block| context.cache.pin(block, 0));
         let index = take(handle).and_then(|block| {
             let filters = filter.as_ref().map(|filter| filter.block.as_slice());
-            let directory = Directory::new(&core.order, &block, filters);
+            let directory = Directory::new(&context.order, &block, filters);
             let beside_len = directory.as_ref().map_or(0, Directory::len_bytes);
-            Some((core.cache.pin(block, beside_len)?, directory))
+            Some((context.cache.pin(block, beside_len)?, directory))
         });
         Pins { index, filter }
     }
 
     /// The number of the index entry that is sought for an internal key, if the index is unfolded: the first that is not less.
-    pub(super) fn place(&self, core: &Core, target: &[u8]) -> Option<usize> {
+    pub(super) fn place(&self, context: &TableContext, target: &[u8]) -> Option<usize> {
         let (index, directory) = self.pinned_index()?;
         let directory = directory.as_ref()?;
-        Some(directory.find(&core.order, &index.block, target))
+        Some(directory.find(&context.order, &index.block, target))
     }
 
     /// The block of a [`place`](Self::place); `None` behind the last.
@@ -543,7 +545,7 @@ impl Table {
     }
 
     /// The index block; [`prepare`](Self::prepare) came first.
-    pub(crate) fn index(&self, core: &Core) -> Placed<Arc<Vec<u8>>> {
+    pub(crate) fn index(&self, context: &TableContext) -> Placed<Arc<Vec<u8>>> {
         match self.layout.get().map(|layout| &layout.index) {
             None => Ok(salvage::empty_index()),
             Some(Index::Rebuilt(index)) => Ok(index.clone()),
@@ -551,7 +553,7 @@ impl Table {
                 Ok(pinned.block.clone())
             }
             Some(Index::Stored(handle)) => self
-                .cached_block(core, *handle, &mut None)
+                .cached_block(context, *handle, &mut None)
                 .map_err(|fault| (Some(handle.offset), fault)),
         }
     }
@@ -566,15 +568,20 @@ impl Table {
 
     /// As [`may_contain`](Self::may_contain), for a block of the directory.
     #[inline]
-    pub(super) fn may_contain_in(&self, core: &Core, spot: &Spot, key_hash: u32) -> bool {
+    pub(super) fn may_contain_in(
+        &self,
+        context: &TableContext,
+        spot: &Spot,
+        key_hash: u32,
+    ) -> bool {
         match self.pinned_filter() {
             Some(pinned) => spot.may_contain(&pinned.block, key_hash),
-            None => self.may_contain(core, spot.handle().offset, key_hash),
+            None => self.may_contain(context, spot.handle().offset, key_hash),
         }
     }
 
     /// Whether the block at `offset` may hold a user key. Without a usable filter, it may.
-    pub(crate) fn may_contain(&self, core: &Core, offset: u64, key_hash: u32) -> bool {
+    pub(crate) fn may_contain(&self, context: &TableContext, offset: u64, key_hash: u32) -> bool {
         let Some(handle) = self.layout.get().and_then(|layout| layout.filter) else {
             return true;
         };
@@ -584,7 +591,7 @@ impl Table {
         match self.pinned_filter() {
             Some(pinned) => says(&pinned.block),
             None => self
-                .cached_block(core, handle, &mut None)
+                .cached_block(context, handle, &mut None)
                 .map_or(true, |bytes| says(&bytes)),
         }
     }

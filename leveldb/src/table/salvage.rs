@@ -9,10 +9,9 @@
 use super::checksummed::Checksummed;
 use super::reader::{Fault, Table, verify};
 use super::survey::Ascent;
-use super::{BlockHandle, TRAILER_LEN};
+use super::{BlockHandle, TRAILER_LEN, TableContext};
 use crate::block::{BlockBuilder, BlockCursor};
 use crate::compression::decompress;
-use crate::core::Core;
 use crate::damage::{Damage, DamageKind};
 use crate::error::Result;
 use crate::internal_key;
@@ -46,7 +45,7 @@ enum Block {
 }
 
 struct Salvage<'a> {
-    core: &'a Core,
+    context: &'a TableContext,
     meta: &'a TableFile,
     bytes: &'a [u8],
     found: Vec<Found>,
@@ -57,16 +56,16 @@ struct Salvage<'a> {
 /// An index made from what blocks there are, in the form of an index block. Writes down the damage, and every range of keys
 /// whose blocks are lost.
 pub(crate) fn rebuild_index(
-    core: &Core,
+    context: &TableContext,
     table: &Table,
     meta: &TableFile,
     offset: Option<u64>,
     fault: Fault,
 ) -> Result<Arc<Vec<u8>>> {
-    let bytes = read_what_can_be_read(core, table)
+    let bytes = read_what_can_be_read(context, table)
         .map_err(|(offset, fault)| fault.into_error(&table.name, Some(offset)))?;
     let mut salvage = Salvage {
-        core,
+        context,
         meta,
         bytes: &bytes,
         found: Vec::new(),
@@ -84,7 +83,7 @@ pub(crate) fn rebuild_index(
     if index.is_none() && offset.is_none() {
         damage.len_bytes = meta.len_bytes.unwrap_or(0).saturating_sub(table.len());
     }
-    core.damage.report(damage);
+    context.damage.report(damage);
     if let Some(index) = index {
         return Ok(Arc::new(index));
     }
@@ -94,12 +93,12 @@ pub(crate) fn rebuild_index(
 
 /// The order of a table whose index cannot be used, as far as its data blocks follow each other from the start: what lies
 /// behind damage may be a block in a value.
-pub(super) fn survey(core: &Core, table: &Table, meta: &TableFile) -> Ascent {
-    let Ok(bytes) = read_what_can_be_read(core, table) else {
+pub(super) fn survey(context: &TableContext, table: &Table, meta: &TableFile) -> Ascent {
+    let Ok(bytes) = read_what_can_be_read(context, table) else {
         return Ascent::Partly;
     };
     let mut salvage = Salvage {
-        core,
+        context,
         meta: &TableFile {
             is_unsorted: true,
             ..meta.clone()
@@ -121,7 +120,7 @@ pub(super) fn survey(core: &Core, table: &Table, meta: &TableFile) -> Ascent {
         };
         let before = salvage.found.last().map_or(&[][..], |before| &before.last);
         let follows =
-            before.is_empty() || core.order.compare(before, &found.first) == Ordering::Less;
+            before.is_empty() || context.order.compare(before, &found.first) == Ordering::Less;
         if !found.ascends || !follows {
             return Ascent::Broken;
         }
@@ -135,7 +134,7 @@ pub(super) fn survey(core: &Core, table: &Table, meta: &TableFile) -> Ascent {
 ///
 /// # Errors
 /// One that passes: no damage may be concluded from it.
-fn read_what_can_be_read(core: &Core, table: &Table) -> Result<Vec<u8>, (u64, Fault)> {
+fn read_what_can_be_read(context: &TableContext, table: &Table) -> Result<Vec<u8>, (u64, Fault)> {
     const PIECE: usize = 64 << 10;
     let len = table.len().min(SALVAGE_LEN_MAX) as usize;
     let mut bytes = Vec::with_capacity(len);
@@ -144,7 +143,7 @@ fn read_what_can_be_read(core: &Core, table: &Table) -> Result<Vec<u8>, (u64, Fa
         let n = PIECE.min(len - start);
         bytes.resize(start + n, 0);
         if let Err(fault) = table.read_exact(start as u64, &mut bytes[start..]) {
-            if core.on_damage.fails_on(fault.source.as_ref()) {
+            if context.on_damage.fails_on(fault.source.as_ref()) {
                 return Err((start as u64, fault));
             }
             // Zeros have no block's checksum; what follows may still be readable.
@@ -215,7 +214,7 @@ impl Salvage<'_> {
         while cursor.valid() {
             let key = cursor.key();
             is_data &= internal_key::is_valid(key);
-            ascends &= last.is_empty() || self.core.order.compare(&last, key) == Ordering::Less;
+            ascends &= last.is_empty() || self.context.order.compare(&last, key) == Ordering::Less;
             match BlockHandle::decode_exact(cursor.value()) {
                 Some(handle)
                     if handle.offset == next_offset && handle.end() <= Some(start as u64) =>
@@ -267,7 +266,7 @@ impl Salvage<'_> {
         if self.meta.is_unsorted {
             return true;
         }
-        let order = &self.core.order;
+        let order = &self.context.order;
         let after = |bound: Option<&Vec<u8>>, key: &[u8], and_equal: bool| {
             bound.is_none_or(|bound| match order.compare(bound, key) {
                 Ordering::Less => true,
@@ -333,7 +332,7 @@ impl Salvage<'_> {
         let what = "data blocks are damaged or missing";
         let mut damage = Damage::new(&*table.name, Some(at.0 as u64), DamageKind::Checksum, what);
         damage.len_bytes = (at.1 as u64).saturating_sub(at.0 as u64);
-        self.core
+        self.context
             .damage
             .report_region(table.number, at.0 as u64, None, damage, (low, high));
     }

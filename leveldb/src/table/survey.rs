@@ -6,10 +6,9 @@
 //! store is opened. Nothing is written down here: damage is met again, and told, by whoever reads the table.
 
 use super::reader::{Table, verify};
-use super::{BlockHandle, salvage};
+use super::{BlockHandle, TableContext, salvage};
 use crate::block::{self, BlockCursor};
 use crate::compression::decompress;
-use crate::core::Core;
 use crate::internal_key::{InternalOrder, is_valid};
 use crate::pinned::PinnedBytes;
 use crate::table_file::TableFile;
@@ -43,21 +42,23 @@ pub(crate) enum Look {
     Index,
 }
 
-/// Looks at a table. One that cannot be opened is [`Ascent::Partly`] in order.
-pub(crate) fn survey(core: &Core, meta: &TableFile, look: Look) -> Ascent {
-    let Ok(table) = core.opened(meta) else {
-        return Ascent::Partly;
-    };
+/// Looks at a table of which nothing need be prepared.
+pub(crate) fn survey(
+    context: &TableContext,
+    table: &Table,
+    meta: &TableFile,
+    look: Look,
+) -> Ascent {
     let Ok((index, handle)) = table.read_index() else {
-        return salvage::survey(core, &table, meta);
+        return salvage::survey(context, table, meta);
     };
     // Handles that do not fit together are damage, whatever the order.
     if table.check_index(None, &index, handle).is_err() {
-        return salvage::survey(core, &table, meta);
+        return salvage::survey(context, table, meta);
     }
     let mut survey = Survey {
-        order: &core.order,
-        table: &table,
+        order: &context.order,
+        table,
         blocks: Blocks::default(),
         first: None,
         last: Vec::new(),

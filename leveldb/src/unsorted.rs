@@ -3,9 +3,6 @@
 //! All keys are in memory, once, with 20 bytes each for where they and their values lie; values are read from their blocks when a
 //! cursor stands on them. The sorting happens at first use, and what it found stays as long as the set of tables does.
 
-use super::BlockHandle;
-use super::reader::{Fault, Table};
-use super::survey::KEYS_LEN_MAX;
 use crate::block;
 use crate::core::Core;
 use crate::damage::{Damage, DamageKind};
@@ -13,6 +10,7 @@ use crate::error::Result;
 use crate::internal_key::is_valid;
 use crate::pinned::PinnedBytes;
 use crate::sort::sort_by;
+use crate::table::{BlockHandle, Fault, KEYS_LEN_MAX, Table};
 use crate::table_file::TableFile;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
