@@ -13,11 +13,12 @@ use larder_backing_store::{CursorDirection, PutMode};
 use larder_codec::{Key, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
+use crate::execution::{Length, TransactionMode};
 use crate::inline_key;
 use crate::key_range::{KeyRange, raw_key};
 use crate::operation::{self, Landed, PutRequest, Step, Walk, WalkPage, Wanted};
 use crate::request::Request;
-use crate::transaction::{Length, Transaction, TransactionMode};
+use crate::transaction::Transaction;
 use crate::value::records::Record;
 use crate::value::{StoredValue, Value};
 

@@ -133,6 +133,17 @@ impl Error {
         Self::of_kind(ErrorName::UnknownError, ErrorKind::Io, what)
     }
 
+    /// Why transactions end when their connection is closed by force.
+    pub(crate) fn forced() -> Self {
+        let what = "the connection was closed by force";
+        Self::new(ErrorName::AbortError, what)
+    }
+
+    /// Why nothing can be opened any more.
+    pub(crate) fn storage_closed() -> Self {
+        Self::new(ErrorName::InvalidStateError, "the storage is closed")
+    }
+
     /// What ends with a transaction that was aborted, and why that was, if there is a reason.
     pub(crate) fn aborted(cause: Option<&Self>) -> Self {
         let Some(cause) = cause else {

@@ -5,19 +5,19 @@ use std::fmt;
 use std::sync::Arc;
 
 use larder_backing_store::{Maintenance, Repaired, RowsInDoubt};
-use larder_codec::{JsString, Key};
+use larder_codec::{JsString, Key, Origin as OriginName};
 
-use crate::error::{Result, attempt};
-use crate::events::EventsCore;
+use crate::bucket_id::BucketId;
+use crate::error::{Error, Result, attempt};
 use crate::executor::Job;
-use crate::open_request::{DeleteEvent, DeleteRequest, OpenRequest, check_version};
-use crate::origin::{Access, Origin, Waiting};
+use crate::open_request::{DeleteRequest, OpenRequest, check_version};
+use crate::origin::{Access, Origin, Place};
 use crate::quota::Estimate;
 use crate::request::Request;
 use crate::request::completion::Completion;
 use crate::request::driver::Driver;
-use crate::scheduler::{ConnectionRequest, forced, storage_gone};
-use crate::storage::{Root, StorageInner};
+use crate::scheduler::Databases;
+use crate::storage::{Root, Storage, StorageInner};
 
 /// A database that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,13 +31,41 @@ pub struct DatabaseInfo {
 /// The databases of one origin. Clones are the same.
 #[derive(Clone)]
 pub struct Factory {
-    origin: Arc<Origin>,
+    databases: Arc<Databases>,
     root: Arc<Root>,
 }
 
+impl Storage {
+    /// The databases of an origin. An opaque one has none: requests end with `SecurityError`.
+    #[must_use]
+    pub fn factory(&self, origin: &OriginName) -> Factory {
+        self.factory_at(origin, self.inner().place(origin, None))
+    }
+
+    /// The databases of an origin in another bucket than its default one in its own site: a named one, or that of a page within
+    /// another site's. The bucket's number is that of Chromium's quota database, or the host's own if no browser opens the
+    /// store; it stands for the bucket's name and storage key, and belongs to one origin: while that has it open, another one
+    /// is refused ([`Conflict`](crate::ErrorKind::Conflict)).
+    #[must_use]
+    pub fn bucket(&self, origin: &OriginName, id: BucketId) -> Factory {
+        self.factory_at(origin, self.inner().place(origin, Some(id)))
+    }
+
+    pub(crate) fn factory_at(&self, origin: &OriginName, place: Place) -> Factory {
+        Factory::new(
+            self.inner().databases(origin, place),
+            Arc::clone(self.root()),
+        )
+    }
+}
+
 impl Factory {
-    pub(crate) fn new(origin: Arc<Origin>, root: Arc<Root>) -> Self {
-        Self { origin, root }
+    pub(crate) fn new(databases: Arc<Databases>, root: Arc<Root>) -> Self {
+        Self { databases, root }
+    }
+
+    fn origin(&self) -> &Arc<Origin> {
+        &self.databases.origin
     }
 
     /// What requests are driven by.
@@ -61,17 +89,12 @@ impl Factory {
     /// is closed.
     pub fn open(&self, name: &JsString, version: Option<u64>) -> Result<OpenRequest> {
         check_version(version)?;
-        self.origin.check_name()?;
+        self.origin().check_name()?;
         if self.storage().is_closed() {
-            return Err(storage_gone());
+            return Err(Error::storage_closed());
         }
-        let events = EventsCore::new(self.storage().ready());
-        self.origin.database(name).enqueue(ConnectionRequest::Open {
-            version,
-            events: Arc::clone(&events),
-            storage: Arc::downgrade(&self.driver()),
-        });
-        Ok(OpenRequest::new(events, self.driver()))
+        let database = self.databases.get(name);
+        Ok(OpenRequest::enqueue(&database, version, self.driver()))
     }
 
     /// Deletes a database once all connections to it are closed. None there is no error.
@@ -80,16 +103,10 @@ impl Factory {
     /// if it cannot be read. The request fails with `UnknownError` if another database has the same id, so that nobody knows
     /// whose the rows are, or the store itself is damaged.
     pub fn delete_database(&self, name: &JsString) -> DeleteRequest {
-        let events = EventsCore::new(self.storage().ready());
         if self.storage().is_closed() {
-            events.push(DeleteEvent::Done(Err(storage_gone())));
-            events.end();
-        } else {
-            let events = Arc::clone(&events);
-            let request = ConnectionRequest::Delete { events };
-            self.origin.database(name).enqueue(request);
+            return DeleteRequest::failed(Error::storage_closed(), self.driver());
         }
-        DeleteRequest::new(events, self.driver())
+        DeleteRequest::enqueue(&self.databases.get(name), self.driver())
     }
 
     /// The databases that are there and have a version, by name. Upgrades that have not been committed do not show.
@@ -120,7 +137,7 @@ impl Factory {
     ///
     /// [`StorageOptions::quota_bytes`]: crate::StorageOptions::quota_bytes
     pub fn set_quota_bytes(&self, quota_bytes: u64) {
-        self.origin.quota().set_limit_bytes(quota_bytes);
+        self.origin().quota().set_limit_bytes(quota_bytes);
     }
 
     /// Whether the origin is to stay when room is wanted ([`Storage::evict`](crate::Storage::evict)).
@@ -141,7 +158,7 @@ impl Factory {
         work: impl Fn(&Arc<Origin>) -> Result<Option<T>> + Send + 'static,
     ) -> Request<T> {
         let (request, completion) = Request::of_storage(self.driver());
-        push_ask(Arc::clone(&self.origin), completion, work);
+        push_ask(Arc::clone(self.origin()), completion, work);
         request
     }
 
@@ -154,7 +171,7 @@ impl Factory {
     /// Aborts all transactions of a database, or of all, and closes the connections, which are told so
     /// ([`ConnectionEvent::Close`](crate::ConnectionEvent::Close)).
     pub fn force_close(&self, name: Option<&JsString>) {
-        self.origin.force_close(name, &forced());
+        self.databases.force_close(name, &Error::forced());
     }
 
     /// Repairs this origin's store, which fails to open because it is damaged: what is whole is written anew, what could not be
@@ -178,7 +195,7 @@ impl Factory {
     /// The request fails if the store could not make everything durable.
     pub fn close(&self) -> Request<()> {
         let (request, completion) = Request::of_storage(self.driver());
-        let origin = Arc::clone(&self.origin);
+        let origin = Arc::clone(self.origin());
         let work = Job::of(move |turn| {
             if let Some(callback) = origin.close(completion) {
                 turn.call(callback);
@@ -204,7 +221,7 @@ fn push_ask<T: Send + 'static>(
             Ok(None) => {
                 let again = Arc::clone(&origin);
                 let go_on = Box::new(move || push_ask(again, completion, work));
-                return origin.await_store(Waiting::Other(go_on));
+                return origin.await_store(go_on);
             }
             Ok(Some(done)) => Ok(done),
             Err(error) => {
@@ -260,7 +277,7 @@ fn list(origin: &Arc<Origin>) -> Result<Option<Vec<DatabaseInfo>>> {
 impl fmt::Debug for Factory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Factory")
-            .field("origin", &self.origin.name.identifier())
+            .field("origin", &self.origin().name.identifier())
             .finish_non_exhaustive()
     }
 }

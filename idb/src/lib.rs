@@ -4,11 +4,13 @@
 //! No JavaScript engine, no async runtime, no event loop: those are the host's.
 
 mod blobs;
+mod bucket_id;
 mod connection;
 mod cursor;
 mod ending;
 mod error;
 mod events;
+mod execution;
 mod executor;
 mod factory;
 pub mod file_system;
@@ -22,6 +24,7 @@ mod model;
 mod object_store;
 mod open_request;
 mod operation;
+mod options;
 mod origin;
 mod origins;
 mod pages;
@@ -37,10 +40,12 @@ mod sync;
 mod transaction;
 mod value;
 
-pub use connection::{Connection, ConnectionEvent, VersionChange};
+pub use bucket_id::BucketId;
+pub use connection::Connection;
 pub use cursor::Cursor;
 pub use error::{Error, ErrorKind, ErrorName, Result};
 pub use events::{Events, NextEvent};
+pub use execution::{TransactionDurability, TransactionMode, TransactionState};
 pub use executor::{Executor, WorkCallback};
 pub use factory::{DatabaseInfo, Factory};
 pub use file_system::{DiskFileSystem, FileSystem, MemoryFileSystem};
@@ -58,18 +63,18 @@ pub use larder_codec::{DataVersion, JsString, Key, KeyPath, Origin, OriginError}
 pub use loss::{Loss, LossCallback, LossKind};
 pub use object_store::{IndexParameters, ObjectStore, ObjectStoreParameters, PutItem};
 pub use open_request::{DeleteEvent, DeleteRequest, OpenEvent, OpenRequest, Upgrade};
-pub use origin::BucketId;
-pub use origins::{DeletedOrigin, OriginInfo};
+pub use options::{Scheduling, StorageOptions};
+pub use origin::OriginInfo;
+pub use origins::DeletedOrigin;
 pub use pages::Pages;
 pub use quota::{Estimate, QuotaCallback};
 pub use reading::GetAllOptions;
 pub use request::Request;
+pub use scheduler::{ConnectionEvent, VersionChange};
 pub use session::PrivateSession;
 pub use statistics::Statistics;
-pub use storage::{Scheduling, Storage, StorageOptions};
-pub use transaction::{
-    Transaction, TransactionDurability, TransactionMode, TransactionOptions, TransactionState,
-};
+pub use storage::Storage;
+pub use transaction::{Transaction, TransactionOptions};
 pub use value::records::{Record, Records};
 pub use value::{ExternalObject, StoredValue, Value};
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use larder_backing_store::{RowPlace, TornTail};
 use larder_codec::Origin as OriginName;
 
+use crate::bucket_id::BucketId;
 use crate::error::Error;
-use crate::origin::BucketId;
 
 /// Something that an origin had stored is damaged, or was lost.
 ///

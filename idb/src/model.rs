@@ -12,14 +12,16 @@ use larder_codec::{JsString, Key, Origin};
 
 use crate::connection::Connection;
 use crate::error::Result;
+use crate::execution::{Length, TransactionMode};
 use crate::executor::{Executor, WorkCallback};
 use crate::object_store::ObjectStoreParameters;
 use crate::open_request::OpenEvent;
 use crate::operation::Execution;
+use crate::options::StorageOptions;
 use crate::request::Request;
-use crate::storage::{Storage, StorageOptions};
+use crate::storage::Storage;
 use crate::sync::{Mutex, locked, thread};
-use crate::transaction::{Length, Transaction, TransactionMode, TransactionOptions};
+use crate::transaction::{Transaction, TransactionOptions};
 use crate::value::Value;
 
 /// Runs `law` under so many schedules; each starts with a storage of one or two threads.

@@ -1,15 +1,17 @@
 //! Requests to open and to delete a database (specification, 2.8.1): they tell what happens on the way, and then the result.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::connection::Connection;
 use crate::error::{Error, ErrorName, Result};
 use crate::events::{Events, EventsCore, Handover};
+use crate::execution::{TransactionCore, Versions};
 use crate::executor::{Callback, Ready};
 use crate::request::Request;
 use crate::request::completion::Completion;
 use crate::request::driver::Driver;
+use crate::scheduler::{ConnectionCore, ConnectionRequest, Database, DeleteListener, OpenListener};
 use crate::sync::{Mutex, locked};
 use crate::transaction::Transaction;
 
@@ -63,7 +65,19 @@ pub struct OpenRequest {
 }
 
 impl OpenRequest {
-    pub(crate) fn new(events: Arc<EventsCore<OpenEvent>>, storage: Arc<dyn Driver>) -> Self {
+    /// Puts it into the connection queue of a database.
+    pub(crate) fn enqueue(
+        database: &Arc<Database>,
+        version: Option<u64>,
+        storage: Arc<dyn Driver>,
+    ) -> Self {
+        let events = EventsCore::new(storage.ready());
+        let listener = Arc::new(Opening {
+            events: Arc::clone(&events),
+            storage: Arc::downgrade(&storage),
+            upgraded: Mutex::default(),
+        });
+        database.enqueue(ConnectionRequest::Open { version, listener });
         Self {
             events: Events::new(events),
             storage,
@@ -120,6 +134,80 @@ impl OpenRequest {
                 }
             });
         request
+    }
+}
+
+/// What the scheduler reports to: makes the handles, and events of what happens.
+struct Opening {
+    events: Arc<EventsCore<OpenEvent>>,
+    /// Not kept by a request that is in the queue: the queue is in the storage.
+    storage: Weak<dyn Driver>,
+    /// The connection whose upgrade is under way.
+    upgraded: Mutex<Option<Connection>>,
+}
+
+impl Opening {
+    /// The handle of a connection, unless the storage has gone meanwhile.
+    fn handle(&self, core: Arc<ConnectionCore>) -> Result<Connection> {
+        match self.storage.upgrade() {
+            Some(storage) => Ok(Connection::new(core, storage)),
+            None => {
+                core.database.close(core.number);
+                Err(Error::storage_closed())
+            }
+        }
+    }
+}
+
+impl OpenListener for Opening {
+    fn blocked(&self, old_version: u64, new_version: u64) {
+        self.events.push(OpenEvent::Blocked {
+            old_version,
+            new_version,
+        });
+    }
+
+    fn upgrade_needed(
+        &self,
+        connection: Arc<ConnectionCore>,
+        transaction: Arc<TransactionCore>,
+        versions: Versions,
+    ) {
+        // Without a handle nobody could end the transaction.
+        let Ok(connection) = self.handle(connection) else {
+            return transaction.abandon();
+        };
+        *locked(&self.upgraded) = Some(connection.clone());
+        self.events.push(OpenEvent::UpgradeNeeded(Upgrade {
+            transaction: Transaction::new(transaction, connection.clone()),
+            connection,
+            old_version: versions.old,
+            new_version: versions.new,
+        }));
+    }
+
+    fn done(&self, result: Result<Arc<ConnectionCore>>) {
+        let upgraded = locked(&self.upgraded).take();
+        let result = result.and_then(|core| match upgraded {
+            Some(connection) => Ok(connection),
+            None => self.handle(core),
+        });
+        let handover = result.as_ref().ok().map(Connection::handover);
+        self.events.push_with(OpenEvent::Done(result), handover);
+        self.events.end();
+    }
+}
+
+struct Deleting(Arc<EventsCore<DeleteEvent>>);
+
+impl DeleteListener for Deleting {
+    fn blocked(&self, old_version: u64) {
+        self.0.push(DeleteEvent::Blocked { old_version });
+    }
+
+    fn done(&self, result: Result<u64>) {
+        self.0.push(DeleteEvent::Done(result));
+        self.0.end();
     }
 }
 
@@ -183,7 +271,19 @@ pub struct DeleteRequest {
 }
 
 impl DeleteRequest {
-    pub(crate) fn new(events: Arc<EventsCore<DeleteEvent>>, storage: Arc<dyn Driver>) -> Self {
+    /// Puts it into the connection queue of a database.
+    pub(crate) fn enqueue(database: &Arc<Database>, storage: Arc<dyn Driver>) -> Self {
+        let events = EventsCore::new(storage.ready());
+        let listener = Arc::new(Deleting(Arc::clone(&events)));
+        database.enqueue(ConnectionRequest::Delete { listener });
+        let events = Events::new(events);
+        Self { events, storage }
+    }
+
+    /// One that has failed at once.
+    pub(crate) fn failed(error: Error, storage: Arc<dyn Driver>) -> Self {
+        let events = EventsCore::new(storage.ready());
+        Deleting(Arc::clone(&events)).done(Err(error));
         let events = Events::new(events);
         Self { events, storage }
     }

@@ -9,33 +9,14 @@ use larder_backing_store::{OpenOptions, Store, StorePaths, Usage};
 use larder_codec::Origin as OriginName;
 use larder_leveldb::OnDamage;
 
+use crate::bucket_id::BucketId;
 use crate::error::{Error, ErrorKind, ErrorName, Result, attempt};
 use crate::executor::{Callback, Job, Turn};
-use crate::origin::{BucketId, Deletion, Origin, Place, bucket_paths};
+use crate::options::StorageOptions;
+use crate::origin::{Deletion, Origin, OriginInfo, Place, bucket_paths};
 use crate::request::Request;
 use crate::request::completion::Completion;
-use crate::storage::{Storage, StorageInner, StorageOptions};
-
-/// An origin that stores something.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct OriginInfo {
-    /// Which; the opaque one if a bucket's store does not tell.
-    pub origin: OriginName,
-    /// The bucket, unless it is the origin's default one in its own site.
-    pub bucket: Option<BucketId>,
-    /// The bytes of its files.
-    pub usage: Usage,
-    /// When it was last used: microseconds since 1601-01-01 UTC by the storage's clock, or by its files' times if it was last used by
-    /// another program.
-    pub last_used_us: i64,
-    /// When something was last committed, likewise.
-    pub last_modified_us: i64,
-    /// Whether it is to stay when room is wanted.
-    pub is_persisted: bool,
-    /// Whether there are connections, or requests under way.
-    pub is_in_use: bool,
-}
+use crate::storage::{Storage, StorageInner};
 
 /// What became of an origin that was to be deleted.
 #[derive(Debug, Clone)]

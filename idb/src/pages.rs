@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use larder_backing_store::{CursorDirection, PageLimits};
 
 use crate::error::Result;
+use crate::execution::Length;
 use crate::key_range::KeyRange;
 use crate::operation::{self, PageWalk, Source};
 use crate::request::Request;
-use crate::transaction::{Length, Transaction};
+use crate::transaction::Transaction;
 use crate::value::records::Records;
 
 /// Pages of records, each read when it is asked for: nobody reads ahead of who hands them on.

@@ -7,11 +7,12 @@ use larder_codec::Key;
 
 use crate::cursor::Cursor;
 use crate::error::Result;
+use crate::execution::{Length, TransactionCore};
 use crate::key_range::KeyRange;
 use crate::operation::{self, GetAll, Source, Walk, Wanted};
 use crate::pages::Pages;
 use crate::request::Request;
-use crate::transaction::{Length, Transaction, TransactionCore};
+use crate::transaction::Transaction;
 use crate::value::StoredValue;
 use crate::value::records::Records;
 

@@ -23,6 +23,15 @@ struct Inner {
     storage: Storage,
 }
 
+impl Storage {
+    /// A session whose stores lie in memory, beside those on disk, and go with it.
+    #[must_use]
+    pub fn private_session(&self) -> PrivateSession {
+        let number = self.inner().next_session();
+        PrivateSession::new(number, self.clone())
+    }
+}
+
 impl PrivateSession {
     pub(crate) fn new(number: u64, storage: Storage) -> Self {
         Self(Arc::new(Inner {

@@ -7,11 +7,11 @@ use larder_codec::Key;
 
 use super::ObjectStore;
 use crate::error::{Error, ErrorName, Result};
+use crate::execution::{Length, SmallPut, TransactionMode};
 use crate::inline_key;
 use crate::key_range::KeyRange;
 use crate::operation::{self, PutRequest};
 use crate::request::Request;
-use crate::transaction::{Length, SmallPut, TransactionMode};
 use crate::value::Value;
 
 /// A value with the key it is to be put under, if keys are not found in values.

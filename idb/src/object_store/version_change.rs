@@ -10,10 +10,11 @@ use larder_codec::{JsString, KeyPath};
 
 use super::{ObjectStore, finished};
 use crate::error::{Error, ErrorName, Result};
+use crate::execution::TransactionMode;
 use crate::key_path;
 use crate::operation;
 use crate::schema::StoreCell;
-use crate::transaction::{Transaction, TransactionMode};
+use crate::transaction::Transaction;
 
 /// What a new object store is like.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,6 @@ use super::{Origin, State, Stored, Waiting};
 use crate::error::{Error, Result, attempt};
 use crate::executor::{Callback, Job, Turn};
 use crate::request::completion::Completion;
-use crate::scheduler::forced;
 use crate::sync::locked;
 
 impl Origin {
@@ -22,7 +21,7 @@ impl Origin {
                 state.store = Stored::Going;
             }
         }
-        self.force_close(None, why);
+        self.force_close(why);
     }
 
     /// Nobody uses the store any more. It becomes idle; or it is closed, if it is to go.
@@ -101,15 +100,15 @@ impl Origin {
     }
 
     /// Lets somebody go on when the store of before has gone, or can be used.
-    pub(crate) fn await_store(&self, waiting: Waiting) {
+    pub(crate) fn await_store(&self, go_on: Waiting) {
         {
             let mut state = locked(&self.state);
             if self.is_going(&state) {
-                state.waiting.push(waiting);
+                state.waiting.push(go_on);
                 return;
             }
         }
-        waiting.go_on();
+        go_on();
     }
 
     /// Whether the store of before has still to go. An announced deletion counts: it ends only after its announcement is taken back,
@@ -167,8 +166,8 @@ impl Origin {
             return;
         }
         self.ready().push(Arc::new(Job::of(move |turn: &mut Turn| {
-            for waiting in waiting {
-                waiting.go_on();
+            for go_on in waiting {
+                go_on();
             }
             for completion in closing {
                 if let Some(callback) = completion.complete(closed.clone()) {
@@ -205,7 +204,7 @@ impl Origin {
         idle: Option<Kept>,
     ) {
         if let Some(store) = used {
-            self.retire(&store, &forced());
+            self.retire(&store, &Error::forced());
         }
         if let Some(kept) = idle {
             self.gone(kept.close());
@@ -225,8 +224,8 @@ impl Origin {
             state.closing.push(completion);
             self.take_idle(&mut state)
         };
-        for database in self.databases(None) {
-            database.close_all();
+        if let Some(users) = self.users.upgrade() {
+            users.close_all();
         }
         if let Some(kept) = idle {
             self.gone(kept.close());

@@ -6,7 +6,8 @@
 
 use larder_codec::Origin as OriginName;
 
-use super::{BucketId, Origin};
+use super::Origin;
+use crate::bucket_id::BucketId;
 use crate::sync::{Mutex, locked};
 
 /// The stores that one deletion takes.

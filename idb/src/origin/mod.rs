@@ -7,6 +7,7 @@
 mod closing;
 mod deletions;
 mod idle;
+mod info;
 mod losses;
 mod open_store;
 mod place;
@@ -14,11 +15,10 @@ mod times;
 
 pub(crate) use deletions::{Deletion, Deletions};
 pub(crate) use idle::IdleStores;
+pub use info::OriginInfo;
 pub(crate) use open_store::{OpenStore, read_only};
-pub use place::BucketId;
 pub(crate) use place::{Place, bucket_paths};
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use larder_backing_store::{
@@ -29,10 +29,9 @@ use larder_codec::{JsString, Origin as OriginName};
 
 use crate::error::{Error, ErrorKind, ErrorName, Result};
 use crate::executor::{Callback, Ready};
+use crate::options::{Scheduling, StorageOptions};
 use crate::quota;
 use crate::request::completion::Completion;
-use crate::scheduler::{Database, forced, storage_gone};
-use crate::storage::{Scheduling, StorageOptions};
 use crate::sync::{Mutex, locked};
 use losses::Told;
 use open_store::{Backing, Kept};
@@ -59,6 +58,7 @@ pub(crate) struct Origin {
     /// As long as the store is open.
     note: Mutex<Option<OriginNote>>,
     told: Mutex<Told>,
+    users: Weak<dyn StoreUsers>,
 }
 
 #[derive(Default)]
@@ -72,7 +72,6 @@ struct State {
     deleting: Vec<Completion<()>>,
     /// Closing it when it was idle has failed, which nobody has been told.
     failed: Option<Error>,
-    databases: BTreeMap<JsString, Weak<Database>>,
     /// No store is opened any more.
     is_closing: bool,
     /// What runs is aborted, too.
@@ -91,19 +90,19 @@ enum Stored {
     Going,
 }
 
-/// Somebody who needs the store.
-pub(crate) enum Waiting {
-    Database(Arc<Database>),
-    Other(Callback),
-}
+/// What goes on when the store can be used: called by a task.
+pub(crate) type Waiting = Callback;
 
-impl Waiting {
-    fn go_on(self) {
-        match self {
-            Self::Database(database) => database.store_gone(),
-            Self::Other(go_on) => go_on(),
-        }
-    }
+/// The databases that use an origin's store, as far as the end of the store concerns them.
+pub(crate) trait StoreUsers: Send + Sync {
+    /// Their connections take no transactions from now on.
+    fn refuse_new(&self);
+
+    /// Closes all connections as soon as their transactions have ended.
+    fn close_all(&self);
+
+    /// Aborts all transactions and closes all connections.
+    fn force_close(&self, why: &Error);
 }
 
 /// What there is to be had of a store.
@@ -116,7 +115,12 @@ pub(crate) enum Access {
 }
 
 impl Origin {
-    pub(crate) fn new(name: OriginName, place: Place, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(
+        name: OriginName,
+        place: Place,
+        shared: Arc<Shared>,
+        users: Weak<dyn StoreUsers>,
+    ) -> Self {
         let options = &shared.options;
         let quota = quota::of_origin(&name, options.quota_bytes, options.on_over_quota.as_ref());
         Self {
@@ -128,6 +132,7 @@ impl Origin {
             shared,
             state: Mutex::default(),
             opening: Mutex::default(),
+            users,
         }
     }
 
@@ -143,19 +148,6 @@ impl Origin {
 
     pub(crate) fn scheduling(&self) -> Scheduling {
         self.shared.options.scheduling
-    }
-
-    /// The database of this name, there or not.
-    pub(crate) fn database(self: &Arc<Self>, name: &JsString) -> Arc<Database> {
-        let mut state = locked(&self.state);
-        if let Some(database) = state.databases.get(name).and_then(Weak::upgrade) {
-            return database;
-        }
-        state.databases.retain(|_, other| other.strong_count() > 0);
-        let database = Arc::new(Database::new(Arc::clone(self), name.clone()));
-        let weak = Arc::downgrade(&database);
-        state.databases.insert(name.clone(), weak);
-        database
     }
 
     /// The store; opened, or made if it `may_create` it, where it is not open.
@@ -206,7 +198,7 @@ impl Origin {
     fn store_as_it_is(self: &Arc<Self>) -> Result<Option<Access>> {
         let mut state = locked(&self.state);
         if state.is_closing {
-            return Err(storage_gone());
+            return Err(Error::storage_closed());
         }
         if let Stored::Idle(_, number) = state.store {
             self.shared.idle.remove(number);
@@ -332,7 +324,7 @@ impl Origin {
         let (used, idle) = {
             let mut state = locked(&self.state);
             match &state.store {
-                _ if state.is_closing => return Err(storage_gone()),
+                _ if state.is_closing => return Err(Error::storage_closed()),
                 Stored::InUse(store) => (Some(store.upgrade()), None),
                 Stored::Going => return Ok(None),
                 Stored::Idle(..) | Stored::Closed => (None, self.take_idle(&mut state)),
@@ -341,7 +333,7 @@ impl Origin {
         if let Some(used) = used {
             drop(turn);
             if let Some(store) = used {
-                self.retire(&store, &forced());
+                self.retire(&store, &Error::forced());
             }
             return Ok(None);
         }
@@ -414,20 +406,10 @@ impl Origin {
         }
     }
 
-    /// The databases that somebody has, or the one of this name.
-    fn databases(&self, name: Option<&JsString>) -> Vec<Arc<Database>> {
-        let state = locked(&self.state);
-        let databases = state.databases.iter();
-        let wanted = databases.filter(|(other, _)| name.is_none_or(|name| name == *other));
-        wanted
-            .filter_map(|(_, database)| database.upgrade())
-            .collect()
-    }
-
-    /// Closes all connections, or those to one database, by force.
-    pub(crate) fn force_close(&self, name: Option<&JsString>, why: &Error) {
-        for database in self.databases(name) {
-            database.force_close(why);
+    /// Closes all connections by force.
+    fn force_close(&self, why: &Error) {
+        if let Some(users) = self.users.upgrade() {
+            users.force_close(why);
         }
     }
 
@@ -444,8 +426,8 @@ impl Origin {
     /// No store is opened any more, and connections take no transactions.
     pub(crate) fn refuse_new(&self) {
         locked(&self.state).is_closing = true;
-        for database in self.databases(None) {
-            database.refuse_new();
+        if let Some(users) = self.users.upgrade() {
+            users.refuse_new();
         }
     }
 
@@ -456,6 +438,6 @@ impl Origin {
             state.is_closing = true;
             state.is_forced = true;
         }
-        self.force_close(None, &forced());
+        self.force_close(&Error::forced());
     }
 }

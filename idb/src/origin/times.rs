@@ -7,9 +7,7 @@ use larder_backing_store::{BackingStore, OriginNote, delete_store, is_persisted,
 use super::{Origin, Stored};
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::Callback;
-use crate::origins::OriginInfo;
 use crate::request::completion::Completion;
-use crate::scheduler::storage_gone;
 use crate::sync::locked;
 
 impl Origin {
@@ -52,31 +50,6 @@ impl Origin {
         }
     }
 
-    /// What a host can be told of it.
-    ///
-    /// # Errors
-    /// If its files cannot be listed.
-    pub(crate) fn info(self: &Arc<Self>) -> Result<OriginInfo> {
-        let (fs, paths) = (&*self.place.fs, &self.place.paths);
-        let is_in_use =
-            matches!(&locked(&self.state).store, Stored::InUse(store) if store.strong_count() > 0);
-        let usage = self.usage()?;
-        let kept = *locked(&self.note);
-        let note = match kept {
-            Some(note) => note,
-            None => OriginNote::read(fs, paths)?,
-        };
-        Ok(OriginInfo {
-            origin: self.name.clone(),
-            bucket: self.place.bucket,
-            usage,
-            last_used_us: note.last_used_us,
-            last_modified_us: note.last_modified_us,
-            is_persisted: is_persisted(fs, paths)?,
-            is_in_use,
-        })
-    }
-
     /// Whether it is to stay when room is wanted.
     ///
     /// # Errors
@@ -111,7 +84,7 @@ impl Origin {
             let mut state = locked(&self.state);
             if state.is_closing {
                 drop(state);
-                return completion.complete(Err(storage_gone()));
+                return completion.complete(Err(Error::storage_closed()));
             }
             let used = match &state.store {
                 Stored::InUse(store) => store.upgrade(),

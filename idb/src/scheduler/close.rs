@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Database, Open, State};
-use crate::connection::ConnectionEvent;
-use crate::error::{Error, ErrorName};
+use super::{ConnectionEvent, Database, Open, State};
+use crate::error::Error;
 use crate::sync::locked;
 
 impl Database {
@@ -21,7 +20,7 @@ impl Database {
             let mut state = locked(&self.state);
             state.mark_closing(connection, false);
             let transactions = state.transactions.iter();
-            let own = transactions.filter(|one| one.connection.number == connection);
+            let own = transactions.filter(|one| one.plan.connection == connection);
             let own: Vec<_> = own.cloned().collect();
             (state.close_if_done(connection), own, state.schedule())
         };
@@ -87,12 +86,6 @@ impl Database {
         drop(open);
         self.kick();
     }
-}
-
-/// Why transactions end when their connection is closed by force.
-pub(crate) fn forced() -> Error {
-    let what = "the connection was closed by force";
-    Error::new(ErrorName::AbortError, what)
 }
 
 impl State {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::transaction::TransactionCore;
+use crate::execution::TransactionCore;
 
 /// Found by their numbers. There are few, and most come to their end in the order they came.
 #[derive(Default)]

@@ -4,20 +4,24 @@
 //! runs.
 
 mod close;
+mod connection;
 mod connection_queue;
+mod databases;
 mod live;
 mod scope_locks;
 mod transactions;
+mod version_change;
 
-pub(crate) use close::forced;
-pub(crate) use connection_queue::{ConnectionRequest, storage_gone};
+pub(crate) use connection::ConnectionCore;
+pub(crate) use connection_queue::{ConnectionRequest, DeleteListener, OpenListener};
+pub(crate) use databases::Databases;
+pub use version_change::{ConnectionEvent, VersionChange};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use larder_codec::JsString;
 
-use crate::connection::ConnectionCore;
 use crate::executor::Ready;
 use crate::origin::Origin;
 use crate::sync::{Mutex, locked};
@@ -27,7 +31,8 @@ use scope_locks::ScopeLocks;
 
 /// A database, there or not.
 pub(crate) struct Database {
-    pub(crate) origin: Arc<Origin>,
+    /// Those of its origin, it among them: the store's end finds its connections by them.
+    databases: Arc<Databases>,
     pub(crate) name: JsString,
     state: Mutex<State>,
 }
@@ -67,22 +72,27 @@ struct Open {
 
 impl Open {
     /// Whether nobody hears what is announced to it.
-    fn is_deaf(&self) -> bool {
+    fn has_no_listener(&self) -> bool {
         self.is_handed_over && !self.core.events.is_listened()
     }
 }
 
 impl Database {
-    pub(crate) fn new(origin: Arc<Origin>, name: JsString) -> Self {
+    pub(crate) fn new(databases: Arc<Databases>, name: JsString) -> Self {
         Self {
-            origin,
+            databases,
             name,
             state: Mutex::default(),
         }
     }
 
     pub(crate) fn ready(&self) -> &Arc<Ready> {
-        self.origin.ready()
+        self.origin().ready()
+    }
+
+    /// The origin, whose store it is in.
+    pub(crate) fn origin(&self) -> &Arc<Origin> {
+        &self.databases.origin
     }
 
     /// Lets the connection queue go on if it can.

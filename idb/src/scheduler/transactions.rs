@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use larder_backing_store::ReadTransaction;
 use larder_codec::JsString;
 
-use super::{Database, State};
-use crate::connection::ConnectionCore;
+use super::{ConnectionCore, Database, State};
 use crate::error::{Error, ErrorName, Result};
-use crate::storage::Scheduling;
-use crate::sync::locked;
-use crate::transaction::{
-    InitialState, Plan, TransactionCore, TransactionDurability, TransactionMode,
+use crate::execution::{
+    InitialState, Plan, TransactionCore, TransactionDurability, TransactionMode, snapshot,
 };
+use crate::executor::Callback;
+use crate::options::Scheduling;
+use crate::sync::locked;
 
 impl Database {
     /// Makes a transaction (specification, 4.4, `transaction()`).
@@ -29,7 +28,7 @@ impl Database {
         durability: TransactionDurability,
     ) -> Result<Arc<TransactionCore>> {
         let is_snapshot_reader = mode == TransactionMode::ReadOnly
-            && self.origin.scheduling() == Scheduling::SnapshotReaders;
+            && self.origin().scheduling() == Scheduling::SnapshotReaders;
         let mut awaited = Vec::new();
         let mut guard = locked(&self.state);
         let state = &mut *guard;
@@ -41,7 +40,7 @@ impl Database {
         };
         let plan = plan(connection, names, mode, durability, state.next_transaction)?;
         if mode == TransactionMode::ReadWrite {
-            self.origin.check_writes()?;
+            self.origin().check_writes()?;
         }
         state.next_transaction += 1;
         open.transactions += 1;
@@ -55,10 +54,10 @@ impl Database {
         }
         let initial = InitialState {
             is_started: may_start,
-            snapshot: may_start.then(|| snapshot(connection, mode)).flatten(),
+            snapshot: may_start.then(|| snapshot(&**connection, mode)).flatten(),
             schema_before: None,
         };
-        let core = TransactionCore::new(Arc::clone(connection), plan, initial);
+        let core = TransactionCore::new(Arc::clone(connection) as _, self.ready(), plan, initial);
         state.transactions.add(Arc::clone(&core));
         if may_start {
             return Ok(core);
@@ -76,18 +75,13 @@ impl Database {
 
     /// A transaction has been committed or rolled back: others may start. What is to be called when everybody has been told.
     /// Who hears of the end and then closes the connection has it closed at once; that of an upgrade has more to come.
-    pub(crate) fn end(
-        self: &Arc<Self>,
-        transaction: &TransactionCore,
-        is_committed: bool,
-    ) -> impl FnOnce() {
-        let plan = &transaction.plan;
-        let connection = transaction.connection.number;
+    pub(crate) fn end(self: &Arc<Self>, plan: &Plan, is_committed: bool) -> Option<Callback> {
+        let connection = plan.connection;
         let mut due = Vec::new();
         let closed = {
             let mut state = locked(&self.state);
             state.transactions.remove(plan.number);
-            let readers_leave = self.origin.scheduling() == Scheduling::SnapshotReaders;
+            let readers_leave = self.origin().scheduling() == Scheduling::SnapshotReaders;
             let mut startable = state.locks.leave(plan.number, &plan.object_stores);
             while !startable.is_empty() {
                 let mut next = Vec::new();
@@ -112,14 +106,10 @@ impl Database {
         for core in due {
             self.ready().push(core);
         }
-        move || self.tell_closed(closed)
+        let open = closed?;
+        let database = Arc::clone(self);
+        Some(Box::new(move || database.tell_closed(Some(open))))
     }
-}
-
-/// What a transaction reads that starts now, if it only reads.
-fn snapshot(connection: &ConnectionCore, mode: TransactionMode) -> Option<ReadTransaction> {
-    let store = (mode == TransactionMode::ReadOnly).then(|| connection.store().ok());
-    store.flatten().map(|store| store.backing().read())
 }
 
 impl State {
@@ -134,7 +124,7 @@ impl State {
         };
         let core = Arc::clone(core);
         let mode = core.plan.mode;
-        let is_due = core.start(snapshot(&core.connection, mode));
+        let is_due = core.start(core.snapshot());
         // It sees what was committed when its turn came, whatever others write from now on.
         let more = match mode == TransactionMode::ReadOnly && readers_leave {
             true => self.locks.leave(number, &core.plan.object_stores),
@@ -162,6 +152,7 @@ fn plan(
     }
     Ok(Plan {
         number,
+        connection: connection.number,
         mode,
         durability,
         object_stores,

@@ -3,22 +3,21 @@
 //!
 //! A request stands at a [`Phase`]; each turn takes it as far as it can go without waiting for the host.
 
+mod listener;
 mod steps;
 mod upgrade;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use larder_backing_store::DatabaseMetadata;
 
-use super::{Database, Open, State};
-use crate::connection::{Connection, ConnectionCore};
+pub(crate) use listener::{DeleteListener, OpenListener};
+
+use super::{ConnectionCore, Database, Open, State};
 use crate::error::{Error, ErrorKind, ErrorName, Result, attempt};
-use crate::events::EventsCore;
 use crate::executor::{Task, Turn};
-use crate::open_request::{DeleteEvent, OpenEvent};
 use crate::origin::OpenStore;
-use crate::request::driver::Driver;
 use crate::sync::locked;
 
 /// A request to open or to delete.
@@ -26,11 +25,10 @@ use crate::sync::locked;
 pub(crate) enum ConnectionRequest {
     Open {
         version: Option<u64>,
-        events: Arc<EventsCore<OpenEvent>>,
-        storage: Weak<dyn Driver>,
+        listener: Arc<dyn OpenListener>,
     },
     Delete {
-        events: Arc<EventsCore<DeleteEvent>>,
+        listener: Arc<dyn DeleteListener>,
     },
 }
 
@@ -48,13 +46,13 @@ enum Phase {
     /// Other connections have been told that the version changes.
     AwaitDispatch {
         found: Found,
-        /// Which have not dealt with it. Those that are deaf are not waited for.
+        /// Which have not dealt with it. Those that have no listener are not waited for.
         pending: BTreeSet<u64>,
     },
     /// The others have yet to close.
     AwaitClose(Found),
     Upgrading {
-        connection: Connection,
+        connection: Arc<ConnectionCore>,
         /// The store, if the database was new: it goes if the upgrade is aborted.
         is_new: Option<Arc<OpenStore>>,
         outcome: Option<Result<()>>,
@@ -82,7 +80,7 @@ impl State {
             Phase::AwaitDispatch { pending, .. } => pending
                 .iter()
                 .filter_map(|number| self.connections.get(number))
-                .all(Open::is_deaf),
+                .all(Open::has_no_listener),
             Phase::AwaitClose(_) => self.connections.is_empty(),
             Phase::Upgrading { outcome, .. } => outcome.is_some(),
         }
@@ -220,7 +218,7 @@ impl Database {
         if let Err(error) = went_on {
             let left = locked(&self.state).current.take();
             drop(left);
-            self.origin.note_error(&error);
+            self.origin().note_error(&error);
             fail(request, error);
         }
     }
@@ -238,7 +236,7 @@ impl Database {
             } => self.end_upgrade(request, connection, is_new, outcome),
         };
         if let Err((request, error)) = result {
-            self.origin.note_error(&error);
+            self.origin().note_error(&error);
             fail(request, error);
         }
     }
@@ -263,26 +261,12 @@ fn fail(request: ConnectionRequest, error: Error) {
 /// Ends a request with an error, or one to delete with the version that was there.
 fn fail_or(request: ConnectionRequest, result: Result<u64>) {
     match (request, result) {
-        (ConnectionRequest::Open { events, .. }, result) => {
+        (ConnectionRequest::Open { listener, .. }, result) => {
             let error = result.err().unwrap_or_else(|| {
                 Error::of_kind(ErrorName::UnknownError, ErrorKind::NotAStore, "no store")
             });
-            finish_open(&events, Err(error));
+            listener.done(Err(error));
         }
-        (ConnectionRequest::Delete { events }, result) => {
-            events.push(DeleteEvent::Done(result));
-            events.end();
-        }
+        (ConnectionRequest::Delete { listener }, result) => listener.done(result),
     }
-}
-
-fn finish_open(events: &Arc<EventsCore<OpenEvent>>, result: Result<Connection>) {
-    let handover = result.as_ref().ok().map(Connection::handover);
-    events.push_with(OpenEvent::Done(result), handover);
-    events.end();
-}
-
-/// Why nothing can be opened any more.
-pub(crate) fn storage_gone() -> Error {
-    Error::new(ErrorName::InvalidStateError, "the storage is closed")
 }

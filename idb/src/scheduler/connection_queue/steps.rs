@@ -5,15 +5,11 @@ use std::sync::Arc;
 use larder_backing_store::DatabaseMetadata;
 use larder_codec::JsString;
 
-use super::super::{Database, forced};
-use super::{
-    ConnectionRequest, Current, Found, Phase, Progress, fail_or, finish_open, storage_gone,
-    version_of,
-};
-use crate::connection::{Connection, ConnectionCore, ConnectionEvent, VersionChange};
+use super::super::{ConnectionCore, ConnectionEvent, Database, VersionChange};
+use super::{ConnectionRequest, Current, Found, Phase, Progress, fail_or, version_of};
 use crate::error::{Error, ErrorName, Result};
-use crate::open_request::{DeleteEvent, OpenEvent};
-use crate::origin::{Access, OpenStore, Waiting, read_only};
+use crate::execution::TransactionOwner as _;
+use crate::origin::{Access, OpenStore, read_only};
 use crate::schema::Schema;
 use crate::sync::locked;
 
@@ -21,7 +17,7 @@ impl Database {
     /// The database as it is committed. Steps 4 to 9 of opening, 4 of deleting.
     pub(super) fn look_up(self: &Arc<Self>, request: ConnectionRequest) -> Progress {
         let is_open = matches!(request, ConnectionRequest::Open { .. });
-        let store = match self.origin.store(is_open) {
+        let store = match self.origin().store(is_open) {
             Ok(Access::Open(store)) => store,
             Ok(Access::Missing) => {
                 // One that is to be opened is made, unless nothing is ever written.
@@ -30,8 +26,9 @@ impl Database {
             }
             Ok(Access::Going) => {
                 self.wait_at(request, Phase::AwaitStore);
-                let waiting = Waiting::Database(Arc::clone(self));
-                self.origin.await_store(waiting);
+                let database = Arc::clone(self);
+                let go_on = Box::new(move || database.store_gone());
+                self.origin().await_store(go_on);
                 return Ok(());
             }
             Err(error) => return Err((request, error)),
@@ -39,7 +36,7 @@ impl Database {
         let ConnectionRequest::Open { version, .. } = &request else {
             return self.look_up_to_delete(request, store);
         };
-        let metadata = match self.origin.metadata(&store, &self.name) {
+        let metadata = match self.origin().metadata(&store, &self.name) {
             Ok(metadata) => metadata,
             Err(error) => return Err((request, error)),
         };
@@ -55,7 +52,7 @@ impl Database {
                 Ok(())
             }
             metadata => {
-                if let Err(error) = self.origin.check_writes() {
+                if let Err(error) = self.origin().check_writes() {
                     return Err((request, error));
                 }
                 let found = Found {
@@ -74,8 +71,8 @@ impl Database {
         request: ConnectionRequest,
         store: Arc<OpenStore>,
     ) -> Progress {
-        match self.origin.version(&store, &self.name) {
-            Ok(Some(_)) if self.origin.is_read_only() => Err((request, read_only())),
+        match self.origin().version(&store, &self.name) {
+            Ok(Some(_)) if self.origin().is_read_only() => Err((request, read_only())),
             Ok(Some(old_version)) => {
                 let found = Found {
                     store,
@@ -100,10 +97,7 @@ impl Database {
         store: Arc<OpenStore>,
         metadata: &DatabaseMetadata,
     ) {
-        let ConnectionRequest::Open {
-            events, storage, ..
-        } = request
-        else {
+        let ConnectionRequest::Open { listener, .. } = request else {
             return;
         };
         let schema = Schema::from_metadata(metadata);
@@ -113,23 +107,16 @@ impl Database {
         let core = Arc::new(core);
         locked(&self.state).add_connection(&core, false);
         self.close_if_gone(&core);
-        let result = match storage.upgrade() {
-            Some(storage) => Ok(Connection::new(core, storage)),
-            None => {
-                self.close(number);
-                Err(storage_gone())
-            }
-        };
-        finish_open(&events, result);
+        listener.done(Ok(core));
     }
 
     /// Closes a connection that was made while all were closed: whoever did that may not have seen it.
     pub(super) fn close_if_gone(self: &Arc<Self>, core: &ConnectionCore) {
         let is_retired = core.store().is_ok_and(|store| store.is_retired());
-        if is_retired || self.origin.is_forced() {
+        if is_retired || self.origin().is_forced() {
             // Those that there are beside it are of the same store.
-            self.force_close(&forced());
-        } else if self.origin.is_closing() {
+            self.force_close(&Error::forced());
+        } else if self.origin().is_closing() {
             self.close(core.number);
         }
     }
@@ -162,15 +149,10 @@ impl Database {
         }
         let old_version = found.old_version;
         match (&request, found.new_version) {
-            (ConnectionRequest::Open { events, .. }, Some(new_version)) => {
-                events.push(OpenEvent::Blocked {
-                    old_version,
-                    new_version,
-                });
+            (ConnectionRequest::Open { listener, .. }, Some(new_version)) => {
+                listener.blocked(old_version, new_version);
             }
-            (ConnectionRequest::Delete { events }, _) => {
-                events.push(DeleteEvent::Blocked { old_version });
-            }
+            (ConnectionRequest::Delete { listener }, _) => listener.blocked(old_version),
             (ConnectionRequest::Open { .. }, None) => {}
         }
         self.wait_at(request, Phase::AwaitClose(found));
@@ -179,8 +161,8 @@ impl Database {
 
     /// Nobody else has the database open.
     pub(super) fn change(self: &Arc<Self>, request: ConnectionRequest, found: Found) -> Progress {
-        if self.origin.is_closing() {
-            return Err((request, storage_gone()));
+        if self.origin().is_closing() {
+            return Err((request, Error::storage_closed()));
         }
         if found.store.is_retired() {
             // It was opened by a store that takes no writes any more: from the beginning, with the next.
@@ -194,7 +176,7 @@ impl Database {
             }
             _ => match delete(&found.store, &self.name) {
                 Ok(()) => {
-                    self.origin.note_modified();
+                    self.origin().note_modified();
                     fail_or(request, Ok(found.old_version));
                     Ok(())
                 }

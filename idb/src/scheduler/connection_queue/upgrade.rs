@@ -4,35 +4,27 @@ use std::sync::Arc;
 
 use larder_codec::{DatabaseId, JsString};
 
-use super::super::Database;
+use super::super::{ConnectionCore, Database};
 use super::steps::delete;
-use super::{ConnectionRequest, Current, Found, Phase, Progress, finish_open, storage_gone};
-use crate::connection::{Connection, ConnectionCore};
+use super::{ConnectionRequest, Current, Found, Phase, Progress};
 use crate::error::{Error, ErrorName, Result};
-use crate::open_request::{OpenEvent, Upgrade};
+use crate::execution::{InitialState, Plan, TransactionCore, Versions};
 use crate::origin::OpenStore;
 use crate::schema::Schema;
 use crate::sync::locked;
-use crate::transaction::{InitialState, Plan, Transaction, TransactionCore, Versions};
 
 impl Database {
-    /// InitialState an upgrade (specification, 5.7).
+    /// Begins an upgrade (specification, 5.7).
     pub(super) fn upgrade(
         self: &Arc<Self>,
         request: ConnectionRequest,
         found: Found,
         new_version: u64,
     ) -> Progress {
-        let ConnectionRequest::Open {
-            events, storage, ..
-        } = &request
-        else {
+        let ConnectionRequest::Open { listener, .. } = &request else {
             return Ok(());
         };
-        let Some(storage) = storage.upgrade() else {
-            return Err((request, storage_gone()));
-        };
-        let events = Arc::clone(events);
+        let listener = Arc::clone(listener);
         let is_new = (found.old_version == 0).then(|| Arc::clone(&found.store));
         let (id, schema) = match &found.metadata {
             Some(metadata) => (metadata.id, Schema::from_metadata(metadata)),
@@ -49,35 +41,29 @@ impl Database {
         let number = self.next_connection();
         let core = ConnectionCore::new(number, self, found.store, id, schema, new_version);
         let core = Arc::new(core);
-        let connection = Connection::new(Arc::clone(&core), storage);
         let phase = Phase::Upgrading {
-            connection: connection.clone(),
+            connection: Arc::clone(&core),
             is_new,
             outcome: None,
         };
         let transaction = {
             // All at once: as soon as it can be seen it can be aborted, and its end has to find the rest.
             let mut state = locked(&self.state);
-            let plan = Plan::of_upgrade(state.next_transaction, versions);
+            let plan = Plan::of_upgrade(state.next_transaction, number, versions);
             state.next_transaction += 1;
             let initial = InitialState {
                 is_started: true,
                 snapshot: None,
                 schema_before: Some(schema_before),
             };
-            let transaction = TransactionCore::new(Arc::clone(&core), plan, initial);
+            let transaction =
+                TransactionCore::new(Arc::clone(&core) as _, self.ready(), plan, initial);
             state.transactions.add(Arc::clone(&transaction));
             state.add_connection(&core, true);
             state.current = Some(Current { request, phase });
             transaction
         };
-        let upgrade = Upgrade {
-            transaction: Transaction::new(transaction, connection.clone()),
-            connection,
-            old_version: versions.old,
-            new_version,
-        };
-        events.push(OpenEvent::UpgradeNeeded(upgrade));
+        listener.upgrade_needed(Arc::clone(&core), transaction, versions);
         self.close_if_gone(&core);
         Ok(())
     }
@@ -86,18 +72,18 @@ impl Database {
     pub(super) fn end_upgrade(
         self: &Arc<Self>,
         request: ConnectionRequest,
-        connection: Connection,
+        connection: Arc<ConnectionCore>,
         is_new: Option<Arc<OpenStore>>,
         outcome: Option<Result<()>>,
     ) -> Progress {
-        let number = connection.core().number;
+        let number = connection.number;
         let Some(Err(cause)) = outcome else {
             if self.is_close_pending(number) {
                 let what = "the connection was closed during the upgrade";
                 return Err((request, Error::new(ErrorName::AbortError, what)));
             }
-            if let ConnectionRequest::Open { events, .. } = request {
-                finish_open(&events, Ok(connection));
+            if let ConnectionRequest::Open { listener, .. } = request {
+                listener.done(Ok(connection));
             }
             return Ok(());
         };
@@ -105,7 +91,7 @@ impl Database {
         if let Some(store) = is_new.filter(|store| !store.is_retired()) {
             // If that fails it has no version, and is as good as not there.
             if let Err(error) = delete(&store, &self.name) {
-                self.origin.note_store_error(&store, &error);
+                self.origin().note_store_error(&store, &error);
             }
         }
         Err((request, Error::aborted(Some(&cause))))

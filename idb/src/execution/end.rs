@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::TransactionMode;
 use super::core::TransactionCore;
 use super::execute::wake;
 use super::operation::Operation;
+use super::plan::{TransactionMode, TransactionState};
 use super::report::Report;
 use super::shared::{Phase, Shared, Token};
 use crate::error::{Error, ErrorName, Result, attempt};
@@ -102,7 +102,7 @@ impl TransactionCore {
     fn revert(&self, schema: Option<SchemaSnapshot>) {
         if let Some(schema) = schema {
             let old_version = self.plan.versions.map_or(0, |versions| versions.old);
-            self.connection.revert(schema, old_version);
+            self.owner.revert(schema, old_version);
         }
     }
 
@@ -122,8 +122,16 @@ impl TransactionCore {
         locked(&self.shared).phase == Phase::Finished
     }
 
-    pub(super) fn phase(&self) -> Phase {
-        locked(&self.shared).phase
+    /// Where it stands.
+    pub(crate) fn state(&self) -> TransactionState {
+        let shared = locked(&self.shared);
+        match shared.phase {
+            Phase::Active => TransactionState::Active,
+            Phase::Aborted => TransactionState::Aborting,
+            Phase::Ending if self.is_aborted() => TransactionState::Aborting,
+            Phase::Committing | Phase::Ending => TransactionState::Committing,
+            Phase::Finished => TransactionState::Finished,
+        }
     }
 
     /// Why it was aborted, if there is a reason.
@@ -142,11 +150,11 @@ impl TransactionCore {
             execution.map_or(Ok(()), |execution| attempt(|| commit(execution)))
         });
         if committed.is_ok() && self.plan.mode != TransactionMode::ReadOnly {
-            self.connection.database.origin.note_modified();
+            self.owner.note_modified();
         }
         let error = committed.err();
         if let Some(error) = &error {
-            self.connection.database.origin.note_loss(error);
+            self.owner.note_loss(error);
             let schema = {
                 let mut shared = locked(&self.shared);
                 shared.error = Some(error.clone());
@@ -166,7 +174,7 @@ impl TransactionCore {
         if let Some(Backing::Write(transaction)) = execution.map(Execution::into_backing) {
             // If the engine cannot write it is undone when the store is opened again; and nobody sees it until then.
             if let Err(error) = attempt(|| Ok(transaction.rollback()?)) {
-                self.connection.note_store_error(&error);
+                self.owner.note_store_error(&error);
             }
         }
         let why = self.error();
@@ -177,10 +185,10 @@ impl TransactionCore {
     /// callbacks are due.
     fn finish(self: &Arc<Self>, unfinished: VecDeque<Operation>, error: Option<&Error>) -> bool {
         if let Some(error) = error {
-            self.connection.note_store_error(error);
+            self.owner.note_store_error(error);
         }
         let is_committed = error.is_none() && !self.is_aborted();
-        let tell_closed = self.connection.database.end(self, is_committed);
+        let connection_closed = Arc::clone(&self.owner).transaction_ended(&self.plan, is_committed);
         let mut callbacks = Vec::new();
         if !unfinished.is_empty() {
             let abort_error = self.abort_error();
@@ -202,7 +210,9 @@ impl TransactionCore {
         };
         let told = ends.iter().map(|end| end.complete(outcome.clone()));
         callbacks.extend(told.flatten());
-        tell_closed();
+        if let Some(connection_closed) = connection_closed {
+            connection_closed();
+        }
         if self.plan.versions.is_some() {
             // After the callbacks: the open request succeeds when its transaction has completed.
             callbacks.push(self.upgrade_ended(outcome));
@@ -216,12 +226,8 @@ impl TransactionCore {
     }
 
     fn upgrade_ended(&self, outcome: Result<()>) -> Callback {
-        let connection = Arc::clone(&self.connection);
-        Box::new(move || {
-            connection
-                .database
-                .upgrade_ended(connection.number, outcome);
-        })
+        let owner = Arc::clone(&self.owner);
+        Box::new(move || owner.upgrade_ended(outcome))
     }
 }
 

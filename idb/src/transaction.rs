@@ -1,21 +1,7 @@
 //! Transactions (specification, 2.7): the handle.
 //!
-//! Which may run beside which is `scheduler`'s; what the operations do is `operation`'s.
-
-mod core;
-mod end;
-mod execute;
-mod operation;
-mod queue;
-mod report;
-mod run;
-mod shared;
-mod statistics;
-
-pub(crate) use self::core::{Plan, TransactionCore, Versions};
-pub(crate) use self::operation::Length;
-pub(crate) use self::run::SmallPut;
-pub(crate) use self::shared::InitialState;
+//! Which may run beside which is `scheduler`'s; the queue of operations, and their end, are `execution`'s; what the operations do is
+//! `operation`'s.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,35 +9,12 @@ use std::sync::Arc;
 use larder_backing_store::StoreVersions;
 use larder_codec::JsString;
 
-use self::shared::Phase;
 use crate::connection::Connection;
 use crate::error::{Error, ErrorName, Result};
+use crate::execution::{TransactionCore, TransactionDurability, TransactionMode, TransactionState};
 use crate::request::Request;
 use crate::schema::{Schema, StoreCell};
 use crate::statistics::Statistics;
-
-/// What a transaction may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TransactionMode {
-    /// Read.
-    ReadOnly,
-    /// Read and write records.
-    ReadWrite,
-    /// All that, and create, rename and delete object stores and indexes: the transaction of an upgrade.
-    VersionChange,
-}
-
-/// What a transaction asks for when it commits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum TransactionDurability {
-    /// Whatever the storage thinks fit: as Chromium, [`Relaxed`](Self::Relaxed).
-    #[default]
-    Default,
-    /// It has been handed over to the operating system: it survives the end of the process.
-    Relaxed,
-    /// It has been synced: it survives the end of the machine.
-    Strict,
-}
 
 /// What else there is to say of a transaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -67,19 +30,6 @@ impl TransactionOptions {
     pub const fn with_durability(durability: TransactionDurability) -> Self {
         Self { durability }
     }
-}
-
-/// Where a transaction stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TransactionState {
-    /// It takes requests. Whether a page's is "active" or "inactive" just now is the host's to know.
-    Active,
-    /// It commits once what was asked for is done.
-    Committing,
-    /// It was aborted, and is being rolled back.
-    Aborting,
-    /// It was committed or rolled back.
-    Finished,
 }
 
 /// A transaction. Clones are the same transaction; when the last handle to it and to its object stores, indexes and cursors
@@ -126,7 +76,7 @@ impl Transaction {
 
     /// The versions of the store that it is in.
     pub(crate) fn store_versions(&self) -> &StoreVersions {
-        &self.0.core.connection.store_versions
+        &self.0.connection.core().store_versions
     }
 
     /// The names of the object stores in its scope, sorted: of a version change, all there are now.
@@ -191,13 +141,7 @@ impl Transaction {
     /// Where it stands.
     #[must_use]
     pub fn state(&self) -> TransactionState {
-        match self.0.core.phase() {
-            Phase::Active => TransactionState::Active,
-            Phase::Aborted => TransactionState::Aborting,
-            Phase::Ending if self.0.core.is_aborted() => TransactionState::Aborting,
-            Phase::Committing | Phase::Ending => TransactionState::Committing,
-            Phase::Finished => TransactionState::Finished,
-        }
+        self.0.core.state()
     }
 
     /// Whether it has been committed or rolled back.
@@ -277,6 +221,3 @@ impl fmt::Debug for Transaction {
             .finish_non_exhaustive()
     }
 }
-
-#[cfg(test)]
-mod tests;

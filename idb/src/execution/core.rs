@@ -7,15 +7,15 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use larder_backing_store::{ObjectStoreSet, ReadTransaction};
+use larder_backing_store::ReadTransaction;
 
 use super::operation::{Length, requested, unrequested};
+use super::owner::{TransactionOwner, snapshot};
+use super::plan::Plan;
 use super::queue::Queue;
 use super::run::RunKind;
 use super::shared::{InitialState, Phase, Shared};
 use super::statistics::Published;
-use super::{TransactionDurability, TransactionMode};
-use crate::connection::ConnectionCore;
 use crate::error::{Error, ErrorName, Result};
 use crate::executor::{Callback, Ready, Turn};
 use crate::operation::Execution;
@@ -26,43 +26,11 @@ use crate::request::driver::Driver;
 use crate::statistics::Statistics;
 use crate::sync::{AtomicBool, AtomicU64, CachePadded, Mutex, locked};
 
-/// What a transaction is about.
-#[derive(Debug)]
-pub(crate) struct Plan {
-    /// In order of creation within the database.
-    pub(crate) number: u64,
-    pub(crate) mode: TransactionMode,
-    pub(crate) durability: TransactionDurability,
-    /// Its scope; of a version change, none.
-    pub(crate) object_stores: ObjectStoreSet,
-    /// Of a version change.
-    pub(crate) versions: Option<Versions>,
-}
-
-/// What a version change leads from and to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Versions {
-    pub(crate) old: u64,
-    pub(crate) new: u64,
-}
-
-impl Plan {
-    /// Of the transaction of an upgrade.
-    pub(crate) fn of_upgrade(number: u64, versions: Versions) -> Self {
-        Self {
-            number,
-            mode: TransactionMode::VersionChange,
-            durability: TransactionDurability::Strict,
-            object_stores: ObjectStoreSet::new(),
-            versions: Some(versions),
-        }
-    }
-}
-
 /// The shared part. While requests are made on one thread and executed on another, each changes cache lines of its own.
 #[repr(C)]
 pub(crate) struct TransactionCore {
-    pub(crate) connection: Arc<ConnectionCore>,
+    pub(super) owner: Arc<dyn TransactionOwner>,
+    ready: Arc<Ready>,
     pub(crate) plan: Plan,
     /// Whether requests can be made: the phase is [`Phase::Active`]. Changed under the lock.
     pub(super) is_active: AtomicBool,
@@ -85,7 +53,8 @@ impl TransactionCore {
     pub(super) const END: u64 = u64::MAX;
 
     pub(crate) fn new(
-        connection: Arc<ConnectionCore>,
+        owner: Arc<dyn TransactionOwner>,
+        ready: &Arc<Ready>,
         plan: Plan,
         initial: InitialState,
     ) -> Arc<Self> {
@@ -93,15 +62,21 @@ impl TransactionCore {
             is_active: AtomicBool::new(true),
             is_cancelled: Arc::default(),
             is_asked_for: AtomicBool::new(false),
-            is_driven: connection.ready().is_driven(),
+            is_driven: ready.is_driven(),
             submitted: CachePadded::new(AtomicU64::new(0)),
             // The request to open waits for the end of an upgrade.
             shared: Mutex::new(Shared::new(initial, plan.versions.is_some())),
             completed: CachePadded::new(AtomicU64::new(0)),
             statistics: Published::default(),
-            connection,
+            owner,
+            ready: Arc::clone(ready),
             plan,
         })
+    }
+
+    /// What it reads, if it only reads and begins now.
+    pub(crate) fn snapshot(&self) -> Option<ReadTransaction> {
+        snapshot(&*self.owner, self.plan.mode)
     }
 
     /// Its turn has come. Whether it is to be put into the queue of tasks.
@@ -270,7 +245,7 @@ impl TransactionCore {
 
     /// An operation has failed, which the host has not seen yet.
     pub(crate) fn note_failure(self: &Arc<Self>, number: u64, error: &Error) {
-        self.connection.database.origin.note_loss(error);
+        self.owner.note_loss(error);
         let mut shared = locked(&self.shared);
         match shared.phase {
             Phase::Active => {
@@ -342,7 +317,7 @@ impl TransactionCore {
 
 impl Driver for TransactionCore {
     fn ready(&self) -> &Arc<Ready> {
-        self.connection.ready()
+        &self.ready
     }
 
     fn demand(self: Arc<Self>, number: u64) {

@@ -10,9 +10,9 @@ use larder_backing_store::{Durability, Scope};
 
 use super::core::TransactionCore;
 use super::operation::Operation;
+use super::plan::{TransactionDurability, TransactionMode};
 use super::report::Report;
 use super::shared::{Phase, Shared, Token};
-use super::{TransactionDurability, TransactionMode};
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::executor::{Task, Turn};
 use crate::operation::{Backing, Execution};
@@ -216,9 +216,8 @@ impl TransactionCore {
     }
 
     pub(super) fn begin(self: &Arc<Self>) -> Result<Box<Execution>> {
-        let connection = &self.connection;
-        let database_id = connection.database_id;
-        let store = connection.store()?;
+        let database_id = self.owner.database_id();
+        let store = self.owner.store()?;
         let store = store.backing();
         let backing = match self.plan.mode {
             TransactionMode::ReadOnly => {

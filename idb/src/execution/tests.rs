@@ -1,22 +1,27 @@
 //! Requests, their order, and the end, on operations that touch no rows.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 
 use larder_backing_store::{CursorDirection, FixedClock};
 use larder_codec::{JsString, Key, Origin};
 
-use super::*;
-use crate::connection::ConnectionEvent;
-use crate::error::ErrorName;
+use super::{Length, TransactionMode};
+use crate::connection::Connection;
+use crate::error::{Error, ErrorName, Result};
 use crate::executor::Executor;
 use crate::key_range::KeyRange;
 use crate::object_store::ObjectStoreParameters;
 use crate::open_request::OpenEvent;
 use crate::operation::Execution;
-use crate::storage::{Storage, StorageOptions};
+use crate::options::StorageOptions;
+use crate::request::Request;
+use crate::scheduler::ConnectionEvent;
+use crate::storage::Storage;
 use crate::sync::locked;
+use crate::transaction::{Transaction, TransactionOptions};
 use crate::value::Value;
 
 const MODES: [Executor; 3] = [
@@ -242,7 +247,7 @@ fn what_lies_in_the_queue_counts_by_the_memory_that_it_holds() {
         let before = write(&connection, &["a"]);
         let transaction = write(&connection, &["a"]);
         (1..count).for_each(|_| queue(&transaction));
-        let is_much = || locked(&transaction.0.core.shared).queue.is_full();
+        let is_much = || locked(&transaction.core().shared).queue.is_full();
         assert!(!is_much(), "{name}");
         queue(&transaction);
         assert!(is_much(), "{name}");
