@@ -1,4 +1,4 @@
-//! The order of the rows, as the engine asks for it.
+//! The order of the rows, in the form that the engine's comparator trait requires.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -28,12 +28,12 @@ pub enum ErrorKind {
     /// What was asked for would break a rule of the database: a key that is there already, a unique index, a key generator
     /// that is used up. Nothing was written; the transaction goes on.
     Constraint,
-    /// Someone else holds it: the store another program, or the object store another transaction.
+    /// Another holder has it: another program the store, or another transaction the object store.
     Conflict,
     /// It takes no writes any more: an earlier one failed. Opening the store again shows what is there.
     Closed,
-    /// A commit failed, and so did all that could have taken it back: all of it may be there when the store is opened again,
-    /// or nothing. Opening it again and reading tells.
+    /// A commit failed, and so did every attempt to take it back. When the store is opened again, either all of the
+    /// transaction is there or nothing; reading shows which.
     Uncertain,
 }
 
@@ -86,7 +86,7 @@ impl Error {
         }
     }
 
-    /// Of kind `Io`: an earlier write of the same found no room.
+    /// An error of kind `Io`: an earlier write of these bytes found no room.
     pub(crate) fn for_want_of_room(self) -> Self {
         Self {
             kind: ErrorKind::Io,
@@ -95,7 +95,7 @@ impl Error {
         }
     }
 
-    /// Of kind `Io`, for want of room: a transaction would pass the quota.
+    /// An error of kind `Io`, for want of room: a transaction would pass the quota.
     pub(crate) fn over_quota(over: OverQuota) -> Self {
         Self {
             source: Some(Box::new(io::Error::new(io::ErrorKind::QuotaExceeded, over))),
@@ -148,7 +148,7 @@ impl Error {
         source.get_ref()?.downcast_ref::<OverQuota>()
     }
 
-    /// The text without the row's key, for those who show [`key`](Self::key) in their own words.
+    /// The text without the row's key, for a caller that shows [`key`](Self::key) in words of its own.
     pub fn without_row(&self) -> impl fmt::Display {
         WithoutRow(self)
     }
@@ -183,7 +183,7 @@ impl From<larder_leveldb::Error> for Error {
     }
 }
 
-/// An error's text without its row, for those who name the row in their own words.
+/// An error's text without its row, for a caller that names the row in words of its own.
 #[derive(Debug)]
 struct WithoutRow<'a>(&'a Error);
 

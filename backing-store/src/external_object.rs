@@ -78,9 +78,9 @@ impl Reads {
         objects.map_err(|error| Error::row(&key, "external objects", error))
     }
 
-    /// Whether file entries have the form of schema 3; `None` if that cannot be known. Where the schema row is lost, the
-    /// data version tells the age: Chromium 65 writes schema 3 and version 18 of Blink's wire format, Chromium 75 schema
-    /// 3 and version 19, Chromium 83 schema 4 and version 20.
+    /// Whether file entries have the form of schema 3; `None` if that cannot be decided. Where the schema row is lost,
+    /// the data version shows the age: Chromium 65 writes schema 3 and version 18 of Blink's wire format, Chromium 75
+    /// schema 3 and version 19, Chromium 83 schema 4 and version 20.
     fn lacks_file_info(&self) -> Option<bool> {
         match (self.schema_version(), self.data_version()) {
             (Some(schema), _) => Some(schema <= SCHEMA_WITHOUT_FILE_INFO),
@@ -213,10 +213,11 @@ pub struct BlobReader {
 }
 
 impl BlobReader {
-    /// What [`Reads::open_blob`] does, for those who have let go of the rows but hold the blob.
+    /// Opens the blob without the rows, as [`Reads::open_blob`] does with them, for a caller that has released the rows
+    /// but holds the blob.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Reads::open_blob`].
     pub fn open(
         fs: &dyn FileSystem,
         paths: &StorePaths,

@@ -75,13 +75,13 @@ impl StorePaths {
         name == BUCKET_LEVELDB || name.ends_with(LEVELDB_SUFFIX)
     }
 
-    /// The origin's identifier as the folder's name tells it (`https_example.com_0`); a bucket's folder tells none.
+    /// The origin's identifier according to the folder's name (`https_example.com_0`); a bucket's folder has none.
     #[must_use]
     pub fn identifier(&self) -> Option<&str> {
         file_name(&self.leveldb).strip_suffix(LEVELDB_SUFFIX)
     }
 
-    /// The bucket's number as the folders tell it, for any bucket but an origin's default one in its own site.
+    /// The bucket's number according to the folders, for any bucket but an origin's default one in its own site.
     ///
     /// ```
     /// use larder_backing_store::layout::StorePaths;

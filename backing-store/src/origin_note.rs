@@ -1,9 +1,9 @@
-//! What a host wants to know of a store and Chromium does not keep in it: when it was used and written to last, and whether it is to
-//! stay (decision 26).
+//! What a host may ask about a store and Chromium does not keep in it: when it was used and written to last, and
+//! whether it is to stay (decision 26).
 //!
-//! Two small files in the LevelDB folder, of names that neither LevelDB nor Chromium knows; they pass over them, and both go with the
-//! folder, whoever deletes it. `LARDER` is text; what cannot be read of it counts as not there. `PERSISTED` is empty: it is there or not,
-//! so that no crash while `LARDER` is written can lose it.
+//! Two small files in the LevelDB folder, of names that neither LevelDB nor Chromium uses. Both ignore them, and both
+//! files go with the folder when any program deletes it. `LARDER` is text; what cannot be read of it counts as not
+//! there. `PERSISTED` is empty: it is there or not, so that no crash while `LARDER` is written can lose it.
 
 use std::io;
 use std::path::Path;
@@ -33,8 +33,8 @@ pub struct OriginNote {
 }
 
 impl OriginNote {
-    /// The note of a store, or as much as the times of its files tell: of one that Chromium has written, or that a crash has taken
-    /// from whoever wrote to it.
+    /// The note of a store, or as much as the times of its files show: for a store that Chromium has written, or whose
+    /// last writer was ended by a crash.
     ///
     /// # Errors
     /// `Io` if the folder cannot be listed. A folder that is missing has no note, and no times.
@@ -54,7 +54,8 @@ impl OriginNote {
         }
     }
 
-    /// Writes it in place of the one before. Not synced: what a power cut takes of it, the files' times tell.
+    /// Writes it in place of the one before. Not synced: what a power cut takes of it is read from the files' times
+    /// instead.
     ///
     /// # Errors
     /// `Io`; then the one before is there.
@@ -218,7 +219,7 @@ mod tests {
         };
         old.write(&fs, &paths).unwrap();
         assert_eq!(OriginNote::read(&fs, &paths).unwrap(), old);
-        // Whoever wrote to it has not closed it.
+        // The program that wrote to it has not closed it.
         old.is_open = true;
         old.write(&fs, &paths).unwrap();
         assert!(is_recent(

@@ -68,7 +68,7 @@ impl std::error::Error for OverQuota {}
 
 type Ask = dyn Fn(&OverQuota) -> Option<u64> + Send + Sync;
 
-/// A limit, which may be changed at any time, and whoever is asked before a transaction is refused for it.
+/// A limit, which may be changed at any time, and the function that is asked before a transaction is refused for it.
 pub struct Quota {
     limit_bytes: AtomicU64,
     ask: Option<Box<Ask>>,

@@ -5,7 +5,7 @@ use larder_codec::{RawKey, RecordVersion};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Memory beyond a value that nobody minds, in bytes.
+/// Memory beyond a value that is accepted as waste, in bytes.
 const SLACK_LEN: usize = 32;
 
 /// A record, or none. It keeps its memory, so one may serve for many reads.
@@ -92,7 +92,7 @@ impl Record {
 mod tests {
     use super::*;
 
-    /// As after a read, into memory of so many bytes.
+    /// A record as a read leaves it, in memory of so many bytes.
     fn record(value: &[u8], capacity: usize) -> Record {
         let mut row = Vec::with_capacity(capacity);
         let version = RecordVersion::new(200).unwrap();

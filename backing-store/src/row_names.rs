@@ -38,7 +38,7 @@ pub struct RowPlace {
 pub struct RowNames(Vec<DatabaseMetadata>);
 
 impl RowNames {
-    /// As far as the rows of metadata can be read.
+    /// The names, as far as the rows of metadata can be read.
     #[must_use]
     pub fn of(reads: &Reads) -> Self {
         // What cannot be read is reported when it is read for good.

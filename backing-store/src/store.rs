@@ -14,7 +14,7 @@ use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::metadata::NamedIds;
-use crate::reads::{Reads, Surroundings};
+use crate::reads::{Reads, StoreContext};
 use crate::store_order::{self, StoreOrder};
 use crate::transaction::ReadTransaction;
 use crate::undo_log::{Recovery, recover};
@@ -94,7 +94,7 @@ impl Store {
         let snapshot = db.snapshot();
         let (overlay, mut recovery) = recover(&snapshot, order.of_rows())?;
         let view = View::recovered(snapshot.clone(), overlay);
-        let surroundings = Surroundings {
+        let context = StoreContext {
             schema_version: read_schema_version(&view, &mut recovery.problems)?,
             data_version: read_data_version(&view, &mut recovery.problems)?,
             lost_writes: !db.damage().is_empty(),
@@ -106,7 +106,7 @@ impl Store {
             db,
             order,
             snapshot,
-            reads: Reads::new(view, Arc::new(surroundings)),
+            reads: Reads::new(view, Arc::new(context)),
             recovery,
         })
     }
@@ -129,8 +129,8 @@ impl Store {
         &self.snapshot
     }
 
-    /// A transaction that reads what the store shows. It keeps the files that it reads open, and the store need not be there
-    /// any more. Blobs are not kept from whoever writes to the store elsewhere.
+    /// A transaction that reads what the store shows. It keeps the files that it reads open, and the store need not be
+    /// there any more. Blobs are not protected from another program that writes to the store.
     #[must_use]
     pub fn read(&self) -> ReadTransaction {
         ReadTransaction::of_reads(self.reads.clone())

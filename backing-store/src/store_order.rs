@@ -44,7 +44,7 @@ impl StoreOrder {
         }
     }
 
-    /// What a person should know of it; `None` of the usual order.
+    /// A note for the store's user; `None` for the usual order.
     #[must_use]
     pub const fn note(self) -> Option<&'static str> {
         match self {

@@ -44,7 +44,7 @@ enum Form {
 
 const FORMS: [Form; 2] = [Form::LogOnly, Form::Compacted];
 
-/// As Chromium opens its stores, but for a buffer that holds everything if nothing shall become a table.
+/// Options as Chromium opens its stores with, but for a buffer that holds everything if nothing shall become a table.
 fn options(form: Form) -> Options {
     Options {
         create_if_missing: true,

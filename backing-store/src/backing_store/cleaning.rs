@@ -32,14 +32,14 @@ pub(super) struct Cleanups {
 pub(crate) struct Budget {
     /// Rows that may be deleted.
     rows: usize,
-    /// Bytes of tables that may be read to compact them; `None` beside others who write.
+    /// Bytes of tables that a compaction may read; `None` while other transactions write.
     table_bytes: Option<u64>,
     /// Whether a table is compacted although it is larger.
     takes_one: bool,
 }
 
 impl Budget {
-    /// Of one who begins to write something else.
+    /// The budget for cleaning up when a transaction begins to write.
     pub(crate) const fn beside_writers() -> Self {
         Self {
             rows: 1000,
@@ -57,7 +57,7 @@ impl Budget {
         }
     }
 
-    /// Of closing the store.
+    /// The budget for cleaning up when the store closes.
     pub(super) const fn of_closing() -> Self {
         Self {
             rows: 10_000,
@@ -100,7 +100,7 @@ impl Core {
         };
         match cleanup.step(&self.db, &mut budget.rows) {
             Ok(()) => {}
-            // Who begins something else has nothing to do with that.
+            // The operation that is about to begin is independent of the clean-up, so damage met here does not fail it.
             Err(error) if error.kind() == ErrorKind::Corruption && !is_quiet => {
                 cleanup.note_stuck();
             }

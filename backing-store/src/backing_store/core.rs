@@ -24,8 +24,8 @@ use crate::blob::{DurableDirs, HeldBlobs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::metadata::NamedIds;
-use crate::operation::KnownStores;
-use crate::reads::Surroundings;
+use crate::operation::StoreCache;
+use crate::reads::StoreContext;
 use crate::sync::locked;
 use crate::transaction::Scope;
 use crate::view::{Base, Window};
@@ -36,14 +36,15 @@ pub(crate) struct Core {
     pub(crate) db: Db,
     pub(crate) fs: Arc<dyn FileSystem>,
     pub(crate) paths: StorePaths,
-    pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) context: Arc<StoreContext>,
     pub(crate) options: WriteOptions,
     pub(crate) held_blobs: HeldBlobs,
     pub(crate) durable_dirs: DurableDirs,
     pub(crate) room: Room,
     active: Mutex<Active>,
-    known_stores: Mutex<KnownStores>,
-    /// Of each transaction that has written to the engine and not committed: its number, and its rows as they were.
+    store_cache: Mutex<StoreCache>,
+    /// One entry for each transaction that has written to the engine and not committed: its number, and its rows as
+    /// they were before.
     windows: Mutex<Vec<(u64, Vec<Window>)>>,
     direct: Mutex<()>,
     pub(super) cleanups: Mutex<Cleanups>,
@@ -90,7 +91,7 @@ impl Core {
             has_undo_log,
             room,
         } = opened;
-        let surroundings = Surroundings {
+        let context = StoreContext {
             fs: Arc::clone(&fs),
             paths: paths.clone(),
             schema_version: Some(versions.schema()),
@@ -100,14 +101,14 @@ impl Core {
         };
         Self {
             db,
-            surroundings: Arc::new(surroundings),
+            context: Arc::new(context),
             fs,
             paths,
             held_blobs: HeldBlobs::default(),
             durable_dirs: DurableDirs::default(),
             room,
             active: Mutex::default(),
-            known_stores: Mutex::default(),
+            store_cache: Mutex::default(),
             windows: Mutex::default(),
             direct: Mutex::default(),
             cleanups: Mutex::default(),
@@ -123,7 +124,7 @@ impl Core {
         }
     }
 
-    /// What is committed, for anyone but transaction `own`, which sees what it wrote.
+    /// What is committed, for every transaction but `own`, which also sees its own writes.
     pub(crate) fn base(&self, own: Option<u64>) -> Base {
         // The snapshot is taken under the lock: no transaction can begin to write to the engine between the two.
         let windows = locked(&self.windows);
@@ -164,14 +165,14 @@ impl Core {
         active.next += 1;
         active.scopes.push((number, scope.clone()));
         if let Scope::VersionChange(database_id) = scope {
-            self.known_stores().forget(*database_id);
+            self.store_cache().forget(*database_id);
         }
         Ok(number)
     }
 
-    /// What is known of object stores that nobody writes to.
-    pub(crate) fn known_stores(&self) -> MutexGuard<'_, KnownStores> {
-        locked(&self.known_stores)
+    /// The cached state of object stores that no transaction writes to.
+    pub(crate) fn store_cache(&self) -> MutexGuard<'_, StoreCache> {
+        locked(&self.store_cache)
     }
 
     pub(crate) fn leave(&self, number: u64) {
@@ -181,7 +182,7 @@ impl Core {
     }
 
     /// Does `work` if no transaction that writes is under way; none begins until it is done.
-    pub(super) fn while_nobody_writes<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+    pub(super) fn while_no_writer_runs<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
         let active = locked(&self.active);
         active.scopes.is_empty().then(work)
     }
@@ -200,7 +201,7 @@ impl Core {
         (mixed ^ (mixed >> 31)).checked_rem(end).unwrap_or(0)
     }
 
-    /// For those who change rows of the whole store: one at a time.
+    /// The lock for changes to rows of the whole store: one change at a time.
     pub(crate) fn direct(&self) -> MutexGuard<'_, ()> {
         locked(&self.direct)
     }
@@ -221,7 +222,7 @@ impl Core {
             .map(|()| true)
     }
 
-    /// As [`remove_released_blobs`](Self::remove_released_blobs), within a turn that the caller has taken.
+    /// Does the work of [`remove_released_blobs`](Self::remove_released_blobs) within a turn that the caller has taken.
     pub(crate) fn remove_released_blobs_in(
         &self,
         turn: &MutexGuard<'_, ()>,

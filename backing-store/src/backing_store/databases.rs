@@ -75,7 +75,7 @@ pub(super) fn create(core: &Core, name: &JsString) -> Result<DatabaseId> {
             Error::new(ErrorKind::Usage, what).with_key(&max_key)
         })?;
     let view = View::committed(core.base(None));
-    let is_named = core.surroundings.named_ids.has(&view, id)?;
+    let is_named = core.context.named_ids.has(&view, id)?;
     let (low, end) = (range::database_low(id), range::database_end(id));
     if is_named || has_rows(&view, &low, &end)? {
         let what =
@@ -123,12 +123,13 @@ fn delete_named(core: &Core, name_key: &[u8], row: &[u8], is_last_room: bool) ->
     core.settle()?;
     core.clean_some(&mut Budget::beside_writers())?;
     let Ok(id) = id_of(name_key, row) else {
-        // Nobody knows which rows are its own: they stay, and are found by no name.
+        // The rows of two databases with one id have the same keys, so none is deleted. No name leads to
+        // them.
         core.db.delete(name_key, Durability::Relaxed)?;
         return Ok(());
     };
     let view = View::committed(core.base(None));
-    if core.surroundings.named_ids.has_twice(&view, id)? {
+    if core.context.named_ids.has_twice(&view, id)? {
         let what = format!("another database has the id {id}, too");
         return Err(Error::inconsistent(name_key, what));
     }

@@ -43,8 +43,8 @@ pub(crate) struct Refused {
     pub(crate) error: Error,
 }
 
-/// Removes the files of those entries of a journal that `is_due` names, and then the entries. A file that cannot be removed
-/// keeps its entry. The caller is the only one who changes journals.
+/// Removes the files of those entries of a journal that `is_due` names, and then the entries. A file that cannot be
+/// removed keeps its entry. The caller must be the only one that changes journals.
 pub(crate) fn clean(
     db: &Db,
     fs: &dyn FileSystem,
@@ -59,9 +59,9 @@ pub(crate) fn clean(
     Ok(refused)
 }
 
-/// Removes the files of those entries of both journals that `is_due` names, and then the entries, with one synced write. A file
-/// that cannot be removed keeps its entry. `emptied` is for the recovery journal: an empty active one stays as an empty row. The
-/// caller is the only one who changes journals.
+/// Removes the files of those entries of both journals that `is_due` names, and then the entries, with one synced
+/// write. A file that cannot be removed keeps its entry. `emptied` is for the recovery journal: an empty active one
+/// stays as an empty row. The caller must be the only one that changes journals.
 pub(crate) fn settle(
     db: &Db,
     fs: &dyn FileSystem,
@@ -88,6 +88,7 @@ pub(crate) fn settle(
 
 fn write(db: &Db, batch: &mut BatchWriter) -> Result<()> {
     match batch.entry_count() {
+        // An unchanged journal is not written: the sync would be all that such a call costs.
         0 => Ok(()),
         _ => Ok(db.write(batch, Durability::Strict)?),
     }
@@ -108,7 +109,8 @@ fn take_out(
         .into_iter()
         .partition::<Vec<_>, _>(is_due);
     if !due.is_empty() {
-        // If the folder is not the store's any more, the names are those of someone else's files.
+        // If the folder no longer belongs to this store, the files of these names may belong to another program's
+        // store.
         db.check_writable()?;
     }
     let refused = remove_files(fs, paths, &due);
@@ -149,7 +151,8 @@ fn remove_files(
             Err(error) => refuse(&[*entry], error),
         }
     }
-    // The names must be gone before the entries are that list them.
+    // The folders are synced before the entries are struck. After a power cut a name may be back: with its entry gone, no opening
+    // would remove that file any more.
     for (dir, entries) in dirs {
         if let Err(error) = sync_dir(fs, &dir) {
             refuse(&entries, error);

@@ -1,7 +1,7 @@
-//! From schema 3 and 4 to 5 (`LDB/backing_store.cc`).
+//! Migration from schema 3 and 4 to 5 (`LDB/backing_store.cc`).
 //!
-//! Schema 4 keeps size and time of last modification of files in their rows; until then they are those of the files on
-//! disk. Schema 5 says that somebody has looked whether all files are there.
+//! Schema 4 keeps size and time of last modification of files in their rows; in schema 3 they are those of the files on
+//! disk. Schema 5 says that the presence of every file has been checked.
 
 use std::cmp::Ordering;
 use std::path::PathBuf;

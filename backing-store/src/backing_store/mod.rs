@@ -119,18 +119,18 @@ impl BackingStore {
         databases::create(&self.core, name)
     }
 
-    /// Deletes the database of this name, and returns whether there was one. From then on the database is not found. Its rows are
-    /// deleted later, bit by bit: some by each transaction that begins to write and by each database that is made or deleted,
-    /// the rest by [`maintain`](Self::maintain) and [`close`](Self::close), of this opening or a later one. As in Chromium the
-    /// deletion is not synced, unless the database has blobs.
+    /// Deletes the database of this name, and returns whether there was one. From then on the database is not found.
+    /// Its rows are deleted later, bit by bit: some by each transaction that begins to write and by each database that
+    /// is made or deleted, the rest by [`maintain`](Self::maintain) and [`close`](Self::close), of this opening or a
+    /// later one. As in Chromium the deletion is not synced, unless the database has blobs.
     ///
-    /// Damaged rows are deleted as well, as far as they are known to be this database's. A name whose id is damaged is deleted
-    /// alone. Rows in damaged blocks of tables stay, and are not found.
+    /// Damaged rows are deleted as well, if it is certain that they are this database's. A name whose id is damaged is
+    /// deleted alone. Rows in damaged blocks of tables stay, and are not found.
     ///
     /// # Errors
     /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if a transaction that writes to it is under way;
-    /// [`ErrorKind::Corruption`](crate::ErrorKind::Corruption) if another database has the same id, so that the rows may be
-    /// either one's, or names cannot be read; as writing.
+    /// [`ErrorKind::Corruption`](crate::ErrorKind::Corruption) if another database has the same id, so that the rows
+    /// may be either one's, or names cannot be read; and the errors of writing.
     pub fn delete_database(&self, name: &JsString) -> Result<bool> {
         databases::delete(&self.core, name)
     }

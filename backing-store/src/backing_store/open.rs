@@ -41,7 +41,7 @@ const CORRUPTION_INFO_LEN_MAX: u64 = 4096;
 /// Chromiums that write schema 4 have the undo log; those of schema 3 need not, and take its rows for none of theirs.
 const UNDO_LOG_SCHEMA_MIN: i64 = 4;
 
-/// The versions that a store's rows tell.
+/// The versions that a store's rows state.
 #[derive(Debug, Clone, Copy)]
 struct Versions {
     schema: i64,
@@ -67,7 +67,7 @@ pub(super) fn open(
     engine.order_check_bytes = 0;
     let db = Db::open(Arc::clone(&fs), &paths.leveldb, engine);
     let db = db.map_err(|error| damaged(error.into()))?;
-    // Again, now that nobody else can write.
+    // Checked again, now that the lock keeps other programs from writing.
     let found = judge(&db.snapshot())?;
     let versions = match found {
         None => {
@@ -106,7 +106,8 @@ pub(super) fn open(
 fn look(fs: &Arc<dyn FileSystem>, paths: &StorePaths, options: &WriteOptions) -> Result<bool> {
     check_lock(&**fs, paths)?;
     if !files::exists(&**fs, &paths.leveldb.join(FileName::Current.to_string()))? {
-        // Nothing, or what a crash left while a store was made, or damage: the engine tells, and touches nothing before.
+        // Nothing, or what a crash left while a store was made, or damage: the engine reports which, and touches
+        // nothing before.
         return Ok(false);
     }
     let mut engine = engine_options();

@@ -9,7 +9,7 @@ use super::maintenance::MaintenanceSchedule;
 use crate::clock::Clock;
 use crate::quota::Quota;
 
-/// The greatest versions of the value formats that are known: those of Chromium 150 to 156, V8's 16 as seen in their stores,
+/// The greatest versions of the value formats that Larder reads and writes: those of Chromium 150 to 156, V8's 16 as seen in their stores,
 /// Blink's 21 (`IDB/indexed_db_data_format_version`). Of stores with greater ones nothing is written.
 pub const DATA_VERSION_MAX: DataVersion = DataVersion { v8: 16, blink: 21 };
 
@@ -25,8 +25,8 @@ pub const NEW_STORE_VERSION: DataVersion = DataVersion { v8: 13, blink: 20 };
 pub enum RaiseDataVersion {
     /// Never: such a value is refused.
     Never,
-    /// As long as a store that was made here has not been closed: no other program has opened it yet. Later such a value is
-    /// refused.
+    /// As long as a store that was made in this run has not been closed: no other program has opened it yet. Later such
+    /// a value is refused.
     #[default]
     WhileNew,
     /// Whenever a value needs it.
@@ -41,8 +41,8 @@ pub struct WriteOptions {
     pub create_if_missing: bool,
     /// Size of the cache of LevelDB blocks, in bytes (8 MiB).
     pub block_cache_bytes: usize,
-    /// A LevelDB memtable of so many bytes becomes a table (4 MiB). There are up to two, and a third while
-    /// somebody reads it. After a crash as much is read from the log again; closing leaves no more than 4 MiB there.
+    /// A LevelDB memtable of so many bytes becomes a table (4 MiB). There are up to two, and a third while a snapshot
+    /// reads it. After a crash as much is read from the log again; closing leaves no more than 4 MiB there.
     pub write_buffer_bytes: usize,
     /// A transaction's writes stay in memory up to so many bytes, then they go to the undo log (8 MiB).
     pub transaction_memory_bytes: usize,
@@ -57,7 +57,7 @@ pub struct WriteOptions {
     pub raise_schema: bool,
     /// The origin that the store belongs to: part of the names of its databases.
     pub origin: Origin,
-    /// Tells when maintenance is due.
+    /// The clock that decides when maintenance is due.
     pub clock: Arc<dyn Clock>,
     /// When maintenance may run again in any of the stores that share this.
     pub maintenance: Arc<MaintenanceSchedule>,
@@ -68,7 +68,7 @@ pub struct WriteOptions {
     pub reserve_bytes: usize,
     /// How many bytes the store's files may have, which transactions keep to that put something (none): see [`Quota`].
     pub quota: Option<Arc<Quota>>,
-    /// Who compacts LevelDB's tables ([`Background::Thread`]).
+    /// What compacts LevelDB's tables ([`Background::Thread`]).
     pub background: Background,
 }
 

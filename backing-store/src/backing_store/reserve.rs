@@ -1,8 +1,9 @@
 //! Room that is kept for deleting on a full disk: decision 19.
 //!
-//! Deleting writes before it frees anything: a record of the log, and maybe a log, a MANIFEST and CURRENT. A small file in the
-//! LevelDB folder, which Chromium and LevelDB pass over as one of no name they know, holds the room for that. It is removed when
-//! a deletion finds none, and made again by a later write. A store is not made without one.
+//! Deleting writes before it frees anything: a record of the log, and maybe a log, a MANIFEST and CURRENT. A small file
+//! in the LevelDB folder holds the room for that; Chromium and LevelDB ignore it, because its name is none of
+//! LevelDB's. It is removed when a deletion finds no room, and made again by a later write. A store is not made without
+//! one.
 
 use std::sync::atomic::Ordering;
 
@@ -64,10 +65,11 @@ fn give_up(fs: &dyn FileSystem, paths: &StorePaths) -> bool {
 }
 
 impl Core {
-    /// Does what deletes or takes back. If it finds no room, it is done again without the reserve, and told so.
+    /// Runs `work`, which deletes or rolls back. If it finds no room on the disk, it runs once more without the
+    /// reserve, and its argument is then true.
     ///
     /// # Errors
-    /// As `work`, which must be such that it can be done again after an error.
+    /// Those of `work`, which must be repeatable after an error.
     pub(crate) fn with_reserve<T>(&self, mut work: impl FnMut(bool) -> Result<T>) -> Result<T> {
         match work(false) {
             Err(error) if error.is_out_of_space() && self.take_reserve() => work(true),
@@ -94,7 +96,8 @@ impl Core {
         is_tried
     }
 
-    /// Makes room of ranges of which a transaction has deleted all rows, and then a reserve again. Nobody writes there meanwhile.
+    /// Frees the room of ranges of which a transaction has deleted all rows, and then makes a reserve again. No
+    /// transaction may write there meanwhile.
     pub(crate) fn gain_room_of(&self, ranges: &[(Vec<u8>, Vec<u8>)]) {
         self.free_forgotten(|| {
             for (low, end) in ranges {
@@ -103,8 +106,8 @@ impl Core {
         });
     }
 
-    /// Makes room of what is forgotten: whether it could be tried. Whoever writes next tries again what fails here, and the deletions
-    /// stand.
+    /// Frees the room of rows that are deleted. Returns whether it could be tried. What fails here is tried again by
+    /// the next write, and the deletions stand.
     fn free_forgotten(&self, forget: impl Fn()) -> bool {
         // What a power cut takes the deletion from must be whole.
         let mut nothing = BatchWriter::new();

@@ -12,7 +12,7 @@ use larder_codec::DataVersion;
 use super::options::{DATA_VERSION_MAX, RaiseDataVersion};
 use crate::sync::locked;
 
-/// File entries tell size and time from here on.
+/// From this schema on, file entries state size and time.
 const FILE_INFO_SCHEMA_MIN: i64 = 4;
 
 /// The versions of a store that is open for writing, as they are now.

@@ -19,8 +19,8 @@ use crate::sync::locked;
 /// Bytes copied at a time.
 const PIECE_LEN: usize = 256 << 10;
 
-/// The folders whose names are durable: known, so that they need not be synced for every commit. A folder that is there need
-/// not be durable: whoever made it may have been killed before it had synced the name.
+/// The folders whose names are durable. They are listed so that not every commit syncs them. A folder that exists need
+/// not be durable: the process that made it may have been killed before it synced the name.
 #[derive(Debug, Default)]
 pub(crate) struct DurableDirs(Mutex<BTreeSet<PathBuf>>);
 

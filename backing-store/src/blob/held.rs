@@ -1,7 +1,7 @@
-//! Who may still read a blob whose record is gone.
+//! Which readers may still read a blob whose record is gone.
 //!
-//! Two kinds: whoever holds a [`BlobHandle`], and every read transaction that began before the record went and may still
-//! ask for the blob.
+//! There are two kinds: holders of a [`BlobHandle`], and every read transaction that began before the record went and
+//! may still ask for the blob.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,8 @@ struct State {
     /// How many readers began at each time.
     readers: BTreeMap<u64, usize>,
     now: u64,
-    /// Gone from the rows at a time, and still in a journal: whoever asks next for what is released gets them.
+    /// Blobs that are gone from the rows, each with its time, and still in a journal. The next call that takes released
+    /// blobs gets them.
     gone: BTreeMap<BlobJournalEntry, u64>,
     /// Blobs without a reader whose files could not be removed.
     refused: BTreeSet<BlobJournalEntry>,
@@ -73,14 +74,14 @@ impl HeldBlobs {
         }
     }
 
-    /// Whether anyone may read any.
+    /// Whether any reader may read any of these blobs.
     pub(crate) fn has_readers(&self) -> bool {
         let state = self.state();
         !(state.handles.is_empty() && state.readers.is_empty())
     }
 
-    /// Those that someone may read now. That is no ground to remove the others, nor to keep these: until their rows are gone
-    /// readers come and go. [`take_released`](Self::take_released) decides.
+    /// The blobs that a reader may read at this moment. That alone is no ground to remove the others, nor to keep
+    /// these: until their rows are gone readers come and go. [`take_released`](Self::take_released) decides.
     pub(crate) fn held_now(
         &self,
         entries: &BTreeSet<BlobJournalEntry>,
@@ -90,8 +91,9 @@ impl HeldBlobs {
         held.copied().collect()
     }
 
-    /// These are gone from the rows, or never came into them, and are listed in a journal; whoever begins to read now does not see
-    /// them. All of them are in the account from here on, held or not, until their files are removed.
+    /// Notes blobs that are gone from the rows, or never came into them, and are listed in a journal. A reader that
+    /// begins from now on does not see them. All of them count here from now on, held or not, until their files are
+    /// removed.
     pub(crate) fn note_gone(&self, entries: &BTreeSet<BlobJournalEntry>) {
         let state = &mut *self.state();
         let gone_at = state.now;
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_back_is_told_again_with_the_next_release_or_when_asked_for() {
+    fn what_was_put_back_is_returned_with_the_next_release_or_on_request() {
         let held = HeldBlobs::default();
         held.put_back(set(&[blob(5)]));
         assert_eq!(held.take_released(), set(&[]));

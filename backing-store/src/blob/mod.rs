@@ -5,8 +5,8 @@
 //! 1. At commit it gets a number, and with one synced write all new numbers stand in the *recovery* journal.
 //! 2. Its file is written and synced.
 //! 3. The transaction's last batch has the external object row, and the recovery journal without the number.
-//! 4. When the record goes, the number moves into the recovery journal, in the batch that removes the row; or, as long as
-//!    someone may read the blob, into the *active* journal.
+//! 4. When the record goes, the number moves into the recovery journal, in the batch that removes the row; or, as long
+//!    as a reader may read the blob, into the *active* journal.
 //! 5. Its file is removed, and the number struck from the journal.
 //!
 //! So after a crash at any moment a file that nothing refers to stands in a journal.

@@ -116,8 +116,9 @@ impl IndexCursor {
         self.go(Movement::Next)
     }
 
-    /// As [`IndexCursor::next`], when so many entries are wanted from here on, with the next one: of what is committed the records of
-    /// several are looked up at once then, which takes less time. Only in the directions that are not unique.
+    /// Moves to the next entry, like [`IndexCursor::next`], when the caller will read `count` entries from here on. Of
+    /// what is committed, the records of several entries are then looked up at once, which takes less time. Only in the
+    /// directions that are not unique.
     ///
     /// # Errors
     /// As [`IndexCursor::next`].
@@ -168,7 +169,7 @@ impl IndexCursor {
         Ok(true)
     }
 
-    /// Moves, and hands stale rows on; all of them in the way, if there is somebody to hand them to.
+    /// Moves, and passes stale rows to `on_stale`; all of them on the way, if there is such a function.
     pub(crate) fn go_with(
         &mut self,
         movement: Movement<'_>,
@@ -249,7 +250,7 @@ impl IndexCursor {
                 return Ok(false);
             }
             let is_repeated = is_unique && self.has_last_key();
-            // Who only reads need not know whether a row that is skipped is live.
+            // A cursor without `on_stale` need not find out whether a row that it skips is live.
             if is_repeated && on_stale.is_none() {
                 continue;
             }
@@ -262,7 +263,7 @@ impl IndexCursor {
         }
     }
 
-    /// Of the next lower key that has a live row, the first live row.
+    /// Moves to the first live row of the next lower key that has one.
     fn go_prev_unique(
         &mut self,
         mut target: Option<(RawKey<'_>, Option<RawKey<'_>>)>,
@@ -387,7 +388,7 @@ impl IndexCursor {
         };
         while ahead.next()? {
             let (Some((row_key, data_key)), Some((index_key_len, version))) =
-                (ahead.keys(), ahead.told())
+                (ahead.keys(), ahead.entry())
             else {
                 break;
             };
@@ -504,7 +505,8 @@ impl IndexCursor {
             .unwrap_or_default()
     }
 
-    /// How many stale rows it has met. Chromium cleans up in a session after 1,000 of one cursor, if told to.
+    /// How many stale rows the cursor has met. Chromium cleans up in a session after 1,000 of one cursor, if it is
+    /// configured to.
     #[must_use]
     pub const fn stale_rows(&self) -> u64 {
         self.stale_rows
@@ -524,7 +526,7 @@ fn raw_key<'a>(row_key: &[u8], bytes: &'a [u8]) -> Result<RawKey<'a>> {
     RawKey::decode_exact(bytes).map_err(|error| Error::row(row_key, "index entry", error))
 }
 
-/// What an index row tells.
+/// Decodes an index row.
 #[inline]
 fn read_row(row: Row<'_>) -> Result<IndexRow<'_>> {
     let index_key_len = index_key_len(row.key, row.tail)?;

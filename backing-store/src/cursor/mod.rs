@@ -71,8 +71,8 @@ pub enum Movement<'a> {
     Advance(u32),
     /// To the first entry that has this key or lies behind it, in the cursor's direction.
     To(RawKey<'a>),
-    /// Of an index, in the two directions that are not unique: to the first entry that has this index key and this
-    /// primary key, or lies behind.
+    /// To the first entry of an index that has this index key and this primary key, or lies behind. Only in the two
+    /// directions that are not unique.
     ToEntry(RawKey<'a>, RawKey<'a>),
 }
 

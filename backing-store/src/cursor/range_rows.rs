@@ -31,7 +31,7 @@ pub(super) struct RangeRows {
     iter: ViewIter,
     forward: bool,
     state: State,
-    /// Of the table's or index's rows.
+    /// The prefix that all rows of the table or the index have.
     prefix: Vec<u8>,
     lower: Edge,
     upper: Edge,
@@ -151,14 +151,14 @@ impl RangeRows {
         Ok(self.settle()?.is_some())
     }
 
-    /// Who has passed rows, perhaps up to the end, is still on one of them, and seeks from there.
+    /// A cursor that has passed rows, perhaps up to the end, still stands on one of them, and seeks from there.
     pub(super) fn go_back(&mut self) {
         if self.state == State::Ended {
             self.state = State::Inside;
         }
     }
 
-    /// Away from the current row; then [`RangeRows::settle`] tells what was reached.
+    /// Moves away from the current row; [`RangeRows::settle`] then says what was reached.
     #[inline]
     pub(super) fn move_on(&mut self) -> Result<()> {
         match self.state {
@@ -223,7 +223,7 @@ impl RangeRows {
         Ok(self.settle()?.is_some())
     }
 
-    /// As [`RangeRows::step_to`]; then [`RangeRows::settle`] tells what was reached.
+    /// Moves to a row, like [`RangeRows::step_to`], by a seek; [`RangeRows::settle`] then says what was reached.
     pub(super) fn seek_to(
         &mut self,
         key: RawKey<'_>,

@@ -48,8 +48,8 @@ impl RecordCursor {
         }
     }
 
-    /// Visits the same records and reads none of them: values are empty. In a store that lost writes, exists rows alone
-    /// tell too little.
+    /// Visits the records of the range and reads no values: these are empty. In a store that lost writes, exists rows
+    /// alone say too little.
     pub(crate) fn over_keys(
         reads: &Reads,
         database_id: DatabaseId,
@@ -237,8 +237,8 @@ impl RecordCursor {
         Ok(value.get(self.value_start..).unwrap_or_default())
     }
 
-    /// The same where the engine has it, uncopied. `None` if it cannot be had so, as short values that were written lately and
-    /// what a transaction has written itself, and when not on a record.
+    /// The current value, uncopied, where the engine has it in one piece of memory. `None` if it cannot be had so, as
+    /// short values that were written lately and what a transaction has written itself, and when not on a record.
     #[must_use]
     pub fn pinned_value(&self) -> Option<PinnedBytes> {
         let row = self.rows.pinned_value().filter(|_| self.valid)?;

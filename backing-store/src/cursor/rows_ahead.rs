@@ -1,7 +1,7 @@
-//! Rows of an index that a cursor has passed, and whose entries it has yet to hand out.
+//! Rows of an index that a cursor has passed, and whose entries it has yet to return.
 //!
-//! An entry is told from an index row and its record's row, which lies anywhere: the records' rows of several entries are looked up
-//! together. This holds only where no transaction changes the rows.
+//! An entry consists of an index row and its record's row, which lies anywhere: the records' rows of several entries
+//! are looked up together. This holds only where no transaction changes the rows.
 
 use std::ops::{ControlFlow, Range};
 
@@ -24,7 +24,7 @@ const RECORDS_LEN_MAX: usize = 32 << 10;
 #[derive(Debug, Default)]
 pub(super) struct RowsAhead {
     keys: RowKeys,
-    /// Of each row its record's row.
+    /// The key of each row's record row.
     record_keys: RowKeys,
     rows: Vec<Passed>,
     records: Vec<u8>,
@@ -45,7 +45,7 @@ struct Passed {
     record: Option<Option<Range<usize>>>,
 }
 
-/// What an index row tells.
+/// What an index row says.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IndexRow<'a> {
     pub(super) index_key_len: usize,
@@ -65,7 +65,7 @@ impl RowsAhead {
         self.handed_out == self.rows.len() && self.error.is_none()
     }
 
-    /// Forgets all.
+    /// Removes all rows.
     pub(super) fn clear(&mut self) {
         self.keys.clear();
         self.record_keys.clear();
@@ -76,7 +76,7 @@ impl RowsAhead {
         self.error = None;
     }
 
-    /// Passes rows, up to so many. `read` tells what one says; records' rows have this prefix.
+    /// Passes rows, up to so many. `read` decodes one; the records' rows have this prefix.
     pub(super) fn pass(
         &mut self,
         view: &View,
@@ -165,7 +165,7 @@ impl RowsAhead {
 
     /// The length of the index key, and the version.
     #[inline]
-    pub(super) fn told(&self) -> Option<(usize, RecordVersion)> {
+    pub(super) fn entry(&self) -> Option<(usize, RecordVersion)> {
         let row = self.rows.get(self.here()?)?;
         Some((row.index_key_len, row.version))
     }

@@ -60,8 +60,8 @@ pub(crate) fn read_database(
     read_metadata(view, database, problems).map(Some)
 }
 
-/// The version alone, for who wants to delete the database whatever state it is in: 0 if it has none or that cannot be
-/// read; `None` if there is no database of the name.
+/// The version alone, which is all that deleting a damaged database needs: 0 if it has none or that cannot be read;
+/// `None` if there is no database of the name.
 pub(crate) fn read_database_version(
     view: &View,
     origin: &JsString,
@@ -126,8 +126,8 @@ fn read_metadata(
     })
 }
 
-/// Two of one name cannot both be had, and an index without a key path has no keys. Whoever writes rows sees to that; rows
-/// that were written need not.
+/// Two entries of one name cannot both be used, and an index without a key path has no keys. Our own writes never make
+/// such rows; rows that another program wrote may be so.
 fn check_names(
     database_id: DatabaseId,
     object_stores: &[ObjectStoreMetadata],

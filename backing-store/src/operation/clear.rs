@@ -11,12 +11,12 @@ use crate::reads::{has_two_forms, record_row_prefix};
 use crate::transaction::WriteTransaction;
 
 impl WriteTransaction {
-    /// Deletes the records with primary keys in the range, and tells how many there were. Their index rows stay, and are stale
-    /// from now on.
+    /// Deletes the records with primary keys in the range, and returns how many there were. Their index rows stay, and
+    /// are stale from now on.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an object store that is not there or not in the scope; if a row
-    /// cannot be read or written.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an object store that is not there or not in the scope; if a
+    /// row cannot be read or written.
     pub fn delete(&mut self, object_store_id: ObjectStoreId, range: &KeyRange<'_>) -> Result<u64> {
         let database_id = self.scope().database_id();
         self.with_store(object_store_id, |transaction, store| match range.single() {
@@ -93,8 +93,8 @@ impl WriteTransaction {
         Ok(count)
     }
 
-    /// Deletes all records, with their index rows, and tells how many there were. The key generator goes on from where it is,
-    /// and so do the records' versions.
+    /// Deletes all records, with their index rows, and returns how many there were. The key generator goes on from
+    /// where it is, and so do the records' versions.
     ///
     /// # Errors
     /// As [`WriteTransaction::delete`].
@@ -107,7 +107,7 @@ impl WriteTransaction {
         })
     }
 
-    /// Deletes all rows of an object store that are not metadata, and tells how many records there were.
+    /// Deletes all rows of an object store that are not metadata, and returns how many records there were.
     pub(super) fn clear_rows(
         &mut self,
         database_id: DatabaseId,

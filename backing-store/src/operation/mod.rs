@@ -13,7 +13,7 @@ mod state;
 pub use index::IndexParameters;
 pub use object_store::ObjectStoreParameters;
 pub use put::{IndexKeys, Put, PutKey, PutMode};
-pub(crate) use state::{KnownStores, OpenStores};
+pub(crate) use state::{OpenStores, StoreCache};
 
 use larder_codec::DatabaseId;
 use larder_codec::primitive::var_int;
@@ -37,7 +37,7 @@ impl WriteTransaction {
         let field = DatabaseField::UserVersion;
         DatabaseKey { database_id, field }.encode(&mut key);
         var_int::encode(version, &mut value);
-        // Whoever only deletes has to write it, too.
+        // A transaction that only deletes has to write it, too.
         self.put_small_row(&key, &value)
     }
 

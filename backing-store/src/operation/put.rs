@@ -34,8 +34,8 @@ pub struct Put<'a> {
 pub enum PutKey<'a> {
     /// From the caller.
     Given(RawKey<'a>),
-    /// From the key generator: the number that [`Reads::key_generator`](crate::Reads::key_generator) gives. Callers who
-    /// need it for index keys ask there first.
+    /// From the key generator: the number that [`Reads::key_generator`](crate::Reads::key_generator) gives. A caller
+    /// that needs it for index keys reads it there first.
     Generated,
 }
 
@@ -75,7 +75,7 @@ impl WriteTransaction {
         })
     }
 
-    /// Puts many records, each as [`WriteTransaction::put`] does, and tells of each how that went. Those that break a
+    /// Puts many records, each as [`WriteTransaction::put`] does, and returns the result of each. Those that break a
     /// constraint are left out, the others put.
     ///
     /// # Errors

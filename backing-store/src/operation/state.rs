@@ -1,5 +1,5 @@
-//! What a transaction knows of the object stores it has written to, so that a put reads no metadata; and what those that are
-//! committed leave to the next ones.
+//! The state of the object stores that a transaction has written to, so that a put reads no metadata; and a cache of it
+//! that committed transactions leave for the next ones.
 
 use std::collections::BTreeMap;
 
@@ -62,17 +62,18 @@ pub(crate) struct OpenStores {
 /// Longer buffers are not kept for the next transaction.
 const KEPT_LEN_MAX: usize = 4 << 10;
 
-/// So many object stores are known at once.
-const KNOWN_MAX: usize = 256;
+/// So many object stores are cached at once.
+const CACHED_MAX: usize = 256;
 
-/// What committed transactions knew of object stores at their end. It is what the rows say: whoever writes to an object store
-/// takes it out of here, and nobody else writes to that store meanwhile.
+/// The state of object stores that committed transactions had cached at their end. It always equals what the rows say:
+/// a transaction that writes to an object store takes the entry out, and the object store's lock keeps others from
+/// writing to that store meanwhile.
 #[derive(Debug, Default)]
-pub(crate) struct KnownStores {
+pub(crate) struct StoreCache {
     stores: BTreeMap<(DatabaseId, ObjectStoreId), Box<OpenStore>>,
 }
 
-impl KnownStores {
+impl StoreCache {
     /// Takes over what a committed transaction has opened.
     pub(crate) fn keep(&mut self, database_id: DatabaseId, open: OpenStores) {
         for mut store in open.stores {
@@ -83,7 +84,7 @@ impl KnownStores {
             if store.buffers.is_large() {
                 store.buffers = Buffers::default();
             }
-            if self.stores.len() >= KNOWN_MAX {
+            if self.stores.len() >= CACHED_MAX {
                 // Any store can be read again.
                 self.stores.clear();
             }
@@ -140,8 +141,8 @@ impl WriteTransaction {
         match self.scope() {
             Scope::VersionChange(database_id) => self.read_store(*database_id, id),
             Scope::Stores(database_id, ids) if ids.contains(id) => {
-                match self.known_stores().take(*database_id, id) {
-                    Some(known) => Ok(known),
+                match self.store_cache().take(*database_id, id) {
+                    Some(cached) => Ok(cached),
                     None => self.read_store(*database_id, id),
                 }
             }

@@ -23,7 +23,7 @@ pub struct IndexLookup {
     reads: Reads,
     place: (DatabaseId, ObjectStoreId, IndexId),
     entries: EntryLookup,
-    /// Of a range of many keys, the first that there is.
+    /// The first key that exists of a range of many keys.
     first: Vec<u8>,
 }
 
@@ -46,7 +46,7 @@ impl IndexLookup {
         self.get_with(range, record, &mut |_| Ok(()))
     }
 
-    /// As [`get`](Self::get); `on_stale` gets the keys of stale rows in the way.
+    /// Looks up like [`get`](Self::get); `on_stale` gets the keys of stale rows on the way.
     pub(crate) fn get_with(
         &mut self,
         range: &KeyRange<'_>,
@@ -90,7 +90,7 @@ impl IndexLookup {
         self.multi_get_with(index_keys, &mut |_| Ok(()), found);
     }
 
-    /// As [`multi_get`](Self::multi_get); `on_stale` gets the keys of stale rows in the way.
+    /// Looks up like [`multi_get`](Self::multi_get); `on_stale` gets the keys of stale rows on the way.
     pub(crate) fn multi_get_with(
         &mut self,
         index_keys: &[Key],
@@ -154,7 +154,7 @@ impl IndexLookup {
             records: Vec::with_capacity(index_keys.len()),
             ..Firsts::default()
         };
-        if self.reads.surroundings.lost_writes {
+        if self.reads.context.lost_writes {
             firsts.others.extend(0..index_keys.len());
             return firsts;
         }

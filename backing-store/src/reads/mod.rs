@@ -42,7 +42,7 @@ pub const KEY_GENERATOR_MAX: i64 = 1 << 53;
 
 /// What reading needs of the store besides its rows.
 #[derive(Debug)]
-pub(crate) struct Surroundings {
+pub(crate) struct StoreContext {
     pub(crate) fs: Arc<dyn FileSystem>,
     pub(crate) paths: StorePaths,
     pub(crate) schema_version: Option<i64>,
@@ -56,12 +56,12 @@ pub(crate) struct Surroundings {
 #[derive(Debug, Clone)]
 pub struct Reads {
     view: View,
-    surroundings: Arc<Surroundings>,
+    context: Arc<StoreContext>,
 }
 
 impl Reads {
-    pub(crate) fn new(view: View, surroundings: Arc<Surroundings>) -> Self {
-        Self { view, surroundings }
+    pub(crate) fn new(view: View, context: Arc<StoreContext>) -> Self {
+        Self { view, context }
     }
 
     pub(crate) fn view(&self) -> &View {
@@ -71,25 +71,25 @@ impl Reads {
     /// Where the store lies.
     #[must_use]
     pub fn paths(&self) -> &StorePaths {
-        &self.surroundings.paths
+        &self.context.paths
     }
 
     /// The file system it lies in.
     #[must_use]
     pub fn fs(&self) -> &Arc<dyn FileSystem> {
-        &self.surroundings.fs
+        &self.context.fs
     }
 
     /// The schema version: 3 to 5 in stores that Chromium still opens; `None` in an empty store.
     #[must_use]
     pub fn schema_version(&self) -> Option<i64> {
-        self.surroundings.schema_version
+        self.context.schema_version
     }
 
     /// The versions of the value formats.
     #[must_use]
     pub fn data_version(&self) -> Option<DataVersion> {
-        self.surroundings.data_version
+        self.context.data_version
     }
 
     /// All databases with their object stores and indexes, in the order of their names. Rows that could not be read
@@ -122,13 +122,13 @@ impl Reads {
         name: &JsString,
         problems: &mut Vec<Error>,
     ) -> Result<Option<DatabaseMetadata>> {
-        let named_ids = &self.surroundings.named_ids;
+        let named_ids = &self.context.named_ids;
         read_database(&self.view, named_ids, origin, name, problems)
     }
 
-    /// The version of the database of this origin and name, for who wants to delete it whatever state it is in: 0 if no
-    /// version change has ever been committed or it cannot be read, which goes to `problems`; `None` if there is no such
-    /// database.
+    /// The version of the database of this origin and name, which is all that deleting a damaged database needs: 0 if
+    /// no version change has ever been committed or it cannot be read, which goes to `problems`; `None` if there is no
+    /// such database.
     ///
     /// # Errors
     /// As [`Reads::databases`].
@@ -224,7 +224,8 @@ impl Reads {
         )
     }
 
-    /// As [`Reads::records_in`], without the values, which are not read: as cheap for large records as for small ones.
+    /// The keys of the records in a range, without the values. These are not read: as cheap for large records as for
+    /// small ones.
     #[must_use]
     pub fn keys_in(
         &self,
@@ -236,8 +237,8 @@ impl Reads {
         RecordCursor::over_keys(self, database_id, object_store_id, range, direction)
     }
 
-    /// As [`Reads::index_entries_in`], without the values, which are not read: as cheap for large records as for small
-    /// ones. Rows are judged by the records' exists rows.
+    /// The index keys and primary keys in a range, without the values. These are not read: as cheap for large records
+    /// as for small ones. Whether a row is live is decided by the records' exists rows.
     #[must_use]
     pub fn index_keys_in(
         &self,
@@ -247,7 +248,7 @@ impl Reads {
         range: &KeyRange<'_>,
         direction: CursorDirection,
     ) -> IndexCursor {
-        let keys_only = !self.surroundings.lost_writes;
+        let keys_only = !self.context.lost_writes;
         IndexCursor::new(
             self,
             database_id,
@@ -359,7 +360,7 @@ impl Reads {
         database_id: DatabaseId,
         object_store_id: ObjectStoreId,
     ) -> Option<ExistsCheck> {
-        self.surroundings
+        self.context
             .lost_writes
             .then(|| ExistsCheck::new(self.view.clone(), database_id, object_store_id))
     }

@@ -53,7 +53,7 @@ impl Reads {
             let primary_key = row_key.get(prefix.len()..).unwrap_or_default();
             let bad_key = |error| Error::row(row_key, "record row", error);
             let has_other_forms = |key| may_have_other_forms(key, primary_key);
-            if self.surroundings.lost_writes || primary_keys.get(n).is_some_and(has_other_forms) {
+            if self.context.lost_writes || primary_keys.get(n).is_some_and(has_other_forms) {
                 let is_there = RawKey::decode_exact(primary_key)
                     .map_err(bad_key)
                     .and_then(|key| {

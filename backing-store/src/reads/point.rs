@@ -1,8 +1,8 @@
 //! The row of one user key.
 //!
-//! 0 and -0 are one key with two forms, and an array may hold either. Bloom filters know bytes, not keys: a point read
-//! with one form can miss a row that was written with the other, or find one that such a row has replaced. A merge of all
-//! sources in the keys' order cannot.
+//! 0 and -0 are one key with two forms, and an array may hold either. Bloom filters work on bytes, not on keys: a point
+//! read with one form can miss a row that was written with the other, or find one that such a row has replaced. A merge
+//! of all sources in the keys' order cannot.
 
 use std::cmp::Ordering;
 

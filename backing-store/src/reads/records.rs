@@ -85,7 +85,7 @@ impl Reads {
             .get(range, record)
     }
 
-    /// What reads records through an index, for whoever reads many: [`Reads::get_by_index`] makes one for each.
+    /// A reader of records through an index, for many reads: [`Reads::get_by_index`] makes one for each.
     #[must_use]
     pub fn index_lookup(
         &self,
@@ -96,8 +96,8 @@ impl Reads {
         IndexLookup::new(self, (database_id, object_store_id, index_id))
     }
 
-    /// For each range its first record, in the order of the ranges: [`Reads::get_in`] for many. The entries tell which
-    /// range they answer ([`crate::PageEntry::request`]); a range without records has no entry. `page` is emptied first.
+    /// For each range its first record, in the order of the ranges: [`Reads::get_in`] for many. Each entry says which
+    /// range it answers ([`crate::PageEntry::request`]); a range without records has no entry. `page` is emptied first.
     ///
     /// # Errors
     /// As [`Reads::get_in`].

@@ -1,6 +1,7 @@
-//! Entries in order, in blocks of bounded length: a lookup is two binary searches, an insertion moves part of one block.
+//! Entries in order, in blocks of bounded length: a lookup is two binary searches, an insertion moves part of one
+//! block.
 //!
-//! What is looked for is a head and an order among the entries with that head: nobody is asked about the others.
+//! A lookup compares heads, and asks the caller's order only about entries with an equal head.
 
 use std::cmp::Ordering;
 
@@ -138,7 +139,7 @@ impl<F: Fn(&Entry) -> Ordering> Sought<F> {
 #[derive(Debug, Default)]
 pub(super) struct Index {
     blocks: Vec<Vec<Entry>>,
-    /// Of each block the first entry's head, in one piece of memory.
+    /// The head of each block's first entry, in one piece of memory.
     heads: Vec<u64>,
     len: usize,
     /// Where entries were set last. Any place will do: it is looked at before it is believed.
@@ -184,8 +185,8 @@ impl Index {
         }
     }
 
-    /// As [`slot`](Self::slot), first looking behind the last entry that was set with the same hint: rows of one table
-    /// come in order more often than not, and those of several tables by turns.
+    /// Finds an entry's place like [`slot`](Self::slot), but looks first behind the last entry that was set with this
+    /// hint: rows of one table come in order more often than not, and those of several tables by turns.
     pub(super) fn slot_near(
         &self,
         hint: usize,
@@ -197,7 +198,7 @@ impl Index {
         }
     }
 
-    /// As [`slot_near`](Self::slot_near) where that needs no search.
+    /// The answer of [`slot_near`](Self::slot_near) where that needs no search.
     pub(super) fn slot_by_hint(
         &self,
         hint: usize,

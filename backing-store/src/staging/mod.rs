@@ -1,11 +1,11 @@
-//! Rows that a transaction has written and the engine does not have yet: a write batch, and an index that puts it in the
-//! rows' order.
+//! Rows that a transaction has written and the engine does not have yet: a write batch, and an index that puts it in
+//! the rows' order.
 //!
-//! Writes that come in no order are put in order when somebody looks: until then they are only noted
-//! ([`settle`](Staging::settle)). Who writes 100,000 index rows and reads nothing sorts once.
+//! Writes that come in no order are only noted, and put in order by the first read ([`settle`](Staging::settle)). So a
+//! transaction that writes 100,000 index rows and reads nothing sorts once.
 //!
-//! The batch is what the engine will write, in the order of the writes, so that a commit hands it over as it is. The index
-//! knows for each key only the last word. Nothing is copied: its entries are places in the batch's bytes.
+//! The batch is what the engine will write, in the order of the writes, so that a commit passes it on as it is. For
+//! each key the index has only the last write. Nothing is copied: its entries are places in the batch's bytes.
 
 mod index;
 mod sort;
@@ -279,7 +279,7 @@ impl Staging {
         }
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Removes all rows and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.batch.clear();
         self.index.clear();
@@ -313,7 +313,7 @@ fn order_in(bytes: &[u8]) -> impl Fn(&Entry, &Entry) -> Ordering {
     }
 }
 
-/// Tells tables apart well enough: with small ids the fourth byte is the table's number or the index's id.
+/// Separates tables well enough: with small ids the fourth byte is the table's number or the index's id.
 fn table_of(key: &[u8]) -> usize {
     usize::from(key.get(3).copied().unwrap_or_default())
 }

@@ -9,8 +9,8 @@ const FEW: usize = 32;
 
 /// Sorts entries by an order that goes by heads first, and keeps of equal ones the one that was written last.
 ///
-/// What is sorted are numbers: the bits of each head behind those that all share, and in place of the lowest of them where the
-/// entry is. Only entries whose numbers do not tell them apart are compared.
+/// What is sorted are numbers: the bits of each head behind those that all share, and in place of the lowest of them
+/// where the entry is. Only entries whose numbers are equal are compared.
 pub(super) fn sort_last_words(
     entries: &mut Vec<Entry>,
     order: impl Fn(&Entry, &Entry) -> Ordering,
@@ -66,7 +66,7 @@ mod tests {
                 let head = u64::from(head % (1 + u16::from(spread) * 32)) << (shift % 49);
                 Entry::put(head, (at, at % 4), (at, 0))
             };
-            // The keys of a head are told apart by their length.
+            // Keys with one head differ in their length.
             let order = |a: &Entry, b: &Entry| {
                 a.head().cmp(&b.head()).then(a.key_range().1.cmp(&b.key_range().1))
             };

@@ -13,7 +13,7 @@ fn key(n: u16) -> Vec<u8> {
     key
 }
 
-/// The same with a text, of which heads show only the beginning.
+/// A key of text, of which heads show only the beginning.
 fn text_key(n: u16) -> Vec<u8> {
     let mut key = vec![0, 1, 1, 1, 1, 3, 0, 0x61, 0, 0x61];
     key.extend_from_slice(&n.to_be_bytes());

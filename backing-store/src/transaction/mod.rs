@@ -24,7 +24,7 @@ use larder_leveldb::{Durability, log};
 use crate::backing_store::open::data_version_row;
 use crate::backing_store::{Budget, Core};
 use crate::error::{Error, ErrorKind, Result};
-use crate::operation::{KnownStores, OpenStores};
+use crate::operation::{OpenStores, StoreCache};
 use crate::reads::Reads;
 use crate::staging::{ROW_LEN_MAX, STAGED_LEN_MAX};
 use crate::sync::locked;
@@ -71,7 +71,7 @@ enum State {
         is_out_of_space: bool,
     },
     Ended,
-    /// It has ended, and its scope is still held: whoever makes room of what it has deleted gives it back.
+    /// It has ended, and its scope is still held, until the room of what it has deleted is freed.
     ScopeHeld,
 }
 
@@ -100,7 +100,7 @@ impl WriteTransaction {
     pub(crate) fn begin(core: Arc<Core>, scope: Scope, durability: Durability) -> Result<Self> {
         core.settle_if_crashed()?;
         core.clean_some(&mut Budget::beside_writers())?;
-        // Who begins something else has nothing to do with a file that cannot be removed.
+        // A file that cannot be removed is no reason to fail the transaction that begins here.
         let _ = core.remove_released_blobs();
         let number = core.enter(&scope)?;
         let pending = Arc::new(Mutex::new(Pending::new(core.base(Some(number)))));
@@ -111,7 +111,7 @@ impl WriteTransaction {
         };
         let view = View::transaction(Arc::clone(&pending));
         Ok(Self {
-            reads: Reads::new(view.clone(), Arc::clone(&core.surroundings)),
+            reads: Reads::new(view.clone(), Arc::clone(&core.context)),
             open_stores: OpenStores::default(),
             objects: ObjectChanges::default(),
             core,
@@ -175,8 +175,8 @@ impl WriteTransaction {
     }
 
     /// What committed ones knew of theirs.
-    pub(crate) fn known_stores(&self) -> MutexGuard<'_, KnownStores> {
-        self.core.known_stores()
+    pub(crate) fn store_cache(&self) -> MutexGuard<'_, StoreCache> {
+        self.core.store_cache()
     }
 
     /// What it sees: its own writes, too.
@@ -285,7 +285,7 @@ impl WriteTransaction {
             .map(drop)
     }
 
-    /// The same; how many of them have keys that begin with `counted`.
+    /// Deletes rows, and returns how many of them have keys that begin with `counted`.
     pub(crate) fn delete_rows_counting(
         &mut self,
         begin: &[u8],
@@ -337,14 +337,14 @@ impl WriteTransaction {
         }
     }
 
-    /// Makes all of it visible to whoever begins from now on, and durable as was asked for at the beginning. Blobs and files
-    /// are written first, and are durable in any case.
+    /// Makes all of it visible to every transaction that begins from now on, and durable as was asked for at the
+    /// beginning. Blobs and files are written first, and are durable in any case.
     ///
     /// # Errors
     /// If a blob's content cannot be read or written, the engine cannot write, or the quota has no room
-    /// ([`Error::quota`]), the transaction is rolled back: nothing of it
-    /// is there, nor will it be when the store is opened again. `Uncertain` if the engine can neither write nor take back what
-    /// it began to write; then it takes no further writes, and what is there shows when the store is opened again.
+    /// ([`Error::quota`]), the transaction is rolled back: nothing of it is there, nor will it be when the store is
+    /// opened again. `Uncertain` if the engine can neither write nor take back what it began to write; then it takes no
+    /// further writes, and what is there shows when the store is opened again.
     pub fn commit(mut self) -> Result<()> {
         let core = Arc::clone(&self.core);
         let committed = self.commit_all();
@@ -368,7 +368,8 @@ impl WriteTransaction {
     /// it `has_room`, the quota has given its bytes already.
     fn write_commit(&mut self, rows: &[(Vec<u8>, Vec<u8>)], has_room: bool) -> Result<()> {
         let written = self.write_batch(rows, has_room);
-        // What has failed for certain is taken back like anything else that is not committed.
+        // A failure that is certain leaves the transaction open, and dropping it rolls back. After an uncertain one it must not roll
+        // back: the commit may be in the log, and undoing rows of a commit that opening then finds would leave half of it.
         let is_certain = |error: &Error| error.kind() != ErrorKind::Uncertain;
         if !written.as_ref().is_err_and(is_certain) {
             self.state = State::Ended;
@@ -379,9 +380,11 @@ impl WriteTransaction {
         }
         if let Scope::Stores(database_id, _) = self.scope {
             let open = std::mem::take(&mut self.open_stores);
-            self.core.known_stores().keep(database_id, open);
+            self.core.store_cache().keep(database_id, open);
         }
         if let Some(log) = self.log.take() {
+            // The windows go only after the batch is in the engine: without them others read the spilled rows, and those are
+            // committed from then on. The undo rows may stay for later, because the scope's emptied metadata row has committed it.
             self.core.unhide(self.number);
             self.core.clean_later(Cleanup::of_committed(log.scope));
         }
@@ -399,9 +402,12 @@ impl WriteTransaction {
             batch.put(key, value);
         }
         if let Some(log) = &self.log {
+            // Metadata without locks is Chromium's mark of a committed scope. It must be in the batch of the last rows: in a
+            // batch before, a crash between the two would commit the transaction without them; in one after, recovery would undo it.
             batch.put(&metadata_key(log.scope), &[]);
         }
-        // Before any turn that another one may wait for which has taken its room.
+        // Room is taken before the turn to raise versions. Another commit may hold room while it waits for that turn, and taking
+        // room may wait for such a commit: in the other order the two would wait for each other.
         let needed = log::growth_bytes_max(batch.len_bytes() + DATA_VERSION_ROW_LEN);
         let taken = (self.is_under_quota() && !has_room).then(|| self.core.take_room(needed));
         let _taken = taken.transpose()?;
@@ -429,8 +435,8 @@ impl WriteTransaction {
     /// Takes all of it back.
     ///
     /// # Errors
-    /// If the engine cannot write; then nobody sees what was written, no more can be written, and opening the store again will
-    /// take it back.
+    /// If the engine cannot write; then what was written stays invisible, no more can be written, and opening the store
+    /// again will take it back.
     pub fn rollback(mut self) -> Result<()> {
         let core = Arc::clone(&self.core);
         let taken_back = self.take_back();
@@ -481,7 +487,7 @@ impl Deref for WriteTransaction {
 
 impl Drop for WriteTransaction {
     fn drop(&mut self) {
-        // Whoever cares about the result calls `rollback`.
+        // A caller that needs the result calls `rollback`.
         let _ = self.take_back();
         self.leave();
     }

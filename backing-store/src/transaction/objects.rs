@@ -184,7 +184,8 @@ impl WriteTransaction {
         row_key
     }
 
-    /// Both phases.
+    /// Commits in both phases. At each moment between them a crash leaves every file either referred to by a row or listed in a
+    /// journal, so that opening finds all that it has to remove.
     pub(super) fn commit_objects(&mut self) -> Result<()> {
         self.settle()?;
         let core = Arc::clone(&self.core);
@@ -199,6 +200,8 @@ impl WriteTransaction {
             return Err(error);
         }
         let removed = std::mem::take(&mut self.objects.removed);
+        // Each journal is one row with all entries, of all transactions: reading it, changing it and writing it is one turn. Two
+        // commits at once would each write a journal without the other's entries, and the files of those would never go.
         let turn = core.direct();
         if !removed.is_empty() {
             // Files must not go before the rows that refer to them, whatever a power cut leaves.
@@ -280,6 +283,8 @@ impl WriteTransaction {
         let mut value = Vec::new();
         var_int::encode(numbers.next, &mut value);
         batch.put(&numbers.key, &value);
+        // The journal has the numbers, synced, before the first file is made: a file that a crash leaves is in it. The generator's
+        // next number is in the batch too, so that no later blob gets the number of a file that is still to be removed.
         let recovery = GlobalKey::RecoveryBlobJournal;
         let mut entries = self.journal(&recovery)?;
         entries.extend(&numbered.entries);
@@ -298,6 +303,7 @@ impl WriteTransaction {
             let place = (database_id, file.number);
             files.write(place, &*file.content, file.last_modified_micros)?;
         }
+        // The files are durable before the rows that refer to them: a commit that survives a power cut has its blobs.
         files.sync()?;
         for (key, value) in &numbered.rows {
             self.put_row(key, value)?;
@@ -349,7 +355,8 @@ fn object_row_len_max(object: &NewExternalObject) -> usize {
     own + ROW_LEN
 }
 
-/// As schema 3 lists them: without handles, and without sizes and times of files, which are those of the files on disk.
+/// External objects in the form of schema 3: without handles, and without sizes and times of files, which are those of
+/// the files on disk.
 fn encode_all_schema_3(objects: Vec<ExternalObject>, out: &mut Vec<u8>) {
     for object in objects {
         let (blob, name) = match object {
@@ -387,7 +394,7 @@ fn journal_row(kind: &GlobalKey, entries: &BTreeSet<BlobJournalEntry>) -> (Vec<u
 struct BlobNumbers {
     core: Arc<Core>,
     database_id: DatabaseId,
-    /// Of the row with the next number.
+    /// The key of the row with the next number.
     key: Vec<u8>,
     next: i64,
 }

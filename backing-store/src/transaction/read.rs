@@ -9,7 +9,7 @@ use crate::backing_store::Core;
 use crate::blob::{BlobHandle, HeldBlobs, ReaderGuard};
 use crate::reads::Reads;
 
-/// A transaction that only reads. It waits for nobody and nobody waits for it; it needs no end.
+/// A transaction that only reads. It waits for no other transaction, none waits for it, and it needs no end.
 #[derive(Debug, Clone)]
 pub struct ReadTransaction {
     reads: Reads,
@@ -34,7 +34,7 @@ impl ReadTransaction {
         let presence = Arc::new(core.held_blobs.begin_reader());
         let view = core.committed();
         Self {
-            reads: Reads::new(view, Arc::clone(&core.surroundings)),
+            reads: Reads::new(view, Arc::clone(&core.context)),
             held_blobs: core.held_blobs.clone(),
             _presence: presence,
         }

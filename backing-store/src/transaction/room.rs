@@ -1,8 +1,9 @@
 //! A transaction that only deletes commits on a full disk, too, and makes room: decision 19.
 //!
-//! It may use the reserve if it deletes ranges, as `clear` and `deleteObjectStore` do, and puts no record: what it writes is small beside
-//! what it frees. When it is committed, what the ranges had is taken out of tables and logs. Nobody writes there until that is done, and
-//! nothing of the transaction itself keeps the files that go.
+//! It may use the reserve if it deletes ranges, as `clear` and `deleteObjectStore` do, and puts no record: what it
+//! writes is small beside what it frees. When it is committed, what the ranges had is taken out of tables and logs. The
+//! scope is held until that is done, so no transaction writes there, and nothing of the transaction itself keeps the
+//! files that go.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use super::{Puts, State, WriteTransaction};
 use crate::backing_store::Core;
 use crate::error::Result;
 
-/// Of more, no room is made at once.
+/// For more ranges than that, no room is made at once.
 const RANGES_MAX: usize = 32;
 
 /// What few transactions have.

@@ -1,4 +1,4 @@
-//! What a transaction may write, and so what nobody else may write meanwhile.
+//! What a transaction may write, and so what no other transaction may write meanwhile.
 
 use std::cmp::Ordering;
 

@@ -57,10 +57,14 @@ impl WriteTransaction {
             none => {
                 let scope = self.core.new_scope_id()?;
                 let metadata = metadata_with_locks(&self.scope, &pending.base)?;
+                // Other transactions get their windows before the first row is in the engine. A reader that began between the
+                // write and the windows would see rows that are not committed.
                 self.core.hide(self.number, &self.scope);
                 writer.rows.put(&metadata_key(scope), &metadata);
                 none.insert(UndoLog {
                     scope,
+                    // Numbers descend, so that recovery, which walks upwards, meets the newest undo row first. A row that was
+                    // spilled twice has two of them, and the oldest value has to be written last.
                     next_undo: i64::MAX.cast_unsigned(),
                 })
             }
@@ -71,6 +75,7 @@ impl WriteTransaction {
             match row.value {
                 Some(value) => writer.rows.put(row.key, value),
                 None if is_there => writer.rows.delete(row.key),
+                // Deleting what is not there needs neither a tombstone nor an undo row.
                 None => continue,
             }
             let len_bytes = row.key.len() + row.value.map_or(0, <[u8]>::len);
@@ -86,6 +91,8 @@ impl WriteTransaction {
             writer.write_if_large()?;
         }
         writer.write()?;
+        // The spilled rows are in the engine now, so the transaction reads over a new snapshot that has them. The old base would
+        // show the rows from before, because the staging that covered them is empty.
         let base = self.core.base(Some(self.number));
         pending.restart(base);
         Ok(())
@@ -120,6 +127,8 @@ impl SpillWriter<'_> {
     }
 
     fn write(&mut self) -> Result<()> {
+        // Rows and their undo rows are one batch, which the log keeps whole or not at all: a row without its undo row could not be
+        // taken back after a crash. No sync is needed for the same reason; the commit syncs all that is before it in the log.
         self.rows.append(&self.undo);
         self.undo.clear();
         let needed = log::growth_bytes_max(self.rows.len_bytes());
@@ -160,8 +169,9 @@ impl OldRows {
     }
 }
 
-/// Only locks that nobody else holds: when two unfinished transactions name the same lock, Chromium fails to take it for
-/// the second and throws the store away. A version change has its database for itself; others have their object stores.
+/// Only locks that no other transaction holds: when two unfinished transactions name one lock, Chromium fails to take
+/// it for the second and throws the store away. A version change has its database for itself; others have their object
+/// stores.
 fn metadata_with_locks(scope: &Scope, base: &Base) -> Result<Vec<u8>> {
     let mut keys = Vec::new();
     let partition = match scope {

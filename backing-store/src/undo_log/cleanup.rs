@@ -1,7 +1,7 @@
-//! Takes a scope's rows away after the end of its transaction, and does first what was deferred until then; a bounded
+//! Deletes a scope's rows after the end of its transaction, and does first what was deferred until then; a bounded
 //! number of rows at a time.
 //!
-//! Ranges that are to be compacted are left to whoever compacts those of several scopes together
+//! Ranges that are to be compacted are left to the caller, which compacts those of several scopes together
 //! ([`backing_store::cleaning`](crate::backing_store)).
 
 use std::cmp::Ordering;
@@ -20,7 +20,7 @@ use crate::view::{Base, Reach};
 
 /// The clean-up of one scope. All of it can be done again, after a crash or after an error.
 ///
-/// Nobody finds the rows that it deletes any more. So where damage is in its way, it and they stay, and harm nobody: it is
+/// No read reaches the rows that it deletes. So where damage is in its way, it and they stay, and do no harm: it is
 /// *stuck*, and the next opening tries it again.
 #[derive(Debug)]
 pub(crate) struct Cleanup {
@@ -62,6 +62,8 @@ enum Phase {
 impl Cleanup {
     /// After a commit: deletes the undo rows, then does the clean-up tasks.
     pub(crate) fn of_committed(scope: ScopeId) -> Self {
+        // The metadata row, which says that the scope is committed, goes last ([`Phase::Metadata`]). Without it, undo rows that are
+        // still there would be a scope that did not commit, and opening would undo committed rows.
         let (from, high) = task_range(scope, ScopeTask::Undo);
         Self::of_log(scope, from, high, true)
     }
@@ -168,7 +170,7 @@ impl Cleanup {
     ) -> Result<()> {
         let (_, high) = task_range(self.scope, ScopeTask::Cleanup);
         let mut iter = up_to(db, &high);
-        // Where an error leaves it.
+        // Set before anything can fail: after an error the next step begins with this task again, which can be repeated.
         self.phase = Phase::Tasks {
             task: row_key.clone(),
             from: from.clone(),

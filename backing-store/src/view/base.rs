@@ -29,7 +29,7 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    /// Of windows in any order that do not overlap.
+    /// A base of windows in any order that do not overlap.
     pub(crate) fn new(present: Snapshot, mut windows: Vec<Window>) -> Self {
         windows.sort_by(|a, b| compare(&a.low, &b.low));
         Self {
@@ -55,7 +55,7 @@ impl Base {
             .map_err(|error| Error::from(error).with_key(key))
     }
 
-    /// As [`View::multi_get`](super::View::multi_get).
+    /// Looks up like [`View::multi_get`](super::View::multi_get).
     pub(super) fn multi_get(
         &self,
         keys: &RowKeys,
@@ -135,7 +135,7 @@ pub(crate) struct BaseIter {
 /// How far a cursor goes in the engine.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Reach {
-    /// To all rows, for whom bounds would only cost.
+    /// Leads to all rows, of which bounds would exclude none.
     #[default]
     All,
     /// It looks at nothing from a key on.

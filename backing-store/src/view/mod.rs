@@ -1,8 +1,8 @@
 //! A consistent view of a store's rows: of a store as recovery would leave it, of what is committed, or of what a
 //! transaction that writes sees.
 //!
-//! The scopes area (prefix `00 00 00 00 32`, the undo log) never shows here, as Chromium's transactional layer hides it;
-//! whoever wants raw rows asks the snapshot itself.
+//! The scopes area (prefix `00 00 00 00 32`, the undo log) never shows here, as Chromium's transactional layer hides
+//! it; raw rows are read from the snapshot itself.
 
 mod base;
 mod recovered;
@@ -110,14 +110,15 @@ impl View {
         self.iter_within(Reach::All)
     }
 
-    /// A cursor that stands on no row, for who goes no further than the first row from `end` on, and may take that for the
-    /// end of all: what lies beyond in the engine, such as damage and rows that were deleted, is not looked at.
+    /// A cursor that stands on no row, for a walk that goes no further than the first row from `end` on, and may take
+    /// that for the end of all: what lies beyond in the engine, such as damage and rows that were deleted, is not
+    /// looked at.
     pub(crate) fn iter_before(&self, end: &[u8]) -> ViewIter {
         self.iter_within(Reach::before(end))
     }
 
-    /// A cursor that stands on no row, for who wants the rows from `low` to `high`, both included: beyond those it shows some or
-    /// none, and does not pass over what was deleted there.
+    /// A cursor that stands on no row, for a walk from `low` to `high`, both included: beyond those it shows some rows
+    /// or none, and does not pass over what was deleted there.
     pub(crate) fn iter_near(&self, low: &[u8], high: &[u8]) -> ViewIter {
         self.iter_within(Reach::near(low, high))
     }

@@ -27,7 +27,7 @@ const KEYS: u8 = 40;
 
 type Blob = Option<Vec<u8>>;
 
-/// Of each record its value, its index key and the content of its blob.
+/// By record: its value, its index key and the content of its blob.
 type Content = BTreeMap<u8, (Vec<u8>, u8, Blob)>;
 
 fn paths() -> StorePaths {
@@ -275,7 +275,7 @@ fn harms(len: usize, is_blob: bool) -> Vec<Harm> {
     let mut harms = vec![Harm::Remove];
     for at in places {
         harms.push(Harm::Cut { len: at });
-        // Nobody could tell: blobs have no checksums.
+        // That cannot be noticed: blobs have no checksums.
         harms.extend((!is_blob).then(|| flip(at)));
     }
     harms
@@ -377,7 +377,7 @@ impl Case<'_> {
         self.check_content(fs, if is_written { &after } else { self.truth() });
     }
 
-    /// The newest log, of which nothing else tells, may also be missing.
+    /// The newest log may also be missing: no other file mentions it.
     fn is_cut_log(&self) -> bool {
         !matches!(self.harm, Harm::Flip { .. })
             && self.path.extension().is_some_and(|suffix| suffix == "log")

@@ -15,7 +15,7 @@ struct Count {
     cause_first: usize,
     in_blob: usize,
     snappy: usize,
-    /// Of these, the ones whose compressed bytes are Chromium's own.
+    /// The number of those whose compressed bytes are Chromium's own.
     snappy_equal: usize,
 }
 

@@ -10,7 +10,7 @@ use larder_leveldb::storage::{DiskFileSystem, Fault, FaultFileSystem};
 
 use crate::stores::each_object_store;
 
-/// Of all records.
+/// The external objects of all records.
 fn external_objects(store: &Store) -> Result<Vec<ExternalObject>> {
     let mut all = Vec::new();
     let mut result = Ok(());

@@ -88,7 +88,7 @@ pub(super) fn step(core: &Core) -> Result<Maintenance> {
     if let Some(sweep) = &mut under_way.sweep {
         // No transaction begins during a round: one that has rows in the undo log could bring a row back whose stale
         // index rows are deleted here.
-        let Some(is_done) = core.while_nobody_writes(|| sweep.round(core)) else {
+        let Some(is_done) = core.while_no_writer_runs(|| sweep.round(core)) else {
             return Ok(Maintenance::Waiting);
         };
         if is_done? {

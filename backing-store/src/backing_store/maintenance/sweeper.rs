@@ -41,7 +41,7 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// Of all indexes, beginning at a random one of a random object store of a random database.
+    /// A sweep of all indexes, which begins at a random index of a random object store of a random database.
     pub(super) fn start(core: &Core) -> Result<Self> {
         // What cannot be read is not swept.
         let mut problems = Vec::new();
@@ -66,7 +66,8 @@ impl Sweep {
         })
     }
 
-    /// Looks at the next rows and deletes the stale ones in one batch: whether the sweep is done. Nobody may be writing.
+    /// Looks at the next rows and deletes the stale ones in one batch. Returns whether the sweep is done. No
+    /// transaction may be writing.
     pub(super) fn round(&mut self, core: &Core) -> Result<bool> {
         let snapshot = core.snapshot();
         let mut batch = BatchWriter::new();

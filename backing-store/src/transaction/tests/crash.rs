@@ -127,7 +127,7 @@ fn run(fs: &Arc<FaultFileSystem>, acknowledged: &mut Acknowledged) -> Result<Opt
     Ok(work(&store, acknowledged).err().map(|_| store))
 }
 
-/// As [`run`], with the error.
+/// Runs the program like [`run`], and returns the error.
 fn run_into_an_error(
     fs: &Arc<FaultFileSystem>,
     acknowledged: &mut Acknowledged,

@@ -78,7 +78,7 @@ fn run(fs: Arc<FaultFileSystem>, done: &mut Acknowledged) -> Result<()> {
         if durability(n) == Durability::Strict && !is_rolled_back(n) {
             done.strict = n;
         }
-        // Sometimes someone holds what goes.
+        // Sometimes a reader holds what goes.
         if n.is_multiple_of(2) {
             drop(reader);
         }

@@ -1,4 +1,4 @@
-//! Files of blobs that are put off while somebody reads them, or cannot be removed: they go without the store being opened anew.
+//! Files of blobs that stay while a reader has them, or cannot be removed: they go without the store being opened anew.
 
 use std::io::ErrorKind as IoErrorKind;
 use std::sync::Mutex;

@@ -83,7 +83,7 @@ fn put_codes(transaction: &mut WriteTransaction) {
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Constraint);
 }
 
-/// Index keys that depend on a generated key: the caller asks for it first.
+/// Index keys that depend on a generated key: the caller reads it first.
 fn put_generated(transaction: &mut WriteTransaction) {
     let database_id = transaction.scope().database_id();
     for n in 0..5 {

@@ -36,7 +36,7 @@ fn first_version(transaction: &mut WriteTransaction) {
     }
 }
 
-/// In which order an object store is deleted and one of its name made, when a page asks for the one and then the other.
+/// In which order an object store is deleted and one of its name made, when a page requests the one and then the other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     /// Chromium 156.

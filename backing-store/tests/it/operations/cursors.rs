@@ -57,7 +57,7 @@ fn real_cursor(
     })
 }
 
-/// The same walk without values.
+/// The walk without values.
 fn keys_cursor(reads: &Reads, store: i64, index: Option<i64>, direction: CursorDirection) -> Real {
     let (store, range) = (ObjectStoreId::new(store).unwrap(), KeyRange::ALL);
     match index {

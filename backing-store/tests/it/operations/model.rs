@@ -178,7 +178,7 @@ impl Store {
     }
 }
 
-/// A cursor that knows where it is and nothing else.
+/// A cursor that has its position and no other state.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor {
     pub(crate) range: Range,

@@ -237,7 +237,7 @@ impl Run {
         self.store = Some(open(&self.fs));
     }
 
-    /// As if the process had been killed now.
+    /// Cuts the run off, as if the process had been killed now.
     fn cut_off(&mut self) {
         let image = self.fs.crash_image(CrashImage::KeepWritten);
         self.open_image(image);
