@@ -188,7 +188,7 @@ fn index_keys(bencher: Bencher<'_, '_>, path: &str) {
     });
 }
 
-/// The same by way of the tree.
+/// Index keys by way of the tree.
 #[divan::bench(args = PATHS)]
 fn index_keys_of_tree(bencher: Bencher<'_, '_>, path: &str) {
     let bytes = value("contact");

@@ -6,8 +6,7 @@ use crate::primitive::int;
 
 /// Versions of the serialised values. One Int: V8's version in the upper 32 bits, Blink's below.
 ///
-/// Versions compare per component, so there is no order here: a reader knows a store if it knows
-/// both versions.
+/// Versions compare per component, so there is no order here: a reader can read a store if it supports both versions.
 ///
 /// ```
 /// use larder_codec::DataVersion;
@@ -81,7 +80,7 @@ impl DataVersion {
         }
     }
 
-    /// Whether a reader of these versions knows everything in a store of version `stored`.
+    /// Whether a reader of these versions can read everything in a store of version `stored`.
     #[must_use]
     pub const fn is_at_least(&self, stored: Self) -> bool {
         self.v8 >= stored.v8 && self.blink >= stored.blink

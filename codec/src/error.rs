@@ -19,7 +19,7 @@ pub enum ErrorKind {
         /// What was found, widened.
         found: u64,
     },
-    /// A tag (key type, metadata type, serialisation tag) that this version does not know.
+    /// A tag (key type, metadata type, serialisation tag) that is not defined for this version.
     UnknownTag {
         /// The tag byte.
         tag: u8,
@@ -69,7 +69,7 @@ impl Error {
         self.what
     }
 
-    /// The same error seen from a place where the input began `base` bytes earlier.
+    /// This error, with its offset counted from a place `base` bytes earlier.
     #[must_use]
     pub const fn shifted(mut self, base: usize) -> Self {
         self.offset = self.offset.saturating_add(base);

@@ -1,7 +1,7 @@
-//! A place in an input: hands out bytes from the front and knows the offset for errors.
+//! A place in an input: returns bytes from the front, and counts the offset for errors.
 //!
-//! Every decoder of this crate is a `read` function over a [`Reader`]; the public `decode` and
-//! `decode_exact` are thin wrappers. Not public: callers see slices.
+//! Every decoder of this crate is a `read` function over a [`Reader`]; the public `decode` and `decode_exact` are thin
+//! wrappers. Not public: callers see slices.
 
 use crate::error::{Error, ErrorKind, Result};
 

@@ -67,10 +67,10 @@ pub enum RowValue<'a> {
 }
 
 impl<'a> RowValue<'a> {
-    /// The value that is the whole of `input`, in the form that `key` asks for.
+    /// The value that is the whole of `input`, in the form that `key` requires.
     ///
-    /// `schema_version` is that of the store (row [`GlobalKey::SchemaVersion`]): below 4, external
-    /// objects have another form. All other rows are the same in all schemas that are still read.
+    /// `schema_version` is that of the store (row [`GlobalKey::SchemaVersion`]): below 4, external objects have another
+    /// form. All other rows are the same in all schemas that are still read.
     ///
     /// # Errors
     /// If `input` does not have that form.

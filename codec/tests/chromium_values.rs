@@ -90,8 +90,8 @@ fn every_flipped_bit_decodes_or_errs_and_what_decodes_serialises_and_encodes() {
                         Encoder::new().encode(&tree, &mut again);
                         let mut buffer = Vec::new();
                         let payload = peel(&again, &mut buffer).unwrap().expect("inline");
-                        let told = Decoder::new().decode(&payload).unwrap();
-                        assert!(told.is_same_value(&tree), "{name}");
+                        let shown = Decoder::new().decode(&payload).unwrap();
+                        assert!(shown.is_same_value(&tree), "{name}");
                         decoder.recycle(tree);
                         decoded += 1;
                     }

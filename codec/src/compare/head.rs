@@ -63,7 +63,7 @@ impl Head {
         }
     }
 
-    /// As [`push`](Self::push) beyond the upper half.
+    /// Pushes a number like [`push`](Self::push), where its bits go beyond the upper half.
     fn push_over(&mut self, number: u64, width: u32) -> Result<(), Complete> {
         let room = width.min(self.left);
         self.left -= room;
@@ -163,10 +163,10 @@ impl Head {
         }
     }
 
-    /// As [`push_user_key`](Self::push_user_key), but for numbers.
+    /// Pushes a user key like [`push_user_key`](Self::push_user_key), but for numbers.
     fn push_other_key<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
         let Some((&tag, rest)) = key.split_first() else {
-            // Before the sentinel, which is not told from it.
+            // Before the sentinel, which has the same bits.
             self.push(0b00, 2)?;
             return Err(Complete);
         };

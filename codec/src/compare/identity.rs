@@ -1,4 +1,4 @@
-//! Which bytes the comparator takes for the same key: what a lookup by hash must know.
+//! Which bytes the comparator takes for equal keys, as a lookup by hash needs.
 
 use crate::idb_key::{RawKey, TAG_BINARY, TAG_STRING};
 use crate::prefix::{KeyPrefix, PrefixKind};
@@ -10,8 +10,9 @@ pub enum RowIdentity {
     Bytes,
     /// Perhaps others, all of which have this answer, the next one, or are [`Unclear`](Self::Unclear).
     Several,
-    /// As [`Several`](Self::Several), and these first bytes of the index row, `key_end` of them, name an index key. Rows that begin
-    /// with them lie one behind the other, none but unclear ones between, and the bytes alone are not greater than any.
+    /// Like [`Several`](Self::Several), and these first bytes of the index row, `key_end` of them, name an index key.
+    /// Rows that begin with them lie one behind the other, none but unclear ones between, and the bytes alone are not
+    /// greater than any.
     Entry {
         /// Where the index key ends.
         key_end: usize,
@@ -20,9 +21,9 @@ pub enum RowIdentity {
     Unclear,
 }
 
-/// Tells rows of records, which are looked up most and whose keys are their bytes alone (but for 0, which -0 is equal to), and
-/// rows of an index, which are looked for by their first bytes, from others. Keys of metadata are not looked at:
-/// [`RowIdentity::Several`].
+/// Separates two kinds of rows from all others: rows of records, which are looked up most and whose keys are their
+/// bytes alone (but for 0, which -0 is equal to), and rows of an index, which are looked for by their first bytes. Keys
+/// of metadata are not looked at: [`RowIdentity::Several`].
 ///
 /// ```
 /// use larder_codec::{RowIdentity, row_identity};

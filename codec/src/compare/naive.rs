@@ -27,7 +27,8 @@ pub(super) fn fields(key: &[u8], index_keys_only: bool) -> Vec<Field> {
     fields
 }
 
-/// As [`fields`], for the order of signed bytes: of user keys and the scopes area they count from 80 over ff and 00 to 7f.
+/// The fields of [`fields`], for the order of signed bytes: of user keys and the scopes area they count from 80 over ff
+/// and 00 to 7f.
 pub(super) fn signed_fields(key: &[u8]) -> Vec<Field> {
     let parsed = KeyPrefix::parse_any_length(key);
     let is_signed = parsed.is_some_and(|(prefix, len_bytes)| match prefix.kind() {

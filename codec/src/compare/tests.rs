@@ -402,7 +402,7 @@ fn with_other_zero(mut row: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn rows_of_records_are_their_bytes_unless_a_zero_or_what_nobody_writes_is_in_them() {
+fn rows_of_records_are_their_bytes_unless_a_zero_or_what_is_never_written_is_in_them() {
     use RowIdentity::{Bytes, Entry, Several, Unclear};
     let rows: [(&[u8], RowIdentity); 26] = [
         (&[0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f], Bytes),

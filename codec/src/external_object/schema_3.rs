@@ -1,8 +1,7 @@
-//! External objects as stores of schema 3 have them: files without size and time
-//! (`docs/FORMAT.md`, 6.6).
+//! External objects as stores of schema 3 have them: files without size and time (`docs/FORMAT.md`, 6.6).
 //!
-//! A row that holds only blobs has the same bytes in both forms. A row with files cannot be told
-//! apart by itself: the store's schema version says which form it has.
+//! A row that holds only blobs has the same bytes in both forms. A row with files does not show its form: the store's
+//! schema version says which one it has.
 
 use crate::error::Result;
 use crate::ids::BlobNumber;

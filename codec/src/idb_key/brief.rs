@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use super::Key;
 
-/// Of strings so many characters, of arrays so many elements are shown.
+/// The number of characters of a string, and of elements of an array, that are shown.
 const CHARACTERS_MAX: usize = 40;
 const ELEMENTS_MAX: usize = 4;
 

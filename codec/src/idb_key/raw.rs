@@ -28,7 +28,7 @@ pub struct RawKey<'a> {
 }
 
 impl<'a> RawKey<'a> {
-    /// Takes one key, without decoding it more than needed to know that it can be decoded.
+    /// Takes one key, and decodes only as much of it as shows that the whole can be decoded.
     ///
     /// # Errors
     /// Exactly when [`Key::decode`] fails.

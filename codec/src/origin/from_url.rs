@@ -91,7 +91,8 @@ impl Origin {
         if has_user || has_more || url.fragment().is_some() {
             return Err(OriginError::MoreThanOrigin);
         }
-        // Parsers leave the host as it is if they do not know the scheme. Chromium knows the schemes that have stores.
+        // The parser leaves the host as it is for schemes that it has no rule for. Chromium has one for each scheme
+        // that has stores.
         let host = Host::parse(url.host_str().unwrap_or_default()).map_err(refused)?;
         let origin = Self {
             host: host.to_string(),
@@ -105,7 +106,7 @@ impl Origin {
             Some(c) => Err(OriginError::HostCharacter(c)),
             None if origin.is_valid() => Ok(origin),
             None => Err(OriginError::Host(
-                "it cannot be told from others".to_owned(),
+                "it has no host that distinguishes it from other origins".to_owned(),
             )),
         }
     }

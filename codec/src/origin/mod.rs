@@ -29,7 +29,7 @@ const BLOB_SUFFIX: &str = ".indexeddb.blob";
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
     scheme: String,
-    /// As in a URL: an IPv6 address has brackets and colons.
+    /// The host as in a URL: an IPv6 address has brackets and colons.
     host: String,
     /// 0 is the scheme's default port, or none.
     port: u16,
@@ -177,7 +177,7 @@ fn default_port(scheme: &str) -> Option<u16> {
     }
 }
 
-/// As `location.origin`: `scheme://host[:port]`, `file://`, or `null` if opaque.
+/// Prints the form of `location.origin`: `scheme://host[:port]`, `file://`, or `null` if opaque.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_opaque() {

@@ -19,7 +19,7 @@ pub enum GlobalKey {
     DataVersion,
     /// 3: blobs to be deleted.
     RecoveryBlobJournal,
-    /// 4: blobs to be deleted once nobody uses them.
+    /// 4: blobs to be deleted once no reader uses them.
     ActiveBlobJournal,
     /// 5: not to be swept before.
     EarliestSweep,

@@ -70,7 +70,7 @@ pub enum RowKey<'a> {
     Record(RecordKey<'a>),
     /// An entry of an index.
     IndexData(IndexDataKey<'a>),
-    /// A readable prefix, but a type of row that this version does not know.
+    /// A readable prefix, but a type of row that this version does not define.
     Unknown(UnknownKey<'a>),
 }
 

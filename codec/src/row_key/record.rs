@@ -14,13 +14,13 @@ pub struct RecordKey<'a> {
     pub database_id: DatabaseId,
     /// The object store.
     pub object_store_id: ObjectStoreId,
-    /// What the row tells about the record.
+    /// What the row says about the record.
     pub table: RecordTable,
     /// The record's primary key.
     pub key: RawKey<'a>,
 }
 
-/// What is told about a record; the number is the index number in the prefix.
+/// What a row says about a record; the number is the index number in the prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum RecordTable {

@@ -191,7 +191,7 @@ fn unknown_types_are_unknown_and_keep_their_bytes() {
 #[test]
 fn known_classes_refuse_what_is_not_theirs() {
     for bytes in [
-        // Nothing after the prefix, or after a type that wants more.
+        // Nothing after the prefix, or after a type that needs more.
         &[0, 0, 0, 0][..],
         &[0, 1, 0, 0],
         &[0, 1, 1, 1],

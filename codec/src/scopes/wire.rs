@@ -1,7 +1,7 @@
-//! As much of the protocol buffers wire format as the scopes messages use (`docs/FORMAT.md`, 7.1).
+//! The part of the protocol buffers wire format that the scopes messages use (`docs/FORMAT.md`, 7.1).
 //!
-//! Varint and length-delimited fields are read and written; fixed-width fields can be passed over;
-//! groups are refused. There is no schema here: each message reads its own fields.
+//! Varint and length-delimited fields are read and written; fixed-width fields can be passed over; groups are refused.
+//! There is no schema here: each message reads its own fields.
 
 use crate::error::{ErrorKind, Result};
 use crate::primitive::{binary, var_int};

@@ -1,4 +1,4 @@
-//! Walks over a key and writes it as some text: brackets and commas here, the scalars by whoever asks.
+//! Walks over a key and writes it as some text: brackets and commas here, the scalars by the caller.
 
 use crate::idb_key::{KeyPart, RawKey};
 

@@ -1,9 +1,9 @@
-//! [`Builder`]: a value's bytes, written while somebody walks the value.
+//! [`Builder`]: a value's bytes, written during a walk over the value.
 //!
-//! Where [`Encoder`](super::Encoder) writes a tree that is there, this writes what a host finds as it
-//! goes through values of its own, cyclic and shared ones too: it numbers objects as they begin, and a
-//! later mention is a reference. Form and order are those of V8's wire format 15 in Blink's envelope 21
-//! (`docs/format/values.md`). It keeps count of what is open and neither recurses nor fails.
+//! [`Encoder`](super::Encoder) writes a tree that is there already. This writes what a host finds as it goes through
+//! values of its own, cyclic and shared ones too: it numbers objects as they begin, and a later mention is a reference.
+//! Form and order are those of V8's wire format 15 in Blink's envelope 21 (`docs/format/values.md`). It keeps count of
+//! what is open and neither recurses nor fails.
 
 use super::bigint::BigInt;
 use super::buffer::{ArrayBuffer, BufferKind, View};
@@ -50,7 +50,7 @@ struct Open {
     form: Form,
     /// Names of objects and arrays; parts of maps and sets.
     count: u32,
-    /// Of arrays.
+    /// The length of an array.
     length: u32,
 }
 
@@ -312,7 +312,7 @@ mod tests {
     use super::*;
     use crate::value::{Decoder, Envelope, Tree, Value, vectors};
 
-    /// Walks a tree and tells a builder: the naive way, with recursion.
+    /// Walks a tree and calls a builder: the naive way, with recursion.
     struct Walk<'t, 'a, 'o> {
         tree: &'t Tree<'a>,
         builder: Builder<'o>,

@@ -68,8 +68,8 @@ struct Scratch<'a> {
     names: Names,
 }
 
-/// The same memory for things of another lifetime. `collect` works in place here: the item types
-/// differ in their lifetime only.
+/// Reuses the memory of a vector for items of another lifetime. `collect` works in place here: the item types differ in
+/// their lifetime only.
 fn recast<T, U>(mut vec: Vec<T>) -> Vec<U> {
     vec.clear();
     vec.into_iter().filter_map(|_| None).collect()
@@ -211,7 +211,7 @@ struct Frame<'a> {
     properties_start: usize,
     /// Where its slots begin in the scratch.
     slots_start: usize,
-    /// Of arrays: the length as written in front.
+    /// The length of an array, as written in front.
     length: u32,
     /// The name of the property whose value is being read.
     name: PropertyName<'a>,

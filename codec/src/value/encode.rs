@@ -49,14 +49,14 @@ impl Encoder {
         Self::default()
     }
 
-    /// Appends a tree's value with its envelope: what stands behind the record's version unless it
-    /// is to be [wrapped](super::wrap()).
+    /// Appends a tree's value with its envelope: what stands behind the record's version unless it is to be
+    /// [wrapped](super::wrap()).
     ///
-    /// Every tree that a [`Decoder`](super::Decoder) made comes out whole. Parts put in by hand
-    /// that no bytes decode to (an id of another tree, a view of something that is no buffer) come
-    /// out as `undefined`, or as bytes that no decoder takes (a view beyond its buffer).
+    /// Every tree that a [`Decoder`](super::Decoder) made comes out whole. Parts put in by hand that no bytes decode to
+    /// (an id of another tree, a view of something that is no buffer) come out as `undefined`, or as bytes that no
+    /// decoder takes (a view beyond its buffer).
     ///
-    /// Tells which versions have a form for the value, and how deep it is.
+    /// Returns which versions have a form for the value, and how deep it is.
     pub fn encode(&mut self, tree: &Tree<'_>, out: &mut Vec<u8>) -> Needs {
         self.run(tree, Writer::begin(out), false)
     }

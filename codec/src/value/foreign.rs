@@ -158,7 +158,7 @@ impl<'a> Foreign<'a> {
         Self::new(engine, whole(format)?, buffer.bytes).ok()
     }
 
-    /// As [`write`](Self::write) has written it, to the last byte.
+    /// Reads the bytes if [`write`](Self::write) has written them, to the last one.
     fn read_written(mut reader: Reader<'a>) -> Option<Self> {
         expect(&mut reader, tag::BEGIN_OBJECT)?;
         expect_name(&mut reader, ENGINE)?;
@@ -237,7 +237,7 @@ mod tests {
         out
     }
 
-    /// As both ways of reading say.
+    /// Reads in both ways, which must agree.
     fn read(value: &[u8]) -> Option<Foreign<'_>> {
         let payload = Payload::read(value).ok()?;
         let found = Foreign::read(&payload);

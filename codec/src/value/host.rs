@@ -98,9 +98,9 @@ pub enum HostObject<'a> {
         message: JsStr<'a>,
         /// Its stack.
         stack: JsStr<'a>,
-        /// The quota, if told.
+        /// The quota, if it is given.
         quota: Option<f64>,
-        /// What was asked for, if told.
+        /// The requested number of bytes, if it is given.
         requested: Option<f64>,
     },
 }

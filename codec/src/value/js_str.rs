@@ -29,8 +29,8 @@ use encoding_rs::UTF_16LE;
 pub enum JsStr<'a> {
     /// One byte per unit.
     Latin1(&'a [u8]),
-    /// Two bytes per unit, low byte first. A last odd byte is not part of the string; use
-    /// [`JsStr::from_utf16_le`] to be told.
+    /// Two bytes per unit, low byte first. A last odd byte is not part of the string; [`JsStr::from_utf16_le`] refuses
+    /// it.
     Utf16Le(&'a [u8]),
     /// UTF-8. Ill-formed sequences count as U+FFFD, one for each maximal part, which is what V8
     /// makes of them.

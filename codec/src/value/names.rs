@@ -1,10 +1,9 @@
 //! The names of an object's properties: JavaScript's order, and no name twice.
 //!
-//! Own properties come with array indices first, ascending, then the others in the order of their
-//! making. V8 writes them so; [`sort`] makes sure. A name that occurs twice cannot come from V8 and
-//! V8 refuses to read it, so [`Names::unique`] finds it: by comparing all pairs of small
-//! fingerprints where there are few names, with a hash table where there are many, by sorting where
-//! someone chose names that collide.
+//! Own properties come with array indices first, ascending, then the others in the order of their making. V8 writes
+//! them so; [`sort`] makes sure. A name that occurs twice cannot come from V8 and V8 refuses to read it, so
+//! [`Names::unique`] finds it: by comparing all pairs of small fingerprints where there are few names, with a hash
+//! table where there are many, by sorting where names were chosen to collide.
 
 use super::js_str::JsStr;
 use super::node::{Property, PropertyName};

@@ -207,8 +207,8 @@ pub struct Array {
     pub elements: Span,
     /// All other own properties: elements further on (indices first, ascending), then names.
     pub properties: Span,
-    /// Whether V8 wrote it element by element although it may have no holes: it does so with arrays
-    /// that once had some (`new Array(3).fill(0)`). JavaScript cannot tell.
+    /// Whether V8 wrote it element by element although it may have no holes: it does so with arrays that once had some
+    /// (`new Array(3).fill(0)`). JavaScript code sees no difference.
     pub sparse: bool,
 }
 

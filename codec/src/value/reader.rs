@@ -1,8 +1,7 @@
 //! The cursor that every value decoder reads through.
 //!
-//! Numbers as V8 and Blink write them inside values: varints of 32 and 64 bits, little-endian
-//! doubles, length-prefixed UTF-8. It knows no tags. Every read is bounds-checked and says where it
-//! failed; nothing is allocated.
+//! Numbers as V8 and Blink write them inside values: varints of 32 and 64 bits, little-endian doubles, length-prefixed
+//! UTF-8. Tags are no concern of it. Every read is bounds-checked and says where it failed; nothing is allocated.
 
 use byteorder::{ByteOrder, LittleEndian};
 

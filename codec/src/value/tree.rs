@@ -1,9 +1,8 @@
 //! [`Tree`]: one decoded value with all objects it reaches.
 //!
-//! Objects, properties and elements lie in three vectors and refer to each other by number, so a
-//! tree may be as deep or as cyclic as JavaScript allows without recursion anywhere. Strings and
-//! bytes are borrowed from the input. It does not know the bytes' layout (that is
-//! [`Decoder`](super::Decoder)) and does not resolve blobs.
+//! Objects, properties and elements lie in three vectors and refer to each other by number, so a tree may be as deep or
+//! as cyclic as JavaScript allows without recursion anywhere. Strings and bytes are borrowed from the input. The bytes'
+//! layout is [`Decoder`](super::Decoder)'s concern, and blobs are not resolved.
 
 use super::bits::BitSet;
 use super::buffer::ArrayBuffer;
@@ -169,7 +168,7 @@ impl<'a> Tree<'a> {
 
     /// Adds an object and returns the value that refers to it.
     pub fn push_object(&mut self, object: Object<'a>) -> Value<'a> {
-        // Ids are 32 bits wide; decoding allows no more objects than that, and nobody adds 2^32.
+        // Ids are 32 bits wide; decoding allows no more objects than that, and 2^32 cannot be added by hand.
         let id = u32::try_from(self.objects.len()).unwrap_or(u32::MAX);
         self.objects.push(object);
         Value::Object(ObjectId(id))

@@ -1,5 +1,5 @@
-//! The vectors of `docs/format/values.md`: each decodes to the JSON beside it, and no tag that the
-//! decoder knows is missing.
+//! The vectors of `docs/format/values.md`: each decodes to the JSON beside it, and no tag that the decoder takes is
+//! missing.
 
 use super::{Decoder, Encoder, Envelope};
 use crate::{ErrorKind, Result};
@@ -82,7 +82,7 @@ fn every_vector_is_the_same_value_after_encoding() {
 }
 
 #[test]
-fn every_tag_that_the_decoder_knows_is_listed() {
+fn every_tag_that_the_decoder_takes_is_listed() {
     for part in [2, 3] {
         let listed: Vec<u8> = rows()
             .iter()

@@ -1,8 +1,8 @@
 //! What every value encoder writes through: the counterpart of [`reader`](super::reader).
 //!
-//! Numbers and strings as V8 and Blink write them inside values, and the headers and the trailer
-//! around them (`docs/format/values.md`, part 1). It knows the tags of numbers and strings only and
-//! keeps no structure; nothing here can fail.
+//! Numbers and strings as V8 and Blink write them inside values, and the headers and the trailer around them
+//! (`docs/format/values.md`, part 1). It has the tags of numbers and strings only and keeps no structure; nothing here
+//! can fail.
 
 use super::bigint::BigInt;
 use super::js_str::JsStr;
@@ -115,8 +115,8 @@ impl<'o> Writer<'o> {
         self.narrow = true;
     }
 
-    /// Ends the value: the trailer names the interfaces that reading it needs. Tells what it asks of the versions that it is
-    /// written in: these may be too old for it.
+    /// Ends the value: the trailer names the interfaces that reading it needs. Returns what it needs of the versions
+    /// that it is written in: these may be too old for it.
     pub(super) fn end(self) -> Needs {
         let Self {
             out,

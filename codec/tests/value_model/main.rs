@@ -1,9 +1,8 @@
-//! Values against a naive model: encode what the model says, decode it, and let model, tree and
-//! JSON each tell what they hold.
+//! Values against a naive model: encode what the model says, decode it, and let model, tree and JSON each print what
+//! they hold.
 //!
-//! All three are told in one text, in which every object has a number by first visit; so identity,
-//! order, holes and signs must agree. The encoder here is written from V8's format alone and knows
-//! nothing of the decoder.
+//! All three are printed as one text, in which every object has a number by first visit; so identity, order, holes and
+//! signs must agree. The encoder here is written from V8's format alone and shares nothing with the decoder.
 
 #![expect(
     clippy::expect_used,
@@ -16,9 +15,9 @@
 mod encode;
 mod key_paths;
 mod model;
-mod tell_json;
-mod tell_oracle;
-mod tell_tree;
+mod show_json;
+mod show_oracle;
+mod show_tree;
 
 use encode::encode;
 use larder_codec::value::{Decoder, Encoder, Envelope, Tree};
@@ -47,8 +46,8 @@ fn with_tree<R>(bytes: &[u8], f: impl FnOnce(&Tree<'_>) -> R) -> larder_codec::R
 fn trees_hold_what_the_model_holds() {
     fn holds(model: Model) -> bool {
         let (bytes, ids) = encode(&model);
-        let told = with_tree(&bytes, tell_tree::tell).expect("the model's bytes decode");
-        assert_eq!(told, model.tell(&ids));
+        let shown = with_tree(&bytes, show_tree::show).expect("the model's bytes decode");
+        assert_eq!(shown, model.show(&ids));
         true
     }
     checker(40)
@@ -68,10 +67,10 @@ fn encoded_trees_hold_what_the_model_holds() {
     fn holds(model: Model) -> bool {
         let (bytes, ids) = encode(&model);
         let again = with_tree(&bytes, encode_tree).unwrap();
-        let told = with_tree(&again, tell_tree::tell).expect("what was encoded decodes");
-        assert_eq!(told, model.tell(&ids));
+        let shown = with_tree(&again, show_tree::show).expect("what was encoded decodes");
+        assert_eq!(shown, model.show(&ids));
         // Deno's decoder takes V8's versions up to 15, which this is.
-        assert_eq!(tell_oracle::tell(&again[15..]), Some(told), "{again:02x?}");
+        assert_eq!(show_oracle::show(&again[15..]), Some(shown), "{again:02x?}");
         assert_eq!(with_tree(&again, encode_tree).unwrap(), again);
         true
     }
@@ -85,8 +84,8 @@ fn denos_decoder_holds_the_same() {
     fn holds(model: Model) -> bool {
         let (bytes, ids) = encode(&model);
         // Blink's envelope is 15 bytes.
-        let told = tell_oracle::tell(&bytes[15..]).expect("the model's bytes decode");
-        assert_eq!(told, model.tell(&ids));
+        let shown = show_oracle::show(&bytes[15..]).expect("the model's bytes decode");
+        assert_eq!(shown, model.show(&ids));
         true
     }
     checker(40)
@@ -102,8 +101,8 @@ fn what_deno_takes_of_damaged_bytes_we_take_as_the_same() {
             let at = 17 + usize::from(at) % (bytes.len() - 17);
             bytes[at] ^= mask;
         }
-        if let Some(theirs) = tell_oracle::tell(&bytes[15..])
-            && let Ok(ours) = with_tree(&bytes, tell_tree::tell)
+        if let Some(theirs) = show_oracle::show(&bytes[15..])
+            && let Ok(ours) = with_tree(&bytes, show_tree::show)
         {
             assert_eq!(ours, theirs, "{bytes:02x?}");
         }
@@ -119,7 +118,7 @@ fn json_loses_nothing() {
     fn holds(model: Model) -> bool {
         let (bytes, ids) = encode(&model);
         let json = with_tree(&bytes, |tree| serde_json::to_string(tree).unwrap()).unwrap();
-        assert_eq!(tell_json::tell(&json), model.tell(&ids), "{json}");
+        assert_eq!(show_json::show(&json), model.show(&ids), "{json}");
         true
     }
     checker(40)
@@ -152,7 +151,7 @@ fn deep_values_come_out_whole_and_shallow() {
         }
         let (bytes, ids) = encode(&model);
         let json = with_tree(&bytes, |tree| serde_json::to_string(tree).unwrap()).unwrap();
-        assert_eq!(tell_json::tell(&json), model.tell(&ids), "depth {depth}");
+        assert_eq!(show_json::show(&json), model.show(&ids), "depth {depth}");
         assert!(
             levels(&json) <= 110,
             "depth {depth}: {} levels",
@@ -175,7 +174,7 @@ fn references_met_in_another_order_than_written_are_not_lost() {
     let model = Model::Object(vec![(vec![0x62], chain), (vec![0x30], other)]);
     let (bytes, ids) = encode(&model);
     let json = with_tree(&bytes, |tree| serde_json::to_string(tree).unwrap()).unwrap();
-    assert_eq!(tell_json::tell(&json), model.tell(&ids));
+    assert_eq!(show_json::show(&json), model.show(&ids));
     // 62 containers in a row come out, of which none was more than 31 deep.
     assert!(levels(&json) <= 40, "{} levels", levels(&json));
 }

@@ -1,4 +1,4 @@
-//! The model: JavaScript values as a tree of plain Rust, and what they tell.
+//! The model: JavaScript values as a tree of plain Rust, and their text.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -177,11 +177,11 @@ pub(crate) fn number(number: f64) -> String {
     format!("n{bits:x}")
 }
 
-/// Text of an object whose parts have been told.
+/// The text of an object whose parts are printed already.
 pub(crate) fn named_parts(kind: &str, parts: &[(String, String)]) -> String {
     let parts: Vec<String> = parts
         .iter()
-        .map(|(name, told)| format!("{name}={told}"))
+        .map(|(name, shown)| format!("{name}={shown}"))
         .collect();
     format!("{kind}({})", parts.join(","))
 }
@@ -212,12 +212,12 @@ impl Visits {
 
 impl Model {
     /// What this value holds.
-    pub(crate) fn tell(&self, ids: &Ids<'_>) -> String {
-        tell(self, ids, &mut Visits::default())
+    pub(crate) fn show(&self, ids: &Ids<'_>) -> String {
+        show(self, ids, &mut Visits::default())
     }
 }
 
-fn tell(model: &Model, ids: &Ids<'_>, visits: &mut Visits) -> String {
+fn show(model: &Model, ids: &Ids<'_>, visits: &mut Visits) -> String {
     match model {
         Model::Undefined => "undefined".into(),
         Model::Null => "null".into(),
@@ -235,29 +235,29 @@ fn tell(model: &Model, ids: &Ids<'_>, visits: &mut Visits) -> String {
         Model::Str(units) => format!("s{}", hex(units.iter().copied())),
         // Which object that is depends on how many were written before it.
         Model::Ref(_) => match ids.number_of.get(&std::ptr::from_ref(model)) {
-            Some(&target) => tell_number(target, ids, visits),
+            Some(&target) => show_number(target, ids, visits),
             None => "null".into(),
         },
-        object => tell_number(ids.number_of[&std::ptr::from_ref(object)], ids, visits),
+        object => show_number(ids.number_of[&std::ptr::from_ref(object)], ids, visits),
     }
 }
 
-fn tell_number(wire: usize, ids: &Ids<'_>, visits: &mut Visits) -> String {
+fn show_number(wire: usize, ids: &Ids<'_>, visits: &mut Visits) -> String {
     if let Some(again) = visits.again(wire) {
         return again;
     }
     match ids.by_number[wire] {
         Told::BufferOf(bytes) => format!("Buffer({bytes:?})"),
-        Told::Object(model) => tell_object(wire, model, ids, visits),
+        Told::Object(model) => show_object(wire, model, ids, visits),
     }
 }
 
-fn tell_object(wire: usize, model: &Model, ids: &Ids<'_>, visits: &mut Visits) -> String {
+fn show_object(wire: usize, model: &Model, ids: &Ids<'_>, visits: &mut Visits) -> String {
     match model {
         Model::Object(own) => {
             let mut own: Vec<_> = own.iter().collect();
             own.sort_by_key(|(name, _)| index_of(name).map_or(u64::MAX, u64::from));
-            let parts = tell_named(&own, ids, visits);
+            let parts = show_named(&own, ids, visits);
             named_parts("Object", &parts)
         }
         Model::Dense(slots) => {
@@ -265,57 +265,57 @@ fn tell_object(wire: usize, model: &Model, ids: &Ids<'_>, visits: &mut Visits) -
                 .iter()
                 .enumerate()
                 .filter_map(|(at, slot)| Some((at, slot.as_ref()?)))
-                .map(|(at, value)| (hex(at.to_string().encode_utf16()), tell(value, ids, visits)))
+                .map(|(at, value)| (hex(at.to_string().encode_utf16()), show(value, ids, visits)))
                 .collect();
             named_parts(&format!("Array{}", slots.len()), &parts)
         }
         Model::Sparse(length, elements, names) => {
             let mut parts: Vec<_> = elements
                 .iter()
-                .map(|(at, value)| (hex(at.to_string().encode_utf16()), tell(value, ids, visits)))
+                .map(|(at, value)| (hex(at.to_string().encode_utf16()), show(value, ids, visits)))
                 .collect();
-            parts.extend(tell_named(&names.iter().collect::<Vec<_>>(), ids, visits));
+            parts.extend(show_named(&names.iter().collect::<Vec<_>>(), ids, visits));
             named_parts(&format!("Array{length}"), &parts)
         }
         Model::Map(entries) => {
             let parts: Vec<_> = entries
                 .iter()
-                .map(|(key, value)| (tell(key, ids, visits), tell(value, ids, visits)))
+                .map(|(key, value)| (show(key, ids, visits), show(value, ids, visits)))
                 .collect();
             named_parts("Map", &parts)
         }
         Model::Set(values) => {
             let parts: Vec<_> = values
                 .iter()
-                .map(|value| (String::new(), tell(value, ids, visits)))
+                .map(|value| (String::new(), show(value, ids, visits)))
                 .collect();
             named_parts("Set", &parts)
         }
         Model::View(offset, bytes) => {
             let len = bytes.len() - offset;
-            let buffer = tell_number(wire - 1, ids, visits);
+            let buffer = show_number(wire - 1, ids, visits);
             format!("Uint8Array({offset},{len},{buffer})")
         }
         Model::Error(message, stack, cause) => {
             let text = |s: &Option<Vec<u16>>| s.as_ref().map(|s| hex(s.iter().copied()));
-            let cause = cause.as_ref().map(|cause| tell(cause, ids, visits));
+            let cause = cause.as_ref().map(|cause| show(cause, ids, visits));
             format!("TypeError({:?},{:?},{cause:?})", text(message), text(stack))
         }
-        leaf => tell_leaf(leaf),
+        leaf => show_leaf(leaf),
     }
 }
 
-fn tell_named(
+fn show_named(
     own: &[&(Vec<u16>, Model)],
     ids: &Ids<'_>,
     visits: &mut Visits,
 ) -> Vec<(String, String)> {
     own.iter()
-        .map(|(name, value)| (hex(name.iter().copied()), tell(value, ids, visits)))
+        .map(|(name, value)| (hex(name.iter().copied()), show(value, ids, visits)))
         .collect()
 }
 
-fn tell_leaf(model: &Model) -> String {
+fn show_leaf(model: &Model) -> String {
     match model {
         Model::Date(time_ms) => format!("Date({})", number(*time_ms + 0.0)),
         Model::RegExp(source, flags) => format!("RegExp({},{flags})", hex(source.iter().copied())),

@@ -1,7 +1,7 @@
 //! Values without values inside: primitives, wrappers, dates, buffers with their views, references.
 //!
-//! [`Run::tagged`] is the one place that knows every tag of V8; containers are only opened here and
-//! read in [`containers`](super::containers).
+//! [`Run::tagged`] is the one place that lists every tag of V8; containers are only opened here and read in
+//! [`containers`](super::containers).
 
 use super::super::bigint::BigInt;
 use super::super::buffer::{ArrayBuffer, View};

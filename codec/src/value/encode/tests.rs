@@ -259,7 +259,7 @@ fn an_error_is_written_as_chromium_131_and_later_write_it() {
 }
 
 #[test]
-fn the_same_value_is_told_from_others_whatever_its_bytes() {
+fn values_are_equal_or_not_whatever_their_bytes() {
     let compare = |a: &[u8], b: &[u8]| {
         let [a, b] = [a, b].map(|wire| [&b"\xff\x14\xff\x0d"[..], wire].concat());
         with_tree(&a, |a| with_tree(&b, |b| a.is_same_value(b)))

@@ -182,7 +182,7 @@ const fn algorithm(id: u32) -> Option<(Family, &'static str)> {
     })
 }
 
-/// The greatest number that [`algorithm`] knows.
+/// The greatest number that [`algorithm`] has a name for.
 const ALGORITHM_MAX: u32 = 25;
 /// By number less one.
 const CURVES: [&str; 3] = ["P-256", "P-384", "P-521"];

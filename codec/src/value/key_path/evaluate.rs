@@ -165,7 +165,7 @@ impl<'a> Scanner<'a, '_> {
         }
     }
 
-    /// The length of a dense array. Properties of the array could move its end: the tree knows.
+    /// The length of a dense array. Properties of the array could move its end: only the tree shows whether they do.
     fn array_length(&mut self, at: usize) -> Attempt<usize> {
         let count = self.object_count();
         let behind_tag = self.reader.offset();
@@ -249,7 +249,7 @@ impl<'a> Scanner<'a, '_> {
         }
     }
 
-    /// As [`Scanner::key`], but not for dense arrays.
+    /// Reads a key like [`Scanner::key`], but not from dense arrays.
     fn simple_key(&mut self, tag: u8, at: usize, room: &mut Room) -> Attempt<Option<Key>> {
         let (key, len_bytes) = match tag {
             tag::INT32 | tag::UINT32 | tag::DOUBLE => match self.number(tag)? {
@@ -272,7 +272,7 @@ impl<'a> Scanner<'a, '_> {
                 let bytes = self.buffer_bytes(tag, at)?;
                 (Key::Binary(bytes.to_vec()), bytes.len())
             }
-            // What these lead to, or whether they have holes, the tree knows.
+            // Only the tree shows what these lead to, and whether they have holes.
             tag::OBJECT_REFERENCE | tag::VERIFY_OBJECT_COUNT | tag::BEGIN_SPARSE_ARRAY => {
                 return Err(AskTree);
             }

@@ -185,7 +185,7 @@ pub struct Evaluator {
     decoder: Decoder,
 }
 
-/// The way over the bytes ends here; the tree must tell.
+/// The way over the bytes ends here; the tree has to be built.
 #[derive(Debug)]
 struct AskTree;
 

@@ -30,7 +30,7 @@ pub(super) struct Memory {
 struct Place {
     /// Its tag.
     at: usize,
-    /// Of views: the number of the buffer.
+    /// The number of a view's buffer.
     buffer: Option<u32>,
 }
 
@@ -63,7 +63,7 @@ pub(super) trait Watch {
     fn container(&mut self, at: usize, depth: usize) -> Result<()>;
 }
 
-/// For those who only want to get past.
+/// Reads nothing, and only passes the value.
 pub(super) struct Pass;
 
 impl Watch for Pass {

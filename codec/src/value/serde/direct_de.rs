@@ -1,13 +1,12 @@
 //! [`Direct`]: a deserialiser that reads a value's bytes as they come, without a tree in between.
 //!
-//! It takes what most values are made of, as V8 has written it since version 13. Whatever needs a
-//! look at more than has come so far it refuses: references, holes, names that may be indices, many
-//! or equal names, every object but plain ones and dense arrays. So it does with what is not as it
-//! should be, in the bytes or for who reads them. Then the tree, the naive twin, does all of it
-//! again, and tells what is wrong.
+//! It takes what most values are made of, as V8 has written it since version 13. It refuses whatever needs a look at
+//! more than has come so far: references, holes, names that may be indices, many or equal names, every object but plain
+//! ones and dense arrays. It also refuses bytes that are wrong, and bytes that do not fit the type that is read. Then
+//! the tree, the naive twin, does all of it again, and returns the error.
 //!
-//! Who reads may swallow an error and go on, in the midst of a container. Therefore a refusal is
-//! noted, too, and nothing that comes behind it counts.
+//! The type that is read may swallow an error and go on, in the midst of a container. Therefore a refusal is noted,
+//! too, and nothing that comes behind it counts.
 
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, EnumAccess, IgnoredAny, MapAccess, SeqAccess,

@@ -58,7 +58,7 @@ impl serde::ser::Error for Stop {
     }
 }
 
-/// What was written, as far as a sequence around it has to know.
+/// What was written, as far as the sequence around it depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Written {
     SmallInteger,

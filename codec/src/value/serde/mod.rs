@@ -64,7 +64,7 @@ impl SerdeError {
         }
     }
 
-    /// Of [`direct_de`], which nobody sees.
+    /// The error by which [`direct_de`] stops; no caller sees it.
     const fn stop() -> Self {
         Self {
             message: String::new(),
@@ -108,14 +108,13 @@ impl serde::de::Error for SerdeError {
     }
 }
 
-/// Appends a value's bytes with their envelope: what stands behind a record's version, unless it is
-/// to be [wrapped](super::wrap()). See the [table](self) of what becomes what. Tells which versions of
-/// the formats have a form for it.
+/// Appends a value's bytes with their envelope: what stands behind a record's version, unless it is to be
+/// [wrapped](super::wrap()). See the [table](self) of what becomes what. Returns which versions of the formats have a
+/// form for it.
 ///
 /// # Errors
-/// If the value says so itself, a map's key is no text and nothing that has one, two names of an
-/// object are the same, or more than [`DEPTH_MAX`] containers are inside one another. Nothing is
-/// appended then.
+/// If the value says so itself, a map's key is no text and nothing that has one, two names of an object are the same,
+/// or more than [`DEPTH_MAX`] containers are inside one another. Nothing is appended then.
 ///
 /// ```
 /// use larder_codec::value::Envelope;
@@ -158,7 +157,7 @@ fn to_bytes_by_tree<T: Serialize + ?Sized>(
 /// Reads a value. Text of ASCII letters and bytes can be borrowed from the payload.
 ///
 /// # Errors
-/// If the bytes do not decode, or what they hold is not what `T` asks for or has no form in serde.
+/// If the bytes do not decode, or what they hold is not of type `T` or has no form in serde.
 pub fn from_payload<'de, T: Deserialize<'de>>(payload: &Payload<'de>) -> Result<T, SerdeError> {
     match direct_de::read(payload) {
         Some(value) => Ok(value),
@@ -175,7 +174,7 @@ fn from_payload_by_tree<'de, T: Deserialize<'de>>(payload: &Payload<'de>) -> Res
 /// Reads a value that was decoded.
 ///
 /// # Errors
-/// If what it holds is not what `T` asks for or has no form in serde.
+/// If what it holds is not of type `T` or has no form in serde.
 pub fn from_tree<'de, T: Deserialize<'de>>(tree: &Tree<'de>) -> Result<T, SerdeError> {
     let run = de::Run::new(tree);
     T::deserialize(de::Node::root(&run))

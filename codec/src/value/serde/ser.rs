@@ -100,7 +100,7 @@ impl Draft {
                 }),
             });
         }
-        // Nobody has read this tree: the encoder chooses the form of numbers.
+        // This tree was not read from bytes: the encoder chooses the form of numbers.
         tree.edited = true;
         Ok(tree)
     }
@@ -369,7 +369,7 @@ pub(super) struct Compound<'d> {
     draft: &'d mut Draft,
     slots_start: usize,
     properties_start: usize,
-    /// Of maps: the name whose value comes next.
+    /// The name of a map's next value.
     name: Option<Range<usize>>,
     variant: Option<&'static str>,
 }

@@ -7,7 +7,7 @@ use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 
 use super::*;
 
-/// Anything that serde can be told, in the words that are chosen for it.
+/// Anything that serde can be given, in the words that are chosen for it.
 #[derive(Debug, Clone)]
 enum Told {
     Unit,

@@ -1,4 +1,4 @@
-//! What the JSON form tells: a reader of `docs/format/jsonl-values.md`, written from the document.
+//! The text of the JSON form: a reader of `docs/format/jsonl-values.md`, written from the document.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ struct Reader<'j> {
 }
 
 /// What this JSON holds.
-pub(crate) fn tell(json: &str) -> String {
+pub(crate) fn show(json: &str) -> String {
     let json: Value = serde_json::from_str(json).expect("JSON that common parsers read");
     let mut reader = Reader {
         by_id: HashMap::new(),
@@ -24,7 +24,7 @@ pub(crate) fn tell(json: &str) -> String {
         Some(root) => root,
         None => &json,
     };
-    reader.tell(root)
+    reader.show(root)
 }
 
 fn collect<'j>(json: &'j Value, by_id: &mut HashMap<u64, &'j Map<String, Value>>) {
@@ -113,7 +113,7 @@ fn time_of(text: &str) -> f64 {
 }
 
 impl Reader<'_> {
-    fn tell(&mut self, json: &Value) -> String {
+    fn show(&mut self, json: &Value) -> String {
         let members = match json {
             Value::Null => return "null".into(),
             Value::Bool(bool) => return bool.to_string(),
@@ -151,7 +151,7 @@ impl Reader<'_> {
         let parts: Vec<_> = items
             .iter()
             .enumerate()
-            .map(|(at, item)| (hex(at.to_string().encode_utf16()), self.tell(item)))
+            .map(|(at, item)| (hex(at.to_string().encode_utf16()), self.show(item)))
             .collect();
         named_parts(&format!("Array{}", items.len()), &parts)
     }
@@ -161,7 +161,7 @@ impl Reader<'_> {
             .as_array()
             .unwrap()
             .iter()
-            .map(|pair| (hex(units(&pair[0])), self.tell(&pair[1])))
+            .map(|pair| (hex(units(&pair[0])), self.show(&pair[1])))
             .collect();
         named_parts(kind, &parts)
     }
@@ -173,7 +173,7 @@ impl Reader<'_> {
         };
         if !tag.starts_with('$') {
             let parts: Vec<_> = members
-                .map(|(name, value)| (hex(name.encode_utf16()), self.tell(value)))
+                .map(|(name, value)| (hex(name.encode_utf16()), self.show(value)))
                 .collect();
             return named_parts("Object", &parts);
         }
@@ -186,7 +186,7 @@ impl Reader<'_> {
                 let entries = first.as_array().unwrap();
                 let parts: Vec<_> = entries
                     .iter()
-                    .map(|e| (self.tell(&e[0]), self.tell(&e[1])))
+                    .map(|e| (self.show(&e[0]), self.show(&e[1])))
                     .collect();
                 named_parts("Map", &parts)
             }
@@ -194,12 +194,12 @@ impl Reader<'_> {
                 let entries = first.as_array().unwrap();
                 let parts: Vec<_> = entries
                     .iter()
-                    .map(|e| (String::new(), self.tell(e)))
+                    .map(|e| (String::new(), self.show(e)))
                     .collect();
                 named_parts("Set", &parts)
             }
             "$view" => {
-                let buffer = self.tell(rest["buffer"]);
+                let buffer = self.show(rest["buffer"]);
                 let kind = first.as_str().unwrap();
                 format!(
                     "{kind}({},{},{buffer})",
@@ -208,7 +208,7 @@ impl Reader<'_> {
             }
             "$error" => {
                 let text = |name| rest.get(name).map(|json| hex(units(json)));
-                let cause = rest.get("cause").map(|cause| self.tell(cause));
+                let cause = rest.get("cause").map(|cause| self.show(cause));
                 let name = first.as_str().unwrap();
                 format!(
                     "{name}({:?},{:?},{cause:?})",

@@ -1,11 +1,11 @@
-//! What a decoded tree tells.
+//! The text of a decoded tree.
 
 use larder_codec::value::{Object, PropertyName, Tree, Value};
 
 use super::model::{Visits, hex, named_parts, number};
 
 /// What this tree holds.
-pub(crate) fn tell(tree: &Tree<'_>) -> String {
+pub(crate) fn show(tree: &Tree<'_>) -> String {
     value(tree, tree.root(), &mut Visits::default())
 }
 
@@ -13,8 +13,8 @@ fn name(name: &PropertyName<'_>) -> String {
     name.with_str(|name| hex(name.units()))
 }
 
-fn value(tree: &Tree<'_>, told: Value<'_>, visits: &mut Visits) -> String {
-    let id = match told {
+fn value(tree: &Tree<'_>, shown: Value<'_>, visits: &mut Visits) -> String {
+    let id = match shown {
         Value::Undefined => return "undefined".into(),
         Value::Null => return "null".into(),
         Value::Bool(bool) => return bool.to_string(),
@@ -79,11 +79,11 @@ fn value(tree: &Tree<'_>, told: Value<'_>, visits: &mut Visits) -> String {
                 text(error.stack)
             )
         }
-        leaf => tell_leaf(leaf),
+        leaf => show_leaf(leaf),
     }
 }
 
-fn tell_leaf(object: &Object<'_>) -> String {
+fn show_leaf(object: &Object<'_>) -> String {
     match object {
         Object::Date(time_ms) => format!("Date({})", number(*time_ms)),
         Object::BooleanObject(bool) => format!("Boolean({bool})"),

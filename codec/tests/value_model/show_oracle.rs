@@ -1,4 +1,4 @@
-//! What Deno's decoder tells about the same bytes.
+//! The text of what Deno's decoder finds in the bytes.
 
 use larder_codec::value::JsNumber;
 use v8_valueserializer::{
@@ -8,7 +8,7 @@ use v8_valueserializer::{
 use super::model::{Visits, hex, index_of, named_parts, number};
 
 /// What these bytes, behind Blink's envelope, hold for Deno's decoder; `None` if it refuses them.
-pub(crate) fn tell(wire: &[u8]) -> Option<String> {
+pub(crate) fn show(wire: &[u8]) -> Option<String> {
     let (root, heap) = ValueDeserializer::default().read(wire).ok()?;
     Some(value(&heap, &root, &mut Visits::default()))
 }
@@ -43,7 +43,7 @@ fn end_of(properties: &[(PropertyKey, Value)]) -> usize {
     indices.max().map_or(0, |last| last as usize + 1)
 }
 
-/// Tells properties in JavaScript's order, which Deno leaves to its user, too.
+/// Prints properties in JavaScript's order, which Deno leaves to its user, too.
 fn named(heap: &Heap, mut own: Own<'_>, visits: &mut Visits) -> Vec<(String, String)> {
     own.sort_by_key(|(name, _)| index_of(name).map_or(u64::MAX, u64::from));
     own.into_iter()
@@ -51,8 +51,8 @@ fn named(heap: &Heap, mut own: Own<'_>, visits: &mut Visits) -> Vec<(String, Str
         .collect()
 }
 
-fn value(heap: &Heap, told: &Value, visits: &mut Visits) -> String {
-    let object = match told {
+fn value(heap: &Heap, shown: &Value, visits: &mut Visits) -> String {
+    let object = match shown {
         Value::Undefined => return "undefined".into(),
         Value::Null => return "null".into(),
         Value::Bool(bool) => return bool.to_string(),
@@ -113,11 +113,11 @@ fn value(heap: &Heap, told: &Value, visits: &mut Visits) -> String {
             let name = format!("{:?}", error.name).replace("Uri", "URI");
             format!("{name}({message:?},{stack:?},{cause:?})")
         }
-        leaf => tell_leaf(leaf),
+        leaf => show_leaf(leaf),
     }
 }
 
-fn tell_leaf(object: &HeapValue) -> String {
+fn show_leaf(object: &HeapValue) -> String {
     match object {
         HeapValue::Date(date) => format!("Date({})", number(time_of(date))),
         HeapValue::BooleanObject(bool) => format!("Boolean({bool})"),
