@@ -1,7 +1,7 @@
 /* IndexedDB for hosts in C and C++, on Chromium's own store. How to build, link and use it, and the rules of threads and of
  * callbacks, stand in c/README.md. Made by cbindgen of the crate larder-c: do not edit it.
  *
- * Of every function: a handle that it gives belongs to the host, which frees it, unless its description says that it is lent. Handles
+ * For every function: a handle that it gives belongs to the host, which frees it, unless its description says that it is lent. Handles
  * that it takes are only looked at while it runs. A null handle is an error, never undefined behaviour, and is passed over by those
  * that free. A function with an `error` writes a new error there when it fails, which the host frees; null is fine. What fails has done
  * nothing. No function throws, and none ends the process but for want of memory. */
@@ -78,7 +78,7 @@ enum larder_exception
    */
   LARDER_EXCEPTION_TYPE = 14,
   /**
-   * What lies below failed: the kind and the message tell what.
+   * What lies below failed: see the kind and the message.
    */
   LARDER_EXCEPTION_UNKNOWN = 15,
   /**
@@ -334,7 +334,7 @@ enum larder_durability
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * As Chromium has it: relaxed.
+   * Chromium's default: relaxed.
    */
   LARDER_DURABILITY_DEFAULT = 0,
   /**
@@ -483,11 +483,12 @@ typedef struct larder_private_session larder_private_session;
 typedef struct larder_records larder_records;
 
 /**
- * What was asked for, and its result or error once it is done. The host owns it and frees it, at any time: before it is done that
- * changes nothing but that its callback is not called any more; an unfinished request to open a database is given up.
+ * A request of the host's, and its result or error once it is done. The host owns it and frees it, at any time: before
+ * it is done that changes nothing but that its callback is not called any more; an unfinished request to open a
+ * database is given up.
  *
- * An error that reached the host, by a callback or by waiting, counts as handled, and the transaction goes on. An error that has
- * not reached the host when the transaction commits aborts it.
+ * An error that reached the host, by a callback or by waiting, counts as handled, and the transaction goes on. An
+ * error that has not reached the host when the transaction commits aborts it.
  *
  * It keeps the transaction that it was made in from being aborted for want of handles.
  */
@@ -504,8 +505,8 @@ typedef struct larder_storage larder_storage;
 typedef struct larder_text larder_text;
 
 /**
- * A transaction. The host owns it. It does not commit by itself: when it, its object stores, indexes, cursors and requests are all freed
- * and it was not told to commit, it is aborted.
+ * A transaction. The host owns it. It does not commit by itself: when it, its object stores, indexes, cursors and
+ * requests are all freed and no commit was requested, it is aborted.
  */
 typedef struct larder_transaction larder_transaction;
 
@@ -556,8 +557,8 @@ typedef uint64_t (*larder_quota_callback)(void *user_data,
                                           uint64_t limit_bytes);
 
 /**
- * Something that an origin had stored is damaged, or was lost; `loss` is lent. Each loss is told once as long as its store is open. The
- * requests that meet it fail in any case.
+ * Something that an origin had stored is damaged, or was lost; `loss` is lent. Each loss is reported once as long as
+ * its store is open. The requests that meet it fail in any case.
  */
 typedef void (*larder_loss_callback)(void *user_data, const struct larder_loss *loss);
 
@@ -864,18 +865,19 @@ struct larder_factory *larder_storage_factory(const struct larder_storage *stora
                                               larder_error ** error);
 
 /**
- * Asks for the origins and buckets that store something (`larder_request_take_origins`).
+ * Requests the origins and buckets that store something (`larder_request_take_origins`).
  */
 struct larder_request *larder_storage_origins(const struct larder_storage *storage, larder_error ** error);
 
 /**
- * Asks for the bytes of the files of all origins (`larder_request_take_number`).
+ * Requests the bytes of the files of all origins (`larder_request_take_number`).
  */
 struct larder_request *larder_storage_usage(const struct larder_storage *storage, larder_error ** error);
 
 /**
- * Deletes all that an origin stores, in all its buckets. Its connections are closed by force and told so. The request fails with
- * `LARDER_EXCEPTION_UNKNOWN` if another process has the store open, or files cannot be removed.
+ * Deletes all that an origin stores, in all its buckets. Its connections are closed by force, and their close
+ * callbacks are called. The request fails with `LARDER_EXCEPTION_UNKNOWN` if another process has the store open, or
+ * files cannot be removed.
  */
 struct larder_request *larder_storage_delete_origin(const struct larder_storage *storage,
                                                     struct larder_str origin,
@@ -949,7 +951,8 @@ struct larder_factory *larder_private_session_factory(const struct larder_privat
                                                       larder_error ** error);
 
 /**
- * Frees a session, and deletes all that it stores: connections are closed by force, and told so. Null is passed over.
+ * Frees a session, and deletes all that it stores: connections are closed by force, and their close callbacks are
+ * called. Null is passed over.
  */
 void larder_private_session_free(struct larder_private_session *session);
 
@@ -1024,7 +1027,7 @@ struct larder_request *larder_factory_delete_database(const struct larder_factor
                                                       larder_error ** error);
 
 /**
- * Asks for the databases that are there, by name (`larder_request_take_databases`).
+ * Requests the databases that are there, by name (`larder_request_take_databases`).
  */
 struct larder_request *larder_factory_databases(const struct larder_factory *factory, larder_error ** error);
 
@@ -1051,12 +1054,10 @@ struct larder_request *larder_factory_set_persisted(const struct larder_factory 
 struct larder_request *larder_factory_persisted(const struct larder_factory *factory, larder_error ** error);
 
 /**
- * Aborts all transactions of a database, or of all databases of the origin if there is no name (`larder_null`), and closes the
- * connections, which are told so (`larder_connection_on_close`).
+ * Aborts all transactions of a database, or of all databases of the origin if there is no name (`larder_null`), and
+ * closes the connections, whose close callbacks are called (`larder_connection_on_close`).
  */
-bool larder_factory_force_close(const struct larder_factory *factory,
-                                struct larder_str name,
-                                larder_error ** error);
+bool larder_factory_force_close(const struct larder_factory *factory, struct larder_str name, larder_error ** error);
 
 /**
  * Closes everything of the origin by force, and then its store, so that another program can open it. It is opened again with
@@ -1066,11 +1067,12 @@ struct larder_request *larder_factory_close(const struct larder_factory *factory
                                             larder_error ** error);
 
 /**
- * Repairs the origin's store, which cannot be opened because it is damaged: what is whole is written anew, what could not be read is set
- * aside in the folder `lost` of the store's, and nothing is deleted that was not read whole. Connections are closed by force before, and told
- * so; the next request opens the repaired store. With `brings_back`, records come back of which something newer may be lost. The
- * request comes to a text that says what was done (`larder_request_take_text`). It fails with `LARDER_EXCEPTION_UNKNOWN` if there is no
- * store, or its files cannot be read or written; with the kind `LARDER_KIND_CONFLICT` if another process has it.
+ * Repairs the origin's store, which cannot be opened because it is damaged: what is whole is written anew, what could
+ * not be read is set aside in the folder `lost` of the store's, and nothing is deleted that was not read whole.
+ * Connections are closed by force before, and their close callbacks called; the next request opens the repaired store.
+ * With `brings_back`, records come back of which something newer may be lost. The request comes to a text that says
+ * what was done (`larder_request_take_text`). It fails with `LARDER_EXCEPTION_UNKNOWN` if there is no store, or its
+ * files cannot be read or written; with the kind `LARDER_KIND_CONFLICT` if another process has it.
  */
 struct larder_request *larder_factory_repair(const struct larder_factory *factory,
                                              bool brings_back,
@@ -1306,7 +1308,7 @@ bool larder_transaction_abort(const struct larder_transaction *transaction,
                               larder_error ** error);
 
 /**
- * As `larder_transaction_abort`, for a reason: that is what `larder_transaction_finished` fails with.
+ * Aborts like `larder_transaction_abort`, for a reason: that is what `larder_transaction_finished` fails with.
  */
 bool larder_transaction_abort_because(const struct larder_transaction *transaction,
                                       larder_exception name,
@@ -1314,11 +1316,10 @@ bool larder_transaction_abort_because(const struct larder_transaction *transacti
                                       larder_error ** error);
 
 /**
- * A request for its end, whoever brings it about: succeeds when it was committed, and fails when it was aborted, with the reason.
- * Its callback is what a page has as `complete` and `abort`.
+ * A request for the transaction's end, whatever brings it about: succeeds when it was committed, and fails when it was
+ * aborted, with the reason. Its callback is what a page has as `complete` and `abort`.
  */
-struct larder_request *larder_transaction_finished(const struct larder_transaction *transaction,
-                                                   larder_error ** error);
+struct larder_request *larder_transaction_finished(const struct larder_transaction *transaction, larder_error ** error);
 
 /**
  * Where it stands. Of null, `LARDER_STATE_FINISHED`.
@@ -1336,7 +1337,7 @@ larder_mode larder_transaction_mode(const struct larder_transaction *transaction
 struct larder_names *larder_transaction_object_store_names(const struct larder_transaction *transaction);
 
 /**
- * Frees a transaction, and aborts it if it was not told to commit and nothing of it is left. Null is passed over.
+ * Frees a transaction, and aborts it if no commit was requested and nothing of it is left. Null is passed over.
  */
 void larder_transaction_free(struct larder_transaction *transaction);
 
@@ -1356,7 +1357,8 @@ struct larder_object_store *larder_transaction_create_object_store(const struct 
                                                                    larder_error ** error);
 
 /**
- * As `larder_transaction_create_object_store`, with several key paths: keys are arrays of what is found there.
+ * Makes an object store like `larder_transaction_create_object_store`, with several key paths: keys are arrays of what
+ * is found there.
  *
  * # Safety
  * `key_paths` points at `key_paths_len` texts.
@@ -1398,7 +1400,8 @@ struct larder_index *larder_object_store_create_index(const struct larder_object
                                                       larder_error ** error);
 
 /**
- * As `larder_object_store_create_index`, with several key paths: index keys are arrays of what is found there.
+ * Makes an index like `larder_object_store_create_index`, with several key paths: index keys are arrays of what is
+ * found there.
  *
  * # Safety
  * `key_paths` points at `key_paths_len` texts.
@@ -1464,7 +1467,8 @@ struct larder_request *larder_object_store_put(const struct larder_object_store 
                                                larder_error ** error);
 
 /**
- * As `larder_object_store_put`, unless there is a record with the same key: then the request fails with `LARDER_EXCEPTION_CONSTRAINT`.
+ * Puts a record like `larder_object_store_put`, unless there is a record with that key: then the request fails with
+ * `LARDER_EXCEPTION_CONSTRAINT`.
  */
 struct larder_request *larder_object_store_add(const struct larder_object_store *store,
                                                const struct larder_value *value,
@@ -1491,28 +1495,28 @@ struct larder_request *larder_object_store_delete_range(const struct larder_obje
 struct larder_request *larder_object_store_clear(const struct larder_object_store *store, larder_error ** error);
 
 /**
- * Asks for the value of the record with this key (`larder_request_take_value`; null if there is none).
+ * Requests the value of the record with this key (`larder_request_take_value`; null if there is none).
  */
 struct larder_request *larder_object_store_get(const struct larder_object_store *store,
                                                const struct larder_key *key,
                                                larder_error ** error);
 
 /**
- * Asks for the value of the first record in a range; null is all of them (`larder_request_take_value`).
+ * Requests the value of the first record in a range; null is all of them (`larder_request_take_value`).
  */
 struct larder_request *larder_object_store_get_first(const struct larder_object_store *store,
                                                      const struct larder_key_range *range,
                                                      larder_error ** error);
 
 /**
- * Asks for the key of the first record in a range; null is all of them (`larder_request_take_key`).
+ * Requests the key of the first record in a range; null is all of them (`larder_request_take_key`).
  */
 struct larder_request *larder_object_store_get_key(const struct larder_object_store *store,
                                                    const struct larder_key_range *range,
                                                    larder_error ** error);
 
 /**
- * Asks for the records in a range, with keys and values (`larder_request_take_records`): all of them for a null range, at most
+ * Requests the records in a range, with keys and values (`larder_request_take_records`): all of them for a null range, at most
  * `count_max` if that is not 0.
  */
 struct larder_request *larder_object_store_get_all(const struct larder_object_store *store,
@@ -1521,7 +1525,7 @@ struct larder_request *larder_object_store_get_all(const struct larder_object_st
                                                    larder_error ** error);
 
 /**
- * As `larder_object_store_get_all`, without values, which are not read.
+ * Requests what `larder_object_store_get_all` requests, without values, which are not read.
  */
 struct larder_request *larder_object_store_get_all_keys(const struct larder_object_store *store,
                                                         const struct larder_key_range *range,
@@ -1544,7 +1548,7 @@ struct larder_request *larder_object_store_open_cursor(const struct larder_objec
                                                        larder_error ** error);
 
 /**
- * As `larder_object_store_open_cursor`, without values, which are not read.
+ * Opens what `larder_object_store_open_cursor` opens, without values, which are not read.
  */
 struct larder_request *larder_object_store_open_key_cursor(const struct larder_object_store *store,
                                                            const struct larder_key_range *range,
@@ -1579,28 +1583,28 @@ bool larder_index_unique(const struct larder_index *index);
 bool larder_index_multi_entry(const struct larder_index *index);
 
 /**
- * Asks for the value of the first record with this index key (`larder_request_take_value`; null if there is none).
+ * Requests the value of the first record with this index key (`larder_request_take_value`; null if there is none).
  */
 struct larder_request *larder_index_get(const struct larder_index *index,
                                         const struct larder_key *key,
                                         larder_error ** error);
 
 /**
- * Asks for the value of the first record in a range of index keys; null is all of them (`larder_request_take_value`).
+ * Requests the value of the first record in a range of index keys; null is all of them (`larder_request_take_value`).
  */
 struct larder_request *larder_index_get_first(const struct larder_index *index,
                                               const struct larder_key_range *range,
                                               larder_error ** error);
 
 /**
- * Asks for the primary key of the first record in a range of index keys; null is all of them (`larder_request_take_key`).
+ * Requests the primary key of the first record in a range of index keys; null is all of them (`larder_request_take_key`).
  */
 struct larder_request *larder_index_get_key(const struct larder_index *index,
                                             const struct larder_key_range *range,
                                             larder_error ** error);
 
 /**
- * Asks for the records in a range of index keys, with keys, primary keys and values (`larder_request_take_records`): all of them for a null
+ * Requests the records in a range of index keys, with keys, primary keys and values (`larder_request_take_records`): all of them for a null
  * range, at most `count_max` if that is not 0.
  */
 struct larder_request *larder_index_get_all(const struct larder_index *index,
@@ -1609,7 +1613,7 @@ struct larder_request *larder_index_get_all(const struct larder_index *index,
                                             larder_error ** error);
 
 /**
- * As `larder_index_get_all`, without values, which are not read.
+ * Requests what `larder_index_get_all` requests, without values, which are not read.
  */
 struct larder_request *larder_index_get_all_keys(const struct larder_index *index,
                                                  const struct larder_key_range *range,
@@ -1632,7 +1636,7 @@ struct larder_request *larder_index_open_cursor(const struct larder_index *index
                                                 larder_error ** error);
 
 /**
- * As `larder_index_open_cursor`, without values, which are not read.
+ * Opens what `larder_index_open_cursor` opens, without values, which are not read.
  */
 struct larder_request *larder_index_open_key_cursor(const struct larder_index *index,
                                                     const struct larder_key_range *range,
@@ -2029,8 +2033,9 @@ struct larder_request *larder_object_store_generate_key(const struct larder_obje
                                                         larder_error ** error);
 
 /**
- * As `larder_object_store_create_index`, of an object store that may have values of other engines: `callback` finds the keys of each
- * that is there. Without it, such a value aborts the upgrade with `LARDER_EXCEPTION_DATA`.
+ * Does what `larder_object_store_create_index` does, for an object store that may have values of other engines:
+ * `callback` finds the keys of each that is there. Without it, such a value aborts the upgrade with
+ * `LARDER_EXCEPTION_DATA`.
  */
 struct larder_index *larder_object_store_create_index_with_keys(const struct larder_object_store *store,
                                                                 struct larder_str name,
@@ -2071,7 +2076,7 @@ bool larder_blob_read(const struct larder_blob *blob,
                       larder_error ** error);
 
 /**
- * Asks for `len` bytes of the content from `offset` on: those that there are (`larder_request_bytes`). The storage's threads read them, or
+ * Requests `len` bytes of the content from `offset` on: those that there are (`larder_request_bytes`). The storage's threads read them, or
  * the host's loop. The request fails with `LARDER_EXCEPTION_NOT_READABLE`; of the kind `LARDER_KIND_CORRUPTION` if the file is gone.
  */
 struct larder_request *larder_storage_read_blob(const struct larder_storage *storage,
@@ -2096,9 +2101,9 @@ struct larder_blob *larder_blob_new(struct larder_bytes bytes,
                                     larder_error ** error);
 
 /**
- * As `larder_blob_new`, of the content of a file of the host's, which is read piece by piece when the transaction commits. Until then it has
- * to stay as long as it is now: if it cannot be read, or is longer or shorter, the transaction is aborted. Null:
- * `LARDER_EXCEPTION_NOT_READABLE` if there is no such file.
+ * Makes a blob like `larder_blob_new`, with the content of a file of the host's, which is read piece by piece when the
+ * transaction commits. Until then it has to stay as long as it is now: if it cannot be read, or is longer or shorter,
+ * the transaction is aborted. Null: `LARDER_EXCEPTION_NOT_READABLE` if there is no such file.
  */
 struct larder_blob *larder_blob_new_of_path(struct larder_str path,
                                             struct larder_str mime_type,
@@ -2168,8 +2173,8 @@ uint64_t larder_loss_bucket(const struct larder_loss *loss);
 larder_loss_kind larder_loss_type(const struct larder_loss *loss);
 
 /**
- * Sentences that a person who uses the host can be shown, with database, object store and key as far as they are known: UTF-8 that ends
- * with a zero byte, there as long as the loss. Of null, an empty text.
+ * Sentences for the person that uses the host, with database, object store and key as far as they could be read: UTF-8
+ * that ends with a zero byte, there as long as the loss. For null, an empty text.
  */
 const char *larder_loss_message(const struct larder_loss *loss);
 

@@ -174,7 +174,7 @@ pub extern "C" fn larder_blob_read(
     })
 }
 
-/// Asks for `len` bytes of the content from `offset` on: those that there are (`larder_request_bytes`). The storage's threads read them, or
+/// Requests `len` bytes of the content from `offset` on: those that there are (`larder_request_bytes`). The storage's threads read them, or
 /// the host's loop. The request fails with `LARDER_EXCEPTION_NOT_READABLE`; of the kind `LARDER_KIND_CORRUPTION` if the file is gone.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_storage_read_blob(

@@ -84,7 +84,8 @@ pub extern "C" fn larder_private_session_factory(
     })
 }
 
-/// Frees a session, and deletes all that it stores: connections are closed by force, and told so. Null is passed over.
+/// Frees a session, and deletes all that it stores: connections are closed by force, and their close callbacks are
+/// called. Null is passed over.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_private_session_free(session: Option<Box<PrivateSession>>) {
     guard::or_else((), || drop(session));

@@ -1,7 +1,7 @@
-//! Functions of the host's that are called back, each with the pointer that the host wants to have with it.
+//! Functions of the host's that are called back, each with a pointer that the host chooses.
 //!
-//! None of them may throw an exception or jump out: the process would end. Those that are called on the host's loop may call every
-//! function of the library, and free any handle, the one they are called for included.
+//! None of them may throw an exception or jump out: the process would end. Those that are called on the host's loop may
+//! call every function of the library, and free any handle, the one they are called for included.
 
 use std::ffi::c_void;
 
@@ -64,8 +64,8 @@ pub type QuotaCallback = Option<
     ) -> u64,
 >;
 
-/// Something that an origin had stored is damaged, or was lost; `loss` is lent. Each loss is told once as long as its store is open. The
-/// requests that meet it fail in any case.
+/// Something that an origin had stored is damaged, or was lost; `loss` is lent. Each loss is reported once as long as
+/// its store is open. The requests that meet it fail in any case.
 pub type LossCallback =
     Option<unsafe extern "C-unwind" fn(user_data: *mut c_void, loss: *const Loss)>;
 

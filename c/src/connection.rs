@@ -30,7 +30,7 @@ pub enum Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Durability {
-    /// As Chromium has it: relaxed.
+    /// Chromium's default: relaxed.
     Default = 0,
     /// When the operating system has it: it survives the end of the process.
     Relaxed = 1,

@@ -42,7 +42,7 @@ pub enum Exception {
     TransactionInactive = 13,
     /// An argument of no meaning, such as a null pointer where there must be something.
     Type = 14,
-    /// What lies below failed: the kind and the message tell what.
+    /// What lies below failed: see the kind and the message.
     Unknown = 15,
     /// The database has a greater version.
     Version = 16,

@@ -64,7 +64,7 @@ pub extern "C" fn larder_factory_delete_database(
     })
 }
 
-/// Asks for the databases that are there, by name (`larder_request_take_databases`).
+/// Requests the databases that are there, by name (`larder_request_take_databases`).
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_factory_databases(
     factory: Option<&Factory>,
@@ -124,8 +124,8 @@ pub extern "C" fn larder_factory_persisted(
     })
 }
 
-/// Aborts all transactions of a database, or of all databases of the origin if there is no name (`larder_null`), and closes the
-/// connections, which are told so (`larder_connection_on_close`).
+/// Aborts all transactions of a database, or of all databases of the origin if there is no name (`larder_null`), and
+/// closes the connections, whose close callbacks are called (`larder_connection_on_close`).
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_factory_force_close(
     factory: Option<&Factory>,
@@ -153,11 +153,12 @@ pub extern "C" fn larder_factory_close(
     })
 }
 
-/// Repairs the origin's store, which cannot be opened because it is damaged: what is whole is written anew, what could not be read is set
-/// aside in the folder `lost` of the store's, and nothing is deleted that was not read whole. Connections are closed by force before, and told
-/// so; the next request opens the repaired store. With `brings_back`, records come back of which something newer may be lost. The
-/// request comes to a text that says what was done (`larder_request_take_text`). It fails with `LARDER_EXCEPTION_UNKNOWN` if there is no
-/// store, or its files cannot be read or written; with the kind `LARDER_KIND_CONFLICT` if another process has it.
+/// Repairs the origin's store, which cannot be opened because it is damaged: what is whole is written anew, what could
+/// not be read is set aside in the folder `lost` of the store's, and nothing is deleted that was not read whole.
+/// Connections are closed by force before, and their close callbacks called; the next request opens the repaired store.
+/// With `brings_back`, records come back of which something newer may be lost. The request comes to a text that says
+/// what was done (`larder_request_take_text`). It fails with `LARDER_EXCEPTION_UNKNOWN` if there is no store, or its
+/// files cannot be read or written; with the kind `LARDER_KIND_CONFLICT` if another process has it.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_factory_repair(
     factory: Option<&Factory>,

@@ -133,8 +133,9 @@ pub extern "C" fn larder_object_store_generate_key(
     })
 }
 
-/// As `larder_object_store_create_index`, of an object store that may have values of other engines: `callback` finds the keys of each
-/// that is there. Without it, such a value aborts the upgrade with `LARDER_EXCEPTION_DATA`.
+/// Does what `larder_object_store_create_index` does, for an object store that may have values of other engines:
+/// `callback` finds the keys of each that is there. Without it, such a value aborts the upgrade with
+/// `LARDER_EXCEPTION_DATA`.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_object_store_create_index_with_keys(
     store: Option<&ObjectStore>,

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::error::{Error, Result};
 use crate::pointers::ErrorOut;
 
-/// Does a call's work. What fails is put where the host wants errors.
+/// Does a call's work. What fails is put at the host's place for errors.
 pub(crate) fn run<T>(error: ErrorOut, work: impl FnOnce() -> Result<T>) -> Option<T> {
     match caught(work) {
         Ok(done) => Some(done),
@@ -16,22 +16,22 @@ pub(crate) fn run<T>(error: ErrorOut, work: impl FnOnce() -> Result<T>) -> Optio
     }
 }
 
-/// Does the work of a call that answers with whether it succeeded. What fails is put where the host wants errors.
+/// Does the work of a call that answers with whether it succeeded. What fails is put at the host's place for errors.
 pub(crate) fn succeeds(error: ErrorOut, work: impl FnOnce() -> Result<()>) -> bool {
     run(error, work).is_some()
 }
 
-/// Does the work of a call that makes a handle. What fails is put where the host wants errors.
+/// Does the work of a call that makes a handle. What fails is put at the host's place for errors.
 pub(crate) fn made<T>(error: ErrorOut, work: impl FnOnce() -> Result<T>) -> Option<Box<T>> {
     run(error, work).map(Box::new)
 }
 
-/// Does the work of a call that has no error to tell of; if it panics, the answer is `fallback`.
+/// Does the work of a call that has no place for an error; if it panics, the answer is `fallback`.
 pub(crate) fn or_else<T>(fallback: T, work: impl FnOnce() -> T) -> T {
     caught(|| Ok(work())).unwrap_or(fallback)
 }
 
-/// Does work, and turns its panic into an error. The panic hook has told by then.
+/// Does work, and turns its panic into an error. The panic hook has run by then.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     let work = || {
         #[cfg(test)]

@@ -116,7 +116,7 @@ impl HostLoop {
         state.is_asleep
     }
 
-    /// A request is done. Whoever waits for one looks again.
+    /// A request is done. Calls that wait for one look again.
     pub(crate) fn note_done(&self) {
         self.wake_sleepers();
     }

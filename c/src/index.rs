@@ -78,7 +78,7 @@ pub extern "C" fn larder_index_multi_entry(index: Option<&Index>) -> bool {
     guard::or_else(false, || index.is_some_and(|this| this.index.multi_entry()))
 }
 
-/// Asks for the value of the first record with this index key (`larder_request_take_value`; null if there is none).
+/// Requests the value of the first record with this index key (`larder_request_take_value`; null if there is none).
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_index_get(
     index: Option<&Index>,
@@ -92,7 +92,7 @@ pub extern "C" fn larder_index_get(
     })
 }
 
-/// Asks for the value of the first record in a range of index keys; null is all of them (`larder_request_take_value`).
+/// Requests the value of the first record in a range of index keys; null is all of them (`larder_request_take_value`).
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_index_get_first(
     index: Option<&Index>,
@@ -106,7 +106,7 @@ pub extern "C" fn larder_index_get_first(
     })
 }
 
-/// Asks for the primary key of the first record in a range of index keys; null is all of them (`larder_request_take_key`).
+/// Requests the primary key of the first record in a range of index keys; null is all of them (`larder_request_take_key`).
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_index_get_key(
     index: Option<&Index>,
@@ -120,7 +120,7 @@ pub extern "C" fn larder_index_get_key(
     })
 }
 
-/// Asks for the records in a range of index keys, with keys, primary keys and values (`larder_request_take_records`): all of them for a null
+/// Requests the records in a range of index keys, with keys, primary keys and values (`larder_request_take_records`): all of them for a null
 /// range, at most `count_max` if that is not 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_index_get_all(
@@ -137,7 +137,7 @@ pub extern "C" fn larder_index_get_all(
     })
 }
 
-/// As `larder_index_get_all`, without values, which are not read.
+/// Requests what `larder_index_get_all` requests, without values, which are not read.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_index_get_all_keys(
     index: Option<&Index>,
@@ -183,7 +183,7 @@ pub extern "C" fn larder_index_open_cursor(
     })
 }
 
-/// As `larder_index_open_cursor`, without values, which are not read.
+/// Opens what `larder_index_open_cursor` opens, without values, which are not read.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_index_open_key_cursor(
     index: Option<&Index>,

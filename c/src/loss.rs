@@ -70,8 +70,8 @@ pub extern "C" fn larder_loss_type(loss: Option<&Loss>) -> LossKind {
     loss.map_or(LossKind::None, |loss| loss.kind)
 }
 
-/// Sentences that a person who uses the host can be shown, with database, object store and key as far as they are known: UTF-8 that ends
-/// with a zero byte, there as long as the loss. Of null, an empty text.
+/// Sentences for the person that uses the host, with database, object store and key as far as they could be read: UTF-8
+/// that ends with a zero byte, there as long as the loss. For null, an empty text.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_loss_message(loss: Option<&Loss>) -> *const c_char {
     loss.map_or(c"".as_ptr(), |loss| loss.message.as_ptr())

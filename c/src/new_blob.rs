@@ -79,9 +79,9 @@ pub extern "C" fn larder_blob_new(
     })
 }
 
-/// As `larder_blob_new`, of the content of a file of the host's, which is read piece by piece when the transaction commits. Until then it has
-/// to stay as long as it is now: if it cannot be read, or is longer or shorter, the transaction is aborted. Null:
-/// `LARDER_EXCEPTION_NOT_READABLE` if there is no such file.
+/// Makes a blob like `larder_blob_new`, with the content of a file of the host's, which is read piece by piece when the
+/// transaction commits. Until then it has to stay as long as it is now: if it cannot be read, or is longer or shorter,
+/// the transaction is aborted. Null: `LARDER_EXCEPTION_NOT_READABLE` if there is no such file.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_blob_new_of_path(
     path: Str,

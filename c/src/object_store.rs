@@ -136,7 +136,8 @@ pub extern "C" fn larder_object_store_put(
     })
 }
 
-/// As `larder_object_store_put`, unless there is a record with the same key: then the request fails with `LARDER_EXCEPTION_CONSTRAINT`.
+/// Puts a record like `larder_object_store_put`, unless there is a record with that key: then the request fails with
+/// `LARDER_EXCEPTION_CONSTRAINT`.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_object_store_add(
     store: Option<&ObjectStore>,
@@ -194,7 +195,7 @@ pub extern "C" fn larder_object_store_clear(
     })
 }
 
-/// Asks for the value of the record with this key (`larder_request_take_value`; null if there is none).
+/// Requests the value of the record with this key (`larder_request_take_value`; null if there is none).
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_object_store_get(
     store: Option<&ObjectStore>,
@@ -208,7 +209,7 @@ pub extern "C" fn larder_object_store_get(
     })
 }
 
-/// Asks for the value of the first record in a range; null is all of them (`larder_request_take_value`).
+/// Requests the value of the first record in a range; null is all of them (`larder_request_take_value`).
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_object_store_get_first(
     store: Option<&ObjectStore>,
@@ -222,7 +223,7 @@ pub extern "C" fn larder_object_store_get_first(
     })
 }
 
-/// Asks for the key of the first record in a range; null is all of them (`larder_request_take_key`).
+/// Requests the key of the first record in a range; null is all of them (`larder_request_take_key`).
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_object_store_get_key(
     store: Option<&ObjectStore>,
@@ -236,7 +237,7 @@ pub extern "C" fn larder_object_store_get_key(
     })
 }
 
-/// Asks for the records in a range, with keys and values (`larder_request_take_records`): all of them for a null range, at most
+/// Requests the records in a range, with keys and values (`larder_request_take_records`): all of them for a null range, at most
 /// `count_max` if that is not 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_object_store_get_all(
@@ -253,7 +254,7 @@ pub extern "C" fn larder_object_store_get_all(
     })
 }
 
-/// As `larder_object_store_get_all`, without values, which are not read.
+/// Requests what `larder_object_store_get_all` requests, without values, which are not read.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_object_store_get_all_keys(
     store: Option<&ObjectStore>,
@@ -299,7 +300,7 @@ pub extern "C" fn larder_object_store_open_cursor(
     })
 }
 
-/// As `larder_object_store_open_cursor`, without values, which are not read.
+/// Opens what `larder_object_store_open_cursor` opens, without values, which are not read.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_object_store_open_key_cursor(
     store: Option<&ObjectStore>,

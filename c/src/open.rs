@@ -16,7 +16,7 @@ use crate::pointers::ErrorOut;
 use crate::request::{Core, Request, given_request};
 use crate::transaction::Transaction;
 
-/// A request that `idb`'s request brings on. What happens is told where the host runs its loop.
+/// A request that `idb`'s request brings on. Its events are delivered where the host runs its loop.
 pub(crate) fn opening(request: &idb::OpenRequest, context: &Arc<Context>) -> Request {
     let made = Request::awaited(context);
     let core = Arc::clone(made.core());
@@ -73,7 +73,8 @@ fn push_blocked(core: &Arc<Core>, host: &Arc<HostLoop>, old_version: u64, new_ve
     });
 }
 
-/// A host that wants no upgrade gets the version and nothing else. One that has freed the request has given it up.
+/// A host without an upgrade callback gets the version and nothing else. One that has freed the request has given it
+/// up.
 fn push_upgrade(core: &Arc<Core>, context: &Weakly, upgrade: idb::Upgrade) {
     let core = Arc::clone(core);
     let weak = context.context.clone();

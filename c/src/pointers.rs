@@ -148,7 +148,7 @@ impl Bytes {
 }
 
 impl ErrorOut {
-    /// Where a test wants it.
+    /// Writes errors at a place of a test's.
     #[cfg(test)]
     pub(crate) const fn to(place: &mut *mut Error) -> Self {
         Self(place)

@@ -21,11 +21,12 @@ use crate::records::Records;
 use crate::text::{Text, boxed};
 use crate::value::Value;
 
-/// What was asked for, and its result or error once it is done. The host owns it and frees it, at any time: before it is done that
-/// changes nothing but that its callback is not called any more; an unfinished request to open a database is given up.
+/// A request of the host's, and its result or error once it is done. The host owns it and frees it, at any time: before
+/// it is done that changes nothing but that its callback is not called any more; an unfinished request to open a
+/// database is given up.
 ///
-/// An error that reached the host, by a callback or by waiting, counts as handled, and the transaction goes on. An error that has
-/// not reached the host when the transaction commits aborts it.
+/// An error that reached the host, by a callback or by waiting, counts as handled, and the transaction goes on. An
+/// error that has not reached the host when the transaction commits aborts it.
 ///
 /// It keeps the transaction that it was made in from being aborted for want of handles.
 pub struct Request {
@@ -48,13 +49,13 @@ struct Inner {
     on_upgrade: Option<Upgrade>,
     on_blocked: Option<Blocked>,
     /// It is done, and its callback is due, if there is one: a wait is over.
-    is_told: bool,
+    is_reported: bool,
     /// The host has freed it.
     is_freed: bool,
 }
 
 enum State {
-    /// Nobody has wanted the result yet.
+    /// The result has not been taken yet.
     Asked(Box<dyn Asked>),
     /// It will come.
     Awaited,
@@ -90,7 +91,7 @@ impl Core {
             on_done: None,
             on_upgrade: None,
             on_blocked: None,
-            is_told: false,
+            is_reported: false,
             is_freed: false,
         };
         Arc::new(Self {
@@ -100,7 +101,7 @@ impl Core {
         })
     }
 
-    /// Takes the result down, and calls back if the host wants that.
+    /// Stores the result, and calls back if the host has set a callback.
     pub(crate) fn complete(self: &Arc<Self>, result: idb::Result<Outcome>) {
         let is_wanted = {
             let mut inner = locked(&self.inner);
@@ -117,7 +118,7 @@ impl Core {
         if is_wanted {
             self.push_on_done();
         }
-        locked(&self.inner).is_told = true;
+        locked(&self.inner).is_reported = true;
         self.host.note_done();
     }
 
@@ -147,8 +148,8 @@ impl Core {
         asked.on_done(Box::new(move |result| core.complete(result)));
     }
 
-    fn is_told(&self) -> bool {
-        locked(&self.inner).is_told
+    fn is_reported(&self) -> bool {
+        locked(&self.inner).is_reported
     }
 
     /// Whether it is done, if need be after a look at what is there.
@@ -257,7 +258,7 @@ impl Drop for Request {
                     None
                 }
             };
-            // What was not taken goes with the request, and not with the last closure that knows it.
+            // A result that was not taken is dropped with the request, and not with the last closure that refers to it.
             kept = match &mut inner.state {
                 State::Done(outcome) => Some(mem::replace(outcome, Outcome::Taken)),
                 _ => None,
@@ -314,7 +315,7 @@ pub unsafe extern "C" fn larder_request_wait(request: *const Request, error: Err
     guard::succeeds(error, || {
         let (core, context) = known.ok_or_else(|| Error::of_type("the request is null"))?;
         core.listen();
-        context.wait(|| core.is_told())?;
+        context.wait(|| core.is_reported())?;
         match core.error.get() {
             Some(error) => Err(error.clone()),
             None => Ok(()),

@@ -27,7 +27,7 @@ impl Storage {
 
 impl Drop for Storage {
     fn drop(&mut self) {
-        // A host that wants to know how it went closes it before.
+        // A host that needs the result of closing closes it before.
         let _ = self.context.storage.clone().close();
         self.context.host.end();
     }
@@ -117,7 +117,7 @@ pub extern "C" fn larder_storage_factory(
     })
 }
 
-/// Asks for the origins and buckets that store something (`larder_request_take_origins`).
+/// Requests the origins and buckets that store something (`larder_request_take_origins`).
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_storage_origins(
     storage: Option<&Storage>,
@@ -129,7 +129,7 @@ pub extern "C" fn larder_storage_origins(
     })
 }
 
-/// Asks for the bytes of the files of all origins (`larder_request_take_number`).
+/// Requests the bytes of the files of all origins (`larder_request_take_number`).
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_storage_usage(
     storage: Option<&Storage>,
@@ -141,8 +141,9 @@ pub extern "C" fn larder_storage_usage(
     })
 }
 
-/// Deletes all that an origin stores, in all its buckets. Its connections are closed by force and told so. The request fails with
-/// `LARDER_EXCEPTION_UNKNOWN` if another process has the store open, or files cannot be removed.
+/// Deletes all that an origin stores, in all its buckets. Its connections are closed by force, and their close
+/// callbacks are called. The request fails with `LARDER_EXCEPTION_UNKNOWN` if another process has the store open, or
+/// files cannot be removed.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_storage_delete_origin(
     storage: Option<&Storage>,

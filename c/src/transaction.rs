@@ -27,8 +27,8 @@ pub enum State {
     Finished = 3,
 }
 
-/// A transaction. The host owns it. It does not commit by itself: when it, its object stores, indexes, cursors and requests are all freed
-/// and it was not told to commit, it is aborted.
+/// A transaction. The host owns it. It does not commit by itself: when it, its object stores, indexes, cursors and
+/// requests are all freed and no commit was requested, it is aborted.
 pub struct Transaction {
     transaction: idb::Transaction,
     context: Arc<Context>,
@@ -105,7 +105,7 @@ pub extern "C" fn larder_transaction_abort(
     })
 }
 
-/// As `larder_transaction_abort`, for a reason: that is what `larder_transaction_finished` fails with.
+/// Aborts like `larder_transaction_abort`, for a reason: that is what `larder_transaction_finished` fails with.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_transaction_abort_because(
     transaction: Option<&Transaction>,
@@ -125,8 +125,8 @@ pub extern "C" fn larder_transaction_abort_because(
 /// An [`Exception`] that C has given: any number.
 pub type ExceptionNumber = u32;
 
-/// A request for its end, whoever brings it about: succeeds when it was committed, and fails when it was aborted, with the reason.
-/// Its callback is what a page has as `complete` and `abort`.
+/// A request for the transaction's end, whatever brings it about: succeeds when it was committed, and fails when it was
+/// aborted, with the reason. Its callback is what a page has as `complete` and `abort`.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_transaction_finished(
     transaction: Option<&Transaction>,
@@ -174,7 +174,7 @@ pub extern "C" fn larder_transaction_object_store_names(
     })
 }
 
-/// Frees a transaction, and aborts it if it was not told to commit and nothing of it is left. Null is passed over.
+/// Frees a transaction, and aborts it if no commit was requested and nothing of it is left. Null is passed over.
 #[unsafe(no_mangle)]
 pub extern "C" fn larder_transaction_free(transaction: Option<Box<Transaction>>) {
     guard::or_else((), || drop(transaction));

@@ -56,7 +56,8 @@ pub extern "C" fn larder_transaction_create_object_store(
     })
 }
 
-/// As `larder_transaction_create_object_store`, with several key paths: keys are arrays of what is found there.
+/// Makes an object store like `larder_transaction_create_object_store`, with several key paths: keys are arrays of what
+/// is found there.
 ///
 /// # Safety
 /// `key_paths` points at `key_paths_len` texts.
@@ -141,7 +142,8 @@ pub extern "C" fn larder_object_store_create_index(
     })
 }
 
-/// As `larder_object_store_create_index`, with several key paths: index keys are arrays of what is found there.
+/// Makes an index like `larder_object_store_create_index`, with several key paths: index keys are arrays of what is
+/// found there.
 ///
 /// # Safety
 /// `key_paths` points at `key_paths_len` texts.

@@ -141,7 +141,7 @@ fn bytes_of(fs: &dyn FileSystem, file: &Path) -> Result<Option<Vec<u8>>, Error> 
 
 fn names_in(bytes: &[u8]) -> rusqlite::Result<BTreeMap<String, BucketName>> {
     let mut connection = Connection::open_in_memory()?;
-    // The file may be anybody's: its schema runs nothing, and nothing takes long.
+    // The file may come from any program: its schema runs nothing, and nothing takes long.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, TEXT_LEN_MAX)?;
@@ -208,14 +208,14 @@ mod tests {
     #[test]
     fn names_and_sites_are_those_of_the_table() {
         let names = names_in(&some()).unwrap();
-        let told = |number: &str| {
+        let named = |number: &str| {
             let bucket = names.get(number).unwrap();
             (bucket.name.as_deref(), bucket.top_level_site.as_deref())
         };
-        assert_eq!(told("1"), (None, None));
-        assert_eq!(told("2"), (Some("inbox"), None));
-        assert_eq!(told("3"), (None, Some("https://top.example")));
-        assert_eq!(told("4"), (Some("own"), None));
+        assert_eq!(named("1"), (None, None));
+        assert_eq!(named("2"), (Some("inbox"), None));
+        assert_eq!(named("3"), (None, Some("https://top.example")));
+        assert_eq!(named("4"), (Some("own"), None));
         assert_eq!(names.len(), 4);
     }
 

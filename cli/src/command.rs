@@ -1,4 +1,4 @@
-//! From the command line to the stores: opens each, hands it to the command, tells what was damaged.
+//! From the command line to the stores: opens each, passes it to the command, reports what was damaged.
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
@@ -185,7 +185,7 @@ struct Session<'a> {
     /// Every damaged row is named, not only the first ones of a kind.
     names_all: bool,
     opened: usize,
-    /// Of stores that were passed over.
+    /// The origins of stores that were passed over.
     other_origins: BTreeSet<String>,
     origin_found: bool,
     bucket_found: bool,
@@ -278,7 +278,7 @@ impl Session<'_> {
         result
     }
 
-    /// What a person should know of the store before they trust what comes out.
+    /// Reports what the user should read about the store before trusting what comes out.
     fn notes(&mut self, store: &Store, place: &str) {
         if let Some(holder) = store.db().lock_holder() {
             let holder = holder.pid.map_or_else(
@@ -437,7 +437,7 @@ fn locate(
     Ok(found.stores)
 }
 
-/// The reader of a pipe that went away wants no more: that is no error to tell.
+/// The program that reads the pipe has gone: that is no error to report.
 fn output_failed(error: &io::Error) -> ExitCode {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return ExitCode::from(EXIT_OK);

@@ -13,7 +13,7 @@ use crate::report::Report;
 /// So many problems of one kind in one place are named, unless all are wanted.
 const NAMED_MAX: u64 = 10;
 
-/// So many kinds of problems are told apart in one store; of the others each is reported.
+/// So many kinds of problems are counted apart in one store; beyond them each problem is reported.
 const KINDS_MAX: usize = 10_000;
 
 /// What one store's damage comes to.

@@ -1,10 +1,10 @@
-//! Finding stores: from whatever folder a person points at to the LevelDB and blob folders below it.
+//! Finding stores: from whatever folder the user names to the LevelDB and blob folders below it.
 //!
-//! Chromium keeps the first-party bucket of an origin in `IndexedDB/<identifier>.indexeddb.{leveldb,blob}` of a
-//! profile and every other bucket in `WebStorage/<bucket>/IndexedDB/indexeddb.{leveldb,blob}`; Electron adds
-//! `Partitions/<name>/`, extensions and web apps `Storage/ext/<id>/def/`. One bounded walk finds all of them, each under
-//! its shortest path. Symbolic links are not followed: an app's folder may hold links to a whole disk (Wine's `dosdevices/z:`),
-//! and a folder that came from a stranger may lead anywhere. Those that lead to folders elsewhere are named.
+//! Chromium keeps the first-party bucket of an origin in `IndexedDB/<identifier>.indexeddb.{leveldb,blob}` of a profile
+//! and every other bucket in `WebStorage/<bucket>/IndexedDB/indexeddb.{leveldb,blob}`; Electron adds
+//! `Partitions/<name>/`, extensions and web apps `Storage/ext/<id>/def/`. One bounded walk finds all of them, each
+//! under its shortest path. Symbolic links are not followed: an app's folder may hold links to a whole disk (Wine's
+//! `dosdevices/z:`), and a folder of unknown source may lead anywhere. Those that lead to folders elsewhere are named.
 
 use std::collections::VecDeque;
 use std::io;

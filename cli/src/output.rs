@@ -60,7 +60,7 @@ impl Output {
         as_new_files_are(&mut builder);
         let made = RemovedOnInterrupt::make(|| builder.tempfile_in(dir));
         let (temporary, interrupted) = made.map_err(|error| {
-            // The name of the temporary file would puzzle whoever named another one.
+            // The name of the temporary file would puzzle a user that named another one.
             let text = error.to_string();
             let cause = text.split(" at path ").next().unwrap_or_default();
             io::Error::new(error.kind(), cause)

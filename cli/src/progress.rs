@@ -11,7 +11,7 @@ pub struct Progress {
     pending: u64,
 }
 
-/// The bar is told of this many records at a time.
+/// The bar is moved once for so many records.
 const BATCH: u64 = 256;
 
 /// indicatif's own rate comes with four decimals.

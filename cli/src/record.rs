@@ -73,7 +73,7 @@ impl<'s> ValueReader<'s> {
         database_id: DatabaseId,
         object_store: &'s ObjectStoreMetadata,
     ) -> Self {
-        // Generated keys are not stored inside values; whoever reads such a store puts them in.
+        // Generated keys are not stored inside values; a reader of such a store puts them in.
         let inject = match object_store.auto_increment {
             true => ParsedKeyPath::new(&object_store.key_path),
             false => None,

@@ -1,4 +1,4 @@
-//! What went wrong, told on standard error, and the exit status that follows from it.
+//! What went wrong, reported on standard error, and the exit status that follows from it.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -18,7 +18,7 @@ pub const EXIT_NOT_A_STORE: u8 = 3;
 /// stays bounded however damaged a store is.
 const SAID_MAX: usize = 10_000;
 
-/// Collects problems and tells them as they come.
+/// Collects problems and reports them as they come.
 pub struct Report {
     sink: Box<dyn Write>,
     said: HashSet<String>,
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_problem_is_told_once_and_makes_the_status_one() {
+    fn a_repeated_problem_is_reported_once_and_makes_the_status_one() {
         let sink = Sink::default();
         let mut report = Report::new(Box::new(sink.clone()));
         report.note("a", "torn tail");

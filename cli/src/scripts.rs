@@ -83,7 +83,7 @@ struct Place {
     folder: PathBuf,
     /// Whose store the path names.
     origin: Option<String>,
-    /// What a person should know before the scripts run.
+    /// A note for the user before the scripts run.
     note: Option<String>,
 }
 

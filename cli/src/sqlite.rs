@@ -1,5 +1,4 @@
-//! Chromium's newer stores, one SQLite file a database: told apart from other folders, so that their data is not passed over
-//! in silence.
+//! Chromium's newer stores, one SQLite file a database, recognised so that their data is not passed over in silence.
 //!
 //! A file's name is the unpadded base32 of a SHA-256 of the database's name, `0` for the empty name; all lie in the
 //! origin's folder, `IndexedDB/<identifier>/` or a bucket's `IndexedDB/` (Chromium's `file_path_util.cc`).

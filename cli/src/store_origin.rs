@@ -39,7 +39,7 @@ pub(crate) struct StoreOrigin {
 }
 
 impl StoreOrigin {
-    /// From the folder's name, or, if that tells nothing, from the store's own name rows.
+    /// The origin by the folder's name, or, if that does not have it, by the store's own name rows.
     pub(crate) fn of(
         store: &Store,
         databases: &[DatabaseMetadata],

@@ -2,7 +2,7 @@
 //! the middle of a transaction and goes on where it was. `cargo run --release --example host`; the folder it works in is
 //! removed again.
 
-#![expect(clippy::print_stdout, reason = "it tells what it does")]
+#![expect(clippy::print_stdout, reason = "it prints what it does")]
 
 use std::error::Error;
 use std::io::{BufRead, BufReader};
@@ -24,9 +24,9 @@ struct Book {
     year: u32,
 }
 
-type Done<T = ()> = Result<T, Box<dyn Error>>;
+type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
-fn main() -> Done {
+fn main() -> Result {
     // The host that will be killed is this program once more, with the folder as its argument.
     if let Some(folder) = std::env::args_os().nth(1) {
         return write_without_end(Path::new(&folder));
@@ -57,12 +57,12 @@ fn main() -> Done {
 }
 
 /// A folder like the one where Chromium has its IndexedDB: Chromium could open what is in it.
-fn open_storage(folder: &Path) -> Done<Storage> {
+fn open_storage(folder: &Path) -> Result<Storage> {
     let (files, clock) = (Arc::new(DiskFileSystem::new()), Arc::new(SystemClock));
     Ok(Storage::new(StorageOptions::new(files, folder, clock))?)
 }
 
-fn open_library(storage: &Storage) -> Done<Connection> {
+fn open_library(storage: &Storage) -> Result<Connection> {
     let factory = storage.factory(&Origin::from_url("https://library.example")?);
     let request = factory.open(&"library".into(), Some(1))?;
     // Called if the database is new or has an older version. What it does is done together or not at all.
@@ -94,7 +94,7 @@ fn begin(
     library: &Connection,
     store: &str,
     mode: TransactionMode,
-) -> Done<(Transaction, ObjectStore)> {
+) -> Result<(Transaction, ObjectStore)> {
     let name = JsString::from(store);
     let scope = std::slice::from_ref(&name);
     let transaction = library.transaction(scope, mode, TransactionOptions::default())?;
@@ -102,7 +102,7 @@ fn begin(
     Ok((transaction, store))
 }
 
-fn book(title: &str, author: &str, year: u32) -> Result<Value, larder_idb::Error> {
+fn book(title: &str, author: &str, year: u32) -> larder_idb::Result<Value> {
     Value::serialize(&Book {
         title: title.into(),
         author: author.into(),
@@ -110,7 +110,7 @@ fn book(title: &str, author: &str, year: u32) -> Result<Value, larder_idb::Error
     })
 }
 
-fn write_and_query(library: &Connection) -> Done {
+fn write_and_query(library: &Connection) -> Result {
     let (writing, books) = begin(library, "books", TransactionMode::ReadWrite)?;
     // Requests are made one after another and not waited for: the commit tells whether one of them failed.
     drop(books.put(book("Emma", "Austen", 1815)?, None)?);
@@ -141,7 +141,7 @@ fn write_and_query(library: &Connection) -> Done {
 }
 
 /// One request fails, so the transaction does, and leaves nothing.
-fn refuse(library: &Connection) -> Done {
+fn refuse(library: &Connection) -> Result {
     let (writing, books) = begin(library, "books", TransactionMode::ReadWrite)?;
     drop(books.add(book("Silas Marner", "Eliot", 1861)?, None)?);
     drop(books.add(book("Emma", "somebody", 1999)?, None)?);
@@ -158,7 +158,7 @@ fn refuse(library: &Connection) -> Done {
 
 const LOANS_EACH: u64 = 1000;
 
-fn write_without_end(folder: &Path) -> Done {
+fn write_without_end(folder: &Path) -> Result {
     let storage = open_storage(folder)?;
     let library = open_library(&storage)?;
     loop {
@@ -172,7 +172,7 @@ fn write_without_end(folder: &Path) -> Done {
 }
 
 /// Lets another process write, and kills it as it does: how many transactions it told of.
-fn be_killed(folder: &Path) -> Done<u64> {
+fn be_killed(folder: &Path) -> Result<u64> {
     let mut host = Command::new(std::env::current_exe()?);
     let mut host = host.arg(folder).stdout(Stdio::piped()).spawn()?;
     let output = BufReader::new(host.stdout.take().ok_or("no output")?);

@@ -12,7 +12,7 @@ use larder_idb::{
 use crate::files::Files;
 use crate::{Error, Global, Host, Options, Process, Stream, System};
 
-/// Which script runs, where, and as whom.
+/// Which script runs, in which folder, and for which origin.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
     /// The script: a file, or `-` for standard input. It runs as a module if its name ends in `.mjs`, as
@@ -40,7 +40,7 @@ pub struct RunOptions {
 /// How scripts have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// Exceptions and rejections that nobody caught, and stores that could not be opened; each has been told.
+    /// Exceptions and rejections that no handler caught, and stores that could not be opened; each has been reported.
     pub uncaught: u64,
     /// What a script has called `larder.exit` with: nothing ran after that.
     pub exit_code: Option<u8>,
@@ -73,7 +73,7 @@ pub fn run(options: &RunOptions) -> Result<Outcome, Error> {
         search: String::new(),
         storage: storage(options)?,
         console: Box::new(|stream, line| {
-            // Nobody is left to be told that nobody listens.
+            // If this stream is closed, there is none left to report that on.
             let _ = match stream {
                 Stream::Out => writeln!(std::io::stdout(), "{line}"),
                 Stream::Err => writeln!(std::io::stderr(), "{line}"),
@@ -143,7 +143,7 @@ fn storage(options: &RunOptions) -> Result<StorageOptions, Error> {
     storage.on_loss = Some(LossCallback::new(|loss| {
         // What cannot be read is the error of the request that asked for it.
         if let LossKind::TornTail(tail) = &loss.what {
-            // Nobody is left to be told that nobody listens.
+            // If this stream is closed, there is none left to report that on.
             let _ = writeln!(std::io::stderr(), "larder: note: {}: {tail}", loss.origin);
         }
     }));

@@ -13,7 +13,7 @@ const CHUNK_LEN_BYTES: usize = 1 << 16;
 /// A folder that scripts may read in.
 #[derive(Debug)]
 pub(crate) struct Files {
-    /// As it was given, and its full name without symbolic links.
+    /// The folder as it was given, and its full name without symbolic links.
     folders: [PathBuf; 2],
 }
 

@@ -62,7 +62,7 @@ pub struct Options {
     /// Where databases are kept. With [`Executor::Threads`](larder_idb::Executor::Threads) the engine works on one thread beside the
     /// scripts', in the same order as without.
     pub storage: StorageOptions,
-    /// Takes the lines that scripts print, and the exceptions that nobody caught.
+    /// Takes the lines that scripts print, and the exceptions that no handler caught.
     pub console: Console,
 }
 
@@ -419,7 +419,7 @@ impl Host {
         self.shared.exit_code()
     }
 
-    /// How many exceptions and rejections nobody has caught, here and in workers.
+    /// How many exceptions and rejections no handler has caught, here and in workers.
     #[must_use]
     pub fn uncaught_count(&self) -> u64 {
         self.shared.output().uncaught_count()
@@ -441,7 +441,7 @@ struct Place {
     origin: String,
     /// `location.href`.
     href: String,
-    /// Of a worker.
+    /// The name of a worker.
     name: String,
     /// Whether it is a worker whose script is a module.
     is_module: bool,

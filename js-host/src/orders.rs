@@ -78,13 +78,13 @@ fn logged(script: &str, executor: Executor, seed: Option<u64>) -> Vec<String> {
     let mut storage = StorageOptions::in_memory(Arc::new(SystemClock));
     storage.executor = executor;
     let lines = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&lines);
+    let collected = Arc::clone(&lines);
     let options = Options {
         global: Global::Window,
         origin: ORIGIN.into(),
         search: String::new(),
         storage,
-        console: Box::new(move |_, line| told.lock().unwrap().push(line.to_owned())),
+        console: Box::new(move |_, line| collected.lock().unwrap().push(line.to_owned())),
     };
     let pauses = |thread: u64| match seed {
         Some(seed) => Pauses::of_seed(seed.wrapping_mul(2) + thread),

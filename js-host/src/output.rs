@@ -8,14 +8,14 @@ use std::sync::{Mutex, PoisonError};
 pub enum Stream {
     /// What a script says.
     Out,
-    /// What it warns of, and exceptions that nobody caught.
+    /// Warnings, and exceptions that no handler caught.
     Err,
 }
 
 /// Takes the lines that scripts print. It is called on the thread of the realm that prints, one line at a time.
 pub type Console = Box<dyn FnMut(Stream, &str) + Send>;
 
-/// What all realms of a run tell people.
+/// What all realms of a run print.
 pub(crate) struct Output {
     console: Mutex<Console>,
     uncaught: AtomicU64,
@@ -36,7 +36,7 @@ impl Output {
         console(stream, text);
     }
 
-    /// An exception that nobody caught.
+    /// Prints an exception that no handler caught.
     pub(crate) fn print_uncaught(&self, text: &str) {
         self.uncaught.fetch_add(1, Ordering::Relaxed);
         self.print(Stream::Err, text);
@@ -46,7 +46,7 @@ impl Output {
         self.uncaught.load(Ordering::Relaxed)
     }
 
-    /// That a store cannot be opened is told once; whether this is the first time.
+    /// Notes that a store cannot be opened, which is reported once; returns whether this is the first time.
     pub(crate) fn begin_to_tell_storage_failure(&self) -> bool {
         !self.is_storage_failure_told.swap(true, Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! [`Shared`]: what the host and the functions it gives to JavaScript both know.
+//! [`Shared`]: the state that the host shares with the functions that it gives to JavaScript.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -28,7 +28,7 @@ pub(crate) struct Shared {
     started: Instant,
     helpers: RefCell<Option<Rc<Helpers>>>,
     host: RefCell<Option<Persistent<Object<'static>>>>,
-    /// Of these the function that takes every answer, and the one that runs every task.
+    /// The function that takes every answer; below it, the one that runs every task.
     complete: RefCell<Option<Persistent<Function<'static>>>>,
     turn: RefCell<Option<Persistent<Function<'static>>>>,
     pub(crate) deserializer: RefCell<Deserializer>,
@@ -97,13 +97,13 @@ impl Shared {
         self.server()?(request)
     }
 
-    /// An exception that nobody caught.
+    /// Prints an exception that no handler caught.
     pub(crate) fn print_uncaught(&self, text: &str) {
         self.output.print_uncaught(text);
     }
 
-    /// A request has failed because another program has the store, or because its store is too damaged to be opened: the person is told once,
-    /// whatever the script makes of the error, and the run counts as failed.
+    /// A request has failed because another program has the store, or because its store is too damaged to be opened:
+    /// that is printed once, whatever the script makes of the error, and the run counts as failed.
     pub(crate) fn storage_failed(&self, error: &larder_idb::Error) {
         use larder_idb::{ErrorKind, ErrorName};
         let cannot_be_opened = match error.kind() {
@@ -276,8 +276,8 @@ impl Shared {
         if self.is_exiting() {
             return;
         }
-        let told: Result<Value<'_>> = self.call(ctx, "reportError", (exception,));
-        if told.is_err() {
+        let reported: Result<Value<'_>> = self.call(ctx, "reportError", (exception,));
+        if reported.is_err() {
             let text = format!("{:?}", ctx.catch());
             self.print_uncaught(&text);
         }

@@ -205,7 +205,7 @@ fn workers<'js>(ctx: &Ctx<'js>, workers: &Rc<Workers>, object: &Object<'js>) -> 
     Ok(())
 }
 
-/// What a worker tells the realm that has made it.
+/// What a worker sends the realm that has made it.
 fn of_the_parent<'js>(ctx: &Ctx<'js>, workers: &Rc<Workers>, object: &Object<'js>) -> Result<()> {
     give!(
         object,
@@ -218,7 +218,7 @@ fn of_the_parent<'js>(ctx: &Ctx<'js>, workers: &Rc<Workers>, object: &Object<'js
             Ok::<_, rquickjs::Error>(workers.realm.tell_parent(Note::FromWorker(me, message)))
         }
     );
-    // Whether there is a parent to be told of an exception.
+    // Whether there is a parent that takes an exception.
     give!(
         object,
         ctx,

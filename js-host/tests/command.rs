@@ -1,4 +1,4 @@
-//! `larder run`: what scripts store is there for the next, and what goes wrong is told.
+//! `larder run`: what scripts store is there for the next, and what goes wrong is reported.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::io::Write;

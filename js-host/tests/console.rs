@@ -11,7 +11,7 @@ fn printed(script: &str) -> Vec<String> {
     let mut storage = StorageOptions::in_memory(Arc::new(SystemClock));
     storage.executor = Executor::Driven { seed: None };
     let lines = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&lines);
+    let collected = Arc::clone(&lines);
     let host = Host::new(Options {
         global: Global::Window,
         origin: "https://example.com".into(),
@@ -19,7 +19,7 @@ fn printed(script: &str) -> Vec<String> {
         storage,
         console: Box::new(move |stream, line| {
             let mark = if stream == Stream::Err { "! " } else { "" };
-            told.lock().unwrap().push(format!("{mark}{line}"));
+            collected.lock().unwrap().push(format!("{mark}{line}"));
         }),
     })
     .unwrap();

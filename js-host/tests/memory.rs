@@ -1,10 +1,10 @@
 //! Nothing is left of a request that is over: what is allocated stays the same, to less than a byte a request.
 //!
-//! A script asks for all sorts of things over the same few records, in transactions, on connections that come and go. Counted
-//! is what is allocated and not freed, by Rust and by QuickJS, while nothing is asked for. The engine's buffer and
-//! cache, which fill up to a bound, are small here; tables and the logs before them come and go, so the least of many counts
-//! is taken. A test binary of its own, because other tests in the process would count. `LARDER_REQUESTS` says how many
-//! requests (120,000).
+//! A script makes requests of all kinds over the same few records, in transactions, on connections that come and go.
+//! Counted is what is allocated and not freed, by Rust and by QuickJS, while no request is under way. The engine's
+//! buffer and cache, which fill up to a bound, are small here; tables and the logs before them come and go, so the
+//! least of many counts is taken. A test binary of its own, because other tests in the process would count.
+//! `LARDER_REQUESTS` says how many requests (120,000).
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::sync::Arc;

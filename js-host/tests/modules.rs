@@ -33,13 +33,13 @@ fn said(folder: &Path, name: &str) -> Vec<String> {
     let mut storage = StorageOptions::in_memory(Arc::new(SystemClock));
     storage.executor = Executor::Driven { seed: None };
     let lines = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&lines);
+    let collected = Arc::clone(&lines);
     let host = Host::new(Options {
         global: Global::Window,
         origin: "https://example.com".into(),
         search: String::new(),
         storage,
-        console: Box::new(move |_, line| told.lock().unwrap().push(line.to_owned())),
+        console: Box::new(move |_, line| collected.lock().unwrap().push(line.to_owned())),
     })
     .unwrap();
     match name.ends_with(".cjs") {
@@ -107,7 +107,7 @@ fn a_module_has_its_url_and_resolves_others() {
 }
 
 #[test]
-fn what_cannot_be_found_is_told_with_its_importer() {
+fn what_cannot_be_found_is_reported_with_its_importer() {
     let module = r##"
         for (const name of ["./a.js", "pkg", "pkg/inner", "@scope/none/x", "https://a.example/b.js", "#in", "fs", "larder:binding/mod.js", "./uses.js"]) {
           await import(name).catch((error) => console.log(`${error}`));

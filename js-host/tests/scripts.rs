@@ -37,7 +37,7 @@ fn run(path: &Path, scope: Scope, executor: Executor) -> (Vec<String>, usize) {
     storage.executor = executor;
     let errors = Arc::new(Mutex::new(Vec::new()));
     let checks = Arc::new(Mutex::new(0));
-    let (told, made) = (Arc::clone(&errors), Arc::clone(&checks));
+    let (collected, made) = (Arc::clone(&errors), Arc::clone(&checks));
     let host = Host::new(Options {
         global: match scope {
             Scope::Window => Global::Window,
@@ -48,7 +48,7 @@ fn run(path: &Path, scope: Scope, executor: Executor) -> (Vec<String>, usize) {
         storage,
         console: Box::new(move |stream, line| {
             if stream == Stream::Err {
-                told.lock().unwrap().push(line.to_owned());
+                collected.lock().unwrap().push(line.to_owned());
             } else if let Some(count) = line.strip_prefix("checks made: ") {
                 *made.lock().unwrap() = count.parse().unwrap();
             }
@@ -64,7 +64,7 @@ fn run(path: &Path, scope: Scope, executor: Executor) -> (Vec<String>, usize) {
     (std::mem::take(&mut *errors.lock().unwrap()), count)
 }
 
-/// Runs all scripts of a folder, and tells how many there are.
+/// Runs all scripts of a folder, and returns how many there are.
 fn run_all(folder: &str, scope: Scope, executor: Executor) -> usize {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut seen = 0;
@@ -122,7 +122,7 @@ fn nothing_runs_in_a_worker_that_has_closed_itself() {
 }
 
 #[test]
-fn a_failed_check_is_told() {
+fn a_failed_check_is_reported() {
     let folder = std::env::temp_dir();
     let file = tempfile::NamedTempFile::new_in(folder).unwrap();
     std::fs::File::options()

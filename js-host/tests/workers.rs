@@ -90,7 +90,7 @@ fn a_worker_can_be_a_module_with_modules_of_its_own() {
 }
 
 #[test]
-fn a_script_that_is_not_there_is_told_unless_the_page_listens() {
+fn a_script_that_is_not_there_is_reported_unless_the_page_listens() {
     goes_wrong(1, "main.js", &[("main.js", "new Worker('none.js');")]);
     let listens = "new Worker('none.js').onerror = ({ message }) => { if (message !== undefined) throw message; };";
     goes_wrong(0, "main.js", &[("main.js", listens)]);
@@ -148,7 +148,7 @@ fn what_a_worker_does_not_catch_counts_once() {
 }
 
 #[test]
-fn a_module_of_a_workers_that_awaits_what_never_comes_is_told() {
+fn a_module_of_a_workers_that_awaits_what_never_comes_is_reported() {
     let main = "new Worker('w.mjs', { type: 'module' });";
     goes_wrong(
         1,

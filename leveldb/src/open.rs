@@ -77,7 +77,7 @@ pub(crate) fn open(
     }
     Err(Error::new(
         ErrorKind::Conflict,
-        "store changes all the time",
+        "the store changed during each attempt to read it; close the program that writes to it and try again",
     ))
 }
 

@@ -21,7 +21,7 @@ impl Heed {
     pub(crate) fn create(dir: &Path, indexed: bool) -> Self {
         let mut options = EnvOpenOptions::new();
         options.map_size(MAP_BYTES).max_dbs(2);
-        // SAFETY: nobody else opens or changes the file, which is in a temporary folder of this program's own.
+        // SAFETY: no program else opens or changes the file, which is in a temporary folder of this program's own.
         let env = unsafe { options.open(dir) }.unwrap();
         let mut transaction = env.write_txn().unwrap();
         let records = env

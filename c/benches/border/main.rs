@@ -20,7 +20,7 @@ use larder_idb::{
     TransactionOptions, Value,
 };
 
-/// As in `border.c`.
+/// As many operations as in `border.c`.
 const OPERATIONS: u32 = 1000;
 const LEN_BYTES: usize = 1024;
 

@@ -184,7 +184,7 @@ const WORDS: [&str; 32] = [
     "music", "concert", "family", "friend", "morning",
 ];
 
-/// A value of about one kilobyte, as Chromium 110 to 143 serialise it (dfindexeddb does not know the version after it).
+/// A value of about one kilobyte, as Chromium 110 to 143 serialise it (dfindexeddb does not read the version after it).
 fn contact(n: u64, out: &mut Vec<u8>) {
     let mut state = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut random = |below: u64| {

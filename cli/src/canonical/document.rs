@@ -20,8 +20,8 @@ use crate::scan::{Scan, Stop};
 pub enum Extent {
     /// All of it.
     Whole,
-    /// Of strings over 512 units and bytes over 256 the length and SHA-256: the form of comparisons. Also stacks of errors, key
-    /// material and other things that no script is shown are left out.
+    /// Strings over 512 units and bytes over 256 are replaced by their length and SHA-256: the form of comparisons.
+    /// Also stacks of errors, key material and other things that no script is shown are left out.
     Digests,
 }
 

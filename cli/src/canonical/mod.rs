@@ -1,10 +1,10 @@
-//! Canonical JSON: one text form for a store's content, so that a browser's own answer and ours can
-//! be compared after parsing.
+//! Canonical JSON: one text form for a store's content, so that a browser's own answer and ours can be compared after
+//! parsing.
 //!
-//! Everything that JSON cannot say has an object with a member `t`; every object has an `id` in the
-//! order of first visit. `docs/format/canonical.md` describes the form.
+//! Everything that JSON cannot say has an object with a member `t`; every object has an `id` in the order of first
+//! visit. `docs/format/canonical.md` describes the form.
 //!
-//! Everything is said in it ([`Extent::Whole`]), unless somebody asks for digests of long strings and bytes
+//! Everything is said in it ([`Extent::Whole`]), unless digests of long strings and bytes are requested
 //! ([`Extent::Digests`]): then documents of large stores can be kept and compared, but nothing can be got back.
 
 mod blob;

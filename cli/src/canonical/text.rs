@@ -231,7 +231,7 @@ pub(super) fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'}');
 }
 
-/// As [`push_bytes`], from a stream; returns the number of bytes. Memory does not grow with them.
+/// Writes bytes like [`push_bytes`], from a stream; returns the number of bytes. Memory does not grow with them.
 pub(super) fn push_stream(out: &mut Vec<u8>, stream: &mut dyn Read) -> io::Result<u64> {
     let mut digest = Sha256::new();
     let mut head = Vec::new();

@@ -29,7 +29,7 @@ pub(super) struct BlobFolder {
     of_stores: HashMap<String, PathBuf>,
 }
 
-/// An external object as a record's line tells of it. Field names are part of the command's contract.
+/// An external object as a record's line lists it. Field names are part of the command's contract.
 #[derive(Debug, Serialize)]
 pub(super) struct SavedObject {
     kind: &'static str,
@@ -155,7 +155,8 @@ impl fmt::Display for SavedObject {
     reason = "the person's own output folder, not part of a store; a root may write there"
 )]
 impl BlobFolder {
-    /// Makes the folder if it is missing, so that a place where nothing can be written is told before anything else.
+    /// Makes the folder if it is missing, so that a place where nothing can be written is reported before anything
+    /// else.
     pub(super) fn make(root: &Path) -> io::Result<Self> {
         fs::create_dir_all(root).map_err(|error| naming(root, &error))?;
         Ok(Self {

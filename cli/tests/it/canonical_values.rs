@@ -12,7 +12,7 @@ fn parse(json: &[u8]) -> Value {
     Value::deserialize(&mut parser).unwrap()
 }
 
-/// Takes out what a store alone cannot tell.
+/// Takes out what is not in the store.
 fn strip(json: &mut Value) {
     match json {
         Value::Array(items) => items.iter_mut().for_each(strip),

@@ -1,4 +1,4 @@
-//! What a person meets: exit status, what is told when nothing is found, filters, copies of blobs, closed pipes.
+//! What a user meets: exit status, messages when nothing is found, filters, copies of blobs, closed pipes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,8 +62,8 @@ fn a_healthy_store_gives_status_0_and_nothing_on_standard_error() {
         &["dump", "--format", "jsonl"],
         &["rows", "--history"],
     ] {
-        let (status, stdout, told) = run(&[command, &[text(&path)]].concat());
-        assert_eq!((status, told.as_str()), (Some(0), ""), "{command:?}");
+        let (status, stdout, reported) = run(&[command, &[text(&path)]].concat());
+        assert_eq!((status, reported.as_str()), (Some(0), ""), "{command:?}");
         assert!(!stdout.is_empty(), "{command:?}");
     }
 }
@@ -75,9 +75,9 @@ fn a_damaged_store_gives_status_1_and_names_the_file() {
     let mut bytes = fs::read(&table).unwrap();
     bytes[1000] ^= 1;
     fs::write(&table, bytes).unwrap();
-    let (status, stdout, told) = run(&["dump", text(&store.leveldb()), "--format", "jsonl"]);
+    let (status, stdout, reported) = run(&["dump", text(&store.leveldb()), "--format", "jsonl"]);
     assert_eq!(status, Some(1));
-    assert!(told.contains("000005.ldb"), "{told}");
+    assert!(reported.contains("000005.ldb"), "{reported}");
     assert!(stdout.lines().count() > 10);
 }
 
@@ -103,10 +103,10 @@ fn an_output_that_cannot_be_written_gives_status_2_and_is_named() {
     let a_file = dir.path().join("file");
     fs::write(&a_file, "").unwrap();
     for (option, target) in [("--output", &missing), ("--blobs", &a_file)] {
-        let (status, stdout, told) = run(&["dump", text(&path), option, text(target)]);
+        let (status, stdout, reported) = run(&["dump", text(&path), option, text(target)]);
         assert_eq!((status, stdout.as_str()), (Some(2), ""), "{option}");
-        assert!(told.contains(text(target)), "{told}");
-        assert!(!told.contains(".larder-"), "{told}");
+        assert!(reported.contains(text(target)), "{reported}");
+        assert!(!reported.contains(".larder-"), "{reported}");
     }
 }
 
@@ -123,19 +123,19 @@ fn what_is_no_store_gives_status_3() {
         &dir.path().join("missing"),
         &dir.path().to_owned(),
     ] {
-        let (status, stdout, told) = run(&["ls", text(path)]);
+        let (status, stdout, reported) = run(&["ls", text(path)]);
         assert_eq!(
             (status, stdout.as_str()),
             (Some(3), ""),
             "{}",
             path.display()
         );
-        assert!(told.starts_with("larder: "), "{told}");
+        assert!(reported.starts_with("larder: "), "{reported}");
     }
 }
 
 #[test]
-fn a_filter_that_matches_nothing_is_told_with_status_3_and_touches_no_output_file() {
+fn a_filter_that_matches_nothing_is_reported_with_status_3_and_touches_no_output_file() {
     let store = lite();
     let path = store.leveldb();
     let dir = tempfile::tempdir().unwrap();
@@ -155,9 +155,9 @@ fn a_filter_that_matches_nothing_is_told_with_status_3_and_touches_no_output_fil
     ];
     for (filter, expected) in cases {
         let arguments = [&["dump", text(&path), "--output", text(&out)], filter].concat();
-        let (status, _, told) = run(&arguments);
+        let (status, _, reported) = run(&arguments);
         assert_eq!(status, Some(3), "{filter:?}");
-        assert!(told.contains(expected), "{told}");
+        assert!(reported.contains(expected), "{reported}");
     }
     assert_eq!(fs::read_to_string(&out).unwrap(), "before");
 }
@@ -182,8 +182,8 @@ fn filters_take_the_origin_in_any_form_and_names_exactly() {
             "--format",
             "jsonl",
         ];
-        let (status, stdout, told) = run(&[&["dump", text(&path)], &filter[..]].concat());
-        assert_eq!(status, Some(0), "{told}");
+        let (status, stdout, reported) = run(&[&["dump", text(&path)], &filter[..]].concat());
+        assert_eq!(status, Some(0), "{reported}");
         let lines = json_lines(&stdout);
         assert_eq!(lines.len(), 13);
         assert!(
@@ -240,10 +240,10 @@ fn json_lines_have_the_documented_members_and_one_line_for_each_record() {
             assert_eq!(line["origin"], "http://127.0.0.1:18917");
         }
         for (database, object_store, count) in expected_counts("c156-lite") {
-            let told = lines
+            let reported = lines
                 .iter()
                 .filter(|line| line["database"] == database && line["store"] == object_store);
-            assert_eq!(told.count(), count, "{database} / {object_store}");
+            assert_eq!(reported.count(), count, "{database} / {object_store}");
         }
     });
 }
@@ -275,8 +275,8 @@ fn rows_tell_live_from_stale_and_with_history_what_was_overwritten() {
     let store = lite();
     let path = store.leveldb();
     let rows = |options: &[&str]| {
-        let (status, stdout, told) = run(&[&["rows", "--json", text(&path)], options].concat());
-        assert_eq!(status, Some(0), "{told}");
+        let (status, stdout, reported) = run(&[&["rows", "--json", text(&path)], options].concat());
+        assert_eq!(status, Some(0), "{reported}");
         json_lines(&stdout)
     };
     let count =
@@ -370,8 +370,8 @@ fn blobs_of_stores_with_one_name_are_kept_apart() {
         "--blobs",
         text(&copies),
     ];
-    let (status, stdout, told) = run(&arguments);
-    assert_eq!(status, Some(0), "{told}");
+    let (status, stdout, reported) = run(&arguments);
+    assert_eq!(status, Some(0), "{reported}");
     let lines = json_lines(&stdout);
     let mut files: Vec<PathBuf> = lines
         .iter()
@@ -393,7 +393,7 @@ fn blobs_of_stores_with_one_name_are_kept_apart() {
     files.sort();
     files.dedup();
     assert_eq!(files.len(), all);
-    // Two stores of one origin: the bucket tells them apart.
+    // Two stores of one origin: only the bucket differs.
     let of_bucket = |bucket: Option<&str>| {
         lines
             .iter()
@@ -506,13 +506,13 @@ fn the_manual_has_every_command_with_its_full_name_and_completions_exist_for_eve
 }
 
 #[test]
-fn an_unfinished_transaction_is_told_and_is_no_damage() {
+fn an_unfinished_transaction_is_reported_and_is_no_damage() {
     let store = larder_fixtures::get("c156-killed-spill-small").open();
-    let (status, _, told) = run(&["ls", text(&store.leveldb())]);
+    let (status, _, reported) = run(&["ls", text(&store.leveldb())]);
     assert_eq!(status, Some(0));
     assert!(
-        told.contains("1 unfinished transaction is shown undone"),
-        "{told}"
+        reported.contains("1 unfinished transaction is shown undone"),
+        "{reported}"
     );
-    assert!(!told.contains("same lock"), "{told}");
+    assert!(!reported.contains("same lock"), "{reported}");
 }

@@ -106,8 +106,8 @@ fn wrong(ours: &HashMap<String, Value>, truth: &HashMap<String, Value>) -> Vec<S
         .collect()
 }
 
-/// Tries all harms on all LevelDB files of a fixture. What a MANIFEST or CURRENT no longer tells may bring back rows
-/// that were deleted; then it is enough that the file is named.
+/// Tries all harms on all LevelDB files of a fixture. Rows that were deleted may come back when a MANIFEST or CURRENT
+/// is harmed; then it is enough that the file is named.
 fn try_fixture(name: &str) -> usize {
     let fixture = larder_fixtures::get(name);
     let whole: Value = comparable(&fixture.expected());
@@ -122,9 +122,9 @@ fn try_fixture(name: &str) -> usize {
             harm.apply(&path, &bytes);
             tried += 1;
             let output = dump_canonical(&copy.leveldb());
-            let told = stderr(&output);
+            let reported = stderr(&output);
             if let Some(fault) = judge(&file, harm, &output, &whole, &truth) {
-                faults.push(format!("{name}: {file}: {harm:?}: {fault}\n{told}"));
+                faults.push(format!("{name}: {file}: {harm:?}: {fault}\n{reported}"));
             }
         }
         fs::write(&path, &bytes).unwrap();
@@ -146,8 +146,9 @@ fn judge(
     whole: &Value,
     truth: &HashMap<String, Value>,
 ) -> Option<String> {
-    let told = stderr(output);
-    let named = told.contains(file) || (matches!(harm, Harm::Remove) && told.contains("no log"));
+    let reported = stderr(output);
+    let named =
+        reported.contains(file) || (matches!(harm, Harm::Remove) && reported.contains("no log"));
     let structure = file == "CURRENT" || file.starts_with("MANIFEST");
     let cut_log = matches!(harm, Harm::Cut { .. }) && file.ends_with(".log");
     match output.status.code() {

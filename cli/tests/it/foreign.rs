@@ -148,7 +148,7 @@ fn programs_read_values_of_other_engines_as_the_objects_that_they_are() {
 }
 
 #[test]
-fn a_script_that_makes_an_index_over_them_is_told_whose_they_are_and_changes_nothing() {
+fn a_script_that_makes_an_index_over_them_gets_an_error_with_their_engine_and_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let stores = folder.path().join("IndexedDB");
     library(&stores);
@@ -171,10 +171,10 @@ fn a_script_that_makes_an_index_over_them_is_told_whose_they_are_and_changes_not
         ORIGIN,
         script.to_str().unwrap(),
     ]);
-    let told = String::from_utf8(output.stdout).unwrap();
+    let reported = String::from_utf8(output.stdout).unwrap();
     let expected = "DataError the record with key 1: the value is one of gecko (format 8): only its host can say which keys it has in a new index
 AbortError
 ";
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert_eq!(said(&["dump", "--format", "canonical"], &stores), before);
 }

@@ -75,7 +75,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// The files that reading opens: not LOCK, which nobody needs to read, and not LOG, which nobody reads.
+/// The files that reading opens: not LOCK, which reading does not need, and not LOG, which is never read.
 fn files_that_are_read(leveldb: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> = fs::read_dir(leveldb)
         .unwrap()
@@ -103,11 +103,11 @@ fn every_command_ends_names_the_gate_and_shows_the_rest() {
             let name = gate.file_name().unwrap().to_str().unwrap();
             for command in commands(&elsewhere.path().join("blobs")) {
                 let output = run(&command, &store.leveldb());
-                let told = stderr(&output);
+                let reported = stderr(&output);
                 assert_eq!(output.status.code(), Some(1), "{what} {name} {command:?}");
                 assert!(
-                    told.contains(what) && told.contains(name),
-                    "{what} {name} {command:?}: {told}"
+                    reported.contains(what) && reported.contains(name),
+                    "{what} {name} {command:?}: {reported}"
                 );
                 assert!(!contains(&output.stdout, SECRET));
             }
@@ -173,9 +173,16 @@ fn a_blob_that_is_no_file_is_not_copied_out_and_costs_nothing_else() {
             let output = run(&command, &store.leveldb());
             let reads_values = command[0] == "dump";
             let status = Some(i32::from(reads_values));
-            let told = stderr(&output);
-            assert_eq!(output.status.code(), status, "{what} {command:?}: {told}");
-            assert!(!reads_values || told.contains(what), "{what}: {told}");
+            let reported = stderr(&output);
+            assert_eq!(
+                output.status.code(),
+                status,
+                "{what} {command:?}: {reported}"
+            );
+            assert!(
+                !reads_values || reported.contains(what),
+                "{what}: {reported}"
+            );
             assert!(!contains(&output.stdout, SECRET));
             if command.contains(&"jsonl".to_owned()) {
                 assert_eq!(records(&output).len(), whole.len());
@@ -208,12 +215,12 @@ fn a_link_to_a_store_is_named_and_not_followed_unless_it_is_what_was_asked_for()
     let (store, link, _elsewhere) = behind_a_link("leveldb");
     let dump = ["dump".to_owned(), "--format=jsonl".to_owned()];
     let output = run(&dump, store.dir());
-    let told = stderr(&output);
+    let reported = stderr(&output);
     assert!(output.stdout.is_empty());
-    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert_eq!(output.status.code(), Some(3), "{reported}");
     assert!(
-        told.contains(link.to_str().unwrap()) && told.contains("symbolic link"),
-        "{told}"
+        reported.contains(link.to_str().unwrap()) && reported.contains("symbolic link"),
+        "{reported}"
     );
     // With its blobs, which lie beside the link.
     let output = run(&dump, &link);
@@ -237,19 +244,19 @@ fn a_blob_folder_that_is_a_link_is_named_and_read_when_it_is_what_was_asked_for(
             continue;
         }
         let output = run(&command, store.dir());
-        let told = stderr(&output);
+        let reported = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{command:?}");
         let name = link.to_str().unwrap();
         assert!(
-            told.contains(name) && told.contains("symbolic link"),
-            "{told}"
+            reported.contains(name) && reported.contains("symbolic link"),
+            "{reported}"
         );
     }
     for command in commands(blobs.path()) {
         let output = run(&command, &link);
-        let told = stderr(&output);
+        let reported = stderr(&output);
         assert_eq!(
-            (output.status.code(), told.as_str()),
+            (output.status.code(), reported.as_str()),
             (Some(0), ""),
             "{command:?}"
         );
@@ -257,18 +264,21 @@ fn a_blob_folder_that_is_a_link_is_named_and_read_when_it_is_what_was_asked_for(
 }
 
 #[test]
-fn links_to_folders_elsewhere_are_told_and_those_to_folders_below_path_are_not() {
+fn links_to_folders_elsewhere_are_reported_and_those_to_folders_below_path_are_not() {
     let store = copy();
     let elsewhere = copy();
     symlink(elsewhere.dir(), store.dir().join("elsewhere")).unwrap();
     symlink(store.leveldb(), store.dir().join("here")).unwrap();
     symlink("/nowhere", store.dir().join("dangling")).unwrap();
     let output = run(&["ls".to_owned(), "--json".to_owned()], store.dir());
-    let told = stderr(&output);
+    let reported = stderr(&output);
     assert_eq!(records(&output).len(), 1);
-    assert_eq!(output.status.code(), Some(0), "{told}");
-    assert_eq!(told.lines().count(), 1, "{told}");
-    assert!(told.contains("elsewhere: a symbolic link"), "{told}");
+    assert_eq!(output.status.code(), Some(0), "{reported}");
+    assert_eq!(reported.lines().count(), 1, "{reported}");
+    assert!(
+        reported.contains("elsewhere: a symbolic link"),
+        "{reported}"
+    );
 }
 
 #[test]

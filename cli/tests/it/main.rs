@@ -14,11 +14,11 @@ mod foreign;
 mod gates;
 #[cfg(target_os = "linux")]
 mod hostile;
+#[cfg(unix)]
+mod messages;
 mod nesting;
 mod opened_for_writing;
 mod other_orders;
-#[cfg(unix)]
-mod people;
 mod processes;
 mod repair;
 mod scripts;

@@ -119,18 +119,18 @@ fn dumps_show_every_record_but_the_one_that_is_too_deep_and_name_that() {
             "--format".as_ref(),
             format.as_ref(),
         ]);
-        let (out, told) = (stdout(&output), stderr(&output));
-        assert_eq!(output.status.code(), Some(1), "{format}: {told}");
+        let (out, reported) = (stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(1), "{format}: {reported}");
         let sets = if format == "text" { SETS_IN_TEXT } else { sets };
         assert_eq!(out.matches(set).count(), sets, "{format}");
         for store in ["s", "generated"] {
             let place = format!("object store \"{store}\", key 2: ");
-            assert_eq!(told.matches(&place).count(), 1, "{format}: {told}");
+            assert_eq!(reported.matches(&place).count(), 1, "{format}: {reported}");
         }
         assert_eq!(
-            told.matches("nesting at offset").count(),
+            reported.matches("nesting at offset").count(),
             2,
-            "{format}: {told}"
+            "{format}: {reported}"
         );
         if format == "jsonl" {
             assert_eq!(out.lines().count(), 7);
@@ -173,15 +173,15 @@ const depth = (value) => {{
         ORIGIN.as_ref(),
         script.as_os_str(),
     ]);
-    let told = stderr(&output);
-    assert!(output.status.success() && told.is_empty(), "{told}");
+    let reported = stderr(&output);
+    assert!(output.status.success() && reported.is_empty(), "{reported}");
     stdout(&output)
 }
 
 const TOO_DEEP: &str = "more than the limit of 100000";
 
 #[test]
-fn scripts_get_every_record_but_the_one_that_is_too_deep_and_are_told_which_that_is() {
+fn scripts_get_every_record_but_the_one_that_is_too_deep_and_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let said = run(

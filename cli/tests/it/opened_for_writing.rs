@@ -43,7 +43,7 @@ fn check_opened(fixture: &Fixture, raise_schema: bool) -> Result<(), String> {
         .map_err(|error| format!("{}: {error}", fixture.name))?;
     compare_with_browser(fixture, &copy.leveldb(), |ours| {
         if is_migrated {
-            // Shown as by a browser that knows schema 5, whose images tell more.
+            // Shown as by a browser of schema 5, whose images have more members.
             leave_out_color_spaces(ours);
         }
     })

@@ -111,12 +111,12 @@ fn open(leveldb: &Path) -> Store {
 fn a_store_of_signed_bytes_dumps_to_exactly_what_its_browser_showed_and_is_said_to_be_one() {
     with_large_stack(|| {
         let fixtures = larder_fixtures::in_another_order();
-        let told: Vec<_> = fixtures
+        let reported: Vec<_> = fixtures
             .iter()
             .filter(|fixture| fixture.has_expectation())
             .collect();
-        assert!(!told.is_empty());
-        for fixture in told {
+        assert!(!reported.is_empty());
+        for fixture in reported {
             let copy = fixture.copy();
             let output = dump_canonical(&copy.leveldb());
             assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

@@ -11,10 +11,10 @@ fn check(fixture: &Fixture) -> Result<(), String> {
     // Without it the store does not open, and the MANIFEST still says what it said.
     fs::remove_file(store.join("CURRENT")).unwrap();
     let output = larder(["repair".as_ref(), store.as_os_str()]);
-    let (text, told) = (String::from_utf8_lossy(&output.stdout), stderr(&output));
+    let (text, reported) = (String::from_utf8_lossy(&output.stdout), stderr(&output));
     let name = &fixture.name;
-    if output.status.code() != Some(1) || !told.contains("CURRENT: file is missing") {
-        return Err(format!("{name}: {:?}: {told}", output.status));
+    if output.status.code() != Some(1) || !reported.contains("CURRENT: file is missing") {
+        return Err(format!("{name}: {:?}: {reported}", output.status));
     }
     if !text.contains("repaired, ") || !text.contains("set aside: lost/") {
         return Err(format!("{name}: {text}"));

@@ -16,7 +16,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// Runs the command in a folder, and gives what it is told on standard input.
+/// Runs the command in a folder with these bytes on standard input.
 fn run(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_larder"))
         .arg("run")
@@ -42,7 +42,7 @@ fn said(output: &Output) -> (Option<i32>, String, String) {
     )
 }
 
-/// The same for a script of this text.
+/// Runs a script of this text.
 fn script(text: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
     let folder = folder(&[("script.js", text)]);
     let arguments = [&["script.js"], arguments].concat();
@@ -105,7 +105,7 @@ fn a_dash_is_a_script_on_standard_input() {
     );
 }
 
-/// As a shell gives it: `larder run <(command)`.
+/// A shell gives a script so: `larder run <(command)`.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_script_can_come_through_a_pipe() {

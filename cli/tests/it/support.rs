@@ -50,7 +50,7 @@ pub(crate) fn compare_with_browser(
     }
 }
 
-/// Checks all golden stores and tells of every one that fails.
+/// Checks all golden stores and reports every one that fails.
 #[expect(clippy::print_stdout, reason = "CI shows what was tried")]
 pub(crate) fn for_every_golden_store(check: fn(&Fixture) -> Result<(), String>) {
     with_large_stack(move || {

@@ -171,7 +171,7 @@ fn refused_in(version: DataVersion) -> Vec<&'static str> {
     .collect()
 }
 
-/// Of a store: schema, data version, and every row.
+/// What is found in a store: schema, data version, and every row.
 type Found = (Option<i64>, Option<DataVersion>, Vec<(Vec<u8>, Vec<u8>)>);
 
 fn found(store: &Store) -> Found {

@@ -1,8 +1,9 @@
-//! How many entries an index must have, by the values of its object store alone: of rows that are missing, Larder and Chromium
-//! would say the same.
+//! How many entries an index must have, by the values of its object store alone: of rows that are missing, Larder and
+//! Chromium would say the same.
 //!
-//! A naive reading of canonical documents: what of a value is a key (specification, 7.3 and 7.4), by counting, without any of the
-//! keys' contents. Properties that are no own ones: `length` of strings and arrays, and what blobs and files tell of themselves.
+//! A naive reading of canonical documents: what of a value is a key (specification, 7.3 and 7.4), by counting, without
+//! any of the keys' contents. Properties that are no own ones: `length` of strings and arrays, and the attributes of
+//! blobs and files.
 
 use std::collections::BTreeSet;
 

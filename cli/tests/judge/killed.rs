@@ -9,7 +9,7 @@ use larder_fixtures::chromium::{self, Store};
 use crate::{ORIGIN, agree, dumped, ours, records, setting};
 use larder_fixtures::random::Random;
 
-/// Tells the child where to write, and what.
+/// The variable that gives the child its folder and its work.
 const CHILD: &str = "LARDER_JUDGE_CHILD";
 
 #[test]

@@ -1,11 +1,12 @@
-//! `larder run` killed in the middle of a script that writes: the next run finds every transaction whole or not there, and every
-//! acknowledged one there.
+//! `larder run` killed in the middle of a script that writes: the next run finds every transaction whole or not there,
+//! and every acknowledged one there.
 //!
-//! What transaction `n` leaves follows from `n` alone (`killed_script.js`), so the script itself can tell, at the start of
-//! the next run, whether a store is sound; what it was told before the kill is compared here, and Chromium must find in the
-//! store what `larder dump` finds. The moment of the kill is a random line of what the script says, and a moment later: there
-//! are lines in the middle of transactions, some of which have gone to the undo log by then. `LARDER_SCRIPT_KILLS` says how
-//! many (8). A process's death loses nothing that it has written, so not only strict transactions must be there.
+//! What transaction `n` leaves follows from `n` alone (`killed_script.js`), so the script itself checks, at the start
+//! of the next run, whether a store is sound; what was acknowledged before the kill is compared here, and Chromium must
+//! find in the store what `larder dump` finds. The moment of the kill is a random line of what the script says, and a
+//! moment later: there are lines in the middle of transactions, some of which have gone to the undo log by then.
+//! `LARDER_SCRIPT_KILLS` says how many (8). A process's death loses nothing that it has written, so not only strict
+//! transactions must be there.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

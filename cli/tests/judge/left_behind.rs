@@ -1,8 +1,8 @@
-//! Whatever stores lie below the folder that `LARDER_STORES` names: Chromium finds in each what `larder dump` finds.
+//! Chromium finds in each store below the folder that `LARDER_STORES` names what `larder dump` finds there.
 //!
-//! For those that a run of the conformance suite on disk leaves behind, each in a folder of its own, and for the copies that it
-//! takes before a test deletes its database (`--keep`): of a store without a database Chromium cannot tell that it was
-//! wiped, so at least one must have some. See CONTRIBUTING.md.
+//! This is for stores that a run of the conformance suite on disk leaves behind, each in a folder of its own, and for
+//! the copies that it takes before a test deletes its database (`--keep`): Chromium shows no difference between a store
+//! that was wiped and one without a database, so at least one must have some. See CONTRIBUTING.md.
 
 use std::path::{Path, PathBuf};
 

@@ -30,7 +30,7 @@ enum Expected {
     Checked,
     /// What the golden store of this name holds.
     Golden,
-    /// The same, but the library takes versions of databases from the clock.
+    /// Equal to the golden document, but the library takes versions of databases from the clock.
     GoldenButVersions,
 }
 

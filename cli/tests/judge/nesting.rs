@@ -145,7 +145,7 @@ fn with_depth(depth: usize) -> String {
     WRITE.replace("DEPTH", &depth.to_string())
 }
 
-/// The keys of both object stores and the index, as everybody finds them.
+/// The keys of both object stores and the index, as every reader must find them.
 fn keys() -> Value {
     json!(vec![[[2000; 4], [1; 4]]; 3])
 }

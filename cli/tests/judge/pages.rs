@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::ORIGIN;
 
-/// Of `js-host/tests/scripts`, those that ask for what a page has as well.
+/// Those scripts of `js-host/tests/scripts` that also use what a page has.
 const SCRIPTS: [&str; 7] = [
     "broadcast_channel",
     "dedicated_worker",

@@ -50,7 +50,7 @@ pub fn store_directory(data: &[u8]) {
     }
 }
 
-/// The same stores, for another law.
+/// The stores as files, for another law.
 pub(crate) fn files(data: &[u8]) -> Files {
     let mut input = Input(data);
     let choice = input.byte();

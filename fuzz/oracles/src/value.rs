@@ -136,15 +136,15 @@ pub fn value_encoding(data: &[u8]) {
     }
 }
 
-/// The same value: for the encoder, and for canonical JSON, which knows nothing of bytes.
+/// Checks that two trees hold equal values: for the encoder, and for canonical JSON, which does not depend on bytes.
 pub(crate) fn is_same(ours: &Tree<'_>, theirs: &Tree<'_>) {
     assert!(ours.is_same_value(theirs), "the same value");
-    let told = [ours, theirs].map(|tree| {
+    let written = [ours, theirs].map(|tree| {
         let mut out = Vec::new();
-        let told = write_value(&mut out, tree, &mut NoBlobs, Browser::of_schema(Some(5)));
-        told.map(|()| out).ok()
+        let written = write_value(&mut out, tree, &mut NoBlobs, Browser::of_schema(Some(5)));
+        written.map(|()| out).ok()
     });
-    assert_eq!(told[0], told[1], "the same canonical JSON");
+    assert_eq!(written[0], written[1], "the same canonical JSON");
 }
 
 fn encode(tree: &Tree<'_>) -> Vec<u8> {

@@ -67,7 +67,7 @@ fn table(seed: u64) -> (Vec<u8>, NewFile) {
     for i in (1..entries.len()).rev() {
         entries.swap(i, below(i + 1));
     }
-    // Of another index: nothing asks for it.
+    // A row of another index, which is never read.
     let largest = internal(&[0, 1, 1, 200, 3, 0, 0, 0, 0, 0, 0, 0, 0], 1);
     entries.push((largest.clone(), vec![7; 2 << 20]));
     let options = TableOptions {

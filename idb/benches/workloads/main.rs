@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p larder-idb --bench workloads [-- RUNS [WHAT …]]`: so many runs (8) of each, and three times as many of our own. Ours,
 //! Chromium's and fake-indexeddb's take turns, in four rounds: what makes the machine slower for a minute does so for all. Each round
-//! of ours is a process of its own. WHAT is `idb`, `chromium`, `fake`, `peers`, `strict` or `pain`; without, all. Who is not to be had is
+//! of ours is a process of its own. WHAT is `idb`, `chromium`, `fake`, `peers`, `strict` or `slow`; without, all. A peer that is not there is
 //! skipped with a word: Chromium and Node as for tests, fake-indexeddb by npm, the peers by cargo. Files go to the folder for temporary
 //! files; it should be on a disk.
 
@@ -16,9 +16,9 @@
 
 mod ours;
 mod pages;
-mod pain;
 mod raw;
 mod rows;
+mod slow_cases;
 mod strict;
 mod table;
 
@@ -108,8 +108,8 @@ fn main() {
             strict::compare(dir.path(), size, &workload);
         }
     }
-    if does("pain") {
-        pain::all(dir.path(), runs);
+    if does("slow") {
+        slow_cases::all(dir.path(), runs);
     }
 }
 

@@ -116,7 +116,12 @@ impl Knowledge {
                 self.0.len() - 1
             }
         };
-        let missing = || Error::new(ErrorName::UnknownError, "an object store was forgotten");
+        let missing = || {
+            Error::new(
+                ErrorName::UnknownError,
+                "the object store of this operation is not in the transaction; abort the transaction and start it again",
+            )
+        };
         self.0.get_mut(at).ok_or_else(missing)
     }
 }

@@ -53,7 +53,7 @@ impl Helpers {
         Ok(super::base64::decode(encoded.as_bytes()).unwrap_or_default())
     }
 
-    /// Of a blob: type, bytes, and of a file name and time.
+    /// The content of a blob: its type and bytes, and the name and time of a file.
     pub(crate) fn blob_content<'js>(&self, ctx: &Ctx<'js>, blob: Value<'js>) -> Result<Array<'js>> {
         self.make(ctx, "blobContent", (blob,))
     }

@@ -1,9 +1,8 @@
 //! Structured clone: values of QuickJS to the bytes that Chromium stores, and back.
 //!
-//! The algorithm is HTML's StructuredSerializeForStorage and StructuredDeserialize, its form V8's wire
-//! format in Blink's envelope, which `larder-codec` knows. The walk is done here, with a stack of its
-//! own, so that nesting costs no native stack; what only JavaScript can tell of an object, or make, is
-//! in `helpers.js`.
+//! The algorithm is HTML's StructuredSerializeForStorage and StructuredDeserialize, its form V8's wire format in
+//! Blink's envelope, which `larder-codec` implements. The walk is done here, with a stack of its own, so that nesting
+//! costs no native stack; what only JavaScript can find out about an object, or make, is in `helpers.js`.
 
 mod base64;
 mod crypto_key;

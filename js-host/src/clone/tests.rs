@@ -100,7 +100,7 @@ struct Count {
     values: usize,
     of_today: usize,
     byte_for_byte: usize,
-    /// Of today, with objects of the web platform in them.
+    /// Values in today's format, with objects of the web platform in them.
     of_the_platform: usize,
 }
 
@@ -165,6 +165,6 @@ fn values_of_chromiums_stores_survive_the_way_through_the_engine() {
     println!("{count:?}");
     assert!(count.values > 24_000, "{count:?}");
     assert!(count.of_the_platform > 100, "{count:?}");
-    // V8 keeps some small integers as doubles, which no script can tell; all else is byte for byte.
+    // V8 keeps some small integers as doubles, which no script can see; all else is byte for byte.
     assert!(count.byte_for_byte * 100 > count.of_today * 94, "{count:?}");
 }

@@ -61,7 +61,7 @@ where
         Ok(parts)
     }
 
-    /// Of one part: a point as SEC 1 writes it. Of two: its coordinates.
+    /// A public key: of one part, a point as SEC 1 writes it; of two, its coordinates.
     fn public_of(&self, parts: &[Vec<u8>]) -> Made<Vec<u8>> {
         let key = match parts {
             [point] => PublicKey::<C>::from_sec1_bytes(point).map_err(Refused::data)?,

@@ -98,7 +98,7 @@ impl Family for Rsa {
     }
 }
 
-/// It is for any use of RSA, as Web Cryptography wants it.
+/// It is for any use of RSA, as Web Cryptography requires.
 fn check(algorithm: &AlgorithmIdentifierRef<'_>) -> Made<()> {
     match *algorithm == pkcs1::ALGORITHM_ID {
         true => Ok(()),

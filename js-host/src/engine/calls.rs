@@ -161,7 +161,7 @@ fn transactions<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -
             Ok::<_, rquickjs::Error>(())
         }
     );
-    // The engine may have ended it already; then its end is told anyway.
+    // The engine may have ended it already; then its end is reported anyway.
     give!(hooks, ctx, engine, "commit", |transaction: u32| {
         drop(engine.transaction(ctx, transaction)?.commit());
         Ok::<_, rquickjs::Error>(())
@@ -275,7 +275,7 @@ fn schema<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Resu
     Ok(())
 }
 
-/// The engine's name of an exception that aborts a transaction; what it does not know is an abort.
+/// The engine's name of an exception that aborts a transaction; a name that the engine does not have becomes an abort.
 fn error_name(name: &str) -> ErrorName {
     [
         ErrorName::ConstraintError,
@@ -304,7 +304,7 @@ impl Engine {
         let realm = self.realm.clone();
         let mut is_known = false;
         opening.events().on_event(move |event| {
-            // Heard from here on: whoever is next in the queue waits only for connections that somebody hears.
+            // Listened to from here on: the next request in the queue waits only for connections that have a listener.
             let connection = match &event {
                 OpenEvent::UpgradeNeeded(upgrade) => Some(&upgrade.connection),
                 OpenEvent::Done(Ok(connection)) if !is_known => Some(connection),
@@ -379,7 +379,7 @@ impl Engine {
     ) -> Result<Array<'js>> {
         let name = self.string(ctx, name)?;
         let transaction = self.transaction(ctx, transaction)?;
-        // The engine may have ended it already; to script it is there until that is told.
+        // The engine may have ended it already; to script it is there until the end is reported.
         let store = transaction.known_object_store(&name);
         let store = store.ok_or_else(|| gone(ctx))?;
         let key_path = self.key_path_value(ctx, store.key_path())?;
@@ -487,5 +487,8 @@ impl Engine {
 
 /// The binding has named something that is not there: a defect.
 pub(super) fn gone(ctx: &Ctx<'_>) -> rquickjs::Error {
-    Exception::throw_internal(ctx, "the engine has nothing of this number")
+    Exception::throw_internal(
+        ctx,
+        "the handle belongs to no object of the engine; it may have been freed",
+    )
 }

@@ -12,7 +12,7 @@ use super::Engine;
 use super::handles::Handle;
 use crate::array::{array_of, define};
 use crate::clone::{Beside, KeyOf, key_to_js, string_to_js};
-use crate::realms::{Answer, BlobContent, Outcome, Wanted};
+use crate::realms::{Answer, BlobContent, Outcome, Projection};
 
 /// From 1601-01-01, where Chromium's time begins, to 1970-01-01, in milliseconds.
 const UNIX_EPOCH_MS: f64 = 11_644_473_600e3;
@@ -133,7 +133,7 @@ impl Engine {
             // The value could not be made: the request has failed with that.
             Ok(Err(_)) => self.shared.complete(ctx, (request, ctx.catch())),
             Err(error) => {
-                // A damaged record is the affair of whoever asks for it.
+                // A damaged record concerns only the request that reads it.
                 if error.kind() != ErrorKind::Corruption {
                     self.shared.storage_failed(&error);
                 }
@@ -165,7 +165,7 @@ impl Engine {
                     [usage, quota].map(|bytes| Value::new_number(ctx.clone(), number(bytes)));
                 array_of(ctx, both)?.into_value()
             }
-            Outcome::Records(records, wanted) => self.records(ctx, &records, wanted)?,
+            Outcome::Records(records, projection) => self.records(ctx, &records, projection)?,
             Outcome::Cursor(None) | Outcome::Moved(_, None) => Value::new_null(ctx.clone()),
             Outcome::Cursor(Some(cursor)) => {
                 let number = self.handles.borrow_mut().add(Handle::Cursor(cursor));
@@ -190,16 +190,21 @@ impl Engine {
         })
     }
 
-    fn records<'js>(&self, ctx: &Ctx<'js>, all: &Records, wanted: Wanted) -> Result<Value<'js>> {
+    fn records<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        all: &Records,
+        projection: Projection,
+    ) -> Result<Value<'js>> {
         let helpers = self.shared.helpers(ctx)?;
         let array = Array::new(ctx.clone())?;
         for (index, entry) in (0_u32..).zip(all.iter()) {
             let key = || entry.primary_key();
             let value_of = || self.value_of(ctx, entry.value(), entry.objects(), Some(&key));
-            let value = match wanted {
-                Wanted::PrimaryKeys => key_to_js(ctx, &helpers, &key())?,
-                Wanted::Values => value_of()?,
-                Wanted::Whole => {
+            let value = match projection {
+                Projection::PrimaryKeys => key_to_js(ctx, &helpers, &key())?,
+                Projection::Values => value_of()?,
+                Projection::Whole => {
                     let entry_key = key_to_js(ctx, &helpers, &entry.key())?;
                     let primary_key = key_to_js(ctx, &helpers, &key())?;
                     array_of(ctx, [entry_key, primary_key, value_of()?])?.into_value()

@@ -9,7 +9,7 @@ use super::calls::{give, gone};
 use super::handles::Handle;
 use super::{Engine, checked};
 use crate::clone::{key_from_js, key_to_js};
-use crate::realms::{Outcome, Wanted};
+use crate::realms::{Outcome, Projection};
 
 /// The bits of a range, as `binding/key_range.js` has them.
 const LOWER_OPEN: u32 = 1;
@@ -74,10 +74,10 @@ fn one<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<
 }
 
 fn many<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
-    for (name, wanted) in [
-        ("getAll", Wanted::Values),
-        ("getAllKeys", Wanted::PrimaryKeys),
-        ("getAllRecords", Wanted::Whole),
+    for (name, projection) in [
+        ("getAll", Projection::Values),
+        ("getAllKeys", Projection::PrimaryKeys),
+        ("getAllRecords", Projection::Whole),
     ] {
         let engine = Rc::clone(engine);
         let call = move |ctx: Ctx<'js>,
@@ -90,11 +90,11 @@ fn many<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result
             let _entered = engine.enter(ctx)?;
             let range = engine.range(ctx, &range)?;
             let options = GetAllOptions::new(count, self::direction(&direction));
-            let asked = match wanted {
-                Wanted::PrimaryKeys => read!(engine, ctx, source, get_all_keys(range, options)),
+            let asked = match projection {
+                Projection::PrimaryKeys => read!(engine, ctx, source, get_all_keys(range, options)),
                 _ => read!(engine, ctx, source, get_all(range, options)),
             };
-            let outcome = move |records| Outcome::Records(records, wanted);
+            let outcome = move |records| Outcome::Records(records, projection);
             engine.realm.expect(request, asked, outcome);
             Ok::<_, rquickjs::Error>(())
         };

@@ -1,10 +1,11 @@
-//! [`Steps`]: who does the engine's steps, the scripts' thread between tasks or a thread beside it.
+//! [`Steps`]: what runs the engine's steps, the scripts' thread between tasks or a thread beside it.
 //!
-//! Either way the engine has the calls of one task of one realm at a time: all steps that they lead to are done before a call of
-//! another task reaches it. So the order of its answers hangs on the scripts alone. The thread beside them works while script runs that
-//! does not call the engine; a call waits for it.
+//! Either way the engine has the calls of one task of one realm at a time: all steps that they lead to are done before
+//! a call of another task reaches it. So the order of its answers depends on the scripts alone. The thread beside them
+//! works while script runs that does not call the engine; a call waits for it.
 //!
-//! A task that runs on and on with other realms waiting gives the engine up ([`PATIENCE`]): a script that never ends stops no other.
+//! A task that runs on and on with other realms waiting gives the engine up ([`PATIENCE`]): a script that never ends
+//! stops no other.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,7 +27,7 @@ pub(super) struct Steps {
     storage: Storage,
     /// Whether a thread beside the scripts' does them.
     has_thread: bool,
-    /// Of the first realm, which ends it.
+    /// The thread of the first realm, which ends it.
     thread: RefCell<Option<JoinHandle<()>>>,
     /// Whether this realm has the engine.
     is_holding: Cell<bool>,
@@ -93,6 +94,7 @@ impl Steps {
                 self.realm.hand_to_thread();
             }
         } else if is_holding || self.realm.try_turn() {
+            // A step may come up from another thread between the last `run_one` and `leave_turn`, which then answers false.
             loop {
                 while self.storage.run_one() {}
                 if self.realm.leave_turn() {
@@ -121,6 +123,7 @@ impl Steps {
 
     /// Before the thread waits for something that may never come.
     pub(super) fn before_long_wait(&self) {
+        // Reading standard input for instance: the other realms would wait for the engine as long as the person types nothing.
         if self.is_holding.get() && !self.realm.is_alone() {
             self.go_on();
         }
@@ -143,7 +146,7 @@ impl Steps {
 
     /// Ends the thread, after the step that it is at.
     pub(super) fn end_thread(&self) {
-        // A panic was caught, and is kept for whoever takes the next turn.
+        // A panic was caught, and is kept for the next turn.
         drop(self.thread.take().map(JoinHandle::join));
     }
 }
@@ -151,6 +154,7 @@ impl Steps {
 /// What the thread does.
 fn serve(storage: &Storage, group: &Group, pauses: &Pauses) {
     while group.await_work() {
+        // A panic must not end the thread with the engine in its hands: every realm would wait for a turn that is never passed on.
         let worked = catch_unwind(AssertUnwindSafe(|| {
             pauses.pause();
             while !group.is_ending() && storage.run_one() {

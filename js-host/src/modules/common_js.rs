@@ -17,7 +17,7 @@ use crate::shared::Shared;
 /// What the names of the modules that stand for CommonJS modules begin with.
 const SCHEME: &str = "commonjs:";
 
-/// An ES module that stands for a CommonJS module towards those who want these names of it. Each name is an export, also one
+/// An ES module that stands for a CommonJS module towards importers of these names. Each name is an export, also one
 /// that the module turns out not to have, as with bundlers.
 pub(super) struct Facade {
     /// Empty for a module that a `browser` field has taken away.
@@ -129,7 +129,7 @@ pub(crate) fn install<'js>(ctx: &Ctx<'js>, modules: &Modules, native: &Object<'j
 /// An ES module that is required: microtasks that wait run now, since only so it comes to its end.
 fn import_now<'js>(ctx: &Ctx<'js>, path: &str) -> Result<Value<'js>> {
     let promise = Module::import(ctx, path)?;
-    // It is reported by whoever requires the module, if it fails.
+    // If it fails, the call that requires the module reports it.
     let ignore = Function::new(ctx.clone(), || ())?;
     promise
         .catch()?

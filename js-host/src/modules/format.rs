@@ -57,7 +57,7 @@ pub(super) fn wrapped(text: &str) -> String {
     format!("(function ({PARAMETERS}) {{{text}\n}})")
 }
 
-/// The text of a module. As bundlers do, packages are told that they are in production: many ask what only Node.js has.
+/// The text of a module. As bundlers do, packages see an environment of production: many read that from Node.js.
 ///
 /// # Errors
 /// In words, if it cannot be read.

@@ -1,8 +1,9 @@
-//! Names, found by looking at the text of modules without parsing it: which an importer wants of another module, and which a
-//! CommonJS module exports.
+//! Names, found by looking at the text of modules without parsing it: which an importer takes from another module, and
+//! which a CommonJS module exports.
 //!
-//! An ES module's imports are bound before anything has run, and what a CommonJS module exports is there only when it has run.
-//! So names are guessed from both sides. One too many, from a comment for one, is an export that is `undefined`.
+//! An ES module's imports are bound before anything has run, and what a CommonJS module exports is there only when it
+//! has run. So names are guessed from both sides. One too many, from a comment for one, is an export that is
+//! `undefined`.
 
 use std::collections::{BTreeSet, HashMap};
 

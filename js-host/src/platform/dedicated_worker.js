@@ -92,7 +92,7 @@ function begin(state, url, options) {
   let source;
   if (isOpaque || url.protocol === "blob:") {
     const content = contentOf(url);
-    if (content === undefined) return fail("there is nothing of this URL");
+    if (content === undefined) return fail("no script is found at this URL");
     if (options.isModule && !JAVASCRIPT.test(content.type)) return fail(`"${content.type}" is not the type of a JavaScript module`);
     source = new TextDecoder().decode(content.bytes);
   }

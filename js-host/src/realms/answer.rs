@@ -15,7 +15,7 @@ pub(crate) enum Outcome {
     MaybeKey(Option<Key>),
     Value(Option<StoredValue>),
     Count(u64),
-    Records(Records, Wanted),
+    Records(Records, Projection),
     Cursor(Option<Cursor>),
     /// A cursor that has a number has moved.
     Moved(u32, Option<Cursor>),
@@ -25,9 +25,9 @@ pub(crate) enum Outcome {
     Flag(bool),
 }
 
-/// What of records is told.
+/// Which parts of records the answer has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum Projection {
     Values,
     PrimaryKeys,
     Whole,

@@ -226,7 +226,7 @@ impl Realm {
         ids.filter(|id| *id != self.id && !is_opaque(id)).collect()
     }
 
-    /// Tells all other realms that nothing comes any more.
+    /// Notifies all other realms that nothing comes any more.
     pub(crate) fn tell_others_that_nothing_comes(&self) {
         let mut state = self.state();
         let others: Vec<_> = state.realms.keys().copied().collect();

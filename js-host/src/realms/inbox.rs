@@ -45,12 +45,12 @@ impl Realm {
         self.put(self.id(), Entry::Answer(answer));
     }
 
-    /// Tells another realm something; nothing happens if it is gone.
+    /// Sends another realm a note; nothing happens if it is gone.
     pub(crate) fn tell(&self, other: RealmId, note: Note) {
         self.put(other, Entry::Note(note));
     }
 
-    /// Tells the realm that has made this one something; false if there is none.
+    /// Sends the realm that has made this one a note; false if there is none.
     pub(crate) fn tell_parent(&self, note: Note) -> bool {
         if let Some(parent) = self.parent() {
             self.tell(parent, note);

@@ -52,7 +52,7 @@ pub(crate) enum BlobContent {
     Memory(Arc<Vec<u8>>),
 }
 
-/// Something that one realm tells another.
+/// A note that one realm sends another.
 #[derive(Debug)]
 pub(crate) enum Note {
     /// The parent has posted this to its worker.
@@ -69,7 +69,7 @@ pub(crate) enum Note {
     Broadcast(JsString, Arc<Message>),
     /// To a port that lies here.
     ToPort(PortId, Message),
-    /// Nothing can happen any more: what waits is to be told.
+    /// Nothing can happen any more: what waits is to be reported.
     NothingComes,
     /// It stood for something that has gone elsewhere.
     Void,

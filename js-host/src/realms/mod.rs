@@ -20,7 +20,7 @@ mod message;
 mod ports;
 mod turns;
 
-pub(crate) use answer::{Answer, Outcome, Wanted, Watcher};
+pub(crate) use answer::{Answer, Outcome, Projection, Watcher};
 pub(crate) use group::{Group, Realm, RealmId};
 pub(crate) use inbox::Entry;
 pub(crate) use message::{Blob, BlobContent, Message, Note, Object, Report};

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use super::group::{Group, Realm, RealmId, State};
 
-/// Who has the engine.
+/// Which realm or step has the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holder {
     Realm(RealmId),
@@ -46,7 +46,8 @@ impl Turns {
 }
 
 impl State {
-    /// The next has the engine.
+    /// Gives the engine to the next realm. It becomes the holder here, under the lock, and not when its thread wakes: else a realm that
+    /// comes in between would take the engine first, and the order of calls would depend on the scheduler.
     fn pass_on(&mut self) {
         let next = self.turns.queue.pop_front();
         self.turns.holder = next.map(Holder::Realm);
@@ -76,6 +77,8 @@ impl Realm {
             state.turns.queue.push_back(self.id());
             self.group().waiting.fetch_add(1, Ordering::Relaxed);
             let mut is_given_up = false;
+            // The holder is looked at before the reasons to give up: a realm that was given the engine and then stopped has to take
+            // it, or no realm would pass it on.
             while state.turns.holder != me && !is_given_up {
                 is_given_up = state.turns.is_ending || (self.is_stopped() && !is_ending);
                 if !is_given_up {
@@ -88,6 +91,8 @@ impl Realm {
                 return Err(Stopped);
             }
         }
+        // A panic of a step goes on in the next realm that has a turn: the engine's thread has no caller to report it to. The lock is
+        // released before, because a panic would poison it.
         let thrown = state.turns.take_thrown();
         drop(state);
         match thrown {
@@ -105,6 +110,8 @@ impl Realm {
                 true
             }
             Some(_) => {
+                // The holder may have found no more steps already, and be about to leave. It looks at this mark under the lock
+                // before it does; without the mark the new step would lie there until the next call.
                 turns.has_more = true;
                 false
             }

@@ -1,4 +1,4 @@
-//! The same with `larder-idb` in Larder's place: hosts' programs whose stores Chromium shows as `larder-idb` does, and the
+//! Programs of hosts with `larder-idb` in Larder's place: Chromium shows their stores as `larder-idb` does, and the
 //! other way round.
 
 mod document;

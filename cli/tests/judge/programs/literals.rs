@@ -83,10 +83,10 @@ pub(crate) fn any_key(random: &mut Random) -> String {
     }
 }
 
-/// The same as part of a value.
+/// A key as part of a value.
 ///
-/// Known difference: an array with a hole gives a multi-entry index no entries at all in Chromium; the specification takes the
-/// hole for `undefined` and leaves out that member. So there is nothing beside holes that could be an entry.
+/// Known difference: an array with a hole gives a multi-entry index no entries at all in Chromium; the specification
+/// takes the hole for `undefined` and leaves out that member. So there is nothing beside holes that could be an entry.
 fn key_inside(random: &mut Random) -> String {
     let key = any_key(random);
     if key == "[1, , 2]" {
@@ -101,7 +101,7 @@ fn key_inside(random: &mut Random) -> String {
     }
 }
 
-/// The same in an array that a multi-entry index may be on.
+/// A member of an array that a multi-entry index may be on.
 ///
 /// Known difference: where an array in such an array holds itself or has a hole, Chromium makes no entries at all; the
 /// specification leaves out that one.
@@ -113,10 +113,10 @@ fn member_of_many(random: &mut Random) -> String {
     }
 }
 
-/// The same where a generator's key path may lead.
+/// A key where a generator's key path may lead.
 ///
-/// Known difference: Chromium keeps generated keys out of values and puts them in when it reads, and does the same with keys that
-/// were given; then a view has become its bytes in a buffer.
+/// Known difference: Chromium keeps generated keys out of values and puts them in when it reads, and does the same with
+/// keys that were given; then a view has become its bytes in a buffer.
 fn key_in_value(random: &mut Random) -> String {
     let key = key_inside(random);
     match key.contains("new Uint8Array")

@@ -80,7 +80,7 @@ fn logs(chromium: &Chromium, programs: &[Program], way: Way) -> Vec<(Value, Valu
     pairs.take(programs.len()).collect()
 }
 
-/// The same: where each differs.
+/// Where each program differs, if it does.
 fn differences(chromium: &Chromium, programs: &[Program], way: Way) -> Vec<Option<String>> {
     let logs = logs(chromium, programs, way);
     let found = logs.iter().map(|(ours, theirs)| difference(ours, theirs));
@@ -97,12 +97,12 @@ struct Differing {
     found: String,
 }
 
-/// Tells of a program that differs, after making it smaller. `None` if it does not always, and Chromium has also logged what
-/// was logged here, or something was aborted in it.
+/// Reports a program that differs, after making it smaller. `None` if it does not always, and Chromium has also logged
+/// what was logged here, or something was aborted in it.
 ///
-/// Known difference: whether a request whose answer was under way when its transaction was aborted is told the answer or
-/// `AbortError` is a matter of time in Chromium. The specification has it aborted. Another one: on a busy machine Chromium has
-/// told of `blocked` before all connections had heard `versionchange`.
+/// Known difference: whether a request whose answer was under way when its transaction was aborted gets the answer or
+/// `AbortError` is a matter of time in Chromium. The specification has it aborted. Another one: on a busy machine
+/// Chromium has fired `blocked` before all connections had received `versionchange`.
 fn report(chromium: &Chromium, differing: Differing, shrink: bool) -> Option<String> {
     let Differing {
         program,

@@ -13,7 +13,7 @@ const DEPTH_MAX: u32 = 3;
 
 pub(super) struct Requests<'a> {
     random: &'a mut Random,
-    /// Of the database; those of a transaction's scope when there is one.
+    /// The object stores of the database, or of a transaction's scope when there is one.
     stores: &'a mut Vec<StoreGuess>,
     is_upgrade: bool,
     labels: &'a mut u64,
@@ -42,7 +42,7 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// A transaction of `who`, with its first requests.
+    /// A transaction of one world of the program, with its first requests.
     pub(super) fn transaction(mut self, who: &str, label: &str, connection: &str) -> Step {
         let mut names: Vec<String> = Vec::new();
         for store in self.stores.iter() {

@@ -92,12 +92,12 @@ pub(crate) fn run(
     loader.load(suite, &source.to_string_lossy())?;
     host.run_script("done.js", "done();");
     host.run_until_idle();
-    // Nothing more can come. The harness, if it has not told yet, waits in vain.
+    // Nothing more can come. If the harness has not reported yet, it waits in vain.
     host.run_script("timeout.js", "timeout();");
     Ok(())
 }
 
-/// Passes on what a test prints, and takes a copy of its store when it asks for one.
+/// Passes on what a test prints, and takes a copy of its store when the test requests one.
 fn console(mut keeper: Keeper) -> Console {
     Box::new(move |stream, line| {
         let _ = match stream {
@@ -147,7 +147,7 @@ fn scripts(suite: PathBuf) -> Scripts {
     })
 }
 
-/// What the suite's server tells a test of its form.
+/// What the suite's server sends a test for its form.
 const fn form_script(form: Form) -> &'static str {
     match form {
         Form::Window => {
@@ -180,7 +180,7 @@ fn storage(settings: &Settings, name: &str) -> Result<StorageOptions, Box<dyn Er
     Ok(storage)
 }
 
-/// `fetch` of the interface definitions, which idlharness asks for.
+/// `fetch` of the interface definitions, which idlharness uses.
 fn interfaces(suite: &Path) -> Result<String, Box<dyn Error>> {
     let mut files = serde_json::Map::new();
     for entry in suite.join("interfaces").read_dir()? {

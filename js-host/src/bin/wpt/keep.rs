@@ -1,5 +1,5 @@
 //! Copies of stores as they are when a script is about to delete a database: the suite's tests tidy up after
-//! themselves, and of the empty stores that they leave nobody can tell much.
+//! themselves, and the empty stores that they leave show little.
 //!
 //! A copy is what would be there if the process ended at that moment. It is taken while nothing else happens: the host
 //! drives the engine, and is in the middle of the script.
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use crate::run::Settings;
 
-/// The line by which the script asks for a copy.
+/// The line by which the script requests a copy.
 pub(crate) const ABOUT_TO_DELETE: &str = "larder-wpt-about-to-delete";
 
-/// Asks for a copy before `deleteDatabase`, if a database has been opened since the last.
+/// Requests a copy before `deleteDatabase`, if a database has been opened since the last.
 pub(crate) const SCRIPT: &str = r#"
 {
   const { open, deleteDatabase } = IDBFactory.prototype;

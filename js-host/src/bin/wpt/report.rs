@@ -1,4 +1,4 @@
-//! Telling what came out: a table per theme, what was unexpected, and all as JSON.
+//! The report of what came out: a table per theme, what was unexpected, and all as JSON.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -57,7 +57,7 @@ pub(crate) struct FileResult {
 }
 
 impl FileResult {
-    /// Of a process that did not do what it should. The subtests' results are as far as there are any.
+    /// The result of a process that failed. It has the subtests' results as far as there are any.
     fn failed(message: String, tests: Vec<Subtest>) -> Self {
         Self {
             file: String::new(),
@@ -199,7 +199,7 @@ mod tests {
     fn a_process_that_dies_after_its_results_has_not_passed() {
         let passed = result(PASSED, FOREVER);
         assert_eq!((passed.status, passed.tests.len()), (0, 1));
-        for (end, told) in [
+        for (end, expected) in [
             ("kill -ABRT $$", "signal: 6"),
             ("kill -9 $$", "signal: 9"),
             ("exit 3", "exit status: 3"),
@@ -208,13 +208,13 @@ mod tests {
             let message = died.message.unwrap();
             assert_eq!(died.status, -1, "{end}");
             assert!(message.contains("after its results"), "{message}");
-            assert!(message.contains(told), "{message}");
-            assert_eq!(died.tests.len(), 1, "what it said is told");
+            assert!(message.contains(expected), "{message}");
+            assert_eq!(died.tests.len(), 1, "what it printed is reported");
         }
     }
 
     #[test]
-    fn no_result_and_no_end_are_told_apart() {
+    fn no_result_and_no_end_are_distinguished() {
         let silent = result("echo nothing", FOREVER).message.unwrap();
         assert!(silent.contains("without a result"), "{silent}");
         let garbage = result("echo 'larder-wpt-result {'", FOREVER);

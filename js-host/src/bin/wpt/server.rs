@@ -1,4 +1,4 @@
-//! The one resource of the suite's server that its IndexedDB folder asks for.
+//! The one resource of the suite's server that its IndexedDB folder uses.
 
 use larder_js_host::{ServerRequest, ServerResponse};
 

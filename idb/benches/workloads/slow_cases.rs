@@ -1,4 +1,4 @@
-//! What is known to hurt elsewhere: objects with many index entries each, counting large records, the first of many by cursor.
+//! Cases that are known to be slow elsewhere: objects with many index entries each, counting large records, the first of many by cursor.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ struct Tagged {
 }
 
 pub(crate) fn all(dir: &Path, runs: usize) {
-    let dir = dir.join("pain");
+    let dir = dir.join("slow");
     let options = StorageOptions::new(
         Arc::new(DiskFileSystem::new()),
         &dir,

@@ -1,4 +1,5 @@
-//! What a person is told, in their own terms: damage by database, object store and key; whose a store is; where scripts write.
+//! What a user reads, in terms of the user: damage by database, object store and key; whose a store is; where
+//! scripts write.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,8 +33,8 @@ const MAIL: &str = "
 fn mail(origin: &str) -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("IndexedDB");
-    let (status, _, told) = script(MAIL, &["--storage", text(&folder), "--origin", origin]);
-    assert_eq!((status, told.as_str()), (Some(0), ""));
+    let (status, _, reported) = script(MAIL, &["--storage", text(&folder), "--origin", origin]);
+    assert_eq!((status, reported.as_str()), (Some(0), ""));
     (dir, folder)
 }
 
@@ -92,30 +93,31 @@ fn spoil_messages(store: &Path) {
 }
 
 #[test]
-fn a_missing_table_is_told_by_names_with_a_total_and_listed_as_damage() {
+fn a_missing_table_is_reported_by_names_with_a_total_and_listed_as_damage() {
     let (_dir, folder) = mail("https://a.example");
     let store = store_of(&folder, "https_a.example_0");
     // Opened and closed again, its log becomes a table.
     spoil_messages(&store);
-    let (status, _, told) = run(&["repair", text(&store)]);
-    assert_eq!(status, Some(0), "{told}");
+    let (status, _, reported) = run(&["repair", text(&store)]);
+    assert_eq!(status, Some(0), "{reported}");
     fs::remove_file(file_of_type(&store, "ldb")).unwrap();
-    let (status, listed, told) = run(&["ls", text(&folder)]);
+    let (status, listed, reported) = run(&["ls", text(&folder)]);
     assert_eq!(status, Some(1));
     assert!(
         listed.contains("\n  damaged 1 place in LevelDB's files"),
         "{listed}"
     );
     assert!(!listed.contains("an empty store"), "{listed}");
-    assert!(told.contains("table is missing"), "{told}");
+    assert!(reported.contains("table is missing"), "{reported}");
     assert!(
-        told.contains(" it may have had rows from the store's own rows"),
-        "{told}"
+        reported.contains(" it may have had rows from the store's own rows"),
+        "{reported}"
     );
     assert!(
-        told.trim_end()
+        reported
+            .trim_end()
             .contains("in all: 1 place in LevelDB's files"),
-        "{told}"
+        "{reported}"
     );
     let (_, listed, _) = run(&["ls", "--json", text(&folder)]);
     let listed: Value = serde_json::from_str(&listed).unwrap();
@@ -129,23 +131,24 @@ fn of_many_damaged_records_the_first_are_named_and_the_rest_counted_unless_all_a
     let listed: Value = serde_json::from_str(&listed).unwrap();
     assert_eq!(listed.get("damage"), None);
     spoil_messages(&store_of(&folder, "https_a.example_0"));
-    let (status, _, told) = run(&["dump", text(&folder)]);
+    let (status, _, reported) = run(&["dump", text(&folder)]);
     assert_eq!(status, Some(1));
-    let named = |told: &str| {
-        told.matches("database \"mail\", object store \"messages\", key \"m")
+    let named = |reported: &str| {
+        reported
+            .matches("database \"mail\", object store \"messages\", key \"m")
             .count()
     };
-    assert_eq!(named(&told), 10, "{told}");
+    assert_eq!(named(&reported), 10, "{reported}");
     assert!(
-        told.contains("object store \"messages\": 30 more: "),
-        "{told}"
+        reported.contains("object store \"messages\": 30 more: "),
+        "{reported}"
     );
     assert!(
-        told.contains("in all: 40 rows or values could not be read"),
-        "{told}"
+        reported.contains("in all: 40 rows or values could not be read"),
+        "{reported}"
     );
-    let (_, _, told) = run(&["dump", "--verbose", text(&folder)]);
-    assert_eq!(named(&told), 40, "{told}");
+    let (_, _, reported) = run(&["dump", "--verbose", text(&folder)]);
+    assert_eq!(named(&reported), 40, "{reported}");
 }
 
 #[test]
@@ -155,14 +158,14 @@ fn a_store_in_another_origins_folder_is_named() {
         store_of(&folder, "https_a.example_0"),
         store_of(&folder, "https_b.example_0"),
     );
-    let (_, _, told) = run(&["ls", text(&folder)]);
-    assert_eq!(told, "");
+    let (_, _, reported) = run(&["ls", text(&folder)]);
+    assert_eq!(reported, "");
     fs::rename(&from, &to).unwrap();
-    let (status, listed, told) = run(&["ls", text(&folder)]);
+    let (status, listed, reported) = run(&["ls", text(&folder)]);
     assert_eq!(status, Some(0));
     assert!(
-        told.contains("has databases of https://a.example"),
-        "{told}"
+        reported.contains("has databases of https://a.example"),
+        "{reported}"
     );
     assert!(
         listed.contains("    of https://a.example: Chromium does not show it here"),
@@ -191,16 +194,19 @@ fn a_blob_that_is_gone_is_damage_unless_a_program_has_the_store_open() {
     let store = store_of(&folder, "https_a.example_0");
     for format in ["text", "jsonl", "canonical"] {
         let dump = || run(&["dump", text(&folder), "--format", format]);
-        let (status, _, told) = dump();
+        let (status, _, reported) = dump();
         assert_eq!(status, Some(1), "{format}");
-        assert!(told.contains("object store \"files\", key \"a\""), "{told}");
+        assert!(
+            reported.contains("object store \"files\", key \"a\""),
+            "{reported}"
+        );
         let options = Options::new(Arc::new(IdbComparator));
         let db = Db::open(Arc::new(DiskFileSystem::new()), &store, options).unwrap();
-        let (status, _, told) = dump();
-        assert_eq!(status, Some(0), "{format}: {told}");
+        let (status, _, reported) = dump();
+        assert_eq!(status, Some(0), "{format}: {reported}");
         assert!(
-            told.contains("deleted since, by the program that has the store open"),
-            "{told}"
+            reported.contains("deleted since, by the program that has the store open"),
+            "{reported}"
         );
         db.close().unwrap();
     }
@@ -212,20 +218,20 @@ fn a_store_in_chromiums_newer_format_is_named_and_not_passed_over() {
     let other = folder.join("https_b.example_0");
     fs::create_dir(&other).unwrap();
     fs::write(other.join("0"), b"SQLite format 3\0 and so on").unwrap();
-    let (status, listed, told) = run(&["ls", text(dir.path())]);
+    let (status, listed, reported) = run(&["ls", text(dir.path())]);
     assert_eq!(status, Some(1));
     assert!(listed.contains("https://a.example"), "{listed}");
     let named = format!(
         "unreadable: {}: a store in Chromium's SQLite format",
         other.display()
     );
-    assert!(told.contains(&named), "{told}");
+    assert!(reported.contains(&named), "{reported}");
     for path in [other.clone(), other.join("0")] {
-        let (status, _, told) = run(&["dump", text(&path)]);
+        let (status, _, reported) = run(&["dump", text(&path)]);
         assert_eq!(status, Some(1));
         assert!(
-            told.contains(&named) && !told.contains("no IndexedDB store"),
-            "{told}"
+            reported.contains(&named) && !reported.contains("no IndexedDB store"),
+            "{reported}"
         );
     }
 }
@@ -248,14 +254,14 @@ fn scripts_find_stores_from_a_profile_a_folder_of_profiles_or_the_store_itself()
     let store = store_of(&folder, "https_a.example_0");
     let found = script(NAMES, &["--storage", text(&store)]);
     assert_eq!(found, (Some(0), "mail\n".into(), String::new()));
-    let (status, _, told) = script(
+    let (status, _, reported) = script(
         NAMES,
         &["--storage", text(&store), "--origin", "https://b.example"],
     );
     assert_eq!(status, Some(2));
     assert!(
-        told.contains("this is the store of https://a.example, not of https://b.example"),
-        "{told}"
+        reported.contains("this is the store of https://a.example, not of https://b.example"),
+        "{reported}"
     );
 
     // Two profiles: the one with the origin, or, if both have it, a person must say which.
@@ -271,24 +277,30 @@ fn scripts_find_stores_from_a_profile_a_folder_of_profiles_or_the_store_itself()
         (Some(0), "mail\n".into(), String::new())
     );
     let options = ["--storage", text(&user), "--origin", "https://c.example"];
-    let (status, _, told) = script(NAMES, &options);
+    let (status, _, reported) = script(NAMES, &options);
     assert_eq!(status, Some(2));
     assert!(
-        told.contains("several folders of stores are below it"),
-        "{told}"
+        reported.contains("several folders of stores are below it"),
+        "{reported}"
     );
 }
 
 #[test]
-fn an_origin_that_has_no_store_yet_is_told_before_one_is_made() {
+fn an_origin_that_has_no_store_yet_is_reported_before_one_is_made() {
     let (_dir, folder) = mail("https://a.example");
     let options = ["--storage", text(&folder), "--origin", "https://a.exmaple"];
-    let (status, _, told) = script(MAIL, &options);
+    let (status, _, reported) = script(MAIL, &options);
     assert_eq!(status, Some(0));
-    assert!(told.contains("no store of https://a.exmaple yet"), "{told}");
-    assert!(told.contains("there is https://a.example"), "{told}");
-    let (_, _, told) = script(NAMES, &options);
-    assert_eq!(told, "");
+    assert!(
+        reported.contains("no store of https://a.exmaple yet"),
+        "{reported}"
+    );
+    assert!(
+        reported.contains("there is https://a.example"),
+        "{reported}"
+    );
+    let (_, _, reported) = script(NAMES, &options);
+    assert_eq!(reported, "");
 }
 
 #[test]
@@ -303,10 +315,10 @@ fn a_script_whose_store_another_program_has_open_fails_whatever_it_makes_of_the_
         "indexedDB.deleteDatabase('mail').onerror = () => {};",
         "indexedDB.databases().catch(() => {});",
     ] {
-        let (status, _, told) = script(source, &arguments);
+        let (status, _, reported) = script(source, &arguments);
         assert_eq!(status, Some(1), "{source}");
-        assert!(told.contains("UnknownError: "), "{told}");
-        assert_eq!(told.lines().count(), 1, "{told}");
+        assert!(reported.contains("UnknownError: "), "{reported}");
+        assert_eq!(reported.lines().count(), 1, "{reported}");
     }
     db.close().unwrap();
     assert_eq!(script(NAMES, &arguments).0, Some(0));
