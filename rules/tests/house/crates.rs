@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{architecture, root};
+use crate::{architecture, metadata, root};
 
 /// By folder: the folders of the packages of ours that each may import.
 fn allowed() -> BTreeMap<String, BTreeSet<String>> {
-    let arrows = architecture("## Who may import whom");
+    let arrows = architecture("## Which room may import which");
     arrows
         .iter()
         .map(|line| {
@@ -24,23 +23,7 @@ fn allowed() -> BTreeMap<String, BTreeSet<String>> {
 
 /// What cargo says of it.
 fn found() -> BTreeMap<String, BTreeSet<String>> {
-    let output = Command::new(env!("CARGO"))
-        .args([
-            "metadata",
-            "--no-deps",
-            "--offline",
-            "--format-version",
-            "1",
-        ])
-        .current_dir(root())
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let metadata = metadata();
     let packages = metadata["packages"].as_array().unwrap();
     let folder = |package: &Value| {
         let manifest = Path::new(package["manifest_path"].as_str().unwrap());

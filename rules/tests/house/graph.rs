@@ -55,7 +55,7 @@ fn prefixed(first: &str, path: &Names) -> Names {
     [&[first.to_owned()], &path[..]].concat()
 }
 
-/// By top module: the other top modules that it needs. What the crate's root has of its own is everybody's.
+/// By top module: the other top modules that it needs. What the crate's root defines itself may be used by all.
 pub(crate) fn needed(sources: &BTreeMap<Module, Source>) -> BTreeMap<String, BTreeSet<String>> {
     let mut needed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (module, source) in sources {

@@ -1,5 +1,5 @@
-//! The rules of the house: which crate may import which, and which modules may need each other. ARCHITECTURE.md says both; the
-//! tests take them from there.
+//! The rules of the house: which crate may import which, which modules may need each other, and which words are in use.
+//! ARCHITECTURE.md has the lists; the tests take them from there.
 #![cfg(test)]
 #![expect(
     clippy::disallowed_methods,
@@ -7,12 +7,18 @@
 )]
 
 mod circles;
+mod commands;
 mod crates;
+mod glossary;
 mod graph;
 mod source;
+mod words;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -32,4 +38,41 @@ fn architecture(heading: &str) -> Vec<String> {
         .filter(|line| !line.is_empty())
         .map(str::to_owned)
         .collect()
+}
+
+/// The files of a folder and the folders below it, sorted, whose names end so; no sources of others, and nothing that was built.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() && !["target", "node_modules", "corpus"].contains(&name) {
+                open.push(path);
+            } else if path.extension().is_some_and(|own| own == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The packages of the workspace, as cargo describes them.
+fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--no-deps",
+            "--offline",
+            "--format-version",
+            "1",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    serde_json::from_slice(&output.stdout).unwrap()
 }
