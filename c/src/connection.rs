@@ -159,7 +159,7 @@ pub unsafe extern "C" fn larder_connection_transaction(
         let this = given(connection, "the connection")?;
         let names = names.iter().map(|name| name.to_js());
         let names = names.collect::<Result<Vec<_>>>()?;
-        let options = idb::TransactionOptions::with_durability(match durability {
+        let options = idb::TransactionOptions::new().durability(match durability {
             0 => idb::TransactionDurability::Default,
             1 => idb::TransactionDurability::Relaxed,
             2 => idb::TransactionDurability::Strict,

@@ -97,7 +97,10 @@ pub extern "C" fn larder_cursor_continue(
 ) -> Option<Box<Request>> {
     guard::made(error, || {
         let this = given_cursor(cursor)?;
-        let request = this.cursor.continue_(key.map(Key::to_key))?;
+        let request = match key {
+            None => this.cursor.next()?,
+            Some(key) => this.cursor.continue_to(key.to_key())?,
+        };
         Ok(this.request(request))
     })
 }

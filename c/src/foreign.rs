@@ -149,10 +149,9 @@ pub extern "C" fn larder_object_store_create_index_with_keys(
 ) -> Option<Box<Index>> {
     guard::made(error, || {
         let this = given(store, "the object store")?;
-        let options = idb::IndexParameters {
-            unique,
-            multi_entry,
-        };
+        let options = idb::IndexParameters::new()
+            .unique(unique)
+            .multi_entry(multi_entry);
         let callback = Callback::new(callback, user_data, std::ptr::null_mut());
         let callback = callback.ok_or_else(|| Error::of_type("the callback is null"))?;
         let keys_of = move |primary_key: &idb::Key, value: &idb::Foreign<'_>| {

@@ -131,7 +131,7 @@ pub extern "C" fn larder_index_get_all(
 ) -> Option<Box<Request>> {
     guard::made(error, || {
         let this = given_index(index)?;
-        let options = idb::GetAllOptions::first(count_max);
+        let options = idb::GetAllOptions::new().count(count_max);
         let request = this.index.get_all(range_or_all(range), options)?;
         Ok(this.request(request))
     })
@@ -147,7 +147,7 @@ pub extern "C" fn larder_index_get_all_keys(
 ) -> Option<Box<Request>> {
     guard::made(error, || {
         let this = given_index(index)?;
-        let options = idb::GetAllOptions::first(count_max);
+        let options = idb::GetAllOptions::new().count(count_max);
         let request = this.index.get_all_keys(range_or_all(range), options)?;
         Ok(this.request(request))
     })

@@ -248,7 +248,7 @@ pub extern "C" fn larder_object_store_get_all(
 ) -> Option<Box<Request>> {
     guard::made(error, || {
         let this = given_store(store)?;
-        let options = idb::GetAllOptions::first(count_max);
+        let options = idb::GetAllOptions::new().count(count_max);
         let request = this.store.get_all(range_or_all(range), options)?;
         Ok(this.request(request))
     })
@@ -264,7 +264,7 @@ pub extern "C" fn larder_object_store_get_all_keys(
 ) -> Option<Box<Request>> {
     guard::made(error, || {
         let this = given_store(store)?;
-        let options = idb::GetAllOptions::first(count_max);
+        let options = idb::GetAllOptions::new().count(count_max);
         let request = this.store.get_all_keys(range_or_all(range), options)?;
         Ok(this.request(request))
     })

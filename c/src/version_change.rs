@@ -26,10 +26,9 @@ fn create_object_store(
     auto_increment: bool,
 ) -> Result<ObjectStore> {
     let this = given(transaction, "the transaction")?;
-    let parameters = idb::ObjectStoreParameters {
-        key_path: key_path?,
-        auto_increment,
-    };
+    let parameters = idb::ObjectStoreParameters::new()
+        .key_path(key_path?)
+        .auto_increment(auto_increment);
     let store = this
         .inner()
         .create_object_store(&name.to_js()?, parameters)?;
@@ -133,10 +132,9 @@ pub extern "C" fn larder_object_store_create_index(
     multi_entry: bool,
     error: ErrorOut,
 ) -> Option<Box<Index>> {
-    let options = idb::IndexParameters {
-        unique,
-        multi_entry,
-    };
+    let options = idb::IndexParameters::new()
+        .unique(unique)
+        .multi_entry(multi_entry);
     guard::made(error, || {
         create_index(store, name, one_path(key_path), options)
     })
@@ -158,10 +156,7 @@ pub unsafe extern "C" fn larder_object_store_create_index_of_key_paths(
 ) -> Option<Box<Index>> {
     // SAFETY: as promised.
     let key_paths = unsafe { slice(key_paths, key_paths_len) };
-    let options = idb::IndexParameters {
-        unique,
-        multi_entry: false,
-    };
+    let options = idb::IndexParameters::new().unique(unique);
     guard::made(error, || {
         create_index(store, name, paths(key_paths), options)
     })

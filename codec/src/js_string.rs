@@ -106,6 +106,12 @@ impl From<String> for JsString {
     }
 }
 
+impl From<&String> for JsString {
+    fn from(text: &String) -> Self {
+        Self::from(text.as_str())
+    }
+}
+
 impl PartialEq<str> for JsString {
     fn eq(&self, other: &str) -> bool {
         self.0.iter().copied().eq(other.encode_utf16())

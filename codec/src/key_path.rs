@@ -22,14 +22,50 @@ const ARRAY: u8 = 2;
 /// // The oldest stores have the bare string.
 /// assert_eq!(KeyPath::decode_exact(&[0, 0x69, 0, 0x64]), Ok(path));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum KeyPath {
     /// No key path: keys are given apart from the value.
+    #[default]
     Null,
     /// One path.
     String(JsString),
     /// Several paths: the key is an array.
     Array(Vec<JsString>),
+}
+
+/// One path.
+impl From<&str> for KeyPath {
+    fn from(path: &str) -> Self {
+        Self::String(path.into())
+    }
+}
+
+/// One path.
+impl From<String> for KeyPath {
+    fn from(path: String) -> Self {
+        Self::String(path.into())
+    }
+}
+
+/// One path.
+impl From<JsString> for KeyPath {
+    fn from(path: JsString) -> Self {
+        Self::String(path)
+    }
+}
+
+/// Several paths, also if there is one alone: the key is an array.
+impl<T: Into<JsString>, const N: usize> From<[T; N]> for KeyPath {
+    fn from(paths: [T; N]) -> Self {
+        Self::Array(paths.into_iter().map(Into::into).collect())
+    }
+}
+
+/// Several paths, also if there is one alone: the key is an array.
+impl<T: Into<JsString>> From<Vec<T>> for KeyPath {
+    fn from(paths: Vec<T>) -> Self {
+        Self::Array(paths.into_iter().map(Into::into).collect())
+    }
 }
 
 impl KeyPath {

@@ -32,7 +32,7 @@ pub use compare::{
 };
 pub use data_version::DataVersion;
 pub use error::{Error, ErrorKind, Result};
-pub use idb_key::{Key, KeyArray, KeyBound, RawKey};
+pub use idb_key::{Key, KeyArray, KeyBound, KeyScalar, RawKey};
 pub use ids::{BlobNumber, DatabaseId, IndexId, ObjectStoreId, RecordVersion, ScopeId};
 pub use js_string::JsString;
 pub use key_path::KeyPath;

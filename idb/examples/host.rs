@@ -64,7 +64,7 @@ fn open_storage(folder: &Path) -> Result<Storage> {
 
 fn open_library(storage: &Storage) -> Result<Connection> {
     let factory = storage.factory(&Origin::from_url("https://library.example")?);
-    let request = factory.open(&"library".into(), Some(1))?;
+    let request = factory.open("library", Some(1))?;
     // Called if the database is new or has an older version. What it does is done together or not at all.
     let upgrade = |upgrade: &Upgrade| {
         println!(
@@ -72,18 +72,12 @@ fn open_library(storage: &Storage) -> Result<Connection> {
             upgrade.old_version, upgrade.new_version
         );
         let transaction = &upgrade.transaction;
-        let generated = ObjectStoreParameters {
-            key_path: KeyPath::Null,
-            auto_increment: true,
-        };
-        let by_title = ObjectStoreParameters {
-            key_path: KeyPath::String("title".into()),
-            auto_increment: false,
-        };
-        transaction.create_object_store(&"loans".into(), generated)?;
-        let books = transaction.create_object_store(&"books".into(), by_title)?;
+        let generated = ObjectStoreParameters::new().auto_increment(true);
+        let by_title = ObjectStoreParameters::new().key_path("title");
+        transaction.create_object_store("loans", generated)?;
+        let books = transaction.create_object_store("books", by_title)?;
         let by_author = KeyPath::String("author".into());
-        books.create_index(&"by author".into(), by_author, IndexParameters::default())?;
+        books.create_index("by author", by_author, IndexParameters::default())?;
         Ok(())
     };
     Ok(request.with_upgrade(upgrade).wait()?)
@@ -113,18 +107,22 @@ fn book(title: &str, author: &str, year: u32) -> larder_idb::Result<Value> {
 fn write_and_query(library: &Connection) -> Result {
     let (writing, books) = begin(library, "books", TransactionMode::ReadWrite)?;
     // Requests are made one after another and not waited for: the commit tells whether one of them failed.
-    drop(books.put(book("Emma", "Austen", 1815)?, None)?);
-    drop(books.put(book("Persuasion", "Austen", 1817)?, None)?);
-    drop(books.put(book("Middlemarch", "Eliot", 1871)?, None)?);
-    drop(books.put(book("Villette", "Brontë", 1853)?, None)?);
+    books.put(book("Emma", "Austen", 1815)?, None)?.detach();
+    books
+        .put(book("Persuasion", "Austen", 1817)?, None)?
+        .detach();
+    books
+        .put(book("Middlemarch", "Eliot", 1871)?, None)?
+        .detach();
+    books.put(book("Villette", "Brontë", 1853)?, None)?.detach();
     writing.commit()?.wait()?;
 
     let (_reading, books) = begin(library, "books", TransactionMode::ReadOnly)?;
     let villette = books.get(Key::from("Villette"))?.wait()?.ok_or("gone")?;
     println!("by key: {:?}", villette.deserialize::<Book>()?);
 
-    let by_author = books.index(&"by author".into())?;
-    let from_b_on = KeyRange::lower_bound("B".into(), false);
+    let by_author = books.index("by author")?;
+    let from_b_on = KeyRange::lower_bound("B", false);
     let mut cursor = by_author
         .open_cursor(from_b_on, CursorDirection::Next)?
         .wait()?;
@@ -135,7 +133,7 @@ fn write_and_query(library: &Connection) -> Result {
             year,
         } = at.record().deserialize()?;
         println!("by author, from B on: {author}, {title} ({year})");
-        cursor = at.continue_(None)?.wait()?;
+        cursor = at.next()?.wait()?;
     }
     Ok(())
 }
@@ -143,8 +141,10 @@ fn write_and_query(library: &Connection) -> Result {
 /// One request fails, so the transaction does, and leaves nothing.
 fn refuse(library: &Connection) -> Result {
     let (writing, books) = begin(library, "books", TransactionMode::ReadWrite)?;
-    drop(books.add(book("Silas Marner", "Eliot", 1861)?, None)?);
-    drop(books.add(book("Emma", "somebody", 1999)?, None)?);
+    books
+        .add(book("Silas Marner", "Eliot", 1861)?, None)?
+        .detach();
+    books.add(book("Emma", "somebody", 1999)?, None)?.detach();
     let error = writing
         .commit()?
         .wait()
@@ -164,7 +164,7 @@ fn write_without_end(folder: &Path) -> Result {
     loop {
         let (writing, loans) = begin(&library, "loans", TransactionMode::ReadWrite)?;
         for day in 0..LOANS_EACH {
-            drop(loans.add(Value::serialize(&("Emma", day))?, None)?);
+            loans.add(Value::serialize(&("Emma", day))?, None)?.detach();
         }
         writing.commit()?.wait()?;
         println!("committed");

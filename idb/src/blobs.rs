@@ -27,23 +27,23 @@ impl Storage {
     /// # use larder_idb::{Key, TransactionMode, NewExternalObject, ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock, TransactionOptions, Value};
     /// # let storage = Storage::new(StorageOptions::in_memory(Arc::new(SystemClock)))?;
     /// # let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-    /// # let opening = factory.open(&"db".into(), None)?.with_upgrade(|upgrade| {
+    /// # let opening = factory.open("db", None)?.with_upgrade(|upgrade| {
     /// #     let parameters = ObjectStoreParameters::default();
-    /// #     upgrade.transaction.create_object_store(&"files".into(), parameters).map(drop)
+    /// #     upgrade.transaction.create_object_store("files", parameters).map(drop)
     /// # });
     /// # let connection = opening.wait()?;
-    /// # let begin = || connection.transaction(&["files".into()], TransactionMode::ReadWrite, TransactionOptions::default());
+    /// # let begin = || connection.transaction("files", TransactionMode::ReadWrite, TransactionOptions::default());
     /// let blob = NewExternalObject::Blob {
     ///     mime_type: "text/plain".into(),
     ///     content: Arc::new(b"0123456789".to_vec()),
     /// };
     /// let value = Value::serialize("a file")?.and_objects(vec![blob]);
     /// # let transaction = begin()?;
-    /// # let files = transaction.object_store(&"files".into())?;
+    /// # let files = transaction.object_store("files")?;
     /// files.put(value, Some(Key::Number(1.0)))?;
     /// # transaction.commit()?.wait()?;
     /// # let transaction = begin()?;
-    /// # let files = transaction.object_store(&"files".into())?;
+    /// # let files = transaction.object_store("files")?;
     /// // Later:
     /// let value = files.get(Key::Number(1.0))?.wait()?.unwrap();
     /// let request = storage.read_blob(&value.objects()[0], 4..7);

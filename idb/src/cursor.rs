@@ -4,6 +4,10 @@
 //! move gives another: so key and value can be read at any time, and whether "the cursor has a value" is known without
 //! regard to what other threads do.
 
+mod steps;
+
+pub use steps::Steps;
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
@@ -27,17 +31,20 @@ use crate::value::{StoredValue, Value};
 /// A move is a request, and its result the cursor at the entry that was reached. Once a move has been asked for, this one
 /// can still be read, but moves, updates and deletes no more: `InvalidStateError`, as when a page continues twice.
 ///
-/// ```no_run
-/// # use larder_idb::{CursorDirection, KeyRange, ObjectStore, Result};
+/// ```
+/// # use larder_idb::{CursorDirection, ObjectStore, Result};
 /// # fn each(store: &ObjectStore) -> Result<()> {
-/// let mut next = store.open_cursor(KeyRange::all(), CursorDirection::Next)?.wait()?;
+/// // `.await` in place of `.wait()` leaves the thread to others.
+/// let mut next = store.open_cursor(.., CursorDirection::Next)?.wait()?;
 /// while let Some(cursor) = next {
 ///     println!("{:?}", cursor.key());
-///     next = cursor.continue_(None)?.wait()?;
+///     next = cursor.next()?.wait()?;
 /// }
 /// # Ok(())
 /// # }
 /// ```
+///
+/// [`Request::steps`] is that loop as an iterator.
 #[derive(Clone)]
 pub struct Cursor {
     page: Arc<Page>,
@@ -103,64 +110,66 @@ impl Cursor {
     /// The index key, or the primary key if it is over an object store.
     #[must_use]
     pub fn key(&self) -> Key {
-        self.here().key()
+        self.record().key()
     }
 
     /// The same in its bytes.
     #[must_use]
     pub fn raw_key(&self) -> RawKey<'_> {
-        self.here().raw_key()
+        self.record().raw_key()
     }
 
     /// The record's key.
     #[must_use]
     pub fn primary_key(&self) -> Key {
-        self.here().primary_key()
+        self.record().primary_key()
     }
 
     /// The same in its bytes.
     #[must_use]
     pub fn raw_primary_key(&self) -> RawKey<'_> {
-        self.here().raw_primary_key()
+        self.record().raw_primary_key()
     }
 
     /// The record's value when the cursor came here; `None` if it was opened for keys.
     #[must_use]
     pub fn value(&self) -> Option<StoredValue> {
-        (!self.is_key_cursor()).then(|| self.here().stored_value())
+        (!self.is_key_cursor()).then(|| self.record().stored_value())
     }
 
     /// Key, primary key and value, borrowed.
     #[must_use]
     pub fn record(&self) -> Record<'_> {
-        self.here()
-    }
-
-    fn here(&self) -> Record<'_> {
         self.page.entries.records.entry(self.at)
     }
 
-    /// To the next entry, or to the first with this key or behind it.
+    /// Moves to the next entry: what the specification calls `continue()`. The request gives `None` behind the last one.
+    /// [`Request::steps`] does it in a loop.
     ///
     /// # Errors
-    /// `TransactionInactiveError`; `InvalidStateError` if what it is over has been deleted, or it was moved before;
-    /// `DataError` for a key that is not ahead.
-    pub fn continue_(&self, key: Option<Key>) -> Result<Request<Option<Self>>> {
-        self.check_active_and_there()?;
-        self.check_has_value()?;
-        let step = match key {
-            None => Step::Advance(1),
-            Some(key) => {
-                if self.ahead(key_order(&key, self.raw_key())?) != Ordering::Greater {
-                    return Err(not_ahead());
-                }
-                Step::To(key)
-            }
-        };
-        self.go(step)
+    /// `TransactionInactiveError`; `InvalidStateError` if what it is over has been deleted, or it was moved before.
+    pub fn next(&self) -> Result<Request<Option<Self>>> {
+        self.advance(1)
     }
 
-    /// Of an index, in the directions that are not unique: to the first entry with this key and primary key or behind it.
+    /// Moves to the first entry with this key or behind it, in the cursor's direction: what the specification calls `continue(key)`.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next); then `DataError` for a key that is not ahead of the cursor's.
+    pub fn continue_to(&self, key: impl Into<Key>) -> Result<Request<Option<Self>>> {
+        self.continue_to_key(key.into())
+    }
+
+    fn continue_to_key(&self, key: Key) -> Result<Request<Option<Self>>> {
+        self.check_active_and_there()?;
+        self.check_has_value()?;
+        if self.ahead(key_order(&key, self.raw_key())?) != Ordering::Greater {
+            return Err(not_ahead());
+        }
+        self.go(Step::To(key))
+    }
+
+    /// Moves, over an index and in the directions that are not unique, to the first entry with this key and primary key or behind it.
     ///
     /// # Errors
     /// `TransactionInactiveError`; `InvalidStateError` if what it is over has been deleted; `InvalidAccessError` if that
@@ -168,9 +177,13 @@ impl Cursor {
     /// not ahead.
     pub fn continue_primary_key(
         &self,
-        key: Key,
-        primary_key: Key,
+        key: impl Into<Key>,
+        primary_key: impl Into<Key>,
     ) -> Result<Request<Option<Self>>> {
+        self.continue_to_entry(key.into(), primary_key.into())
+    }
+
+    fn continue_to_entry(&self, key: Key, primary_key: Key) -> Result<Request<Option<Self>>> {
         self.check_active_and_there()?;
         if self.shared().walk.source.index.is_none() {
             let what = "the cursor is not over an index";
@@ -189,7 +202,7 @@ impl Cursor {
         self.go(Step::ToEntry(key, primary_key))
     }
 
-    /// By so many entries.
+    /// Moves by so many entries. The request gives `None` if there are fewer.
     ///
     /// # Errors
     /// `TypeError` for 0; `TransactionInactiveError`; `InvalidStateError` if what it is over has been deleted, or it was
@@ -333,7 +346,7 @@ fn not_ahead() -> Error {
 impl fmt::Debug for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cursor")
-            .field("entry", &self.here())
+            .field("entry", &self.record())
             .field("direction", &self.direction())
             .finish_non_exhaustive()
     }

@@ -37,17 +37,17 @@ impl Storage {
     /// # use larder_idb::{TransactionMode, ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock, TransactionOptions, Value};
     /// # let storage = Storage::new(StorageOptions::in_memory(Arc::new(SystemClock)))?;
     /// # let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-    /// # let opening = factory.open(&"db".into(), None)?.with_upgrade(|upgrade| {
-    /// #     let parameters = ObjectStoreParameters { auto_increment: true, ..Default::default() };
-    /// #     upgrade.transaction.create_object_store(&"notes".into(), parameters).map(drop)
+    /// # let opening = factory.open("db", None)?.with_upgrade(|upgrade| {
+    /// #     let parameters = ObjectStoreParameters::new().auto_increment(true);
+    /// #     upgrade.transaction.create_object_store("notes", parameters).map(drop)
     /// # });
     /// # let connection = opening.wait()?;
-    /// let names = ["notes".into()];
+    /// let names = ["notes"];
     /// let transaction = connection.transaction(&names, TransactionMode::ReadWrite, TransactionOptions::default())?;
     /// let finished = storage.finish();
     /// assert!(connection.transaction(&names, TransactionMode::ReadOnly, TransactionOptions::default()).is_err());
     ///
-    /// transaction.object_store(&"notes".into())?.put(Value::serialize("the last one")?, None)?;
+    /// transaction.object_store("notes")?.put(Value::serialize("the last one")?, None)?;
     /// transaction.commit()?.wait()?;
     /// finished.wait()?;
     /// storage.close()?;

@@ -11,7 +11,9 @@ use crate::executor::{Job, Ready, Task, Turn};
 use crate::request::completion::wake;
 use crate::sync::{Mutex, Thread, locked, thread};
 
-/// A queue of events. It ends when no more can come.
+/// A queue of events. It ends when no more can come. Events are taken one by one, each by one taker: as a future
+/// ([`next`](Self::next)), by waiting ([`wait_next`](Self::wait_next), or a `for` loop over `&Events`), by looking
+/// ([`try_next`](Self::try_next)), or by a callback ([`on_event`](Self::on_event)).
 pub struct Events<T> {
     core: Arc<EventsCore<T>>,
 }
@@ -273,6 +275,15 @@ impl<T: Send + 'static> Events<T> {
         });
         drop(old);
         self.core.ready.drain_if_left_alone();
+    }
+}
+
+/// Waits for each event, and ends when no more can come.
+impl<T: Send + 'static> Iterator for &Events<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.wait_next()
     }
 }
 

@@ -10,6 +10,7 @@ use larder_codec::{JsString, Key, Origin as OriginName};
 use crate::bucket_id::BucketId;
 use crate::error::{Error, Result, attempt};
 use crate::executor::Job;
+use crate::name::Name;
 use crate::open_request::{DeleteRequest, OpenRequest, check_version};
 use crate::origin::{Access, Origin, Place};
 use crate::quota::Estimate;
@@ -87,7 +88,11 @@ impl Factory {
     /// # Errors
     /// `TypeError` if the version is 0 or above 2^53 - 1; `SecurityError` if the origin is opaque; `InvalidStateError` if the storage
     /// is closed.
-    pub fn open(&self, name: &JsString, version: Option<u64>) -> Result<OpenRequest> {
+    pub fn open<'a>(&self, name: impl Into<Name<'a>>, version: Option<u64>) -> Result<OpenRequest> {
+        self.open_named(&name.into(), version)
+    }
+
+    fn open_named(&self, name: &JsString, version: Option<u64>) -> Result<OpenRequest> {
         check_version(version)?;
         self.origin().check_name()?;
         if self.storage().is_closed() {
@@ -102,7 +107,11 @@ impl Factory {
     /// One that cannot be opened because it is damaged can be deleted, with all that is known to be its own; its version is 0 then
     /// if it cannot be read. The request fails with `UnknownError` if another database has the same id, so that nobody knows
     /// whose the rows are, or the store itself is damaged.
-    pub fn delete_database(&self, name: &JsString) -> DeleteRequest {
+    pub fn delete_database<'a>(&self, name: impl Into<Name<'a>>) -> DeleteRequest {
+        self.delete_named(&name.into())
+    }
+
+    fn delete_named(&self, name: &JsString) -> DeleteRequest {
         if self.storage().is_closed() {
             return DeleteRequest::failed(Error::storage_closed(), self.driver());
         }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use larder_codec::{JsString, KeyPath};
 
 use crate::error::{Error, ErrorName, Result};
+use crate::name::Name;
 use crate::object_store::{ObjectStore, check_name_is_free, check_version_change};
 use crate::operation::{self, Source};
 use crate::reading::{Reader, reading_methods};
@@ -82,7 +83,11 @@ impl Index {
     /// `InvalidStateError` if this is no version change; `TransactionInactiveError` if it is committing or has ended;
     /// `InvalidStateError` if the index or its object store has been deleted; `ConstraintError` if the object store has
     /// another index of that name.
-    pub fn rename(&self, name: &JsString) -> Result<()> {
+    pub fn rename<'a>(&self, name: impl Into<Name<'a>>) -> Result<()> {
+        self.rename_to(&name.into())
+    }
+
+    fn rename_to(&self, name: &JsString) -> Result<()> {
         let transaction = self.object_store.transaction();
         check_version_change(transaction)?;
         transaction.core().check_active()?;

@@ -1,20 +1,30 @@
 //! Key ranges (specification, 2.9): which records a request is about.
 
+mod from;
+
 use std::ops::Bound;
 
 use larder_codec::{Key, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
 
-/// A range of keys. A key is the range of that key alone. Requests for ranges with NaN in a key fail with `DataError`.
+/// A range of keys. Calls take what it is made from: a key, or whatever makes one, which is the range of that key alone; or a
+/// range of Rust's. Numbers sort before dates, these before texts, bytes and arrays, so that `"a"..` has bytes and arrays in it,
+/// too.
 ///
 /// ```
 /// use larder_idb::{Key, KeyRange};
-/// let range = KeyRange::bound(1.0.into(), 3.0.into(), false, true)?;
-/// assert!(range.includes(&Key::Number(1.0)) && !range.includes(&Key::Number(3.0)));
-/// assert!(KeyRange::all().includes(&Key::from("any")));
+///
+/// let range = KeyRange::from(1..3);
+/// assert_eq!(range, KeyRange::bound(1, 3, false, true)?);
+/// assert!(range.includes(&Key::from(1)) && !range.includes(&Key::from(3)));
+/// assert!(KeyRange::from("a"..="b").includes(&Key::from("apple")));
+/// assert!(KeyRange::from(..).includes(&Key::from(("any", 1))));
 /// # Ok::<(), larder_idb::Error>(())
 /// ```
+///
+/// A range of Rust's whose end is not above its start, such as `3..3` or `3..=1`, has no keys in it, and requests find none.
+/// [`bound`](Self::bound) refuses it, as the specification says. Requests for ranges with NaN in a key fail with `DataError`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRange(Kind);
 
@@ -34,27 +44,36 @@ impl KeyRange {
 
     /// One key.
     #[must_use]
-    pub const fn only(key: Key) -> Self {
-        Self(Kind::Only(key))
+    pub fn only(key: impl Into<Key>) -> Self {
+        Self(Kind::Only(key.into()))
     }
 
     /// From a key on; without that key itself if `open`.
     #[must_use]
-    pub fn lower_bound(lower: Key, open: bool) -> Self {
-        Self(Kind::Between(bound(lower, open), Bound::Unbounded))
+    pub fn lower_bound(lower: impl Into<Key>, open: bool) -> Self {
+        Self(Kind::Between(bound(lower.into(), open), Bound::Unbounded))
     }
 
     /// Up to a key; without that key itself if `open`.
     #[must_use]
-    pub fn upper_bound(upper: Key, open: bool) -> Self {
-        Self(Kind::Between(Bound::Unbounded, bound(upper, open)))
+    pub fn upper_bound(upper: impl Into<Key>, open: bool) -> Self {
+        Self(Kind::Between(Bound::Unbounded, bound(upper.into(), open)))
     }
 
     /// Between two keys, without those that are `open`.
     ///
     /// # Errors
     /// `DataError` if the lower is greater than the upper, or they are equal and either is open.
-    pub fn bound(lower: Key, upper: Key, lower_open: bool, upper_open: bool) -> Result<Self> {
+    pub fn bound(
+        lower: impl Into<Key>,
+        upper: impl Into<Key>,
+        lower_open: bool,
+        upper_open: bool,
+    ) -> Result<Self> {
+        Self::bound_of(lower.into(), upper.into(), lower_open, upper_open)
+    }
+
+    fn bound_of(lower: Key, upper: Key, lower_open: bool, upper_open: bool) -> Result<Self> {
         if lower > upper || (lower == upper && (lower_open || upper_open)) {
             let what = "the lower key is not below the upper one";
             return Err(Error::new(ErrorName::DataError, what));
@@ -156,25 +175,6 @@ pub(crate) fn raw_key(encoded: &[u8]) -> Result<RawKey<'_>> {
         .map_err(|error| Error::new(ErrorName::DataError, format!("no key: {error}")))
 }
 
-impl From<Key> for KeyRange {
-    fn from(key: Key) -> Self {
-        Self::only(key)
-    }
-}
-
-/// A number that is a key, which NaN is not: as `Key::Number`.
-impl From<f64> for KeyRange {
-    fn from(key: f64) -> Self {
-        Self::only(key.into())
-    }
-}
-
-impl From<&str> for KeyRange {
-    fn from(key: &str) -> Self {
-        Self::only(key.into())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn bounds_that_leave_nothing_are_refused() {
         let make = |lower: f64, upper: f64, lower_open, upper_open| {
-            KeyRange::bound(lower.into(), upper.into(), lower_open, upper_open)
+            KeyRange::bound(lower, upper, lower_open, upper_open)
         };
         assert!(make(1.0, 1.0, false, false).is_ok());
         assert!(make(1.0, 2.0, true, true).is_ok());

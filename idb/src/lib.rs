@@ -21,6 +21,7 @@ mod key_range;
 mod loss;
 #[cfg(all(test, shuttle))]
 mod model;
+mod name;
 mod object_store;
 mod open_request;
 mod operation;
@@ -42,7 +43,7 @@ mod value;
 
 pub use bucket_id::BucketId;
 pub use connection::Connection;
-pub use cursor::Cursor;
+pub use cursor::{Cursor, Steps};
 pub use error::{Error, ErrorKind, ErrorName, Result};
 pub use events::{Events, NextEvent};
 pub use execution::{TransactionDurability, TransactionMode, TransactionState};
@@ -61,12 +62,13 @@ pub use larder_codec::external_object::ExternalObject as ExternalObjectInfo;
 pub use larder_codec::value::Foreign;
 pub use larder_codec::{DataVersion, JsString, Key, KeyPath, Origin, OriginError};
 pub use loss::{Loss, LossCallback, LossKind};
+pub use name::{Name, Scope};
 pub use object_store::{IndexParameters, ObjectStore, ObjectStoreParameters, PutItem};
 pub use open_request::{DeleteEvent, DeleteRequest, OpenEvent, OpenRequest, Upgrade};
 pub use options::{Scheduling, StorageOptions};
 pub use origin::OriginInfo;
 pub use origins::DeletedOrigin;
-pub use pages::Pages;
+pub use pages::{Pages, PagesIter};
 pub use quota::{Estimate, QuotaCallback};
 pub use reading::GetAllOptions;
 pub use request::Request;
@@ -75,7 +77,7 @@ pub use session::PrivateSession;
 pub use statistics::Statistics;
 pub use storage::Storage;
 pub use transaction::{Transaction, TransactionOptions};
-pub use value::records::{Record, Records};
+pub use value::records::{Record, Records, RecordsIter};
 pub use value::{ExternalObject, StoredValue, Value};
 
 /// The README's example is a test.

@@ -62,12 +62,10 @@ fn open(storage: &Storage) -> Connection {
 
 fn ask_to_open(storage: &Storage) -> Request<Connection> {
     let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-    let request = factory.open(&"db".into(), None).unwrap();
+    let request = factory.open("db", None).unwrap();
     request.with_upgrade(|upgrade| {
         let parameters = ObjectStoreParameters::default();
-        upgrade
-            .transaction
-            .create_object_store(&"a".into(), parameters)?;
+        upgrade.transaction.create_object_store("a", parameters)?;
         Ok(())
     })
 }
@@ -151,7 +149,7 @@ fn model_threads_put_and_get_in_one_transaction() {
         let transaction = write(connection);
         let others: Vec<_> = (0..2_u8)
             .map(|thread| {
-                let store = transaction.object_store(&"a".into()).unwrap();
+                let store = transaction.object_store("a").unwrap();
                 thread::spawn(move || {
                     let key = Key::Number(f64::from(thread));
                     let value = Value::serialize(&thread).unwrap();
@@ -232,7 +230,7 @@ fn model_several_wait_for_one_transaction_and_others_for_its_commit() {
                     .wait()
             })
         };
-        drop(first.commit().unwrap());
+        first.commit().unwrap().detach();
         for (number, waiter) in waiters.into_iter().enumerate() {
             assert_eq!(waiter.join().unwrap().unwrap(), number as u32);
         }
@@ -257,7 +255,7 @@ fn model_futures_are_woken() {
         let waiter = thread::spawn(move || shuttle::future::block_on(finished));
         assert_eq!(shuttle::future::block_on(second).unwrap(), 2);
         assert_eq!(shuttle::future::block_on(first).unwrap(), 1);
-        drop(transaction.commit().unwrap());
+        transaction.commit().unwrap().detach();
         waiter.join().unwrap().unwrap();
     });
 }
@@ -320,7 +318,7 @@ fn model_an_upgrade_gets_through_whenever_connections_close() {
             drop(events.wait_next());
             connection.close();
         });
-        let request = factory.open(&"db".into(), Some(2)).unwrap();
+        let request = factory.open("db", Some(2)).unwrap();
         loop {
             match request.events().wait_next() {
                 Some(OpenEvent::Blocked { .. }) => {}
@@ -340,7 +338,7 @@ fn model_an_upgrade_that_begins_beside_a_forced_close_comes_to_an_end() {
     let law = || {
         let storage = Storage::new(options(2)).unwrap();
         let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-        let request = factory.open(&"db".into(), Some(1)).unwrap();
+        let request = factory.open("db", Some(1)).unwrap();
         let other = thread::spawn(move || factory.force_close(None));
         let connection = request.connection().wait();
         other.join().unwrap();
@@ -355,7 +353,7 @@ fn model_a_connection_that_is_made_beside_the_storages_end_is_told_of_it() {
     check(2000, |storage| {
         drop(open(&storage));
         let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-        let request = factory.open(&"db".into(), None).unwrap();
+        let request = factory.open("db", None).unwrap();
         drop(factory);
         let closer = thread::spawn(move || storage.close().unwrap());
         let connection = request.connection().wait();
@@ -373,7 +371,7 @@ fn model_who_waits_is_told_though_the_storage_is_closed_beside_a_commit() {
         let connection = open(&storage);
         let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
         let transaction = write(&connection);
-        let request = factory.open(&"db".into(), Some(2)).unwrap();
+        let request = factory.open("db", Some(2)).unwrap();
         let opener = thread::spawn(move || request.connection().wait());
         let committer = thread::spawn(move || {
             let request = transaction.commit().map(crate::Request::wait);
@@ -391,7 +389,7 @@ fn model_everything_may_go_beside_what_runs() {
     check(1000, |storage| {
         let connection = open(&storage);
         let transaction = write(&connection);
-        let store = transaction.object_store(&"a".into()).unwrap();
+        let store = transaction.object_store("a").unwrap();
         let cursor = store.open_cursor(
             Key::Number(1.0),
             larder_backing_store::CursorDirection::Next,
@@ -411,10 +409,10 @@ fn at_once(options: &mut StorageOptions) {
 
 fn put_and_get(connection: &Connection, number: u8) {
     let transaction = write(connection);
-    let store = transaction.object_store(&"a".into()).unwrap();
+    let store = transaction.object_store("a").unwrap();
     let key = Key::Number(f64::from(number));
     let value = Value::serialize(&number).unwrap();
-    drop(store.put(value, Some(key.clone())).unwrap());
+    store.put(value, Some(key.clone())).unwrap().detach();
     let found = store.get(key).unwrap().wait().unwrap().unwrap();
     assert_eq!(found.deserialize::<u8>().unwrap(), number);
     transaction.commit().unwrap().wait().unwrap();
@@ -437,7 +435,7 @@ fn model_a_store_that_is_closed_when_nobody_uses_it_comes_back_for_whoever_asks(
         }
         let connection = open(&storage);
         let transaction = write(&connection);
-        let store = transaction.object_store(&"a".into()).unwrap();
+        let store = transaction.object_store("a").unwrap();
         let key = Key::Number(1.0);
         assert!(store.get(key).unwrap().wait().unwrap().is_some());
         drop((store, transaction, connection, factory));
@@ -487,7 +485,7 @@ fn model_other_origins_make_room_for_each_other() {
                 thread::spawn(move || {
                     let origin = Origin::from_url(&format!("https://{name}.example")).unwrap();
                     for _ in 0..2 {
-                        let request = storage.factory(&origin).open(&"db".into(), None);
+                        let request = storage.factory(&origin).open("db", None);
                         drop(request.unwrap().connection().wait().unwrap());
                     }
                 })
@@ -523,7 +521,7 @@ fn model_a_loop_that_sleeps_until_it_is_called_misses_nothing() {
                 let connection = Arc::clone(&connection);
                 thread::spawn(move || {
                     let transaction = write(&connection);
-                    let store = transaction.object_store(&"a".into()).unwrap();
+                    let store = transaction.object_store("a").unwrap();
                     let value = Value::serialize(&number).unwrap();
                     let put = store.put(value, Some(Key::Number(f64::from(number))));
                     park_until_done(put.unwrap()).unwrap();
@@ -575,7 +573,7 @@ fn model_finishing_beside_transactions_and_opens_lets_all_that_have_begun_commit
                     let options = TransactionOptions::default();
                     let begun = connection.transaction(&names, TransactionMode::ReadWrite, options);
                     let Ok(transaction) = begun else { return };
-                    let store = transaction.object_store(&"a".into()).unwrap();
+                    let store = transaction.object_store("a").unwrap();
                     let value = Value::serialize(&number).unwrap();
                     let put = store.put(value, Some(Key::Number(f64::from(number))));
                     drop(put.unwrap());
@@ -592,7 +590,7 @@ fn model_finishing_beside_transactions_and_opens_lets_all_that_have_begun_commit
         let other = Storage::new(options).unwrap();
         let connection = open(&other);
         let transaction = write(&connection);
-        let store = transaction.object_store(&"a".into()).unwrap();
+        let store = transaction.object_store("a").unwrap();
         let found = store.count(crate::KeyRange::all()).unwrap().wait().unwrap();
         for other in others {
             other.join().unwrap();

@@ -45,25 +45,22 @@ use crate::transaction::Transaction;
 ///
 /// let storage = Storage::new(StorageOptions::in_memory(Arc::new(FixedClock::default())))?;
 /// let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-/// let request = factory.open(&"library".into(), Some(1))?.with_upgrade(|upgrade| {
+/// let request = factory.open("library", Some(1))?.with_upgrade(|upgrade| {
 ///     // Keys are generated, and a page finds them in the values.
-///     let parameters = ObjectStoreParameters {
-///         key_path: KeyPath::String("id".into()),
-///         auto_increment: true,
-///     };
-///     let books = upgrade.transaction.create_object_store(&"books".into(), parameters)?;
-///     let each_author = IndexParameters { unique: false, multi_entry: true };
-///     books.create_index(&"by author".into(), KeyPath::String("authors".into()), each_author)?;
+///     let parameters = ObjectStoreParameters::new().key_path("id").auto_increment(true);
+///     let books = upgrade.transaction.create_object_store("books", parameters)?;
+///     let each_author = IndexParameters::new().multi_entry(true);
+///     books.create_index("by author", KeyPath::String("authors".into()), each_author)?;
 ///     Ok(())
 /// });
 /// let connection = request.wait()?;
 ///
 /// let options = TransactionOptions::default();
-/// let transaction = connection.transaction(&["books".into()], TransactionMode::ReadWrite, options)?;
-/// let books = transaction.object_store(&"books".into())?;
+/// let transaction = connection.transaction(&["books"], TransactionMode::ReadWrite, options)?;
+/// let books = transaction.object_store("books")?;
 /// let book = Book { title: "Notes".into(), authors: vec!["Ada".into(), "Luigi".into()] };
 /// assert_eq!(books.put(Value::serialize(&book)?, None)?.wait()?, 1.0.into());
-/// let found = books.index(&"by author".into())?.get("Luigi")?.wait()?.unwrap();
+/// let found = books.index("by author")?.get("Luigi")?.wait()?.unwrap();
 /// assert_eq!(found.deserialize::<Book>()?.title, "Notes");
 /// let all = books.get_all(KeyRange::all(), GetAllOptions::default())?.wait()?;
 /// assert_eq!(all.len(), 1);

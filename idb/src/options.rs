@@ -103,16 +103,16 @@ pub struct StorageOptions {
     /// # let origin = Origin::from_url("https://a.example").unwrap();
     /// # let options = || StorageOptions::new(fs.clone(), "idb", Arc::new(SystemClock));
     /// # let writing = Storage::new(options())?;
-    /// # let opening = writing.factory(&origin).open(&"db".into(), None)?.with_upgrade(|upgrade| {
+    /// # let opening = writing.factory(&origin).open("db", None)?.with_upgrade(|upgrade| {
     /// #     let parameters = ObjectStoreParameters::default();
-    /// #     upgrade.transaction.create_object_store(&"notes".into(), parameters).map(drop)
+    /// #     upgrade.transaction.create_object_store("notes", parameters).map(drop)
     /// # });
     /// # let written = opening.wait()?;
     /// let mut options = options();
     /// options.read_only = true;
     /// let storage = Storage::new(options)?;
-    /// let connection = storage.factory(&origin).open(&"db".into(), None)?.connection().wait()?;
-    /// let names = ["notes".into()];
+    /// let connection = storage.factory(&origin).open("db", None)?.connection().wait()?;
+    /// let names = ["notes"];
     /// let reading = connection.transaction(&names, TransactionMode::ReadOnly, TransactionOptions::default())?;
     /// let writing = connection.transaction(&names, TransactionMode::ReadWrite, TransactionOptions::default());
     /// assert_eq!(writing.unwrap_err().name(), ErrorName::ReadOnlyError);

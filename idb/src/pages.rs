@@ -12,9 +12,20 @@ use crate::request::Request;
 use crate::transaction::Transaction;
 use crate::value::records::Records;
 
-/// Pages of records, each read when it is asked for: nobody reads ahead of who hands them on.
+/// Pages of records, each read when it is asked for, and none ahead of that.
 ///
 /// A page shows what is there when it is read, behind the last record of the page before.
+///
+/// ```
+/// # use larder_idb::{CursorDirection, ObjectStore, PageLimits, Result};
+/// # fn sum(loans: &ObjectStore) -> Result<usize> {
+/// let mut sum = 0;
+/// for page in &loans.pages(.., CursorDirection::Next, PageLimits::default())? {
+///     sum += page?.iter().map(|loan| loan.value().len()).sum::<usize>();
+/// }
+/// # Ok(sum)
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Pages {
     transaction: Transaction,
@@ -51,3 +62,37 @@ impl Pages {
             })
     }
 }
+
+impl<'a> IntoIterator for &'a Pages {
+    type Item = Result<Records>;
+    type IntoIter = PagesIter<'a>;
+
+    fn into_iter(self) -> PagesIter<'a> {
+        PagesIter {
+            pages: self,
+            has_ended: false,
+        }
+    }
+}
+
+/// The pages that are left of [`Pages`], each waited for. It ends behind the last page, and after an error.
+#[derive(Debug)]
+pub struct PagesIter<'a> {
+    pages: &'a Pages,
+    has_ended: bool,
+}
+
+impl Iterator for PagesIter<'_> {
+    type Item = Result<Records>;
+
+    fn next(&mut self) -> Option<Result<Records>> {
+        if self.has_ended {
+            return None;
+        }
+        let page = self.pages.next().and_then(Request::wait);
+        self.has_ended = !matches!(page, Ok(Some(_)));
+        page.transpose()
+    }
+}
+
+impl std::iter::FusedIterator for PagesIter<'_> {}

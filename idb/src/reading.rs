@@ -16,7 +16,18 @@ use crate::transaction::Transaction;
 use crate::value::StoredValue;
 use crate::value::records::Records;
 
-/// How many, and in which order.
+/// How many records, and in which order: by default all of them, ascending.
+///
+/// ```
+/// # use larder_idb::{CursorDirection, GetAllOptions, ObjectStore, Result};
+/// # fn last(loans: &ObjectStore) -> Result<()> {
+/// let last_ten = GetAllOptions::new().count(10).direction(CursorDirection::Prev);
+/// for loan in &loans.get_all(.., last_ten)?.wait()? {
+///     println!("{:?}", loan.key());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GetAllOptions {
@@ -27,22 +38,33 @@ pub struct GetAllOptions {
 }
 
 impl GetAllOptions {
-    /// At most so many, ascending.
+    /// All records, ascending.
     #[must_use]
-    pub const fn first(count: u32) -> Self {
-        Self::new(Some(count), CursorDirection::Next)
+    pub const fn new() -> Self {
+        Self {
+            count: None,
+            direction: CursorDirection::Next,
+        }
     }
 
-    /// With both.
+    /// At most so many; 0 is all.
     #[must_use]
-    pub const fn new(count: Option<u32>, direction: CursorDirection) -> Self {
-        Self { count, direction }
+    pub const fn count(mut self, count: u32) -> Self {
+        self.count = Some(count);
+        self
+    }
+
+    /// In this order.
+    #[must_use]
+    pub const fn direction(mut self, direction: CursorDirection) -> Self {
+        self.direction = direction;
+        self
     }
 }
 
 impl Default for GetAllOptions {
     fn default() -> Self {
-        Self::new(None, CursorDirection::Next)
+        Self::new()
     }
 }
 
@@ -187,18 +209,6 @@ macro_rules! reading_methods {
             ) -> $crate::Result<$crate::Request<$crate::Records>> {
                 let wanted = $crate::operation::Wanted::Values;
                 self.reader()?.get_all(range.into(), options, wanted)
-            }
-
-            /// The same by its other name.
-            ///
-            /// # Errors
-            /// Those of every request.
-            pub fn get_all_records(
-                &self,
-                range: impl Into<$crate::KeyRange>,
-                options: $crate::GetAllOptions,
-            ) -> $crate::Result<$crate::Request<$crate::Records>> {
-                self.get_all(range, options)
             }
 
             /// The same without values, which are not read.

@@ -13,6 +13,7 @@ use larder_codec::value::{Evaluator, ParsedKeyPath};
 use larder_codec::{IndexId, JsString, KeyPath, ObjectStoreId};
 
 use crate::error::{Error, ErrorName, Result};
+use crate::name::Name;
 
 /// All object stores by name, in the order of their names' code units.
 #[derive(Debug, Default)]
@@ -93,9 +94,9 @@ impl Schema {
     ///
     /// # Errors
     /// `NotFoundError` if there is none of a name.
-    pub(crate) fn set_of(&self, names: &[JsString]) -> Result<ObjectStoreSet> {
+    pub(crate) fn set_of(&self, names: &[Name<'_>]) -> Result<ObjectStoreSet> {
         let stores = locked(&self.object_stores);
-        let id = |name| match stores.get(name) {
+        let id = |name: &Name<'_>| match stores.get(&**name) {
             Some(cell) => cell.id(),
             None => {
                 let what = format!("there is no object store {:?}", name.to_string_lossy());

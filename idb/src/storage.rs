@@ -267,7 +267,7 @@ impl Storage {
     /// let (other, told) = (storage.clone(), Arc::clone(&is_done));
     /// let page = thread::spawn(move || {
     ///     let factory = other.factory(&Origin::from_url("https://a.example").unwrap());
-    ///     let opened = factory.open(&"db".into(), None).unwrap().connection();
+    ///     let opened = factory.open("db", None).unwrap().connection();
     ///     opened.on_done(move |_| told.store(true, Ordering::Release));
     /// });
     /// loop {

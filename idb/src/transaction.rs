@@ -12,11 +12,21 @@ use larder_codec::JsString;
 use crate::connection::Connection;
 use crate::error::{Error, ErrorName, Result};
 use crate::execution::{TransactionCore, TransactionDurability, TransactionMode, TransactionState};
+use crate::name::Scope;
 use crate::request::Request;
 use crate::schema::{Schema, StoreCell};
 use crate::statistics::Statistics;
 
 /// What else there is to say of a transaction.
+///
+/// ```
+/// # use larder_idb::{Connection, Result, TransactionDurability, TransactionMode, TransactionOptions};
+/// # fn begin(library: &Connection) -> Result<()> {
+/// let synced = TransactionOptions::new().durability(TransactionDurability::Strict);
+/// let transaction = library.transaction("books", TransactionMode::ReadWrite, synced)?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TransactionOptions {
@@ -25,10 +35,19 @@ pub struct TransactionOptions {
 }
 
 impl TransactionOptions {
-    /// With this durability.
+    /// Durability as the storage thinks fit.
     #[must_use]
-    pub const fn with_durability(durability: TransactionDurability) -> Self {
-        Self { durability }
+    pub const fn new() -> Self {
+        Self {
+            durability: TransactionDurability::Default,
+        }
+    }
+
+    /// When it counts as committed.
+    #[must_use]
+    pub const fn durability(mut self, durability: TransactionDurability) -> Self {
+        self.durability = durability;
+        self
     }
 }
 
@@ -192,13 +211,22 @@ impl Connection {
     /// `NotFoundError` if there is no object store of one of the names; `InvalidAccessError` if there are no names;
     /// `TypeError` if the mode is [`TransactionMode::VersionChange`]; `ReadOnlyError` if it writes and the storage is only read
     /// ([`StorageOptions::read_only`](crate::StorageOptions::read_only)).
-    pub fn transaction(
+    pub fn transaction<'a>(
         &self,
-        names: &[JsString],
+        scope: impl Into<Scope<'a>>,
         mode: TransactionMode,
         options: TransactionOptions,
     ) -> Result<Transaction> {
-        let core = self.core();
+        self.begin(&scope.into(), mode, options)
+    }
+
+    fn begin(
+        &self,
+        scope: &Scope<'_>,
+        mode: TransactionMode,
+        options: TransactionOptions,
+    ) -> Result<Transaction> {
+        let (core, names) = (self.core(), scope.names());
         let transaction = core.database.begin(core, names, mode, options.durability)?;
         Ok(Transaction::new(transaction, self.clone()))
     }

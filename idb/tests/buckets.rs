@@ -59,11 +59,11 @@ return all;
 "#;
 
 fn open(factory: &Factory, name: &str) -> Connection {
-    let request = factory.open(&name.into(), Some(7)).unwrap();
+    let request = factory.open(name, Some(7)).unwrap();
     let request = request.with_upgrade(|upgrade| {
         let parameters = ObjectStoreParameters::default();
         let made = &upgrade.transaction;
-        made.create_object_store(&"s".into(), parameters).map(drop)
+        made.create_object_store("s", parameters).map(drop)
     });
     request.wait().unwrap()
 }
@@ -71,15 +71,15 @@ fn open(factory: &Factory, name: &str) -> Connection {
 /// A text under 1 and a blob under 2.
 fn fill(connection: &Connection, text: &str) {
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&["s".into()], TransactionMode::ReadWrite, options);
+    let transaction = connection.transaction(["s"], TransactionMode::ReadWrite, options);
     let transaction = transaction.unwrap();
-    let store = transaction.object_store(&"s".into()).unwrap();
+    let store = transaction.object_store("s").unwrap();
     let blob = NewExternalObject::Blob {
         mime_type: "text/plain".into(),
         content: Arc::new(text.as_bytes().to_vec()),
     };
     let value = Value::serialize(text).unwrap();
-    drop(store.put(value, Some(Key::Number(1.0))).unwrap());
+    store.put(value, Some(Key::Number(1.0))).unwrap().detach();
     drop(
         store
             .put(

@@ -39,12 +39,12 @@ fn storage(fs: &Arc<MemoryFileSystem>, executor: Executor) -> (Storage, Factory,
 }
 
 fn open(factory: &Factory, name: &str) -> Result<Connection> {
-    let request = factory.open(&name.into(), None)?;
+    let request = factory.open(name, None)?;
     let request = request.with_upgrade(|upgrade| {
         let parameters = ObjectStoreParameters::default();
         let transaction = &upgrade.transaction;
         transaction
-            .create_object_store(&"notes".into(), parameters)
+            .create_object_store("notes", parameters)
             .map(drop)
     });
     request.wait()
@@ -58,7 +58,7 @@ fn begin(connection: &Connection, mode: TransactionMode) -> Transaction {
 
 fn get(connection: &Connection, key: f64) -> Result<Option<StoredValue>> {
     let transaction = begin(connection, TransactionMode::ReadOnly);
-    let store = transaction.object_store(&"notes".into()).unwrap();
+    let store = transaction.object_store("notes").unwrap();
     store.get(Key::Number(key)).unwrap().wait()
 }
 
@@ -68,10 +68,10 @@ fn written() -> Arc<MemoryFileSystem> {
     let (storage, factory, heard) = storage(&fs, EXECUTORS[1]);
     let connection = open(&factory, "db").unwrap();
     let transaction = begin(&connection, TransactionMode::ReadWrite);
-    let store = transaction.object_store(&"notes".into()).unwrap();
+    let store = transaction.object_store("notes").unwrap();
     for key in [1.0, 2.0, 3.0] {
         let value = Value::serialize(&key).unwrap();
-        drop(store.put(value, Some(Key::Number(key))).unwrap());
+        store.put(value, Some(Key::Number(key))).unwrap().detach();
     }
     transaction.commit().unwrap().wait().unwrap();
     storage.close().unwrap();
@@ -214,9 +214,9 @@ fn a_store_in_use_is_repaired_after_its_connections_are_closed_by_force() {
         let (storage, factory, _) = storage(&fs, executor);
         let connection = open(&factory, "db").unwrap();
         let transaction = begin(&connection, TransactionMode::ReadWrite);
-        let store = transaction.object_store(&"notes".into()).unwrap();
+        let store = transaction.object_store("notes").unwrap();
         let value = Value::serialize("never committed").unwrap();
-        drop(store.put(value, Some(Key::Number(4.0))).unwrap());
+        store.put(value, Some(Key::Number(4.0))).unwrap().detach();
         let repaired = factory.repair(RowsInDoubt::BringBack).wait().unwrap();
         assert!(repaired.rows > 3 && repaired.damage.is_empty());
         let ended = transaction.finished().wait().unwrap_err();
@@ -225,7 +225,7 @@ fn a_store_in_use_is_repaired_after_its_connections_are_closed_by_force() {
         assert!(matches!(close, Some(ConnectionEvent::Close)), "{close:?}");
         let connection = open(&factory, "db").unwrap();
         let transaction = begin(&connection, TransactionMode::ReadOnly);
-        let store = transaction.object_store(&"notes".into()).unwrap();
+        let store = transaction.object_store("notes").unwrap();
         let count = store.count(KeyRange::all()).unwrap().wait();
         assert_eq!(count.unwrap(), 3, "{executor:?}");
         storage.close().unwrap();

@@ -287,21 +287,21 @@ fn a_database_on_a_hosts_own_file_system_is_there_when_it_is_opened_again() {
     for count in 0..3 {
         let storage = storage(&fs);
         let factory = storage.factory(&origin);
-        let opening = factory.open(&"db".into(), None).unwrap();
+        let opening = factory.open("db", None).unwrap();
         let opening = opening.with_upgrade(|upgrade| {
             let parameters = ObjectStoreParameters::default();
             let transaction = &upgrade.transaction;
             transaction
-                .create_object_store(&"notes".into(), parameters)
+                .create_object_store("notes", parameters)
                 .map(drop)
         });
         let connection = opening.wait().unwrap();
         let options = TransactionOptions::default();
-        let names = ["notes".into()];
+        let names = ["notes"];
         let transaction = connection
-            .transaction(&names, TransactionMode::ReadWrite, options)
+            .transaction(names, TransactionMode::ReadWrite, options)
             .unwrap();
-        let notes = transaction.object_store(&"notes".into()).unwrap();
+        let notes = transaction.object_store("notes").unwrap();
         assert_eq!(
             notes
                 .count(larder_idb::KeyRange::all())
@@ -312,7 +312,7 @@ fn a_database_on_a_hosts_own_file_system_is_there_when_it_is_opened_again() {
         );
         let value = Value::serialize("a note").unwrap();
         let key = Key::Number(count as f64);
-        drop(notes.put(value, Some(key)).unwrap());
+        notes.put(value, Some(key)).unwrap().detach();
         transaction.commit().unwrap().wait().unwrap();
         // The lock is the file system's, too.
         let other = self::storage(&fs).factory(&origin).databases().wait();

@@ -73,12 +73,10 @@ fn options(folder: &Path) -> StorageOptions {
 
 fn open(storage: &Storage, n: u64) -> Connection {
     let origin = Origin::from_url(&format!("https://o{n}.example")).unwrap();
-    let request = storage.factory(&origin).open(&"db".into(), None).unwrap();
+    let request = storage.factory(&origin).open("db", None).unwrap();
     let opened = request.with_upgrade(|upgrade| {
         let parameters = ObjectStoreParameters::default();
-        upgrade
-            .transaction
-            .create_object_store(&"a".into(), parameters)?;
+        upgrade.transaction.create_object_store("a", parameters)?;
         Ok(())
     });
     opened.wait().unwrap()
@@ -87,20 +85,20 @@ fn open(storage: &Storage, n: u64) -> Connection {
 fn put(connection: &Connection, n: u64) {
     let options = TransactionOptions::default();
     let transaction = connection
-        .transaction(&["a".into()], TransactionMode::ReadWrite, options)
+        .transaction(["a"], TransactionMode::ReadWrite, options)
         .unwrap();
-    let store = transaction.object_store(&"a".into()).unwrap();
+    let store = transaction.object_store("a").unwrap();
     let value = Value::serialize(&format!("of origin {n}")).unwrap();
-    drop(store.put(value, Some(Key::Number(1.0))).unwrap());
+    store.put(value, Some(Key::Number(1.0))).unwrap().detach();
     transaction.commit().unwrap().wait().unwrap();
 }
 
 fn get(connection: &Connection) -> String {
     let options = TransactionOptions::default();
     let transaction = connection
-        .transaction(&["a".into()], TransactionMode::ReadOnly, options)
+        .transaction(["a"], TransactionMode::ReadOnly, options)
         .unwrap();
-    let store = transaction.object_store(&"a".into()).unwrap();
+    let store = transaction.object_store("a").unwrap();
     let found = store.get(Key::Number(1.0)).unwrap().wait().unwrap();
     found.unwrap().deserialize().unwrap()
 }

@@ -13,6 +13,16 @@ pub struct PageLimits {
     pub bytes_max: usize,
 }
 
+/// A thousand entries, or 1 MiB.
+impl Default for PageLimits {
+    fn default() -> Self {
+        Self {
+            entries_max: 1000,
+            bytes_max: 1 << 20,
+        }
+    }
+}
+
 /// Entries, one behind the other in one piece of memory, which is kept when the page is filled again.
 #[derive(Debug, Clone, Default)]
 pub struct Page {

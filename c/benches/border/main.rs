@@ -34,11 +34,11 @@ fn connection() -> Connection {
     options.executor = Executor::Driven { seed: None };
     let storage = Storage::new(options).unwrap();
     let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-    let opening = factory.open(&"db".into(), Some(1)).unwrap();
+    let opening = factory.open("db", Some(1)).unwrap();
     let opening = opening.with_upgrade(|upgrade| {
         let made = upgrade
             .transaction
-            .create_object_store(&"s".into(), Default::default());
+            .create_object_store("s", Default::default());
         made.map(drop)
     });
     let connection = opening.wait().unwrap();
@@ -54,10 +54,10 @@ fn round(connection: &Connection, make: Option<&dyn Fn() -> Value>) -> f64 {
         Some(_) => TransactionMode::ReadWrite,
         None => TransactionMode::ReadOnly,
     };
-    let names = ["s".into()];
-    let transaction = connection.transaction(&names, mode, TransactionOptions::default());
+    let names = ["s"];
+    let transaction = connection.transaction(names, mode, TransactionOptions::default());
     let transaction = transaction.unwrap();
-    let store = transaction.object_store(&names[0]).unwrap();
+    let store = transaction.object_store(names[0]).unwrap();
     for i in 0..OPERATIONS {
         let key = f64::from(i);
         if let Some(make) = make {

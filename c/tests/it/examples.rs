@@ -29,9 +29,9 @@ fn values(folder: &Path, origin: &str, database: &str, store: &str) -> Vec<Json>
     let options = StorageOptions::new(Arc::new(DiskFileSystem::new()), folder, clock);
     let storage = Storage::new(options).unwrap();
     let factory = storage.factory(&Origin::from_url(origin).unwrap());
-    let opened = factory.open(&database.into(), None).unwrap();
+    let opened = factory.open(database, None).unwrap();
     let connection = opened.connection().wait().unwrap();
-    let name = store.into();
+    let name = store;
     let options = TransactionOptions::default();
     let transaction = connection
         .transaction(
@@ -40,7 +40,7 @@ fn values(folder: &Path, origin: &str, database: &str, store: &str) -> Vec<Json>
             options,
         )
         .unwrap();
-    let store = transaction.object_store(&name).unwrap();
+    let store = transaction.object_store(name).unwrap();
     let all = store.get_all(KeyRange::all(), Default::default()).unwrap();
     let all = all.wait().unwrap();
     all.iter()

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use larder_idb::{
-    DATA_VERSION_MAX, DiskFileSystem, FixedClock, KeyPath, NewExternalObject,
-    ObjectStoreParameters, Origin, Storage, StorageOptions, Upgrade, Value,
+    DATA_VERSION_MAX, DiskFileSystem, FixedClock, NewExternalObject, ObjectStoreParameters, Origin,
+    Storage, StorageOptions, Upgrade, Value,
 };
 use serde_json::{Value as Json, json};
 
@@ -17,26 +17,27 @@ const ORIGIN: &str = "https://library.example";
 fn make(upgrade: &Upgrade) -> larder_idb::Result<()> {
     let out = upgrade
         .transaction
-        .create_object_store(&"out".into(), ObjectStoreParameters::default())?;
+        .create_object_store("out", ObjectStoreParameters::default())?;
     let gecko = || Value::foreign("gecko", 8, b"opaque", []);
-    drop(out.put(gecko()?, Some(1.0.into()))?);
-    drop(out.put(Value::serialize("plain")?, Some(2.0.into()))?);
+    out.put(gecko()?, Some(1.0.into()))?.detach();
+    out.put(Value::serialize("plain")?, Some(2.0.into()))?
+        .detach();
     let webkit = Value::foreign("webkit", 15, &[7; 70_000], [])?;
-    drop(out.put(webkit, Some(3.0.into()))?);
+    out.put(webkit, Some(3.0.into()))?.detach();
     let blob = NewExternalObject::Blob {
         mime_type: "text/plain".into(),
         content: Arc::new(b"beside it".to_vec()),
     };
     let value = Value::foreign("webkit", 15, b"with a blob", [])?;
-    drop(out.put(value.and_objects(vec![blob]), Some(4.0.into()))?);
-    let parameters = ObjectStoreParameters {
-        key_path: KeyPath::String("id".into()),
-        auto_increment: true,
-    };
+    out.put(value.and_objects(vec![blob]), Some(4.0.into()))?
+        .detach();
+    let parameters = ObjectStoreParameters::new()
+        .key_path("id")
+        .auto_increment(true);
     let generated = upgrade
         .transaction
-        .create_object_store(&"generated".into(), parameters)?;
-    drop(generated.put(gecko()?, None)?);
+        .create_object_store("generated", parameters)?;
+    generated.put(gecko()?, None)?.detach();
     Ok(())
 }
 
@@ -49,7 +50,7 @@ fn library(folder: &Path) {
     options.new_store_version = DATA_VERSION_MAX;
     let storage = Storage::new(options).unwrap();
     let factory = storage.factory(&Origin::from_url(ORIGIN).unwrap());
-    let request = factory.open(&"library".into(), Some(1)).unwrap();
+    let request = factory.open("library", Some(1)).unwrap();
     request.with_upgrade(make).wait().unwrap().close();
     storage.close().unwrap();
 }

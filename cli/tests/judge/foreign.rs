@@ -34,7 +34,7 @@ fn storage(folder: &Path, version: DataVersion) -> Storage {
 
 fn open(storage: &Storage, version: u64) -> Connection {
     let factory = storage.factory(&Origin::from_url(ORIGIN).unwrap());
-    let request = factory.open(&"foreign".into(), Some(version)).unwrap();
+    let request = factory.open("foreign", Some(version)).unwrap();
     request.with_upgrade(make).wait().unwrap()
 }
 
@@ -82,20 +82,14 @@ fn make(upgrade: &Upgrade) -> larder_idb::Result<()> {
         ("generated", path("a.id"), true),
     ];
     for (name, key_path, auto_increment) in stores {
-        let parameters = ObjectStoreParameters {
-            key_path,
-            auto_increment,
-        };
-        let store = upgrade
-            .transaction
-            .create_object_store(&name.into(), parameters)?;
+        let parameters = ObjectStoreParameters::new()
+            .key_path(key_path)
+            .auto_increment(auto_increment);
+        let store = upgrade.transaction.create_object_store(name, parameters)?;
         let plain = IndexParameters::default();
-        store.create_index(&"group".into(), path("group"), plain)?;
-        let each = IndexParameters {
-            multi_entry: true,
-            ..plain
-        };
-        store.create_index(&"each".into(), path("each"), each)?;
+        store.create_index("group", path("group"), plain)?;
+        let each = IndexParameters::new().multi_entry(true);
+        store.create_index("each", path("each"), each)?;
         for n in 1..=COUNT {
             let keys = keys_of(n).map(|(name, keys)| (JsString::from(name), as_keys(&keys)));
             let mut value = Value::foreign("gecko", 8, &bytes_of(n), keys)?;
@@ -103,14 +97,14 @@ fn make(upgrade: &Upgrade) -> larder_idb::Result<()> {
                 value = value.and_objects(vec![note()]);
             }
             let key = (!auto_increment).then(|| Key::from(n as f64));
-            drop(store.put(value, key)?);
+            store.put(value, key)?.detach();
         }
         // An index over what is there.
         let keys_of = |key: &Key, value: &Foreign<'_>| {
             assert_eq!(value.engine(), "gecko");
             Ok(vec![key.clone()])
         };
-        store.create_index_with_keys(&"late".into(), path("late"), plain, keys_of)?;
+        store.create_index_with_keys("late", path("late"), plain, keys_of)?;
     }
     Ok(())
 }

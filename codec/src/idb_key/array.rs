@@ -64,6 +64,15 @@ impl KeyArray {
         }
     }
 
+    /// An array of keys that are no arrays, and so one that is not too deep.
+    pub(super) fn of_scalars(elements: Vec<Key>) -> Self {
+        Self {
+            height: u16::from(!elements.is_empty()),
+            elements,
+            arrays: 0,
+        }
+    }
+
     /// Levels of keys below this array: 0 if empty, else 1 + that of its deepest element.
     #[must_use]
     pub fn height(&self) -> usize {
@@ -82,7 +91,7 @@ impl KeyArray {
 
     /// The array's key bytes.
     fn encoded(&self) -> Vec<u8> {
-        // Borrowing as an Key would need a copy, so this writes the head itself.
+        // Borrowing as a Key would need a copy, so this writes the head itself.
         let mut out = vec![super::TAG_ARRAY];
         crate::primitive::var_int::encode(self.elements.len() as i64, &mut out);
         for element in &self.elements {

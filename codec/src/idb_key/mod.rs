@@ -10,6 +10,7 @@
 mod array;
 mod bound;
 mod brief;
+mod from;
 mod part;
 mod raw;
 
@@ -18,6 +19,7 @@ pub(crate) mod tests;
 
 pub use array::KeyArray;
 pub use bound::KeyBound;
+pub use from::KeyScalar;
 pub use part::{KeyPart, KeyParts};
 pub use raw::{KeyElements, RawKey};
 
@@ -211,24 +213,6 @@ fn encode_array(array: &KeyArray, out: &mut Vec<u8>) {
                 None
             }
         };
-    }
-}
-
-impl From<f64> for Key {
-    fn from(number: f64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<&str> for Key {
-    fn from(text: &str) -> Self {
-        Self::String(text.into())
-    }
-}
-
-impl From<JsString> for Key {
-    fn from(string: JsString) -> Self {
-        Self::String(string)
     }
 }
 

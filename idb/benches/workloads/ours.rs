@@ -86,12 +86,12 @@ impl Ours {
         };
         let storage = Storage::new(options).unwrap();
         let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-        let request = factory.open(&"d".into(), Some(1)).unwrap();
+        let request = factory.open("d", Some(1)).unwrap();
         let opened = request.with_upgrade(move |upgrade| {
             let parameters = ObjectStoreParameters::default();
             let create = |name: &str| {
                 let transaction = &upgrade.transaction;
-                transaction.create_object_store(&name.into(), parameters.clone())
+                transaction.create_object_store(name, parameters.clone())
             };
             let store = create("s")?;
             for n in 0..others {
@@ -99,7 +99,7 @@ impl Ours {
             }
             if indexed {
                 let path = KeyPath::String("i".into());
-                store.create_index(&"i".into(), path, IndexParameters::default())?;
+                store.create_index("i", path, IndexParameters::default())?;
             }
             Ok(())
         });
@@ -121,7 +121,7 @@ impl Ours {
         mode: TransactionMode,
         durability: TransactionDurability,
     ) -> (Transaction, ObjectStore) {
-        let options = TransactionOptions::with_durability(durability);
+        let options = TransactionOptions::new().durability(durability);
         let transaction = self
             .connection
             .transaction(&self.names.store, mode, options);
@@ -190,7 +190,7 @@ fn walk(request: Request<Option<Cursor>>, mut found: impl FnMut(&Cursor) -> usiz
     let mut sum = 0;
     while let Some(at) = cursor {
         sum += found(&at);
-        cursor = at.continue_(None).unwrap().wait().unwrap();
+        cursor = at.next().unwrap().wait().unwrap();
     }
     sum
 }

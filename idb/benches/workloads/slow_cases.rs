@@ -32,17 +32,14 @@ pub(crate) fn all(dir: &Path, runs: usize) {
     );
     let storage = Storage::new(options).unwrap();
     let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-    let request = factory.open(&"d".into(), Some(1)).unwrap();
+    let request = factory.open("d", Some(1)).unwrap();
     let opened = request.with_upgrade(|upgrade| {
         let transaction = &upgrade.transaction;
         let parameters = ObjectStoreParameters::default();
-        transaction.create_object_store(&"large".into(), parameters.clone())?;
-        let tagged = transaction.create_object_store(&"tagged".into(), parameters)?;
-        let options = IndexParameters {
-            multi_entry: true,
-            ..IndexParameters::default()
-        };
-        tagged.create_index(&"by tag".into(), KeyPath::String("tags".into()), options)?;
+        transaction.create_object_store("large", parameters.clone())?;
+        let tagged = transaction.create_object_store("tagged", parameters)?;
+        let options = IndexParameters::new().multi_entry(true);
+        tagged.create_index("by tag", KeyPath::String("tags".into()), options)?;
         Ok(())
     });
     let connection = opened.wait().unwrap();
@@ -69,15 +66,14 @@ fn many_entries(connection: &Connection, runs: usize) {
     let what = "1,000 objects with 100 multiEntry keys each, put";
     timed(what, 50.0, runs, || {
         let options = TransactionOptions::default();
-        let transaction =
-            connection.transaction(&["tagged".into()], TransactionMode::ReadWrite, options);
+        let transaction = connection.transaction(["tagged"], TransactionMode::ReadWrite, options);
         let transaction = transaction.unwrap();
-        let store = transaction.object_store(&"tagged".into()).unwrap();
+        let store = transaction.object_store("tagged").unwrap();
         for n in 0..1000 {
             let tags = (0..100).map(|tag| (n * 37 + tag * 101) % 10_000).collect();
             let value = Value::serialize(&Tagged { tags }).unwrap();
             let key = Some(Key::Number(f64::from(first + n)));
-            drop(store.put(value, key).unwrap());
+            store.put(value, key).unwrap().detach();
         }
         transaction.commit().unwrap().wait().unwrap();
         // Every run writes new records.
@@ -89,13 +85,12 @@ fn fill(connection: &Connection) {
     let value = Value::serialize(&"x".repeat(LARGE)).unwrap();
     for first in (0..COUNTED).step_by(PER_TRANSACTION as usize) {
         let options = TransactionOptions::default();
-        let transaction =
-            connection.transaction(&["large".into()], TransactionMode::ReadWrite, options);
+        let transaction = connection.transaction(["large"], TransactionMode::ReadWrite, options);
         let transaction = transaction.unwrap();
-        let store = transaction.object_store(&"large".into()).unwrap();
+        let store = transaction.object_store("large").unwrap();
         for n in first..first + PER_TRANSACTION {
             let key = Some(Key::Number(f64::from(n)));
-            drop(store.put(value.clone(), key).unwrap());
+            store.put(value.clone(), key).unwrap().detach();
         }
         transaction.commit().unwrap().wait().unwrap();
     }
@@ -103,9 +98,9 @@ fn fill(connection: &Connection) {
 
 fn count_and_first(connection: &Connection, runs: usize) {
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&["large".into()], TransactionMode::ReadOnly, options);
+    let transaction = connection.transaction(["large"], TransactionMode::ReadOnly, options);
     let transaction = transaction.unwrap();
-    let store = transaction.object_store(&"large".into()).unwrap();
+    let store = transaction.object_store("large").unwrap();
     timed("count of 200,000 records of 1 KiB", 20.0, runs, || {
         let count = store.count(KeyRange::all()).unwrap().wait().unwrap();
         assert_eq!(count, u64::from(COUNTED));

@@ -57,10 +57,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 /// Version 1: books by their titles, with an index of their authors.
 fn make_library(factory: &Factory) -> Result<Database> {
     let upgrade = Database::open(factory, "library")?.upgrade(1)?;
-    let by_title = ObjectStoreParameters {
-        key_path: path("title"),
-        auto_increment: false,
-    };
+    let by_title = ObjectStoreParameters::new().key_path(path("title"));
     upgrade.create_store("books", by_title)?;
     let author = path("author");
     let options = IndexParameters::default();

@@ -148,7 +148,7 @@ pub(crate) struct VersionChange {
 
 impl VersionChange {
     fn store(&self, name: &str) -> Result<ObjectStore> {
-        self.transaction.object_store(&name.into())
+        self.transaction.object_store(name)
     }
 
     fn outcome(&self) -> Result<Connection> {
@@ -166,14 +166,12 @@ impl Upgrade for VersionChange {
     type Backend = Database;
 
     fn create_store(&self, name: &str, parameters: ObjectStoreParameters) -> Result<()> {
-        let created = self
-            .transaction
-            .create_object_store(&name.into(), parameters);
+        let created = self.transaction.create_object_store(name, parameters);
         created.map(drop)
     }
 
     fn delete_store(&self, name: &str) -> Result<()> {
-        self.transaction.delete_object_store(&name.into())
+        self.transaction.delete_object_store(name)
     }
 
     fn create_index(
@@ -189,12 +187,12 @@ impl Upgrade for VersionChange {
             Ok(keys_of(value.bytes()))
         };
         let store = self.store(store)?;
-        let created = store.create_index_with_keys(&name.into(), key_path, options, keys_of);
+        let created = store.create_index_with_keys(name, key_path, options, keys_of);
         created.map(drop)
     }
 
     fn delete_index(&self, store: &str, name: &str) -> Result<()> {
-        self.store(store)?.delete_index(&name.into())
+        self.store(store)?.delete_index(name)
     }
 
     fn process(&self, requests: Vec<Request>) -> Result<()> {
@@ -203,7 +201,7 @@ impl Upgrade for VersionChange {
     }
 
     fn commit(self) -> Result<Database> {
-        drop(self.transaction.commit()?);
+        self.transaction.commit()?.detach();
         let connection = self.outcome()?;
         Ok(Database {
             factory: self.factory,

@@ -39,7 +39,7 @@ impl Reply {
 
 /// Queues an operation. Its answer is sent when it is there; a failure aborts the transaction.
 pub(crate) fn queue(transaction: &Transaction, request: Request) -> Result<()> {
-    let store = transaction.object_store(&(&*request.store).into())?;
+    let store = transaction.object_store(&*request.store)?;
     let reply = Reply {
         transaction: transaction.clone(),
         sender: request.reply,
@@ -99,7 +99,7 @@ fn open_cursor(
     match index {
         None => store.open_cursor(range, direction),
         Some(name) => {
-            let index = store.index(&(&*name).into())?;
+            let index = store.index(&*name)?;
             index.open_cursor(range, direction)
         }
     }

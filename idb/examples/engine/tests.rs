@@ -136,10 +136,9 @@ fn an_engine_takes_numbers_of_a_generator_for_values_with_their_keys_inside() {
     let place = in_memory();
     let upgrade = Database::open(&place.factory, "numbers").unwrap();
     let upgrade = upgrade.upgrade(3).unwrap();
-    let parameters = ObjectStoreParameters {
-        key_path: path("id"),
-        auto_increment: true,
-    };
+    let parameters = ObjectStoreParameters::new()
+        .key_path(path("id"))
+        .auto_increment(true);
     upgrade.create_store("books", parameters).unwrap();
     let numbers = upgrade.commit().unwrap();
     assert!(numbers.has_key_generator("books").unwrap());
@@ -162,10 +161,7 @@ fn an_engine_takes_numbers_of_a_generator_for_values_with_their_keys_inside() {
 
 /// The greater part of version 2: an index and a store more, a record in it, an index less.
 fn change(upgrade: &impl Upgrade) {
-    let words = IndexParameters {
-        unique: false,
-        multi_entry: true,
-    };
+    let words = IndexParameters::new().multi_entry(true);
     let title = path("title");
     let keys_of = move |bytes: &[u8]| keys_at(bytes, &title, true);
     (upgrade.create_index("books", "words", path("title"), words, keys_of)).unwrap();
@@ -247,10 +243,7 @@ fn a_version_change_with_an_index_that_cannot_be_is_none() {
     put_books(&library, &shelf());
     let upgrade = library.upgrade(2).unwrap();
     change(&upgrade);
-    let unique = IndexParameters {
-        unique: true,
-        multi_entry: false,
-    };
+    let unique = IndexParameters::new().unique(true);
     // Two are by Austen.
     let keys_of = |bytes: &[u8]| keys_at(bytes, &path("author"), false);
     (upgrade.create_index("books", "author", path("author"), unique, keys_of)).unwrap();

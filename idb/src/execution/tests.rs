@@ -39,7 +39,7 @@ fn storage(executor: Executor) -> Storage {
 /// A database with these object stores.
 fn open(storage: &Storage, stores: &'static [&str]) -> Connection {
     let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-    let request = factory.open(&"db".into(), None).unwrap();
+    let request = factory.open("db", None).unwrap();
     let request = request.with_upgrade(move |upgrade| {
         for name in stores {
             let name = JsString::from(*name);
@@ -211,10 +211,10 @@ fn what_lies_in_the_queue_counts_by_the_memory_that_it_holds() {
     let storage = storage(MODES[0]);
     let connection = open(&storage, &["a"]);
     let put = |transaction: &Transaction, len: usize, key: Key| {
-        let a = transaction.object_store(&"a".into()).unwrap();
+        let a = transaction.object_store("a").unwrap();
         let mut bytes = Value::serialize("").unwrap().bytes().to_vec();
         bytes.resize(len, 0);
-        drop(a.put(Value::from_bytes(bytes), Some(key)).unwrap());
+        a.put(Value::from_bytes(bytes), Some(key)).unwrap().detach();
     };
     // What is queued, and how many of them are 16 MiB.
     type Queue<'a> = &'a dyn Fn(&Transaction);
@@ -231,7 +231,7 @@ fn what_lies_in_the_queue_counts_by_the_memory_that_it_holds() {
         ),
         (
             "gets",
-            &|t| drop(t.object_store(&"a".into()).unwrap().get(1.0).unwrap()),
+            &|t| drop(t.object_store("a").unwrap().get(1.0).unwrap()),
             65_536,
         ),
         ("puts", &|t| put(t, 768, 1.0.into()), 16_384),
@@ -394,7 +394,7 @@ fn an_upgrade_waits_for_other_connections_and_says_so() {
         let events = connection.events();
         assert!(events.try_next().is_none());
         let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-        let request = factory.open(&"db".into(), Some(2)).unwrap();
+        let request = factory.open("db", Some(2)).unwrap();
         let Some(ConnectionEvent::VersionChange(change)) = events.wait_next() else {
             panic!("no version change");
         };
@@ -428,7 +428,7 @@ fn a_cursor_that_is_dropped_before_it_is_there_keeps_nothing() {
     let inner = Arc::downgrade(storage.inner());
     let connection = open(&storage, &["a"]);
     let transaction = write(&connection, &["a"]);
-    let store = transaction.object_store(&"a".into()).unwrap();
+    let store = transaction.object_store("a").unwrap();
     drop(store.open_cursor(KeyRange::all(), CursorDirection::Next));
     drop((store, transaction, connection, storage));
     // A thread of the storage's executes it; ten seconds are enough on any machine.
@@ -452,12 +452,7 @@ fn everything_may_be_dropped_at_any_moment() {
             let storage = Storage::new(options).unwrap();
             let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
             // With threads, they may still be at it.
-            while let Err(error) = factory
-                .open(&"db".into(), None)
-                .unwrap()
-                .connection()
-                .wait()
-            {
+            while let Err(error) = factory.open("db", None).unwrap().connection().wait() {
                 assert_eq!(error.kind(), crate::ErrorKind::Conflict);
                 assert!(
                     matches!(mode, Executor::Threads(_)),
@@ -476,7 +471,7 @@ fn drop_at(fs: &Arc<larder_leveldb::storage::MemoryFileSystem>, mode: Executor, 
     let storage = Storage::new(options).unwrap();
     let origin = Origin::from_url("https://a.example").unwrap();
     let factory = storage.factory(&origin);
-    let request = factory.open(&"db".into(), Some(1 + steps / 20)).unwrap();
+    let request = factory.open("db", Some(1 + steps / 20)).unwrap();
     let (sender, told) = mpsc::channel();
     let request = request.with_upgrade(move |upgrade| {
         let name = JsString::from(format!("s{steps}").as_str());

@@ -7,6 +7,7 @@ use larder_codec::{JsString, Key, KeyPath};
 
 use super::Index;
 use crate::error::{Error, ErrorName, Result};
+use crate::name::Name;
 use crate::object_store::{
     IndexParameters, ObjectStore, check_is_still, check_key_path, check_name_is_free,
     check_version_change, finished, no_key_path,
@@ -20,17 +21,21 @@ impl ObjectStore {
     /// # Errors
     /// `InvalidStateError` if the object store has been deleted or the transaction was aborted or has finished;
     /// `NotFoundError`.
-    pub fn index(&self, name: &JsString) -> Result<Index> {
+    pub fn index<'a>(&self, name: impl Into<Name<'a>>) -> Result<Index> {
         self.check_not_deleted()?;
         if self.transaction().is_over() {
             return Err(finished());
         }
-        self.known_index(name).ok_or_else(no_such_index)
+        self.find_index(&name.into()).ok_or_else(no_such_index)
     }
 
     /// As [`index`](Self::index), whether the transaction is over or not: see [`Transaction::known_object_store`](crate::Transaction::known_object_store).
     #[must_use]
-    pub fn known_index(&self, name: &JsString) -> Option<Index> {
+    pub fn known_index<'a>(&self, name: impl Into<Name<'a>>) -> Option<Index> {
+        self.find_index(&name.into())
+    }
+
+    fn find_index(&self, name: &JsString) -> Option<Index> {
         let cell = self.cell().index(name)?;
         Some(Index::new(self.clone(), cell))
     }
@@ -45,13 +50,14 @@ impl ObjectStore {
     ///
     /// If a record has a value of another engine ([`Value::foreign`](crate::Value::foreign)), the transaction is aborted with
     /// `DataError`: see [`create_index_with_keys`](Self::create_index_with_keys).
-    pub fn create_index(
+    pub fn create_index<'a>(
         &self,
-        name: &JsString,
-        key_path: KeyPath,
-        options: IndexParameters,
+        name: impl Into<Name<'a>>,
+        key_path: impl Into<KeyPath>,
+        parameters: IndexParameters,
     ) -> Result<Index> {
-        self.create_index_asking(name, key_path, options, None)
+        let name = name.into().into_js_string();
+        self.create_index_asking(name, key_path.into(), parameters, None)
     }
 
     /// Creates an index as [`create_index`](Self::create_index) does, of an object store that may have values of other
@@ -65,10 +71,10 @@ impl ObjectStore {
     /// # use larder_idb::{Foreign, KeyPath, IndexParameters, Key, Result, Upgrade};
     /// # fn author_in(bytes: &[u8]) -> Option<Key> { None }
     /// # fn upgrade(upgrade: &Upgrade) -> Result<()> {
-    /// let books = upgrade.transaction.object_store(&"books".into())?;
+    /// let books = upgrade.transaction.object_store("books")?;
     /// let keys_of = |_: &Key, value: &Foreign<'_>| Ok(author_in(value.bytes()).into_iter().collect());
     /// let author = KeyPath::String("author".into());
-    /// books.create_index_with_keys(&"by author".into(), author, IndexParameters::default(), keys_of)?;
+    /// books.create_index_with_keys("by author", author, IndexParameters::default(), keys_of)?;
     /// # Ok(())
     /// # }
     /// ```
@@ -76,26 +82,27 @@ impl ObjectStore {
     /// # Errors
     /// Those of [`create_index`](Self::create_index). The transaction is aborted with the error of `keys_of`, with `DataError` if that gives several keys for an
     /// index that has one for each record or what is no key, and with `UnknownError` if it panics.
-    pub fn create_index_with_keys(
+    pub fn create_index_with_keys<'a>(
         &self,
-        name: &JsString,
-        key_path: KeyPath,
-        options: IndexParameters,
+        name: impl Into<Name<'a>>,
+        key_path: impl Into<KeyPath>,
+        parameters: IndexParameters,
         keys_of: impl FnMut(&Key, &Foreign<'_>) -> Result<Vec<Key>> + Send + 'static,
     ) -> Result<Index> {
-        self.create_index_asking(name, key_path, options, Some(Box::new(keys_of)))
+        let (name, keys_of) = (name.into().into_js_string(), Box::new(keys_of));
+        self.create_index_asking(name, key_path.into(), parameters, Some(keys_of))
     }
 
     fn create_index_asking(
         &self,
-        name: &JsString,
+        name: JsString,
         key_path: KeyPath,
-        options: IndexParameters,
+        parameters: IndexParameters,
         keys_of: Option<ForeignKeys>,
     ) -> Result<Index> {
         check_version_change(self.transaction())?;
         self.check_readable()?;
-        check_name_is_free(self.cell().index(name).is_some())?;
+        check_name_is_free(self.cell().index(&name).is_some())?;
         if key_path == KeyPath::Null {
             return Err(no_key_path());
         }
@@ -103,7 +110,7 @@ impl ObjectStore {
         let IndexParameters {
             unique,
             multi_entry,
-        } = options;
+        } = parameters;
         if multi_entry && matches!(key_path, KeyPath::Array(_)) {
             let what = "an index of an array of key paths cannot have multiple entries";
             return Err(Error::new(ErrorName::InvalidAccessError, what));
@@ -115,8 +122,8 @@ impl ObjectStore {
         };
         self.transaction().core().submit_unrequested(create, || {
             self.check_not_deleted()?;
-            check_name_is_free(self.cell().index(name).is_some())?;
-            self.cell().add_index(name, Arc::clone(&index));
+            check_name_is_free(self.cell().index(&name).is_some())?;
+            self.cell().add_index(&name, Arc::clone(&index));
             Ok(())
         })?;
         Ok(Index::new(self.clone(), index))
@@ -127,7 +134,11 @@ impl ObjectStore {
     /// # Errors
     /// `InvalidStateError` if this is no version change, or the object store has been deleted; `TransactionInactiveError`
     /// if it is committing or has ended; `NotFoundError`.
-    pub fn delete_index(&self, name: &JsString) -> Result<()> {
+    pub fn delete_index<'a>(&self, name: impl Into<Name<'a>>) -> Result<()> {
+        self.delete_named(&name.into())
+    }
+
+    fn delete_named(&self, name: &JsString) -> Result<()> {
         check_version_change(self.transaction())?;
         self.check_readable()?;
         let index = self.cell().index(name).ok_or_else(no_such_index)?;

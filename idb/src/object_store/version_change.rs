@@ -12,35 +12,93 @@ use super::{ObjectStore, finished};
 use crate::error::{Error, ErrorName, Result};
 use crate::execution::TransactionMode;
 use crate::key_path;
+use crate::name::Name;
 use crate::operation;
 use crate::schema::StoreCell;
 use crate::transaction::Transaction;
 
-/// What a new object store is like.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a new object store is like: by default it has no key path and no key generator, and each key is given beside its value.
+///
+/// ```
+/// # use larder_idb::{ObjectStoreParameters, Result, Transaction};
+/// # fn create(upgrade: &Transaction) -> Result<()> {
+/// let by_title = ObjectStoreParameters::new().key_path("title");
+/// upgrade.create_object_store("books", by_title)?;
+/// let numbered = ObjectStoreParameters::new().key_path("id").auto_increment(true);
+/// upgrade.create_object_store("loans", numbered)?;
+/// let by_two = ObjectStoreParameters::new().key_path(["author", "title"]);
+/// upgrade.create_object_store("reviews", by_two)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ObjectStoreParameters {
-    /// Where keys are found in values; [`KeyPath::Null`] if they are given apart.
+    /// Where keys are found in values; [`KeyPath::Null`] if they are given beside them.
     pub key_path: KeyPath,
-    /// Whether it has a key generator.
+    /// Whether it has a key generator, which numbers the records that are put without a key: 1, 2, and so on.
     pub auto_increment: bool,
 }
 
-impl Default for ObjectStoreParameters {
-    fn default() -> Self {
+impl ObjectStoreParameters {
+    /// No key path and no key generator.
+    #[must_use]
+    pub const fn new() -> Self {
         Self {
             key_path: KeyPath::Null,
             auto_increment: false,
         }
     }
+
+    /// Keys are found in values by this key path: names of properties with dots between them, or an array of such, whose key is an
+    /// array. Whether it is one is looked at when the object store is created.
+    #[must_use]
+    pub fn key_path(mut self, key_path: impl Into<KeyPath>) -> Self {
+        self.key_path = key_path.into();
+        self
+    }
+
+    /// Whether there is a key generator.
+    #[must_use]
+    pub const fn auto_increment(mut self, auto_increment: bool) -> Self {
+        self.auto_increment = auto_increment;
+        self
+    }
 }
 
-/// What a new index is like.
+/// What a new index is like: by default any number of records may have the same key, and an array is one key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IndexParameters {
     /// Whether no two records may have the same key.
     pub unique: bool,
-    /// Whether an array gives one entry for each of its members.
+    /// Whether an array gives one index key for each of its members.
     pub multi_entry: bool,
+}
+
+impl IndexParameters {
+    /// Neither unique nor with one index key for each member of an array.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            unique: false,
+            multi_entry: false,
+        }
+    }
+
+    /// Whether no two records may have the same key.
+    #[must_use]
+    pub const fn unique(mut self, unique: bool) -> Self {
+        self.unique = unique;
+        self
+    }
+
+    /// Whether an array gives one index key for each of its members.
+    #[must_use]
+    pub const fn multi_entry(mut self, multi_entry: bool) -> Self {
+        self.multi_entry = multi_entry;
+        self
+    }
 }
 
 impl Transaction {
@@ -49,17 +107,22 @@ impl Transaction {
     /// # Errors
     /// `InvalidStateError` if the transaction was aborted or has finished; `NotFoundError` if there is none of this name in
     /// its scope.
-    pub fn object_store(&self, name: &JsString) -> Result<ObjectStore> {
+    pub fn object_store<'a>(&self, name: impl Into<Name<'a>>) -> Result<ObjectStore> {
         if self.is_over() {
             return Err(finished());
         }
-        self.known_object_store(name).ok_or_else(no_such_store)
+        self.find_object_store(&name.into())
+            .ok_or_else(no_such_store)
     }
 
     /// As [`object_store`](Self::object_store), whether the transaction is over or not: for hosts with an account of their own
     /// of its state, whose script has yet to be told of an abort.
     #[must_use]
-    pub fn known_object_store(&self, name: &JsString) -> Option<ObjectStore> {
+    pub fn known_object_store<'a>(&self, name: impl Into<Name<'a>>) -> Option<ObjectStore> {
+        self.find_object_store(&name.into())
+    }
+
+    fn find_object_store(&self, name: &JsString) -> Option<ObjectStore> {
         let cell = self.schema().object_store(name);
         let cell = cell.filter(|cell| self.includes(cell))?;
         Some(ObjectStore::new(self.clone(), cell))
@@ -71,9 +134,17 @@ impl Transaction {
     /// `InvalidStateError` if this is no version change, or it has finished; `TransactionInactiveError` if it is
     /// committing; `SyntaxError` for what is no key path; `ConstraintError` if there is one of this name;
     /// `InvalidAccessError` for a key generator with an empty key path or an array of them.
-    pub fn create_object_store(
+    pub fn create_object_store<'a>(
         &self,
-        name: &JsString,
+        name: impl Into<Name<'a>>,
+        parameters: ObjectStoreParameters,
+    ) -> Result<ObjectStore> {
+        self.create_named(name.into().into_js_string(), parameters)
+    }
+
+    fn create_named(
+        &self,
+        name: JsString,
         parameters: ObjectStoreParameters,
     ) -> Result<ObjectStore> {
         check_upgrade(self)?;
@@ -82,7 +153,7 @@ impl Transaction {
             auto_increment,
         } = parameters;
         check_key_path(&key_path)?;
-        check_name_is_free(self.schema().object_store(name).is_some())?;
+        check_name_is_free(self.schema().object_store(&name).is_some())?;
         let is_plain = match &key_path {
             KeyPath::Null => true,
             KeyPath::String(path) => !path.is_empty(),
@@ -97,8 +168,8 @@ impl Transaction {
         let create =
             move |execution: &mut _| operation::create_object_store(execution, &later, its_name);
         self.core().submit_unrequested(create, || {
-            check_name_is_free(self.schema().object_store(name).is_some())?;
-            self.schema().add(name, Arc::clone(&cell));
+            check_name_is_free(self.schema().object_store(&name).is_some())?;
+            self.schema().add(&name, Arc::clone(&cell));
             Ok(())
         })?;
         Ok(ObjectStore::new(self.clone(), cell))
@@ -109,7 +180,11 @@ impl Transaction {
     /// # Errors
     /// `InvalidStateError` if this is no version change, or it has finished; `TransactionInactiveError` if it is
     /// committing; `NotFoundError`.
-    pub fn delete_object_store(&self, name: &JsString) -> Result<()> {
+    pub fn delete_object_store<'a>(&self, name: impl Into<Name<'a>>) -> Result<()> {
+        self.delete_named(&name.into())
+    }
+
+    fn delete_named(&self, name: &JsString) -> Result<()> {
         check_upgrade(self)?;
         let cell = self.schema().object_store(name).ok_or_else(no_such_store)?;
         let later = Arc::clone(&cell);
@@ -128,7 +203,11 @@ impl ObjectStore {
     /// # Errors
     /// `InvalidStateError` if it has been deleted or this is no version change; `TransactionInactiveError` if that is
     /// committing or has ended; `ConstraintError` if there is another object store of this name.
-    pub fn rename(&self, name: &JsString) -> Result<()> {
+    pub fn rename<'a>(&self, name: impl Into<Name<'a>>) -> Result<()> {
+        self.rename_to(&name.into())
+    }
+
+    fn rename_to(&self, name: &JsString) -> Result<()> {
         self.check_not_deleted()?;
         check_version_change(&self.transaction)?;
         self.transaction.core().check_active()?;

@@ -118,6 +118,25 @@ impl<T: Send + 'static> Request<T> {
         Arc::clone(&self.driver).demand(self.number);
     }
 
+    /// Lets it go: nobody looks at its result. It is executed all the same if its transaction commits, and if it fails, the
+    /// transaction does not commit. Dropping does the same, and says less.
+    ///
+    /// ```
+    /// # use larder_idb::{Result, Transaction, Value};
+    /// # fn write(transaction: &Transaction) -> Result<()> {
+    /// let loans = transaction.object_store("loans")?;
+    /// for day in 0..1000 {
+    ///     loans.put(Value::serialize(&("Emma", day))?, None)?.detach();
+    /// }
+    /// // Fails if one of them has failed.
+    /// transaction.commit()?.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn detach(self) {
+        drop(self);
+    }
+
     /// Calls back with the result, once: on a thread of the storage or of whoever waits for something, or in caller-driven
     /// mode in a step; never while a lock is held, and never inside this call unless the storage has been closed: then nobody
     /// else may be left, and a result that is there, such as the error that everything ended with, is told at once. Callbacks

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use larder_codec::JsString;
-
 use super::{ConnectionCore, Database, State};
 use crate::error::{Error, ErrorName, Result};
 use crate::execution::{
     InitialState, Plan, TransactionCore, TransactionDurability, TransactionMode, snapshot,
 };
 use crate::executor::Callback;
+use crate::name::Name;
 use crate::options::Scheduling;
 use crate::sync::locked;
 
@@ -23,7 +22,7 @@ impl Database {
     pub(crate) fn begin(
         self: &Arc<Self>,
         connection: &Arc<ConnectionCore>,
-        names: &[JsString],
+        names: &[Name<'_>],
         mode: TransactionMode,
         durability: TransactionDurability,
     ) -> Result<Arc<TransactionCore>> {
@@ -136,7 +135,7 @@ impl State {
 
 fn plan(
     connection: &ConnectionCore,
-    names: &[JsString],
+    names: &[Name<'_>],
     mode: TransactionMode,
     durability: TransactionDurability,
     number: u64,

@@ -33,23 +33,23 @@ impl Value {
     ///
     /// let storage = Storage::new(StorageOptions::in_memory(Arc::new(FixedClock::default())))?;
     /// let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-    /// let request = factory.open(&"library".into(), Some(1))?.with_upgrade(|upgrade| {
-    ///     let by_title = ObjectStoreParameters { key_path: KeyPath::String("title".into()), auto_increment: false };
-    ///     let books = upgrade.transaction.create_object_store(&"books".into(), by_title)?;
+    /// let request = factory.open("library", Some(1))?.with_upgrade(|upgrade| {
+    ///     let by_title = ObjectStoreParameters::new().key_path("title");
+    ///     let books = upgrade.transaction.create_object_store("books", by_title)?;
     ///     let author = KeyPath::String("author".into());
-    ///     books.create_index(&"by author".into(), author, IndexParameters::default())?;
+    ///     books.create_index("by author", author, IndexParameters::default())?;
     ///     Ok(())
     /// });
     /// let connection = request.wait()?;
     /// let options = TransactionOptions::default();
-    /// let transaction = connection.transaction(&["books".into()], TransactionMode::ReadWrite, options)?;
-    /// let books = transaction.object_store(&"books".into())?;
+    /// let transaction = connection.transaction(&["books"], TransactionMode::ReadWrite, options)?;
+    /// let books = transaction.object_store("books")?;
     ///
     /// let index_keys = [("by author".into(), vec![Key::from("Ada")])];
     /// let value = Value::foreign("gecko", 8, b"\x03\x00\xf1\xff", index_keys)?;
     /// books.put(value, Some("Notes".into()))?.wait()?;
     ///
-    /// let found = books.index(&"by author".into())?.get("Ada")?.wait()?.unwrap();
+    /// let found = books.index("by author")?.get("Ada")?.wait()?.unwrap();
     /// let foreign = found.foreign().unwrap();
     /// assert_eq!((foreign.engine(), foreign.format(), foreign.bytes()), ("gecko", 8, &b"\x03\x00\xf1\xff"[..]));
     /// # Ok::<(), larder_idb::Error>(())

@@ -4,6 +4,7 @@
 mod pinned;
 
 use std::fmt;
+use std::iter::FusedIterator;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -227,8 +228,11 @@ impl Records {
     }
 
     /// The entries, in the order of the visit.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Record<'_>> + DoubleEndedIterator {
-        (0..self.len()).map(|at| self.entry(at))
+    pub fn iter(&self) -> RecordsIter<'_> {
+        RecordsIter {
+            records: self,
+            places: 0..self.len(),
+        }
     }
 
     /// One entry.
@@ -253,6 +257,48 @@ impl Records {
         self.0.objects(at)
     }
 }
+
+impl<'a> IntoIterator for &'a Records {
+    type Item = Record<'a>;
+    type IntoIter = RecordsIter<'a>;
+
+    fn into_iter(self) -> RecordsIter<'a> {
+        self.iter()
+    }
+}
+
+/// The entries of [`Records`].
+#[derive(Debug, Clone)]
+pub struct RecordsIter<'a> {
+    records: &'a Records,
+    places: Range<usize>,
+}
+
+impl<'a> Iterator for RecordsIter<'a> {
+    type Item = Record<'a>;
+
+    fn next(&mut self) -> Option<Record<'a>> {
+        self.places.next().map(|at| self.records.entry(at))
+    }
+
+    fn nth(&mut self, n: usize) -> Option<Record<'a>> {
+        self.places.nth(n).map(|at| self.records.entry(at))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.places.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for RecordsIter<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.places.next_back().map(|at| self.records.entry(at))
+    }
+}
+
+impl ExactSizeIterator for RecordsIter<'_> {}
+
+impl FusedIterator for RecordsIter<'_> {}
 
 impl<'a> Record<'a> {
     /// The index key if an index was asked, else the primary key.

@@ -38,15 +38,12 @@ pub(super) fn storage(fs: &MemoryFileSystem) -> (Storage, Factory) {
 
 pub(super) fn set_up(upgrade: &Upgrade) -> larder_idb::Result<()> {
     let transaction = &upgrade.transaction;
-    let parameters = || ObjectStoreParameters {
-        key_path: KeyPath::Null,
-        auto_increment: true,
-    };
-    let store = transaction.create_object_store(&"s".into(), parameters())?;
+    let parameters = || ObjectStoreParameters::new().auto_increment(true);
+    let store = transaction.create_object_store("s", parameters())?;
     let path = || KeyPath::String("name".into());
-    store.create_index(&"i".into(), path(), IndexParameters::default())?;
-    store.create_index(&"j".into(), path(), IndexParameters::default())?;
-    transaction.create_object_store(&"t".into(), parameters())?;
+    store.create_index("i", path(), IndexParameters::default())?;
+    store.create_index("j", path(), IndexParameters::default())?;
+    transaction.create_object_store("t", parameters())?;
     store.put(Value::serialize("kept")?, None)?.on_done(drop);
     Ok(())
 }
@@ -57,7 +54,7 @@ pub(super) fn store_with(rows: Vec<(Vec<u8>, Content)>) -> MemoryFileSystem {
     fs.create_dir(Path::new("idb")).unwrap();
     let (storage, factory) = storage(&fs);
     for name in ["db", "other"] {
-        let request = factory.open(&name.into(), Some(3)).unwrap();
+        let request = factory.open(name, Some(3)).unwrap();
         request.with_upgrade(set_up).wait().unwrap();
     }
     storage.close().unwrap();
@@ -140,11 +137,11 @@ fn hex(key: &[u8]) -> String {
 
 /// What "s" of a database holds, or why it does not.
 pub(super) fn look(factory: &Factory, name: &str) -> Result<u64, larder_idb::Error> {
-    let connection = factory.open(&name.into(), None)?.connection().wait()?;
+    let connection = factory.open(name, None)?.connection().wait()?;
     let names: [JsString; 1] = ["s".into()];
     let options = TransactionOptions::default();
     let transaction = connection.transaction(&names, TransactionMode::ReadOnly, options)?;
-    let store = transaction.object_store(&"s".into())?;
+    let store = transaction.object_store("s")?;
     store.count(KeyRange::all())?.wait()
 }
 
@@ -225,7 +222,7 @@ fn two_databases_of_one_id_are_neither_opened_nor_deleted() {
         let error = look(&factory, name).unwrap_err().to_string();
         assert!(error.contains("two databases have the id 2"), "{error}");
         assert!(error.contains(&hex(&name_row(name))[..64]), "{error}");
-        let deleted = factory.delete_database(&name.into()).done().wait();
+        let deleted = factory.delete_database(name).done().wait();
         assert!(deleted.is_err(), "{deleted:?}");
     }
     // Nor by the backing store, which looks at no more than the name.
@@ -266,7 +263,7 @@ fn ids_that_have_rows_are_not_given_again() {
         let is_there = rows.len() == 1 || rows[1].0 != name_row("other");
         let fs = store_with(rows);
         let (_storage, factory) = storage(&fs);
-        let made = factory.open(&"new".into(), None).unwrap().connection();
+        let made = factory.open("new", None).unwrap().connection();
         let error = made.wait().unwrap_err().to_string();
         assert!(error.contains(&hex(&max())), "{error}");
         assert_eq!(look(&factory, "db").unwrap(), 1);
@@ -278,15 +275,13 @@ fn ids_that_have_rows_are_not_given_again() {
     type Change = fn(&Upgrade) -> larder_idb::Result<()>;
     let make_store: Change = |upgrade| {
         let parameters = ObjectStoreParameters::default();
-        upgrade
-            .transaction
-            .create_object_store(&"new".into(), parameters)?;
+        upgrade.transaction.create_object_store("new", parameters)?;
         Ok(())
     };
     let make_index: Change = |upgrade| {
-        let store = upgrade.transaction.object_store(&"s".into())?;
+        let store = upgrade.transaction.object_store("s")?;
         let path = KeyPath::String("name".into());
-        store.create_index(&"new".into(), path, IndexParameters::default())?;
+        store.create_index("new", path, IndexParameters::default())?;
         Ok(())
     };
     for (row, value, change) in [
@@ -296,7 +291,7 @@ fn ids_that_have_rows_are_not_given_again() {
         (of_store(1, ObjectStoreField::MaxIndexId), 31, make_index),
     ] {
         let ((_storage, factory), row, _) = used(row, value);
-        let request = factory.open(&"db".into(), Some(4)).unwrap();
+        let request = factory.open("db", Some(4)).unwrap();
         let error = request.with_upgrade(change).wait().unwrap_err().to_string();
         assert!(error.contains(&row), "{error}");
         for name in ["db", "other"] {
@@ -316,12 +311,12 @@ fn key_generators_that_make_no_sense_generate_nothing() {
     ] {
         let fs = store_with(vec![(row(), value)]);
         let (_storage, factory) = storage(&fs);
-        let connection = factory.open(&"db".into(), None).unwrap().connection();
+        let connection = factory.open("db", None).unwrap().connection();
         let connection = connection.wait().unwrap();
         let names: [JsString; 1] = ["s".into()];
         let options = TransactionOptions::default();
         let transaction = connection.transaction(&names, TransactionMode::ReadWrite, options);
-        let store = transaction.unwrap().object_store(&"s".into()).unwrap();
+        let store = transaction.unwrap().object_store("s").unwrap();
         let put = || {
             store
                 .put(Value::serialize("x").unwrap(), None)

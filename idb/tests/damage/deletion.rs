@@ -48,7 +48,7 @@ fn delete(factory: &Factory) -> larder_idb::Result<u64> {
 }
 
 fn delete_named(factory: &Factory, name: &str) -> larder_idb::Result<u64> {
-    factory.delete_database(&name.into()).done().wait()
+    factory.delete_database(name).done().wait()
 }
 
 fn names(factory: &Factory) -> Vec<DatabaseInfo> {
@@ -64,14 +64,14 @@ fn only_other() -> [DatabaseInfo; 1] {
 
 /// Makes "db" anew, with what a new one has and nothing of before.
 fn make_anew(factory: &Factory) {
-    let request = factory.open(&"db".into(), Some(1)).unwrap();
+    let request = factory.open("db", Some(1)).unwrap();
     request.with_upgrade(set_up).wait().unwrap();
     assert_eq!(look(factory, "db").unwrap(), 1);
 }
 
 /// A transaction that writes to one object store of a database.
 fn writing(factory: &Factory, name: &str, store: &str) -> (Connection, Transaction, ObjectStore) {
-    let request = factory.open(&name.into(), None).unwrap();
+    let request = factory.open(name, None).unwrap();
     let connection = request.connection().wait().unwrap();
     let names: [JsString; 1] = [store.into()];
     let options = TransactionOptions::default();

@@ -66,18 +66,15 @@ pub(crate) fn write(storage: &Storage, factory: &Factory, name: &JsString, what:
 
 fn upgrade(storage: &Storage, needed: &Upgrade, what: &str) -> Result<()> {
     let transaction = &needed.transaction;
-    let parameters = ObjectStoreParameters {
-        key_path: KeyPath::Null,
-        auto_increment: true,
-    };
-    let new = transaction.create_object_store(&"larder: new".into(), parameters)?;
+    let parameters = ObjectStoreParameters::new().auto_increment(true);
+    let new = transaction.create_object_store("larder: new", parameters)?;
     // Nothing of another object store's is in it.
     let count = done(storage, new.count(KeyRange::all())?);
     assert!(!matches!(count, Ok(1..)), "{what}: {count:?}");
     for store_name in needed.connection.object_store_names() {
         let store = transaction.object_store(&store_name)?;
         let path = KeyPath::String("name".into());
-        let index = store.create_index(&"larder: new".into(), path, IndexParameters::default())?;
+        let index = store.create_index("larder: new", path, IndexParameters::default())?;
         told(done(storage, index.count(KeyRange::all())?), what);
         if let Some(old) = store.index_names().first() {
             store.delete_index(old)?;

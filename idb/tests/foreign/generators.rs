@@ -46,21 +46,20 @@ fn numbers_that_a_host_asks_for_are_its_own_and_no_put_gets_them() {
 fn values_that_are_put_after_a_number_was_asked_for_are_indexed_under_the_key_they_get() {
     let place = place();
     let connection = place.open(1, |upgrade| {
-        let parameters = ObjectStoreParameters {
-            key_path: path("id"),
-            auto_increment: true,
-        };
+        let parameters = ObjectStoreParameters::new()
+            .key_path(path("id"))
+            .auto_increment(true);
         let store = upgrade
             .transaction
-            .create_object_store(&js("s"), parameters)?;
-        store.create_index(&js("i"), path("id"), PLAIN).map(drop)
+            .create_object_store(js("s"), parameters)?;
+        store.create_index(js("i"), path("id"), PLAIN).map(drop)
     });
     let transaction = begin(&connection.unwrap(), TransactionMode::ReadWrite);
     let store = store(&transaction, "s");
     let object = || Value::serialize(&std::collections::BTreeMap::<String, f64>::new()).unwrap();
-    drop(store.put(object(), None).unwrap());
+    store.put(object(), None).unwrap().detach();
     assert_eq!(generate(&store).unwrap(), Key::from(2.0));
-    drop(store.put(object(), None).unwrap());
+    store.put(object(), None).unwrap().detach();
     assert_eq!(entries(&store, "i"), pairs(&[(1.0, 1.0), (3.0, 3.0)]));
 }
 

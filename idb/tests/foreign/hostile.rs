@@ -39,17 +39,17 @@ fn cut_and_changed_ones_are_ordinary_values_or_errors_for_every_read_and_for_new
         let place = place();
         let put = bytes.clone();
         let connection = place.open(1, move |upgrade| {
-            let parameters = ObjectStoreParameters {
-                key_path: path("id"),
-                auto_increment: true,
-            };
+            let parameters = ObjectStoreParameters::new()
+                .key_path(path("id"))
+                .auto_increment(true);
             let store = upgrade
                 .transaction
-                .create_object_store(&js("s"), parameters)?;
+                .create_object_store(js("s"), parameters)?;
             // Under a key of its own nothing is read but its beginning.
             let bare = ObjectStoreParameters::default();
-            let bare = upgrade.transaction.create_object_store(&js("bare"), bare)?;
-            drop(bare.put(Value::from_bytes(put.clone()), Some(1.0.into()))?);
+            let bare = upgrade.transaction.create_object_store(js("bare"), bare)?;
+            bare.put(Value::from_bytes(put.clone()), Some(1.0.into()))?
+                .detach();
             // What does not decode is refused here.
             let _ = store.put(Value::from_bytes(put.clone()), None);
             Ok(())
@@ -74,8 +74,8 @@ fn cut_and_changed_ones_are_ordinary_values_or_errors_for_every_read_and_for_new
         drop(transaction);
         connection.close();
         let indexed = place.open(2, |upgrade: &Upgrade| {
-            let store = upgrade.transaction.object_store(&js("bare"))?;
-            store.create_index(&js("i"), path("id"), PLAIN)?;
+            let store = upgrade.transaction.object_store(js("bare"))?;
+            store.create_index(js("i"), path("id"), PLAIN)?;
             Ok(())
         });
         if let Err(error) = indexed {

@@ -14,18 +14,17 @@ fn numbers(value: &Foreign<'_>) -> Vec<Key> {
 fn with_records(place: &Place, records: &[&'static [u8]]) -> Connection {
     let records = records.to_vec();
     let upgrade = move |upgrade: &Upgrade| {
-        let parameters = ObjectStoreParameters {
-            key_path: KeyPath::Null,
-            auto_increment: false,
-        };
+        let parameters = ObjectStoreParameters::new();
         let store = upgrade
             .transaction
-            .create_object_store(&js("s"), parameters)?;
+            .create_object_store(js("s"), parameters)?;
         for (n, bytes) in records.iter().enumerate() {
-            drop(store.put(foreign(bytes, []), Some((n as f64).into()))?);
+            store
+                .put(foreign(bytes, []), Some((n as f64).into()))?
+                .detach();
         }
         let plain = Value::serialize(&std::collections::BTreeMap::from([("i", 200.0)]))?;
-        drop(store.put(plain, Some(1000.0.into()))?);
+        store.put(plain, Some(1000.0.into()))?.detach();
         Ok(())
     };
     place.open(1, upgrade).unwrap()
@@ -33,9 +32,8 @@ fn with_records(place: &Place, records: &[&'static [u8]]) -> Connection {
 
 fn index_of(place: &Place, options: IndexParameters) -> Result<Vec<(Key, Key)>> {
     let upgrade = move |upgrade: &Upgrade| {
-        let store = upgrade.transaction.object_store(&js("s"))?;
-        store
-            .create_index_with_keys(&js("i"), path("i"), options, |_, value| Ok(numbers(value)))?;
+        let store = upgrade.transaction.object_store(js("s"))?;
+        store.create_index_with_keys(js("i"), path("i"), options, |_, value| Ok(numbers(value)))?;
         Ok(())
     };
     let connection = place.open(2, upgrade)?;
@@ -67,13 +65,13 @@ fn the_host_is_asked_with_primary_key_engine_and_format_and_of_nothing_but_its_o
     with_records(&place, &[b"\x01", b"\x02"]).close();
     let (sender, asked) = std::sync::mpsc::channel();
     let upgrade = move |upgrade: &Upgrade| {
-        let store = upgrade.transaction.object_store(&js("s"))?;
+        let store = upgrade.transaction.object_store(js("s"))?;
         let keys_of = move |key: &Key, value: &Foreign<'_>| {
             let told = (key.clone(), value.engine().to_owned(), value.format());
             sender.send(told).unwrap();
             Ok(numbers(value))
         };
-        store.create_index_with_keys(&js("i"), path("i"), UNIQUE, keys_of)?;
+        store.create_index_with_keys(js("i"), path("i"), UNIQUE, keys_of)?;
         Ok(())
     };
     place.open(2, upgrade).unwrap();
@@ -86,8 +84,8 @@ fn an_index_whose_keys_cannot_be_asked_for_is_a_failed_upgrade_and_no_missing_en
     let place = place();
     with_records(&place, &[b"\x01"]).close();
     let upgrade = |upgrade: &Upgrade| {
-        let store = upgrade.transaction.object_store(&js("s"))?;
-        store.create_index(&js("i"), path("i"), PLAIN)?;
+        let store = upgrade.transaction.object_store(js("s"))?;
+        store.create_index(js("i"), path("i"), PLAIN)?;
         // It is told by whatever waits for the transaction.
         let error = store.count(Key::from(1.0))?.wait().unwrap_err();
         assert_eq!(error.name(), ErrorName::AbortError);
@@ -102,9 +100,9 @@ fn an_index_whose_keys_cannot_be_asked_for_is_a_failed_upgrade_and_no_missing_en
     assert_as_before(&place);
     // Where the object store has none, it is as ever.
     let deleted = place.open(2, |upgrade| {
-        let store = upgrade.transaction.object_store(&js("s"))?;
-        drop(store.delete(Key::from(0.0))?);
-        store.create_index(&js("i"), path("i"), PLAIN)?;
+        let store = upgrade.transaction.object_store(js("s"))?;
+        store.delete(Key::from(0.0))?.detach();
+        store.create_index(js("i"), path("i"), PLAIN)?;
         Ok(())
     });
     let transaction = begin(&deleted.unwrap(), TransactionMode::ReadOnly);
@@ -145,8 +143,8 @@ fn what_the_host_says_is_held_to_the_rules_and_its_failures_leave_the_database_a
         let place = place();
         with_records(&place, &[b"\x01"]).close();
         let upgrade = move |upgrade: &Upgrade| {
-            let store = upgrade.transaction.object_store(&js("s"))?;
-            store.create_index_with_keys(&js("i"), path("i"), PLAIN, move |_, _| say())?;
+            let store = upgrade.transaction.object_store(js("s"))?;
+            store.create_index_with_keys(js("i"), path("i"), PLAIN, move |_, _| say())?;
             Ok(())
         };
         let error = place.open(2, upgrade).unwrap_err();
@@ -161,26 +159,25 @@ fn an_index_over_more_records_than_are_read_at_once_has_all_of_them() {
     const COUNT: u32 = 2500;
     let place = place();
     let connection = place.open(1, |upgrade| {
-        let parameters = ObjectStoreParameters {
-            key_path: path("id"),
-            auto_increment: true,
-        };
+        let parameters = ObjectStoreParameters::new()
+            .key_path(path("id"))
+            .auto_increment(true);
         let store = upgrade
             .transaction
-            .create_object_store(&js("s"), parameters)?;
+            .create_object_store(js("s"), parameters)?;
         for n in 0..COUNT {
-            drop(store.put(foreign(&n.to_le_bytes(), []), None)?);
+            store.put(foreign(&n.to_le_bytes(), []), None)?.detach();
         }
         Ok(())
     });
     connection.unwrap().close();
     let connection = place.open(2, |upgrade| {
-        let store = upgrade.transaction.object_store(&js("s"))?;
+        let store = upgrade.transaction.object_store(js("s"))?;
         let keys_of = |_: &Key, value: &Foreign<'_>| {
             let n = u32::from_le_bytes(value.bytes().try_into().unwrap());
             Ok(vec![Key::from(f64::from(COUNT - n))])
         };
-        store.create_index_with_keys(&js("i"), path("i"), UNIQUE, keys_of)?;
+        store.create_index_with_keys(js("i"), path("i"), UNIQUE, keys_of)?;
         Ok(())
     });
     let transaction = begin(&connection.unwrap(), TransactionMode::ReadOnly);

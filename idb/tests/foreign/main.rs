@@ -56,7 +56,7 @@ impl Place {
         version: u64,
         upgrade: impl FnOnce(&Upgrade) -> Result<()> + Send + 'static,
     ) -> Result<Connection> {
-        let request = self.factory.open(&js("db"), Some(version))?;
+        let request = self.factory.open(js("db"), Some(version))?;
         request.with_upgrade(upgrade).wait()
     }
 
@@ -81,18 +81,9 @@ fn path(text: &str) -> KeyPath {
     KeyPath::String(js(text))
 }
 
-const PLAIN: IndexParameters = IndexParameters {
-    unique: false,
-    multi_entry: false,
-};
-const UNIQUE: IndexParameters = IndexParameters {
-    unique: true,
-    multi_entry: false,
-};
-const MULTI: IndexParameters = IndexParameters {
-    unique: false,
-    multi_entry: true,
-};
+const PLAIN: IndexParameters = IndexParameters::new();
+const UNIQUE: IndexParameters = IndexParameters::new().unique(true);
+const MULTI: IndexParameters = IndexParameters::new().multi_entry(true);
 
 /// "bare": keys are given, no index. "out": keys are given; "in": at `id`; "auto": generated; "auto-in": generated, at `id`; each
 /// of these with indexes "n" of `n`, "u", unique, of `u`, and "m", multiEntry, of `m`.
@@ -105,15 +96,14 @@ fn stores(transaction: &Transaction) -> Result<()> {
         ("auto-in", path("id"), true),
     ];
     for (name, key_path, auto_increment) in all {
-        let parameters = ObjectStoreParameters {
-            key_path,
-            auto_increment,
-        };
-        let store = transaction.create_object_store(&js(name), parameters)?;
+        let parameters = ObjectStoreParameters::new()
+            .key_path(key_path)
+            .auto_increment(auto_increment);
+        let store = transaction.create_object_store(js(name), parameters)?;
         if name != "bare" {
-            store.create_index(&js("n"), path("n"), PLAIN)?;
-            store.create_index(&js("u"), path("u"), UNIQUE)?;
-            store.create_index(&js("m"), path("m"), MULTI)?;
+            store.create_index(js("n"), path("n"), PLAIN)?;
+            store.create_index(js("u"), path("u"), UNIQUE)?;
+            store.create_index(js("m"), path("m"), MULTI)?;
         }
     }
     Ok(())
@@ -126,7 +116,7 @@ fn begin(connection: &Connection, mode: TransactionMode) -> Transaction {
 }
 
 fn store(transaction: &Transaction, name: &str) -> ObjectStore {
-    transaction.object_store(&js(name)).unwrap()
+    transaction.object_store(js(name)).unwrap()
 }
 
 /// Keys that are numbers, for "n", "u" and "m".
@@ -154,7 +144,7 @@ fn bytes_of(store: &ObjectStore, key: impl Into<KeyRange>) -> Option<Vec<u8>> {
 
 /// All entries of an index: key and primary key.
 fn entries(store: &ObjectStore, index: &str) -> Vec<(Key, Key)> {
-    let index = store.index(&js(index)).unwrap();
+    let index = store.index(js(index)).unwrap();
     let all = index.get_all_keys(KeyRange::all(), GetAllOptions::default());
     let all = all.unwrap().wait().unwrap();
     all.iter()

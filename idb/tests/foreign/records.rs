@@ -32,7 +32,7 @@ fn bytes_come_back_untouched_from_stores_of_every_kind_and_by_every_read() {
         assert_eq!(many.len(), 1);
         whole(many.iter().next().unwrap().foreign());
         for (index, key) in [("n", 10.0), ("u", 20.0), ("m", 31.0)] {
-            let index = store.index(&js(index)).unwrap();
+            let index = store.index(js(index)).unwrap();
             let found = index.get(key).unwrap().wait().unwrap().unwrap();
             whole(found.foreign());
             let all = index.get_all(KeyRange::all(), GetAllOptions::default());

@@ -13,23 +13,21 @@ enum How {
 
 /// Deletes all that fills the disk.
 fn delete(storage: &Storage, how: How) -> Result<()> {
-    let name = "filled".into();
+    let name = "filled";
     if how == How::DeleteObjectStore {
-        let request = factory(storage).open(&name, Some(2))?;
+        let request = factory(storage).open(name, Some(2))?;
         let request = request.with_upgrade(|upgrade| {
             let transaction = &upgrade.transaction;
-            transaction.delete_object_store(&"a".into())?;
+            transaction.delete_object_store("a")?;
             let parameters = ObjectStoreParameters::default();
-            transaction
-                .create_object_store(&"a".into(), parameters)
-                .map(drop)
+            transaction.create_object_store("a", parameters).map(drop)
         });
         return request.wait().map(drop);
     }
     let connection = open(storage, "filled")?;
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&["a".into()], TransactionMode::ReadWrite, options)?;
-    let store = transaction.object_store(&"a".into())?;
+    let transaction = connection.transaction(["a"], TransactionMode::ReadWrite, options)?;
+    let store = transaction.object_store("a")?;
     let deleted = match how {
         How::Clear => store.clear()?,
         _ => store.delete(KeyRange::bound(
@@ -46,8 +44,8 @@ fn delete(storage: &Storage, how: How) -> Result<()> {
 fn is_empty(storage: &Storage) -> bool {
     let filled = open(storage, "filled").unwrap();
     let options = TransactionOptions::default();
-    let transaction = filled.transaction(&["a".into()], TransactionMode::ReadOnly, options);
-    let store = transaction.unwrap().object_store(&"a".into()).unwrap();
+    let transaction = filled.transaction(["a"], TransactionMode::ReadOnly, options);
+    let store = transaction.unwrap().object_store("a").unwrap();
     store.count(KeyRange::all()).unwrap().wait().unwrap() == 0
 }
 

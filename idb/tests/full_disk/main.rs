@@ -43,12 +43,10 @@ fn factory(storage: &Storage) -> Factory {
 
 /// A connection to a database with an object store "a".
 fn open(storage: &Storage, name: &str) -> Result<Connection> {
-    let request = factory(storage).open(&name.into(), None)?;
+    let request = factory(storage).open(name, None)?;
     let request = request.with_upgrade(|upgrade| {
         let parameters = ObjectStoreParameters::default();
-        upgrade
-            .transaction
-            .create_object_store(&"a".into(), parameters)?;
+        upgrade.transaction.create_object_store("a", parameters)?;
         Ok(())
     });
     request.wait()
@@ -72,9 +70,9 @@ fn write(
     durability: TransactionDurability,
     records: impl IntoIterator<Item = (u32, Value)>,
 ) -> Result<()> {
-    let options = TransactionOptions::with_durability(durability);
-    let transaction = connection.transaction(&["a".into()], TransactionMode::ReadWrite, options)?;
-    let store = transaction.object_store(&"a".into())?;
+    let options = TransactionOptions::new().durability(durability);
+    let transaction = connection.transaction(["a"], TransactionMode::ReadWrite, options)?;
+    let store = transaction.object_store("a")?;
     for (key, value) in records {
         store
             .put(value, Some(Key::Number(f64::from(key))))?
@@ -99,8 +97,8 @@ fn blob_of(key: u32, len_bytes: usize) -> Value {
 
 fn read(connection: &Connection, key: u32) -> Option<String> {
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&["a".into()], TransactionMode::ReadOnly, options);
-    let store = transaction.unwrap().object_store(&"a".into()).unwrap();
+    let transaction = connection.transaction(["a"], TransactionMode::ReadOnly, options);
+    let store = transaction.unwrap().object_store("a").unwrap();
     let got = store.get(Key::Number(f64::from(key))).unwrap().wait();
     got.unwrap().map(|value| value.deserialize().unwrap())
 }
@@ -186,10 +184,7 @@ fn fill_and_empty(disk: &Disk, executor: Executor, what: &str, value_of: impl Fn
     let error = write(&kept, TransactionDurability::Relaxed, [large]).unwrap_err();
     is_about_room(&error, what);
     drop(kept);
-    let deleted = factory(&storage)
-        .delete_database(&"filled".into())
-        .done()
-        .wait();
+    let deleted = factory(&storage).delete_database("filled").done().wait();
     deleted.unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(names(&storage), ["kept"], "{what}");
     let left = disk.used_bytes();

@@ -110,12 +110,12 @@ impl Step {
                 let options = TransactionOptions::default();
                 let connection = open(storage, name)?;
                 let transaction =
-                    connection.transaction(&["a".into()], TransactionMode::ReadWrite, options)?;
-                transaction.object_store(&"a".into())?.clear()?.wait()?;
+                    connection.transaction(["a"], TransactionMode::ReadWrite, options)?;
+                transaction.object_store("a")?.clear()?.wait()?;
                 transaction.commit()?.wait()
             }
             Self::Delete(name) => {
-                let deleted = factory(storage).delete_database(&name.into()).done().wait();
+                let deleted = factory(storage).delete_database(name).done().wait();
                 deleted.map(drop)
             }
             Self::Close => factory(storage).close().wait(),

@@ -143,12 +143,12 @@ impl Database {
         assert_eq!(connection.version(), version);
         for (store, name) in STORES.iter().enumerate() {
             let (_transaction, handle) = begin(&connection, name);
-            let all = handle.get_all_records(KeyRange::all(), GetAllOptions::default());
+            let all = handle.get_all(KeyRange::all(), GetAllOptions::default());
             let found = all.unwrap().wait().unwrap();
             let found: Rows = found.iter().map(|entry| Row::read(&entry)).collect();
             let wanted = self.rows(store);
             assert!(found == *wanted, "{self:?} {name}: {found:?}");
-            let index = handle.index(&INDEX.into()).unwrap();
+            let index = handle.index(INDEX).unwrap();
             let count = index.count(KeyRange::all()).unwrap().wait().unwrap();
             assert_eq!(count, wanted.len() as u64, "{self:?} {name}");
         }
@@ -175,18 +175,15 @@ fn upgrade(upgrade: &Upgrade) -> larder_idb::Result<()> {
     let transaction = &upgrade.transaction;
     let by_group = || KeyPath::String("group".into());
     if upgrade.old_version > 0 {
-        let store = transaction.object_store(&STORES[0].into())?;
-        store.delete_index(&INDEX.into())?;
-        store.create_index(&INDEX.into(), by_group(), IndexParameters::default())?;
+        let store = transaction.object_store(STORES[0])?;
+        store.delete_index(INDEX)?;
+        store.create_index(INDEX, by_group(), IndexParameters::default())?;
         return Ok(());
     }
     for name in STORES {
-        let parameters = ObjectStoreParameters {
-            key_path: KeyPath::Null,
-            auto_increment: false,
-        };
-        let store = transaction.create_object_store(&name.into(), parameters)?;
-        store.create_index(&INDEX.into(), by_group(), IndexParameters::default())?;
+        let parameters = ObjectStoreParameters::new();
+        let store = transaction.create_object_store(name, parameters)?;
+        store.create_index(INDEX, by_group(), IndexParameters::default())?;
     }
     Ok(())
 }

@@ -97,7 +97,7 @@ fn begin(
     };
     let name = JsString::from(STORES[store]);
     let scope = std::slice::from_ref(&name);
-    let options = TransactionOptions::with_durability(hint);
+    let options = TransactionOptions::new().durability(hint);
     let transaction = connection.transaction(scope, mode, options).unwrap();
     let handle = transaction.object_store(&name).unwrap();
     (transaction, handle)
@@ -138,7 +138,7 @@ fn write(connection: &Connection, database: &Database, store: usize, random: &mu
         // More than a transaction keeps in memory.
         for key in 0..KEYS {
             let row = Row::new(random);
-            drop(handle.put(row.value(), Some(number(key))).unwrap());
+            handle.put(row.value(), Some(number(key))).unwrap().detach();
             rows.insert(key, row);
         }
         if random.one_in(4) {
@@ -156,22 +156,22 @@ fn write(connection: &Connection, database: &Database, store: usize, random: &mu
 fn change(handle: &ObjectStore, rows: &mut Rows, random: &mut Random) {
     match random.below(60) {
         0 => {
-            drop(handle.clear().unwrap());
+            handle.clear().unwrap().detach();
             rows.clear();
         }
         1..=3 => {
             let (from, to) = keys(random);
-            drop(handle.delete(range(from, to)).unwrap());
+            handle.delete(range(from, to)).unwrap().detach();
             rows.retain(|key, _| !(from..=to).contains(key));
         }
         4..=10 => {
             let key = random.below(KEYS);
-            drop(handle.delete(KeyRange::only(number(key))).unwrap());
+            handle.delete(KeyRange::only(number(key))).unwrap().detach();
             rows.remove(&key);
         }
         _ => {
             let (key, row) = (random.below(KEYS), Row::new(random));
-            drop(handle.put(row.value(), Some(number(key))).unwrap());
+            handle.put(row.value(), Some(number(key))).unwrap().detach();
             rows.insert(key, row);
         }
     }
@@ -211,7 +211,7 @@ fn check_range(handle: &ObjectStore, rows: &Rows, random: &mut Random) {
 
 fn check_group(handle: &ObjectStore, rows: &Rows, random: &mut Random) {
     let group = random.below(GROUPS);
-    let index = handle.index(&INDEX.into()).unwrap();
+    let index = handle.index(INDEX).unwrap();
     let records = index.get_all(KeyRange::only(number(group)), GetAllOptions::default());
     let records = records.unwrap().wait().unwrap();
     let found: Vec<(u64, Row)> = records.iter().map(|entry| Row::read(&entry)).collect();
@@ -236,6 +236,6 @@ fn check_cursor(handle: &ObjectStore, rows: &Rows, random: &mut Random) {
         let found = found.map(|cursor| Row::read(&cursor.record()));
         assert_eq!(found, wanted.map(|(key, row)| (*key, *row)));
         let Some(at) = cursor else { return };
-        cursor = at.continue_(None).unwrap().wait().unwrap();
+        cursor = at.next().unwrap().wait().unwrap();
     }
 }

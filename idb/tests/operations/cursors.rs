@@ -12,7 +12,7 @@ fn filled(storage: &Storage) -> Connection {
         let store = indexed_store(upgrade, Default::default(), Default::default())?;
         for number in 0..10_u8 {
             let value = Value::serialize(&(9 - number)).unwrap();
-            drop(store.put(value, Some(f64::from(number).into()))?);
+            store.put(value, Some(f64::from(number).into()))?.detach();
         }
         Ok(())
     })
@@ -39,16 +39,16 @@ fn every_record_is_updated_on_the_way_and_none_is_met_twice() {
         while let Some(cursor) = at {
             met.push(cursor.primary_key());
             let doubled = Value::serialize(&(value(&cursor) * 2.0)).unwrap();
-            drop(cursor.update(doubled).unwrap());
+            cursor.update(doubled).unwrap().detach();
             // What the cursor shows is what it met.
             assert_eq!(value(&cursor), 9.0 - met.len() as f64 + 1.0);
-            at = cursor.continue_(None).unwrap().wait().unwrap();
+            at = cursor.next().unwrap().wait().unwrap();
         }
         let numbers = (0..10_u8).map(|number| Key::from(f64::from(number)));
         assert_eq!(met, numbers.collect::<Vec<_>>());
         finish(&transaction);
         let transaction = begin(&connection, TransactionMode::ReadOnly);
-        let index = store(&transaction, "s").index(&"i".into()).unwrap();
+        let index = store(&transaction, "s").index("i").unwrap();
         let mut at = index
             .open_key_cursor(KeyRange::all(), CursorDirection::Prev)
             .unwrap()
@@ -58,7 +58,7 @@ fn every_record_is_updated_on_the_way_and_none_is_met_twice() {
         while let Some(cursor) = at {
             assert!(cursor.value().is_none());
             met.push(cursor.key());
-            at = cursor.continue_(None).unwrap().wait().unwrap();
+            at = cursor.next().unwrap().wait().unwrap();
         }
         let doubled = (0..10_u8)
             .rev()
@@ -83,7 +83,7 @@ fn a_position_that_was_left_can_be_read_and_does_nothing_more() {
         let moving = first.advance(3).unwrap();
         let twin = first.clone();
         for refused in [
-            twin.continue_(None).map(drop),
+            twin.next().map(drop),
             first.advance(1).map(drop),
             first.update(Value::serialize(&1).unwrap()).map(drop),
             first.delete().map(drop),
@@ -93,13 +93,13 @@ fn a_position_that_was_left_can_be_read_and_does_nothing_more() {
         let fourth = moving.wait().unwrap().unwrap();
         assert_eq!((first.key(), value(&first)), (0.0.into(), 9.0));
         assert_eq!((fourth.key(), value(&fourth)), (3.0.into(), 6.0));
-        drop(fourth.delete().unwrap());
-        let fifth = fourth.continue_(None).unwrap().wait().unwrap().unwrap();
+        fourth.delete().unwrap().detach();
+        let fifth = fourth.next().unwrap().wait().unwrap().unwrap();
         assert_eq!(fifth.key(), 4.0.into());
-        let ended = fifth.continue_(Some(77.0.into())).unwrap().wait().unwrap();
+        let ended = fifth.continue_to(77.0).unwrap().wait().unwrap();
         assert!(ended.is_none());
         assert_eq!(
-            fifth.continue_(None).unwrap_err().name(),
+            fifth.next().unwrap_err().name(),
             ErrorName::InvalidStateError
         );
         finish(&transaction);
@@ -113,24 +113,24 @@ fn steps_queued_behind_other_requests_come_in_their_turn() {
         let connection = filled(&storage);
         let transaction = begin(&connection, TransactionMode::ReadWrite);
         let s = store(&transaction, "s");
-        let index = s.index(&"i".into()).unwrap();
+        let index = s.index("i").unwrap();
         let opened = index
             .open_cursor(KeyRange::all(), CursorDirection::Next)
             .unwrap();
         let first = opened.wait().unwrap().unwrap();
         assert_eq!((first.key(), first.primary_key()), (0.0.into(), 9.0.into()));
         // Written before the step, though it is read ahead by then.
-        drop(s.delete(8.0).unwrap());
+        s.delete(8.0).unwrap().detach();
         drop(
             s.put(Value::serialize(&1.5).unwrap(), Some(100.0.into()))
                 .unwrap(),
         );
-        let second = first.continue_(None).unwrap().wait().unwrap().unwrap();
+        let second = first.next().unwrap().wait().unwrap().unwrap();
         assert_eq!(
             (second.key(), second.primary_key()),
             (1.5.into(), 100.0.into())
         );
-        let to = second.continue_primary_key(5.0.into(), 5.0.into()).unwrap();
+        let to = second.continue_primary_key(5.0, 5.0).unwrap();
         let third = to.wait().unwrap().unwrap();
         assert_eq!((third.key(), third.primary_key()), (6.0.into(), 3.0.into()));
         finish(&transaction);

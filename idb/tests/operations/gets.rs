@@ -54,7 +54,7 @@ type Found = Result<Option<Vec<u8>>, ErrorName>;
 /// Gets from the object store, or from the index: all asked for at once, or each waited for before the next.
 fn gets(transaction: &Transaction, asked: &[(bool, Key)], at_once: bool) -> Vec<Found> {
     let s = store(transaction, "s");
-    let i = s.index(&"i".into()).unwrap();
+    let i = s.index("i").unwrap();
     let get = |(by_index, key): &(bool, Key)| match by_index {
         false => s.get(key.clone()).unwrap(),
         true => i.get(key.clone()).unwrap(),
@@ -103,11 +103,9 @@ fn on(fs: &Arc<MemoryFileSystem>, executor: Executor, write_buffer_bytes: usize)
 fn connect(storage: &Storage) -> Connection {
     open(storage, 1, |upgrade| {
         let parameters = ObjectStoreParameters::default();
-        let s = upgrade
-            .transaction
-            .create_object_store(&"s".into(), parameters)?;
+        let s = upgrade.transaction.create_object_store("s", parameters)?;
         let path = KeyPath::String("i".into());
-        s.create_index(&"i".into(), path, IndexParameters::default())?;
+        s.create_index("i", path, IndexParameters::default())?;
         Ok(())
     })
     .unwrap()
@@ -117,8 +115,8 @@ fn change(s: &ObjectStore, random: &mut Random, count: u64) {
     for _ in 0..count {
         let n = random.below(300);
         match random.below(6) {
-            0 => drop(s.delete(key(n)).unwrap()),
-            _ => drop(s.put(value(random), Some(key(n))).unwrap()),
+            0 => s.delete(key(n)).unwrap().detach(),
+            _ => s.put(value(random), Some(key(n))).unwrap().detach(),
         }
     }
 }
@@ -259,17 +257,14 @@ fn values_with_generated_keys_have_them_when_they_are_read_together() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage, 1, |upgrade| {
-            let parameters = ObjectStoreParameters {
-                key_path: KeyPath::String("id".into()),
-                auto_increment: true,
-            };
-            let s = upgrade
-                .transaction
-                .create_object_store(&"s".into(), parameters)?;
+            let parameters = ObjectStoreParameters::new()
+                .key_path("id")
+                .auto_increment(true);
+            let s = upgrade.transaction.create_object_store("s", parameters)?;
             for n in 0..40 {
                 let i = f64::from(n);
                 let text = "t".to_owned();
-                drop(s.put(Value::serialize(&Row { i, text })?, None)?);
+                s.put(Value::serialize(&Row { i, text })?, None)?.detach();
             }
             Ok(())
         })

@@ -6,6 +6,7 @@ mod gets;
 mod many;
 mod puts;
 mod queued;
+mod ranges;
 mod version_changes;
 mod versions;
 
@@ -40,7 +41,7 @@ fn open(
     upgrade: impl FnOnce(&Upgrade) -> Result<()> + Send + 'static,
 ) -> Result<Connection> {
     let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
-    let request = factory.open(&"db".into(), Some(version))?;
+    let request = factory.open("db", Some(version))?;
     request.with_upgrade(upgrade).wait()
 }
 
@@ -51,8 +52,8 @@ fn indexed_store(
     options: IndexParameters,
 ) -> Result<ObjectStore> {
     let transaction = &upgrade.transaction;
-    let store = transaction.create_object_store(&"s".into(), parameters)?;
-    store.create_index(&"i".into(), KeyPath::String("".into()), options)?;
+    let store = transaction.create_object_store("s", parameters)?;
+    store.create_index("i", KeyPath::String("".into()), options)?;
     Ok(store)
 }
 
@@ -62,7 +63,7 @@ fn numbers(storage: &Storage, count: u64) -> Connection {
         let s = indexed_store(upgrade, Default::default(), Default::default())?;
         for n in 0..count {
             let n = n as f64;
-            drop(s.put(Value::serialize(&n)?, Some(n.into()))?);
+            s.put(Value::serialize(&n)?, Some(n.into()))?.detach();
         }
         Ok(())
     })
@@ -124,7 +125,7 @@ fn begin(connection: &Connection, mode: TransactionMode) -> Transaction {
 }
 
 fn store(transaction: &Transaction, name: &str) -> ObjectStore {
-    transaction.object_store(&name.into()).unwrap()
+    transaction.object_store(name).unwrap()
 }
 
 fn finish(transaction: &Transaction) {

@@ -18,10 +18,7 @@ fn many_are_put_up_to_the_first_that_cannot_be_and_the_error_tells_which() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage, 1, |upgrade| {
-            let options = IndexParameters {
-                unique: true,
-                multi_entry: false,
-            };
+            let options = IndexParameters::new().unique(true);
             indexed_store(upgrade, ObjectStoreParameters::default(), options).map(drop)
         })
         .unwrap();
@@ -75,9 +72,9 @@ fn many_ranges_are_answered_each_by_its_first_record() {
         let transaction = begin(&connection, TransactionMode::ReadOnly);
         let s = store(&transaction, "s");
         let ranges = [
-            KeyRange::only(3.0.into()),
+            KeyRange::only(3.0),
             77.0.into(),
-            KeyRange::lower_bound(5.0.into(), true),
+            KeyRange::lower_bound(5.0, true),
         ];
         let found = s.get_many(ranges).unwrap().wait().unwrap();
         let told: Vec<_> = found
@@ -94,7 +91,7 @@ fn many_ranges_are_answered_each_by_its_first_record() {
             told,
             [(0, 3.0.into(), "v6".into()), (2, 6.0.into(), "v3".into())]
         );
-        let index = s.index(&"i".into()).unwrap();
+        let index = s.index("i").unwrap();
         let found = index
             .get_many(["v1", "none", "v0"])
             .unwrap()
@@ -115,9 +112,11 @@ fn pages_come_in_order_none_larger_than_asked_for_and_see_what_was_written_meanw
         let connection = open(&storage, 1, |upgrade| {
             let store = upgrade
                 .transaction
-                .create_object_store(&"s".into(), Default::default())?;
+                .create_object_store("s", Default::default())?;
             for number in 0..100_u8 {
-                drop(store.put(text("v"), Some(f64::from(number).into()))?);
+                store
+                    .put(text("v"), Some(f64::from(number).into()))?
+                    .detach();
             }
             Ok(())
         })
@@ -130,7 +129,7 @@ fn pages_come_in_order_none_larger_than_asked_for_and_see_what_was_written_meanw
         };
         let pages = s
             .pages(
-                KeyRange::lower_bound(10.0.into(), false),
+                KeyRange::lower_bound(10.0, false),
                 CursorDirection::Next,
                 limits,
             )
@@ -141,9 +140,9 @@ fn pages_come_in_order_none_larger_than_asked_for_and_see_what_was_written_meanw
             40.0.into()
         );
         assert_eq!(first.wait().unwrap().unwrap().len(), 30);
-        drop(s.put(text("late"), Some(1000.0.into())).unwrap());
+        s.put(text("late"), Some(1000.0.into())).unwrap().detach();
         drop(
-            s.delete(KeyRange::bound(71.0.into(), 98.0.into(), false, false).unwrap())
+            s.delete(KeyRange::bound(71.0, 98.0, false, false).unwrap())
                 .unwrap(),
         );
         let rest = pages.next().unwrap().wait().unwrap().unwrap();
@@ -172,7 +171,9 @@ fn statistics_tell_what_was_read_and_written() {
                 .unwrap(),
         );
     }
-    let all = s.get_all(KeyRange::all(), GetAllOptions::first(3)).unwrap();
+    let all = s
+        .get_all(KeyRange::all(), GetAllOptions::new().count(3))
+        .unwrap();
     assert_eq!(all.wait().unwrap().len(), 3);
     s.delete(2.0).unwrap().wait().unwrap();
     let counted = transaction.statistics();
@@ -200,17 +201,14 @@ fn statistics_count_the_records_that_were_deleted_however_that_was() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage, 1, |upgrade| {
-            let parameters = ObjectStoreParameters {
-                auto_increment: true,
-                ..ObjectStoreParameters::default()
-            };
+            let parameters = ObjectStoreParameters::new().auto_increment(true);
             indexed_store(upgrade, parameters, Default::default()).map(drop)
         })
         .unwrap();
         let transaction = begin(&connection, TransactionMode::ReadWrite);
         let s = store(&transaction, "s");
         for _ in 0..10 {
-            drop(s.put(text("value"), None).unwrap());
+            s.put(text("value"), None).unwrap().detach();
         }
         let mut expected = 0;
         let mut has_deleted = |count: u64, what: &str| {
@@ -221,7 +219,7 @@ fn statistics_count_the_records_that_were_deleted_however_that_was() {
         has_deleted(1, "one");
         s.delete(1.0).unwrap().wait().unwrap();
         has_deleted(0, "the same again");
-        let range = KeyRange::bound(2.0.into(), 4.0.into(), false, true).unwrap();
+        let range = KeyRange::bound(2.0, 4.0, false, true).unwrap();
         s.delete(range.clone()).unwrap().wait().unwrap();
         has_deleted(2, "a range");
         s.delete(range).unwrap().wait().unwrap();
@@ -230,7 +228,7 @@ fn statistics_count_the_records_that_were_deleted_however_that_was() {
         let cursor = cursor.wait().unwrap().unwrap();
         cursor.delete().unwrap().wait().unwrap();
         has_deleted(1, "by a cursor");
-        drop(s.put(text("another"), Some(6.0.into())).unwrap());
+        s.put(text("another"), Some(6.0.into())).unwrap().detach();
         s.clear().unwrap().wait().unwrap();
         has_deleted(6, "all");
         s.clear().unwrap().wait().unwrap();
@@ -252,7 +250,7 @@ fn statistics_tell_how_much_did_not_fit_into_memory() {
         let storage = Storage::new(options).unwrap();
         let connection = open(&storage, 1, |upgrade| {
             let transaction = &upgrade.transaction;
-            transaction.create_object_store(&"s".into(), Default::default())?;
+            transaction.create_object_store("s", Default::default())?;
             Ok(())
         })
         .unwrap();
@@ -287,7 +285,7 @@ fn what_get_all_has_found_stays_whatever_becomes_of_the_database() {
         let storage = storage(executor);
         let connection = open(&storage, 1, |upgrade| {
             let transaction = &upgrade.transaction;
-            transaction.create_object_store(&"s".into(), Default::default())?;
+            transaction.create_object_store("s", Default::default())?;
             Ok(())
         })
         .unwrap();
@@ -319,7 +317,7 @@ fn what_get_all_has_found_stays_whatever_becomes_of_the_database() {
         let second = get_all();
         connection.close();
         let factory = storage.factory(&larder_idb::Origin::from_url("https://a.example").unwrap());
-        let deleted = factory.delete_database(&"db".into());
+        let deleted = factory.delete_database("db");
         deleted.done().wait().unwrap();
         storage.close().unwrap();
         for (found, letter) in [(first, "a"), (second, "b")] {

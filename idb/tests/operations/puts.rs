@@ -78,17 +78,11 @@ fn puts(transaction: &Transaction, asked: &[Asked], at_once: bool) -> Vec<Put> {
 fn connect(storage: &Storage) -> Connection {
     open(storage, 1, |upgrade| {
         for name in ["s", "t"] {
-            let parameters = ObjectStoreParameters {
-                key_path: KeyPath::Null,
-                auto_increment: true,
-            };
+            let parameters = ObjectStoreParameters::new().auto_increment(true);
             let transaction = &upgrade.transaction;
-            let s = transaction.create_object_store(&name.into(), parameters)?;
-            let unique = IndexParameters {
-                unique: true,
-                multi_entry: false,
-            };
-            s.create_index(&"i".into(), KeyPath::String("i".into()), unique)?;
+            let s = transaction.create_object_store(name, parameters)?;
+            let unique = IndexParameters::new().unique(true);
+            s.create_index("i", KeyPath::String("i".into()), unique)?;
         }
         Ok(())
     })
@@ -101,10 +95,10 @@ fn contents(connection: &Connection) -> Vec<(Key, Vec<u8>)> {
     let mut contents = Vec::new();
     for name in ["s", "t"] {
         let s = store(&transaction, name);
-        let i = s.index(&"i".into()).unwrap();
+        let i = s.index("i").unwrap();
         let (all, options) = (KeyRange::all(), GetAllOptions::default());
-        let records = s.get_all_records(all.clone(), options).unwrap();
-        let by_index = i.get_all_records(all, options).unwrap();
+        let records = s.get_all(all.clone(), options).unwrap();
+        let by_index = i.get_all(all, options).unwrap();
         for records in [records.wait().unwrap(), by_index.wait().unwrap()] {
             let record = |n| {
                 let entry: larder_idb::Record<'_> = records.get(n).unwrap();
@@ -239,19 +233,16 @@ fn bytes_that_do_not_decode_where_a_key_path_leads_are_no_value() {
         let connection = open(&storage, 1, |upgrade| {
             let transaction = &upgrade.transaction;
             let key_path = KeyPath::String("i".into());
-            let inline = ObjectStoreParameters {
-                key_path: key_path.clone(),
-                auto_increment: false,
-            };
-            transaction.create_object_store(&"inline".into(), inline)?;
-            let indexed = transaction.create_object_store(&"s".into(), Default::default())?;
-            indexed.create_index(&"by i".into(), key_path, IndexParameters::default())?;
+            let inline = ObjectStoreParameters::new().key_path(key_path.clone());
+            transaction.create_object_store("inline", inline)?;
+            let indexed = transaction.create_object_store("s", Default::default())?;
+            indexed.create_index("by i", key_path, IndexParameters::default())?;
             Ok(())
         })
         .unwrap();
-        let names = ["inline".into(), "s".into()];
+        let names = ["inline", "s"];
         let transaction = connection
-            .transaction(&names, TransactionMode::ReadWrite, Default::default())
+            .transaction(names, TransactionMode::ReadWrite, Default::default())
             .unwrap();
         let at_once = store(&transaction, "inline").put(cut(), None).map(drop);
         let s = store(&transaction, "s");

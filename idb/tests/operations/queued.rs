@@ -69,13 +69,13 @@ fn requests_queued_together_go_each_to_their_own_store_or_index() {
             let storage = storage(executor);
             let connection = open(&storage, 1, |upgrade| {
                 let transaction = &upgrade.transaction;
-                transaction.create_object_store(&"t".into(), Default::default())?;
+                transaction.create_object_store("t", Default::default())?;
                 indexed_store(upgrade, Default::default(), Default::default()).map(drop)
             })
             .unwrap();
             let transaction = begin(&connection, TransactionMode::ReadWrite);
             let stores = [store(&transaction, "s"), store(&transaction, "t")];
-            let index = stores[0].index(&"i".into()).unwrap();
+            let index = stores[0].index("i").unwrap();
             let (mut naive, mut random) = ([Naive::new(), Naive::new()], seed);
             let mut asked = Vec::new();
             for number in 0..700 {
@@ -137,7 +137,7 @@ fn a_small_put_that_fails_and_nobody_looks_at_aborts() {
         let transaction = begin(&connection, TransactionMode::ReadWrite);
         let s = store(&transaction, "s");
         for _ in 0..2 {
-            drop(s.add(value(1), Some(key(1))).unwrap());
+            s.add(value(1), Some(key(1))).unwrap().detach();
         }
         let error = transaction.commit().unwrap().wait().unwrap_err();
         assert_eq!(error.name(), ErrorName::ConstraintError);

@@ -9,10 +9,7 @@ use larder_idb::{
 
 use super::{EXECUTORS, begin, finish, names, open, storage, store};
 
-const UNIQUE: IndexParameters = IndexParameters {
-    unique: true,
-    multi_entry: false,
-};
+const UNIQUE: IndexParameters = IndexParameters::new().unique(true);
 
 fn path(path: &str) -> KeyPath {
     KeyPath::String(path.into())
@@ -22,19 +19,17 @@ fn path(path: &str) -> KeyPath {
 fn put(store: &ObjectStore, key: f64, numbers: &[u32]) {
     let value: BTreeMap<_, _> = ["x", "y"].into_iter().zip(numbers).collect();
     let value = Value::serialize(&value).unwrap();
-    drop(store.put(value, Some(key.into())).unwrap());
+    store.put(value, Some(key.into())).unwrap().detach();
 }
 
 /// Stores "a", with index "i" over x, and "b"; a record in each.
 fn first(upgrade: &Upgrade) -> Result<()> {
     for name in ["a", "b"] {
         let parameters = ObjectStoreParameters::default();
-        let store = upgrade
-            .transaction
-            .create_object_store(&name.into(), parameters)?;
+        let store = upgrade.transaction.create_object_store(name, parameters)?;
         put(&store, 1.0, &[10, 20]);
         if name == "a" {
-            store.create_index(&"i".into(), path("x"), UNIQUE)?;
+            store.create_index("i", path("x"), UNIQUE)?;
         }
     }
     Ok(())
@@ -51,21 +46,20 @@ fn what_is_deleted_and_created_anew_in_one_upgrade_is_empty_and_of_its_new_kind(
         open(&storage, 1, first).unwrap().close();
         let connection = open(&storage, 2, |upgrade| {
             let transaction = &upgrade.transaction;
-            let old = transaction.object_store(&"a".into())?;
-            let old_index = old.index(&"i".into())?;
-            transaction.delete_object_store(&"a".into())?;
+            let old = transaction.object_store("a")?;
+            let old_index = old.index("i")?;
+            transaction.delete_object_store("a")?;
             assert!(old.is_deleted() && old_index.is_deleted());
             assert!(old.index_names().is_empty());
             assert_eq!(transaction.object_store_names(), names(&["b"]));
-            let parameters = ObjectStoreParameters {
-                key_path: path("id"),
-                auto_increment: true,
-            };
-            let new = transaction.create_object_store(&"a".into(), parameters)?;
+            let parameters = ObjectStoreParameters::new()
+                .key_path(path("id"))
+                .auto_increment(true);
+            let new = transaction.create_object_store("a", parameters)?;
             assert!(old.is_deleted() && !new.is_deleted() && old != new);
-            new.create_index(&"i".into(), path("x"), IndexParameters::default())?;
-            new.delete_index(&"i".into())?;
-            new.create_index(&"i".into(), path("y"), IndexParameters::default())?;
+            new.create_index("i", path("x"), IndexParameters::default())?;
+            new.delete_index("i")?;
+            new.create_index("i", path("y"), IndexParameters::default())?;
             let refused = old.count(KeyRange::all()).unwrap_err();
             assert_eq!(refused.name(), ErrorName::InvalidStateError);
             Ok(())
@@ -74,14 +68,14 @@ fn what_is_deleted_and_created_anew_in_one_upgrade_is_empty_and_of_its_new_kind(
         let transaction = begin(&connection, TransactionMode::ReadWrite);
         let new = store(&transaction, "a");
         assert_eq!((new.key_path(), new.auto_increment()), (&path("id"), true));
-        assert_eq!(new.index(&"i".into()).unwrap().key_path(), &path("y"));
+        assert_eq!(new.index("i").unwrap().key_path(), &path("y"));
         assert_eq!(
             (count_of(&new), count_of(&store(&transaction, "b"))),
             (0, 1)
         );
         let key = new.put(Value::serialize(&BTreeMap::from([("y", 5)])).unwrap(), None);
         assert_eq!(key.unwrap().wait().unwrap(), 1.0.into());
-        let found = new.index(&"i".into()).unwrap().get_key(5.0).unwrap();
+        let found = new.index("i").unwrap().get_key(5.0).unwrap();
         assert_eq!(found.wait().unwrap(), Some(1.0.into()));
         finish(&transaction);
     }
@@ -95,21 +89,21 @@ fn renames_hold_after_the_upgrade_and_names_may_be_swapped() {
         open(&storage, 2, |upgrade| {
             let transaction = &upgrade.transaction;
             let (a, b) = (
-                transaction.object_store(&"a".into())?,
-                transaction.object_store(&"b".into())?,
+                transaction.object_store("a")?,
+                transaction.object_store("b")?,
             );
             assert_eq!(
-                a.rename(&"b".into()).unwrap_err().name(),
+                a.rename("b").unwrap_err().name(),
                 ErrorName::ConstraintError
             );
-            a.rename(&"c".into())?;
-            b.rename(&"a".into())?;
-            a.rename(&"b".into())?;
-            let index = a.index(&"i".into())?;
-            index.rename(&"j".into())?;
-            a.create_index(&"i".into(), path("y"), UNIQUE)?;
+            a.rename("c")?;
+            b.rename("a")?;
+            a.rename("b")?;
+            let index = a.index("i")?;
+            index.rename("j")?;
+            a.create_index("i", path("y"), UNIQUE)?;
             assert_eq!(
-                index.rename(&"i".into()).unwrap_err().name(),
+                index.rename("i").unwrap_err().name(),
                 ErrorName::ConstraintError
             );
             assert_eq!(a.index_names(), names(&["i", "j"]));
@@ -125,7 +119,7 @@ fn renames_hold_after_the_upgrade_and_names_may_be_swapped() {
         assert_eq!((count_of(&a), count_of(&b)), (2, 1));
         assert_eq!(b.index_names(), names(&["i", "j"]));
         for (name, key) in [("j", 10.0), ("i", 20.0)] {
-            let index = b.index(&name.into()).unwrap();
+            let index = b.index(name).unwrap();
             assert!(
                 index.get(key).unwrap().wait().unwrap().is_some(),
                 "index {name}"
@@ -138,20 +132,20 @@ fn renames_hold_after_the_upgrade_and_names_may_be_swapped() {
 fn change_everything(upgrade: &Upgrade) -> Result<(Vec<ObjectStore>, Vec<Index>)> {
     let transaction = &upgrade.transaction;
     let (a, b) = (
-        transaction.object_store(&"a".into())?,
-        transaction.object_store(&"b".into())?,
+        transaction.object_store("a")?,
+        transaction.object_store("b")?,
     );
-    let i = a.index(&"i".into())?;
-    a.rename(&"renamed".into())?;
-    i.rename(&"i2".into())?;
-    transaction.delete_object_store(&"b".into())?;
+    let i = a.index("i")?;
+    a.rename("renamed")?;
+    i.rename("i2")?;
+    transaction.delete_object_store("b")?;
     let parameters = ObjectStoreParameters::default();
-    let new = transaction.create_object_store(&"new".into(), parameters.clone())?;
-    let new_index = new.create_index(&"n".into(), path("x"), UNIQUE)?;
-    let more = a.create_index(&"more".into(), path("y"), UNIQUE)?;
-    a.delete_index(&"i2".into())?;
-    new.rename(&"newer".into())?;
-    let again = transaction.create_object_store(&"b".into(), parameters)?;
+    let new = transaction.create_object_store("new", parameters.clone())?;
+    let new_index = new.create_index("n", path("x"), UNIQUE)?;
+    let more = a.create_index("more", path("y"), UNIQUE)?;
+    a.delete_index("i2")?;
+    new.rename("newer")?;
+    let again = transaction.create_object_store("b", parameters)?;
     put(&a, 9.0, &[90, 91]);
     put(&again, 9.0, &[90]);
     Ok((vec![a, b, new, again], vec![i, new_index, more]))
@@ -206,7 +200,7 @@ fn an_abort_gives_handles_their_names_indexes_and_lives_back() {
         let transaction = begin(&connection, TransactionMode::ReadOnly);
         let (a, b) = (store(&transaction, "a"), store(&transaction, "b"));
         assert_eq!((count_of(&a), count_of(&b)), (1, 1));
-        let index = a.index(&"i".into()).unwrap();
+        let index = a.index("i").unwrap();
         let all = index
             .get_all(KeyRange::all(), GetAllOptions::default())
             .unwrap();
@@ -221,9 +215,9 @@ fn an_index_that_cannot_be_filled_aborts_the_upgrade_with_why() {
         open(&storage, 1, first).unwrap().close();
         let (sender, receiver) = std::sync::mpsc::channel();
         let failed = open(&storage, 2, move |upgrade| {
-            let a = upgrade.transaction.object_store(&"a".into())?;
+            let a = upgrade.transaction.object_store("a")?;
             put(&a, 2.0, &[30, 20]);
-            let index = a.create_index(&"twice".into(), path("y"), UNIQUE)?;
+            let index = a.create_index("twice", path("y"), UNIQUE)?;
             sender.send((upgrade.transaction.clone(), index)).unwrap();
             Ok(())
         });

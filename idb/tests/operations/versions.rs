@@ -27,15 +27,12 @@ fn versions(fs: &Arc<dyn FileSystem>, leveldb: &Path) -> (Option<i64>, Option<Da
 
 fn opened(options: StorageOptions, origin: &Origin) -> (Storage, Connection) {
     let storage = Storage::new(options).unwrap();
-    let request = storage
-        .factory(origin)
-        .open(&"ours".into(), Some(1))
-        .unwrap();
+    let request = storage.factory(origin).open("ours", Some(1)).unwrap();
     let request = request.with_upgrade(|upgrade| {
-        let name = "s".into();
+        let name = "s";
         upgrade
             .transaction
-            .create_object_store(&name, Default::default())?;
+            .create_object_store(name, Default::default())?;
         Ok(())
     });
     let connection = request.wait().unwrap();

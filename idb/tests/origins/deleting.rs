@@ -16,14 +16,14 @@ fn an_origin_that_is_deleted_while_in_use_tells_its_connections_and_leaves_nothi
         put(&connection, 1000).unwrap();
         let options = TransactionOptions::default();
         let transaction = connection
-            .transaction(&["a".into()], TransactionMode::ReadWrite, options)
+            .transaction(["a"], TransactionMode::ReadWrite, options)
             .unwrap();
-        let store = transaction.object_store(&"a".into()).unwrap();
+        let store = transaction.object_store("a").unwrap();
         let get = store.get(Key::Number(1.0)).unwrap().wait().unwrap();
         let held = get.unwrap();
         let deleted = place.storage.delete_origin(&origin(1));
         // Asked for meanwhile: waits, and finds nothing.
-        let again = place.factory(1).open(&"db".into(), Some(1)).unwrap();
+        let again = place.factory(1).open("db", Some(1)).unwrap();
         let again = again.with_upgrade(|upgrade| {
             assert_eq!(upgrade.old_version, 0);
             Ok(())
@@ -111,7 +111,7 @@ fn what_was_written_since_a_time_is_deleted_and_what_was_only_read_is_not() {
     assert_eq!(place.origins(), [origin(1), origin(2)]);
     // A deletion of a database is a change, too.
     place.clock.set(5000);
-    let database = place.factory(2).delete_database(&"db".into());
+    let database = place.factory(2).delete_database("db");
     database.done().wait().unwrap();
     let deleted = place.storage.delete_modified_since(5000).wait().unwrap();
     assert_eq!(of(&deleted), [origin(2)]);

@@ -98,11 +98,11 @@ fn origin(n: u32) -> Origin {
 }
 
 fn open(factory: &Factory) -> Result<Connection> {
-    let request = factory.open(&"db".into(), None)?;
+    let request = factory.open("db", None)?;
     let request = request.with_upgrade(|upgrade| {
         let parameters = ObjectStoreParameters::default();
         let transaction = &upgrade.transaction;
-        transaction.create_object_store(&"a".into(), parameters)?;
+        transaction.create_object_store("a", parameters)?;
         Ok(())
     });
     request.wait()
@@ -111,13 +111,13 @@ fn open(factory: &Factory) -> Result<Connection> {
 /// Puts a record with a blob of so many bytes.
 fn put(connection: &Connection, len_bytes: usize) -> Result<()> {
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&["a".into()], TransactionMode::ReadWrite, options)?;
+    let transaction = connection.transaction(["a"], TransactionMode::ReadWrite, options)?;
     let blob = NewExternalObject::Blob {
         mime_type: "text/plain".into(),
         content: Arc::new(vec![7; len_bytes]),
     };
     let value = Value::serialize("with a blob")?.and_objects(vec![blob]);
-    let store = transaction.object_store(&"a".into())?;
-    drop(store.put(value, Some(Key::Number(1.0)))?);
+    let store = transaction.object_store("a")?;
+    store.put(value, Some(Key::Number(1.0)))?.detach();
     transaction.commit()?.wait()
 }

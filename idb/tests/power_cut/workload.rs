@@ -157,21 +157,14 @@ impl Place {
     }
 
     pub(crate) fn open(&self) -> Result<Connection> {
-        let request = self.factory.open(&"db".into(), Some(1))?;
+        let request = self.factory.open("db", Some(1))?;
         let upgrade = |upgrade: &larder_idb::Upgrade| {
-            let parameters = || ObjectStoreParameters {
-                key_path: KeyPath::Null,
-                auto_increment: false,
-            };
+            let parameters = || ObjectStoreParameters::new();
             let transaction = &upgrade.transaction;
-            let rows = transaction.create_object_store(&"rows".into(), parameters())?;
+            let rows = transaction.create_object_store("rows", parameters())?;
             let by_transaction = KeyPath::String("transaction".into());
-            rows.create_index(
-                &"by transaction".into(),
-                by_transaction,
-                IndexParameters::default(),
-            )?;
-            transaction.create_object_store(&"log".into(), parameters())?;
+            rows.create_index("by transaction", by_transaction, IndexParameters::default())?;
+            transaction.create_object_store("log", parameters())?;
             Ok(())
         };
         request.with_upgrade(upgrade).wait()
@@ -215,18 +208,19 @@ pub(crate) fn write(connection: &Connection, n: u64, is_strict: bool) -> Result<
         true => TransactionDurability::Strict,
         false => TransactionDurability::Relaxed,
     };
-    let options = TransactionOptions::with_durability(hint);
+    let options = TransactionOptions::new().durability(hint);
     let transaction = connection.transaction(&names, TransactionMode::ReadWrite, options)?;
     let rows = transaction.object_store(&names[0])?;
     for (key, row) in changes(n) {
         let key = Key::from(key as f64);
         match row {
-            Some(row) => drop(rows.put(Value::serialize(&row)?, Some(key))?),
-            None => drop(rows.delete(KeyRange::only(key))?),
+            Some(row) => rows.put(Value::serialize(&row)?, Some(key))?.detach(),
+            None => rows.delete(KeyRange::only(key))?.detach(),
         }
     }
     let log = transaction.object_store(&names[1])?;
-    drop(log.put(Value::serialize(&n)?, Some(Key::from(LAST)))?);
+    log.put(Value::serialize(&n)?, Some(Key::from(LAST)))?
+        .detach();
     transaction.commit()?.wait()
 }
 
@@ -241,7 +235,7 @@ pub(crate) fn rows(connection: &Connection) -> Result<BTreeMap<u64, Row>> {
     )?;
     let records = transaction.object_store(&name)?;
     let records = records
-        .get_all_records(KeyRange::all(), GetAllOptions::default())?
+        .get_all(KeyRange::all(), GetAllOptions::default())?
         .wait()?;
     records
         .iter()

@@ -47,8 +47,8 @@ fn a_refused_blob_has_left_no_file_and_no_number() {
     let before = files.all();
     let put_blob = || {
         let transaction = begin(&connection);
-        let store = transaction.object_store(&"a".into())?;
-        drop(store.put(blob(1, 70_000), Some(number(2)))?);
+        let store = transaction.object_store("a")?;
+        store.put(blob(1, 70_000), Some(number(2)))?.detach();
         transaction.commit()?.wait()
     };
     factory.set_quota_bytes(files.bytes() + 70_000);
@@ -108,7 +108,7 @@ fn what_only_deletes_is_never_refused_and_gives_its_room_to_what_is_put_next() {
     refused(put(&connection, 20, 10_000));
     let delete = |range: Option<KeyRange>| {
         let transaction = begin(&connection);
-        let store = transaction.object_store(&"a".into())?;
+        let store = transaction.object_store("a")?;
         match range {
             Some(range) => _ = store.delete(range)?,
             None => _ = store.clear()?,
@@ -124,7 +124,7 @@ fn what_only_deletes_is_never_refused_and_gives_its_room_to_what_is_put_next() {
     // A database can be deleted, and gives its room back, too.
     refused(put(&connection, 22, 200_000));
     connection.close();
-    factory.delete_database(&"db".into()).done().wait().unwrap();
+    factory.delete_database("db").done().wait().unwrap();
     let connection = open(&factory).unwrap();
     put(&connection, 1, 100_000).unwrap();
 }
@@ -154,7 +154,7 @@ fn a_transaction_that_does_not_fit_into_memory_is_refused_and_taken_back() {
     factory.set_quota_bytes(files.bytes() + 2_000_000);
     let large = || {
         let transaction = begin(&connection);
-        let store = transaction.object_store(&"a".into())?;
+        let store = transaction.object_store("a")?;
         for key in 0..500 {
             let value = Value::serialize(&text(key, 10_000)).unwrap();
             store.put(value, Some(number(key)))?.wait()?;
@@ -183,14 +183,14 @@ fn transactions_that_commit_at_once_never_pass_the_limit_together() {
     let committed: u32 = thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
             .map(|n| {
-                let name = format!("db{n}").into();
+                let name = format!("db{n}");
                 let factory = &factory;
                 scope.spawn(move || {
                     let request = factory.open(&name, None).unwrap();
                     let request = request.with_upgrade(|upgrade| {
                         let parameters = ObjectStoreParameters::default();
                         let made = &upgrade.transaction;
-                        made.create_object_store(&"a".into(), parameters).map(drop)
+                        made.create_object_store("a", parameters).map(drop)
                     });
                     let connection = request.wait().unwrap();
                     let put = |key| put(&connection, key, 10_000).is_ok();
@@ -249,11 +249,11 @@ fn what_another_commit_is_just_writing_counts() {
     let storage = Storage::new(files.options(THREADS)).unwrap();
     let factory = factory(&storage);
     let connection = open(&factory).unwrap();
-    let request = factory.open(&"other".into(), None).unwrap();
+    let request = factory.open("other", None).unwrap();
     let request = request.with_upgrade(|upgrade| {
         let parameters = ObjectStoreParameters::default();
         let made = &upgrade.transaction;
-        made.create_object_store(&"a".into(), parameters).map(drop)
+        made.create_object_store("a", parameters).map(drop)
     });
     let other = request.wait().unwrap();
     factory.set_quota_bytes(files.bytes() + 150_000);
@@ -264,8 +264,8 @@ fn what_another_commit_is_just_writing_counts() {
             content: Arc::clone(content) as _,
         };
         let value = Value::serialize("a").unwrap().and_objects(vec![blob]);
-        let store = transaction.object_store(&"a".into()).unwrap();
-        drop(store.put(value, Some(number(1))).unwrap());
+        let store = transaction.object_store("a").unwrap();
+        store.put(value, Some(number(1))).unwrap().detach();
         transaction.commit().unwrap()
     };
     let (first, second) = (Gate::new(100_000, false), Gate::new(100_000, true));

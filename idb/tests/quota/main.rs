@@ -77,11 +77,11 @@ fn factory(storage: &Storage) -> Factory {
 
 /// A connection to database "db" with object store "a".
 fn open(factory: &Factory) -> Result<Connection> {
-    let request = factory.open(&"db".into(), None)?;
+    let request = factory.open("db", None)?;
     let request = request.with_upgrade(|upgrade| {
         let parameters = ObjectStoreParameters::default();
         let transaction = &upgrade.transaction;
-        transaction.create_object_store(&"a".into(), parameters)?;
+        transaction.create_object_store("a", parameters)?;
         Ok(())
     });
     request.wait()
@@ -94,7 +94,7 @@ fn usage(factory: &Factory) -> u64 {
 fn begin(connection: &Connection) -> Transaction {
     let options = TransactionOptions::default();
     connection
-        .transaction(&["a".into()], TransactionMode::ReadWrite, options)
+        .transaction(["a"], TransactionMode::ReadWrite, options)
         .unwrap()
 }
 
@@ -132,15 +132,15 @@ fn blob(seed: u32, len_bytes: usize) -> Value {
 fn put(connection: &Connection, key: u32, len_bytes: usize) -> Result<()> {
     let transaction = begin(connection);
     let value = Value::serialize(&text(key, len_bytes)).unwrap();
-    let store = transaction.object_store(&"a".into())?;
-    drop(store.put(value, Some(number(key)))?);
+    let store = transaction.object_store("a")?;
+    store.put(value, Some(number(key)))?.detach();
     transaction.commit()?.wait()
 }
 
 fn read(connection: &Connection, key: u32) -> Option<String> {
     let options = TransactionOptions::default();
-    let transaction = connection.transaction(&["a".into()], TransactionMode::ReadOnly, options);
-    let store = transaction.unwrap().object_store(&"a".into()).unwrap();
+    let transaction = connection.transaction(["a"], TransactionMode::ReadOnly, options);
+    let store = transaction.unwrap().object_store("a").unwrap();
     let got = store.get(number(key)).unwrap().wait();
     got.unwrap().map(|value| value.deserialize().unwrap())
 }

@@ -58,15 +58,15 @@ fn apply(model: &mut Model, act: &Act) {
 
 fn run(connection: &Connection, acts: &[Act]) -> Result<()> {
     let transaction = begin(connection);
-    let store = transaction.object_store(&"a".into())?;
+    let store = transaction.object_store("a")?;
     for act in acts {
         match *act {
             Act::Put { key, len_bytes } => {
                 let value = Value::serialize(&text(key, len_bytes)).unwrap();
-                drop(store.put(value, Some(number(key)))?);
+                store.put(value, Some(number(key)))?.detach();
             }
             Act::PutBlob { key, len_bytes } => {
-                drop(store.put(blob(key, len_bytes), Some(number(key)))?);
+                store.put(blob(key, len_bytes), Some(number(key)))?.detach();
             }
             Act::Delete { key } => _ = store.delete(number(key))?,
             Act::Clear => _ = store.clear()?,
@@ -78,7 +78,7 @@ fn run(connection: &Connection, acts: &[Act]) -> Result<()> {
 /// The records are those of the model.
 fn check(connection: &Connection, model: &Model, what: &str) {
     let transaction = begin(connection);
-    let store = transaction.object_store(&"a".into()).unwrap();
+    let store = transaction.object_store("a").unwrap();
     for key in 0..12 {
         let got = store.get(number(key)).unwrap().wait().unwrap();
         let got = got.map(|value| match value.objects().is_empty() {
@@ -144,7 +144,7 @@ fn a_commit_is_refused_exactly_where_the_limit_is_and_usage_is_what_a_walk_adds_
                 }
                 1 => {
                     connection.close();
-                    factory.delete_database(&"db".into()).done().wait().unwrap();
+                    factory.delete_database("db").done().wait().unwrap();
                     factory.set_quota_bytes(u64::MAX);
                     connection = open(&factory).unwrap();
                     model.clear();

@@ -114,13 +114,11 @@ fn every_golden_store_shows_what_it_shows_a_writer_and_not_a_byte_or_time_of_it_
 /// An origin with a database "db" of an object store "a" with one record, open for writing.
 fn writer(fs: &Arc<MemoryFileSystem>) -> (Storage, Connection) {
     let storage = storage(fs.clone(), Path::new("idb"), false);
-    let request = factory(&storage).open(&"db".into(), None).unwrap();
+    let request = factory(&storage).open("db", None).unwrap();
     let request = request.with_upgrade(|upgrade| {
         let parameters = ObjectStoreParameters::default();
         let transaction = &upgrade.transaction;
-        transaction
-            .create_object_store(&"a".into(), parameters)
-            .map(drop)
+        transaction.create_object_store("a", parameters).map(drop)
     });
     let connection = request.wait().unwrap();
     write(&connection, "first");
@@ -132,26 +130,26 @@ fn factory(storage: &Storage) -> Factory {
 }
 
 fn begin(connection: &Connection, mode: TransactionMode) -> Result<Transaction> {
-    connection.transaction(&["a".into()], mode, TransactionOptions::default())
+    connection.transaction(["a"], mode, TransactionOptions::default())
 }
 
 fn write(connection: &Connection, text: &str) {
     let transaction = begin(connection, TransactionMode::ReadWrite).unwrap();
-    let store = transaction.object_store(&"a".into()).unwrap();
+    let store = transaction.object_store("a").unwrap();
     let value = Value::serialize(text).unwrap();
-    drop(store.put(value, Some(Key::Number(1.0))).unwrap());
+    store.put(value, Some(Key::Number(1.0))).unwrap().detach();
     transaction.commit().unwrap().wait().unwrap();
 }
 
 fn read(connection: &Connection) -> String {
     let transaction = begin(connection, TransactionMode::ReadOnly).unwrap();
-    let store = transaction.object_store(&"a".into()).unwrap();
+    let store = transaction.object_store("a").unwrap();
     let found = store.get(Key::Number(1.0)).unwrap().wait().unwrap();
     found.unwrap().deserialize().unwrap()
 }
 
 fn open(storage: &Storage, version: Option<u64>) -> Result<Connection> {
-    let request = factory(storage).open(&"db".into(), version)?;
+    let request = factory(storage).open("db", version)?;
     look::done(storage, request.connection())
 }
 
@@ -197,19 +195,13 @@ fn whatever_would_write_is_refused_with_read_only_error_and_has_told_nobody() {
         begin(&connection, TransactionMode::ReadWrite).err(),
     );
     is_refused("an upgrade", open(&storage, Some(2)).err());
-    let new = |factory: &Factory| {
-        factory
-            .open(&"new".into(), None)
-            .unwrap()
-            .connection()
-            .wait()
-    };
+    let new = |factory: &Factory| factory.open("new", None).unwrap().connection().wait();
     is_refused("a new database", new(&factory).err());
     is_refused("a new store", new(&none).err());
-    let delete = |name: &str| factory.delete_database(&name.into()).done().wait();
+    let delete = |name: &str| factory.delete_database(name).done().wait();
     is_refused("a deletion", delete("db").err());
     assert_eq!(delete("new").unwrap(), 0, "there is nothing to delete");
-    assert_eq!(none.delete_database(&"db".into()).done().wait().unwrap(), 0);
+    assert_eq!(none.delete_database("db").done().wait().unwrap(), 0);
     is_refused(
         "repair",
         factory.repair(RowsInDoubt::BringBack).wait().err(),
@@ -225,9 +217,9 @@ fn whatever_would_write_is_refused_with_read_only_error_and_has_told_nobody() {
 
     // A page's own mistakes come first, as elsewhere.
     let options = TransactionOptions::default();
-    let unknown = connection.transaction(&["b".into()], TransactionMode::ReadWrite, options);
+    let unknown = connection.transaction(["b"], TransactionMode::ReadWrite, options);
     assert_eq!(unknown.err().unwrap().name(), ErrorName::NotFoundError);
-    let lower = factory.open(&"db".into(), Some(0)).err().unwrap();
+    let lower = factory.open("db", Some(0)).err().unwrap();
     assert_eq!(lower.name(), ErrorName::TypeError);
 
     // What only looks works.
@@ -252,7 +244,7 @@ fn a_private_session_of_a_storage_that_only_reads_is_written_in_memory() {
     let storage = storage(recording.clone(), Path::new("idb"), true);
     let session = storage.private_session();
     let factory = session.factory(&Origin::from_url("https://a.example").unwrap());
-    let request = factory.open(&"db".into(), None).unwrap();
+    let request = factory.open("db", None).unwrap();
     assert_eq!(request.connection().wait().unwrap().version(), 1);
     storage.close().unwrap();
     assert_eq!(recording.steps(), []);

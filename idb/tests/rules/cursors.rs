@@ -54,14 +54,11 @@ fn steps_are_refused_in_the_order_of_the_steps() {
     let step = cursor.continue_primary_key(key(0.0), key(0.0));
     assert_eq!(refused(step), "InvalidAccessError");
     assert_eq!(refused(cursor.advance(0)), "TypeError");
-    assert_eq!(refused(cursor.continue_(Some(key(1.0)))), "DataError");
-    assert_eq!(refused(cursor.continue_(Some(key(0.5)))), "DataError");
-    let step = cursor.continue_(None).unwrap();
+    assert_eq!(refused(cursor.continue_to(key(1.0))), "DataError");
+    assert_eq!(refused(cursor.continue_to(key(0.5))), "DataError");
+    let step = cursor.next().unwrap();
     // Under way: there is no value, and that comes before the keys.
-    assert_eq!(
-        refused(cursor.continue_(Some(key(0.0)))),
-        "InvalidStateError"
-    );
+    assert_eq!(refused(cursor.continue_to(key(0.0))), "InvalidStateError");
     assert_eq!(refused(cursor.advance(1)), "InvalidStateError");
     assert_eq!(refused(cursor.update(text("x"))), "InvalidStateError");
     assert_eq!(refused(cursor.delete()), "InvalidStateError");
@@ -70,7 +67,7 @@ fn steps_are_refused_in_the_order_of_the_steps() {
     assert_eq!(refused(cursor.advance(0)), "TypeError");
     assert_eq!(refused(cursor.advance(1)), "TransactionInactiveError");
     assert_eq!(
-        refused(cursor.continue_(Some(key(0.0)))),
+        refused(cursor.continue_to(key(0.0))),
         "TransactionInactiveError"
     );
     let step = cursor.continue_primary_key(key(0.0), key(0.0));
@@ -93,18 +90,15 @@ fn a_cursor_whose_source_is_deleted_does_nothing() {
         of_store(transaction, CursorDirection::Next),
         of_index(transaction, CursorDirection::Next),
     );
-    store(transaction, "out").delete_index(&js("n")).unwrap();
-    assert_eq!(refused(by_index.continue_(None)), "InvalidStateError");
+    store(transaction, "out").delete_index(js("n")).unwrap();
+    assert_eq!(refused(by_index.next()), "InvalidStateError");
     assert_eq!(refused(by_index.delete()), "InvalidStateError");
-    assert_eq!(refused(cursor.continue_(None)), "nothing");
-    transaction.delete_object_store(&js("out")).unwrap();
+    assert_eq!(refused(cursor.next()), "nothing");
+    transaction.delete_object_store(js("out")).unwrap();
     for cursor in [cursor, by_index] {
         assert_eq!(refused(cursor.advance(0)), "TypeError");
         assert_eq!(refused(cursor.advance(1)), "InvalidStateError");
-        assert_eq!(
-            refused(cursor.continue_(Some(key(0.0)))),
-            "InvalidStateError"
-        );
+        assert_eq!(refused(cursor.continue_to(key(0.0))), "InvalidStateError");
         // Before the source's kind.
         let step = cursor.continue_primary_key(key(0.0), key(0.0));
         assert_eq!(refused(step), "InvalidStateError");
@@ -127,10 +121,10 @@ fn a_key_to_continue_to_lies_ahead_in_the_cursors_direction() {
     ] {
         let cursor = of_index(&transaction, direction);
         let here = cursor.key();
-        assert_eq!(refused(cursor.continue_(Some(here))), "DataError");
-        assert_eq!(refused(cursor.continue_(Some(key(behind)))), "DataError");
+        assert_eq!(refused(cursor.continue_to(here)), "DataError");
+        assert_eq!(refused(cursor.continue_to(key(behind))), "DataError");
         let found = cursor
-            .continue_(Some(key(ahead)))
+            .continue_to(key(ahead))
             .unwrap()
             .wait()
             .unwrap()
@@ -227,7 +221,7 @@ fn writing_through_a_cursor_is_refused_in_the_order_of_the_steps() {
         store(&transaction, "out").open_key_cursor(KeyRange::all(), CursorDirection::Next);
     let keys_only = keys_only.unwrap().wait().unwrap().unwrap();
     assert_eq!(refused(keys_only.update(text("x"))), "ReadOnlyError");
-    let step = keys_only.continue_(None).unwrap();
+    let step = keys_only.next().unwrap();
     assert_eq!(refused(keys_only.delete()), "ReadOnlyError");
     step.wait().unwrap();
 }
@@ -239,7 +233,7 @@ fn a_cursor_that_has_run_out_goes_nowhere() {
     fill(&transaction);
     let cursor = of_store(&transaction, CursorDirection::Next);
     assert!(cursor.advance(4).unwrap().wait().unwrap().is_none());
-    assert_eq!(refused(cursor.continue_(None)), "InvalidStateError");
+    assert_eq!(refused(cursor.next()), "InvalidStateError");
     assert_eq!(refused(cursor.advance(1)), "InvalidStateError");
     assert_eq!(refused(cursor.update(text("x"))), "InvalidStateError");
     assert_eq!(refused(cursor.delete()), "InvalidStateError");
@@ -252,14 +246,14 @@ fn a_cursor_sees_what_is_written_ahead_of_it_and_goes_on_after_its_record_is_del
     fill(&transaction);
     let out = store(&transaction, "out");
     let cursor = of_store(&transaction, CursorDirection::Next);
-    drop(cursor.delete().unwrap());
-    drop(out.put(text("new"), Some(key(1.5))).unwrap());
-    drop(out.delete(key(2.0)).unwrap());
+    cursor.delete().unwrap().detach();
+    out.put(text("new"), Some(key(1.5))).unwrap().detach();
+    out.delete(key(2.0)).unwrap().detach();
     let mut seen = Vec::new();
-    let mut next = cursor.continue_(None).unwrap().wait().unwrap();
+    let mut next = cursor.next().unwrap().wait().unwrap();
     while let Some(cursor) = next {
         seen.push(cursor.primary_key());
-        next = cursor.continue_(None).unwrap().wait().unwrap();
+        next = cursor.next().unwrap().wait().unwrap();
     }
     assert_eq!(seen, [1.5, 3.0, 4.0].map(Key::from));
 }
@@ -279,7 +273,7 @@ fn an_index_cursor_goes_by_key_and_then_by_primary_key() {
         let mut next = Some(of_index(&transaction, direction));
         while let Some(cursor) = next {
             seen.push(cursor.primary_key());
-            next = cursor.continue_(None).unwrap().wait().unwrap();
+            next = cursor.next().unwrap().wait().unwrap();
         }
         let expected: Vec<Key> = expected.iter().map(|number| key(*number)).collect();
         assert_eq!(seen, expected, "{direction:?}");

@@ -8,9 +8,9 @@ use super::support::*;
 #[test]
 fn a_version_is_at_least_1_and_at_most_2_to_the_53_less_1() {
     let place = place();
-    assert_eq!(refused(place.factory.open(&js("db"), Some(0))), "TypeError");
+    assert_eq!(refused(place.factory.open(js("db"), Some(0))), "TypeError");
     assert_eq!(
-        refused(place.factory.open(&js("db"), Some(1 << 53))),
+        refused(place.factory.open(js("db"), Some(1 << 53))),
         "TypeError"
     );
     let connection = place.open((1 << 53) - 1, |_| Ok(())).unwrap();
@@ -21,12 +21,12 @@ fn a_version_is_at_least_1_and_at_most_2_to_the_53_less_1() {
 fn an_opaque_origin_has_no_databases_and_no_store() {
     let place = place();
     let factory = place.storage.factory(&Origin::opaque());
-    assert_eq!(refused(factory.open(&js("db"), Some(1))), "SecurityError");
+    assert_eq!(refused(factory.open(js("db"), Some(1))), "SecurityError");
     assert_eq!(refused(factory.databases().wait()), "SecurityError");
     assert_eq!(refused(factory.maintain().wait()), "SecurityError");
     let repaired = factory.repair(RowsInDoubt::LeaveOut).wait();
     assert_eq!(refused(repaired), "SecurityError");
-    let request = factory.delete_database(&js("db"));
+    let request = factory.delete_database(js("db"));
     place.storage.run_until_idle();
     match request.events().try_next() {
         Some(larder_idb::DeleteEvent::Done(Err(error))) => {
@@ -42,7 +42,7 @@ fn opening_without_a_version_takes_the_one_that_is_there_or_makes_version_1() {
     let open = || {
         place
             .factory
-            .open(&js("db"), None)
+            .open(js("db"), None)
             .unwrap()
             .with_upgrade(|_| Ok(()))
             .wait()
@@ -66,7 +66,7 @@ fn a_smaller_version_is_a_version_error_and_disturbs_nobody() {
 #[test]
 fn a_database_that_is_not_there_is_deleted_with_old_version_0() {
     let place = place();
-    let request = place.factory.delete_database(&js("none"));
+    let request = place.factory.delete_database(js("none"));
     place.storage.run_until_idle();
     match request.events().try_next() {
         Some(larder_idb::DeleteEvent::Done(Ok(0))) => {}
@@ -78,7 +78,7 @@ fn a_database_that_is_not_there_is_deleted_with_old_version_0() {
 fn databases_tells_committed_ones_with_their_versions() {
     let place = place();
     place.open(4, |_| Ok(())).unwrap();
-    let aborted = place.factory.open(&js("other"), Some(2)).unwrap();
+    let aborted = place.factory.open(js("other"), Some(2)).unwrap();
     let no = |_: &_| Err(Error::new(ErrorName::DataError, "no"));
     assert_eq!(refused(aborted.with_upgrade(no).wait()), "AbortError");
     let all = place.factory.databases().wait().unwrap();
@@ -148,7 +148,7 @@ fn creating_a_store_is_refused_in_the_order_of_the_steps() {
     let place = place();
     let connection = place.connection();
     let create = |transaction: &larder_idb::Transaction, name: &str, key_path, auto| {
-        refused(transaction.create_object_store(&js(name), parameters(key_path, auto)))
+        refused(transaction.create_object_store(js(name), parameters(key_path, auto)))
     };
     // Not an upgrade: before anything else that is wrong.
     let ordinary = begin(&connection, TransactionMode::ReadWrite);
@@ -190,9 +190,9 @@ fn an_upgrade_that_is_committing_makes_and_deletes_no_store() {
     let upgrade = place.upgrade();
     let transaction = &upgrade.transaction;
     let committed = transaction.commit().unwrap();
-    let create = || transaction.create_object_store(&js("x"), parameters(path("1"), false));
+    let create = || transaction.create_object_store(js("x"), parameters(path("1"), false));
     assert_eq!(refused(create()), "TransactionInactiveError");
-    let delete = || transaction.delete_object_store(&js("none"));
+    let delete = || transaction.delete_object_store(js("none"));
     assert_eq!(refused(delete()), "TransactionInactiveError");
     committed.wait().unwrap();
     assert_eq!(refused(create()), "InvalidStateError");
@@ -204,7 +204,7 @@ fn deleting_a_store_is_refused_in_the_order_of_the_steps() {
     let place = place();
     let (connection, ordinary) = place.transaction(TransactionMode::ReadWrite);
     let delete = |transaction: &larder_idb::Transaction, name: &str| {
-        refused(transaction.delete_object_store(&js(name)))
+        refused(transaction.delete_object_store(js(name)))
     };
     assert_eq!(delete(&ordinary, "none"), "InvalidStateError");
     ordinary.abort(None).unwrap();
@@ -229,10 +229,10 @@ fn an_upgrade_that_is_aborted_leaves_versions_and_names_as_they_were() {
     assert_eq!((upgrade.old_version, upgrade.new_version), (1, 2));
     let (transaction, connection) = (&upgrade.transaction, &upgrade.connection);
     let renamed = store(transaction, "out");
-    renamed.rename(&js("another")).unwrap();
-    let made = transaction.create_object_store(&js("x"), parameters(KeyPath::Null, false));
+    renamed.rename(js("another")).unwrap();
+    let made = transaction.create_object_store(js("x"), parameters(KeyPath::Null, false));
     let made = made.unwrap();
-    transaction.delete_object_store(&js("in")).unwrap();
+    transaction.delete_object_store(js("in")).unwrap();
     assert_eq!(connection.version(), 2);
     transaction.abort(None).unwrap();
     assert_eq!(connection.version(), 1);
@@ -255,7 +255,7 @@ fn an_upgrade_that_is_aborted_leaves_versions_and_names_as_they_were() {
 #[test]
 fn a_new_database_whose_upgrade_is_aborted_has_version_0_and_is_not_there() {
     let place = place();
-    let request = place.factory.open(&js("db"), Some(5)).unwrap();
+    let request = place.factory.open(js("db"), Some(5)).unwrap();
     place.storage.run_until_idle();
     let Some(larder_idb::OpenEvent::UpgradeNeeded(upgrade)) = request.events().try_next() else {
         panic!()

@@ -97,10 +97,10 @@ fn a_generated_key_is_put_into_the_value_and_its_indexes_see_it() {
     place.connection().close();
     let upgrade = place.open(2, |upgrade| {
         let store = store(&upgrade.transaction, "auto-in");
-        store.create_index(&js("by id"), path("id"), UNIQUE)?;
+        store.create_index(js("by id"), path("id"), UNIQUE)?;
         store.put(object(&[("x", 5.0)]), None)?.wait()?;
         let found = store
-            .index(&js("by id"))?
+            .index(js("by id"))?
             .get(Key::from(1.0))?
             .wait()?
             .unwrap();
@@ -112,7 +112,7 @@ fn a_generated_key_is_put_into_the_value_and_its_indexes_see_it() {
         // A key that is there moves the generator.
         store.put(object(&[("id", 10.0)]), None)?.wait()?;
         assert_eq!(generated(&store, object(&[])), Ok(Key::from(11.0)));
-        let by_id = store.index(&js("by id"))?;
+        let by_id = store.index(js("by id"))?;
         let entries = by_id.get_all_keys(KeyRange::all(), GetAllOptions::default())?;
         let entries = entries.wait()?;
         let entries: Vec<_> = entries

@@ -13,7 +13,7 @@ fn reads(index: &Index) -> Vec<&'static str> {
         refused(index.get_key(Key::from(1.0))),
         refused(index.get_all(KeyRange::all(), GetAllOptions::default())),
         refused(index.get_all_keys(KeyRange::all(), GetAllOptions::default())),
-        refused(index.get_all_records(KeyRange::all(), GetAllOptions::default())),
+        refused(index.get_all(KeyRange::all(), GetAllOptions::default())),
         refused(index.get_many([Key::from(1.0)])),
         refused(index.count(KeyRange::all())),
         refused(index.open_cursor(KeyRange::all(), CursorDirection::Next)),
@@ -35,16 +35,16 @@ fn a_deleted_index_or_store_comes_before_an_inactive_transaction() {
     let n = index(&upgrade.transaction, "out", "n");
     let of_deleted = index(&upgrade.transaction, "in", "n");
     store(&upgrade.transaction, "out")
-        .delete_index(&js("n"))
+        .delete_index(js("n"))
         .unwrap();
-    upgrade.transaction.delete_object_store(&js("in")).unwrap();
+    upgrade.transaction.delete_object_store(js("in")).unwrap();
     all_are(reads(&n), "InvalidStateError");
     all_are(reads(&of_deleted), "InvalidStateError");
     let committed = upgrade.transaction.commit().unwrap();
     all_are(reads(&n), "InvalidStateError");
     all_are(reads(&of_deleted), "InvalidStateError");
     // Renaming looks at the transaction first.
-    assert_eq!(refused(n.rename(&js("x"))), "TransactionInactiveError");
+    assert_eq!(refused(n.rename(js("x"))), "TransactionInactiveError");
     committed.wait().unwrap();
 }
 
@@ -70,7 +70,7 @@ fn filled(transaction: &larder_idb::Transaction) -> Index {
         (4.0, object(&[("n", f64::NAN)])),
         (5.0, text("no n")),
     ] {
-        drop(out.put(value, Some(Key::from(key))).unwrap());
+        out.put(value, Some(Key::from(key))).unwrap().detach();
     }
     index(transaction, "out", "n")
 }
@@ -121,12 +121,10 @@ fn directions_of_get_all_are_those_of_cursors() {
         // 0 is as if there were no count.
         (CursorDirection::Next, Some(0), &[1.0, 2.0, 3.0]),
     ] {
-        let options = GetAllOptions::new(count, direction);
-        let records = n
-            .get_all_records(KeyRange::all(), options)
-            .unwrap()
-            .wait()
-            .unwrap();
+        let options = GetAllOptions::new()
+            .count(count.unwrap_or(0))
+            .direction(direction);
+        let records = n.get_all(KeyRange::all(), options).unwrap().wait().unwrap();
         let found: Vec<Key> = records.iter().map(|entry| entry.primary_key()).collect();
         let expected: Vec<Key> = expected.iter().map(|key| Key::from(*key)).collect();
         assert_eq!(found, expected, "{direction:?} {count:?}");
@@ -139,9 +137,9 @@ fn each_object_store_fills_indexes_of_its_own_whichever_was_put_into_before() {
     let connection = place.open(1, |upgrade| {
         for name in ["n", "m", "none"] {
             let plain = parameters(KeyPath::Null, false);
-            let store = upgrade.transaction.create_object_store(&js(name), plain)?;
+            let store = upgrade.transaction.create_object_store(js(name), plain)?;
             if name != "none" {
-                store.create_index(&js("by"), path(name), PLAIN)?;
+                store.create_index(js("by"), path(name), PLAIN)?;
             }
         }
         Ok(())
@@ -155,7 +153,7 @@ fn each_object_store_fills_indexes_of_its_own_whichever_was_put_into_before() {
         let name = ["n", "m", "none"][turn % 3];
         let value = object(&[("n", 10.0), ("m", 20.0)]);
         let key = Some(Key::from(turn as f64));
-        drop(store(&transaction, name).put(value, key).unwrap());
+        store(&transaction, name).put(value, key).unwrap().detach();
     }
     for (name, found) in [("n", 10.0), ("m", 20.0)] {
         let by = index(&transaction, name, "by");

@@ -56,7 +56,7 @@ fn records_lie_in_the_order_of_their_keys() {
         Key::array(vec![]).unwrap(),
     ];
     for key in keys.iter().rev() {
-        drop(out.put(text("x"), Some(key.clone())).unwrap());
+        out.put(text("x"), Some(key.clone())).unwrap().detach();
     }
     let all = out
         .get_all_keys(KeyRange::all(), Default::default())
@@ -75,8 +75,8 @@ fn a_record_has_the_zero_that_it_was_put_with_whichever_one_asks_for() {
     let is_negative = |key: &Key| matches!(key, Key::Number(zero) if zero.is_sign_negative());
     for (put, asked) in [(0.0, -0.0), (-0.0, 0.0)] {
         let list = |number| Key::array(vec![Key::from("a"), Key::from(number)]).unwrap();
-        drop(out.put(text("x"), Some(Key::from(put))).unwrap());
-        drop(out.put(text("x"), Some(list(put))).unwrap());
+        out.put(text("x"), Some(Key::from(put))).unwrap().detach();
+        out.put(text("x"), Some(list(put))).unwrap().detach();
         let found = out
             .get_key(Key::from(asked))
             .unwrap()
@@ -137,7 +137,7 @@ fn what_has_nan_in_it_is_no_key_wherever_one_is_given() {
         let all = KeyRange::all();
         let cursor = by.open_cursor(all, CursorDirection::Next).unwrap().wait();
         let cursor = cursor.unwrap().unwrap();
-        assert_eq!(refused(cursor.continue_(Some(key()))), "DataError");
+        assert_eq!(refused(cursor.continue_to(key())), "DataError");
         let moved = cursor.continue_primary_key(Key::from(1.0), key());
         assert_eq!(refused(moved), "DataError");
     }
@@ -152,7 +152,9 @@ fn ranges_leave_out_open_bounds() {
     let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     for number in [1.0, 2.0, 3.0] {
-        drop(out.put(text("x"), Some(Key::from(number))).unwrap());
+        out.put(text("x"), Some(Key::from(number)))
+            .unwrap()
+            .detach();
     }
     let k = Key::from;
     for (range, expected) in [

@@ -38,11 +38,11 @@ fn a_value_that_could_not_be_read_is_refused_when_it_is_written() {
     let out = store(&transaction, "out");
     let key = |at: usize| Some(Key::from(at as f64));
     for (at, value) in values(DEPTH_MAX).into_iter().enumerate() {
-        drop(out.put(value, key(at)).unwrap());
+        out.put(value, key(at)).unwrap().detach();
     }
     let auto_in = store(&transaction, "auto-in");
     let [value, _] = values(DEPTH_MAX);
-    drop(auto_in.put(value, None).unwrap());
+    auto_in.put(value, None).unwrap().detach();
     let cursor = out.open_cursor(KeyRange::all(), larder_idb::CursorDirection::Next);
     let cursor = cursor.unwrap().wait().unwrap().unwrap();
     assert_eq!(depth(&cursor.value().unwrap()), DEPTH_MAX);
@@ -79,7 +79,7 @@ fn a_value_of_rust_is_no_deeper_than_what_is_read_as_one() {
     let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     let value = Value::serialize(&deep(serde::DEPTH_MAX)).unwrap();
-    drop(out.put(value, Some(Key::from(1.0))).unwrap());
+    out.put(value, Some(Key::from(1.0))).unwrap().detach();
     let read = out.get(Key::from(1.0)).unwrap().wait().unwrap().unwrap();
     assert!(read.deserialize::<Deep>().is_ok());
     let refusal = refused(Value::serialize(&deep(serde::DEPTH_MAX + 1)));
@@ -138,7 +138,7 @@ fn no_key_is_generated_for_a_place_so_deep_that_the_value_could_not_be_read() {
             let parameters = parameters(key_path, true);
             upgrade
                 .transaction
-                .create_object_store(&js(name), parameters)?;
+                .create_object_store(js(name), parameters)?;
         }
         Ok(())
     });

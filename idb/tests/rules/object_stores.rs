@@ -17,7 +17,7 @@ fn reads(store: &ObjectStore) -> Vec<&'static str> {
         refused(store.get_key(one())),
         refused(store.get_all(KeyRange::all(), GetAllOptions::default())),
         refused(store.get_all_keys(KeyRange::all(), GetAllOptions::default())),
-        refused(store.get_all_records(KeyRange::all(), GetAllOptions::default())),
+        refused(store.get_all(KeyRange::all(), GetAllOptions::default())),
         refused(store.get_many([one()])),
         refused(store.count(KeyRange::all())),
         refused(store.open_cursor(KeyRange::all(), CursorDirection::Next)),
@@ -48,22 +48,22 @@ fn a_deleted_store_comes_before_an_inactive_transaction() {
     let place = place();
     let upgrade = place.upgrade();
     let deleted = store(&upgrade.transaction, "in");
-    upgrade.transaction.delete_object_store(&js("in")).unwrap();
+    upgrade.transaction.delete_object_store(js("in")).unwrap();
     assert!(deleted.is_deleted());
     all_are(reads(&deleted), "InvalidStateError");
     all_are(writes(&deleted), "InvalidStateError");
-    assert_eq!(refused(deleted.index(&js("none"))), "InvalidStateError");
+    assert_eq!(refused(deleted.index(js("none"))), "InvalidStateError");
     assert_eq!(
-        refused(deleted.delete_index(&js("none"))),
+        refused(deleted.delete_index(js("none"))),
         "InvalidStateError"
     );
-    assert_eq!(refused(deleted.rename(&js("out"))), "InvalidStateError");
-    let index = deleted.create_index(&js("n"), path("1"), PLAIN);
+    assert_eq!(refused(deleted.rename(js("out"))), "InvalidStateError");
+    let index = deleted.create_index(js("n"), path("1"), PLAIN);
     assert_eq!(refused(index), "InvalidStateError");
     let committed = upgrade.transaction.commit().unwrap();
     all_are(reads(&deleted), "InvalidStateError");
     all_are(writes(&deleted), "InvalidStateError");
-    assert_eq!(refused(deleted.rename(&js("out"))), "InvalidStateError");
+    assert_eq!(refused(deleted.rename(js("out"))), "InvalidStateError");
     committed.wait().unwrap();
 }
 
@@ -125,7 +125,7 @@ fn a_value_that_can_take_no_generated_key_is_a_data_error() {
         let parameters = parameters(path("a.b"), true);
         let store = upgrade
             .transaction
-            .create_object_store(&js("deep"), parameters)?;
+            .create_object_store(js("deep"), parameters)?;
         assert_eq!(refused(store.put(text("x"), None)), "DataError");
         assert_eq!(refused(store.put(object(&[("a", 1.0)]), None)), "DataError");
         assert_eq!(store.put(object(&[]), None)?.wait()?, one());
@@ -139,20 +139,20 @@ fn an_index_is_made_only_in_an_upgrade_and_refused_in_the_order_of_the_steps() {
     let place = place();
     let (connection, ordinary) = place.transaction(TransactionMode::ReadWrite);
     let create = |store: &ObjectStore, name: &str, path, options| {
-        refused(store.create_index(&js(name), path, options))
+        refused(store.create_index(js(name), path, options))
     };
     let out = store(&ordinary, "out");
     assert_eq!(create(&out, "n", paths(&["1"]), MULTI), "InvalidStateError");
-    assert_eq!(refused(out.delete_index(&js("none"))), "InvalidStateError");
-    assert_eq!(refused(out.rename(&js("in"))), "InvalidStateError");
-    let n = out.index(&js("n")).unwrap();
-    assert_eq!(refused(n.rename(&js("u"))), "InvalidStateError");
+    assert_eq!(refused(out.delete_index(js("none"))), "InvalidStateError");
+    assert_eq!(refused(out.rename(js("in"))), "InvalidStateError");
+    let n = out.index(js("n")).unwrap();
+    assert_eq!(refused(n.rename(js("u"))), "InvalidStateError");
     ordinary.commit().unwrap().wait().unwrap();
     // Not an upgrade comes before inactive.
     assert_eq!(create(&out, "n", paths(&["1"]), MULTI), "InvalidStateError");
-    assert_eq!(refused(out.delete_index(&js("none"))), "InvalidStateError");
-    assert_eq!(refused(out.rename(&js("in"))), "InvalidStateError");
-    assert_eq!(refused(n.rename(&js("u"))), "InvalidStateError");
+    assert_eq!(refused(out.delete_index(js("none"))), "InvalidStateError");
+    assert_eq!(refused(out.rename(js("in"))), "InvalidStateError");
+    assert_eq!(refused(n.rename(js("u"))), "InvalidStateError");
     connection.close();
     let upgrade = place.open(2, move |upgrade| {
         let out = store(&upgrade.transaction, "out");
@@ -165,8 +165,8 @@ fn an_index_is_made_only_in_an_upgrade_and_refused_in_the_order_of_the_steps() {
             "InvalidAccessError"
         );
         assert_eq!(create(&out, "x", path("a"), MULTI), "nothing");
-        assert_eq!(refused(out.delete_index(&js("none"))), "NotFoundError");
-        assert_eq!(refused(out.delete_index(&js("x"))), "nothing");
+        assert_eq!(refused(out.delete_index(js("none"))), "NotFoundError");
+        assert_eq!(refused(out.delete_index(js("x"))), "nothing");
         assert_eq!(out.index_names(), ["m", "n", "u"].map(js));
         Ok(())
     });
@@ -178,18 +178,18 @@ fn an_upgrade_that_is_committing_changes_no_store_and_no_index() {
     let place = place();
     let upgrade = place.upgrade();
     let out = store(&upgrade.transaction, "out");
-    let n = out.index(&js("n")).unwrap();
+    let n = out.index(js("n")).unwrap();
     let committed = upgrade.transaction.commit().unwrap();
-    let create = out.create_index(&js("n"), path("1"), PLAIN);
+    let create = out.create_index(js("n"), path("1"), PLAIN);
     assert_eq!(refused(create), "TransactionInactiveError");
     assert_eq!(
-        refused(out.delete_index(&js("none"))),
+        refused(out.delete_index(js("none"))),
         "TransactionInactiveError"
     );
-    assert_eq!(refused(out.rename(&js("in"))), "TransactionInactiveError");
-    assert_eq!(refused(n.rename(&js("u"))), "TransactionInactiveError");
+    assert_eq!(refused(out.rename(js("in"))), "TransactionInactiveError");
+    assert_eq!(refused(n.rename(js("u"))), "TransactionInactiveError");
     // Even to the name that it has.
-    assert_eq!(refused(out.rename(&js("out"))), "TransactionInactiveError");
+    assert_eq!(refused(out.rename(js("out"))), "TransactionInactiveError");
     committed.wait().unwrap();
 }
 
@@ -198,20 +198,20 @@ fn a_new_name_must_be_free_and_the_old_one_always_is() {
     let place = place();
     let upgrade = place.upgrade();
     let out = store(&upgrade.transaction, "out");
-    assert_eq!(refused(out.rename(&js("in"))), "ConstraintError");
-    assert_eq!(refused(out.rename(&js("out"))), "nothing");
-    assert_eq!(refused(out.rename(&js("free"))), "nothing");
+    assert_eq!(refused(out.rename(js("in"))), "ConstraintError");
+    assert_eq!(refused(out.rename(js("out"))), "nothing");
+    assert_eq!(refused(out.rename(js("free"))), "nothing");
     assert_eq!(
-        refused(upgrade.transaction.object_store(&js("out"))),
+        refused(upgrade.transaction.object_store(js("out"))),
         "NotFoundError"
     );
-    let n = out.index(&js("n")).unwrap();
-    assert_eq!(refused(n.rename(&js("u"))), "ConstraintError");
-    assert_eq!(refused(n.rename(&js("n"))), "nothing");
-    assert_eq!(refused(n.rename(&js("free"))), "nothing");
-    assert_eq!(refused(out.index(&js("n"))), "NotFoundError");
-    out.delete_index(&js("free")).unwrap();
-    assert_eq!(refused(n.rename(&js("n"))), "InvalidStateError");
+    let n = out.index(js("n")).unwrap();
+    assert_eq!(refused(n.rename(js("u"))), "ConstraintError");
+    assert_eq!(refused(n.rename(js("n"))), "nothing");
+    assert_eq!(refused(n.rename(js("free"))), "nothing");
+    assert_eq!(refused(out.index(js("n"))), "NotFoundError");
+    out.delete_index(js("free")).unwrap();
+    assert_eq!(refused(n.rename(js("n"))), "InvalidStateError");
     assert_eq!(refused(n.get(one())), "InvalidStateError");
     upgrade.transaction.commit().unwrap().wait().unwrap();
 }
@@ -221,8 +221,8 @@ fn an_unknown_index_is_not_found() {
     let place = place();
     let (_connection, transaction) = place.transaction(TransactionMode::ReadOnly);
     let out = store(&transaction, "out");
-    assert_eq!(refused(out.index(&js("none"))), "NotFoundError");
-    assert_eq!(refused(out.index(&js("n"))), "nothing");
+    assert_eq!(refused(out.index(js("none"))), "NotFoundError");
+    assert_eq!(refused(out.index(js("n"))), "nothing");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn records_that_break_a_new_unique_index_abort_the_upgrade_but_not_the_call() {
     let upgraded = place.open(2, |upgrade| {
         let out = store(&upgrade.transaction, "out");
         let before = out.count(KeyRange::all())?;
-        out.create_index(&js("same"), path("same"), UNIQUE)?;
+        out.create_index(js("same"), path("same"), UNIQUE)?;
         let after = out.count(KeyRange::all())?;
         assert_eq!(before.wait().unwrap(), 2);
         assert_eq!(refused(after.wait()), "AbortError");

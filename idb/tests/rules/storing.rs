@@ -21,7 +21,7 @@ fn keys(store: &ObjectStore) -> Vec<Key> {
 
 fn entries(index: &Index) -> Vec<(Key, Key)> {
     let all = index
-        .get_all_records(KeyRange::all(), GetAllOptions::default())
+        .get_all(KeyRange::all(), GetAllOptions::default())
         .unwrap();
     let all = all.wait().unwrap();
     all.iter()
@@ -35,7 +35,9 @@ fn add_fails_where_put_overwrites_and_index_entries_follow() {
     let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
     let n = index(&transaction, "out", "n");
-    drop(out.add(object(&[("n", 1.0)]), Some(key(1.0))).unwrap());
+    out.add(object(&[("n", 1.0)]), Some(key(1.0)))
+        .unwrap()
+        .detach();
     let again = out.add(object(&[("n", 2.0)]), Some(key(1.0))).unwrap();
     assert_eq!(refused(again.wait()), "ConstraintError");
     assert_eq!(entries(&n), [(key(1.0), key(1.0))]);
@@ -108,8 +110,10 @@ fn a_multi_entry_index_has_each_key_of_the_list_once() {
             .unwrap(),
     );
     assert_eq!(entries(&m), [(key(1.0), key(1.0)), (key(3.0), key(1.0))]);
-    drop(out.put(listing("m", &[]), Some(key(2.0))).unwrap());
-    drop(out.put(object(&[("m", 2.0)]), Some(key(3.0))).unwrap());
+    out.put(listing("m", &[]), Some(key(2.0))).unwrap().detach();
+    out.put(object(&[("m", 2.0)]), Some(key(3.0)))
+        .unwrap()
+        .detach();
     assert_eq!(
         entries(&m),
         [
@@ -125,7 +129,9 @@ fn a_list_is_one_key_of_an_index_that_is_not_multi_entry() {
     let place = place();
     let (_connection, transaction) = place.transaction(TransactionMode::ReadWrite);
     let out = store(&transaction, "out");
-    drop(out.put(listing("n", &[2.0, 1.0]), Some(key(1.0))).unwrap());
+    out.put(listing("n", &[2.0, 1.0]), Some(key(1.0)))
+        .unwrap()
+        .detach();
     drop(
         out.put(listing("n", &[2.0, f64::NAN]), Some(key(2.0)))
             .unwrap(),
@@ -166,7 +172,9 @@ fn requests_are_executed_in_the_order_in_which_they_were_made() {
     let out = store(&transaction, "out");
     let mut counts = Vec::new();
     for number in 0..40 {
-        drop(out.put(text("x"), Some(key(f64::from(number)))).unwrap());
+        out.put(text("x"), Some(key(f64::from(number))))
+            .unwrap()
+            .detach();
         counts.push(out.count(KeyRange::all()).unwrap());
     }
     let cleared = out.clear().unwrap();

@@ -31,7 +31,7 @@ impl Place {
         version: u64,
         upgrade: impl FnOnce(&Upgrade) -> Result<()> + Send + 'static,
     ) -> Result<Connection> {
-        let request = self.factory.open(&js("db"), Some(version))?;
+        let request = self.factory.open(js("db"), Some(version))?;
         request.with_upgrade(upgrade).wait()
     }
 
@@ -51,7 +51,7 @@ impl Place {
     /// An upgrade under way: of a database that has the stores of [`stores`].
     pub(super) fn upgrade(&self) -> Upgrade {
         self.connection().close();
-        let request = self.factory.open(&js("db"), Some(2)).unwrap();
+        let request = self.factory.open(js("db"), Some(2)).unwrap();
         self.storage.run_until_idle();
         match request.events().try_next() {
             Some(larder_idb::OpenEvent::UpgradeNeeded(upgrade)) => upgrade,
@@ -73,24 +73,14 @@ pub(super) fn paths(texts: &[&str]) -> KeyPath {
 }
 
 pub(super) fn parameters(key_path: KeyPath, auto_increment: bool) -> ObjectStoreParameters {
-    ObjectStoreParameters {
-        key_path,
-        auto_increment,
-    }
+    ObjectStoreParameters::new()
+        .key_path(key_path)
+        .auto_increment(auto_increment)
 }
 
-pub(super) const PLAIN: IndexParameters = IndexParameters {
-    unique: false,
-    multi_entry: false,
-};
-pub(super) const UNIQUE: IndexParameters = IndexParameters {
-    unique: true,
-    multi_entry: false,
-};
-pub(super) const MULTI: IndexParameters = IndexParameters {
-    unique: false,
-    multi_entry: true,
-};
+pub(super) const PLAIN: IndexParameters = IndexParameters::new();
+pub(super) const UNIQUE: IndexParameters = IndexParameters::new().unique(true);
+pub(super) const MULTI: IndexParameters = IndexParameters::new().multi_entry(true);
 
 /// "out": keys are given; "in": at `id`; "auto": generated; "auto-in": generated, at `id`. Each with indexes "n" of `n`,
 /// "u", unique, of `u`, and "m", multiEntry, of `m`.
@@ -103,10 +93,10 @@ pub(super) fn stores(transaction: &Transaction) -> Result<()> {
     ];
     for (name, key_path, auto_increment) in all {
         let parameters = parameters(key_path, auto_increment);
-        let store = transaction.create_object_store(&js(name), parameters)?;
-        store.create_index(&js("n"), path("n"), PLAIN)?;
-        store.create_index(&js("u"), path("u"), UNIQUE)?;
-        store.create_index(&js("m"), path("m"), MULTI)?;
+        let store = transaction.create_object_store(js(name), parameters)?;
+        store.create_index(js("n"), path("n"), PLAIN)?;
+        store.create_index(js("u"), path("u"), UNIQUE)?;
+        store.create_index(js("m"), path("m"), MULTI)?;
     }
     Ok(())
 }
@@ -118,11 +108,11 @@ pub(super) fn begin(connection: &Connection, mode: TransactionMode) -> Transacti
 }
 
 pub(super) fn store(transaction: &Transaction, name: &str) -> ObjectStore {
-    transaction.object_store(&js(name)).unwrap()
+    transaction.object_store(js(name)).unwrap()
 }
 
 pub(super) fn index(transaction: &Transaction, of: &str, name: &str) -> Index {
-    store(transaction, of).index(&js(name)).unwrap()
+    store(transaction, of).index(js(name)).unwrap()
 }
 
 /// An object with numbers.

@@ -20,7 +20,7 @@ fn blob(content: impl BlobSource + 'static) -> NewExternalObject {
 
 fn put_objects(transaction: &Transaction, objects: Vec<NewExternalObject>) {
     let value = Value::serialize("with objects").unwrap();
-    let store = transaction.object_store(&"a".into()).unwrap();
+    let store = transaction.object_store("a").unwrap();
     let put = store.put(value.and_objects(objects), Some(Key::Number(1.0)));
     drop(put.unwrap());
 }
@@ -91,8 +91,8 @@ fn a_blob_can_be_read_as_long_as_it_is_held_or_asked_for() {
         let connection = open(&storage).wait().unwrap();
         let value = stored(&connection, vec![blob(b"content".to_vec())]);
         let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
-        let store = transaction.object_store(&"a".into()).unwrap();
-        drop(store.delete(Key::Number(1.0)).unwrap());
+        let store = transaction.object_store("a").unwrap();
+        store.delete(Key::Number(1.0)).unwrap().detach();
         commit(&transaction).unwrap();
         connection.close();
         drop((store, transaction, connection));

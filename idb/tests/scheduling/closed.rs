@@ -21,8 +21,8 @@ fn callbacks_registered_before_and_after_closing_are_called_once() {
                 ("behind", put(&second, "a", 1.0, "y")),
             ];
             let ends = [("end", first.finished()), ("end behind", second.finished())];
-            let opening = factory.open(&"db".into(), Some(2)).unwrap();
-            let deleting = factory.delete_database(&"db".into());
+            let opening = factory.open("db", Some(2)).unwrap();
+            let deleting = factory.delete_database("db");
             let mut storage = Some(storage);
             if is_late {
                 storage.take().map(Storage::close).unwrap().unwrap();
@@ -44,7 +44,7 @@ fn callbacks_registered_before_and_after_closing_are_called_once() {
             if let Some(storage) = storage.take() {
                 storage.close().unwrap();
             }
-            log.watch("delete later", factory.delete_database(&"db".into()).done());
+            log.watch("delete later", factory.delete_database("db").done());
             log.watch("ended", first.finished());
             // Those that had been executed before they could be aborted have succeeded.
             let entries = log.entries();
@@ -78,7 +78,7 @@ fn a_callback_of_a_closed_storage_may_ask_for_more() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let factory = factory(&storage);
-        let request = factory.open(&"db".into(), None).unwrap();
+        let request = factory.open("db", None).unwrap();
         storage.close().unwrap();
         let log = Log::default();
         let noting = log.clone();
@@ -88,7 +88,7 @@ fn a_callback_of_a_closed_storage_may_ask_for_more() {
                 return;
             };
             noting.note(result.unwrap_err().name().as_str());
-            let inner = of_inner.delete_database(&"db".into()).done();
+            let inner = of_inner.delete_database("db").done();
             noting.watch("inner", inner);
             noting.note("outer");
         });

@@ -6,7 +6,7 @@ use larder_idb::{ConnectionEvent, DeleteEvent, ErrorName, Maintenance, OpenEvent
 use super::*;
 
 fn open_version(storage: &Storage, version: u64) -> larder_idb::OpenRequest {
-    factory(storage).open(&"db".into(), Some(version)).unwrap()
+    factory(storage).open("db", Some(version)).unwrap()
 }
 
 fn upgrade_of(event: Option<OpenEvent>) -> Upgrade {
@@ -48,14 +48,10 @@ fn names_in(fs: Arc<MemoryFileSystem>) -> Vec<String> {
 fn versions_that_no_database_can_have_are_type_errors() {
     let storage = storage(DRIVEN);
     for version in [0, 1 << 53] {
-        let refused = factory(&storage).open(&"db".into(), Some(version));
+        let refused = factory(&storage).open("db", Some(version));
         assert_eq!(name_of(refused), ErrorName::TypeError);
     }
-    assert!(
-        factory(&storage)
-            .open(&"db".into(), Some((1 << 53) - 1))
-            .is_ok()
-    );
+    assert!(factory(&storage).open("db", Some((1 << 53) - 1)).is_ok());
 }
 
 #[test]
@@ -64,19 +60,13 @@ fn a_new_database_has_the_version_asked_for_or_1_and_a_lower_one_is_refused() {
         let storage = storage(executor);
         let factory = factory(&storage);
         assert!(factory.databases().wait().unwrap().is_empty());
-        let first = factory.open(&"first".into(), None).unwrap().connection();
-        let second = factory
-            .open(&"second".into(), Some(7))
-            .unwrap()
-            .connection();
+        let first = factory.open("first", None).unwrap().connection();
+        let second = factory.open("second", Some(7)).unwrap().connection();
         assert_eq!(first.wait().unwrap().version(), 1);
         assert_eq!(second.wait().unwrap().version(), 7);
-        let lower = factory
-            .open(&"second".into(), Some(6))
-            .unwrap()
-            .connection();
+        let lower = factory.open("second", Some(6)).unwrap().connection();
         assert_eq!(name_of(lower.wait()), ErrorName::VersionError);
-        let as_it_is = factory.open(&"second".into(), None).unwrap();
+        let as_it_is = factory.open("second", None).unwrap();
         assert_eq!(end_of(as_it_is.events().wait_next()).unwrap().version(), 7);
         assert!(as_it_is.events().wait_next().is_none());
         let listed = factory.databases().wait().unwrap();
@@ -167,7 +157,7 @@ fn during_an_upgrade_the_connection_makes_no_transactions() {
         let upgrade = upgrade_of(request.events().wait_next());
         let make = |connection: &Connection| {
             let options = TransactionOptions::default();
-            connection.transaction(&["a".into()], TransactionMode::ReadOnly, options)
+            connection.transaction(["a"], TransactionMode::ReadOnly, options)
         };
         assert_eq!(
             name_of(make(&upgrade.connection)),
@@ -189,11 +179,9 @@ fn an_upgrade_that_is_aborted_leaves_a_database_as_it_was() {
         let request = open_version(&storage, 9);
         let upgrade = upgrade_of(request.events().wait_next());
         let transaction = &upgrade.transaction;
-        transaction.delete_object_store(&"a".into()).unwrap();
+        transaction.delete_object_store("a").unwrap();
         let parameters = ObjectStoreParameters::default();
-        let created = transaction
-            .create_object_store(&"d".into(), parameters)
-            .unwrap();
+        let created = transaction.create_object_store("d", parameters).unwrap();
         assert_eq!(upgrade.connection.version(), 9);
         transaction.abort(None).unwrap();
         // At once.
@@ -216,19 +204,17 @@ fn an_upgrade_that_is_aborted_leaves_no_database_that_was_not_there() {
     for executor in EXECUTORS {
         let fs = Arc::new(MemoryFileSystem::new());
         let storage = storage_on(fs.clone(), executor);
-        let request = factory(&storage).open(&"new".into(), Some(4)).unwrap();
+        let request = factory(&storage).open("new", Some(4)).unwrap();
         let failed = request.with_upgrade(|upgrade| {
             let parameters = ObjectStoreParameters::default();
-            upgrade
-                .transaction
-                .create_object_store(&"a".into(), parameters)?;
+            upgrade.transaction.create_object_store("a", parameters)?;
             Err(larder_idb::Error::new(ErrorName::DataError, "on purpose"))
         });
         let error = failed.wait().unwrap_err();
         assert_eq!(error.name(), ErrorName::AbortError);
         assert!(error.message().contains("on purpose"), "{error}");
         assert!(factory(&storage).databases().wait().unwrap().is_empty());
-        let request = factory(&storage).open(&"new".into(), None).unwrap();
+        let request = factory(&storage).open("new", None).unwrap();
         let upgrade = upgrade_of(request.events().wait_next());
         assert_eq!((upgrade.old_version, upgrade.new_version), (0, 1));
         assert!(upgrade.connection.object_store_names().is_empty());
@@ -250,17 +236,14 @@ fn closing_during_an_upgrade_lets_it_commit_and_fails_the_request() {
         let parameters = ObjectStoreParameters::default();
         upgrade
             .transaction
-            .create_object_store(&"z".into(), parameters)
+            .create_object_store("z", parameters)
             .unwrap();
         upgrade.transaction.commit().unwrap().wait().unwrap();
         assert_eq!(
             name_of(end_of(request.events().wait_next())),
             ErrorName::AbortError
         );
-        let connection = factory(&storage)
-            .open(&"db".into(), None)
-            .unwrap()
-            .connection();
+        let connection = factory(&storage).open("db", None).unwrap().connection();
         let connection = connection.wait().unwrap();
         assert_eq!(connection.version(), 5);
         assert_eq!(connection.object_store_names(), ["z"]);
@@ -278,14 +261,12 @@ fn the_transaction_of_an_upgrade_completes_before_the_request_succeeds() {
             OpenEvent::UpgradeNeeded(upgrade) => {
                 noting.note("upgradeneeded");
                 let parameters = ObjectStoreParameters::default();
-                let store = upgrade
-                    .transaction
-                    .create_object_store(&"z".into(), parameters);
+                let store = upgrade.transaction.create_object_store("z", parameters);
                 let value = Value::serialize("x").unwrap();
                 let put = store.unwrap().put(value, Some(Key::Number(1.0))).unwrap();
                 noting.watch("put", put);
                 noting.watch("complete", upgrade.transaction.finished());
-                drop(upgrade.transaction.commit().unwrap());
+                upgrade.transaction.commit().unwrap().detach();
             }
             OpenEvent::Done(Ok(_)) => ended.note("success"),
             other => panic!("{other:?}"),
@@ -308,20 +289,11 @@ fn requests_of_one_database_are_dealt_with_in_order() {
         let log = Log::default();
         let factory = factory(&storage);
         // The one that opens keeps the next waiting until its connection goes, unless it need not.
-        log.watch(
-            "open 1",
-            factory.open(&"db".into(), Some(1)).unwrap().connection(),
-        );
-        log.watch("delete", factory.delete_database(&"db".into()).done());
-        log.watch(
-            "open 3",
-            factory.open(&"db".into(), Some(3)).unwrap().connection(),
-        );
-        log.watch(
-            "open 2",
-            factory.open(&"db".into(), Some(2)).unwrap().connection(),
-        );
-        let last = factory.open(&"db".into(), Some(4)).unwrap().connection();
+        log.watch("open 1", factory.open("db", Some(1)).unwrap().connection());
+        log.watch("delete", factory.delete_database("db").done());
+        log.watch("open 3", factory.open("db", Some(3)).unwrap().connection());
+        log.watch("open 2", factory.open("db", Some(2)).unwrap().connection());
+        let last = factory.open("db", Some(4)).unwrap().connection();
         assert_eq!(last.wait().unwrap().version(), 4);
         storage.close().unwrap();
         assert_eq!(
@@ -336,19 +308,12 @@ fn deleting_waits_for_connections_and_gives_the_version() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let factory = factory(&storage);
-        assert_eq!(
-            factory
-                .delete_database(&"nowhere".into())
-                .done()
-                .wait()
-                .unwrap(),
-            0
-        );
+        assert_eq!(factory.delete_database("nowhere").done().wait().unwrap(), 0);
         let connection = open(&storage).wait().unwrap();
         let events = connection.events();
         assert!(events.try_next().is_none());
         let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
-        let request = factory.delete_database(&"db".into());
+        let request = factory.delete_database("db");
         let Some(ConnectionEvent::VersionChange(change)) = events.wait_next() else {
             panic!("not told");
         };
@@ -377,9 +342,9 @@ fn a_connection_is_closed_when_its_last_handle_goes() {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();
         let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
-        let store = transaction.object_store(&"a".into()).unwrap();
+        let store = transaction.object_store("a").unwrap();
         drop((connection, transaction));
-        let request = factory(&storage).delete_database(&"db".into()).done();
+        let request = factory(&storage).delete_database("db").done();
         storage.run_until_idle();
         assert!(!request.is_done());
         drop(store);
@@ -410,10 +375,7 @@ fn closing_by_force_aborts_and_tells() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();
-        let other = factory(&storage)
-            .open(&"other".into(), None)
-            .unwrap()
-            .connection();
+        let other = factory(&storage).open("other", None).unwrap().connection();
         let other = other.wait().unwrap();
         let committed = begin(&connection, &["b"], TransactionMode::ReadWrite);
         put(&committed, "b", 1.0, "kept").on_done(|_| ());
@@ -424,7 +386,7 @@ fn closing_by_force_aborts_and_tells() {
         factory(&storage).force_close(Some(&"db".into()));
         assert_eq!(name_of(finished.wait()), ErrorName::AbortError);
         let refused = transaction
-            .object_store(&"a".into())
+            .object_store("a")
             .and_then(|store| store.clear());
         assert!(refused.is_err());
         assert!(matches!(
@@ -448,10 +410,7 @@ fn closing_the_store_lets_others_have_it_and_it_is_opened_again_when_needed() {
         let connection = open(&storage).wait().unwrap();
         let stale = begin(&connection, &["a"], TransactionMode::ReadOnly);
         let neighbour = storage_on(fs, executor);
-        let refused = factory(&neighbour)
-            .open(&"db".into(), None)
-            .unwrap()
-            .connection();
+        let refused = factory(&neighbour).open("db", None).unwrap().connection();
         assert_eq!(
             refused.wait().unwrap_err().kind(),
             larder_idb::ErrorKind::Conflict
@@ -475,7 +434,7 @@ fn a_storage_that_is_closed_opens_nothing() {
         let connection = open(&storage).wait().unwrap();
         let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         let request = put(&transaction, "a", 1.0, "x");
-        let pending = factory.open(&"db".into(), Some(2)).unwrap();
+        let pending = factory.open("db", Some(2)).unwrap();
         storage.close().unwrap();
         drop(request.wait());
         assert!(transaction.is_finished());
@@ -483,10 +442,10 @@ fn a_storage_that_is_closed_opens_nothing() {
             connection.events().try_next(),
             Some(ConnectionEvent::VersionChange(_) | ConnectionEvent::Close)
         ));
-        let refused = name_of(factory.open(&"db".into(), None));
+        let refused = name_of(factory.open("db", None));
         assert_eq!(refused, ErrorName::InvalidStateError);
         assert_eq!(
-            name_of(factory.delete_database(&"db".into()).done().wait()),
+            name_of(factory.delete_database("db").done().wait()),
             ErrorName::InvalidStateError
         );
         let mut last = None;
@@ -510,7 +469,7 @@ fn what_a_deleted_database_leaves_goes_step_by_step_when_the_host_says_so() {
         }
         commit(&transaction).unwrap();
         connection.close();
-        factory.delete_database(&"db".into()).done().wait().unwrap();
+        factory.delete_database("db").done().wait().unwrap();
         let mut steps = 0;
         loop {
             match factory.maintain().wait().unwrap() {
@@ -530,16 +489,15 @@ fn whoever_hears_that_an_upgrade_is_committed_may_begin_transactions() {
             let storage = storage(executor);
             let heard = Arc::new(Mutex::new(None));
             let to = Arc::clone(&heard);
-            let request = factory(&storage).open(&"db".into(), None).unwrap();
+            let request = factory(&storage).open("db", None).unwrap();
             let opened = request.with_upgrade(move |upgrade| {
                 let transaction = &upgrade.transaction;
                 let parameters = ObjectStoreParameters::default();
-                transaction.create_object_store(&"a".into(), parameters)?;
+                transaction.create_object_store("a", parameters)?;
                 let connection = upgrade.connection.clone();
                 transaction.finished().on_done(move |ended| {
                     let options = TransactionOptions::default();
-                    let begun =
-                        connection.transaction(&["a".into()], TransactionMode::ReadOnly, options);
+                    let begun = connection.transaction(["a"], TransactionMode::ReadOnly, options);
                     *to.lock().unwrap() = Some((ended.is_ok(), begun.is_ok()));
                 });
                 if is_committed {

@@ -13,7 +13,7 @@ use super::*;
 fn announced(storage: &Storage) -> (Connection, larder_idb::OpenRequest) {
     let connection = open(storage).wait().unwrap();
     storage.run_until_idle();
-    let request = factory(storage).open(&"db".into(), Some(2)).unwrap();
+    let request = factory(storage).open("db", Some(2)).unwrap();
     (connection, request)
 }
 

@@ -29,9 +29,9 @@ fn a_store_that_cannot_be_written_to_is_closed_by_force_and_opened_again() {
             commit(&transaction).unwrap();
             let beside = begin(&connection, &["b"], TransactionMode::ReadWrite);
             put(&beside, "b", 1.0, "lost").wait().unwrap();
-            let options = TransactionOptions::with_durability(TransactionDurability::Strict);
+            let options = TransactionOptions::new().durability(TransactionDurability::Strict);
             let failing = connection
-                .transaction(&["a".into()], TransactionMode::ReadWrite, options)
+                .transaction(["a"], TransactionMode::ReadWrite, options)
                 .unwrap();
             put(&failing, "a", 2.0, "?").wait().unwrap();
             fail_next_commit(&fs, kind, true);
@@ -72,9 +72,9 @@ fn a_commit_that_a_disk_refuses_once_is_no_other_transactions_business() {
             let connection = open(&storage).wait().unwrap();
             let beside = begin(&connection, &["b"], TransactionMode::ReadWrite);
             put(&beside, "b", 1.0, "beside").wait().unwrap();
-            let options = TransactionOptions::with_durability(TransactionDurability::Strict);
+            let options = TransactionOptions::new().durability(TransactionDurability::Strict);
             let failing = connection
-                .transaction(&["a".into()], TransactionMode::ReadWrite, options)
+                .transaction(["a"], TransactionMode::ReadWrite, options)
                 .unwrap();
             put(&failing, "a", 2.0, "never").wait().unwrap();
             fail_next_commit(&fs, kind, false);

@@ -50,14 +50,14 @@ fn what_has_begun_ends_as_it_would_have_and_nothing_new_begins() {
         put(&running, "a", 1.0, "running").wait().unwrap();
         let mut finished = storage.finish();
 
-        let names = ["a".into()];
+        let names = ["a"];
         let options = TransactionOptions::default();
-        let refusal = refused(connection.transaction(&names, TransactionMode::ReadOnly, options));
+        let refusal = refused(connection.transaction(names, TransactionMode::ReadOnly, options));
         let invalid = Some(ErrorName::InvalidStateError);
         assert_eq!(refusal, invalid, "{executor:?}");
         let factory = factory(&storage);
-        assert_eq!(refused(factory.open(&"db".into(), None)), invalid);
-        let deleted = factory.delete_database(&"db".into()).done().wait();
+        assert_eq!(refused(factory.open("db", None)), invalid);
+        let deleted = factory.delete_database("db").done().wait();
         assert_eq!(refused(deleted), invalid);
         assert_eq!(refused(factory.databases().wait()), invalid);
         assert_eq!(refused(idle.databases().wait()), invalid);
@@ -102,7 +102,7 @@ fn who_does_not_look_at_the_end_still_comes_to_it() {
         drop(put(&transaction, "a", 1.0, "x"));
         drop(storage.finish());
         // Nobody looks at its end either.
-        drop(transaction.commit().unwrap());
+        transaction.commit().unwrap().detach();
         storage.run_until_idle();
         // Threads need a moment.
         while storage_on(fs.clone(), DRIVEN)
@@ -145,18 +145,16 @@ fn an_upgrade_under_way_is_made_and_requests_behind_it_are_refused() {
         let fs = Arc::new(MemoryFileSystem::new());
         let storage = storage_on(fs.clone(), executor);
         let factory = factory(&storage);
-        let request = factory.open(&"db".into(), Some(3)).unwrap();
-        let behind = factory.open(&"db".into(), Some(4)).unwrap().connection();
-        let deletion = factory.delete_database(&"db".into()).done();
+        let request = factory.open("db", Some(3)).unwrap();
+        let behind = factory.open("db", Some(4)).unwrap().connection();
+        let deletion = factory.delete_database("db").done();
         let Some(OpenEvent::UpgradeNeeded(upgrade)) = request.events().wait_next() else {
             panic!("no upgrade");
         };
         let finished = storage.finish();
         let parameters = ObjectStoreParameters::default();
         let transaction = &upgrade.transaction;
-        transaction
-            .create_object_store(&"a".into(), parameters)
-            .unwrap();
+        transaction.create_object_store("a", parameters).unwrap();
         transaction.commit().unwrap().wait().unwrap();
         let Some(OpenEvent::Done(opened)) = request.events().wait_next() else {
             panic!("no end");
@@ -186,7 +184,7 @@ fn a_request_that_waits_for_connections_to_be_closed_is_refused_when_they_are() 
         let fs = Arc::new(MemoryFileSystem::new());
         let (storage, connection, events) = connected(&fs, executor);
         let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
-        let waiting = factory(&storage).open(&"db".into(), Some(2)).unwrap();
+        let waiting = factory(&storage).open("db", Some(2)).unwrap();
         let Some(OpenEvent::Blocked { .. }) = waiting.events().wait_next() else {
             panic!("not blocked");
         };

@@ -9,8 +9,8 @@ use super::*;
 fn two_requests(storage: &Storage) -> (OpenRequest, OpenRequest) {
     drop(open(storage).wait().unwrap());
     let factory = factory(storage);
-    let first = factory.open(&"db".into(), None).unwrap();
-    let second = factory.open(&"db".into(), Some(2)).unwrap();
+    let first = factory.open("db", None).unwrap();
+    let second = factory.open("db", Some(2)).unwrap();
     (first, second)
 }
 
@@ -122,8 +122,8 @@ fn a_connection_of_an_upgrade_is_told_though_nobody_looks_at_the_request_s_end()
     for executor in EXECUTORS {
         let storage = storage(executor);
         let factory = factory(&storage);
-        let first = factory.open(&"db".into(), None).unwrap();
-        let second = factory.open(&"db".into(), Some(2)).unwrap();
+        let first = factory.open("db", None).unwrap();
+        let second = factory.open("db", Some(2)).unwrap();
         let Some(OpenEvent::UpgradeNeeded(upgrade)) = first.events().wait_next() else {
             panic!("no upgrade");
         };

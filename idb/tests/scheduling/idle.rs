@@ -154,7 +154,7 @@ fn every_request_opens_the_store_again() {
         // It is open, and in nobody's way.
         factory.repair(RowsInDoubt::LeaveOut).wait().unwrap();
         assert!(setting.is_free());
-        let deleted = factory.delete_database(&"db".into()).done().wait();
+        let deleted = factory.delete_database("db").done().wait();
         assert_eq!(deleted.unwrap(), 1);
         close();
         // Closing it has done the rest.
@@ -179,7 +179,7 @@ fn a_connection_that_is_to_be_closed_keeps_the_store_until_its_transactions_have
         commit(&transaction).unwrap();
         setting.frees_after(2 * SECOND);
         // Handles that are left keep nothing, and fail.
-        let store = transaction.object_store(&"a".into());
+        let store = transaction.object_store("a");
         assert!(store.is_err() || store.unwrap().get(Key::Number(1.0)).is_err());
         let connection = open(&setting.storage).wait().unwrap();
         assert_eq!(look(&connection, "a", 1.0).unwrap(), "kept");
@@ -196,12 +196,12 @@ fn hold_a_blob(connection: &Connection) -> larder_idb::StoredValue {
         .unwrap()
         .and_objects(vec![blob]);
     let transaction = begin(connection, &["a"], TransactionMode::ReadWrite);
-    let store = transaction.object_store(&"a".into()).unwrap();
-    drop(store.put(value, Some(Key::Number(1.0))).unwrap());
+    let store = transaction.object_store("a").unwrap();
+    store.put(value, Some(Key::Number(1.0))).unwrap().detach();
     commit(&transaction).unwrap();
     let transaction = begin(connection, &["a"], TransactionMode::ReadWrite);
     let held = get(&transaction, "a", 1.0).wait().unwrap().unwrap();
-    let store = transaction.object_store(&"a".into()).unwrap();
+    let store = transaction.object_store("a").unwrap();
     drop(store.delete(Key::Number(1.0)));
     commit(&transaction).unwrap();
     held
@@ -313,7 +313,7 @@ fn no_more_idle_stores_are_open_than_the_host_has_said() {
             .map(|n| Origin::from_url(&format!("https://{n}.example")).unwrap())
             .collect();
         let visit = |origin| {
-            let request = setting.storage.factory(origin).open(&"db".into(), None);
+            let request = setting.storage.factory(origin).open("db", None);
             request.unwrap().connection().wait().unwrap()
         };
         let is_open = |origin: &Origin| {

@@ -67,12 +67,12 @@ fn open(storage: &Storage) -> Request<Connection> {
 
 /// The same of any origin.
 fn open_of(factory: &Factory) -> Request<Connection> {
-    let request = factory.open(&"db".into(), None).unwrap();
+    let request = factory.open("db", None).unwrap();
     request.with_upgrade(|upgrade| {
         for name in ["a", "b", "c"] {
             let parameters = ObjectStoreParameters::default();
             let transaction = &upgrade.transaction;
-            transaction.create_object_store(&name.into(), parameters)?;
+            transaction.create_object_store(name, parameters)?;
         }
         Ok(())
     })
@@ -85,7 +85,7 @@ fn begin(connection: &Connection, names: &[&str], mode: TransactionMode) -> Tran
 }
 
 fn put(transaction: &Transaction, store: &str, key: f64, value: &str) -> Request<Key> {
-    let store = transaction.object_store(&store.into()).unwrap();
+    let store = transaction.object_store(store).unwrap();
     let value = Value::serialize(value).unwrap();
     store.put(value, Some(Key::Number(key))).unwrap()
 }
@@ -95,7 +95,7 @@ fn get(
     store: &str,
     key: f64,
 ) -> Request<Option<larder_idb::StoredValue>> {
-    let store = transaction.object_store(&store.into()).unwrap();
+    let store = transaction.object_store(store).unwrap();
     store.get(Key::Number(key)).unwrap()
 }
 

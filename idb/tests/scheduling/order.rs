@@ -107,7 +107,7 @@ fn a_reader_created_behind_a_waiting_writer_waits_for_it() {
     assert!(seen.try_take().is_none());
     assert_eq!(text(get(&first, "a", 1.0).wait()), None);
     first.commit().unwrap().wait().unwrap();
-    drop(writer.commit().unwrap());
+    writer.commit().unwrap().detach();
     assert_eq!(text(seen.wait()).unwrap(), "new");
 }
 
@@ -184,7 +184,7 @@ fn letting_go_of_all_handles_aborts() {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();
         let transaction = begin(&connection, &["a"], ReadWrite);
-        let store = transaction.object_store(&"a".into()).unwrap();
+        let store = transaction.object_store("a").unwrap();
         let end = transaction.finished();
         drop(transaction);
         let value = Value::serialize("x").unwrap();
@@ -271,7 +271,7 @@ fn a_commit_that_nobody_looks_at_lets_others_go_on() {
         connection.close();
         other.close();
         factory(&storage)
-            .delete_database(&"db".into())
+            .delete_database("db")
             .done()
             .wait()
             .unwrap();

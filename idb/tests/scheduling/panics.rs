@@ -27,7 +27,7 @@ fn a_callback_that_panics_stops_nothing() {
             });
         }
         log.watch("end", transaction.finished());
-        drop(transaction.commit().unwrap());
+        transaction.commit().unwrap().detach();
         let mut thrown = 0;
         if matches!(executor, Executor::Driven { .. }) {
             // Each comes out of the step that it happened in.
@@ -52,7 +52,7 @@ fn a_callback_that_panics_stops_nothing() {
 fn an_upgrade_that_panics_is_aborted() {
     for executor in EXECUTORS {
         let storage = storage(executor);
-        let request = factory(&storage).open(&"db".into(), None).unwrap();
+        let request = factory(&storage).open("db", None).unwrap();
         let request = request.with_upgrade(|_| panic!("a host's mistake"));
         if matches!(executor, Executor::Driven { .. }) {
             let thrown = catch_unwind(AssertUnwindSafe(|| storage.run_until_idle()));
@@ -75,7 +75,7 @@ fn an_event_s_callback_that_panics_gets_the_next_event() {
             noting.note(format!("{event:?}").split('(').next().unwrap());
             panic!("a host's mistake");
         });
-        let request = factory(&storage).delete_database(&"db".into());
+        let request = factory(&storage).delete_database("db");
         if matches!(executor, Executor::Driven { .. }) {
             assert!(catch_unwind(AssertUnwindSafe(|| storage.run_until_idle())).is_err());
         }
@@ -110,7 +110,7 @@ fn callbacks_may_ask_and_wait_for_more() {
             put(&beside, "b", 1.0, "beside").wait().unwrap();
             commit(&beside).unwrap();
             noting.watch("second", put(&inner, "a", 2.0, "second"));
-            drop(inner.commit().unwrap());
+            inner.commit().unwrap().detach();
         });
         transaction.finished().wait().unwrap();
         assert_eq!(look(&connection, "a", 2.0).unwrap(), "second");
@@ -172,7 +172,7 @@ fn a_waker_that_panics_keeps_nothing_from_anybody() {
     committed.try_take().unwrap().unwrap();
     assert_eq!(databases.try_take().unwrap().unwrap().len(), 1);
     // Of an event: who is told of it goes on, and what is to come of it does.
-    let deleting = factory(&storage).delete_database(&"db".into());
+    let deleting = factory(&storage).delete_database("db");
     assert_eq!(run_all(&storage), 1);
     let told = event.as_mut().poll(&mut context);
     assert!(matches!(told, Poll::Ready(Some(_))), "{told:?}");
@@ -228,8 +228,8 @@ fn end_of<T: Send + 'static>(storage: &Storage, mut request: Request<T>) -> Resu
 
 /// Three records that do not fit into memory, committed or not: whether that went well.
 fn write(storage: &Storage, connection: &Connection, is_committed: bool) -> bool {
-    let options = TransactionOptions::with_durability(TransactionDurability::Strict);
-    let begun = connection.transaction(&["a".into()], TransactionMode::ReadWrite, options);
+    let options = TransactionOptions::new().durability(TransactionDurability::Strict);
+    let begun = connection.transaction(["a"], TransactionMode::ReadWrite, options);
     let Ok(transaction) = begun else {
         return false;
     };
@@ -256,15 +256,15 @@ fn program(storage: &Storage) -> Vec<bool> {
         .is_ok_and(|connection| write(storage, connection, true));
     went.extend([has_committed, opened.is_ok()]);
     drop(opened);
-    let upgrade = factory.open(&"db".into(), Some(2)).unwrap().connection();
+    let upgrade = factory.open("db", Some(2)).unwrap().connection();
     let upgraded = end_of(storage, upgrade);
     went.push(upgraded.is_ok());
     if let Ok(connection) = &upgraded {
         went.push(write(storage, connection, false));
     }
-    let other = factory.open(&"other".into(), None).unwrap().connection();
+    let other = factory.open("other", None).unwrap().connection();
     went.push(end_of(storage, other).is_ok());
-    let deleted = factory.delete_database(&"other".into()).done();
+    let deleted = factory.delete_database("other").done();
     went.push(end_of(storage, deleted).is_ok());
     for _ in 0..3 {
         went.push(end_of(storage, factory.maintain()).is_ok());
@@ -295,10 +295,7 @@ fn a_file_system_that_panics_ends_no_more_than_what_asked_it() {
         let has_panicked = !is_armed.swap(false, Ordering::Relaxed);
         let connection = end_of(
             &storage,
-            factory(&storage)
-                .open(&"db".into(), None)
-                .unwrap()
-                .connection(),
+            factory(&storage).open("db", None).unwrap().connection(),
         );
         let connection = connection.unwrap();
         if connection.object_store_names().is_empty() {

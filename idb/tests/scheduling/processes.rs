@@ -50,7 +50,7 @@ fn a_store_that_another_process_has_open_is_refused_at_once_and_named() {
     assert!(factory(&storage).databases().wait().is_err());
     assert!(
         factory(&storage)
-            .delete_database(&"db".into())
+            .delete_database("db")
             .done()
             .wait()
             .is_err()

@@ -12,15 +12,13 @@ const COUNT: u32 = 500;
 
 /// The same everywhere: opens by events, upgrades, puts, reads back, pipelined and one at a time.
 async fn program(storage: Storage) -> u32 {
-    let request = factory(&storage).open(&"db".into(), Some(2)).unwrap();
+    let request = factory(&storage).open("db", Some(2)).unwrap();
     let Some(OpenEvent::UpgradeNeeded(upgrade)) = request.events().next().await else {
         panic!("no upgrade");
     };
     let parameters = ObjectStoreParameters::default();
     let transaction = &upgrade.transaction;
-    transaction
-        .create_object_store(&"a".into(), parameters)
-        .unwrap();
+    transaction.create_object_store("a", parameters).unwrap();
     transaction.commit().unwrap().await.unwrap();
     let Some(OpenEvent::Done(Ok(connection))) = request.events().next().await else {
         panic!("no connection");
@@ -120,7 +118,7 @@ fn threads_that_wait_share_a_transaction() {
         });
         commit(&transaction).unwrap();
         let reader = begin(&connection, &["a"], TransactionMode::ReadOnly);
-        let store = reader.object_store(&"a".into()).unwrap();
+        let store = reader.object_store("a").unwrap();
         let count = store
             .count(larder_idb::KeyRange::all())
             .unwrap()

@@ -8,7 +8,7 @@ use super::*;
 
 /// A database "db" that is being upgraded.
 fn upgrading(storage: &Storage, version: u64) -> (OpenRequest, Upgrade) {
-    let request = factory(storage).open(&"db".into(), Some(version)).unwrap();
+    let request = factory(storage).open("db", Some(version)).unwrap();
     loop {
         match request.events().wait_next() {
             Some(OpenEvent::UpgradeNeeded(upgrade)) => return (request, upgrade),
@@ -90,11 +90,11 @@ fn of_two_threads_that_change_the_same_name_one_does_and_the_other_hears_why_not
     transaction.commit().unwrap().wait().unwrap();
     drop((stays, upgrade, request));
     // What was committed can be opened: no name is there twice.
-    let opened = factory(&storage).open(&"db".into(), None).unwrap();
+    let opened = factory(&storage).open("db", None).unwrap();
     let connection = opened.connection().wait().unwrap();
     assert_eq!(connection.object_store_names(), names);
     let transaction = begin(&connection, &["stays"], TransactionMode::ReadOnly);
-    let stays = transaction.object_store(&"stays".into()).unwrap();
+    let stays = transaction.object_store("stays").unwrap();
     assert_eq!(stays.index_names(), index_names);
 }
 

@@ -193,10 +193,9 @@ fn schema<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Resu
         engine,
         "createObjectStore",
         |transaction: u32, name: QuickString<'js>, key_path: Value<'js>, auto_increment: bool| {
-            let parameters = ObjectStoreParameters {
-                key_path: engine.key_path(ctx, &key_path)?,
-                auto_increment,
-            };
+            let parameters = ObjectStoreParameters::new()
+                .key_path(engine.key_path(ctx, &key_path)?)
+                .auto_increment(auto_increment);
             let name = engine.string(ctx, &name)?;
             let transaction = engine.transaction(ctx, transaction)?;
             let store = checked(ctx, transaction.create_object_store(&name, parameters))?;
@@ -246,10 +245,9 @@ fn schema<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Resu
          unique: bool,
          multi_entry: bool| {
             let key_path = engine.key_path(ctx, &key_path)?;
-            let options = IndexParameters {
-                unique,
-                multi_entry,
-            };
+            let options = IndexParameters::new()
+                .unique(unique)
+                .multi_entry(multi_entry);
             let name = engine.string(ctx, &name)?;
             let index = engine
                 .store(ctx, store)?
@@ -362,7 +360,7 @@ impl Engine {
             "relaxed" => TransactionDurability::Relaxed,
             _ => TransactionDurability::Default,
         };
-        let options = TransactionOptions::with_durability(durability);
+        let options = TransactionOptions::new().durability(durability);
         let connection = self.connection(ctx, connection)?;
         let transaction = checked(ctx, connection.transaction(&names?, mode, options))?;
         Ok(self

@@ -89,7 +89,9 @@ fn many<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result
             let ctx = &ctx;
             let _entered = engine.enter(ctx)?;
             let range = engine.range(ctx, &range)?;
-            let options = GetAllOptions::new(count, self::direction(&direction));
+            let options = GetAllOptions::new()
+                .count(count.unwrap_or(0))
+                .direction(self::direction(&direction));
             let asked = match projection {
                 Projection::PrimaryKeys => read!(engine, ctx, source, get_all_keys(range, options)),
                 _ => read!(engine, ctx, source, get_all(range, options)),
@@ -127,7 +129,12 @@ fn cursors<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Res
         "continueCursor",
         |request: u32, cursor: u32, key: Value<'js>| {
             let key = engine.maybe_key(ctx, &key)?;
-            let asked = checked(ctx, engine.cursor(ctx, cursor)?.continue_(key))?;
+            let cursor_there = engine.cursor(ctx, cursor)?;
+            let asked = match key {
+                None => cursor_there.next(),
+                Some(key) => cursor_there.continue_to(key),
+            };
+            let asked = checked(ctx, asked)?;
             engine
                 .realm
                 .expect(request, asked, move |moved| Outcome::Moved(cursor, moved));

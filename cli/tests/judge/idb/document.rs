@@ -50,7 +50,7 @@ fn begin(
 fn object_store(connection: &Connection, store_name: &JsString) -> Value {
     let (transaction, store) = begin(connection, store_name, TransactionMode::ReadOnly);
     let all = GetAllOptions::default();
-    let records = store.get_all_records(KeyRange::all(), all).unwrap().wait();
+    let records = store.get_all(KeyRange::all(), all).unwrap().wait();
     let records = records.unwrap();
     let keys: Vec<Value> = records.iter().map(|entry| key(entry.raw_key())).collect();
     let visit = |direction| visited(store.open_key_cursor(KeyRange::all(), direction).unwrap());
@@ -93,7 +93,7 @@ fn next_key(connection: &Connection, store: &JsString) -> Value {
 fn index(index: &Index) -> Value {
     let visit = |direction| visited(index.open_key_cursor(KeyRange::all(), direction).unwrap());
     let entries = visit(CursorDirection::Next);
-    let records = index.get_all_records(KeyRange::all(), GetAllOptions::default());
+    let records = index.get_all(KeyRange::all(), GetAllOptions::default());
     let records = records.unwrap().wait().unwrap();
     let of_records = records.iter();
     let of_records = of_records.map(|entry| (key(entry.raw_key()), key(entry.raw_primary_key())));
@@ -115,7 +115,7 @@ fn visited(request: Request<Option<Cursor>>) -> Vec<(Value, Value)> {
     let mut visited = Vec::new();
     while let Some(at) = cursor {
         visited.push((encoded(&at.key()), encoded(&at.primary_key())));
-        cursor = at.continue_(None).unwrap().wait().unwrap();
+        cursor = at.next().unwrap().wait().unwrap();
     }
     visited
 }

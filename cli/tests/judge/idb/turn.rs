@@ -111,16 +111,15 @@ fn change_schema(transaction: &Transaction, random: &mut Random, did: &Did) -> R
     let names = transaction.object_store_names();
     if names.is_empty() || random.one_in(4) {
         let name = JsString::from(random.pick(&["s", "inline", "auto", "öurs"]));
-        let parameters = ObjectStoreParameters {
-            key_path: random.pick(&[KeyPath::Null, KeyPath::String("id".into())]),
-            auto_increment: random.one_in(2),
-        };
+        let parameters = ObjectStoreParameters::new()
+            .key_path(random.pick(&[KeyPath::Null, KeyPath::String("id".into())]))
+            .auto_increment(random.one_in(2));
         note(did, format!("create {name:?}"));
         let store = or_taken(transaction.create_object_store(&name, parameters))?;
         let by_a = KeyPath::String("a".into());
         return store.map_or(Ok(()), |store| {
             store
-                .create_index(&"by a".into(), by_a, IndexParameters::default())
+                .create_index("by a", by_a, IndexParameters::default())
                 .map(drop)
         });
     }
@@ -145,16 +144,13 @@ fn change_schema(transaction: &Transaction, random: &mut Random, did: &Did) -> R
                 ("late", tags, false),
             ]);
             note(did, format!("index {index:?} of {name:?}"));
-            let options = IndexParameters {
-                multi_entry,
-                ..IndexParameters::default()
-            };
-            or_taken(store.create_index(&index.into(), path, options)).map(drop)
+            let options = IndexParameters::new().multi_entry(multi_entry);
+            or_taken(store.create_index(index, path, options)).map(drop)
         }
         5 if !store.index_names().is_empty() => {
             let index = random.pick(&store.index_names());
             match random.one_in(2) {
-                true => or_taken(store.index(&index)?.rename(&"anew".into())).map(drop),
+                true => or_taken(store.index(&index)?.rename("anew")).map(drop),
                 false => store.delete_index(&index),
             }
         }
@@ -190,7 +186,7 @@ fn write(connection: &Connection, random: &mut Random, did: &Did) {
         TransactionDurability::Relaxed,
         TransactionDurability::Strict,
     ]);
-    let options = TransactionOptions::with_durability(durability);
+    let options = TransactionOptions::new().durability(durability);
     let transaction = connection
         .transaction(&scope, TransactionMode::ReadWrite, options)
         .unwrap();
@@ -198,7 +194,7 @@ fn write(connection: &Connection, random: &mut Random, did: &Did) {
     note(did, format!("write {count} to {:?}", connection.name()));
     let mut asked = Vec::new();
     for _ in 0..count {
-        let store = transaction.object_store(&random.pick(&scope)).unwrap();
+        let store = transaction.object_store(random.pick(&scope)).unwrap();
         match random.one_in(12) {
             true => by_cursor(&store, random),
             false => asked.extend(record(&store, random).unwrap()),
@@ -263,11 +259,11 @@ fn by_cursor(store: &ObjectStore, random: &mut Random) {
     let mut cursor = opened.unwrap().wait().unwrap();
     while let Some(at) = cursor {
         match random.below(4) {
-            0 => drop(at.delete().unwrap()),
+            0 => at.delete().unwrap().detach(),
             1 if *store.key_path() == KeyPath::Null => {
                 let drawn = ours::draw(random, false, false);
                 let value = Value::with_objects(drawn.bytes, drawn.objects);
-                drop(at.update(value).unwrap());
+                at.update(value).unwrap().detach();
             }
             _ => {}
         }
@@ -277,7 +273,7 @@ fn by_cursor(store: &ObjectStore, random: &mut Random) {
                 .unwrap()
                 .wait()
                 .unwrap(),
-            false => at.continue_(None).unwrap().wait().unwrap(),
+            false => at.next().unwrap().wait().unwrap(),
         };
     }
 }

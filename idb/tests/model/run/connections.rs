@@ -34,7 +34,7 @@ impl Runner {
                 polite,
             } => {
                 let wanted = database(*number);
-                let real = self.factory.open(&name(&wanted), *version);
+                let real = self.factory.open(name(&wanted), *version);
                 let model = self.world.open(&wanted, *version, *polite);
                 if let Some((_, request)) = Self::agree(model, real)? {
                     self.keep_open(RealOpen::Open(request), was_queued);
@@ -43,7 +43,7 @@ impl Runner {
             }
             Action::DeleteDatabase { database: number } => {
                 let wanted = database(*number);
-                let real = self.factory.delete_database(&name(&wanted));
+                let real = self.factory.delete_database(name(&wanted));
                 self.world.delete_database(&wanted);
                 self.keep_open(RealOpen::Delete(real), was_queued);
                 Ok(())

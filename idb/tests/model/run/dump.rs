@@ -115,7 +115,7 @@ fn stores_of(connection: &Connection) -> Verdict<BTreeMap<Name, StoreDump>> {
 
 fn store_of(transaction: &Transaction, store: &ObjectStore) -> Verdict<StoreDump> {
     let all = store
-        .get_all_records(KeyRange::all(), GetAllOptions::default())
+        .get_all(KeyRange::all(), GetAllOptions::default())
         .map_err(told)?;
     let records = adapter::records_outcome(all.wait(), Shape::Records);
     let mut indexes = BTreeMap::new();
@@ -147,7 +147,7 @@ fn store_of(transaction: &Transaction, store: &ObjectStore) -> Verdict<StoreDump
 
 fn index_of(index: &Index) -> Verdict<IndexDump> {
     let all = index
-        .get_all_records(KeyRange::all(), GetAllOptions::default())
+        .get_all(KeyRange::all(), GetAllOptions::default())
         .map_err(told)?;
     let records = adapter::records_outcome(all.wait(), Shape::Records);
     let Outcome::Rows(rows) = &records else {
@@ -167,7 +167,7 @@ fn index_of(index: &Index) -> Verdict<IndexDump> {
         if Some(key_value(&cursor.primary_key())) != *primary_key {
             return Err(format!("a cursor finds {cursor:?}"));
         }
-        next = cursor.continue_(None).map_err(told)?;
+        next = cursor.next().map_err(told)?;
     }
     if next.wait().map_err(told)?.is_some() || count != rows.len() as u64 {
         return Err(format!("an index counts {count}, or has more backwards"));

@@ -384,7 +384,10 @@ impl Runner {
         let (model, real) = match action {
             Action::Continue { key, .. } => (
                 self.world.continue_(number, key.clone()),
-                real.continue_(key.as_ref().map(adapter::key)),
+                match key {
+                    None => real.next(),
+                    Some(key) => real.continue_to(adapter::key(key)),
+                },
             ),
             Action::ContinuePrimaryKey {
                 key, primary_key, ..
@@ -469,14 +472,16 @@ impl Source {
                 what,
             } => {
                 let range = adapter::range(range);
-                let options = GetAllOptions::new(Some(*count), adapter::direction(*direction));
+                let options = GetAllOptions::new()
+                    .count(*count)
+                    .direction(adapter::direction(*direction));
                 match (self, what) {
                     (Self::Store(store), What::Keys) => store.get_all_keys(range, options),
                     (Self::Store(store), What::Values) => store.get_all(range, options),
-                    (Self::Store(store), What::Records) => store.get_all_records(range, options),
+                    (Self::Store(store), What::Records) => store.get_all(range, options),
                     (Self::Index(index), What::Keys) => index.get_all_keys(range, options),
                     (Self::Index(index), What::Values) => index.get_all(range, options),
-                    (Self::Index(index), What::Records) => index.get_all_records(range, options),
+                    (Self::Index(index), What::Records) => index.get_all(range, options),
                 }
                 .map(|request| Pending::Records(request, shape(*what)))
             }

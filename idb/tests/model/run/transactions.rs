@@ -68,7 +68,7 @@ impl Runner {
         let Some(Some(connection)) = self.connections[id].as_ref().map(|c| &c.connection) else {
             return Ok(());
         };
-        let options = TransactionOptions::with_durability(match strict {
+        let options = TransactionOptions::new().durability(match strict {
             true => TransactionDurability::Strict,
             false => TransactionDurability::Default,
         });
@@ -221,7 +221,7 @@ impl Runner {
             return Ok(None);
         };
         let wanted = self.scope_name(id, on.store);
-        let real = transaction.object_store(&name(&wanted));
+        let real = transaction.object_store(name(&wanted));
         let model = self.world.object_store(id, &wanted);
         let both = Self::agree(model, real)?;
         if let Some((model, real)) = &both {
@@ -273,7 +273,7 @@ impl Runner {
         };
         let both = Self::agree(
             self.world.open_index(model, &wanted),
-            real.index(&name(&wanted)),
+            real.index(name(&wanted)),
         )?;
         if let Some((model, real)) = &both {
             self.indexes.push((*model, Some(real.clone())));
@@ -306,11 +306,10 @@ impl Runner {
                     return Ok(());
                 };
                 let wanted = store_name(*number);
-                let parameters = ObjectStoreParameters {
-                    key_path: adapter::key_path(key_path.as_ref()),
-                    auto_increment: *auto_increment,
-                };
-                let real = real.create_object_store(&name(&wanted), parameters);
+                let parameters = ObjectStoreParameters::new()
+                    .key_path(adapter::key_path(key_path.as_ref()))
+                    .auto_increment(*auto_increment);
+                let real = real.create_object_store(name(&wanted), parameters);
                 let model = self
                     .world
                     .create_store(id, &wanted, key_path.clone(), *auto_increment);
@@ -331,7 +330,7 @@ impl Runner {
                     return Ok(());
                 };
                 let wanted = store_name(*number);
-                let real = real.delete_object_store(&name(&wanted));
+                let real = real.delete_object_store(name(&wanted));
                 let model = self.world.delete_store(id, &wanted);
                 Self::agree(model, real).map(drop)
             }
@@ -341,7 +340,7 @@ impl Runner {
                 };
                 let wanted = store_name(*number);
                 let renamed = self.world.rename_store(model, &wanted);
-                Self::agree(renamed, real.rename(&name(&wanted)))?;
+                Self::agree(renamed, real.rename(name(&wanted)))?;
                 self.compare_handle(model, &real)
             }
             _ => self.change_indexes(action),
@@ -368,17 +367,16 @@ impl Runner {
                 multi_entry,
                 ..
             } => {
-                let options = IndexParameters {
-                    unique: *unique,
-                    multi_entry: *multi_entry,
-                };
+                let options = IndexParameters::new()
+                    .unique(*unique)
+                    .multi_entry(*multi_entry);
                 let path = adapter::key_path(Some(key_path));
                 let asked = self.setup.has_foreign.then(|| self.world.store(handle));
                 let real = match asked.flatten() {
-                    None => store.create_index(&name(&wanted), path, options),
+                    None => store.create_index(name(&wanted), path, options),
                     Some(model) => {
                         let keys_of = foreign::asked(model, key_path, *multi_entry);
-                        store.create_index_with_keys(&name(&wanted), path, options, keys_of)
+                        store.create_index_with_keys(name(&wanted), path, options, keys_of)
                     }
                 };
                 let model = self.world.create_index(
@@ -396,13 +394,13 @@ impl Runner {
             }
             Action::DeleteIndex { .. } => {
                 let model = self.world.delete_index(handle, &wanted);
-                Self::agree(model, store.delete_index(&name(&wanted)))?;
+                Self::agree(model, store.delete_index(name(&wanted)))?;
             }
             _ => {
                 let pick = on.index.unwrap_or(on.store);
                 if let Some((index, real)) = self.index(handle, &store, pick)? {
                     let model = self.world.rename_index(index, &wanted);
-                    Self::agree(model, real.rename(&name(&wanted)))?;
+                    Self::agree(model, real.rename(name(&wanted)))?;
                 }
             }
         }
