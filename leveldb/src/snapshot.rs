@@ -163,7 +163,12 @@ impl Snapshot {
         }
     }
 
-    /// What both do for a key. `lead` is there in the simple case. `value` is empty, and takes what
+    /// The core of `get` and `multi_get`. Both come here, so that many lookups find what each alone would.
+    ///
+    /// `lead` is there in the simple case, where damage is an error and versions of a row lie newest first: memtables, then runs by age. Then
+    /// the first entry met is the newest, and the search ends with it. Where anything is unsure, cursors ask every source and what is lost
+    /// in them; without that, an older value could be found while a newer one lies in a damaged block.
+    /// `value` is empty, and takes what
     /// does not lie in a memtable.
     fn get_led(
         &self,

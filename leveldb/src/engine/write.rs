@@ -132,7 +132,7 @@ impl Engine {
             return Ok(());
         }
         let len_bytes = batch.len_bytes();
-        writer.mem.take_in(batch);
+        writer.mem.insert(batch);
         writer.last_sequence = last;
         locked(&self.current).sequence = last;
         self.counters.wrote(len_bytes);
