@@ -63,7 +63,7 @@ impl Engine {
         self.hand_over();
     }
 
-    pub(super) fn tell_done(&self) {
+    pub(super) fn report_done(&self) {
         // A wake-up is a system call, and mostly nobody waits.
         let is_awaited = locked(&self.signal).waiting > 0;
         if is_awaited {
@@ -86,7 +86,7 @@ impl Engine {
     /// Refuses writes from now on. Who waits for the thread must hear of it: the thread does nothing more.
     pub(super) fn fail(&self, error: &Error) {
         self.health.fail(error);
-        self.tell_done();
+        self.report_done();
     }
 
     pub(super) fn is_work_due(&self) -> bool {
@@ -174,7 +174,7 @@ impl Engine {
             Err(error) if error.kind() != ErrorKind::Closed => self.fail(error),
             _ => {}
         }
-        self.tell_done();
+        self.report_done();
         result
     }
 

@@ -185,10 +185,10 @@ impl Engine {
         drop(state);
         self.install(work, edit, Some(Replaced::Kept))?;
         if let Some(kept) = work.kept.take() {
-            self.remove_strangers(work, &kept.found);
+            self.remove_unknown_files(work, &kept.found);
         }
         self.has_kept.store(false, Ordering::Release);
-        self.tell_done();
+        self.report_done();
         Ok(true)
     }
 }

@@ -10,7 +10,7 @@
 mod background;
 mod compact;
 mod compaction;
-mod feed;
+mod compaction_input;
 mod forget;
 mod group;
 mod health;

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 /// Writers wait for no less than so many bytes of entries: some milliseconds.
 pub(super) const STEP_BYTES: u64 = if cfg!(shuttle) { 64 } else { 256 << 10 };
 /// The background work tells of its progress in steps of so many, so that few wait for more than they have to.
-pub(super) const TOLD_BYTES: u64 = STEP_BYTES / 4;
+pub(super) const REPORT_BYTES: u64 = STEP_BYTES / 4;
 /// Bytes of entries for each byte of a table are kept as a fixed-point number.
 const ONE: u64 = 256;
 

@@ -87,7 +87,7 @@ struct AtWork<'a>(&'a Engine);
 impl Drop for AtWork<'_> {
     fn drop(&mut self) {
         locked(&self.0.signal).is_at_work = false;
-        self.0.tell_done();
+        self.0.report_done();
     }
 }
 

@@ -266,7 +266,7 @@ fn recover(
         lock,
     };
     if !is_unsettled {
-        engine.remove_strangers(&mut locked(&engine.work), &found);
+        engine.remove_unknown_files(&mut locked(&engine.work), &found);
     }
     Ok(Recovered {
         engine: Arc::new(engine),

@@ -84,7 +84,7 @@ impl Engine {
 
     /// Removes what a crash, or an earlier process, has left: of the files that were found, those of a store that are not part
     /// of this one.
-    pub(super) fn remove_strangers(&self, work: &mut Work, found: &[OsString]) {
+    pub(super) fn remove_unknown_files(&self, work: &mut Work, found: &[OsString]) {
         let state = self.state();
         // Also those that someone reads who began before the store was what it is.
         let tables = work.read_tables();

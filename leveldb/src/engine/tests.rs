@@ -36,7 +36,7 @@ fn a_writer_stops_at_twelve_tables_of_level_0_and_goes_on_when_there_are_fewer()
         while !is_done.load(Ordering::Acquire) {
             let is_flushed = engine.flush_full(&mut locked(&engine.work), false);
             idle = if is_flushed.unwrap() { 0 } else { idle + 1 };
-            engine.tell_done();
+            engine.report_done();
             most = most.max(engine.l0_tables.load(Ordering::Acquire));
             // Time enough for a writer that would not stop.
             if most == L0_STOP && idle > 2000 {
@@ -90,7 +90,7 @@ fn ten_writes_get_on_as_far_as(engine: &Engine, tell: impl Fn(u64)) {
             }
             steps += 1;
             tell(steps);
-            engine.tell_done();
+            engine.report_done();
         }
     });
     assert_eq!(written(), 10);

@@ -1,7 +1,7 @@
 //! What becomes of the original files: set aside in `lost/`, or removed.
 
 use super::Repaired;
-use super::strangers::names_read;
+use super::unknown_files::names_read;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::file_name::FileName;

@@ -13,7 +13,7 @@
 mod aside;
 mod output;
 mod rows;
-mod strangers;
+mod unknown_files;
 
 use crate::core::Core;
 use crate::damage::Damage;
@@ -39,7 +39,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use strangers::Strangers;
+use unknown_files::UnknownFiles;
 
 /// At most so many rows in doubt are listed; all are counted.
 pub const ROWS_IN_DOUBT_LISTED_MAX: usize = 10_000;
@@ -209,7 +209,7 @@ impl<'a> Repair<'a> {
             // Without a MANIFEST that tells, the greatest there can be stands for it: then the entries tell.
             last_sequence: match opened.last_sequence {
                 SEQUENCE_MAX => 0,
-                told => told,
+                result => result,
             },
         })
     }
@@ -245,8 +245,8 @@ impl<'a> Repair<'a> {
         rows_in_doubt: RowsInDoubt,
         repaired: &mut Repaired,
     ) -> Result<Prepared> {
-        let strangers = Strangers::open(&self.state, self.options)?;
-        let walk = RowWalk::new(&self.state, self.read_sequence, &strangers);
+        let unknown = UnknownFiles::open(&self.state, self.options)?;
+        let walk = RowWalk::new(&self.state, self.read_sequence, &unknown);
         let mut rows = KeptRows::new(walk, rows_in_doubt, repaired);
         tables.write(&mut rows)?;
         let (greatest_sequence, left_out) = rows.finish();
