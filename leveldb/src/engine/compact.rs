@@ -63,7 +63,7 @@ impl Engine {
         self.progress.begin_flush(full.len_bytes() as u64);
         let flushed = self.make_table(work, &state.version, full, filling, may_sink);
         self.progress.finish_flush();
-        // Who waits for room need not wait until files are removed.
+        // A writer that waits for room need not wait until files are removed.
         self.report_done();
         if let Err(error) = &flushed
             && error.kind() == ErrorKind::Corruption
@@ -242,7 +242,10 @@ impl Engine {
                 self.report_done();
             }
             if self.stop.load(Ordering::Relaxed) {
-                return Err(Error::new(ErrorKind::Closed, "store is being closed"));
+                return Err(Error::new(
+                    ErrorKind::Closed,
+                    "the store is being closed: open it again",
+                ));
             }
             if self.has_full.load(Ordering::Relaxed) && !work.is_short_of_room {
                 self.flush_full(work, false)?;
@@ -271,7 +274,7 @@ impl Engine {
         compaction.input_bytes().saturating_add(next)
     }
 
-    /// The same files with caches of its own: a compaction must not push out what readers use.
+    /// The store's files with caches of their own: a compaction must not push out what readers use.
     fn compaction_core(&self) -> Arc<Core> {
         Arc::new({
             let context = TableContext::new(self.core.order.clone(), OnDamage::Fail, 0);

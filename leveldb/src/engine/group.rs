@@ -116,7 +116,8 @@ impl Engine {
     /// Writes a batch, and empties it.
     pub(crate) fn write(&self, batch: &mut BatchWriter, durability: Durability) -> Result<()> {
         if batch.len_bytes() > BATCH_LEN_MAX || batch.entry_count() > BATCH_ENTRIES_MAX {
-            return Err(Error::new(ErrorKind::Usage, "write batch is too large"));
+            let what = "the write batch is too large: split it (3 GiB and 2^27 entries at most)";
+            return Err(Error::new(ErrorKind::Usage, what));
         }
         let joined = self.join(batch, durability);
         let Some((turn, is_first)) = joined else {
@@ -131,7 +132,10 @@ impl Engine {
         let group = locked(&self.queue).waiting.pop_front();
         let Some(mut group) = group else {
             // The first of a group has put it there. Nothing that was not written may be acknowledged.
-            return Err(Error::new(ErrorKind::Closed, "the group of writes is gone"));
+            return Err(Error::new(
+                ErrorKind::Closed,
+                "nothing was written: the store lost the group of writes; write again",
+            ));
         };
         self.write_for(Some(group.turn), &mut group.batch, group.durability)
     }

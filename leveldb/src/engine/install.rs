@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-/// What whoever makes tables holds.
+/// What the thread that makes tables holds.
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) manifest: LogWriter,
@@ -27,7 +27,7 @@ pub(super) struct Work {
     /// The oldest log that matters, as the MANIFEST says.
     pub(super) log_number: u64,
     pub(super) compact_pointers: BTreeMap<usize, Vec<u8>>,
-    /// Versions that someone may read.
+    /// Versions that may still be read.
     pub(super) versions: Vec<Weak<Version>>,
     /// Tables that are in no newer version, and logs that are tables by now: to be removed.
     pub(super) old_tables: BTreeSet<u64>,

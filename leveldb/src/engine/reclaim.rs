@@ -137,7 +137,10 @@ impl Engine {
             drop(value);
             input.advance()?;
             if self.stop.load(Ordering::Relaxed) {
-                return Err(Error::new(ErrorKind::Closed, "store is being closed"));
+                return Err(Error::new(
+                    ErrorKind::Closed,
+                    "the store is being closed: open it again",
+                ));
             }
         }
         // As well packed as all of it.

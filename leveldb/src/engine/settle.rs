@@ -139,7 +139,7 @@ pub(super) fn settle(
     })
 }
 
-/// All of it. What is left of it after an error are files that may count, or that nobody counts and the next opening removes.
+/// All of it. What is left of it after an error are files that may count, or that do not count, which the next opening removes.
 fn write(
     core: &Arc<Core>,
     options: &Options,

@@ -29,7 +29,7 @@ pub(super) struct RowWalk<'a> {
     key: Option<Vec<u8>>,
     is_decided: bool,
     is_lost: bool,
-    /// Of all entries passed, also those that became no row.
+    /// The bytes of all entries passed, also those that became no row.
     greatest_sequence: u64,
 }
 

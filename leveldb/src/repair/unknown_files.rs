@@ -1,4 +1,4 @@
-//! Tables and logs beside the store: those that its MANIFEST does not know, or knows to be obsolete.
+//! Tables and logs beside the store: those that its MANIFEST does not name, or names as obsolete.
 //!
 //! They are left from interrupted work. What they hold is in the store, or was deleted since; only where the store has lost
 //! something they may be all that is left of it.

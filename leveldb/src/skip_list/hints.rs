@@ -46,7 +46,7 @@ fn mark(bytes: &[u8], name: Name) -> u32 {
     hash(bytes) as u32 & !1 | name as u32
 }
 
-/// Multiplies and folds, eight bytes at a time. Keys that someone chose to collide cost searches and nothing else.
+/// Multiplies and folds, eight bytes at a time. Keys chosen to collide cost searches and nothing else.
 fn hash(key: &[u8]) -> u64 {
     let mut state = key.len() as u64 ^ 0x9e37_79b9_7f4a_7c15;
     let mut mix = |word: u64| {

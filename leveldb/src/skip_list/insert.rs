@@ -20,7 +20,7 @@ const KEPT_LEN_MIN: usize = if cfg!(miri) { 1 << 9 } else { 1 << 16 };
 pub(super) struct Incoming<'a> {
     pub(super) key: &'a [u8],
     pub(super) value: &'a [u8],
-    /// Of the internal key.
+    /// The tag of the internal key.
     pub(super) tag: u64,
     /// Chunk, and offset in it, of what does not fit into the node.
     pub(super) place: (u32, u32),

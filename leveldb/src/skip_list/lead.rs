@@ -35,11 +35,7 @@ pub(crate) struct Lead {
 
 impl Default for Lead {
     fn default() -> Lead {
-        Lead {
-            mark: 0,
-            list: 0,
-            hint: Hint::Absent,
-        }
+        Lead::of_mark(0)
     }
 }
 

@@ -333,7 +333,7 @@ impl SkipList {
         self.search_below(search, HEAD, height, HEAD, |_, _| ())
     }
 
-    /// As [`search`](Self::search) from a node before the key on, on the levels below `height`. Tells each level's last
+    /// Searches from a node before the key on, on the levels below `height`. Gives `found` each level's last
     /// node before the key. `not_before` is a node that is known not to be, or [`HEAD`].
     fn search_below(
         &self,
@@ -412,7 +412,7 @@ impl SkipList {
         self.search(self.search_for(user_key, tag)).1
     }
 
-    /// As [`first_at_least`](Self::first_at_least), for the name of a group that has a hint.
+    /// The first node that is not before the name of a group, if the group has a hint.
     fn first_of_group(&self, key: &[u8]) -> Option<u32> {
         let group = internal_key::user_key(key);
         let at = self.hints.as_ref()?.first_of(group)?;
@@ -475,7 +475,7 @@ impl SkipList {
         self.get_by_search(user_key, tag_max)
     }
 
-    /// As [`get`](Self::get), if the entry is the one at this node. A hint may name another key's, if hashes are the same, or one
+    /// Looks a key up, if its newest entry is the one at this node. A hint may name another key's, if hashes are the same, or one
     /// that is too new for a snapshot.
     #[inline]
     pub(crate) fn get_at(

@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 
 mod lookups;
 
-/// Of the order of bytes.
+/// For the order of bytes.
 const FACTS: KeyFacts = KeyFacts {
     identity: |_| Identity::Bytes,
     head: first_eight,
@@ -26,7 +26,7 @@ const fn size(natively: u32, miri: u32) -> u32 {
     if cfg!(miri) { miri } else { natively }
 }
 
-/// As [`insert`], by the way that may keep the batch: whether it did.
+/// Inserts by the way that may keep the batch: whether it did.
 fn insert_whole(list: &SkipList, sequence: u64, operations: &[(Vec<u8>, Option<Vec<u8>>)]) -> bool {
     let mut batch = BatchWriter::new();
     for (key, value) in operations {
@@ -209,7 +209,7 @@ fn entries_that_come_alone_land_in_their_places_whatever_their_keys_share() {
         let random = n.wrapping_mul(2_654_435_761);
         match n * 4 / size(4000, 200) {
             0 => format!("shared by all so far, {random:010}").into_bytes(),
-            // The same eight bytes after those, for more nodes than are told apart.
+            // The same eight bytes after those, for more nodes than are distinguished.
             1 => format!("shared by all so far, 00000000{:02}", random % 40).into_bytes(),
             2 => format!("shared by {:04}", random % 10_000).into_bytes(),
             _ => random.to_be_bytes()[..random as usize % 4].to_vec(),
@@ -400,7 +400,7 @@ fn first_eight(key: &[u8]) -> u128 {
     u128::from(u64::from_be_bytes(eight)) << 64
 }
 
-/// All in the order of bytes: one that knows it, one that asks, one that has heads.
+/// All in the order of bytes: one with the bytewise comparator, one with another comparator, one with heads.
 fn lists() -> [SkipList; 3] {
     let named = |facts| SkipList::new(InternalOrder::with_facts(Arc::new(Named), facts), 7);
     [list(), named(None), named(Some(FACTS))]

@@ -13,7 +13,7 @@ use crate::internal_key;
 
 /// Nodes of so many levels and more are here.
 pub(super) const LEVELS: usize = 3;
-/// Of more nodes with the same number the search of the list finds the way better.
+/// With more nodes of one number the search of the list finds the way better.
 const EQUAL_MAX: usize = 8;
 /// With more nodes, making room for another one would take longer than a search.
 const NODES_MAX: usize = 1 << 14;

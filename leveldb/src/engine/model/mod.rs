@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex};
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// What somebody saw at a sequence number.
+/// What a reader saw at a sequence number.
 type Seen = Vec<(u64, Rows)>;
 
 /// Runs a body with seeds: with as many schedules as there are iterations under Shuttle.
@@ -367,7 +367,7 @@ fn write_until_a_fault(memory: &MemoryFileSystem, operation: u64) -> Vec<bool> {
                 }
             });
         }
-        // Nobody who waits for the thread waits for ever.
+        // No thread waits for it for ever.
         scope.spawn(|| (0..size(300, 3)).all(|_| db.flush().is_ok()));
     });
     fs.heal();
@@ -390,7 +390,7 @@ fn survives_a_power_cut(memory: &MemoryFileSystem, n: usize) {
 }
 
 #[test]
-fn writers_that_share_a_group_are_all_told_the_truth_when_it_fails() {
+fn writers_that_share_a_group_all_get_its_true_result_when_it_fails() {
     explore(size(0, 150) as usize, |seed| {
         for operation in (0..size(120, 12)).map(|n| u64::from(n) + seed) {
             let memory = MemoryFileSystem::new();
