@@ -19,9 +19,11 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report};
 use crate::scan::{Scan, Selection, Stop};
+#[cfg(feature = "scripts")]
+use crate::scripts;
 use crate::store_origin::{StoreOrigin, origins_text};
 use crate::within::Within;
-use crate::{dump, ls, manual, repair, rows, scripts};
+use crate::{dump, ls, manual, repair, rows};
 
 /// What a command does with each store and at the end.
 pub(crate) trait PerStore {
@@ -52,6 +54,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 Err(error) => output_failed(&error),
             };
         }
+        #[cfg(feature = "scripts")]
         Command::Run(args) => return scripts::run(args),
         Command::Repair(args) => return repair_store(&args.path),
         Command::Ls(args) => (
@@ -107,9 +110,8 @@ pub fn run(cli: Cli) -> ExitCode {
             Err(error) => return output_failed(&error),
         },
         Command::Rows(args) => Box::new(rows::Rows::new(args, output, color)),
-        Command::Completions { .. } | Command::Man | Command::Run(_) | Command::Repair(_) => {
-            return ExitCode::from(EXIT_OK);
-        }
+        // Those that take no store after the other have returned above.
+        _ => return ExitCode::from(EXIT_OK),
     };
     let mut session = Session {
         fs,

@@ -18,6 +18,7 @@ mod repair;
 pub mod report;
 mod rows;
 pub mod scan;
+#[cfg(feature = "scripts")]
 mod scripts;
 mod sqlite;
 mod store_origin;

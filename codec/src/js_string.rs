@@ -8,6 +8,7 @@ use std::fmt::{self, Write as _};
 
 use byteorder::{BigEndian, ByteOrder};
 use encoding_rs::mem;
+#[cfg(feature = "serde")]
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A JavaScript string. Unpaired surrogates survive; order is by code unit.
@@ -152,6 +153,7 @@ impl fmt::Debug for JsString {
 }
 
 /// Text if well formed, else a map `{"utf16": "<4 hex digits per unit>"}`.
+#[cfg(feature = "serde")]
 impl Serialize for JsString {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if let Some(text) = self.to_utf8() {

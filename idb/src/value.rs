@@ -8,24 +8,22 @@ mod external_object;
 mod fit;
 mod foreign;
 pub(crate) mod records;
+#[cfg(feature = "serde")]
+mod serde;
 
 pub use external_object::ExternalObject;
 pub(crate) use external_object::InFile;
 pub(crate) use foreign::NamedKeys;
 
-use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use larder_backing_store::blob::NewExternalObject;
 use larder_codec::DataVersion;
-use larder_codec::value::serde as codec_serde;
 use larder_codec::value::{Decoder, Encoder, Needs, Payload, Tree};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use crate::error::{Error, ErrorName, Result};
+use crate::error::{Error, Result};
 use crate::value::records::Records;
 
 /// A value to be put.
@@ -46,15 +44,6 @@ pub struct Value {
     pub(crate) raise_to: Option<DataVersion>,
     /// Of another engine's, which no key path can look into: the keys that its host has found.
     pub(crate) index_keys: Option<NamedKeys>,
-}
-
-/// Values up to this are serialised in memory that is used again, and copied into what they need: a copy is cheaper than memory
-/// that grows step by step. In bytes.
-const COPIED_LEN_MAX: usize = 1 << 16;
-
-thread_local! {
-    /// That memory. Empty while a value is being serialised, whose parts may be values themselves.
-    static SERIALIZED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 impl Value {
@@ -102,23 +91,6 @@ impl Value {
         objects.sort_by_key(|object| object.content().is_none());
         self.objects = objects;
         self
-    }
-
-    /// A value of Rust's, by way of [`larder_codec::value::serde`].
-    ///
-    /// # Errors
-    /// `DataCloneError` if it has no form, or more than [`DEPTH_MAX`](codec_serde::DEPTH_MAX) containers are one inside the other.
-    pub fn serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
-        let mut buffer = SERIALIZED.take();
-        buffer.clear();
-        let needs = codec_serde::to_bytes(value, &mut buffer)
-            .map_err(|error| Error::new(ErrorName::DataCloneError, error.to_string()))?;
-        if buffer.capacity() > COPIED_LEN_MAX {
-            return Ok(Self::from_written(buffer, needs));
-        }
-        let bytes = buffer.as_slice().to_vec();
-        SERIALIZED.set(buffer);
-        Ok(Self::from_written(bytes, needs))
     }
 
     /// A value that was built as a tree.
@@ -222,19 +194,6 @@ impl StoredValue {
     pub fn tree(&self) -> Result<Tree<'_>> {
         Ok(Decoder::new().decode(&self.payload()?)?)
     }
-
-    /// The value as one of Rust's, by way of [`larder_codec::value::serde`].
-    ///
-    /// # Errors
-    /// `DataError` if it is not what `T` asks for; `UnknownError` if its header does not decode.
-    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T> {
-        deserialize(&self.payload()?)
-    }
-}
-
-pub(crate) fn deserialize<T: DeserializeOwned>(payload: &Payload<'_>) -> Result<T> {
-    codec_serde::from_payload(payload)
-        .map_err(|error| Error::new(ErrorName::DataError, error.to_string()))
 }
 
 impl fmt::Debug for StoredValue {
@@ -243,71 +202,5 @@ impl fmt::Debug for StoredValue {
             .field("len_bytes", &self.bytes().len())
             .field("objects", &self.objects())
             .finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn kept() -> usize {
-        let buffer = SERIALIZED.take();
-        let capacity = buffer.capacity();
-        SERIALIZED.set(buffer);
-        capacity
-    }
-
-    fn read<T: DeserializeOwned>(value: Value) -> T {
-        StoredValue::new(value.bytes, 0, Vec::new())
-            .deserialize()
-            .unwrap()
-    }
-
-    #[test]
-    fn values_of_any_length_are_what_was_serialised_and_large_ones_keep_no_memory() {
-        for len in [0, 1, 60_000, COPIED_LEN_MAX, 1 << 20, 5, 70_000, 3] {
-            let text: String = ('a'..='z').cycle().take(len).collect();
-            assert_eq!(read::<String>(Value::serialize(&text).unwrap()), text);
-            assert!(kept() <= COPIED_LEN_MAX, "{len}");
-        }
-    }
-
-    /// Serialises other values while it is being serialised.
-    struct Nested(u32);
-
-    impl Serialize for Nested {
-        fn serialize<S: serde::Serializer>(&self, out: S) -> std::result::Result<S::Ok, S::Error> {
-            let inner = match self.0 {
-                0 => Value::serialize("inmost"),
-                height => Value::serialize(&Self(height - 1)),
-            };
-            let len = inner.map_err(serde::ser::Error::custom)?.bytes.len();
-            (self.0, "x".repeat(len)).serialize(out)
-        }
-    }
-
-    #[test]
-    fn a_value_can_be_serialised_while_another_is() {
-        for height in [0, 1, 5, 1] {
-            let (found, text): (u32, String) = read(Value::serialize(&Nested(height)).unwrap());
-            assert_eq!(found, height);
-            assert!(text.bytes().all(|byte| byte == b'x') && !text.is_empty());
-        }
-    }
-
-    struct Refused;
-
-    impl Serialize for Refused {
-        fn serialize<S: serde::Serializer>(&self, _: S) -> std::result::Result<S::Ok, S::Error> {
-            Err(serde::ser::Error::custom("refused"))
-        }
-    }
-
-    #[test]
-    fn what_has_no_form_leaves_nothing_for_the_next() {
-        let parts = ("begun", Refused);
-        let error = Value::serialize(&parts).unwrap_err();
-        assert_eq!(error.name(), ErrorName::DataCloneError);
-        assert_eq!(read::<u32>(Value::serialize(&7).unwrap()), 7);
     }
 }

@@ -70,12 +70,12 @@ const BY_TOP_BYTE: [u8; 256] = {
 pub struct Running(u32);
 
 impl Running {
-    /// The checksum of no bytes.
+    /// Of no bytes.
     pub fn new() -> Running {
         Running(!0)
     }
 
-    /// The checksum of the bytes so far and `byte`.
+    /// Of the bytes so far and `byte`.
     #[inline]
     pub fn push(&mut self, byte: u8) {
         self.0 = (self.0 >> 8) ^ TABLE[usize::from(self.0 as u8 ^ byte)];

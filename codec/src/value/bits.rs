@@ -25,6 +25,7 @@ impl BitSet {
             .is_some_and(|word| word & 1 << (number % 64) != 0)
     }
 
+    #[cfg(feature = "serde")]
     pub(super) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }

@@ -37,6 +37,7 @@ mod envelope;
 mod foreign;
 mod host;
 mod js_str;
+#[cfg(feature = "serde")]
 mod json;
 mod key_path;
 mod names;
@@ -45,6 +46,7 @@ mod node;
 mod number;
 mod reader;
 mod regexp;
+#[cfg(feature = "serde")]
 pub mod serde;
 mod tag;
 mod tree;
@@ -67,6 +69,7 @@ pub use host::{
     PixelFormat,
 };
 pub use js_str::{JsStr, Units};
+#[cfg(feature = "serde")]
 pub use json::DEPTH_INLINE_MAX;
 pub use key_path::{Evaluated, Evaluator, ParsedKeyPath};
 pub use needs::Needs;

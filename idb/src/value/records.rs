@@ -9,12 +9,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use larder_backing_store::PinnedBytes;
-use larder_codec::value::Payload;
 use larder_codec::{Key, RawKey};
-use serde::de::DeserializeOwned;
 
 use crate::error::Result;
-use crate::value::{ExternalObject, StoredValue, deserialize};
+use crate::value::{ExternalObject, StoredValue};
 use pinned::Pinned;
 
 /// Records or index entries in the order in which they were visited. Cheap to clone.
@@ -341,14 +339,6 @@ impl<'a> Record<'a> {
     #[must_use]
     pub fn stored_value(&self) -> StoredValue {
         StoredValue::one_of(self.records.clone(), self.at)
-    }
-
-    /// As [`StoredValue::deserialize`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T> {
-        deserialize(&Payload::read(self.value())?)
     }
 }
 

@@ -1,13 +1,14 @@
-//! Where the work behind the writers is done: a thread, a pool's threads, or the caller.
+//! Who does the work behind the writers: a thread, a pool's threads, or the caller.
 
 use super::{Engine, compaction, locked};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{JoinHandle, MutexGuard, thread};
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-/// Guards what the condition variables signal.
+/// Guards what the condition variables tell.
 #[derive(Debug, Default)]
 pub(super) struct Signal {
     pub(super) is_stopped: bool,
@@ -20,14 +21,21 @@ pub(super) struct Signal {
 }
 
 impl Engine {
-    /// Starts the thread.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the database handle stops and joins it"
-    )]
-    pub(crate) fn start(self: &Arc<Self>) -> JoinHandle<()> {
+    /// Starts the thread. The database handle stops and joins it.
+    ///
+    /// # Errors
+    /// `Unsupported` where the system has no threads, `Io` if it refuses one now.
+    pub(crate) fn start(self: &Arc<Self>) -> Result<JoinHandle<()>> {
         let engine = self.clone();
-        thread::spawn(move || engine.watched("background work", || engine.run()))
+        let run = move || engine.watched("background work", || engine.run());
+        thread::Builder::new().spawn(run).map_err(|error| {
+            let what = format!("cannot start the background thread: {error}");
+            let kind = match error.kind() {
+                io::ErrorKind::Unsupported => ErrorKind::Unsupported,
+                _ => ErrorKind::Io,
+            };
+            Error::new(kind, what)
+        })
     }
 
     fn run(&self) {
@@ -46,7 +54,7 @@ impl Engine {
         }
     }
 
-    /// Asks the thread to end; a compaction under way is given up.
+    /// Tells the thread to end; a compaction under way is given up.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Release);
         locked(&self.signal).is_stopped = true;
@@ -54,7 +62,7 @@ impl Engine {
         self.work_done.notify_all();
     }
 
-    /// Wakes the thread, or the pool: there may be work. What was put off is tried again.
+    /// Tells the thread, or the pool, that there may be work. What was put off is tried again.
     pub(super) fn wake(&self) {
         let signal = locked(&self.signal);
         self.health.resume();
@@ -63,8 +71,8 @@ impl Engine {
         self.hand_over();
     }
 
-    pub(super) fn report_done(&self) {
-        // A wake-up is a system call, and mostly no thread waits.
+    pub(super) fn tell_done(&self) {
+        // A wake-up is a system call, and mostly nobody waits.
         let is_awaited = locked(&self.signal).waiting > 0;
         if is_awaited {
             self.work_done.notify_all();
@@ -83,10 +91,10 @@ impl Engine {
         signal
     }
 
-    /// Refuses writes from now on. Threads that wait for it must be woken: the thread does nothing more.
+    /// Refuses writes from now on. Who waits for the thread must hear of it: the thread does nothing more.
     pub(super) fn fail(&self, error: &Error) {
         self.health.fail(error);
-        self.report_done();
+        self.tell_done();
     }
 
     pub(super) fn is_work_due(&self) -> bool {
@@ -140,10 +148,7 @@ impl Engine {
         while !is_done() {
             self.health.check()?;
             if signal.is_stopped {
-                return Err(Error::new(
-                    ErrorKind::Closed,
-                    "the store is being closed: open it again",
-                ));
+                return Err(Error::new(ErrorKind::Closed, "store is being closed"));
             }
             if let Some(error) = self.health.put_off_by() {
                 return Err(error);
@@ -163,7 +168,7 @@ impl Engine {
     }
 
     /// Makes a table of the full memtable, or else does one compaction that is due. Whether there was any work. What fails is
-    /// left undone, and tried again by the next call; the thread waits for a new reason to.
+    /// left undone, and tried again by whoever calls this next; the thread waits for a new reason to.
     pub(crate) fn work_once(&self) -> Result<bool> {
         self.health.resume();
         let result = self.watched("background work", || {
@@ -177,7 +182,7 @@ impl Engine {
             Err(error) if error.kind() != ErrorKind::Closed => self.fail(error),
             _ => {}
         }
-        self.report_done();
+        self.tell_done();
         result
     }
 

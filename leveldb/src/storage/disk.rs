@@ -5,6 +5,10 @@
 //! locked, and neither opens nor asks the system about those. Elsewhere than on Unix, locks are those of the standard
 //! library.
 //!
+//! The tests run on Linux. For macOS, Windows and WASI this file is only checked to compile: see
+//! `docs/decisions/0038-targets-features-and-packages.md`. Where the standard library has no files (`wasm32-unknown-unknown`), every call
+//! fails with [`io::ErrorKind::Unsupported`].
+//!
 //! Files are made for their owner alone (0600, folders 0700), as Chromium makes them: what a site has stored is nobody
 //! else's business. Nothing but regular files is opened ([`regular`]).
 
@@ -12,7 +16,7 @@ mod regular;
 
 use super::{FileLock, FileSystem, LockHolder, Metadata, RandomFile, SequentialFile, WritableFile};
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -79,10 +83,7 @@ impl FileSystem for DiskFileSystem {
     }
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
-        let mut builder = DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(dir)
+        system::create_dir(dir)
     }
 
     fn remove_dir(&self, dir: &Path) -> io::Result<()> {
@@ -258,6 +259,17 @@ impl RandomFile for DiskRandomFile {
         std::os::windows::fs::FileExt::seek_read(&self.file, buffer, offset)
     }
 
+    /// Where the standard library has no call that takes an offset, several readers must not move the file's one position at
+    /// the same time.
+    #[cfg(not(any(unix, windows)))]
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        static POSITION: Mutex<()> = Mutex::new(());
+        let _moving = POSITION.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(offset))?;
+        file.read(buffer)
+    }
+
     fn len(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }
@@ -338,7 +350,7 @@ impl WritableFile for DiskWritableFile {
 
 impl Drop for DiskWritableFile {
     fn drop(&mut self) {
-        // `flush` and `sync` return the result.
+        // Whoever cares about the result calls `flush` or `sync` first.
         self.flush().ok();
     }
 }
@@ -348,6 +360,12 @@ mod system {
     use super::{File, LockHolder, Path, io};
     use rustix::fs::{FlockOperation, fcntl_lock};
     use rustix::process::{Flock, FlockType, fcntl_getlk};
+    use std::fs::DirBuilder;
+    use std::os::unix::fs::DirBuilderExt;
+
+    pub(super) fn create_dir(dir: &Path) -> io::Result<()> {
+        DirBuilder::new().mode(0o700).create(dir)
+    }
 
     pub(super) fn lock(file: &File) -> io::Result<()> {
         fcntl_lock(file, FlockOperation::NonBlockingLockExclusive).map_err(|errno| {
@@ -385,6 +403,10 @@ mod system {
 #[cfg(not(unix))]
 mod system {
     use super::{File, LockHolder, Path, io};
+
+    pub(super) fn create_dir(dir: &Path) -> io::Result<()> {
+        std::fs::DirBuilder::new().create(dir)
+    }
 
     pub(super) fn lock(file: &File) -> io::Result<()> {
         file.try_lock().map_err(io::Error::from)

@@ -2,7 +2,9 @@
 
 use super::{BlockHandle, Footer, TRAILER_LEN, TableOptions};
 use crate::block::BlockBuilder;
-use crate::compression::{Compression, Packer, compress_zstd, zstd_len_max};
+use crate::compression::{Compression, Packer};
+#[cfg(feature = "zstd")]
+use crate::compression::{compress_zstd, zstd_len_max};
 use crate::crc;
 use crate::filter::{FilterBlockBuilder, bloom};
 use crate::internal_key::{InternalOrder, user_key};
@@ -123,7 +125,9 @@ impl<'a> TableBuilder<'a> {
 
     fn write_block(&mut self, block: &[u8], compression: Compression) -> io::Result<BlockHandle> {
         let mut packed = std::mem::take(&mut self.packed);
+        #[cfg(feature = "zstd")]
         let mut compression = compression;
+        #[cfg(feature = "zstd")]
         if compression == Compression::Zstd {
             compress_zstd(block, &mut packed);
             // It would be refused when it is read.

@@ -11,7 +11,7 @@ pub struct TableOptions {
     /// Data blocks write every so-manieth key whole (16).
     pub restart_interval: usize,
     /// A block is stored as it is unless packing saves an eighth. C++ LevelDB 1.23 and Chromium cannot read
-    /// [`Compression::Zstd`]: to them such a table is damaged.
+    /// `Compression::Zstd`: to them such a table is damaged.
     pub compression: Compression,
     /// Bits of the Bloom filter for each key (10); `None` for no filter. A filter takes it that keys that the comparator calls
     /// equal have the same bytes: where they have not, lookups of the one miss the other, also in memory (there

@@ -8,7 +8,7 @@ use super::salvage;
 use super::{BlockHandle, FOOTER_LEN, Footer, TRAILER_LEN, TableContext};
 use crate::block::{BlockCursor, has_true_restarts};
 use crate::cache::{Miss, Pinned};
-use crate::compression::{Compression, decompress};
+use crate::compression::{Compression, ZSTD, decompress};
 use crate::crc;
 use crate::damage::{Damage, DamageKind};
 use crate::error::{Error, Result};
@@ -76,11 +76,11 @@ pub(crate) struct Table {
     pub(crate) name: String,
     /// `None` if it could not be opened.
     file: Option<Arc<dyn RandomFile>>,
-    /// The length, as far as the MANIFEST and the file agree.
+    /// As far as the MANIFEST and the file agree.
     len: u64,
     /// What the index says is found out at first use.
     layout: OnceLock<Layout>,
-    /// Index and filter, once a key has been looked for, as far as there is room: else they are in the block cache.
+    /// Index and filter, once somebody has looked for a key, as far as there is room: else they are in the block cache.
     pins: OnceLock<Pins>,
     /// Whether its first and last keys were compared with what the MANIFEST says.
     has_checked_bounds: AtomicBool,
@@ -164,10 +164,14 @@ pub(crate) fn verify(stored: &[u8]) -> Result<(Compression, &[u8]), Fault> {
     }
     match Compression::from_byte(trailer[0]) {
         Some(compression) => Ok((compression, block)),
-        None => Err(Fault::new(
-            DamageKind::Structure,
-            format!("unknown block compression {}", trailer[0]),
-        )),
+        None => {
+            let byte = trailer[0];
+            let what = match byte == ZSTD && cfg!(not(feature = "zstd")) {
+                true => "block is packed with zstd, which this build cannot unpack".to_owned(),
+                false => format!("unknown block compression {byte}"),
+            };
+            Err(Fault::new(DamageKind::Structure, what))
+        }
     }
 }
 
@@ -220,7 +224,7 @@ impl Table {
         self.len
     }
 
-    /// Finds out where index and filter are. With [`OnDamage::Skip`](crate::OnDamage::Skip) it succeeds for any file.
+    /// Finds out where index and filter are. With [`OnDamage::Skip`] it succeeds for any file.
     pub(crate) fn prepare(&self, context: &TableContext, meta: &TableFile) -> Result<()> {
         if self.layout.get().is_some() {
             return Ok(());
@@ -413,7 +417,7 @@ impl Table {
         }
     }
 
-    /// Reads, verifies and unpacks a block, into `room` if it has no other user.
+    /// Reads, verifies and unpacks a block, into `room` if nobody else has it.
     fn read_unpacked(
         &self,
         handle: BlockHandle,
@@ -466,7 +470,7 @@ impl Table {
         }
     }
 
-    /// Gives `use_it` a block, which is not used any more when that returns.
+    /// As [`cached_block`](Self::cached_block), for someone who is done with the block when `use_it` returns.
     pub(crate) fn with_block<T>(
         &self,
         context: &TableContext,
@@ -498,7 +502,7 @@ impl Table {
         Ok(block)
     }
 
-    /// Takes index and filter out of the cache into the table's own memory, if there is room: a reader that looks for one key may
+    /// Takes index and filter out of the cache into the table's own memory, if there is room: whoever looks for one key may
     /// look for more.
     #[inline]
     pub(crate) fn pin(&self, context: &TableContext) {
@@ -549,12 +553,12 @@ impl Table {
         match self.layout.get().map(|layout| &layout.index) {
             None => Ok(salvage::empty_index()),
             Some(Index::Rebuilt(index)) => Ok(index.clone()),
-            Some(Index::Stored(_)) if let Some((pinned, _)) = self.pinned_index() => {
-                Ok(pinned.block.clone())
-            }
-            Some(Index::Stored(handle)) => self
-                .cached_block(context, *handle, &mut None)
-                .map_err(|fault| (Some(handle.offset), fault)),
+            Some(Index::Stored(handle)) => match self.pinned_index() {
+                Some((pinned, _)) => Ok(pinned.block.clone()),
+                None => self
+                    .cached_block(context, *handle, &mut None)
+                    .map_err(|fault| (Some(handle.offset), fault)),
+            },
         }
     }
 
@@ -566,7 +570,7 @@ impl Table {
         self.pins.get()?.filter.as_ref()
     }
 
-    /// Whether a block of the directory may hold a user key.
+    /// As [`may_contain`](Self::may_contain), for a block of the directory.
     #[inline]
     pub(super) fn may_contain_in(
         &self,

@@ -106,9 +106,9 @@ fn put(
 fn put_block(block: &[u8], kind: Compression, file: &mut Vec<u8>) -> BlockHandle {
     let mut packed = Vec::new();
     match kind {
-        Compression::None => packed.extend_from_slice(block),
         Compression::Snappy => compress_snappy(block, &mut packed),
         Compression::Zstd => compress_zstd(block, &mut packed),
+        _ => packed.extend_from_slice(block),
     }
     end_block(&packed, kind, file)
 }
