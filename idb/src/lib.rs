@@ -1,12 +1,34 @@
 //! IndexedDB for a browser-like host, on Chromium's own store: databases with versions, transactions, object stores,
 //! indexes, cursors, as W3C's "Indexed Database API 3.0" has them.
 //!
+//! ```
+//! use larder_idb::{Database, ObjectStoreParameters, Result, Value};
+//!
+//! fn main() -> Result<()> {
+//!     // `Database::open(folder, "library", 1, …)` keeps it on disk.
+//!     let opening = Database::in_memory("library", 1, |upgrade| {
+//!         let numbered = ObjectStoreParameters::new().auto_increment(true);
+//!         upgrade.transaction.create_object_store("books", numbered).map(drop)
+//!     })?;
+//!     let library = opening.wait()?;
+//!
+//!     let writing = library.write("books")?;
+//!     writing.object_store("books")?.put(Value::serialize("Emma")?, None)?.detach();
+//!     writing.commit()?.wait()?;
+//!
+//!     let found = library.read("books")?.object_store("books")?.get(1)?.wait()?;
+//!     assert_eq!(found.unwrap().deserialize::<String>()?, "Emma");
+//!     Ok(())
+//! }
+//! ```
+//!
 //! No JavaScript engine, no async runtime, no event loop: those are the host's.
 
 mod blobs;
 mod bucket_id;
 mod connection;
 mod cursor;
+mod database;
 mod ending;
 mod error;
 mod events;
@@ -44,6 +66,7 @@ mod value;
 pub use bucket_id::BucketId;
 pub use connection::Connection;
 pub use cursor::{Cursor, Steps};
+pub use database::Database;
 pub use error::{Error, ErrorKind, ErrorName, Result};
 pub use events::{Events, NextEvent};
 pub use execution::{TransactionDurability, TransactionMode, TransactionState};

@@ -101,10 +101,19 @@ impl OpenRequest {
     ///
     /// `upgrade` is called back as [`Request::on_done`] has it; it may wait for requests of its own transaction.
     pub fn with_upgrade(
-        mut self,
+        self,
         upgrade: impl FnOnce(&Upgrade) -> Result<()> + Send + 'static,
     ) -> Request<Connection> {
-        let completion = Completion::<Connection>::default();
+        self.open_as(upgrade, |result| result)
+    }
+
+    /// As [`with_upgrade`](Self::with_upgrade); the request ends with what is made of the result.
+    pub(crate) fn open_as<T: Send + 'static>(
+        mut self,
+        upgrade: impl FnOnce(&Upgrade) -> Result<()> + Send + 'static,
+        make: impl FnOnce(Result<Connection>) -> Result<T> + Send + 'static,
+    ) -> Request<T> {
+        let completion = Completion::<T>::default();
         let driver = Arc::new(OpenDriver {
             storage: Arc::clone(&self.storage),
             handover: Mutex::default(),
@@ -112,6 +121,7 @@ impl OpenRequest {
         let request = Request::pending(completion.clone(), Arc::clone(&driver) as _, 0);
         self.keeps_events = false;
         let mut upgrade = Some(upgrade);
+        let mut make = Some(make);
         self.events
             .on_event_with(move |event, handover| match event {
                 OpenEvent::Blocked { .. } => {}
@@ -127,7 +137,9 @@ impl OpenRequest {
                 }
                 OpenEvent::Done(result) => {
                     *locked(&driver.handover) = handover;
-                    if let Some(callback) = completion.complete(result) {
+                    // It is the last event, so `make` is there.
+                    let Some(make) = make.take() else { return };
+                    if let Some(callback) = completion.complete(make(result)) {
                         callback();
                         driver.note_taken(0, false);
                     }

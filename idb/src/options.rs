@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use larder_backing_store::{
     Background, Clock, DATA_VERSION_MAX, MaintenanceSchedule, NEW_STORE_VERSION, RaiseDataVersion,
+    SystemClock,
 };
 use larder_codec::DataVersion;
-use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
+use larder_leveldb::storage::{DiskFileSystem, FileSystem, MemoryFileSystem};
 
 use crate::executor::{Chores, EngineWork, Executor, WorkCallback};
 use crate::loss::LossCallback;
@@ -152,6 +153,16 @@ impl StorageOptions {
             read_only: false,
             maintenance: Arc::default(),
         }
+    }
+
+    /// The origins' stores in this folder on the disk, by the system's clock.
+    #[must_use]
+    pub fn on_disk(folder: impl Into<PathBuf>) -> Self {
+        Self::new(
+            Arc::new(DiskFileSystem::new()),
+            folder,
+            Arc::new(SystemClock),
+        )
     }
 
     /// Stores that are gone with the storage.

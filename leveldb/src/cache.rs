@@ -60,7 +60,7 @@ struct Shard {
     tail: usize,
     used: usize,
     capacity: usize,
-    /// The last block that went, if nobody used it: its memory takes the next one.
+    /// The last block that went, if it had no other user: its memory takes the next one.
     spare: Option<Arc<Vec<u8>>>,
     /// Halves of hashes of blocks that were asked for and not kept, each where the other half says.
     missed: Box<[u32]>,
@@ -312,7 +312,7 @@ mod tests {
         );
     }
 
-    /// As readers do: whether it was there.
+    /// Reads a block as readers do: whether it was there.
     fn read(cache: &BlockCache, id: BlockId) -> bool {
         match cache.look_up(id) {
             Ok(_) => return true,

@@ -44,7 +44,7 @@ pub struct KeyFacts {
     pub head: fn(&[u8]) -> u128,
 }
 
-/// Which bytes compare equal to a key's, as far as [`KeyFacts::identity`] can tell.
+/// Which bytes compare equal to a key's, as far as [`KeyFacts::identity`] can say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Identity {
     /// No others, except some that are [`Unclear`](Self::Unclear).
@@ -54,7 +54,7 @@ pub enum Identity {
     /// As [`Several`](Self::Several), and so many of its first bytes name a group. Those bytes alone have this answer, too. Keys
     /// that begin with them lie one behind the other, none but unclear ones between, and the bytes are not greater than any.
     Grouped(usize),
-    /// Any: bytes that nobody should have written.
+    /// Any: bytes that no writer should have written.
     Unclear,
 }
 

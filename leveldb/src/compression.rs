@@ -108,7 +108,7 @@ impl Packer {
         Packer(snap::raw::Encoder::new())
     }
 
-    /// As [`compress_snappy`].
+    /// Compresses like [`compress_snappy`].
     pub(crate) fn snappy(&mut self, block: &[u8], out: &mut Vec<u8>) {
         out.resize(snap::raw::max_compress_len(block.len()), 0);
         // Fails only when `out` is too short or the block is over 4 GiB; then it is stored as it is.

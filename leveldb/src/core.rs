@@ -111,7 +111,7 @@ impl Deref for Core {
 }
 
 impl Core {
-    /// Of a store of which nothing has been read yet.
+    /// The core of a store of which nothing has been read yet.
     pub(crate) fn new(
         fs: &Arc<dyn FileSystem>,
         dir: &Path,
@@ -208,7 +208,7 @@ impl Core {
         }
     }
 
-    /// The open table. With [`OnDamage::Skip`] a missing or damaged one is written down and shows what is left of it.
+    /// The open table. With [`OnDamage::Skip`](crate::OnDamage::Skip) a missing or damaged one is written down and shows what is left of it.
     pub(crate) fn table(&self, meta: &TableFile) -> Result<Arc<Table>> {
         if let Some(table) = self.tables.get(meta.number) {
             table.prepare(self, meta)?;

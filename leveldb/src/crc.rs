@@ -70,12 +70,12 @@ const BY_TOP_BYTE: [u8; 256] = {
 pub struct Running(u32);
 
 impl Running {
-    /// Of no bytes.
+    /// The checksum of no bytes.
     pub fn new() -> Running {
         Running(!0)
     }
 
-    /// Of the bytes so far and `byte`.
+    /// The checksum of the bytes so far and `byte`.
     #[inline]
     pub fn push(&mut self, byte: u8) {
         self.0 = (self.0 >> 8) ^ TABLE[usize::from(self.0 as u8 ^ byte)];

@@ -27,7 +27,7 @@ const DELETE_BATCH_LEN: usize = 64 << 10;
 
 /// A LevelDB store, open for reading or for reading and writing. Any number of threads may use it at once.
 ///
-/// Dropping it stops and joins its thread, or leaves its pool; [`close`](Self::close) tells whether all went well.
+/// Dropping it stops and joins its thread, or leaves its pool; [`close`](Self::close) returns whether all went well.
 ///
 /// ```
 /// use larder_leveldb::{Db, Durability, Options, storage::MemoryFileSystem, write_batch::BatchWriter};
@@ -71,7 +71,7 @@ pub struct LiveFile {
     pub number: u64,
     /// The file's name.
     pub name: String,
-    /// Its level, 0 to 6; 0 for all if no MANIFEST tells.
+    /// Its level, 0 to 6; 0 for all if there is no usable MANIFEST.
     pub level: usize,
     /// Its length in bytes, as the MANIFEST says; `None` if it does not.
     pub len_bytes: Option<u64>,
@@ -171,7 +171,7 @@ impl Db {
         self.snapshot().get(key)
     }
 
-    /// As [`get`](Self::get), into `value`, in place of what was there: whether there is one.
+    /// Looks a key up and puts its value into `value`, in place of what was there: whether there is one.
     pub fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         self.snapshot().get_into(key, value)
     }
@@ -327,7 +327,7 @@ impl Db {
         self.engine()?.check_writable()
     }
 
-    /// Takes no more writes until the store is opened again: for whoever keeps more in it than single batches, and finds that
+    /// Takes no more writes until the store is opened again: for a caller that keeps more in it than single batches, and finds that
     /// what is there by now must not be added to. Reads go on.
     ///
     /// # Errors
@@ -395,7 +395,7 @@ impl Db {
         }
     }
 
-    /// The greatest sequence number. If no MANIFEST tells, the greatest there can be.
+    /// The greatest sequence number. Without a usable MANIFEST, the greatest there can be.
     pub fn latest_sequence(&self) -> u64 {
         match &self.store {
             Store::Reading { last_sequence, .. } => *last_sequence,
@@ -408,7 +408,7 @@ impl Db {
         self.lock_holder
     }
 
-    /// All damage met so far: when the store was opened, and by all who read it since.
+    /// All damage met so far: when the store was opened, and by all reads since.
     pub fn damage(&self) -> Vec<Damage> {
         self.snapshot().damage()
     }
@@ -446,7 +446,7 @@ impl Db {
 
 impl Drop for Db {
     fn drop(&mut self) {
-        // Whoever cares about the result calls `close`.
+        // `close` returns the result.
         let _ = self.shut_down();
     }
 }

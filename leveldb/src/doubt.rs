@@ -57,7 +57,7 @@ impl Doubt {
         hiding.next().map(|region| &region.withheld)
     }
 
-    /// As [`about`](Self::about), and counts the row as withheld.
+    /// Whether damage makes the entry doubtful; if so, counts the row as withheld.
     #[inline]
     pub(crate) fn withholds(
         &mut self,

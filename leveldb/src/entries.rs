@@ -23,7 +23,7 @@ impl Entries {
         Entries::of(state.core.order.clone(), state.sources(), sequence)
     }
 
-    /// Of any sources.
+    /// Merges any sources.
     pub(crate) fn of(order: InternalOrder, sources: Vec<Source>, sequence: u64) -> Entries {
         let merge = MergeCursor::new(order, sources);
         Entries {

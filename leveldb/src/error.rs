@@ -18,7 +18,7 @@ pub enum ErrorKind {
     Io,
     /// The call was wrong: for instance a comparator other than the store's.
     Usage,
-    /// Someone else holds the store.
+    /// Another process or handle has the store open.
     Conflict,
     /// The handle was closed, or refuses work after a failed write.
     Closed,
@@ -27,7 +27,7 @@ pub enum ErrorKind {
     /// There is no LevelDB store in that directory.
     NotAStore,
     /// A write failed, and so did all that could have taken it back: it may be there when the store is opened again, all of
-    /// it, or not. Opening the store again and reading tells.
+    /// it, or not. Opening the store again and reading shows which.
     Uncertain,
 }
 
@@ -48,7 +48,7 @@ struct Inner {
 }
 
 impl Error {
-    /// Of a kind, with what happened.
+    /// An error of a kind, with what happened.
     pub fn new(kind: ErrorKind, context: impl Into<String>) -> Error {
         Error::of(kind, None, None, context.into(), None)
     }

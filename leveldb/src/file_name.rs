@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 
-/// A file of a store, told by its name.
+/// A file of a store, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FileName {
     /// `CURRENT`: one line with the name of the live MANIFEST.

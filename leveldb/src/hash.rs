@@ -1,4 +1,4 @@
-//! Hashes numbers: file numbers and offsets. Fast, and not meant to keep those apart whom someone chose to collide: there are
+//! Hashes numbers: file numbers and offsets. Fast, and not safe against numbers chosen to collide: there are
 //! at most as many as a store has tables, or the cache has blocks.
 
 use std::hash::{BuildHasherDefault, Hasher};

@@ -50,7 +50,7 @@ pub(crate) enum Cut {
 }
 
 impl Cut {
-    /// Of ascending keys that lie between these two.
+    /// The cut for ascending keys that lie between these two.
     pub(crate) fn new(order: &InternalOrder, first: &[u8], last: &[u8]) -> Option<Cut> {
         if order.is_bytewise() {
             let same = first.iter().zip(last).take_while(|(a, b)| a == b);
@@ -93,7 +93,7 @@ impl Cut {
 #[derive(Debug)]
 pub(crate) struct Heads {
     cut: Cut,
-    /// Of all keys but the last; then what lies above, up to one line.
+    /// The numbers of all keys but the last; then what lies above, up to one line.
     heights: Vec<Vec<Line>>,
     head_count: usize,
     /// How many keys there are.
@@ -110,7 +110,7 @@ fn lines(numbers: &[u64]) -> Vec<Line> {
 }
 
 impl Heads {
-    /// Of keys that ascend, or are equal. `None` if nothing is known of their order.
+    /// The heads of keys that ascend, or are equal. `None` if nothing is known of their order.
     pub(crate) fn new(order: &InternalOrder, keys: &[&[u8]]) -> Option<Heads> {
         let others = keys.split_last().map_or(&[][..], |(_, others)| others);
         let first = others.first().copied().unwrap_or_default();

@@ -106,7 +106,7 @@ pub fn is_valid(internal: &[u8]) -> bool {
     internal.len() >= TAG_LEN && tag(internal) as u8 <= 1
 }
 
-/// As `a.cmp(b)`; keys are mostly short, and a call costs more than they do.
+/// Compares like `a.cmp(b)`; keys are mostly short, and a call costs more than they do.
 #[inline]
 fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
     let (mut rest_of_a, mut rest_of_b) = (a, b);

@@ -120,7 +120,7 @@ impl Iter {
         }
     }
 
-    /// The same for someone who wants no rows but those from `low` to `high`.
+    /// Limits what is read to rows from `low` to `high`: others may be left out.
     pub(crate) fn near(mut self, low: &[u8], high: &[u8]) -> Iter {
         self.near = Some((low.to_vec(), high.to_vec()));
         self
@@ -303,7 +303,7 @@ impl Iter {
     }
 
     /// Takes the merge cursor to the first entry that is not less than `target`. In a source that is not sorted a search leads
-    /// anywhere: whoever goes on by seeking must find itself further on, or it never comes to an end.
+    /// anywhere: a reader that goes on by seeking must find itself further on, or it never comes to an end.
     fn seek_merge(&mut self, target: &[u8]) -> Result<()> {
         self.merge.seek(target)?;
         self.leave_out(target, |against| against == Ordering::Less)
@@ -417,7 +417,7 @@ impl Iter {
 
     #[inline]
     fn withholds_front(&mut self) -> bool {
-        // Nearly always: then nobody need find out of which table the entry is.
+        // Nearly always: then it does not matter of which table the entry is.
         if self.state.core.damage.region_count() == 0 {
             return false;
         }

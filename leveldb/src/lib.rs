@@ -4,8 +4,8 @@
 //! [`Snapshot`], [`Iter`] and [`Entries`] read it. Every checksum is verified. Reading alone, damage is an error or, with
 //! [`OnDamage::Skip`], a list ([`Damage`]) beside everything that is whole.
 //!
-//! Below that, one module for each structure of the format, reader and writer side by side. The crate knows nothing of
-//! what keys and values mean.
+//! Below that, one module for each structure of the format, reader and writer side by side. What keys and values
+//! mean is not its business.
 
 mod background_pool;
 mod bounds;

@@ -1,4 +1,4 @@
-//! The folder `lost` in a store's directory: what could not be read is set aside there, and stays until somebody removes it.
+//! The folder `lost` in a store's directory: what could not be read is set aside there, and stays until it is removed by hand.
 
 use crate::core::Core;
 use crate::error::{Error, Result};

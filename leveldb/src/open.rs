@@ -49,13 +49,13 @@ pub(crate) struct Opened {
     /// What the MANIFEST says of the next file, and of where compactions go on; zero and none without a MANIFEST.
     pub(crate) next_file_number: u64,
     pub(crate) compact_pointers: BTreeMap<usize, Vec<u8>>,
-    /// What was in the directory: all that is there, if nobody else changes the store.
+    /// What was in the directory: all that is there, if no other process changes the store.
     pub(crate) found: Vec<OsString>,
 }
 
 /// Opens the store of `core`. `new_core` makes another one, without what an attempt left in it.
 ///
-/// `is_locked`: nobody else changes the store, so tables need not be opened before they are needed, and the directory need be
+/// `is_locked`: no other process changes the store, so tables need not be opened before they are needed, and the directory need be
 /// listed only once.
 pub(crate) fn open(
     new_core: impl Fn() -> Core,
@@ -96,7 +96,7 @@ impl Limits {
         }
     }
 
-    /// For whoever reads everything anyway.
+    /// For a caller that reads everything anyway.
     pub(crate) fn whole(options: &Options) -> Limits {
         Limits {
             order_check_bytes: u64::MAX,
@@ -322,7 +322,7 @@ impl Opening<'_> {
         self.core.damage.report(damage);
     }
 
-    /// A store that is to be written to, in another order: whoever wrote it would not find what is put in.
+    /// A store that is to be written to, in another order: the program that wrote it would not find what is put in.
     fn foreign(&self, checked: &Checked) -> Error {
         let what = format!(
             "{}: keys are not in the order of {:?}{}; whoever wrote them has another order under that name. The store is left \
@@ -409,7 +409,7 @@ impl Opening<'_> {
     /// Opens as many tables as may be open. `false` if one is missing and it may be for a change of the store.
     fn open_tables(&self, files: &[TableFile], names: &Names) -> Result<bool> {
         if self.is_locked && self.is_strict() {
-            // A missing table must not wait for someone to come upon it.
+            // A missing table must not wait until a read comes upon it.
             let is_there = |file: &&TableFile| names.tables.contains(&file.number);
             return match files.iter().find(|file| !is_there(file)) {
                 None => Ok(true),
@@ -432,7 +432,7 @@ impl Opening<'_> {
         }
         if self.is_strict() {
             for file in files {
-                // A missing table must not wait for someone to come upon it.
+                // A missing table must not wait until a read comes upon it.
                 self.core.require_file(file)?;
             }
         }
@@ -470,7 +470,7 @@ impl Opening<'_> {
             damage.outdated_possible = true;
             self.core.damage.report(damage);
         }
-        // Whoever opens a store for writing leaves at least one log, and a MANIFEST need not name it.
+        // Opening a store for writing leaves at least one log, and a MANIFEST need not name it.
         if first == 0 && manifest.is_complete() && names.logs.is_empty() {
             if !self.is_last_attempt {
                 return Ok(None);
@@ -523,7 +523,7 @@ fn missing_tables(manifest: &Manifest, names: &Names) -> Option<usize> {
     (count > MISSING_MAX.max(names.tables.len())).then_some(count)
 }
 
-/// Whether there are tables that no edit knows, and what held their rows before is not there: then edits are missing at
+/// Whether there are tables that no edit names, and what held their rows before is not there: then edits are missing at
 /// the end. (A crash leaves unknown tables, too, but then the log is still there that they were made from.)
 fn is_older_than(manifest: &Manifest, names: &Names) -> bool {
     let listed: BTreeSet<u64> = manifest.files.values().map(|file| file.number).collect();

@@ -7,7 +7,7 @@ use crate::table::TableOptions;
 use crate::{BytewiseComparator, Comparator, KeyFacts};
 use std::sync::Arc;
 
-/// Who makes tables of memtables, and compacts tables.
+/// The thread that makes tables of memtables, and compacts tables.
 #[derive(Clone, Debug)]
 pub enum Background {
     /// A thread of the [`Db`](crate::Db)'s own, which it stops and joins when it is closed or dropped.
@@ -15,7 +15,7 @@ pub enum Background {
     /// Threads that any number of stores share, and that the host stops; a writer that would have to wait for work that none of
     /// them has begun does it itself. A store that is closed has left them.
     Pool(Arc<dyn BackgroundPool>),
-    /// No thread: whoever calls [`Db::do_background_work`](crate::Db::do_background_work), and writers that have to wait for
+    /// No thread of its own: the callers of [`Db::do_background_work`](crate::Db::do_background_work), and writers that have to wait for
     /// it. What happens then depends on the calls alone.
     Caller,
 }
@@ -67,7 +67,7 @@ pub struct Options {
     pub manifest_bytes: u64,
     /// How tables are written.
     pub table: TableOptions,
-    /// Who compacts ([`Background::Thread`]).
+    /// Where compactions run ([`Background::Thread`]).
     pub background: Background,
 }
 

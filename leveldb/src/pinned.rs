@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// A part of a block or of a memtable, which stays in memory as long as this does, whatever becomes of the database. Cheap to
 /// clone.
 ///
-/// A few bytes may so keep much more, as [`held_len`](Self::held_len) tells: who keeps pinned bytes for long, or many of them,
+/// A few bytes may so keep much more, see [`held_len`](Self::held_len): a caller that keeps pinned bytes for long, or many of them,
 /// looks at that, and copies.
 #[derive(Clone, Debug, Default)]
 pub struct PinnedBytes {

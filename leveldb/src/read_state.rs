@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) struct ReadState {
     pub(crate) core: Arc<Core>,
     pub(crate) version: Arc<Version>,
-    /// Of the logs, when opened for reading only, or for writing as long as there is no room for tables of it.
+    /// What the logs hold, when opened for reading only, or for writing as long as there is no room for tables of it.
     pub(crate) mem: Arc<MemTable>,
     /// Being written, the newest first: the one that is filled and the one that becomes a table.
     pub(crate) live: Vec<Arc<SkipList>>,
@@ -42,7 +42,7 @@ impl ReadState {
         self.sources_within(None)
     }
 
-    /// The same for someone who wants no keys outside of the bounds: entries there come or do not come.
+    /// A cursor for each source, the newest first, for a reader of the bounds alone: entries outside of them may be left out.
     pub(crate) fn sources_within(&self, bounds: Option<Arc<Bounds>>) -> Vec<Source> {
         let live = self
             .live

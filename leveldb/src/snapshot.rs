@@ -163,7 +163,12 @@ impl Snapshot {
         }
     }
 
-    /// What both do for a key. `lead` is there in the simple case. `value` is empty, and takes what
+    /// The core of `get` and `multi_get`. Both come here, so that many lookups find what each alone would.
+    ///
+    /// `lead` is there in the simple case, where damage is an error and versions of a row lie newest first: memtables, then runs by age. Then
+    /// the first entry met is the newest, and the search ends with it. Where anything is unsure, cursors ask every source and what is lost
+    /// in them; without that, an older value could be found while a newer one lies in a damaged block.
+    /// `value` is empty, and takes what
     /// does not lie in a memtable.
     fn get_led(
         &self,
@@ -351,13 +356,13 @@ impl Snapshot {
         Iter::new(self.state.clone(), self.sequence, None)
     }
 
-    /// The same, as if there were no rows outside of the bounds. It looks at nothing there either, but for what shares a block with
+    /// Rows in order, in both directions, as if there were no rows outside of the bounds. It looks at nothing there either, but for what shares a block with
     /// rows within them, and the first entry after them: what else is there, tombstones for instance, costs nothing.
     pub fn iter_within(&self, bounds: Bounds) -> Iter {
         Iter::new(self.state.clone(), self.sequence, Some(Arc::new(bounds)))
     }
 
-    /// Rows in order, in both directions, for who wants those from `low` to `high`, both included: of the rows beyond it shows
+    /// Rows in order, in both directions, for a reader of those from `low` to `high`, both included: of the rows beyond it shows
     /// some or none, because it does not pass over tombstones there. Costs nothing where there are none.
     pub fn iter_near(&self, low: &[u8], high: &[u8]) -> Iter {
         self.iter().near(low, high)
@@ -368,7 +373,7 @@ impl Snapshot {
         Entries::new(&self.state, self.sequence)
     }
 
-    /// All damage met so far by anyone who reads this store; empty with [`OnDamage::Fail`].
+    /// All damage met so far by all readers of this store; empty with [`OnDamage::Fail`].
     pub fn damage(&self) -> Vec<Damage> {
         match self.state.core.on_damage {
             OnDamage::Fail => Vec::new(),

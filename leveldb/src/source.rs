@@ -42,7 +42,7 @@ impl RunCursor {
         }
     }
 
-    /// The same for someone who wants no keys outside of the bounds: entries there come or do not come.
+    /// Limits the cursor to the bounds: entries outside of them may be left out.
     pub(crate) fn within(mut self, bounds: Option<Arc<Bounds>>) -> RunCursor {
         self.bounds = bounds;
         self

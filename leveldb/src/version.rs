@@ -2,7 +2,7 @@
 //!
 //! Sources of entries have an age: the memtable is the newest (rank 0), then each level-0 table, the greatest number first,
 //! then level after level. For one user key, every entry of a source is newer than every entry of an older one; that is what
-//! tells which rows damage makes doubtful. Tables of one rank form [`Run`]s: sorted and without overlap.
+//! decides which rows damage makes doubtful. Tables of one rank form [`Run`]s: sorted and without overlap.
 
 use crate::filter::KeyFilter;
 use crate::heads::Heads;
@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
-/// The rank of tables of which nothing tells which is newer.
+/// The rank of tables whose age is not known.
 pub(crate) const UNORDERED_RANK: usize = 1;
 
 /// Tables in ascending order without overlap.
@@ -21,9 +21,9 @@ pub(crate) const UNORDERED_RANK: usize = 1;
 pub(crate) struct Run {
     pub(crate) rank: usize,
     pub(crate) files: Vec<Arc<TableFile>>,
-    /// Of the tables' last user keys; `None` if nothing is known of the order, or one is unknown.
+    /// The heads of the tables' last user keys; `None` if nothing is known of the order, or one is unknown.
     heads: Option<Heads>,
-    /// Of its only table.
+    /// The filter of its only table.
     keys: Option<Arc<KeyFilter>>,
 }
 
@@ -42,7 +42,7 @@ impl Run {
         among.start + self.files[among].partition_point(is_before)
     }
 
-    /// Whether it may hold a key of this hash, as far as memory tells.
+    /// Whether it may hold a key of this hash, as far as memory has it.
     #[inline]
     pub(crate) fn may_contain(&self, key_hash: u32) -> bool {
         let keys = self.keys.as_ref();
@@ -117,7 +117,7 @@ impl Version {
         version
     }
 
-    /// From tables of which nothing tells which is newer than which: sequence numbers decide.
+    /// A version of tables whose age is not known: sequence numbers decide.
     pub(crate) fn unordered(order: &InternalOrder, files: Vec<TableFile>) -> Version {
         let mut version = Version::default();
         let (unsorted, sorted): (Vec<_>, Vec<_>) =

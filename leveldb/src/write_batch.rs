@@ -75,7 +75,7 @@ impl BatchWriter {
         }
     }
 
-    /// The same with room for so many bytes, as [`len_bytes`](Self::len_bytes) counts them.
+    /// An empty batch with room for so many bytes, as [`len_bytes`](Self::len_bytes) counts them.
     pub fn with_capacity(len_bytes: usize) -> BatchWriter {
         let mut bytes = Vec::with_capacity(len_bytes.max(HEADER_LEN));
         bytes.resize(HEADER_LEN, 0);

@@ -20,6 +20,7 @@ mod nesting;
 mod opened_for_writing;
 mod other_orders;
 mod processes;
+mod readme;
 mod repair;
 mod scripts;
 mod support;

@@ -2,7 +2,7 @@
 //!
 //! Bytes: entries, each `shared` `added` `value length` (varints), the added key bytes, the value; then the restart array
 //! (4 bytes little-endian each: offsets of entries with `shared` = 0), then its length (4). LevelDB's
-//! `doc/table_format.md`, `table/block.cc`. Knows nothing of files, checksums or what keys mean.
+//! `doc/table_format.md`, `table/block.cc`. Files, checksums and what keys mean are not its business.
 
 mod builder;
 mod cursor;

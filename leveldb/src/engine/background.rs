@@ -1,4 +1,4 @@
-//! Who does the work behind the writers: a thread, a pool's threads, or the caller.
+//! Where the work behind the writers is done: a thread, a pool's threads, or the caller.
 
 use super::{Engine, compaction, locked};
 use crate::error::{Error, ErrorKind, Result};
@@ -8,7 +8,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-/// Guards what the condition variables tell.
+/// Guards what the condition variables signal.
 #[derive(Debug, Default)]
 pub(super) struct Signal {
     pub(super) is_stopped: bool,
@@ -54,7 +54,7 @@ impl Engine {
         }
     }
 
-    /// Tells the thread to end; a compaction under way is given up.
+    /// Asks the thread to end; a compaction under way is given up.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Release);
         locked(&self.signal).is_stopped = true;
@@ -62,7 +62,7 @@ impl Engine {
         self.work_done.notify_all();
     }
 
-    /// Tells the thread, or the pool, that there may be work. What was put off is tried again.
+    /// Wakes the thread, or the pool: there may be work. What was put off is tried again.
     pub(super) fn wake(&self) {
         let signal = locked(&self.signal);
         self.health.resume();
@@ -71,8 +71,8 @@ impl Engine {
         self.hand_over();
     }
 
-    pub(super) fn tell_done(&self) {
-        // A wake-up is a system call, and mostly nobody waits.
+    pub(super) fn report_done(&self) {
+        // A wake-up is a system call, and mostly no thread waits.
         let is_awaited = locked(&self.signal).waiting > 0;
         if is_awaited {
             self.work_done.notify_all();
@@ -91,10 +91,10 @@ impl Engine {
         signal
     }
 
-    /// Refuses writes from now on. Who waits for the thread must hear of it: the thread does nothing more.
+    /// Refuses writes from now on. Threads that wait for it must be woken: the thread does nothing more.
     pub(super) fn fail(&self, error: &Error) {
         self.health.fail(error);
-        self.tell_done();
+        self.report_done();
     }
 
     pub(super) fn is_work_due(&self) -> bool {
@@ -148,7 +148,10 @@ impl Engine {
         while !is_done() {
             self.health.check()?;
             if signal.is_stopped {
-                return Err(Error::new(ErrorKind::Closed, "store is being closed"));
+                return Err(Error::new(
+                    ErrorKind::Closed,
+                    "the store is being closed: open it again",
+                ));
             }
             if let Some(error) = self.health.put_off_by() {
                 return Err(error);
@@ -168,7 +171,7 @@ impl Engine {
     }
 
     /// Makes a table of the full memtable, or else does one compaction that is due. Whether there was any work. What fails is
-    /// left undone, and tried again by whoever calls this next; the thread waits for a new reason to.
+    /// left undone, and tried again by the next call; the thread waits for a new reason to.
     pub(crate) fn work_once(&self) -> Result<bool> {
         self.health.resume();
         let result = self.watched("background work", || {
@@ -182,7 +185,7 @@ impl Engine {
             Err(error) if error.kind() != ErrorKind::Closed => self.fail(error),
             _ => {}
         }
-        self.tell_done();
+        self.report_done();
         result
     }
 

@@ -1,7 +1,7 @@
 //! Does the work: memtables become tables, tables are merged into deeper ones.
 
 use super::compaction::{self, Compaction, Limits, largest, level_files, overlapping};
-use super::feed::Feed;
+use super::compaction_input::CompactionInput;
 use super::install::{Replaced, Work};
 use super::output::Output;
 use super::{Engine, locked, pace};
@@ -63,8 +63,8 @@ impl Engine {
         self.progress.begin_flush(full.len_bytes() as u64);
         let flushed = self.make_table(work, &state.version, full, filling, may_sink);
         self.progress.finish_flush();
-        // Who waits for room need not wait until files are removed.
-        self.tell_done();
+        // A writer that waits for room need not wait until files are removed.
+        self.report_done();
         if let Err(error) = &flushed
             && error.kind() == ErrorKind::Corruption
         {
@@ -87,7 +87,7 @@ impl Engine {
         may_sink: bool,
     ) -> Result<()> {
         let sources = vec![Source::Live(SkipCursor::new(full.clone()))];
-        let mut feed = Feed::new(
+        let mut input = CompactionInput::new(
             self.core.order.clone(),
             sources,
             |_| false,
@@ -101,18 +101,18 @@ impl Engine {
             keys: keys.as_deref().filter(|_| full.filter().is_none()),
             ..self.output(0, u64::MAX, &number, &check)
         };
-        let mut told = 0;
+        let mut reported = 0;
         let between = |passed: u64| {
-            if passed - told >= pace::TOLD_BYTES {
-                told = passed;
+            if passed - reported >= pace::REPORT_BYTES {
+                reported = passed;
                 self.progress.advance_flush(passed);
-                self.tell_done();
+                self.report_done();
             }
             Ok(())
         };
-        let mut tables = output.write(&mut feed, |_| false, between)?;
+        let mut tables = output.write(&mut input, |_| false, between)?;
         let table_bytes = tables.iter().map(|table| table.len_bytes).sum();
-        self.progress.flushed(feed.passed_bytes(), table_bytes);
+        self.progress.flushed(input.passed_bytes(), table_bytes);
         for table in &mut tables {
             self.counters.flushed(table.len_bytes);
             if may_sink {
@@ -200,7 +200,11 @@ impl Engine {
     }
 
     /// What a compaction makes tables of.
-    pub(super) fn feed(&self, version: &Version, compaction: &Compaction) -> Result<Feed<'_>> {
+    pub(super) fn input(
+        &self,
+        version: &Version,
+        compaction: &Compaction,
+    ) -> Result<CompactionInput<'_>> {
         let core = self.compaction_core();
         let order = &self.core.order;
         let inputs: Vec<TableFile> = compaction
@@ -211,7 +215,7 @@ impl Engine {
         let run = |i| Source::Run(RunCursor::new(core.clone(), inputs.clone(), i));
         let sources = (0..inputs.runs.len()).map(run).collect();
         let mut deeper = Deeper::new(order, version, compaction.output_level);
-        Feed::new(
+        CompactionInput::new(
             order.clone(),
             sources,
             move |key| deeper.is_free(key),
@@ -223,22 +227,25 @@ impl Engine {
     fn merge(&self, work: &mut Work, compaction: &Compaction) -> Result<Vec<NewFile>> {
         let version = self.version();
         let order = &self.core.order;
-        let mut feed = self.feed(&version, compaction)?;
+        let mut input = self.input(&version, compaction)?;
         let limits = self.limits();
         let number = || self.new_file_number();
         let check = || self.check_lock();
         let level = compaction.output_level;
         let output = self.output(level, limits.table_bytes, &number, &check);
         let mut ahead = Ahead::new(order, compaction, limits);
-        let mut told = 0;
+        let mut reported = 0;
         let between = |passed: u64| {
-            if passed - told >= pace::TOLD_BYTES {
-                self.progress.advance(passed - told);
-                told = passed;
-                self.tell_done();
+            if passed - reported >= pace::REPORT_BYTES {
+                self.progress.advance(passed - reported);
+                reported = passed;
+                self.report_done();
             }
             if self.stop.load(Ordering::Relaxed) {
-                return Err(Error::new(ErrorKind::Closed, "store is being closed"));
+                return Err(Error::new(
+                    ErrorKind::Closed,
+                    "the store is being closed: open it again",
+                ));
             }
             if self.has_full.load(Ordering::Relaxed) && !work.is_short_of_room {
                 self.flush_full(work, false)?;
@@ -247,7 +254,7 @@ impl Engine {
         };
         self.progress
             .begin(self.bytes_until_small(&version, compaction));
-        let written = output.write(&mut feed, |key| ahead.ends_before(key), between);
+        let written = output.write(&mut input, |key| ahead.ends_before(key), between);
         self.progress.finish();
         let tables = written?;
         let read = compaction.input_bytes();
@@ -267,7 +274,7 @@ impl Engine {
         compaction.input_bytes().saturating_add(next)
     }
 
-    /// The same files with caches of its own: a compaction must not push out what readers use.
+    /// The store's files with caches of their own: a compaction must not push out what readers use.
     fn compaction_core(&self) -> Arc<Core> {
         Arc::new({
             let context = TableContext::new(self.core.order.clone(), OnDamage::Fail, 0);
@@ -282,7 +289,7 @@ impl Engine {
         work.must_rewrite = true;
         let done = self.watched("a compaction", || self.compact_levels(work, from, to));
         work.must_rewrite = false;
-        self.tell_done();
+        self.report_done();
         self.wake();
         done
     }

@@ -41,9 +41,9 @@ pub(super) struct Compaction {
     pub(super) level: usize,
     /// The level below, or the same one for rewriting it in place.
     pub(super) output_level: usize,
-    /// Of `level`, and of `output_level`.
+    /// The tables of `level`, and of `output_level`.
     pub(super) inputs: [Files; 2],
-    /// Of the level below the output that overlap.
+    /// The tables of the level below the output that overlap.
     pub(super) grandparents: Files,
     /// Where the next compaction of this level begins.
     pub(super) pointer: Option<Vec<u8>>,

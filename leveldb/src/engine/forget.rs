@@ -103,7 +103,7 @@ impl Engine {
     }
 
     /// Takes the tables away that lie wholly in a range, and keeps the range in mind for those that are made. Waits for background
-    /// work that is under way: the room is wanted by whoever comes next, and files that it replaces go with its end.
+    /// work that is under way: the next writer needs the room, and files that it replaces go with its end.
     pub(crate) fn forget(&self, from: &[u8], to: &[u8]) -> Result<()> {
         let order = &self.core.order;
         if order.compare_user(from, to) != Ordering::Less {
@@ -145,7 +145,7 @@ impl Engine {
         });
         iter.seek_to_first()?;
         if iter.valid() {
-            let what = "a range of which rows are left was said to be deleted";
+            let what = "the range still has rows: delete them before it is declared empty";
             return Err(Error::new(ErrorKind::Usage, what));
         }
         let range = ForgottenRange::new(from, to, snapshot.sequence());

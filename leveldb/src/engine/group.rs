@@ -1,7 +1,16 @@
 //! Group commit: writers that come while another one writes are written together, with one sync for all.
 //!
-//! Whoever finds nobody writing writes its own batch. Others add theirs to the last waiting group; the first of a group
+//! A thread that comes while no other writes, writes its own batch. Others add theirs to the last waiting group; the first of a group
 //! writes it when its turn comes, and the rest only wait for the result.
+//!
+//! Why: a sync takes as long for one batch as for a hundred. What keeps it right:
+//! - One thread at a time is between [`join`](Engine::join) and [`next_turn`](Engine::next_turn), so the order in the log is the order of
+//!   sequence numbers and of the memtable. Two at once could acknowledge a write whose log record lies behind one that failed.
+//! - `is_busy` goes from thread to thread with the turn and is cleared only while the queue is empty, under its lock. Cleared earlier, a
+//!   newcomer would overtake a group that waits.
+//! - A group is taken out of the queue by its first thread before it is written. A batch that joins is therefore either in what is written,
+//!   or in a later group; appended after that, it would be acknowledged without being in the log.
+//! - One strict batch makes its group strict: the result is the same for all, so it must hold for the most demanding.
 
 use super::health::panicked;
 use super::{Engine, locked};
@@ -61,11 +70,11 @@ struct TurnState {
     result: Option<Shared>,
 }
 
-/// What all writers of a group are told.
+/// The result, for all writers of a group.
 type Shared = Result<()>;
 
-/// Whoever writes has it. It goes on to the next group when this one is done, also when its writer has panicked: the rest of
-/// the group is told, and those who come later are refused.
+/// The right to write, held by one thread. It passes to the next group when this one is done, also when its writer has panicked: else
+/// the rest would wait for ever. They get the error then, and later writes are refused.
 struct Writing<'a> {
     engine: &'a Engine,
     turn: Option<Arc<Turn>>,
@@ -107,7 +116,8 @@ impl Engine {
     /// Writes a batch, and empties it.
     pub(crate) fn write(&self, batch: &mut BatchWriter, durability: Durability) -> Result<()> {
         if batch.len_bytes() > BATCH_LEN_MAX || batch.entry_count() > BATCH_ENTRIES_MAX {
-            return Err(Error::new(ErrorKind::Usage, "write batch is too large"));
+            let what = "the write batch is too large: split it (3 GiB and 2^27 entries at most)";
+            return Err(Error::new(ErrorKind::Usage, what));
         }
         let joined = self.join(batch, durability);
         let Some((turn, is_first)) = joined else {
@@ -121,8 +131,11 @@ impl Engine {
         }
         let group = locked(&self.queue).waiting.pop_front();
         let Some(mut group) = group else {
-            // Whoever is first has put it there. Nothing that was not written may be acknowledged.
-            return Err(Error::new(ErrorKind::Closed, "the group of writes is gone"));
+            // The first of a group has put it there. Nothing that was not written may be acknowledged.
+            return Err(Error::new(
+                ErrorKind::Closed,
+                "nothing was written: the store lost the group of writes; write again",
+            ));
         };
         self.write_for(Some(group.turn), &mut group.batch, group.durability)
     }
@@ -152,7 +165,7 @@ impl Engine {
         written
     }
 
-    /// Joins a waiting group: its turn, and whether as its first. `None` if nobody is writing.
+    /// Joins a waiting group: its turn, and whether as its first. `None` if no thread is writing.
     fn join(&self, batch: &BatchWriter, durability: Durability) -> Option<(Arc<Turn>, bool)> {
         let mut queue = locked(&self.queue);
         if !queue.is_busy {

@@ -3,7 +3,7 @@
 //! Three sorts of failures. After one that leaves open what is on the medium, or a panic (of the caller's comparator) that leaves
 //! open what is done, or the loss of the lock, writes are **refused** until the store is opened again. Background work that
 //! fails without such a doubt, for instance since a table could not be read or the disk is full, is **put off**: nothing of
-//! it was installed, and it is tried again when there is a new reason, a memtable that is full or someone who has to wait for
+//! it was installed, and it is tried again when there is a new reason, a memtable that is full or a writer that has to wait for
 //! it. No clock is needed for that, and no thread spins. Tables in which a compaction meets damage are **given up**: they are
 //! part of no further one, and everything else goes on.
 
@@ -133,7 +133,7 @@ impl Health {
     }
 }
 
-/// Says that something has panicked, if it is dropped before it was told that nothing has.
+/// Says that something has panicked, if it is dropped before it is disarmed.
 struct Watch<'a> {
     engine: &'a Engine,
     what: &'static str,
@@ -153,7 +153,7 @@ pub(super) fn panicked(what: &str) -> Error {
 }
 
 impl Engine {
-    /// Does what calls the comparator, and may panic where that does: then writes are refused from now on, and whoever waits
+    /// Does what calls the comparator, and may panic where that does: then writes are refused from now on, and every thread that waits
     /// hears of it.
     pub(super) fn watched<T>(&self, what: &'static str, work: impl FnOnce() -> T) -> T {
         let mut watch = Watch {

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-/// What whoever makes tables holds.
+/// What the thread that makes tables holds.
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) manifest: LogWriter,
@@ -27,7 +27,7 @@ pub(super) struct Work {
     /// The oldest log that matters, as the MANIFEST says.
     pub(super) log_number: u64,
     pub(super) compact_pointers: BTreeMap<usize, Vec<u8>>,
-    /// Versions that someone may read.
+    /// Versions that may still be read.
     pub(super) versions: Vec<Weak<Version>>,
     /// Tables that are in no newer version, and logs that are tables by now: to be removed.
     pub(super) old_tables: BTreeSet<u64>,
@@ -66,9 +66,15 @@ pub(super) enum Replaced {
 }
 
 impl Engine {
-    /// Makes an edit part of the store; the full memtable is in that of a flush. When this fails, the edit is not part of the
-    /// store for whoever uses it; after a crash it may be, so neither what it adds nor what it drops is removed before a new
-    /// MANIFEST says otherwise.
+    /// Makes an edit part of the store; the full memtable is in that of a flush.
+    ///
+    /// The order: names of new tables durable, then the edit in the MANIFEST, synced, then the version for readers. An edit that came before
+    /// its tables would name files that a crash has taken. Readers that saw the version before the edit was durable could answer from a
+    /// state that a crash takes back. The memtable leaves `live` in the step that brings its table in: apart, a reader between the two would
+    /// miss its rows.
+    ///
+    /// When this fails, handles go on without the edit. After a crash it may be there all the same, since a failed write may have reached the disk:
+    /// so neither what it adds nor what it drops is removed before a new MANIFEST has been made the one that counts.
     pub(super) fn install(
         &self,
         work: &mut Work,

@@ -32,7 +32,7 @@ use std::time::SystemTime;
 pub(super) struct Kept {
     /// What is in the logs that were there.
     mem: Arc<MemTable>,
-    /// Whose ends are to be set aside before the logs are removed.
+    /// Logs whose ends are to be set aside before the logs are removed.
     torn: Vec<TornTail>,
     /// The files that were there.
     found: Vec<OsString>,
@@ -55,7 +55,7 @@ impl Kept {
         !self.torn.is_empty()
     }
 
-    /// Whether a log after those that were there would not be read by whoever opens the store next: if something is missing
+    /// Whether a log after those that were there would not be read by the next opening: if something is missing
     /// before a log, or before all that can be read, later logs are not believed.
     fn is_in_the_way(&self) -> bool {
         let has_loss = self
@@ -91,7 +91,7 @@ pub(super) fn kept_logs(core: &Core, opened: &Opened, mem: &MemTable) -> Result<
     Ok(logs)
 }
 
-/// In place of a log or MANIFEST that is not begun. Nobody gets so far as to write to it.
+/// In place of a log or MANIFEST that is not begun. It is never written to.
 #[derive(Debug)]
 pub(super) struct NotBegun;
 
@@ -185,10 +185,10 @@ impl Engine {
         drop(state);
         self.install(work, edit, Some(Replaced::Kept))?;
         if let Some(kept) = work.kept.take() {
-            self.remove_strangers(work, &kept.found);
+            self.remove_unknown_files(work, &kept.found);
         }
         self.has_kept.store(false, Ordering::Release);
-        self.tell_done();
+        self.report_done();
         Ok(true)
     }
 }

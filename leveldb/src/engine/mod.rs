@@ -1,16 +1,16 @@
-//! The writing engine: what a store that is open for writing is made of, and who may touch what.
+//! The writing engine: what a store that is open for writing is made of, and which lock guards what.
 //!
 //! Three locks, taken in this order and never the other way round. [`Engine::writer`]: the log and the memtable being filled;
 //! held for one group of writes. [`Engine::work`]: the MANIFEST and the set of tables; held while tables are made.
-//! [`Engine::current`]: what readers start from; held for as long as it takes to copy a pointer. So readers wait for nobody.
+//! [`Engine::current`]: what readers start from; held for as long as it takes to copy a pointer. So readers wait for no writer.
 //!
 //! A snapshot keeps the memtables and tables that it reads from, so neither a flush nor a compaction has to keep an entry
-//! for it: of each user key only the newest entry is written. Tables that are replaced are removed when nobody reads them.
+//! for it: of each user key only the newest entry is written. Tables that are replaced are removed when no reader has them.
 
 mod background;
 mod compact;
 mod compaction;
-mod feed;
+mod compaction_input;
 mod forget;
 mod group;
 mod health;

@@ -1,6 +1,6 @@
 //! Writes new tables.
 
-use super::feed::Feed;
+use super::compaction_input::CompactionInput;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::file_name::FileName;
@@ -26,19 +26,19 @@ pub(super) struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// Makes tables of everything that a feed has; all are synced. `ends_before`: whether a table must end before an internal
-    /// key. `between` is called before each entry with the bytes of entries that the feed has passed. After an error no table
+    /// Makes tables of everything that a input has; all are synced. `ends_before`: whether a table must end before an internal
+    /// key. `between` is called before each entry with the bytes of entries that the input has passed. After an error no table
     /// is left.
     pub(super) fn write(
         &self,
-        feed: &mut Feed<'_>,
+        input: &mut CompactionInput<'_>,
         mut ends_before: impl FnMut(&[u8]) -> bool,
         mut between: impl FnMut(u64) -> Result<()>,
     ) -> Result<Vec<NewFile>> {
         let mut tables = Vec::new();
         let mut failed = None;
         while failed.is_none() {
-            match feed.entry() {
+            match input.entry() {
                 Ok(Some(_)) => {}
                 Ok(None) => break,
                 Err(error) => {
@@ -51,7 +51,7 @@ impl Output<'_> {
                 break;
             }
             let number = (self.new_number)();
-            match self.table(number, feed, &mut ends_before, &mut between) {
+            match self.table(number, input, &mut ends_before, &mut between) {
                 Ok(table) => tables.push(table),
                 Err(error) => {
                     self.remove(number);
@@ -81,7 +81,7 @@ impl Output<'_> {
     fn table(
         &self,
         number: u64,
-        feed: &mut Feed<'_>,
+        input: &mut CompactionInput<'_>,
         ends_before: &mut impl FnMut(&[u8]) -> bool,
         between: &mut impl FnMut(u64) -> Result<()>,
     ) -> Result<NewFile> {
@@ -94,8 +94,8 @@ impl Output<'_> {
         let mut is_empty = true;
         let mut tombstones = 0;
         loop {
-            between(feed.passed_bytes())?;
-            let Some((key, value)) = feed.entry()? else {
+            between(input.passed_bytes())?;
+            let Some((key, value)) = input.entry()? else {
                 break;
             };
             // Asked for every key: the answer depends on those before.
@@ -110,7 +110,7 @@ impl Output<'_> {
             }
             drop(value);
             is_empty = false;
-            feed.advance()?;
+            input.advance()?;
         }
         let summary = builder.finish().map_err(failed)?;
         file.sync().map_err(failed)?;

@@ -4,7 +4,7 @@
 //! long as a whole compaction takes. From [`L0_SLOW_DOWN`] tables on, writing is therefore coupled to the work: of the bytes
 //! that may still be written before the stop, the share that is written may not be larger than the share of the work before
 //! level 0 is small again that is done. In the same way filling a memtable is coupled to making a table of the full one.
-//! No clock tells how fast that work is, its own progress does.
+//! How fast that work is, its own progress shows, not a clock.
 
 use super::background::Signal;
 use super::write::Writer;
@@ -15,8 +15,8 @@ use std::sync::atomic::Ordering;
 
 /// Writers wait for no less than so many bytes of entries: some milliseconds.
 pub(super) const STEP_BYTES: u64 = if cfg!(shuttle) { 64 } else { 256 << 10 };
-/// The background work tells of its progress in steps of so many, so that few wait for more than they have to.
-pub(super) const TOLD_BYTES: u64 = STEP_BYTES / 4;
+/// The background work reports its progress in steps of so many, so that few wait for more than they have to.
+pub(super) const REPORT_BYTES: u64 = STEP_BYTES / 4;
 /// Bytes of entries for each byte of a table are kept as a fixed-point number.
 const ONE: u64 = 256;
 
@@ -29,7 +29,7 @@ pub(super) struct Progress {
     end: AtomicU64,
     /// Bytes of entries for each byte of the last table made of a memtable, times [`ONE`].
     unpacked: AtomicU64,
-    /// Of the full memtable that is being made a table: how many bytes of entries are in it.
+    /// The full memtable that is being made a table: how many bytes of entries are in it.
     flush_done: AtomicU64,
     /// What `flush_done` would be at the end, if syncs were bytes; zero while no memtable is made a table.
     flush_end: AtomicU64,

@@ -1,8 +1,8 @@
 //! Background work of many stores on threads that they share.
 //!
 //! The pool is the host's, and nothing here relies on its threads: work that no thread has begun is done by a writer that has
-//! to wait for it ([`Engine::wait_until`]), so that a pool whose threads are all busy, waiting or gone holds nobody up for
-//! ever. Whoever is at it waits for nothing but the engine's own locks.
+//! to wait for it ([`Engine::wait_until`]), so that a pool whose threads are all busy, waiting or gone holds up no writer for
+//! ever. The thread at it waits for nothing but the engine's own locks.
 
 use super::{Engine, locked};
 use crate::background_pool::{BackgroundPool, BackgroundWork, Work};
@@ -34,7 +34,7 @@ struct Visit<'a> {
 
 impl Drop for Visit<'_> {
     fn drop(&mut self) {
-        // Whoever closes the store counts on being the last who has it.
+        // Closing the store relies on having the last handle.
         self.engine = None;
         locked(&self.desk.state).visitors -= 1;
         self.desk.left.notify_all();
@@ -81,13 +81,13 @@ impl Work for Desk {
     }
 }
 
-/// Somebody is at the background work: a thread of the pool, or a writer that would have to wait for one.
+/// The right to do the background work, of one at a time: a thread of the pool, or a writer that would have to wait for one.
 struct AtWork<'a>(&'a Engine);
 
 impl Drop for AtWork<'_> {
     fn drop(&mut self) {
         locked(&self.0.signal).is_at_work = false;
-        self.0.tell_done();
+        self.0.report_done();
     }
 }
 
@@ -126,7 +126,7 @@ impl Engine {
         {
             let mut signal = locked(&self.signal);
             signal.is_handed_over = false;
-            // Who is at it hands over what is left.
+            // The thread at it hands over what is left.
             if signal.is_stopped || signal.is_at_work || !self.is_work_due() {
                 return;
             }
@@ -135,7 +135,7 @@ impl Engine {
         self.be_at_work();
     }
 
-    /// Does work of a pool's that no thread is at: whether there was any such. To be called by whoever would wait for it.
+    /// Does work of a pool's that no thread is at: whether there was any such. For callers that would otherwise wait for it.
     pub(super) fn lend_a_hand(&self) -> bool {
         {
             let mut signal = locked(&self.signal);

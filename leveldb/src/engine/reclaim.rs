@@ -41,7 +41,7 @@ impl Engine {
         (work.must_rewrite, work.is_short_of_room) = (true, true);
         let done = self.watched("a compaction", || self.rewrite_forgotten(work));
         (work.must_rewrite, work.is_short_of_room) = (false, false);
-        self.tell_done();
+        self.report_done();
         self.wake();
         done
     }
@@ -130,18 +130,21 @@ impl Engine {
         if let Some(left) = surveyed.left_bytes.get(&number) {
             return Ok(*left);
         }
-        let mut feed = self.feed(version, compaction)?;
+        let mut input = self.input(version, compaction)?;
         let mut kept = 0_u64;
-        while let Some((key, value)) = feed.entry()? {
+        while let Some((key, value)) = input.entry()? {
             kept += (key.len() + value.len()) as u64;
             drop(value);
-            feed.advance()?;
+            input.advance()?;
             if self.stop.load(Ordering::Relaxed) {
-                return Err(Error::new(ErrorKind::Closed, "store is being closed"));
+                return Err(Error::new(
+                    ErrorKind::Closed,
+                    "the store is being closed: open it again",
+                ));
             }
         }
         // As well packed as all of it.
-        let all = u128::from(feed.passed_bytes().max(1));
+        let all = u128::from(input.passed_bytes().max(1));
         let left = u128::from(compaction.input_bytes()) * u128::from(kept) / all;
         let left = u64::try_from(left).unwrap_or(u64::MAX);
         surveyed.left_bytes.insert(number, left);

@@ -1,9 +1,14 @@
 //! Opens a store for writing, or makes one.
 //!
-//! The same code as for reading finds the tables and replays the logs, all that are not older than the MANIFEST's. What was
+//! The code that opens for reading finds the tables and replays the logs, all that are not older than the MANIFEST's. What was
 //! in the logs becomes tables of level 0. A new log and a new MANIFEST are written; CURRENT is switched to it when all of
 //! that is durable; only then is anything removed. A crash at any point leaves the store as it was or as it will be. Without room
 //! for that the store is opened as it is, and the first write goes on from there (`kept.rs`).
+//!
+//! The order is what makes this safe. Tables of the logs come before the MANIFEST that names them: a crash in between leaves tables that
+//! belong to no version, and the logs, which are replayed again. The new log comes before CURRENT: a MANIFEST whose log has no name
+//! would be a store that has lost its tail. Old logs go last: before CURRENT is durable they are the only copy of their rows. File numbers begin above
+//! every number in the folder, also of files that no MANIFEST names, so that no left-over is written over or taken for new.
 
 use super::forget::Forgotten;
 use super::group::Queue;
@@ -79,7 +84,7 @@ impl Engine {
             sync_name(&*fs, dir)?;
         }
         let lock = lock(&*fs, dir)?;
-        // Someone may have made it since.
+        // Another process may have made it since.
         let is_new = is_new && self::is_new(&*fs, dir)?;
         if !is_new && options.error_if_exists {
             let what = format!("{} holds a store already", dir.display());
@@ -107,8 +112,8 @@ fn make_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     }
 }
 
-/// Makes the name of a new store's directory durable, whoever made the directory: it may be left from an attempt that was
-/// killed. A directory above that may not be read cannot be synced, and is left to whoever made it.
+/// Makes the name of a new store's directory durable, also of a directory that was there: it may be left from an attempt that was
+/// killed. A directory above that may not be read cannot be synced, and is left as it is.
 fn sync_name(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     match dir.parent().map_or(Ok(()), |parent| fs.sync_dir(parent)) {
         Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {
@@ -261,7 +266,7 @@ fn recover(
         lock,
     };
     if !is_unsettled {
-        engine.remove_strangers(&mut locked(&engine.work), &found);
+        engine.remove_unknown_files(&mut locked(&engine.work), &found);
     }
     Ok(Recovered {
         engine: Arc::new(engine),

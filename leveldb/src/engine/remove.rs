@@ -1,4 +1,4 @@
-//! Removes files that nobody needs any more. What cannot be removed stays until the store is opened next.
+//! Removes files that are not needed any more. What cannot be removed stays until the store is opened next.
 
 use super::install::Work;
 use super::{Engine, locked};
@@ -10,7 +10,7 @@ use std::io;
 use std::sync::{Arc, Weak};
 
 impl Work {
-    /// The numbers of the tables in versions that someone may read, the newest one included.
+    /// The numbers of the tables in versions that may still be read, the newest one included.
     fn read_tables(&self) -> BTreeSet<u64> {
         let versions = self.versions.iter().filter_map(Weak::upgrade);
         let tables = versions.flat_map(|version| {
@@ -26,7 +26,7 @@ impl Engine {
     pub(super) fn remove_obsolete(&self, work: &mut Work) {
         let has_any = !work.old_logs.is_empty() || !work.old_tables.is_empty();
         if has_any && self.check_lock().is_err() {
-            // The names may be those of someone else's files by now.
+            // The names may be those of another process's files by now.
             return;
         }
         for number in std::mem::take(&mut work.old_logs) {
@@ -55,7 +55,7 @@ impl Engine {
         }
     }
 
-    /// Removes what can be, for the last time, and opens every table that is still read: whoever opens the store next may
+    /// Removes what can be, for the last time, and opens every table that is still read: the next opening of the store may
     /// remove it, and an open file can be read nevertheless.
     pub(crate) fn clean_up(&self) {
         let work = &mut *locked(&self.work);
@@ -84,9 +84,9 @@ impl Engine {
 
     /// Removes what a crash, or an earlier process, has left: of the files that were found, those of a store that are not part
     /// of this one.
-    pub(super) fn remove_strangers(&self, work: &mut Work, found: &[OsString]) {
+    pub(super) fn remove_unknown_files(&self, work: &mut Work, found: &[OsString]) {
         let state = self.state();
-        // Also those that someone reads who began before the store was what it is.
+        // Also those of readers that began before the store was what it is.
         let tables = work.read_tables();
         let logs: BTreeSet<u64> = state.live.iter().map(|list| list.log_number).collect();
         for name in found {

@@ -1,7 +1,7 @@
 //! What opening a store for writing writes: tables of what was in the logs, a new log and a new MANIFEST; or nothing, if there is
 //! no room for that.
 
-use super::feed::Feed;
+use super::compaction_input::CompactionInput;
 use super::install::{FILE_NUMBER_MAX, FirstEdit, Numbers, recovery_table_bytes, table_file};
 use super::kept::{Kept, KeptLog, NotBegun, kept_logs, may_count};
 use super::output::Output;
@@ -139,7 +139,7 @@ pub(super) fn settle(
     })
 }
 
-/// All of it. What is left of it after an error are files that may count, or that nobody counts and the next opening removes.
+/// All of it. What is left of it after an error are files that may count, or that do not count, which the next opening removes.
 fn write(
     core: &Arc<Core>,
     options: &Options,
@@ -226,7 +226,7 @@ pub(super) fn tables_of_logs(
         return Ok(Vec::new());
     }
     let mem = MemCursor::new(mem, core.order.clone());
-    let mut feed = Feed::new(
+    let mut input = CompactionInput::new(
         core.order.clone(),
         vec![Source::Mem(mem)],
         |_| false,
@@ -241,5 +241,5 @@ pub(super) fn tables_of_logs(
         check,
         keys: None,
     };
-    output.write(&mut feed, |_| false, |_| Ok(()))
+    output.write(&mut input, |_| false, |_| Ok(()))
 }

@@ -36,7 +36,7 @@ fn a_writer_stops_at_twelve_tables_of_level_0_and_goes_on_when_there_are_fewer()
         while !is_done.load(Ordering::Acquire) {
             let is_flushed = engine.flush_full(&mut locked(&engine.work), false);
             idle = if is_flushed.unwrap() { 0 } else { idle + 1 };
-            engine.tell_done();
+            engine.report_done();
             most = most.max(engine.l0_tables.load(Ordering::Acquire));
             // Time enough for a writer that would not stop.
             if most == L0_STOP && idle > 2000 {
@@ -69,7 +69,7 @@ fn put(engine: &Engine, value: &[u8]) {
     engine.write(&mut batch, Durability::Relaxed).unwrap();
 }
 
-/// Ten writes of 64 KiB are told of one step after the other, and no more than one is ahead.
+/// Ten writes of 64 KiB are reported one step after the other, and no more than one is ahead.
 fn ten_writes_get_on_as_far_as(engine: &Engine, tell: impl Fn(u64)) {
     let before = engine.last_sequence();
     let written = || engine.last_sequence() - before;
@@ -90,7 +90,7 @@ fn ten_writes_get_on_as_far_as(engine: &Engine, tell: impl Fn(u64)) {
             }
             steps += 1;
             tell(steps);
-            engine.tell_done();
+            engine.report_done();
         }
     });
     assert_eq!(written(), 10);
@@ -126,7 +126,7 @@ fn while_a_memtable_is_made_a_table_writers_get_on_as_far_as_that_does() {
     put(&engine, &[0; 64 << 10]);
 }
 
-/// Panics for one key once it is told to, and when it shall shorten keys for a table.
+/// Panics for one key once it is armed, and when it shall shorten keys for a table.
 #[derive(Debug)]
 struct Panicking {
     says_that_it_is_there: Mutex<mpsc::Sender<()>>,

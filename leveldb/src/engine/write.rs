@@ -43,7 +43,7 @@ pub(super) struct Writer {
     pub(super) is_name_unsynced: bool,
     pub(super) last_sequence: u64,
     pub(super) is_closed: bool,
-    /// Of the background work, what writes have not waited for yet.
+    /// The bytes of background work that writes have not waited for yet.
     pub(super) owed_bytes: u64,
     /// How long the memtable was when the full one began to be made a table.
     pub(super) flush_from: Option<u64>,
@@ -65,7 +65,7 @@ enum Stage {
     /// A sync failed: of all that no earlier one covered it is open whether it will ever be on the medium. (Linux gives up
     /// the bytes, says so once, and lets the next sync succeed.)
     Sync,
-    /// It is on the medium, but the store may be someone else's by now.
+    /// It is on the medium, but the store may belong to another process by now.
     After,
 }
 
@@ -106,11 +106,14 @@ impl Writer {
 }
 
 impl Engine {
-    /// Writes a batch; the caller is the only one who writes.
+    /// Writes a batch; no other thread writes meanwhile.
     pub(super) fn commit(&self, batch: &mut BatchWriter, durability: Durability) -> Result<()> {
         let writer = &mut *locked(&self.writer);
         if writer.is_closed {
-            return Err(Error::new(ErrorKind::Closed, "store is closed"));
+            return Err(Error::new(
+                ErrorKind::Closed,
+                "the store is closed: open it again",
+            ));
         }
         self.health.check()?;
         self.begin(writer)?;
@@ -132,7 +135,7 @@ impl Engine {
             return Ok(());
         }
         let len_bytes = batch.len_bytes();
-        writer.mem.take_in(batch);
+        writer.mem.insert(batch);
         writer.last_sequence = last;
         locked(&self.current).sequence = last;
         self.counters.wrote(len_bytes);
@@ -175,8 +178,8 @@ impl Engine {
         Ok(())
     }
 
-    /// After a write that failed. Whoever wrote is told so only when the record cannot come back, or else that this is open;
-    /// and nothing goes on unless all that was acknowledged is where it has to be.
+    /// After a write that failed. The writer gets this error only when the record cannot come back; otherwise it gets `Uncertain`.
+    /// Nothing goes on unless all that was acknowledged is where it has to be.
     fn take_back(
         &self,
         writer: &mut Writer,
@@ -318,7 +321,10 @@ impl Engine {
         {
             let writer = &mut *locked(&self.writer);
             if writer.is_closed {
-                return Err(Error::new(ErrorKind::Closed, "store is closed"));
+                return Err(Error::new(
+                    ErrorKind::Closed,
+                    "the store is closed: open it again",
+                ));
             }
             self.health.check()?;
             self.begin(writer)?;

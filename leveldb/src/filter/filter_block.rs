@@ -44,7 +44,7 @@ impl<'a> FilterBlock<'a> {
         filter.is_none_or(|filter| bloom::may_contain(filter, key_hash))
     }
 
-    /// Where the filter of the data block at `block_offset` lies; `None` if there is none that tells anything.
+    /// Where the filter of the data block at `block_offset` lies; `None` if there is none of use.
     pub(crate) fn filter_of(&self, block_offset: u64) -> Option<Range<usize>> {
         let index = block_offset >> self.base_lg;
         if index >= self.count as u64 {

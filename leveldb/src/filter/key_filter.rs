@@ -1,8 +1,8 @@
 //! Which keys a memtable has, for lookups of others: a Bloom filter in memory only, filled while it is read. The table that
 //! the memtable becomes keeps it as long as it is in level 0, where every lookup comes by.
 //!
-//! As tables' filters, it takes it that keys that are equal are equal bytes, and it is asked by the same hash
-//! ([`bloom::key_hash`](super::bloom::key_hash)). All bits of a key lie in one 64-bit word, so that one access tells; that
+//! Like tables' filters, it takes it that keys that are equal are equal bytes, and it is asked by the same hash
+//! ([`bloom::key_hash`](super::bloom::key_hash)). All bits of a key lie in one 64-bit word, so that one access decides; that
 //! costs some more false positives than bits all over the filter would. A filter that is too small for its memtable says
 //! "perhaps" more often and is never wrong.
 
@@ -18,7 +18,7 @@ const PROBES: u32 = 4;
 /// The filter.
 #[derive(Debug)]
 pub(crate) struct KeyFilter {
-    /// As many as a power of two says.
+    /// The number of words, a power of two.
     words: Box<[AtomicU64]>,
     /// A product's upper bits beyond these are a word's number.
     shift: u32,

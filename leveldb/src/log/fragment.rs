@@ -1,4 +1,4 @@
-//! One fragment of a log block: whole, damaged in a way that can be told, or lost.
+//! One fragment of a log block: whole, damaged in a way that can be made out, or lost.
 
 use super::HEADER_LEN;
 use crate::crc;

@@ -4,7 +4,7 @@
 //! type and payload (4, little-endian), payload length (2, little-endian), type (1: whole record, 2: first, 3: middle, 4:
 //! last fragment). Fewer than seven bytes at a block's end are left zero. LevelDB's `doc/log_format.md`.
 //!
-//! A file that ends within a record is what a crash leaves: a *torn tail*, not damage. Damage before the end is told apart
+//! A file that ends within a record is what a crash leaves: a *torn tail*, not damage. Damage before the end is distinguished
 //! from it, and described by [`Lost`], as far as it can be without knowing what records mean. A power cut leaves more than torn
 //! tails: zeros in place of what no sync has covered (`power_cut`).
 

@@ -41,7 +41,7 @@ pub struct Lost {
     pub damaged_at: u64,
     /// Where that piece ends if the length in its header is right, in bytes.
     pub declared_end: u64,
-    /// Whether that length is right, as far as can be told: something whole is there.
+    /// Whether that length is right, as far as can be seen: something whole is there.
     pub has_length: bool,
     /// What is wrong.
     pub what: &'static str,
@@ -88,7 +88,7 @@ pub struct LogReader {
     after_loss: bool,
     zeros: Option<u64>,
     ended: bool,
-    /// Of [`WORK_MAX`], for the present block.
+    /// What is left of [`WORK_MAX`], for the present block.
     work_left: usize,
 }
 

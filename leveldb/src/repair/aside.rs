@@ -1,7 +1,7 @@
 //! What becomes of the original files: set aside in `lost/`, or removed.
 
 use super::Repaired;
-use super::strangers::names_read;
+use super::unknown_files::names_read;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::file_name::FileName;
@@ -10,12 +10,12 @@ use crate::read_state::ReadState;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Original files, told apart.
+/// Original files, by what becomes of them.
 pub(super) struct Aside<'a> {
     core: &'a Core,
     /// Names of files that were read whole.
     whole: Vec<String>,
-    /// Of others, and where they go, in the store's directory.
+    /// Names of other files, and where they go, in the store's directory.
     kept: Vec<(String, PathBuf)>,
     has_folder: bool,
 }
@@ -63,7 +63,7 @@ impl<'a> Aside<'a> {
         Ok(())
     }
 
-    /// Copies what is set aside, as far as it can be read: whoever opens the store after a crash may remove the original.
+    /// Copies what is set aside, as far as it can be read: opening the store after a crash may remove the original.
     pub(super) fn copy(&mut self) -> Result<()> {
         if self.kept.is_empty() {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Repairs a store: reads everything that is whole and writes it anew.
 //!
 //! What is read, and what counts as lost, is what [`OnDamage::Skip`] reads: all live logs; the tables that the MANIFEST
-//! lists, or, if that is damaged, all that it does not know to be obsolete; of a damaged table every block whose checksum
+//! lists, or, if that is damaged, all that are not known to be obsolete; of a damaged table every block whose checksum
 //! holds. The newest entry of each key that is left becomes a row of a new table, with its sequence number. Tables and logs
 //! beside the store are read as well, but an entry of theirs counts only if the store may have lost one of the same key.
 //!
@@ -13,7 +13,7 @@
 mod aside;
 mod output;
 mod rows;
-mod strangers;
+mod unknown_files;
 
 use crate::core::Core;
 use crate::damage::Damage;
@@ -39,7 +39,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use strangers::Strangers;
+use unknown_files::UnknownFiles;
 
 /// At most so many rows in doubt are listed; all are counted.
 pub const ROWS_IN_DOUBT_LISTED_MAX: usize = 10_000;
@@ -110,7 +110,7 @@ impl fmt::Display for Repaired {
 /// and by C++ LevelDB.
 ///
 /// A value that was replaced, or deleted, can come back if only its successor is lost. Such rows are in doubt: see
-/// [`RowsInDoubt`]. Whoever knows what the rows mean should look at them.
+/// [`RowsInDoubt`]. They are for a program that can interpret the rows.
 ///
 /// ```
 /// use larder_leveldb::{Db, Durability, Options, RowsInDoubt, repair, storage::{FileSystem, MemoryFileSystem}};
@@ -206,10 +206,10 @@ impl<'a> Repair<'a> {
             read_sequence: opened.last_sequence,
             torn: opened.torn,
             numbers,
-            // Without a MANIFEST that tells, the greatest there can be stands for it: then the entries tell.
+            // Without a MANIFEST, the greatest possible number stands for it: then the entries have it.
             last_sequence: match opened.last_sequence {
                 SEQUENCE_MAX => 0,
-                told => told,
+                result => result,
             },
         })
     }
@@ -245,8 +245,8 @@ impl<'a> Repair<'a> {
         rows_in_doubt: RowsInDoubt,
         repaired: &mut Repaired,
     ) -> Result<Prepared> {
-        let strangers = Strangers::open(&self.state, self.options)?;
-        let walk = RowWalk::new(&self.state, self.read_sequence, &strangers);
+        let unknown = UnknownFiles::open(&self.state, self.options)?;
+        let walk = RowWalk::new(&self.state, self.read_sequence, &unknown);
         let mut rows = KeptRows::new(walk, rows_in_doubt, repaired);
         tables.write(&mut rows)?;
         let (greatest_sequence, left_out) = rows.finish();

@@ -1,9 +1,9 @@
 //! The newest whole entry of each key, and whether something newer may be lost.
 //!
 //! Two walks side by side: over all entries, which withholds nothing, and over the rows that a careful reader would be shown.
-//! A row that only the first one has is in doubt. Entries of strangers count only where something of the store is lost.
+//! A row that only the first one has is in doubt. Entries of unknown files count only where something of the store is lost.
 
-use super::strangers::Strangers;
+use super::unknown_files::UnknownFiles;
 use super::{ROWS_IN_DOUBT_LISTED_MAX, Repaired, RowInDoubt, RowsInDoubt};
 use crate::doubt::Doubt;
 use crate::entries::Entries;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct RowWalk<'a> {
     state: Arc<ReadState>,
-    strangers: &'a Strangers,
+    unknown: &'a UnknownFiles,
     entries: Entries,
     sure: Iter,
     doubt: Doubt,
@@ -29,20 +29,20 @@ pub(super) struct RowWalk<'a> {
     key: Option<Vec<u8>>,
     is_decided: bool,
     is_lost: bool,
-    /// Of all entries passed, also those that became no row.
+    /// The bytes of all entries passed, also those that became no row.
     greatest_sequence: u64,
 }
 
 impl<'a> RowWalk<'a> {
-    pub(super) fn new(state: &Arc<ReadState>, sequence: u64, strangers: &'a Strangers) -> Self {
+    pub(super) fn new(state: &Arc<ReadState>, sequence: u64, unknown: &'a UnknownFiles) -> Self {
         let snapshot = Snapshot::new(state.clone(), sequence);
         let mut sources = state.sources();
-        sources.extend(strangers.sources());
+        sources.extend(unknown.sources());
         RowWalk {
             entries: Entries::of(state.core.order.clone(), sources, snapshot.sequence()),
             sure: snapshot.iter(),
             state: state.clone(),
-            strangers,
+            unknown,
             doubt: Doubt::default(),
             started: false,
             key: None,
@@ -63,8 +63,8 @@ impl<'a> RowWalk<'a> {
             if self.is_decided {
                 continue;
             }
-            let is_stranger = self.strangers.has(self.entries.file_name());
-            if !is_stranger {
+            let is_unknown_file = self.unknown.has(self.entries.file_name());
+            if !is_unknown_file {
                 let sequence = self.entries.sequence();
                 self.greatest_sequence = self.greatest_sequence.max(sequence);
             }
@@ -74,7 +74,7 @@ impl<'a> RowWalk<'a> {
                 continue;
             }
             let sure = self.sure_sequence()?;
-            if is_stranger && (sure.is_some() || !self.may_be_lost()) {
+            if is_unknown_file && (sure.is_some() || !self.may_be_lost()) {
                 continue;
             }
             self.is_decided = true;

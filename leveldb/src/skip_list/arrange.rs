@@ -1,7 +1,10 @@
 //! Puts entries of a batch into their keys' order before they go into the list: from one to the next it is a few nodes then,
 //! where a search from the beginning of the list touches dozens of places in memory that no cache holds.
+//!
+//! Without it, puts of 210,000 records of 100 B by `idb` took 1.10 to 1.19 of the CPU time, of 100,000 1.00 to 1.14; of 10,000, which
+//! fit into the processor's cache, as long as with it.
 
-use super::intake::Incoming;
+use super::insert::Incoming;
 use crate::internal_key::InternalOrder;
 use crate::sort::sort_by;
 use std::cmp::Ordering;
@@ -9,7 +12,7 @@ use std::cmp::Ordering;
 /// So many entries at a time: what has to be kept of them is bounded.
 pub(super) const RUN_LEN: usize = 1024;
 
-/// Numbers the entries of a run in the order of their keys, and tells in which order they go in: those of equal keys in the order in
+/// Numbers the entries of a run in the order of their keys, and returns the order in which they are inserted: those of equal keys in the order in
 /// which they were given. `None`: as they stand, each with a greater number than the one before.
 pub(super) fn arrange(order: &InternalOrder, run: &mut [Incoming<'_>]) -> Option<Vec<usize>> {
     number(order, run);

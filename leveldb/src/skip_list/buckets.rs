@@ -2,9 +2,9 @@
 //! grows with what is in it.
 //!
 //! A hash's upper bits choose a bucket: seven slots, each a hash in its upper half and a node in the lower one, and a word that
-//! tells whether there were more. Slots are filled in order and never emptied, so a bucket that had room for all tells which hashes
-//! are not in it. A table that is half full is copied into one of twice the length, each bucket into two. Readers may still be in
-//! the old one, which nobody changes any more: what they may see was put in before.
+//! marks that there were more. Slots are filled in order and never emptied, so a hash that a bucket with room for all does not have is
+//! absent. A table that is half full is copied into one of twice the length, each bucket into two. Readers may still be in
+//! the old one, which is not changed any more: what they may see was inserted before.
 
 use super::hints::Hint;
 use crate::sync::{AtomicU64, AtomicUsize};
@@ -123,7 +123,7 @@ impl Buckets {
                 }
             }
         }
-        // Nobody else sets it.
+        // Only the writer sets it, and only here.
         let _ = next.set(new);
         self.newest.store(number + 1, Memory::Release);
     }
@@ -173,7 +173,7 @@ mod tests {
     const COUNT: u32 = if cfg!(miri) { 60 } else { 100_000 };
 
     #[test]
-    fn most_hashes_are_told_whatever_it_grew_to_and_hardly_any_other() {
+    fn most_hashes_are_found_whatever_it_grew_to_and_hardly_any_other() {
         let buckets = Buckets::default();
         let hash = |n: u32| n.wrapping_mul(0x9e37_79b9) ^ (n >> 7);
         let mut unknown = 0;

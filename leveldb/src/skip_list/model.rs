@@ -43,7 +43,7 @@ fn insert(list: &SkipList, sequence: u64) {
     let mut batch = BatchWriter::new();
     batch.put(&key_of(sequence), &sequence.to_be_bytes());
     let bytes = batch.finish(sequence);
-    list.insert(BatchReader::new(bytes).unwrap());
+    list.insert_copy(BatchReader::new(bytes).unwrap());
 }
 
 /// All entries up to a sequence number, in the list's order.
@@ -188,7 +188,7 @@ fn who_comes_to_a_groups_first_entry_goes_on_from_there() {
                 let mut batch = BatchWriter::new();
                 batch.put(format!("key {}", 2000 - sequence).as_bytes(), b"");
                 let bytes = batch.finish(sequence);
-                list.insert(BatchReader::new(bytes).unwrap());
+                list.insert_copy(BatchReader::new(bytes).unwrap());
                 published.store(sequence, Memory::Release);
             }
         });

@@ -13,7 +13,6 @@ use super::{HEAD, LEVELS_MAX};
 use crate::internal_key::TAG_LEN;
 use crate::sync::AtomicU64;
 use crate::words::rest_word;
-use std::cmp::Ordering;
 use std::sync::atomic::Ordering as Memory;
 
 /// Longer keys and values lie in chunks.
@@ -66,7 +65,7 @@ pub(super) fn words(levels: usize, head: Option<u64>, key_len: usize, value_len:
     fixed + inside(key_len) + inside(value_len) + 2 * usize::from(is_outside)
 }
 
-/// Writes a node that no reader knows yet, with the link of level 0. `tag`: what follows the user key in the internal one.
+/// Writes a node that no link leads to yet, with the link of level 0. `tag`: what follows the user key in the internal one.
 pub(super) fn write(
     words: &[AtomicU64],
     (levels, next): (usize, u32),
@@ -290,41 +289,4 @@ pub(super) fn tag_of(words: &[AtomicU64], len: usize, user_key: &[u8]) -> Option
     // The tag after the user key makes the word whole.
     let is_same = word(i) << (64 - rest) == rest_word(user_key) << (64 - rest);
     is_same.then(|| (word(i) >> rest) | (word(i + 1) << (64 - rest)))
-}
-
-/// The order of two internal keys under the bytewise comparator, the first of which lies in words and has `len` bytes. The
-/// same as to copy it and compare.
-#[inline]
-pub(super) fn compare_bytewise(
-    words: &[AtomicU64],
-    len: usize,
-    user_key: &[u8],
-    tag: u64,
-) -> Ordering {
-    let word = |i: usize| words.get(i).map_or(0, |word| word.load(Memory::Relaxed));
-    let user_len = len.saturating_sub(TAG_LEN);
-    let common = user_key.get(..user_len).unwrap_or(user_key);
-    for (i, eight) in common.chunks_exact(8).enumerate() {
-        let a = word(i).swap_bytes();
-        let b = eight.try_into().map_or(0, u64::from_be_bytes);
-        if a != b {
-            return a.cmp(&b);
-        }
-    }
-    let (i, rest) = (common.len() / 8, 8 * (common.len() % 8) as u32);
-    if rest > 0 {
-        // The tag after the user key makes the word whole.
-        let (a, b) = (word(i) << (64 - rest), rest_word(common) << (64 - rest));
-        if a != b {
-            return a.swap_bytes().cmp(&b.swap_bytes());
-        }
-    }
-    if user_len != user_key.len() {
-        return user_len.cmp(&user_key.len());
-    }
-    let met = match rest {
-        0 => word(i),
-        _ => (word(i) >> rest) | (word(i + 1) << (64 - rest)),
-    };
-    tag.cmp(&met)
 }

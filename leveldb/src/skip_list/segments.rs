@@ -11,7 +11,7 @@ const SAME_LG: u32 = 2;
 /// Enough for indexes of 32 bits.
 const SEGMENTS: usize = (32 - FIRST_LG as usize) << SAME_LG;
 
-/// Items by index. Whoever reaches an index by what its writer published finds the segment there.
+/// Items by index. A thread that has an index from what the writer published finds its segment.
 #[derive(Debug)]
 pub(super) struct Segments<T> {
     segments: [OnceLock<Box<[T]>>; SEGMENTS],

@@ -1,5 +1,5 @@
 use super::arrange::RUN_LEN;
-use super::intake::CHUNK_LEN;
+use super::insert::CHUNK_LEN;
 use super::*;
 use crate::internal_key::seek_tag;
 use crate::write_batch::{BatchReader, BatchWriter};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 
 mod lookups;
 
-/// Of the order of bytes.
+/// For the order of bytes.
 const FACTS: KeyFacts = KeyFacts {
     identity: |_| Identity::Bytes,
     head: first_eight,
@@ -26,8 +26,8 @@ const fn size(natively: u32, miri: u32) -> u32 {
     if cfg!(miri) { miri } else { natively }
 }
 
-/// As [`insert`], by the way that may keep the batch: whether it did.
-fn take_in(list: &SkipList, sequence: u64, operations: &[(Vec<u8>, Option<Vec<u8>>)]) -> bool {
+/// Inserts by the way that may keep the batch: whether it did.
+fn insert_whole(list: &SkipList, sequence: u64, operations: &[(Vec<u8>, Option<Vec<u8>>)]) -> bool {
     let mut batch = BatchWriter::new();
     for (key, value) in operations {
         match value {
@@ -36,7 +36,7 @@ fn take_in(list: &SkipList, sequence: u64, operations: &[(Vec<u8>, Option<Vec<u8
         }
     }
     batch.finish(sequence);
-    list.take_in(&mut batch);
+    list.insert(&mut batch);
     batch.len_bytes() == BatchWriter::new().len_bytes()
 }
 
@@ -51,7 +51,7 @@ fn insert(list: &SkipList, sequence: u64, operations: &[(Vec<u8>, Option<Vec<u8>
         }
     }
     let bytes = batch.finish(sequence);
-    list.insert(BatchReader::new(bytes).unwrap());
+    list.insert_copy(BatchReader::new(bytes).unwrap());
 }
 
 /// User key, inverted tag: the order of internal keys.
@@ -135,7 +135,7 @@ fn a_batch_that_is_kept_reads_as_one_that_is_copied() {
     let mut sequence = 1;
     for (n, (batch, is_kept)) in batches.iter().enumerate() {
         let before = kept.len_bytes();
-        assert_eq!(take_in(&kept, sequence, batch), *is_kept, "{n}");
+        assert_eq!(insert_whole(&kept, sequence, batch), *is_kept, "{n}");
         insert(&copied, sequence, batch);
         sequence += batch.len() as u64;
         assert!(entries(&kept) == entries(&copied), "{n}");
@@ -209,7 +209,7 @@ fn entries_that_come_alone_land_in_their_places_whatever_their_keys_share() {
         let random = n.wrapping_mul(2_654_435_761);
         match n * 4 / size(4000, 200) {
             0 => format!("shared by all so far, {random:010}").into_bytes(),
-            // The same eight bytes after those, for more nodes than are told apart.
+            // The same eight bytes after those, for more nodes than are distinguished.
             1 => format!("shared by all so far, 00000000{:02}", random % 40).into_bytes(),
             2 => format!("shared by {:04}", random % 10_000).into_bytes(),
             _ => random.to_be_bytes()[..random as usize % 4].to_vec(),
@@ -400,7 +400,7 @@ fn first_eight(key: &[u8]) -> u128 {
     u128::from(u64::from_be_bytes(eight)) << 64
 }
 
-/// All in the order of bytes: one that knows it, one that asks, one that has heads.
+/// All in the order of bytes: one with the bytewise comparator, one with another comparator, one with heads.
 fn lists() -> [SkipList; 3] {
     let named = |facts| SkipList::new(InternalOrder::with_facts(Arc::new(Named), facts), 7);
     [list(), named(None), named(Some(FACTS))]
@@ -434,27 +434,19 @@ fn looked_up_as_searched_for(list: &SkipList, key: &[u8], tag: u64) -> Option<(u
 }
 
 quickcheck! {
-    fn comparing_words_is_comparing_the_bytes(a: Sized, b: Sized, tags: (u64, u64)) -> bool {
-        let internal = |like: &Sized, tag: u64| {
-            let mut key = sized(like);
-            key.truncate(INLINE_LEN_MAX - internal_key::TAG_LEN);
-            key.extend_from_slice(&tag.to_le_bytes());
-            key
-        };
-        [(&a, &b), (&a, &a)].iter().all(|(a, b)| {
-            let (a, b) = (internal(a, tags.0), internal(b, tags.1));
-            let words: Vec<AtomicU64> = (0..80).map(|_| AtomicU64::new(0)).collect();
-            [None, Some(tags.0)].iter().all(|head| {
-                let split = |key| internal_key::split(key).unwrap();
-                node::write(&words, (3, HEAD), *head, split(&a), b"value", (0, 0));
-                let node = Node::new(&words);
-                let Bytes::Words(words, len) = node.key() else { return false };
-                let mut copied = vec![0; len];
-                node::copy(words, &mut copied);
-                copied == a && node.key_head() == *head
-                    && node::compare_bytewise(words, len, split(&b).0, split(&b).1)
-                        == list().order.compare(&a, &b)
-            })
+    fn a_node_holds_its_key_and_head(key: Sized, tag: u64) -> bool {
+        let mut internal = sized(&key);
+        internal.truncate(INLINE_LEN_MAX - internal_key::TAG_LEN);
+        internal.extend_from_slice(&tag.to_le_bytes());
+        let words: Vec<AtomicU64> = (0..80).map(|_| AtomicU64::new(0)).collect();
+        [None, Some(tag)].iter().all(|head| {
+            let split = internal_key::split(&internal).unwrap();
+            node::write(&words, (3, HEAD), *head, split, b"value", (0, 0));
+            let node = Node::new(&words);
+            let Bytes::Words(words, len) = node.key() else { return false };
+            let mut copied = vec![0; len];
+            node::copy(words, &mut copied);
+            copied == internal && node.key_head() == *head
         })
     }
 

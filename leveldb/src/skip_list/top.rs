@@ -1,8 +1,11 @@
 //! Where the writing thread begins to search: the nodes of three levels and more, one of sixteen, by numbers in the order of
 //! their keys, dense in memory. In their place a search from the list's beginning touches a dozen nodes.
 //!
-//! Numbers are of the keys' heads ([`Cut`]); an order of which nothing is known has none. Those of keys in between tell nothing
-//! else: the search goes on from a node that is before the key, on the levels below.
+//! Without it, puts in random order, each a batch of its own, took 1.10 of the CPU time at 10,000 and 1.12 at 100,000 rows, 1.04 at 1,000,000;
+//! with neither this nor [`arrange`](super::arrange), random batches of 100 took 1.05 to 1.17.
+//!
+//! Numbers are of the keys' heads ([`Cut`]); an order of which nothing is known has none. A number says no more than where its key lies between
+//! others: the search goes on from a node that is before the key, on the levels below.
 
 use super::{HEAD, INLINE_LEN_MAX, SkipList};
 use crate::heads::Cut;
@@ -10,7 +13,7 @@ use crate::internal_key;
 
 /// Nodes of so many levels and more are here.
 pub(super) const LEVELS: usize = 3;
-/// Of more nodes with the same number the search of the list finds the way better.
+/// With more nodes of one number the search of the list finds the way better.
 const EQUAL_MAX: usize = 8;
 /// With more nodes, making room for another one would take longer than a search.
 const NODES_MAX: usize = 1 << 14;
@@ -26,7 +29,7 @@ pub(super) struct Top {
     /// In ascending order, and the node of each.
     numbers: Vec<u64>,
     nodes: Vec<u32>,
-    /// Those that were put in since anybody searched. To make room for each alone would take long if there are many.
+    /// Those that were put in since the last search. To make room for each alone would take long if there are many.
     new: Vec<(u64, u32)>,
     is_off: bool,
 }

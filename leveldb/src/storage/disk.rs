@@ -350,7 +350,7 @@ impl WritableFile for DiskWritableFile {
 
 impl Drop for DiskWritableFile {
     fn drop(&mut self) {
-        // Whoever cares about the result calls `flush` or `sync` first.
+        // `flush` and `sync` return the result.
         self.flush().ok();
     }
 }

@@ -56,7 +56,7 @@ impl State {
         blocks
     }
 
-    /// Of so many bytes that are to be added to a file of a length, how many there is room for.
+    /// How many of so many bytes there is room for, at the end of a file of a length.
     fn fitting(&self, path: &Path, len_bytes: u64, added: u64) -> u64 {
         let has = self.files.get(path).copied().unwrap_or(0);
         let blocks = has.saturating_add(self.limit.saturating_sub(self.used));

@@ -111,7 +111,7 @@ impl MeasuredFileSystem {
     /// The bytes of the files below each of the folders, in their order.
     ///
     /// # Errors
-    /// As listing the folders, the first time. Folders that are missing have no files.
+    /// Sums up by listing the folders, the first time. Folders that are missing have no files.
     pub fn used(&self) -> io::Result<Vec<UsedBytes>> {
         let state = &mut *self.shared.locked();
         let mut used = match &state.closed {

@@ -43,7 +43,7 @@ struct Content {
     synced_len: usize,
     /// What was synced, if some of that was taken away since.
     before_cut: Option<Vec<u8>>,
-    /// As it was set; there is no clock here.
+    /// The time that was set; there is no clock here.
     modified: Option<SystemTime>,
 }
 

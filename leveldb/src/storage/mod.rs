@@ -9,7 +9,7 @@
 //! A name at which a file is opened, made or locked must be free or a regular file's. At a directory this fails with
 //! [`IsADirectory`](io::ErrorKind::IsADirectory), at anything else (symbolic link, FIFO, socket, device) with
 //! [`InvalidData`](io::ErrorKind::InvalidData), at once and with a word on what is there: a store is data, maybe a stranger's, and
-//! must neither block who reads it nor lead to files that are none of its own. Only the last name of a path is meant: the
+//! must neither block its reader nor lead to files that are none of its own. Only the last name of a path is meant: the
 //! directories before it may be symbolic links, and so may the one that is listed.
 //!
 //! Six implementations: [`DiskFileSystem`]; [`MemoryFileSystem`], which can show what a crash would leave ([`CrashImage`]);
@@ -55,7 +55,7 @@ pub struct Metadata {
     pub is_link: bool,
 }
 
-/// Who holds a lock.
+/// The holder of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockHolder {
     /// The process, where the system says.
@@ -85,9 +85,9 @@ pub trait FileSystem: Send + Sync + Debug {
     /// Removes an empty directory.
     fn remove_dir(&self, dir: &Path) -> io::Result<()>;
     /// Takes the lock that a file stands for, and makes the file if it is missing. Fails with
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if someone, this process included, holds it.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if a process, this one included, holds it.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn FileLock>>;
-    /// Who holds the lock; takes nothing and makes nothing. `None` if nobody does or the file is missing.
+    /// The holder of the lock; takes nothing and makes nothing. `None` if there is none or the file is missing.
     fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>>;
     /// Makes the names in a directory durable, those of directories too. The empty path is the directory that relative paths
     /// begin in.
@@ -129,11 +129,11 @@ pub trait WritableFile: Send + Debug {
 
 /// A lock that is held until dropped.
 pub trait FileLock: Send + Sync + Debug {
-    /// Whether whoever asks for the lock under the same path still finds it held. It is not when the file, or a folder that it
-    /// lies in, was removed, renamed or replaced since: then someone else can have taken the lock of another file there.
+    /// Whether the lock is still found held under this path. It is not when the file, or a folder that it
+    /// lies in, was removed, renamed or replaced since: then another process can have taken the lock of another file there.
     ///
     /// # Errors
-    /// If the file system cannot tell.
+    /// If the file system cannot find out.
     fn is_held(&self) -> io::Result<bool>;
 }
 

@@ -129,7 +129,7 @@ impl<'a> Checksummed<'a> {
         }
     }
 
-    /// As [`end_of`](Self::end_of), of the ends in a range, and with its last, by trying every one.
+    /// The end of a block, among those in a range and its last, by trying every one.
     fn end_within(
         &self,
         start: usize,

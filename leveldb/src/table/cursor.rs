@@ -196,7 +196,7 @@ impl TableCursor {
         self.enter(Direction::Forward, Some(target))
     }
 
-    /// As [`seek`](Self::seek), unless the filter says that the block which would hold the user key does not: then on none.
+    /// To the first entry that is not less than `target`; on none if the filter excludes the user key from the block that would hold it.
     pub(crate) fn seek_to_key(&mut self, target: &[u8]) -> Result<()> {
         self.data.take_block();
         let order = &self.context.order;
@@ -260,7 +260,7 @@ impl TableCursor {
         }
     }
 
-    /// Whoever walks to an end of the table finds out whether its first and last keys lie in the range that the MANIFEST
+    /// A walk to an end of the table finds out whether its first and last keys lie in the range that the MANIFEST
     /// gives: a search never looks for keys outside of it. Once for each open table.
     fn check_bounds(&mut self) -> Result<()> {
         if !self.table.take_bounds_check() {
@@ -280,7 +280,7 @@ impl TableCursor {
         }
         let what = "the table has keys outside of the range that the MANIFEST gives";
         if self.context.on_damage == OnDamage::Fail {
-            // Whoever comes next is told, too.
+            // The next reader gets the error, too.
             self.table.put_bounds_check_back();
             return Err(Error::corruption(&*self.table.name, None, what));
         }
@@ -289,7 +289,7 @@ impl TableCursor {
         Ok(())
     }
 
-    /// The table's first (last) key; none if its block is damaged, which is told when the block is read.
+    /// The table's first (last) key; none if its block is damaged, which is reported when the block is read.
     fn end_key(&self, side: Direction) -> Option<Vec<u8>> {
         let (mut index, mut data) = (self.index.clone(), BlockCursor::default());
         match side {
@@ -310,7 +310,7 @@ impl TableCursor {
     }
 
     /// Whether the index went on to a block that may have keys within the bounds. An index key is not less than the keys of its
-    /// block, so going back it tells; going on, only the next block itself does.
+    /// block, so going back it decides; going on, only the next block itself does.
     fn step_index_within(&mut self, direction: Direction) -> Result<bool> {
         self.step_index(direction)?;
         let key = internal_key::user_key(self.index.key());
@@ -405,7 +405,7 @@ impl TableCursor {
         self.check_entry(step)
     }
 
-    /// Stands on no entry. The block's memory takes the next one, if nobody else has it.
+    /// Stands on no entry. The block's memory takes the next one, if it has no other user.
     fn leave(&mut self) {
         let old = self.data.take_block();
         self.keep_spare(old);

@@ -30,9 +30,8 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Whether an entry newer than `key` and of the same user key may have been in here. A block's filter tells of most keys
-    /// that they were not: a small table may span all keys, and its loss must not take all rows along. (Of keys that are
-    /// equal to the comparator and differ in bytes a filter knows one only; point reads rely on there being none.)
+    /// Whether an entry newer than `key` and of the same user key may have been in here. A block's filter excludes most keys: a small table may span all keys, and its loss must not take all rows along. (Of keys that are
+    /// equal to the comparator and differ in bytes a filter has one only; point reads rely on there being none.)
     fn may_hide(&self, context: &TableContext, key: &[u8]) -> bool {
         self.is_around(&context.order, key)
             && self.block.as_ref().is_none_or(|(table, offset)| {

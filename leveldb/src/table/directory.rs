@@ -17,7 +17,7 @@ const SAMPLE_EVERY: usize = 8;
 /// Instead of a place: there is no filter.
 const NO_FILTER: u32 = u32::MAX;
 
-/// What the directory knows of one data block.
+/// What the directory has of one data block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot {
     /// The index entry, in the index block.
@@ -48,7 +48,7 @@ impl Spot {
     }
 }
 
-/// Every eighth key of an index, one after the other, for orders that only their comparator knows.
+/// Every eighth key of an index, one after the other, for orders of which only the comparator is known.
 #[derive(Debug)]
 struct Samples {
     keys: Vec<u8>,
@@ -107,7 +107,7 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// Of an index block and, if there is one, the filter block. `None` if the index does not have the usual form: a restart
+    /// The directory of an index block and, if there is one, the filter block. `None` if the index does not have the usual form: a restart
     /// point for each entry, and less than 4 GiB of data.
     pub(super) fn new(
         order: &InternalOrder,

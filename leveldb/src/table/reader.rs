@@ -76,11 +76,11 @@ pub(crate) struct Table {
     pub(crate) name: String,
     /// `None` if it could not be opened.
     file: Option<Arc<dyn RandomFile>>,
-    /// As far as the MANIFEST and the file agree.
+    /// The length, as far as the MANIFEST and the file agree.
     len: u64,
     /// What the index says is found out at first use.
     layout: OnceLock<Layout>,
-    /// Index and filter, once somebody has looked for a key, as far as there is room: else they are in the block cache.
+    /// Index and filter, once a key has been looked for, as far as there is room: else they are in the block cache.
     pins: OnceLock<Pins>,
     /// Whether its first and last keys were compared with what the MANIFEST says.
     has_checked_bounds: AtomicBool,
@@ -224,7 +224,7 @@ impl Table {
         self.len
     }
 
-    /// Finds out where index and filter are. With [`OnDamage::Skip`] it succeeds for any file.
+    /// Finds out where index and filter are. With [`OnDamage::Skip`](crate::OnDamage::Skip) it succeeds for any file.
     pub(crate) fn prepare(&self, context: &TableContext, meta: &TableFile) -> Result<()> {
         if self.layout.get().is_some() {
             return Ok(());
@@ -417,7 +417,7 @@ impl Table {
         }
     }
 
-    /// Reads, verifies and unpacks a block, into `room` if nobody else has it.
+    /// Reads, verifies and unpacks a block, into `room` if it has no other user.
     fn read_unpacked(
         &self,
         handle: BlockHandle,
@@ -470,7 +470,7 @@ impl Table {
         }
     }
 
-    /// As [`cached_block`](Self::cached_block), for someone who is done with the block when `use_it` returns.
+    /// Gives `use_it` a block, which is not used any more when that returns.
     pub(crate) fn with_block<T>(
         &self,
         context: &TableContext,
@@ -502,7 +502,7 @@ impl Table {
         Ok(block)
     }
 
-    /// Takes index and filter out of the cache into the table's own memory, if there is room: whoever looks for one key may
+    /// Takes index and filter out of the cache into the table's own memory, if there is room: a reader that looks for one key may
     /// look for more.
     #[inline]
     pub(crate) fn pin(&self, context: &TableContext) {
@@ -570,7 +570,7 @@ impl Table {
         self.pins.get()?.filter.as_ref()
     }
 
-    /// As [`may_contain`](Self::may_contain), for a block of the directory.
+    /// Whether a block of the directory may hold a user key.
     #[inline]
     pub(super) fn may_contain_in(
         &self,

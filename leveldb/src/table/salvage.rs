@@ -308,7 +308,7 @@ impl Salvage<'_> {
         }
     }
 
-    /// As [`report_gaps`](Self::report_gaps) for a table in another order: any key may have been in a gap.
+    /// Reports the gaps of a table in another order: any key may have been in a gap.
     fn report_gaps_anywhere(&self, table: &Table) {
         let mut end = 0;
         for found in &self.found {

@@ -1,9 +1,9 @@
 //! Finds out in which order a table's keys are, before any search relies on it.
 //!
 //! Whatever has its checksum is what a writer wrote. Keys that do not ascend are the work of a writer with another order, not
-//! damage: such a table is read whole and sorted anew ([`Unsorted`](super::Unsorted)). A search in it would miss keys without
+//! damage: such a table is read whole and sorted anew (`unsorted.rs`). A search in it would miss keys without
 //! a sign, and so would a search that passes it by for the range that the MANIFEST gives; so the question is settled when the
-//! store is opened. Nothing is written down here: damage is met again, and told, by whoever reads the table.
+//! store is opened. Nothing is written down here: damage is met again, and reported, when the table is read.
 
 use super::reader::{Table, verify};
 use super::{BlockHandle, TableContext, salvage};

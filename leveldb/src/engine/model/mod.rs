@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex};
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// What somebody saw at a sequence number.
+/// What a reader saw at a sequence number.
 type Seen = Vec<(u64, Rows)>;
 
 /// Runs a body with seeds: with as many schedules as there are iterations under Shuttle.
@@ -336,7 +336,7 @@ fn every_snapshot_shows_what_the_logs_say_was_written_up_to_it() {
     });
 }
 
-/// What each of some writers, one batch each, was told.
+/// What each of some writers, one batch each, got as a result: whether it was acknowledged.
 fn write_until_a_fault(memory: &MemoryFileSystem, operation: u64) -> Vec<bool> {
     let fs = Arc::new(FaultFileSystem::new(Arc::new(memory.clone())));
     let opened = Db::open(fs.clone(), Path::new("db"), options());
@@ -346,18 +346,18 @@ fn write_until_a_fault(memory: &MemoryFileSystem, operation: u64) -> Vec<bool> {
         kind: io::ErrorKind::StorageFull,
         every_later_too: false,
     });
-    let told = Mutex::new(vec![false; size(600, 8) as usize]);
+    let reported = Mutex::new(vec![false; size(600, 8) as usize]);
     let writers = size(6, 4) as usize;
     thread::scope(|scope| {
         for writer in 0..writers {
-            let (db, told) = (&db, &told);
-            let count = told.lock().unwrap().len();
+            let (db, reported) = (&db, &reported);
+            let count = reported.lock().unwrap().len();
             scope.spawn(move || {
                 for n in (writer..count).step_by(writers) {
                     let durability =
                         [Durability::Relaxed, Durability::Strict][(n / writers + n) % 2];
                     let written = db.put(&key_of(n), b"v", durability);
-                    told.lock().unwrap()[n] = written.is_ok();
+                    reported.lock().unwrap()[n] = written.is_ok();
                     if written.is_ok()
                         && durability == Durability::Strict
                         && n as u32 % size(31, 3) == 1
@@ -367,16 +367,16 @@ fn write_until_a_fault(memory: &MemoryFileSystem, operation: u64) -> Vec<bool> {
                 }
             });
         }
-        // Nobody who waits for the thread waits for ever.
+        // No thread waits for it for ever.
         scope.spawn(|| (0..size(300, 3)).all(|_| db.flush().is_ok()));
     });
     fs.heal();
-    let told = told.into_inner().unwrap();
+    let reported = reported.into_inner().unwrap();
     let count = |rows: Rows| rows.len();
-    let acknowledged = told.iter().filter(|told| **told).count();
+    let acknowledged = reported.iter().filter(|reported| **reported).count();
     let shown = count(rows(db.iter(), true));
     assert!(shown >= acknowledged, "{shown} of {acknowledged}");
-    told
+    reported
 }
 
 fn key_of(n: usize) -> Vec<u8> {
@@ -390,13 +390,13 @@ fn survives_a_power_cut(memory: &MemoryFileSystem, n: usize) {
 }
 
 #[test]
-fn writers_that_share_a_group_are_all_told_the_truth_when_it_fails() {
+fn writers_that_share_a_group_all_get_its_true_result_when_it_fails() {
     explore(size(0, 150) as usize, |seed| {
         for operation in (0..size(120, 12)).map(|n| u64::from(n) + seed) {
             let memory = MemoryFileSystem::new();
-            let told = write_until_a_fault(&memory, operation);
+            let reported = write_until_a_fault(&memory, operation);
             let db = Db::open(Arc::new(memory), Path::new("db"), options()).unwrap();
-            for (n, is_acknowledged) in told.iter().enumerate() {
+            for (n, is_acknowledged) in reported.iter().enumerate() {
                 let is_there = db.get(&key_of(n)).unwrap().is_some();
                 assert!(is_there || !is_acknowledged, "{n}, fault at {operation}");
             }

@@ -1,6 +1,6 @@
 //! Opens regular files and nothing else.
 //!
-//! A store's folder may come from anywhere. A FIFO in it would block who opens it for ever, a symbolic link would lead to a file
+//! A store's folder may come from anywhere. A FIFO in it would block its opener for ever, a symbolic link would lead to a file
 //! that is none of the store's. So no link is followed, no opening waits, and what was opened is asked what it is: a look at
 //! the name before that could be outdated.
 
@@ -49,7 +49,7 @@ fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
             None => Ok(file),
             Some(refused) => Err(refused),
         },
-        // What a link, a FIFO without a reader or a socket gives is as good as no reason. The name tells.
+        // What a link, a FIFO without a reader or a socket gives is as good as no reason. The name says it.
         Err(error) => {
             let named = fs::symlink_metadata(path).ok();
             Err(named

@@ -1,4 +1,4 @@
-//! What may be opened as a file of a store, and who may read what is made.
+//! What may be opened as a file of a store, and by which users what is made may be read.
 #![expect(
     clippy::disallowed_methods,
     reason = "what the seam does on a disk is looked at beside the seam"

@@ -1,5 +1,5 @@
-//! How a batch comes into the list: what does not fit into nodes goes to chunks, and entries are put in in the order of their
-//! keys, some at a time. A large batch of long values becomes a chunk itself.
+//! Inserts a batch into the list: what does not fit into nodes goes to chunks, and entries are inserted in the order of their keys,
+//! some at a time. A large batch of long values becomes a chunk itself.
 
 use super::arrange::{self, RUN_LEN};
 use super::node::INLINE_LEN_MAX;
@@ -15,12 +15,12 @@ pub(super) const CHUNK_LEN: usize = 1 << 20;
 /// Batches of so many bytes may be kept as they are: shorter ones are written again and again into the same memory.
 const KEPT_LEN_MIN: usize = if cfg!(miri) { 1 << 9 } else { 1 << 16 };
 
-/// An entry on its way into the list.
+/// An entry to be inserted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Incoming<'a> {
     pub(super) key: &'a [u8],
     pub(super) value: &'a [u8],
-    /// Of the internal key.
+    /// The tag of the internal key.
     pub(super) tag: u64,
     /// Chunk, and offset in it, of what does not fit into the node.
     pub(super) place: (u32, u32),
@@ -60,8 +60,9 @@ impl<'a> Incoming<'a> {
 }
 
 impl SkipList {
-    /// Puts in all entries of a finished batch, and may keep its memory. Long values then need not be copied.
-    pub(crate) fn take_in(&self, batch: &mut BatchWriter) {
+    /// Inserts all entries of a finished batch. It may keep the batch's memory as a chunk, so that long values are not copied. Without
+    /// that, puts of 1 KiB by `idb` took 1.11 and 1.12 of the CPU time, and `getAll`, which would copy each value again, 1.33.
+    pub(crate) fn insert(&self, batch: &mut BatchWriter) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         // A batch that was written here reads back.
         if batch.len_bytes() < KEPT_LEN_MIN || !is_worth_keeping(batch) {
@@ -77,14 +78,14 @@ impl SkipList {
         }
     }
 
-    /// Puts in copies of all entries of a batch.
+    /// Inserts copies of all entries of a batch.
     #[cfg(test)]
-    pub(super) fn insert(&self, batch: BatchReader<'_>) {
+    pub(super) fn insert_copy(&self, batch: BatchReader<'_>) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         self.add_entries(&mut writer, batch, None);
     }
 
-    /// Puts in the entries of a batch that is a chunk itself, or whose memory is not kept.
+    /// Inserts the entries of a batch that is a chunk itself, or whose memory is not kept.
     fn add_entries(&self, writer: &mut Writer, batch: BatchReader<'_>, chunk: Option<usize>) {
         self.expect_ascending(writer, &batch);
         let nodes_before = writer.nodes_end;
@@ -121,7 +122,8 @@ impl SkipList {
         self.len_bytes.fetch_add(nodes_len, Memory::Relaxed);
     }
 
-    /// Puts in entries in the order of their keys. Those of one key keep theirs: hints are of the last one.
+    /// Inserts entries in the order of their keys. Those of one key stay in the order of the batch, since the hash table names the one
+    /// inserted last, which has to be the newest.
     fn add_run(&self, writer: &mut Writer, run: &mut [Incoming<'_>]) {
         let indexes = arrange::arrange(&self.order, run);
         let mut before = None;
@@ -137,8 +139,8 @@ impl SkipList {
         }
     }
 
-    /// Hints are of the entries that were put in last. Those are the newest if each batch, of which each key's entries are
-    /// put in with ascending sequence numbers, goes on behind the one before.
+    /// The hash table names the entry of a key that was inserted last. That is the newest one only while sequence numbers ascend from
+    /// batch to batch. Where they do not, a lookup by hash would answer with an older value, so the table is turned off.
     fn expect_ascending(&self, writer: &mut Writer, batch: &BatchReader<'_>) {
         let is_behind = batch.sequence() >= writer.sequence_end;
         if let Some(hints) = &self.hints
@@ -189,7 +191,7 @@ impl SkipList {
         let len = chunk.len() + size_of::<OnceLock<Arc<Vec<u8>>>>() + size_of::<Vec<u8>>();
         self.len_bytes.fetch_add(len, Memory::Relaxed);
         if let Some(slot) = self.chunks.get(number) {
-            // The slot is new: nobody has set it.
+            // The slot is new: it is empty.
             let _ = slot.set(Arc::new(chunk));
         }
         number

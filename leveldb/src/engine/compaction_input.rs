@@ -18,7 +18,7 @@ type OfKey<'a> = Box<dyn FnMut(&[u8]) -> bool + 'a>;
 type OfEntry<'a> = Box<dyn FnMut(&[u8], u64) -> bool + 'a>;
 
 /// Entries in ascending order; it stands on one, or is at its end.
-pub(super) struct Feed<'a> {
+pub(super) struct CompactionInput<'a> {
     order: InternalOrder,
     merge: MergeCursor,
     /// The user key before, and whether there is one.
@@ -31,7 +31,7 @@ pub(super) struct Feed<'a> {
     is_forgotten: OfEntry<'a>,
 }
 
-impl<'a> Feed<'a> {
+impl<'a> CompactionInput<'a> {
     /// From sources, the newest first. `is_oldest`: whether nothing older of a user key is anywhere else; `is_forgotten`: whether
     /// a value of it with that sequence number is left out.
     pub(super) fn new(
@@ -39,8 +39,8 @@ impl<'a> Feed<'a> {
         sources: Vec<Source>,
         is_oldest: impl FnMut(&[u8]) -> bool + 'a,
         is_forgotten: impl FnMut(&[u8], u64) -> bool + 'a,
-    ) -> Result<Feed<'a>> {
-        let mut feed = Feed {
+    ) -> Result<CompactionInput<'a>> {
+        let mut input = CompactionInput {
             merge: MergeCursor::new(order.clone(), sources),
             order,
             last: Vec::new(),
@@ -49,9 +49,9 @@ impl<'a> Feed<'a> {
             is_oldest: Box::new(is_oldest),
             is_forgotten: Box::new(is_forgotten),
         };
-        feed.merge.seek_to_first()?;
-        feed.settle()?;
-        Ok(feed)
+        input.merge.seek_to_first()?;
+        input.settle()?;
+        Ok(input)
     }
 
     /// The entry it stands on.

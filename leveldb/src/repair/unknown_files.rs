@@ -1,4 +1,4 @@
-//! Tables and logs beside the store: those that its MANIFEST does not know, or knows to be obsolete.
+//! Tables and logs beside the store: those that its MANIFEST does not name, or names as obsolete.
 //!
 //! They are left from interrupted work. What they hold is in the store, or was deleted since; only where the store has lost
 //! something they may be all that is left of it.
@@ -20,18 +20,18 @@ use std::sync::Arc;
 
 /// Files beside the store, open.
 #[derive(Debug)]
-pub(super) struct Strangers {
+pub(super) struct UnknownFiles {
     state: Option<ReadState>,
     names: BTreeSet<String>,
 }
 
-impl Strangers {
+impl UnknownFiles {
     /// Opens every table and log in the store's directory that is not part of it. What cannot be opened is left out.
-    pub(super) fn open(state: &ReadState, options: &Options) -> Result<Strangers> {
+    pub(super) fn open(state: &ReadState, options: &Options) -> Result<UnknownFiles> {
         let names = names_beside(state);
         if names.is_empty() {
             let state = None;
-            return Ok(Strangers { state, names });
+            return Ok(UnknownFiles { state, names });
         }
         // Their damage is none of the store.
         let core = Arc::new({
@@ -84,7 +84,7 @@ impl Strangers {
             mem: Arc::new(mem),
             live: Vec::new(),
         });
-        Ok(Strangers { state, names })
+        Ok(UnknownFiles { state, names })
     }
 
     /// Whether this is the name of one.

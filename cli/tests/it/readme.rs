@@ -1,0 +1,89 @@
+//! The commands of `larder` that the README shows do run: those with a path of the repository as they stand, those that name a
+//! PATH or a SCRIPT with a golden store or a short script in its place. `rules/tests/house/commands.rs` checks the names in
+//! commands of cargo's, which take too long to run here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap().to_owned()
+}
+
+/// The commands: of a code block's line all but its explanation, which two blanks precede, and code within sentences.
+fn commands(readme: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (n, block) in readme.split("```").enumerate() {
+        let code: Vec<&str> = match n % 2 {
+            1 => block.lines().collect(),
+            _ => block.split('`').skip(1).step_by(2).collect(),
+        };
+        for line in code.iter().filter(|line| line.starts_with("larder ")) {
+            let command = line.split(" #").next().unwrap_or_default();
+            // `larder ls   PATH      origins, …`: the explanation begins behind the name in capitals.
+            let words = command.split_whitespace();
+            let mut taken = Vec::new();
+            for word in words {
+                if word == "ARGS…" {
+                    break;
+                }
+                taken.push(word);
+                if word == "PATH" {
+                    break;
+                }
+            }
+            found.push(taken.join(" "));
+        }
+    }
+    found
+}
+
+fn run(command: &str, script: &Path) -> Output {
+    let store = "fixtures/chromium/c156-lite/store";
+    let words = command.split(' ').skip(1).map(|word| match word {
+        "PATH" => store.into(),
+        "SCRIPT" => script.as_os_str().to_owned(),
+        word => word.into(),
+    });
+    Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(words.collect::<Vec<_>>())
+        .current_dir(root())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn commands_of_the_readme_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script.js");
+    fs::write(
+        &script,
+        "indexedDB.open('a').onsuccess = () => console.log('open');",
+    )
+    .unwrap();
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let commands = commands(&readme);
+    for expected in [
+        "larder ls PATH",
+        "larder dump PATH",
+        "larder rows PATH",
+        "larder run SCRIPT",
+        "larder man",
+    ] {
+        assert!(
+            commands.iter().any(|command| command == expected),
+            "{expected}: {commands:?}"
+        );
+    }
+    // Code that names a command without its arguments is no command to run.
+    let is_whole = |command: &&String| {
+        !["larder dump", "larder run", "larder ls", "larder rows"].contains(&command.as_str())
+    };
+    for command in commands.iter().filter(is_whole) {
+        let output = run(command, &script);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command}: {errors}");
+        assert!(!output.stdout.is_empty(), "{command}");
+    }
+}
