@@ -55,7 +55,7 @@ impl Storage {
         let object = object.clone();
         let job = Job::of(move |turn: &mut Turn| {
             let read = attempt(|| object.read_range(range));
-            // Whoever hears of the end may count on it that this holds nothing any more.
+            // The object is released before the end is reported: a host may delete the store then.
             drop(object);
             if let Some(callback) = slot.complete(read) {
                 turn.call(callback);

@@ -113,7 +113,7 @@ impl Cursor {
         self.record().key()
     }
 
-    /// The same in its bytes.
+    /// The key in its encoded bytes.
     #[must_use]
     pub fn raw_key(&self) -> RawKey<'_> {
         self.record().raw_key()
@@ -125,7 +125,7 @@ impl Cursor {
         self.record().primary_key()
     }
 
-    /// The same in its bytes.
+    /// The record's key in its encoded bytes.
     #[must_use]
     pub fn raw_primary_key(&self) -> RawKey<'_> {
         self.record().raw_primary_key()

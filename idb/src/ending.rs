@@ -144,7 +144,7 @@ impl StorageInner {
         }
         closing.close_all();
         background.stop();
-        // Whoever waited for a store that was being closed hears that there will be none.
+        // Requests that awaited a store which was being closed end with an error now.
         self.ready().drain_if_stopping();
         let failed = locked(&closing.failed).take();
         failed.map_or(Ok(()), Err)

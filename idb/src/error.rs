@@ -42,7 +42,7 @@ pub enum ErrorName {
     TransactionInactiveError,
     /// No `DOMException`, but a page's `TypeError`: an argument of no meaning.
     TypeError,
-    /// What lies below failed: [`Error::kind`] and the source tell what.
+    /// The store or the file system failed. [`Error::kind`] and the source say how.
     UnknownError,
     /// The database has a greater version.
     VersionError,
@@ -160,7 +160,7 @@ impl Error {
         }
     }
 
-    /// The same error with other words.
+    /// This error with another message.
     pub(crate) fn with_message(&self, message: String) -> Self {
         Self {
             message: message.into(),
@@ -208,7 +208,7 @@ impl Error {
     }
 }
 
-/// Does what calls a host's code. What panics fails; the panic hook has told.
+/// Runs work that may call a host's code. A panic becomes an error; the panic hook has printed it.
 ///
 /// # Errors
 /// The work's own; `UnknownError` of kind `Io` if it panics.

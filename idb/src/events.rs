@@ -29,7 +29,7 @@ pub(crate) type Handover = Box<dyn Send>;
 
 type OnEvent<T> = Box<dyn FnMut(T, Option<Handover>) + Send>;
 
-/// An event that nobody has taken, and what goes when somebody has dealt with it.
+/// An event that has not been taken, and what is dropped when the host has dealt with it.
 type Waiting<T> = (T, Option<Handover>);
 
 struct State<T> {
@@ -45,10 +45,10 @@ struct State<T> {
     next_future: u64,
     /// Threads that wait: each once.
     threads: Vec<Thread>,
-    /// Whether anybody has ever asked for events.
+    /// Whether events have ever been asked for.
     is_listened: bool,
     has_ended: bool,
-    /// Nobody can ask any more.
+    /// The last handle is gone, and there is no callback.
     is_abandoned: bool,
 }
 
@@ -88,7 +88,7 @@ impl<T: Send + 'static> EventsCore<T> {
         self.push_with(event, None);
     }
 
-    /// Something has happened that somebody else waits for the host to have heard of.
+    /// Something has happened, and `handover` is dropped when the host has dealt with it.
     pub(crate) fn push_with(self: &Arc<Self>, event: T, handover: Option<Handover>) {
         let mut event = Some((event, handover));
         self.change(|state| {
@@ -96,7 +96,7 @@ impl<T: Send + 'static> EventsCore<T> {
                 state.queue.extend(event.take());
             }
         });
-        // What nobody can take is dropped here, outside of the lock.
+        // An event that cannot be taken any more is dropped here, outside of the lock.
         drop(event);
     }
 
@@ -126,12 +126,12 @@ impl<T: Send + 'static> EventsCore<T> {
         }
     }
 
-    /// Whether anybody has ever asked for events.
+    /// Whether events have ever been asked for.
     pub(crate) fn is_listened(&self) -> bool {
         locked(&self.state).is_listened
     }
 
-    /// Nobody will ask any more, unless a callback has been registered: what was not taken is dropped.
+    /// The last handle is gone. Unless a callback has been registered, events that were not taken are dropped.
     pub(crate) fn abandon(&self) {
         let left = {
             let mut state = locked(&self.state);
@@ -158,8 +158,8 @@ impl<T: Send + 'static> EventsCore<T> {
         Some(Some(event))
     }
 
-    /// Whether there is something to take; if not, this thread is woken when there is. Somebody else may take what it is
-    /// woken for, so it is to ask before each sleep.
+    /// Whether there is something to take; if not, this thread is woken when there is. Another thread may take the event that
+    /// this one is woken for, so it has to ask before each sleep.
     fn is_due_or_listen(&self) -> bool {
         let mut state = locked(&self.state);
         if !state.queue.is_empty() || state.has_ended {
@@ -180,7 +180,7 @@ impl<T: Send + 'static> Task for EventsCore<T> {
             let mut state = locked(&self.state);
             state.is_scheduled = false;
             let event = state.queue.pop_front();
-            // Somebody else may have taken the event.
+            // Another thread may have taken the event.
             if event.is_none() && !state.has_ended {
                 return;
             }
@@ -256,8 +256,8 @@ impl<T: Send + 'static> Events<T> {
     }
 
     /// Calls back with every event, those that wait included, one after the other: on a thread of the storage, or in
-    /// caller-driven mode in a step; inside this call only once the storage has been closed, when nobody else may be left to
-    /// call. What else asks for events from now on competes with it.
+    /// caller-driven mode in a step; inside this call only once the storage has been closed, when no other thread may be left to
+    /// call it. What else asks for events from now on competes with it.
     pub fn on_event(&self, mut callback: impl FnMut(T) + Send + 'static) {
         self.on_event_with(move |event, handover| {
             callback(event);
@@ -265,7 +265,7 @@ impl<T: Send + 'static> Events<T> {
         });
     }
 
-    /// As [`on_event`](Self::on_event), of who hands the event on.
+    /// As [`on_event`](Self::on_event), for a callback that passes the event on: it gets the handover too, and drops it later.
     pub(crate) fn on_event_with(&self, callback: impl FnMut(T, Option<Handover>) + Send + 'static) {
         let mut old = None;
         self.core.change(|state| {

@@ -105,7 +105,7 @@ impl Factory {
     /// Deletes a database once all connections to it are closed. None there is no error.
     ///
     /// One that cannot be opened because it is damaged can be deleted, with all that is known to be its own; its version is 0 then
-    /// if it cannot be read. The request fails with `UnknownError` if another database has the same id, so that nobody knows
+    /// if it cannot be read. The request fails with `UnknownError` if another database has the same id, so that it is unknown
     /// whose the rows are, or the store itself is damaged.
     pub fn delete_database<'a>(&self, name: impl Into<Name<'a>>) -> DeleteRequest {
         self.delete_named(&name.into())
@@ -177,8 +177,8 @@ impl Factory {
         first.cmp(second)
     }
 
-    /// Aborts all transactions of a database, or of all, and closes the connections, which are told so
-    /// ([`ConnectionEvent::Close`](crate::ConnectionEvent::Close)).
+    /// Aborts all transactions of a database, or of all, and closes the connections, which get the event
+    /// [`ConnectionEvent::Close`](crate::ConnectionEvent::Close).
     pub fn force_close(&self, name: Option<&JsString>) {
         self.databases.force_close(name, &Error::forced());
     }
@@ -189,8 +189,8 @@ impl Factory {
     ///
     /// With [`RowsInDoubt::BringBack`] rows come back of which something newer may be lost; they are listed.
     ///
-    /// Connections are closed by force before, and told so ([`ConnectionEvent::Close`](crate::ConnectionEvent::Close)); requests that come
-    /// meanwhile wait.
+    /// Connections are closed by force before, and get the event [`ConnectionEvent::Close`](crate::ConnectionEvent::Close). Requests
+    /// that are made meanwhile wait.
     ///
     /// The request fails with `UnknownError` if there is no store, another process holds it ([`Conflict`](crate::ErrorKind::Conflict)),
     /// or its files cannot be read or written.

@@ -11,7 +11,7 @@ use crate::error::Error;
 
 /// Something that an origin had stored is damaged, or was lost.
 ///
-/// [`Display`](fmt::Display) gives sentences that a person who uses the host can be shown; [`what`](Self::what) has the details for a log.
+/// [`Display`](fmt::Display) gives sentences for the people that use the host; [`what`](Self::what) has the details for a log.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Loss {
@@ -70,7 +70,7 @@ type OnLoss = dyn Fn(&Loss) + Send + Sync;
 
 /// Called when something that an origin had stored turns out to be damaged or lost: when its store is opened, and when it is read.
 ///
-/// Each loss is told once as long as its store is open, and at most 1,000 of one opening; the requests fail in any case. It is
+/// Each loss is reported once as long as its store is open, and at most 1,000 of one opening; the requests fail in any case. It is
 /// called as requests' callbacks are ([`Request::on_done`](crate::Request::on_done)), never while a lock is held, and may use the
 /// storage.
 #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! Laws of who executes, who waits and who wakes whom, under many schedules (`--cfg shuttle`; CONTRIBUTING.md has the command).
+//! Laws of which thread executes, which waits and which it wakes, under many schedules (`--cfg shuttle`; CONTRIBUTING.md has the command).
 //!
 //! Stores are in memory; their own threads and locks are the machine's, and nothing waits for them for long.
 
@@ -172,7 +172,7 @@ fn model_threads_put_and_get_in_one_transaction() {
     });
 }
 
-/// Who waits for the first asks for the token, and is gone when it is handed over.
+/// The thread that waits for the first result asks for the token, and is gone when it is handed over.
 #[test]
 fn model_what_is_to_be_called_back_goes_on_though_somebody_waited_for_less() {
     check_connected(2000, |connection, log| {
@@ -402,7 +402,7 @@ fn model_everything_may_go_beside_what_runs() {
     });
 }
 
-/// A store is closed as soon as nobody uses it.
+/// A store is closed as soon as it is not used.
 fn at_once(options: &mut StorageOptions) {
     options.idle_grace = Duration::ZERO;
 }
@@ -443,7 +443,7 @@ fn model_a_store_that_is_closed_when_nobody_uses_it_comes_back_for_whoever_asks(
     });
 }
 
-/// No store is closed here: whoever comes between the last user and the list of idle stores has to be told all the same.
+/// No store is closed here: a request that comes between the last user and the list of idle stores gets the store all the same.
 #[test]
 fn model_who_comes_as_the_last_user_goes_has_the_store() {
     check(1000, |storage| {
@@ -539,7 +539,7 @@ fn model_a_loop_that_sleeps_until_it_is_called_misses_nothing() {
     shuttle::check_random(law, 2000);
 }
 
-/// Sleeps until somebody else has brought the result.
+/// Sleeps until another thread has brought the result.
 fn park_until_done<T: Send + 'static>(request: Request<T>) -> Result<T> {
     let done = Arc::new(Mutex::new(None));
     let (told, this) = (Arc::clone(&done), thread::current());

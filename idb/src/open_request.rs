@@ -1,4 +1,4 @@
-//! Requests to open and to delete a database (specification, 2.8.1): they tell what happens on the way, and then the result.
+//! Requests to open and to delete a database (specification, 2.8.1): they report what happens on the way, and then the result.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -18,7 +18,7 @@ use crate::transaction::Transaction;
 /// What happens to a request to open a database.
 #[derive(Debug)]
 pub enum OpenEvent {
-    /// Other connections were told of the version change and have not been closed: the request waits for that.
+    /// Other connections have got the version change event and have not been closed: the request waits for that.
     Blocked {
         /// The database's version, 0 if it is new.
         old_version: u64,
@@ -47,7 +47,7 @@ pub struct Upgrade {
 /// What happens to a request to delete a database.
 #[derive(Debug)]
 pub enum DeleteEvent {
-    /// Connections were told and have not been closed: the request waits for that.
+    /// Connections have got the version change event and have not been closed: the request waits for that.
     Blocked {
         /// The database's version.
         old_version: u64,
@@ -56,7 +56,7 @@ pub enum DeleteEvent {
     Done(Result<u64>),
 }
 
-/// A request to open a database. What happens is told by [`events`](Self::events); or [`with_upgrade`](Self::with_upgrade)
+/// A request to open a database. [`events`](Self::events) reports what happens; or [`with_upgrade`](Self::with_upgrade)
 /// deals with it. Dropped before its end, an upgrade is aborted and the connection closed.
 pub struct OpenRequest {
     events: Events<OpenEvent>,
@@ -185,7 +185,7 @@ impl OpenListener for Opening {
         transaction: Arc<TransactionCore>,
         versions: Versions,
     ) {
-        // Without a handle nobody could end the transaction.
+        // Without a handle the transaction could never be ended.
         let Ok(connection) = self.handle(connection) else {
             return transaction.abandon();
         };
@@ -276,7 +276,7 @@ impl fmt::Debug for OpenRequest {
     }
 }
 
-/// A request to delete a database. It is carried out whether or not anybody looks at it.
+/// A request to delete a database. It is carried out whether or not its result is asked for.
 pub struct DeleteRequest {
     events: Events<DeleteEvent>,
     storage: Arc<dyn Driver>,

@@ -35,9 +35,9 @@ pub struct StorageOptions {
     pub fs: Arc<dyn FileSystem>,
     /// The folder that has `ORIGIN.indexeddb.leveldb` and `ORIGIN.indexeddb.blob`: Chromium's layout.
     pub folder: PathBuf,
-    /// Tells when maintenance is due.
+    /// The clock by which maintenance and idle stores are due.
     pub clock: Arc<dyn Clock>,
-    /// Who executes requests (two threads).
+    /// What executes requests: threads, or the host step by step (two threads).
     pub executor: Executor,
     /// In caller-driven mode, called when there is something to do again ([`WorkCallback`]; none).
     pub on_work: Option<WorkCallback>,
@@ -45,12 +45,12 @@ pub struct StorageOptions {
     /// A thread that executes requests has to do that itself only where it would otherwise wait for it. In caller-driven mode
     /// there are none.
     pub background_threads: NonZeroUsize,
-    /// A store that nobody uses is closed when so much time has passed (2 s, as in Chromium), and opened again when it is needed.
+    /// A store that is not used is closed when so much time has passed (2 s, as in Chromium), and opened again when it is needed.
     /// [`Duration::MAX`] leaves it open. It is in use as long as there is a connection, or a value with a blob or file. In
     /// caller-driven mode it is closed in a step ([`Storage::run_one`](crate::Storage::run_one)).
     pub idle_grace: Duration,
-    /// So many stores that nobody uses are open at a time at most (16): whoever opens another closes first what has not been used
-    /// for longest. Each has a handful of files open: its lock, log and MANIFEST, and tables that were read.
+    /// So many stores that are not used are open at a time at most (16): before another is opened, the one that has not been used
+    /// for longest is closed. Each has a handful of files open: its lock, log and MANIFEST, and tables that were read.
     pub idle_stores_max: usize,
     /// Which transactions wait for which ([`Scheduling::Specified`]).
     pub scheduling: Scheduling,
@@ -58,8 +58,8 @@ pub struct StorageOptions {
     pub random_seed: u64,
     /// Size of the cache of LevelDB blocks of each origin, in bytes (8 MiB).
     pub block_cache_bytes: usize,
-    /// A LevelDB memtable of so many bytes becomes a table (16 MiB); an origin has up to two, and a third while somebody
-    /// reads it. After a crash as much is read from the log again; closing leaves no more than 4 MiB there.
+    /// A LevelDB memtable of so many bytes becomes a table (16 MiB); an origin has up to two, and a third while it
+    /// is being read. After a crash as much is read from the log again; closing leaves no more than 4 MiB there.
     pub write_buffer_bytes: usize,
     /// A transaction's writes stay in memory up to so many bytes (16 MiB).
     pub transaction_memory_bytes: usize,
@@ -176,7 +176,7 @@ impl StorageOptions {
         }
     }
 
-    /// Who compacts tables: in caller-driven mode nothing happens behind the host's back.
+    /// Where tables are compacted: in caller-driven mode by the host's own calls alone, so that nothing runs beside them.
     pub(crate) fn background(&self, chores: &Arc<Chores>) -> Background {
         match self.executor {
             Executor::Threads(_) => Background::Pool(Arc::new(EngineWork(Arc::clone(chores)))),

@@ -29,8 +29,8 @@ pub struct DeletedOrigin {
 }
 
 impl Storage {
-    /// The origins that store something, in the order of their identifiers, and then the buckets in that of their numbers. Whoever is only remembered, and has no files, is
-    /// not among them; what is left of a store that has lost its CURRENT is.
+    /// The origins that store something, in the order of their identifiers, and then the buckets in the order of their numbers. An
+    /// origin without files is not among them; one whose store has lost its CURRENT is.
     pub fn origins(&self) -> Request<Vec<OriginInfo>> {
         self.ask_all(list)
     }
@@ -46,7 +46,7 @@ impl Storage {
     }
 
     /// Deletes all that an origin stores, in all its buckets, also what damage was set aside and the persisted flag. Its connections are closed by force and
-    /// told so ([`ConnectionEvent::Close`](crate::ConnectionEvent::Close)), their transactions aborted. Requests that are made after
+    /// get the event [`ConnectionEvent::Close`](crate::ConnectionEvent::Close); their transactions are aborted. Requests that are made after
     /// this one wait until it has ended, and find nothing. Blobs that a host still has can no longer be read.
     ///
     /// The request fails with `UnknownError` if another process has the store open

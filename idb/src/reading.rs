@@ -184,7 +184,7 @@ macro_rules! reading_methods {
                 self.reader()?.get_key(range.into())
             }
 
-            /// The first records of many ranges. Entries tell which range they answer
+            /// The first records of many ranges. Each record has the number of its range
             /// ([`Record::request`]($crate::Record::request)); a range without records has none.
             ///
             /// # Errors
@@ -211,7 +211,7 @@ macro_rules! reading_methods {
                 self.reader()?.get_all(range.into(), options, wanted)
             }
 
-            /// The same without values, which are not read.
+            /// The first keys of a range, as [`get_all`](Self::get_all). Values are not read.
             ///
             /// # Errors
             /// Those of every request.
@@ -248,7 +248,7 @@ macro_rules! reading_methods {
                 self.reader()?.open_cursor(range.into(), direction, wanted)
             }
 
-            /// The same without values, which are not read.
+            /// Opens a cursor over keys, as [`open_cursor`](Self::open_cursor). Values are not read.
             ///
             /// # Errors
             /// Those of every request.

@@ -1,7 +1,7 @@
 //! The object stores and indexes of a database as one connection sees them: what handles refer to.
 //!
 //! A version change alters them at once, when its calls are made, though the rows follow later; aborting it takes them
-//! back to where they were ([`Schema::snapshot`], [`Schema::restore`]). Nobody else alters them: there is no other
+//! back to where they were ([`Schema::snapshot`], [`Schema::restore`]). Nothing else alters them: there is no other
 //! connection meanwhile. The steps are those of the specification's "abort an upgrade transaction" (5.8).
 
 use std::collections::BTreeMap;
@@ -27,12 +27,12 @@ pub(crate) struct StoreCell {
     /// Known from when its rows have been made.
     id: OnceLock<ObjectStoreId>,
     pub(crate) key_path: KeyPath,
-    /// The same, taken apart.
+    /// The key path, parsed.
     pub(crate) path: Option<ParsedKeyPath>,
     pub(crate) auto_increment: bool,
     /// Apart from the rest: every request looks at it.
     is_deleted: AtomicBool,
-    /// Likewise; whether the list of indexes has any. Changed under the state's lock.
+    /// Whether the list of indexes has any. Apart from the rest, too; changed under the state's lock.
     is_indexed: AtomicBool,
     state: Mutex<StoreState>,
     /// For looking into values when a put is asked for.
@@ -43,7 +43,7 @@ pub(crate) struct StoreCell {
 struct StoreState {
     name: JsString,
     indexes: BTreeMap<JsString, Arc<IndexCell>>,
-    /// The same, in order of creation, to be handed out with each put.
+    /// The indexes in order of creation. Each put gets this list.
     list: Arc<[Arc<IndexCell>]>,
 }
 
@@ -52,7 +52,7 @@ struct StoreState {
 pub(crate) struct IndexCell {
     id: OnceLock<IndexId>,
     pub(crate) key_path: KeyPath,
-    /// The same, taken apart. A store that was damaged may have an index without one.
+    /// The key path, parsed. A store that was damaged may have an index without one.
     pub(crate) path: Option<ParsedKeyPath>,
     pub(crate) unique: bool,
     pub(crate) multi_entry: bool,
@@ -222,7 +222,7 @@ impl StoreCell {
     /// Its number on disk.
     ///
     /// # Errors
-    /// If its rows could not be made; whoever asks comes after that.
+    /// If its rows could not be made; this is called after they have been.
     pub(crate) fn id(&self) -> Result<ObjectStoreId> {
         let what = "the object store could not be created";
         let id = self.id.get().copied();
@@ -345,7 +345,7 @@ impl IndexCell {
     /// Its number on disk.
     ///
     /// # Errors
-    /// If its rows could not be made; whoever asks comes after that.
+    /// If its rows could not be made; this is called after they have been.
     pub(crate) fn id(&self) -> Result<IndexId> {
         let what = "the index could not be created";
         let id = self.id.get().copied();

@@ -12,7 +12,7 @@ use crate::storage::Storage;
 
 /// Stores in memory, of any number of origins, which see nothing of those on disk or in other sessions. Clones are the same session.
 ///
-/// When the last handle goes, all of it is deleted: connections are closed by force, and told so. [`Factory`]s of it still work, on
+/// When the last handle goes, all of it is deleted: connections are closed by force, and get the event of it. [`Factory`]s of it still work, on
 /// stores that begin empty, and end with the storage.
 #[derive(Clone)]
 pub struct PrivateSession(Arc<Inner>);

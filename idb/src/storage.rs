@@ -17,13 +17,13 @@ use crate::request::driver::Driver;
 use crate::scheduler::Databases;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, locked, thread};
 
-/// Of fewer origins than these, none is forgotten.
+/// As long as there are fewer origins than these, all are kept in memory.
 const ORIGINS_KEPT_MIN: usize = 64;
 
 /// The databases of all origins. Clones are the same storage.
 ///
 /// With threads it is there until the last handle to it and to anything in it goes, and then ends what has been asked for. In
-/// caller-driven mode nobody could run steps without it: when its last clone and the last [`Factory`](crate::Factory) go, it is closed as by
+/// caller-driven mode no steps could be run without it: when its last clone and the last [`Factory`](crate::Factory) go, it is closed as by
 /// [`close`](Self::close).
 #[derive(Clone)]
 pub struct Storage(Arc<Root>);
@@ -36,7 +36,7 @@ pub(crate) struct Root {
 impl Drop for Root {
     fn drop(&mut self) {
         if self.inner.ready().is_driven() {
-            // Whoever cares about the result calls `close`.
+            // A host that needs the result calls `close`.
             let _ = self.inner.close();
         }
     }
@@ -53,11 +53,11 @@ pub(crate) struct StorageInner {
     next_session: AtomicU64,
 }
 
-/// Those that somebody has asked for.
+/// The origins that have been asked for.
 #[derive(Default)]
 struct Origins {
     by_name: BTreeMap<String, Arc<Databases>>,
-    /// From so many on, those are looked for that nobody has and whose store is closed.
+    /// From so many on, origins are removed that have no handle and whose store is closed.
     purge_at: usize,
 }
 
@@ -151,7 +151,7 @@ impl StorageInner {
     /// Nothing new is begun from now on: all origins that there have been.
     pub(crate) fn refuse_new(&self) -> Vec<Arc<Origin>> {
         let origins = locked(&self.origins);
-        // Seen with the lock by whoever adds one.
+        // Set under the lock: an origin that is added later sees it.
         self.is_closed.store(true, Ordering::Release);
         origins.all()
     }
@@ -264,11 +264,11 @@ impl Storage {
     /// let storage = Storage::new(options)?;
     ///
     /// let is_done = Arc::new(AtomicBool::new(false));
-    /// let (other, told) = (storage.clone(), Arc::clone(&is_done));
+    /// let (other, opened) = (storage.clone(), Arc::clone(&is_done));
     /// let page = thread::spawn(move || {
     ///     let factory = other.factory(&Origin::from_url("https://a.example").unwrap());
-    ///     let opened = factory.open("db", None).unwrap().connection();
-    ///     opened.on_done(move |_| told.store(true, Ordering::Release));
+    ///     let request = factory.open("db", None).unwrap().connection();
+    ///     request.on_done(move |_| opened.store(true, Ordering::Release));
     /// });
     /// loop {
     ///     storage.run_until_idle();

@@ -31,8 +31,8 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What some thread changes all the time, on cache lines of its own: who reads or changes what lies beside it does not wait for
-/// them. It is not aligned, which would take a dearer allocation, but lies behind unused bytes: the last fields of a struct
+/// A value that some thread changes all the time, on cache lines of its own: another thread that reads or changes the fields beside it
+/// does not wait for them. It is not aligned, which would take a dearer allocation, but lies behind unused bytes: the last fields of a struct
 /// that is laid out as it is written are such.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -41,7 +41,7 @@ pub(crate) struct CachePadded<T> {
     inner: T,
 }
 
-/// Of a cache line, in words of eight bytes.
+/// The length of a cache line, in words of eight bytes.
 const LINE_WORDS: usize = 8;
 
 impl<T> CachePadded<T> {

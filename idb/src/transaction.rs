@@ -52,7 +52,7 @@ impl TransactionOptions {
 }
 
 /// A transaction. Clones are the same transaction; when the last handle to it and to its object stores, indexes and cursors
-/// goes and it was not told to commit, it is aborted.
+/// goes and [`commit`](Self::commit) was not called, it is aborted.
 ///
 /// It never commits by itself: the host calls [`commit`](Self::commit), or [`commit_if_idle`](Self::commit_if_idle) when the
 /// specification lets an inactive transaction commit.
@@ -124,8 +124,8 @@ impl Transaction {
         self.0.connection.schema()
     }
 
-    /// Takes no more requests, and commits when those that were made have completed. If one has failed and nobody has taken
-    /// its error until now, or fails from now on, all of it is rolled back.
+    /// Takes no more requests, and commits when those that were made have completed. If one has failed and its error has not
+    /// been taken until now, or fails from now on, all of it is rolled back.
     ///
     /// The request succeeds when it has been committed; for whatever reason it was aborted, it fails with that.
     ///
@@ -136,7 +136,7 @@ impl Transaction {
     }
 
     /// Commits, as the specification has it of transactions that are inactive, if nothing that was asked for is left to be
-    /// executed: whether it does. To be called when no result is left that the host has yet to tell.
+    /// executed: whether it does. To be called when the host has passed on all results.
     pub fn commit_if_idle(&self) -> bool {
         self.0.core.commit_if_idle()
     }
@@ -151,7 +151,7 @@ impl Transaction {
         self.0.core.abort(error)
     }
 
-    /// A request for the end, whoever brings it about: succeeds when it has been committed, fails when it was aborted, with
+    /// A request for the end, however it comes about: succeeds when it has been committed, fails when it was aborted, with
     /// the reason.
     pub fn finished(&self) -> Request<()> {
         self.0.core.finished()

@@ -2,7 +2,7 @@
 //!
 //! The bytes are `larder_codec::value`'s matter. What a host puts is a [`Value`], what it reads a [`StoredValue`]: never
 //! compressed, never in a blob, and with its key in it if that was generated. On disk it is all three (Chromium wraps
-//! large values and keeps generated keys out of them); nobody above needs to know.
+//! large values and keeps generated keys out of them); the rooms above do not see that.
 
 mod external_object;
 mod fit;
@@ -42,7 +42,7 @@ pub struct Value {
     pub(crate) needs: Option<Needs>,
     /// The versions to which the store has to be raised for it.
     pub(crate) raise_to: Option<DataVersion>,
-    /// Of another engine's, which no key path can look into: the keys that its host has found.
+    /// The keys that the host has found, if the value is another engine's: no key path can look into it.
     pub(crate) index_keys: Option<NamedKeys>,
 }
 
@@ -64,7 +64,7 @@ impl Value {
         }
     }
 
-    /// A value that was written with [`larder_codec::value::Builder`] or the like, which told what it needs, and nothing has
+    /// A value that was written with [`larder_codec::value::Builder`] or the like, which reported the version that it needs, and nothing has
     /// changed since: it goes into stores of other versions without being read.
     #[must_use]
     pub const fn from_written(bytes: Vec<u8>, needs: Needs) -> Self {
@@ -77,8 +77,7 @@ impl Value {
         }
     }
 
-    /// The same with external objects. The value refers to blobs and files by their places among themselves, to handles
-    /// likewise.
+    /// A value with external objects. It refers to blobs and files by their places among themselves, and so to handles.
     #[must_use]
     pub fn with_objects(bytes: Vec<u8>, objects: Vec<NewExternalObject>) -> Self {
         Self::from_bytes(bytes).and_objects(objects)
@@ -187,7 +186,7 @@ impl StoredValue {
         Ok(Payload::read(self.bytes())?)
     }
 
-    /// The value as a tree. Who reads many keeps a [`Decoder`] instead.
+    /// The value as a tree. To read many, keep a [`Decoder`] instead.
     ///
     /// # Errors
     /// If the bytes do not decode.

@@ -90,7 +90,7 @@ impl TransactionCore {
             self.leave_active(&mut shared, Phase::Aborted);
             shared.error = error;
             self.is_cancelled.store(true, Ordering::Release);
-            // Before anybody else can bring it to its end.
+            // Before another thread can bring it to its end.
             self.revert(shared.initial.schema_before.take());
             shared.schedule(true)
         };
@@ -172,7 +172,7 @@ impl TransactionCore {
             execution, batch, ..
         } = token;
         if let Some(Backing::Write(transaction)) = execution.map(Execution::into_backing) {
-            // If the engine cannot write it is undone when the store is opened again; and nobody sees it until then.
+            // If the engine cannot write it is undone when the store is opened again; and it cannot be seen until then.
             if let Err(error) = attempt(|| Ok(transaction.rollback()?)) {
                 self.owner.note_store_error(&error);
             }
@@ -181,8 +181,8 @@ impl TransactionCore {
         self.finish(batch, why.as_ref())
     }
 
-    /// Tells everybody: first those whose turn it is now, then who made requests, in order, then who waits for the end. Whether
-    /// callbacks are due.
+    /// Reports the end: first to the transactions whose turn it is now, then to the requests in their order, then to those for the end.
+    /// Whether callbacks are due.
     fn finish(self: &Arc<Self>, unfinished: VecDeque<Operation>, error: Option<&Error>) -> bool {
         if let Some(error) = error {
             self.owner.note_store_error(error);

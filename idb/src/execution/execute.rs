@@ -19,8 +19,8 @@ use crate::operation::{Backing, Execution};
 use crate::request::driver::Driver as _;
 use crate::sync::{Thread, locked, thread};
 
-/// So many operations that are short are executed behind the one that was waited for, before the token is given up: who
-/// made many requests and waits for each finds the results there.
+/// So many operations that are short are executed behind the one that was waited for, before the token is given up: a
+/// thread that made many requests and waits for each finds the results there.
 const SHORT_BEHIND_MAX: u32 = 64;
 
 /// What comes next for the thread that has the token.

@@ -24,7 +24,7 @@ pub(crate) trait TransactionOwner: Send + Sync {
     /// Something was committed.
     fn note_modified(&self);
 
-    /// An operation has failed. If that says that something is damaged, the host is told.
+    /// An operation has failed. If that says that something is damaged, the host's loss callback is called.
     fn note_loss(&self, error: &Error);
 
     /// The transaction has failed. If the store takes no writes any more, its connections are closed.

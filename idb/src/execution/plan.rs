@@ -49,7 +49,7 @@ pub(crate) struct Plan {
     pub(crate) durability: TransactionDurability,
     /// Its scope; of a version change, none.
     pub(crate) object_stores: ObjectStoreSet,
-    /// Of a version change.
+    /// The versions of a version change.
     pub(crate) versions: Option<Versions>,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Run<A, T> {
     completions: Arc<Completions<T>>,
 }
 
-/// Of each operation; most often there is one.
+/// The argument of each operation; most often there is one.
 pub(crate) type Arguments<A> = SmallVec<[A; 1]>;
 
 /// What runs are of: the argument stands for the operation.

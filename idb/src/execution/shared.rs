@@ -87,7 +87,7 @@ impl Deliveries {
 pub(super) struct Token {
     pub(super) execution: Option<Box<Execution>>,
     pub(super) batch: VecDeque<Operation>,
-    /// Of the last get or small put that was executed.
+    /// The source of the last get or small put that was executed.
     pub(super) source: Option<Source>,
 }
 
@@ -159,7 +159,7 @@ impl Shared {
         is_due
     }
 
-    /// The same if the queue holds too much.
+    /// Schedules it if the queue holds too much.
     pub(super) fn schedule_if_full(&mut self) -> bool {
         self.queue.is_full() && self.schedule(true)
     }

@@ -10,7 +10,7 @@ use crate::sync::AtomicU64;
 pub(super) struct Published([AtomicU64; Statistics::COUNTS]);
 
 impl Published {
-    /// Only by who executes.
+    /// Called only by the thread that executes.
     pub(super) fn publish(&self, statistics: &Statistics) {
         for (published, count) in self.0.iter().zip(statistics.to_array()) {
             published.store(count, Ordering::Relaxed);

@@ -130,7 +130,7 @@ fn a_callback_that_waits_executes_what_it_waits_for_whoever_calls_it() {
             .unwrap()
             .wait()
             .unwrap();
-        // Who is to call back executes this one first.
+        // The thread that is to call back executes this one first.
         let queued = transaction.core().submit(Length::Long, |_| Ok(3)).unwrap();
         let (sender, told) = mpsc::channel();
         let within = transaction.clone();
@@ -273,7 +273,7 @@ fn many_operations_are_executed_though_nobody_wants_their_results() {
         };
         drop(transaction.core().submit(Length::Long, operation).unwrap());
     }
-    // Nobody else is there to execute them.
+    // No other thread is there to execute them.
     let done: Vec<i32> = tell.iter().take(32).collect();
     assert_eq!(done, (0..32).collect::<Vec<_>>());
     drop(transaction);

@@ -61,7 +61,7 @@ impl Chores {
         let chore = locked(&self.state).chores.pop_front();
         let has_any = chore.is_some();
         if let Some(chore) = chore {
-            // A panic of the host's file system: whoever it concerns is told.
+            // A panic of the host's file system: the work that it interrupts reports it.
             let _ = catch_unwind(AssertUnwindSafe(chore));
         }
         has_any
@@ -97,7 +97,7 @@ impl Chores {
     }
 }
 
-/// Chores as an engine sees them: who else runs its work it does not know.
+/// Chores as an engine sees them: it does not depend on which thread runs its work.
 pub(crate) struct EngineWork(pub(crate) Arc<Chores>);
 
 impl BackgroundPool for EngineWork {

@@ -1,4 +1,4 @@
-//! Who does the work: threads of this crate, or the host when it asks for a step ([`Executor`]).
+//! What does the work: threads of this crate, or the host when it asks for a step ([`Executor`]).
 //!
 //! What is to be done is a queue of [`Task`]s: transactions that have something to execute, connection queues that can go
 //! on, callbacks that are due. A task is in the queue at most once at a time; it sees to that itself. What a task does, and
@@ -22,16 +22,16 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorName, Result};
 use crate::sync::{JoinHandle, Mutex, locked, thread};
 
-/// Who executes requests.
+/// What executes requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Executor {
-    /// So many threads that the storage owns, and whoever waits for a request. Two by default.
+    /// So many threads that the storage owns, and each thread that waits for a request. Two by default.
     Threads(NonZeroUsize),
-    /// Nobody but the host, when it calls [`Storage::run_one`](crate::Storage::run_one) or waits for a request: one step at a
+    /// The host alone, when it calls [`Storage::run_one`](crate::Storage::run_one) or waits for a request: one step at a
     /// time, in an order that depends on nothing but the order of its calls and on the seed.
     /// [`StorageOptions::on_work`](crate::StorageOptions::on_work) is how the host learns that there is something to run again.
     Driven {
-        /// What is to run next is drawn with it; without, whoever has waited longest.
+        /// The next task is drawn with it; without it, the one that has waited longest is next.
         seed: Option<u64>,
     },
 }
@@ -69,7 +69,7 @@ fn start_threads<W: FnOnce() + Send + 'static>(
     Ok(())
 }
 
-/// Waits for threads that have been told to end, but not for the one that calls this.
+/// Waits for threads that have been asked to end, but not for the one that calls this.
 fn join_others(threads: &Mutex<Vec<JoinHandle<()>>>) {
     let threads = std::mem::take(&mut *locked(threads));
     let this = thread::current().id();
@@ -82,7 +82,7 @@ fn join_others(threads: &Mutex<Vec<JoinHandle<()>>>) {
     }
 }
 
-/// The queue and those who take from it.
+/// The queue and the threads that take from it.
 pub(crate) struct Pool {
     ready: Arc<Ready>,
     workers: Mutex<Vec<JoinHandle<()>>>,

@@ -26,7 +26,7 @@ struct State {
     random: Option<u64>,
     /// Threads that sleep until there is a task: each once.
     sleepers: Vec<Thread>,
-    /// Whether a host that drives has found nothing to do, and has not been told since that there is something.
+    /// Whether a host that drives has found nothing to do, and has not been called since.
     is_host_resting: bool,
 }
 
@@ -77,12 +77,12 @@ impl Ready {
         }
     }
 
-    /// Whether nobody but the host does anything.
+    /// Whether the host alone executes.
     pub(crate) const fn is_driven(&self) -> bool {
         self.is_driven
     }
 
-    /// Whether a thread that goes on with what it is at keeps nobody waiting.
+    /// Whether no task waits while a thread goes on with its own.
     pub(crate) fn is_idle(&self) -> bool {
         !self.is_driven && locked(&self.state).tasks.is_empty()
     }
@@ -107,9 +107,9 @@ impl Ready {
         }
     }
 
-    /// Whether a host that drives is to be told of something to do: once, until it has found nothing more.
+    /// Whether a host that drives is to be called because there is something to do: once, until it has found nothing more.
     fn rouse_host(&self, state: &mut State) -> bool {
-        // Who ends the storage runs what is left.
+        // The thread that ends the storage runs what is left.
         std::mem::take(&mut state.is_host_resting) && !self.is_stopping()
     }
 
@@ -127,8 +127,8 @@ impl Ready {
         }
     }
 
-    /// A host that drives has found nothing to do: it is told of what comes from now on. Whether that is so; if not, something
-    /// has come already.
+    /// A host that drives has found nothing to do: it is called for what comes from now on. `false` if something has come
+    /// already.
     pub(crate) fn let_host_rest(&self) -> bool {
         let mut state = locked(&self.state);
         let is_empty = !self.is_driven || state.tasks.is_empty();
@@ -149,7 +149,7 @@ impl Ready {
         };
         let mut turn = self.turn();
         self.run(task, &mut turn);
-        // A worker, or who helps one, is not to fall over a callback that is none of its business.
+        // A worker, or a thread that helps one, must survive the panic of a callback that is not its own.
         if self.is_driven {
             turn.rethrow();
         }
@@ -167,7 +167,7 @@ impl Ready {
         }
     }
 
-    /// A turn of somebody who helps.
+    /// A turn of a thread that helps.
     pub(crate) fn turn(&self) -> Turn {
         match self.is_driven {
             true => Turn::one_step(),
@@ -175,7 +175,7 @@ impl Ready {
         }
     }
 
-    /// Runs tasks until `is_done`; sleeps while there are none. Whoever makes `is_done` true wakes this thread.
+    /// Runs tasks until `is_done`; sleeps while there are none. What makes `is_done` true wakes this thread.
     pub(crate) fn run_until(&self, is_done: impl Fn() -> bool) {
         while !is_done() {
             if self.run_one() {
@@ -196,7 +196,7 @@ impl Ready {
             }
             state.sleepers.push(this.clone());
         }
-        // Who ended it before this thread could be seen sleeping has woken it all the same: `park` returns at once.
+        // If it was ended before this thread could be seen sleeping, the thread was woken all the same: `park` returns at once.
         if !is_done() {
             thread::park();
         }
@@ -220,16 +220,16 @@ impl Ready {
         self.drain_if_stopping();
     }
 
-    /// Does what no thread of this crate may be there to do any more: to be called by whoever may have put something into the
-    /// queue and goes, since others may wait for it.
+    /// Does what no thread of this crate may be left to do. A thread that may have put something into the queue calls it before it goes,
+    /// since others may wait for that.
     pub(crate) fn drain_if_stopping(&self) {
         if self.is_stopping() {
             self.drain();
         }
     }
 
-    /// As [`drain_if_stopping`](Self::drain_if_stopping), of a call that a host's callback may make as well: whoever has
-    /// called that one does the rest when it has returned.
+    /// As [`drain_if_stopping`](Self::drain_if_stopping), for calls that a host's callback may make as well: the thread that
+    /// runs the callback does the rest when it has returned.
     pub(crate) fn drain_if_left_alone(&self) {
         if RUNNING.with(|running| !ptr::eq(running.get(), self)) {
             self.drain_if_stopping();
@@ -261,7 +261,7 @@ impl Ready {
         }
     }
 
-    /// Runs what is in the queue. Callbacks' panics end here: the panic hook has told.
+    /// Runs what is in the queue. Callbacks' panics end here: the panic hook has printed them.
     pub(super) fn drain(&self) {
         loop {
             let next = locked(&self.state).next();

@@ -1,4 +1,4 @@
-//! One turn of somebody who does work: how much, and what a host's callback threw.
+//! One turn of a thread that does work: how much, and what a host's callback threw.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

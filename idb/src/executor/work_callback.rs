@@ -1,4 +1,4 @@
-//! How a host that drives is told that there is work again.
+//! How a host that drives learns that there is work again.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::error::attempt;
 ///
 /// It only passes that on: sets a flag, wakes the loop's thread, posts to its queue. It is called on whatever thread brings the
 /// work, inside of any call of this crate, also one that the loop's own thread makes, and one that drops something. It must neither use
-/// the storage or anything of it, nor wait for a lock that some thread holds while it does. What it throws is let go of; the panic
-/// hook has told.
+/// the storage or anything of it, nor wait for a lock that some thread holds while it does. What it throws is dropped; the panic
+/// hook has printed it.
 #[derive(Clone)]
 pub struct WorkCallback(Arc<dyn Fn() + Send + Sync>);
 

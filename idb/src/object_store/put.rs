@@ -78,7 +78,7 @@ impl ObjectStore {
     }
 
     /// Puts records, each as [`put`](Self::put) does, and gives their keys. At the first that cannot be put it ends; those
-    /// before stay. Errors tell which it was.
+    /// before stay. Errors say which it was.
     ///
     /// # Errors
     /// At once as [`put`](Self::put), of any record: then none is put. The request: as there.

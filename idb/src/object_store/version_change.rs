@@ -116,7 +116,7 @@ impl Transaction {
     }
 
     /// As [`object_store`](Self::object_store), whether the transaction is over or not: for hosts with an account of their own
-    /// of its state, whose script has yet to be told of an abort.
+    /// of its state, whose script does not see an abort at once.
     #[must_use]
     pub fn known_object_store<'a>(&self, name: impl Into<Name<'a>>) -> Option<ObjectStore> {
         self.find_object_store(&name.into())
@@ -259,7 +259,7 @@ pub(crate) fn check_name_is_free(is_taken: bool) -> Result<()> {
     Ok(())
 }
 
-/// Of what is to be deleted: another thread may have been faster.
+/// Checks that what is to be deleted is still there: another thread may have been faster.
 ///
 /// # Errors
 /// `NotFoundError` if the name means nothing any more, or something else.

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::key_range::KeyRange;
 use crate::operation::Execution;
 
-/// Steps between two looks at whether anybody still wants to know.
+/// Steps between two checks whether the transaction has been aborted.
 const STEPS: u64 = 1024;
 
 /// How many records or index entries there are in the range.

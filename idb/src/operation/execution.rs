@@ -59,7 +59,7 @@ impl Backing {
     }
 
     /// Moves a cursor over an index. One that writes removes the stale rows in the way, which changes nothing that
-    /// anybody sees.
+    /// can be seen.
     pub(crate) fn go(&mut self, cursor: &mut IndexCursor, movement: Movement<'_>) -> Result<bool> {
         Ok(match self {
             Self::Read(_) => cursor.go(movement)?,
@@ -71,7 +71,7 @@ impl Backing {
 /// What reading goes on with, and memory that it uses again.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
-    /// Of a range's ends.
+    /// The ends of a range, encoded.
     pub(crate) range: Vec<u8>,
     pub(crate) record: Record,
     pub(crate) gets: GetsMemory,
@@ -162,7 +162,7 @@ pub(crate) struct Execution {
     pub(crate) known: Knowledge,
     /// Set when the transaction is aborted.
     is_cancelled: Arc<AtomicBool>,
-    /// How often something was written since somebody asked.
+    /// How often something was written since that was first asked.
     writes: OnceCell<Arc<AtomicU64>>,
     pub(crate) statistics: Statistics,
 }
@@ -219,7 +219,7 @@ impl Execution {
 
     /// Something is about to be written.
     pub(crate) fn note_write(&self) {
-        // Only who executes changes it.
+        // Only the thread that executes changes it.
         if let Some(writes) = self.writes.get() {
             let count = writes.load(Ordering::Relaxed);
             writes.store(count.wrapping_add(1), Ordering::Release);
@@ -234,7 +234,7 @@ impl Execution {
         self.known.of(&self.backing, self.database_id, id)
     }
 
-    /// Ends a long operation that nobody waits for.
+    /// Ends a long operation whose transaction was aborted.
     ///
     /// # Errors
     /// `AbortError` if the transaction was aborted.

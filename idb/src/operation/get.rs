@@ -74,7 +74,7 @@ pub(crate) fn get_many(
             }
             continue;
         }
-        // The index key is told, too.
+        // The index key is part of the result, too.
         let mut scan = Scan::open(
             execution,
             source,
@@ -116,7 +116,7 @@ fn push(
     })
 }
 
-/// Reads the first record in the range into the memory that is used again; tells what its value may need done, if there is one.
+/// Reads the first record in the range into the memory that is used again, and returns what its value may need done, if there is one.
 fn find<'a>(
     execution: &mut Execution,
     source: &'a Source,

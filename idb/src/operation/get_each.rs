@@ -14,7 +14,7 @@ use crate::key_range::KeyRange;
 use crate::operation::{Backing, Execution};
 use crate::value::StoredValue;
 
-/// Who keeps one of the values that share a piece of memory keeps all of them: longer ones have memory of their own,
+/// One value that is kept keeps all values that share its piece of memory: longer ones have memory of their own,
 const LEN_MAX: usize = 2 << 10;
 /// and so have those that come when so many bytes lie there.
 const SHARED_LEN_MAX: usize = 16 << 10;
@@ -38,12 +38,12 @@ pub(crate) struct GetsMemory {
     len_bytes: usize,
 }
 
-/// What [`get`] gives of each of the keys, in their order, each given to `tell`, which says whether to go on.
+/// What [`get`] gives of each of the keys, in their order, each passed to `give`, which returns whether to go on.
 pub(crate) fn get_each(
     execution: &mut Execution,
     source: &Source,
     keys: Vec<Key>,
-    tell: &mut impl FnMut(Result<Option<StoredValue>>) -> bool,
+    give: &mut impl FnMut(Result<Option<StoredValue>>) -> bool,
 ) {
     let mut memory = std::mem::take(&mut execution.reading().gets);
     let bytes = attempt(|| read(execution, source, &keys, &mut memory)).unwrap_or_else(|_| {
@@ -54,7 +54,7 @@ pub(crate) fn get_each(
     });
     let bytes = Arc::new(bytes);
     let _ = memory.found.drain(..).zip(keys).all(|(found, key)| {
-        tell(match found {
+        give(match found {
             Found::Part(place) => Ok(Some(StoredValue::part_of(Arc::clone(&bytes), place))),
             Found::Alone(bytes) => Ok(Some(StoredValue::new(bytes, 0, Vec::new()))),
             Found::Nothing => Ok(None),

@@ -51,7 +51,7 @@ pub(crate) struct Source {
     pub(crate) index: Option<Arc<IndexCell>>,
 }
 
-/// Tells one [`Source`] from others. Where its parts are in memory.
+/// Distinguishes a [`Source`] from others: where its parts are in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SourceIdentity(usize, usize);
 
@@ -62,7 +62,7 @@ impl From<Arc<StoreCell>> for Source {
 }
 
 impl Source {
-    /// Which it is, as long as somebody holds it.
+    /// Which it is, as long as it is held.
     pub(crate) fn identity(&self) -> SourceIdentity {
         let index = self
             .index

@@ -75,7 +75,7 @@ pub(crate) struct PutMemory {
     indexing: Option<Box<Indexing>>,
 }
 
-/// Of the index keys.
+/// Memory for index keys, which is used again.
 #[derive(Debug, Default)]
 struct Indexing {
     evaluator: Evaluator,
@@ -109,7 +109,7 @@ pub(super) struct EncodedKeys {
     places: Vec<(IndexId, Range<usize>)>,
 }
 
-/// Of who has no index.
+/// The keys of a store without indexes.
 static NO_KEYS: EncodedKeys = EncodedKeys {
     bytes: Vec::new(),
     places: Vec::new(),
@@ -194,7 +194,7 @@ impl EncodedKeys {
     }
 }
 
-/// Stores a record and tells its key.
+/// Stores a record and returns its key.
 pub(crate) fn put(
     execution: &mut Execution,
     store: &StoreCell,
@@ -296,7 +296,7 @@ pub(crate) fn generate_key(execution: &mut Execution, store: &StoreCell) -> Resu
     Ok(Key::Number(number as f64))
 }
 
-/// Stores records up to the first that cannot be; the error tells which that was.
+/// Stores records up to the first that cannot be stored; the error says which that was.
 pub(crate) fn put_many(
     execution: &mut Execution,
     store: &StoreCell,
@@ -311,12 +311,12 @@ pub(crate) fn put_many(
     Ok(keys)
 }
 
-/// Tells of which of several records an error is.
+/// Adds to an error which of several records it is of.
 pub(crate) fn of_record(error: &Error, at: usize) -> Error {
     error.with_message(format!("record {at}: {}", error.message()))
 }
 
-/// Finds the index keys. A key that is going to be generated, which `generator` tells, counts as part of the value where keys are
+/// Finds the index keys. A key that is going to be generated, which `generator` gives, counts as part of the value where keys are
 /// in-line.
 fn evaluate_indexes(
     store: &StoreCell,

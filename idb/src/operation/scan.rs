@@ -27,7 +27,7 @@ pub(crate) enum Scan {
 /// How much is taken at a time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fill {
-    /// Of many ranges, which one the entries answer.
+    /// The number of the range that the entries answer, if there are many.
     pub(crate) request: usize,
     pub(crate) wanted: Wanted,
     /// Whether long values may stay where the engine has them.
@@ -42,7 +42,7 @@ const PINNED_LEN_MIN: usize = 256;
 /// And those in less memory than this, such as a table's block: the next one is unpacked into the same memory then.
 const PINNED_MEMORY_MIN: usize = 64 << 10;
 
-/// Entries between two looks at whether anybody still wants to know.
+/// Entries between two checks whether the transaction has been aborted.
 const ENTRIES: usize = 256;
 
 impl Scan {

@@ -53,7 +53,7 @@ pub(crate) fn is_wrapped(bytes: &[u8]) -> bool {
 }
 
 impl Unwrapping {
-    /// Appends the value's bytes to `out` and tells its external objects.
+    /// Appends the value's bytes to `out` and returns its external objects.
     pub(crate) fn unwrap(
         &mut self,
         backing: &Backing,

@@ -36,7 +36,7 @@ pub(crate) struct Scans {
 #[derive(Debug)]
 struct Waiting {
     id: u64,
-    /// Gone when nobody will ask for a step any more.
+    /// Dropped when no step can be asked for any more.
     owner: Weak<()>,
     scan: Scan,
 }
@@ -140,7 +140,7 @@ impl Walk {
     }
 
     /// One move from a place in the last page, without asking the store, if nothing was written since the page was read and
-    /// the page tells: where to in it, or that nothing comes.
+    /// the page has the answer: where to in it, or that nothing comes.
     pub(crate) fn step_in_page(
         &self,
         page: &WalkPage,

@@ -1,4 +1,4 @@
-//! How a store goes: with the last who uses it, when it has been idle for its time, or by force.
+//! How a store is closed: with its last user, when it has been idle for its time, or by force.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::request::completion::Completion;
 use crate::sync::locked;
 
 impl Origin {
-    /// Closes all connections by force, and the store with the last who uses it.
+    /// Closes all connections by force, and the store with its last user.
     pub(super) fn retire(self: &Arc<Self>, store: &Arc<OpenStore>, why: &Error) {
         if !store.retire() {
             return;
@@ -24,7 +24,7 @@ impl Origin {
         self.force_close(why);
     }
 
-    /// Nobody uses the store any more. It becomes idle; or it is closed, if it is to go.
+    /// The last user of the store is gone. The store becomes idle; or it is closed, if it is to go.
     pub(super) fn put_down(self: &Arc<Self>, kept: Kept) {
         let since_us = self.shared.idle.now_us();
         let (waiting, added) = {
@@ -42,11 +42,11 @@ impl Origin {
             state.store = Stored::Idle(kept, added.number);
             (std::mem::take(&mut state.waiting), added)
         };
-        self.shared.idle.tell(&added);
+        self.shared.idle.announce(&added);
         self.go_on(waiting, Vec::new(), Ok(()));
     }
 
-    /// Closes the store, if it is idle still and has this number: whether it was. One of whose blobs somebody holds stays idle.
+    /// Closes the store, if it is idle still and has this number: whether it was. A store whose blobs are held stays idle.
     pub(super) fn close_idle(self: &Arc<Self>, number: u64) -> bool {
         let since_us = self.shared.idle.now_us();
         let kept = {
@@ -56,7 +56,7 @@ impl Origin {
                     let added = self.shared.idle.add(self, since_us, true);
                     state.store = Stored::Idle(kept, added.number);
                     drop(state);
-                    self.shared.idle.tell(&added);
+                    self.shared.idle.announce(&added);
                     return false;
                 }
                 Stored::Idle(kept, own) if own == number => kept,
@@ -74,7 +74,7 @@ impl Origin {
         true
     }
 
-    /// While the storage ends, whoever closes the rest is to hear of what went wrong before.
+    /// While the storage ends, an error of closing is kept for the call that closes the rest.
     fn keep_failure(&self, closed: &Result<()>) {
         let mut state = locked(&self.state);
         if let Err(error) = closed
@@ -85,7 +85,7 @@ impl Origin {
         }
     }
 
-    /// Takes the store, which nobody uses, if that is so: the caller closes it.
+    /// Takes the store, if it is idle: the caller closes it.
     pub(super) fn take_idle(&self, state: &mut State) -> Option<Kept> {
         match std::mem::replace(&mut state.store, Stored::Going) {
             Stored::Idle(kept, number) => {
@@ -99,7 +99,7 @@ impl Origin {
         }
     }
 
-    /// Lets somebody go on when the store of before has gone, or can be used.
+    /// Calls `go_on` when the store of before has gone, or can be used.
     pub(crate) fn await_store(&self, go_on: Waiting) {
         {
             let mut state = locked(&self.state);
@@ -152,7 +152,7 @@ impl Origin {
                 break (std::mem::take(&mut state.waiting), closing);
             }
             deleted.append(&mut state.deleting);
-            // Nobody opens it as long as it is going.
+            // It is not opened as long as it is going.
             drop(state);
             result = attempt(|| self.delete_files());
         };
@@ -233,10 +233,10 @@ impl Origin {
         None
     }
 
-    /// Closes the store, if nobody uses it.
+    /// Closes the store, if it is idle.
     ///
     /// # Errors
-    /// As closing it, now or when it was idle. If somebody still uses it, it is closed with the last of them.
+    /// As closing it, now or when it was idle. A store that is still used is closed with its last user.
     pub(crate) fn close_store(&self) -> Result<()> {
         let (idle, failed) = {
             let mut state = locked(&self.state);

@@ -1,4 +1,4 @@
-//! Stores that nobody uses, of all origins: each is closed when that has been so for some time, or when there are too many.
+//! Stores that are not used, of all origins: each is closed when that has been so for some time, or when there are too many.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -26,7 +26,7 @@ pub(crate) struct IdleStores {
 
 #[derive(Default)]
 struct List {
-    /// By number: whoever has been idle longest comes first.
+    /// By number: the store that has been idle longest comes first.
     entries: BTreeMap<u64, Entry>,
     next: u64,
     /// How many are held by blobs' readers, as far as is known.
@@ -47,7 +47,7 @@ type Due<T> = Result<T, Option<Duration>>;
 type Taken = (u64, Option<Arc<Origin>>);
 
 /// One that was added to the list.
-#[must_use = "who sleeps until the next is due may have to be told"]
+#[must_use = "`announce` wakes what sleeps until the next is due"]
 pub(super) struct Added {
     pub(super) number: u64,
     /// Whether it may be due before all others.
@@ -90,7 +90,7 @@ impl List {
     /// In what time this one is due; `None` if it is now.
     fn left(&mut self, number: u64, now_us: i64, grace: Duration) -> Option<Duration> {
         let entry = self.entries.get_mut(&number)?;
-        // A clock that was set back: the time before cannot be told.
+        // A clock that was set back: the time before is unknown.
         entry.since_us = entry.since_us.min(now_us);
         let passed = Duration::from_micros(now_us.abs_diff(entry.since_us));
         grace.checked_sub(passed).filter(|left| !left.is_zero())
@@ -117,12 +117,12 @@ impl IdleStores {
 
     /// The time now, for [`add`](Self::add): the clock is the host's code, and called while no lock is held.
     pub(super) fn now_us(&self) -> i64 {
-        // Asked by who lets go of something, and must not panic; the entry's time is its first look then.
+        // Called when a handle is dropped, which must not panic; the entry's time is its first look then.
         attempt(|| Ok(self.clock.now_us())).unwrap_or(i64::MAX)
     }
 
-    /// Adds an origin whose store nobody uses, since then, or is only held by blobs' readers. [`tell`](Self::tell) comes next, when the
-    /// origin's lock is free.
+    /// Adds an origin whose store has not been used since then, or is only held by blobs' readers. [`announce`](Self::announce) comes next,
+    /// when the origin's lock is free.
     pub(super) fn add(&self, origin: &Arc<Origin>, since_us: i64, is_held: bool) -> Added {
         let mut list = locked(&self.list);
         let number = list.next;
@@ -140,15 +140,15 @@ impl IdleStores {
         Added { number, is_first }
     }
 
-    /// Lets whoever waits for the next one know of this one.
-    pub(super) fn tell(&self, added: &Added) {
+    /// Wakes the thread or the host that sleeps until the next one is due, if this one comes before it.
+    pub(super) fn announce(&self, added: &Added) {
         if added.is_first {
             self.chores.look_again();
             self.ready.note_due();
         }
     }
 
-    /// Somebody uses it again, or it is closed.
+    /// It is used again, or closed.
     pub(super) fn remove(&self, number: u64) {
         locked(&self.list).remove(number);
     }

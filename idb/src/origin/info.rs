@@ -14,7 +14,7 @@ use crate::sync::locked;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OriginInfo {
-    /// Which; the opaque one if a bucket's store does not tell.
+    /// Which; the opaque one if a bucket's store does not name it.
     pub origin: OriginName,
     /// The bucket, unless it is the origin's default one in its own site.
     pub bucket: Option<BucketId>,

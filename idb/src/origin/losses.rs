@@ -11,30 +11,30 @@ use crate::executor::{Job, Turn};
 use crate::loss::{Loss, LossKind};
 use crate::sync::locked;
 
-/// So many losses of one opening are told.
-const TOLD_MAX: usize = 1000;
+/// So many losses of one opening are reported.
+const REPORTED_MAX: usize = 1000;
 
-/// Those that were told since the store was opened, by their errors' words.
+/// The losses that were reported since the store was opened, by their errors' words.
 #[derive(Default)]
-pub(super) struct Told(BTreeSet<String>);
+pub(super) struct Reported(BTreeSet<String>);
 
-impl Told {
-    /// Whether this one is to be told.
+impl Reported {
+    /// Whether this one is to be reported.
     fn add(&mut self, what: &str) -> bool {
-        self.0.len() < TOLD_MAX && self.0.insert(what.to_owned())
+        self.0.len() < REPORTED_MAX && self.0.insert(what.to_owned())
     }
 }
 
 impl Origin {
-    /// The store has been opened: a loss that was told of the one before is told again.
-    pub(super) fn forget_told(&self) {
-        *locked(&self.told) = Told::default();
+    /// The store has been opened: a loss that was reported before is reported again.
+    pub(super) fn forget_reported(&self) {
+        *locked(&self.reported) = Reported::default();
     }
 
     /// What a crash has taken from the store that is being opened.
     pub(super) fn note_torn_tails(self: &Arc<Self>, tails: &[TornTail]) {
         for tail in tails {
-            self.tell(LossKind::TornTail(tail.clone()), None);
+            self.report(LossKind::TornTail(tail.clone()), None);
         }
     }
 
@@ -44,23 +44,23 @@ impl Origin {
         if !is_wanted || error.kind() != ErrorKind::Corruption {
             return;
         }
-        if !locked(&self.told).add(error.message()) {
+        if !locked(&self.reported).add(error.message()) {
             return;
         }
         match self.store_as_it_is() {
             Ok(Some(Access::Open(store))) => {
-                self.tell(LossKind::Unreadable(error.clone()), Some(store));
+                self.report(LossKind::Unreadable(error.clone()), Some(store));
             }
             Ok(Some(Access::Missing | Access::Going)) => {
-                self.tell(LossKind::Unreadable(error.clone()), None);
+                self.report(LossKind::Unreadable(error.clone()), None);
             }
-            Ok(None) => self.tell(LossKind::Unopenable(error.clone()), None),
+            Ok(None) => self.report(LossKind::Unopenable(error.clone()), None),
             Err(_) => {}
         }
     }
 
     /// In a task of its own: the caller may hold locks, and names are looked up in the store.
-    fn tell(self: &Arc<Self>, what: LossKind, store: Option<Arc<OpenStore>>) {
+    fn report(self: &Arc<Self>, what: LossKind, store: Option<Arc<OpenStore>>) {
         let Some(on_loss) = self.shared.options.on_loss.clone() else {
             return;
         };

@@ -1,6 +1,6 @@
 //! One origin: its store, opened when it is first needed, and its databases.
 //!
-//! A store that nobody uses is idle, and is closed after some time ([`idle`]); one that takes no writes any more is retired: its
+//! A store that is not used is idle, and is closed after some time ([`idle`]); one that takes no writes any more is retired: its
 //! connections are closed by force. The next request that needs a store which is being closed waits until it has gone, and
 //! opens it anew.
 
@@ -33,14 +33,14 @@ use crate::options::{Scheduling, StorageOptions};
 use crate::quota;
 use crate::request::completion::Completion;
 use crate::sync::{Mutex, locked};
-use losses::Told;
+use losses::Reported;
 use open_store::{Backing, Kept};
 
 /// What all origins of a storage share.
 pub(crate) struct Shared {
     pub(crate) options: StorageOptions,
     pub(crate) ready: Arc<Ready>,
-    /// Who does the engines' background work.
+    /// Where the engines' background work is done.
     pub(crate) background: Background,
     pub(crate) idle: Arc<IdleStores>,
     pub(crate) deletions: Deletions,
@@ -57,20 +57,20 @@ pub(crate) struct Origin {
     quota: Arc<Quota>,
     /// As long as the store is open.
     note: Mutex<Option<OriginNote>>,
-    told: Mutex<Told>,
+    reported: Mutex<Reported>,
     users: Weak<dyn StoreUsers>,
 }
 
 #[derive(Default)]
 struct State {
     store: Stored,
-    /// Who goes on when the store has gone or can be used.
+    /// What goes on when the store has gone or can be used.
     waiting: Vec<Waiting>,
-    /// Who wants to know how closing it went.
+    /// Requests that wait for the result of closing it.
     closing: Vec<Completion<()>>,
-    /// Who wants the store to be deleted when it has been closed.
+    /// Requests to delete the store when it has been closed.
     deleting: Vec<Completion<()>>,
-    /// Closing it when it was idle has failed, which nobody has been told.
+    /// The error of closing it when it was idle, which has not been reported yet.
     failed: Option<Error>,
     /// No store is opened any more.
     is_closing: bool,
@@ -82,11 +82,11 @@ struct State {
 enum Stored {
     #[default]
     Closed,
-    /// Somebody uses it; or has just ceased to, and it will be idle in a moment.
+    /// It is used; or its last user has just gone, and it will be idle in a moment.
     InUse(Weak<OpenStore>),
-    /// Nobody does. It has this number in the list of such.
+    /// It is not used, and has this number in the list of such stores.
     Idle(Kept, u64),
-    /// It goes with the last who uses it, or is being closed.
+    /// It goes with its last user, or is being closed.
     Going,
 }
 
@@ -128,7 +128,7 @@ impl Origin {
             place,
             quota,
             note: Mutex::default(),
-            told: Mutex::default(),
+            reported: Mutex::default(),
             shared,
             state: Mutex::default(),
             opening: Mutex::default(),
@@ -248,7 +248,7 @@ impl Origin {
             let (name, kind) = (ErrorName::UnknownError, ErrorKind::Unsupported);
             return Err(Error::of_kind(name, kind, what));
         }
-        self.forget_told();
+        self.forget_reported();
         self.note_torn_tails(store.db().torn_tails());
         match store.recovery().problems.first() {
             Some(problem) => Err(Error::of_kind(
@@ -286,7 +286,7 @@ impl Origin {
         options.maintenance = Arc::clone(&own.maintenance);
         let fs = Arc::clone(&self.place.fs);
         let backing = BackingStore::open(fs, self.place.paths.clone(), options)?;
-        self.forget_told();
+        self.forget_reported();
         self.note_torn_tails(backing.torn_tails());
         Ok(Backing::Writing(backing))
     }
@@ -344,7 +344,7 @@ impl Origin {
         }
         let fs = Arc::clone(&self.place.fs);
         let repaired = larder_backing_store::repair(fs, &self.place.paths, rows_in_doubt)?;
-        self.forget_told();
+        self.forget_reported();
         Ok(Some(repaired))
     }
 
@@ -367,7 +367,7 @@ impl Origin {
     }
 
     /// The version of a database that is to be deleted, 0 if it has none or that cannot be read; `None` if there is no database.
-    /// Nothing else of it need be whole: who cannot open it can delete it.
+    /// Nothing else of it need be whole: a database that cannot be opened can be deleted.
     ///
     /// # Errors
     /// If its name's row cannot be read.
@@ -378,7 +378,7 @@ impl Origin {
         Ok(version.map(i64::unsigned_abs))
     }
 
-    /// If an error of the store that is open tells that it takes no writes any more, it is retired.
+    /// If an error of the store that is open says that it takes no writes any more, it is retired.
     pub(crate) fn note_error(self: &Arc<Self>, error: &Error) {
         self.note_loss(error);
         if let Ok(Some(Access::Open(store))) = self.store_as_it_is() {
@@ -386,13 +386,13 @@ impl Origin {
         }
     }
 
-    /// If an error tells that this store takes no writes any more, it is retired.
+    /// If an error says that this store takes no writes any more, it is retired.
     pub(crate) fn note_store_error(self: &Arc<Self>, store: &Arc<OpenStore>, error: &Error) {
         let is_gone = match error.kind() {
             ErrorKind::Closed => true,
             ErrorKind::Uncertain => true,
-            // Of the engine's files, or of a blob's content; of the store's lock, or an object store's: only the former
-            // matter, and the engine tells.
+            // They may be errors of the engine's files or of a blob's content, of the store's lock or of an object store's. Only the
+            // first of each pair retires the store, and the engine says whether it is one.
             ErrorKind::Io | ErrorKind::Conflict | ErrorKind::Corruption => {
                 let writable = |backing: &BackingStore| backing.check_writable();
                 let writable = store.backing().writer().map(writable);

@@ -1,4 +1,4 @@
-//! A store that is open, and whoever uses it: with the last of them it becomes idle.
+//! A store that is open, and its users: with the last of them it becomes idle.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -53,7 +53,7 @@ impl Backing {
         })
     }
 
-    /// Whether closing it would take something from who holds a blob.
+    /// Whether a blob is held, whose content closing it would take away.
     fn is_in_use(&self) -> bool {
         match self {
             Self::Writing(backing) => backing.is_in_use(),
@@ -88,7 +88,7 @@ impl Kept {
         }
     }
 
-    /// Whether anyone outside would miss it: who holds a blob.
+    /// Whether a blob of it is held.
     pub(super) fn is_in_use(&self) -> bool {
         self.backing.as_ref().is_some_and(Backing::is_in_use)
     }
@@ -109,12 +109,12 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // Whoever cares about the result calls `close`.
+        // A caller that needs the result calls `close`.
         let _ = self.end();
     }
 }
 
-/// A store, as long as somebody uses it.
+/// A store, as long as it is used.
 pub(crate) struct OpenStore {
     /// There until it is dropped.
     kept: Option<Kept>,

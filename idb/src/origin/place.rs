@@ -12,7 +12,7 @@ use crate::bucket_id::BucketId;
 /// A store's place.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
-    /// Tells it from all others of the storage.
+    /// Distinguishes it from all others of the storage.
     pub(crate) key: String,
     pub(crate) fs: Arc<dyn FileSystem>,
     pub(crate) paths: StorePaths,
@@ -41,7 +41,7 @@ impl Place {
         origin: &OriginName,
     ) -> Self {
         Self {
-            // Of another origin it is another one, and whoever has it open keeps the other out.
+            // The bucket of another origin is another one. They have one folder, and the one that has it open keeps the other out.
             key: format!("bucket {id} {}", origin.identifier()),
             fs,
             paths: bucket_paths(folder, id),

@@ -24,7 +24,7 @@ impl Origin {
         let _ = attempt(|| Ok(backing.write_note(&note)?));
     }
 
-    /// Somebody uses the store, which was open.
+    /// The store, which was open, is used.
     pub(super) fn note_used(&self) {
         let now_us = self.shared.idle.now_us();
         if let Some(note) = &mut *locked(&self.note) {

@@ -16,10 +16,10 @@ use driver::Driver;
 
 /// What was asked for, and its result once it is there (specification, 2.8).
 ///
-/// It is queued from the moment it was made, and executed in any case if its transaction commits; but nobody is woken to
-/// execute it until someone wants its result or enough has been queued: 32 requests, or of gets of one key and puts of at most
-/// 4 KiB what holds 16 MiB. To want it: [`wait`](Self::wait) for it, poll it as a future (of no particular runtime), or hand
-/// over a callback ([`on_done`](Self::on_done)). Letting it go changes nothing but that nobody looks at the result; if it fails
+/// It is queued from the moment it was made, and executed in any case if its transaction commits; but no thread is woken to
+/// execute it until its result is demanded or enough has been queued: 32 requests, or 16 MiB of gets of one key and of puts of at most
+/// 4 KiB. To demand it: [`wait`](Self::wait) for it, poll it as a future (of no particular runtime), or hand
+/// over a callback ([`on_done`](Self::on_done)). Letting it go changes nothing but that its result is not looked at; if it fails
 /// then, the transaction does not commit.
 #[must_use = "its error, if it fails, aborts the transaction when that commits"]
 pub struct Request<T> {
@@ -69,7 +69,7 @@ impl<T: Send + 'static> Request<T> {
         self
     }
 
-    /// Waits for the result. Nothing else need run meanwhile: this thread executes what is queued itself if nobody does.
+    /// Waits for the result. Nothing else need run meanwhile: this thread executes what is queued itself if no other does.
     ///
     /// With [`Executor::Driven`](crate::Executor::Driven) it runs steps of whatever can run until the result is there, and
     /// sleeps if nothing can until another thread brings work.
@@ -118,7 +118,7 @@ impl<T: Send + 'static> Request<T> {
         Arc::clone(&self.driver).demand(self.number);
     }
 
-    /// Lets it go: nobody looks at its result. It is executed all the same if its transaction commits, and if it fails, the
+    /// Lets it go: its result is not looked at. It is executed all the same if its transaction commits, and if it fails, the
     /// transaction does not commit. Dropping does the same, and says less.
     ///
     /// ```
@@ -137,9 +137,9 @@ impl<T: Send + 'static> Request<T> {
         drop(self);
     }
 
-    /// Calls back with the result, once: on a thread of the storage or of whoever waits for something, or in caller-driven
-    /// mode in a step; never while a lock is held, and never inside this call unless the storage has been closed: then nobody
-    /// else may be left, and a result that is there, such as the error that everything ended with, is told at once. Callbacks
+    /// Calls back with the result, once: on a thread of the storage or one that waits for a request, or in caller-driven
+    /// mode in a step; never while a lock is held, and never inside this call unless the storage has been closed: then no other
+    /// thread may be left, and a result that is there, such as the error that everything ended with, is passed on at once. Callbacks
     /// of a transaction's requests are called one after the other, in the order of the requests as far as they are registered
     /// before the results are there.
     pub fn on_done(mut self, callback: impl FnOnce(Result<T>) + Send + 'static) {

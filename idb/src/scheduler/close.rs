@@ -47,7 +47,7 @@ impl Database {
         }
     }
 
-    /// Aborts all transactions and closes all connections, each of which is told so once that is done.
+    /// Aborts all transactions and closes all connections, each of which gets the event of it once that is done.
     pub(crate) fn force_close(self: &Arc<Self>, why: &Error) {
         let (closed, transactions, is_due) = {
             let mut state = locked(&self.state);
@@ -61,7 +61,7 @@ impl Database {
             (closed, transactions, state.schedule())
         };
         for transaction in transactions {
-            // One that is committing needs nobody any more.
+            // One that is committing comes to its end by itself.
             if transaction.abort(Some(why.clone())).is_err() {
                 transaction.await_end();
             }
@@ -81,7 +81,7 @@ impl Database {
             open.core.events.push(ConnectionEvent::Close);
         }
         open.core.events.end();
-        // Who hears that the store was closed can rely on that.
+        // A host that gets the event of the end can open the store elsewhere.
         open.core.release_store();
         drop(open);
         self.kick();

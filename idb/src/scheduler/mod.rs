@@ -43,7 +43,7 @@ struct State {
     queue: VecDeque<ConnectionRequest>,
     /// The one that is being processed.
     current: Option<Current>,
-    /// Whether somebody is processing it now.
+    /// Whether a thread is processing it now.
     is_running: bool,
     /// Whether the database is in the queue of tasks.
     is_scheduled: bool,
@@ -66,12 +66,12 @@ struct Open {
     transactions: usize,
     /// It is being upgraded.
     is_upgrading: bool,
-    /// The host has it: who has not asked for its events by now does not listen.
+    /// The host has it: if its events have not been asked for by now, there is no listener.
     is_handed_over: bool,
 }
 
 impl Open {
-    /// Whether nobody hears what is announced to it.
+    /// Whether its events are not listened to.
     fn has_no_listener(&self) -> bool {
         self.is_handed_over && !self.core.events.is_listened()
     }

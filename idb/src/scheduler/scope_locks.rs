@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use larder_backing_store::ObjectStoreSet;
 use larder_codec::ObjectStoreId;
 
-/// Of more lanes than these, those that are empty go.
+/// If there are more lanes than these, those that are empty are removed.
 const LANES_KEPT_MAX: usize = 64;
 
 /// The lanes of a database.

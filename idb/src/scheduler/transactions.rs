@@ -48,7 +48,7 @@ impl Database {
         let locks = &mut state.locks;
         let may_start = locks.enter(number, &plan.object_stores, writes, &mut awaited);
         if may_start && is_snapshot_reader {
-            // Nobody waits for it yet.
+            // No other transaction waits for it yet.
             locks.leave(number, &plan.object_stores);
         }
         let initial = InitialState {
@@ -72,8 +72,8 @@ impl Database {
         Ok(core)
     }
 
-    /// A transaction has been committed or rolled back: others may start. What is to be called when everybody has been told.
-    /// Who hears of the end and then closes the connection has it closed at once; that of an upgrade has more to come.
+    /// A transaction has been committed or rolled back: others may start. Returns what is to be called when all requests
+    /// have their results: a host that then closes the connection has it closed at once. An upgrade's connection has more to come.
     pub(crate) fn end(self: &Arc<Self>, plan: &Plan, is_committed: bool) -> Option<Callback> {
         let connection = plan.connection;
         let mut due = Vec::new();
@@ -93,7 +93,8 @@ impl Database {
             }
             match plan.versions {
                 Some(_) => {
-                    // Nobody has been told yet: whoever is may begin others. After an abort nobody may; the connection is closed.
+                    // No result has been reported yet: what gets one may begin other transactions. Not after an abort: the connection is
+                    // closed then.
                     if let Some(open) = state.connections.get_mut(&connection) {
                         open.is_upgrading &= !is_committed;
                     }

@@ -8,16 +8,16 @@ use super::Database;
 /// What happens to a connection.
 #[derive(Debug)]
 pub enum ConnectionEvent {
-    /// Someone wants to upgrade or delete the database, and waits until this connection is closed.
+    /// A request to upgrade or to delete the database waits until this connection is closed.
     VersionChange(VersionChange),
     /// It was closed by force: its transactions were aborted. The last event.
     Close,
 }
 
-/// That the version is to change. Whoever announces it waits until this is dropped before it says that it is blocked.
+/// The version is to change. The request that announces it reports that it is blocked only after this has been dropped.
 ///
 /// It does not wait for a connection that the host has, and has never asked for events of. One that the host has not got yet,
-/// since nobody has taken the end of the request to open, is waited for; if a callback takes that, until it has returned. So
+/// since the end of the request to open has not been taken, is waited for; if a callback takes that, until it has returned. So
 /// a host misses nothing that asks for events in such a callback, or, in caller-driven mode, before the next step.
 #[derive(Debug)]
 pub struct VersionChange {
@@ -55,7 +55,7 @@ impl VersionChange {
         self.new_version
     }
 
-    /// Tells that it has been dealt with. Dropping does the same.
+    /// Reports that it has been dealt with. Dropping does the same.
     pub fn dispatched(self) {
         drop(self.dispatch);
     }

@@ -22,7 +22,7 @@ pub struct ExternalObject {
 
 #[derive(Debug, Clone)]
 enum Content {
-    /// Of a handle.
+    /// The content of a handle: none.
     None,
     /// Written by a transaction that has committed.
     File(Arc<InFile>),
@@ -40,7 +40,7 @@ pub(crate) struct InFile {
 }
 
 impl ExternalObject {
-    /// One that stands in the store; `file` tells where a blob lies.
+    /// One that stands in the store; `file` gives the place of a blob.
     pub(crate) fn stored(object: Object, file: impl FnOnce(BlobNumber) -> InFile) -> Self {
         let content = match blob_of(&object) {
             Some(blob) => Content::File(Arc::new(file(blob.number))),

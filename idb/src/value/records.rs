@@ -32,7 +32,7 @@ pub(crate) struct Buffer {
     pinned: Pinned,
     len_bytes: usize,
     places: Vec<Place>,
-    /// Of those entries that have external objects, in order.
+    /// The objects of those entries that have any, in order.
     objects: Vec<(usize, Vec<ExternalObject>)>,
 }
 
@@ -95,7 +95,7 @@ impl Buffer {
         self.len_bytes
     }
 
-    /// Adds an entry. Of a record `index_key` is empty. The value is appended by `value`, which tells the external
+    /// Adds an entry. For a record `index_key` is empty. The value is appended by `value`, which returns the external
     /// objects; `value_len` says how long it will most likely be.
     pub(crate) fn push(
         &mut self,
@@ -305,7 +305,7 @@ impl<'a> Record<'a> {
         self.raw_key().to_key()
     }
 
-    /// The same in its bytes.
+    /// The key in its encoded bytes.
     #[must_use]
     pub fn raw_key(&self) -> RawKey<'a> {
         checked(self.records.0.key(self.at))
@@ -317,7 +317,7 @@ impl<'a> Record<'a> {
         self.raw_primary_key().to_key()
     }
 
-    /// The same in its bytes.
+    /// The record's key in its encoded bytes.
     #[must_use]
     pub fn raw_primary_key(&self) -> RawKey<'a> {
         checked(self.records.0.key_bytes(self.at).1)

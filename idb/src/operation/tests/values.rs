@@ -121,7 +121,7 @@ fn blobs_files_and_handles_come_back_with_a_wrapped_value_among_them() {
     check(&mut execution);
     commit(execution);
     let kept = check(&mut bed.read());
-    // The record goes, and the blob stays readable for who holds it.
+    // The record goes, and the blob stays readable as long as it is held.
     let mut execution = bed.upgrade();
     super::super::clear(&mut execution, &store).unwrap();
     commit(execution);
@@ -243,7 +243,7 @@ fn values_that_lie_about_where_they_are_or_how_large_are_refused() {
     let mut execution = bed.upgrade();
     let store = make_store(&mut execution, "s", KeyPath::Null, false);
     let source = whole(&store);
-    // In a blob, of 2^63 bytes; a Snappy block that tells of 4 GiB; swapped pairs without their half.
+    // In a blob, of 2^63 bytes; a Snappy block that claims 4 GiB; swapped pairs without their half.
     let hostile: [&[u8]; 4] = [
         b"\xff\x11\x01\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01\x00",
         b"\xff\x11\x01\x05\x00",
@@ -256,7 +256,7 @@ fn values_that_lie_about_where_they_are_or_how_large_are_refused() {
         assert_eq!(refused.name(), ErrorName::UnknownError, "{value:x?}");
         assert_eq!(refused.kind(), crate::ErrorKind::Corruption, "{value:x?}");
     }
-    // With a blob of ten bytes, of which the value tells another size or another place.
+    // With a blob of ten bytes, for which the value has another size or another place.
     for (size, index, is_right) in [(9, 0, false), (11, 0, false), (10, 1, false), (10, 0, true)] {
         let value = [0xff, 0x11, 1, size, index];
         let blob = NewExternalObject::Blob {

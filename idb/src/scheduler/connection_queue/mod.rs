@@ -43,7 +43,7 @@ enum Phase {
     Begin,
     /// The store as it was before is being closed.
     AwaitStore,
-    /// Other connections have been told that the version changes.
+    /// The version change has been announced to other connections.
     AwaitDispatch {
         found: Found,
         /// Which have not dealt with it. Those that have no listener are not waited for.
@@ -175,7 +175,7 @@ impl Database {
         self.push(is_due);
     }
 
-    /// The transaction of an upgrade has ended, and everybody has been told.
+    /// The transaction of an upgrade has ended, and all that waited for it have its result.
     pub(crate) fn upgrade_ended(self: &Arc<Self>, connection: u64, ended: Result<()>) {
         let (closed, is_due) = {
             let mut state = locked(&self.state);

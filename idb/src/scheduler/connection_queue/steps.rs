@@ -1,4 +1,4 @@
-//! The steps of a request up to the change itself: look up, tell the other connections, wait until they are closed.
+//! The steps of a request up to the change itself: look up, announce it to the other connections, wait until they are closed.
 
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ impl Database {
         listener.done(Ok(core));
     }
 
-    /// Closes a connection that was made while all were closed: whoever did that may not have seen it.
+    /// Closes a connection that was made while all were closed: it may have been missed there.
     pub(super) fn close_if_gone(self: &Arc<Self>, core: &ConnectionCore) {
         let is_retired = core.store().is_ok_and(|store| store.is_retired());
         if is_retired || self.origin().is_forced() {
@@ -121,7 +121,7 @@ impl Database {
         }
     }
 
-    /// Tells the other connections. Steps 10.1 to 10.3 of opening, 5 to 7 of deleting.
+    /// Announces the change to the other connections. Steps 10.1 to 10.3 of opening, 5 to 7 of deleting.
     fn announce(self: &Arc<Self>, request: ConnectionRequest, found: Found) -> Progress {
         let (old_version, new_version) = (found.old_version, found.new_version);
         let told: Vec<Arc<ConnectionCore>> = {
@@ -142,7 +142,7 @@ impl Database {
         Ok(())
     }
 
-    /// Tells the host that the request waits for connections to be closed, if it does. Steps 10.4 and 8.
+    /// Reports that the request waits for connections to be closed, if it does. Steps 10.4 and 8.
     pub(super) fn block(self: &Arc<Self>, request: ConnectionRequest, found: Found) -> Progress {
         if locked(&self.state).connections.is_empty() {
             return self.change(request, found);
@@ -159,7 +159,7 @@ impl Database {
         Ok(())
     }
 
-    /// Nobody else has the database open.
+    /// No other connection has the database open.
     pub(super) fn change(self: &Arc<Self>, request: ConnectionRequest, found: Found) -> Progress {
         if self.origin().is_closing() {
             return Err((request, Error::storage_closed()));
