@@ -106,7 +106,7 @@ fn book(title: &str, author: &str, year: u32) -> larder_idb::Result<Value> {
 
 fn write_and_query(library: &Connection) -> Result {
     let (writing, books) = begin(library, "books", TransactionMode::ReadWrite)?;
-    // Requests are made one after another and not waited for: the commit tells whether one of them failed.
+    // Requests are made one after another and not waited for: the commit reports whether one of them failed.
     books.put(book("Emma", "Austen", 1815)?, None)?.detach();
     books
         .put(book("Persuasion", "Austen", 1817)?, None)?
@@ -171,7 +171,7 @@ fn write_without_end(folder: &Path) -> Result {
     }
 }
 
-/// Lets another process write, and kills it as it does: how many transactions it told of.
+/// Lets another process write, and kills it as it does: how many transactions it reported.
 fn be_killed(folder: &Path) -> Result<u64> {
     let mut host = Command::new(std::env::current_exe()?);
     let mut host = host.arg(folder).stdout(Stdio::piped()).spawn()?;

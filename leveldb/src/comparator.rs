@@ -63,7 +63,7 @@ pub enum Identity {
 /// ```
 /// use larder_leveldb::{BytewiseComparator, Comparator};
 /// let mut separator = b"the quick".to_vec();
-/// BytewiseComparator.shorten_separator(&mut separator, b"the who");
+/// BytewiseComparator.shorten_separator(&mut separator, b"the sly");
 /// assert_eq!(separator, b"the r");
 /// ```
 #[derive(Clone, Copy, Debug, Default)]

@@ -403,7 +403,7 @@ impl Db {
         }
     }
 
-    /// Who had the store locked when it was opened for reading: a process that may be writing to it.
+    /// The holder of the store's lock when the store was opened for reading: a process that may be writing to the store.
     pub fn lock_holder(&self) -> Option<LockHolder> {
         self.lock_holder
     }

@@ -18,7 +18,7 @@ const WALK_DUE: u32 = 1000;
 #[derive(Debug, Default)]
 pub(crate) struct Tombstones {
     passed: AtomicU64,
-    /// Of those, what no compaction has answered for.
+    /// The passed entries that no compaction has been done for yet.
     debt: AtomicU64,
     walk: Mutex<Option<Walk>>,
     is_new: AtomicBool,

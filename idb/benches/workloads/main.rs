@@ -49,8 +49,9 @@ const ROUNDS: usize = 4;
 /// The first argument of the process that a round of ours is.
 const OURS_ROUND: &str = "--ours";
 
-/// What glibc's allocator is told there: memory that was taken stays, as it does in a program that has run for a while. Left alone it gives
-/// some back and takes it anew, up to 5,000 page faults or 8 ms for a row of 17; whom that falls to is luck, the same one all along.
+/// The settings of glibc's allocator there: memory that was taken stays, as it does in a program that has run for a while. Without them,
+/// the allocator gives some back and takes it anew: up to 5,000 page faults or 8 ms for a row of 17. It is luck which column that falls
+/// to, and it is the same column all along.
 const KEPT_MEMORY: [(&str, &str); 2] = [
     ("MALLOC_MMAP_THRESHOLD_", "33554432"),
     ("MALLOC_TRIM_THRESHOLD_", "4000000000"),
@@ -130,7 +131,7 @@ fn text_len(size: usize) -> usize {
 
 const MANNERS: [Manner; 3] = [Manner::Types, Manner::Bytes, Manner::Waiting];
 
-/// Of the three manners, and of raw calls.
+/// The columns of the three manners, and of raw calls.
 const COLUMNS: [&str; 4] = [table::OURS, table::OURS_BYTES, "idb, waiting", table::RAW];
 
 /// A run's time of a row: in which column, of which size, which row, wall and CPU ms.
@@ -151,7 +152,7 @@ fn add_ours_round(round: usize, runs: usize, columns: &mut [Column]) {
     }
 }
 
-/// In that process. The first turn warms up. Each begins with another: who comes later finds more memory that is not new.
+/// What that process does. The first turn warms up. Each begins with another column: a later one finds more memory that is not new.
 fn ours_round(round: usize, runs: usize) {
     let dir = tempfile::tempdir().unwrap();
     let keys = raw::Keys::new(RECORDS + SINGLES);

@@ -23,7 +23,7 @@ use larder_backing_store::FixedClock;
 pub(crate) enum Manner {
     /// Values to and from Rust types by serde; requests all at once, on two threads.
     Types,
-    /// The same with values as their bytes, which a JavaScript engine has made by then and gives away.
+    /// Values as their bytes, which a JavaScript engine has made by then and gives away; else as [`Types`](Self::Types).
     Bytes,
     /// Bytes, no threads, and each request waited for before the next is made.
     Waiting,

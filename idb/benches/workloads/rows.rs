@@ -131,7 +131,7 @@ pub(crate) trait Subject {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Time {
     pub(crate) wall_ms: f64,
-    /// Of the whole process.
+    /// CPU time of the whole process.
     pub(crate) cpu_ms: f64,
 }
 

@@ -7,7 +7,7 @@ use crate::rows::{ROWS, SIZES};
 
 /// The column that the goals are about: values come from and go to Rust types, as a page's come from and go to objects.
 pub(crate) const OURS: &str = "idb";
-/// The same with the bytes of values.
+/// The column where values come and go as bytes.
 pub(crate) const OURS_BYTES: &str = "idb, bytes";
 /// The backing store beneath.
 pub(crate) const RAW: &str = "backing-store";
@@ -20,7 +20,7 @@ const TIMES_CHROMIUM: [f64; ROWS.len()] =
 /// How much CPU more than the raw calls the rows may take.
 const RAW_MAX: f64 = 1.2;
 
-/// One who did the rows.
+/// What did the rows, by name, and its times.
 #[derive(Debug)]
 pub(crate) struct Column {
     name: String,

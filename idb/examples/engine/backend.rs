@@ -1,5 +1,5 @@
 //! What a browser engine asks of the place where its databases are kept. It has values serialised by its own JavaScript engine,
-//! evaluates key paths itself, and wants back the bytes that it gave.
+//! evaluates key paths itself, and must get back the bytes that it gave.
 //!
 //! Keys and ranges are those of `larder-idb` here; an engine converts its own.
 

@@ -95,7 +95,7 @@ impl Backend for Database {
         };
         let transaction = self.begin(&stores, mode)?;
         let (sender, ended) = mpsc::channel();
-        // It is of no interest to anybody any more if the receiver is gone.
+        // It is of no use any more if the receiver is gone.
         let finished = transaction.finished();
         finished.on_done(move |result| drop(sender.send(result)));
         for request in requests {

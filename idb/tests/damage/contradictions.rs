@@ -1,4 +1,4 @@
-//! Rows that contradict each other, one kind at a time: which call tells of it, and of which row.
+//! Rows that contradict each other, one kind at a time: which call reports it, and for which row.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -145,7 +145,7 @@ pub(super) fn look(factory: &Factory, name: &str) -> Result<u64, larder_idb::Err
     store.count(KeyRange::all())?.wait()
 }
 
-/// A row of "db", what stands in it instead, and what is told of it then.
+/// A row of "db", what stands in it instead, and what is reported then.
 pub(super) fn cases() -> Vec<(Vec<u8>, Content, &'static str)> {
     let zero = || {
         let mut value = Vec::new();

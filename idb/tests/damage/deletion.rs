@@ -1,4 +1,4 @@
-//! Databases that are damaged are deleted when the host wants it: they alone, whatever it is that is damaged.
+//! Databases that are damaged are deleted when the host asks for it. Only they are deleted, whatever it is that is damaged.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ fn a_database_of_damaged_metadata_can_be_deleted_and_made_anew_and_no_other_chan
         assert_eq!(names(&factory), only_other(), "{told}");
         assert_eq!(delete(&factory).unwrap(), 0, "{told}: it is gone");
         storage_of_one.close().unwrap();
-        // Without its id nobody knows which rows were its own.
+        // Without its id, its own rows cannot be found.
         let left = if is_name { own } else { Rows::new() };
         assert_eq!(rows_of(&fs, 1), left, "{told}");
         assert_eq!(rows_of(&fs, 2), others, "{told}");
@@ -229,7 +229,7 @@ fn damage_behind_the_last_object_store_is_none_of_its_business_once_its_database
     }
 }
 
-/// The same files, with the table whole again.
+/// A copy of the files, with the table whole again.
 fn healed(fs: &MemoryFileSystem, table: &Path, whole: &[u8]) -> MemoryFileSystem {
     let healed = fs.crash_image(larder_leveldb::storage::CrashImage::KeepWritten);
     write_file(&healed, table, whole);

@@ -31,7 +31,7 @@ pub(crate) struct Golden {
     folder: PathBuf,
 }
 
-/// Whom a damage may concern.
+/// The databases that a damage may concern.
 #[derive(Debug, Default)]
 pub(crate) struct Affected {
     pub(crate) names: BTreeSet<JsString>,

@@ -1,5 +1,5 @@
-//! Golden stores whose rows of metadata are damaged one at a time: through the public interface that is an error that tells
-//! of it, or what the rows say; never a panic, nothing is deleted, and the other databases stay as they are.
+//! Golden stores whose rows of metadata are damaged one at a time. Through the public interface that is an error that reports the
+//! damage, or it is what the rows say. It is never a panic, nothing is deleted, and the other databases stay as they are.
 //!
 //! Up to 60 of a store's rows are damaged; `LARDER_DAMAGES=20` makes that 1,200, each row several times if there are fewer;
 //! `LARDER_SEED` chooses other rows and damages.

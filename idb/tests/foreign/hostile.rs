@@ -61,7 +61,7 @@ fn cut_and_changed_ones_are_ordinary_values_or_errors_for_every_read_and_for_new
             let all = store.get_all(KeyRange::all(), GetAllOptions::default());
             for entry in all.unwrap().wait().unwrap().iter() {
                 let value = entry.stored_value();
-                // Whatever is taken for one is a value for everybody.
+                // Whatever is taken for a foreign value is valid for every reader.
                 assert!(
                     entry.foreign().is_none() || value.tree().is_ok(),
                     "{}",

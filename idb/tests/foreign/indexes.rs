@@ -86,7 +86,7 @@ fn an_index_whose_keys_cannot_be_asked_for_is_a_failed_upgrade_and_no_missing_en
     let upgrade = |upgrade: &Upgrade| {
         let store = upgrade.transaction.object_store(js("s"))?;
         store.create_index(js("i"), path("i"), PLAIN)?;
-        // It is told by whatever waits for the transaction.
+        // Any request that waits for the transaction reports it.
         let error = store.count(Key::from(1.0))?.wait().unwrap_err();
         assert_eq!(error.name(), ErrorName::AbortError);
         let told = error.message();

@@ -66,7 +66,7 @@ impl Place {
             .unwrap()
     }
 
-    /// The same files in another storage.
+    /// Opens its files in another storage.
     fn reopened(self) -> Self {
         self.storage.close().unwrap();
         place_on(self.fs, None)

@@ -30,7 +30,7 @@ fn records_put_before_an_index_is_made_are_asked_for_and_those_put_behind_it_bri
             .map(drop)?;
         store.delete_index(js("empty"))
     });
-    // The last index met values that nobody spoke for.
+    // The last index met values that came without keys for it.
     assert_eq!(refused(connection), "AbortError");
 
     let connection = place.open(1, |upgrade| {

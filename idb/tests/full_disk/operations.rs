@@ -175,7 +175,7 @@ fn run(storage: &Storage, name: ErrorName, outcomes: &mut Outcomes, what: &str) 
     let mut model = Model(vec![Databases::new()]);
     for step in SCRIPT {
         if model.0.len() > 1 {
-            // Only reading tells, and that may not work yet.
+            // Only a read shows the outcome, and a read may not work yet.
             break;
         }
         let Some(after) = step.apply(&model.0[0]) else {

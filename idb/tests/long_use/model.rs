@@ -119,7 +119,7 @@ pub(crate) type Rows = BTreeMap<u64, Row>;
 pub(crate) struct Database {
     pub(crate) origin: Origin,
     pub(crate) name: JsString,
-    /// Held for reading by whoever has a connection, for writing by whoever upgrades or deletes. Its version, 0 if it is not
+    /// Locked for reading by code that has a connection, for writing by code that upgrades or deletes. Its version, 0 if it is not
     /// there.
     pub(crate) version: RwLock<u64>,
     stores: [Mutex<Rows>; 2],

@@ -33,7 +33,7 @@ fn key(n: u64) -> Key {
     }
 }
 
-/// Of any length, some without a key for the index.
+/// A value of any length. Some values have no key for the index.
 fn value(random: &mut Random) -> Value {
     let i = random.below(60) as f64 - 10.0;
     let text = "x".repeat(match random.below(8) {

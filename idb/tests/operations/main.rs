@@ -78,8 +78,8 @@ fn queued_behind(connection: &Connection) -> (Transaction, Transaction, ObjectSt
     (before, transaction, s)
 }
 
-/// Of requests that are queued together, for the numbers below 71, each has its own result, which gives its number, or all are aborted.
-/// Whoever is registered first, callbacks are called in the order of the requests.
+/// Requests that are queued together, for the numbers below 71: each has its own result, which gives its number, or all are aborted.
+/// Callbacks are called in the order of the requests, in whatever order they are registered.
 fn told_in_order<T: Send + 'static>(
     storage: &Storage,
     connection: &Connection,

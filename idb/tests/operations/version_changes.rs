@@ -186,7 +186,7 @@ fn an_abort_gives_handles_their_names_indexes_and_lives_back() {
             (connection.version(), connection.object_store_names()),
             (1, names(&["a", "b"]))
         );
-        // What was deleted by the upgrade is there again, and so its transaction's end is what is told.
+        // What was deleted by the upgrade is there again, and so the error is that its transaction has ended.
         let told = stores
             .iter()
             .map(|store| store.count(KeyRange::all()).unwrap_err().name());

@@ -19,7 +19,7 @@ const IN_A_ROW: u64 = 90;
 const STRICT_EVERY: u64 = 5;
 /// Keys of rows.
 const KEYS: u64 = 60;
-/// Of the key under which each transaction writes its number.
+/// The key under which each transaction writes its number.
 const LAST: &str = "last";
 
 /// What a run says of itself, among the steps of its record.

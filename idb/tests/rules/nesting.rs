@@ -1,4 +1,4 @@
-//! How deep values and keys may be: one limit for writing and reading, told when a record is written.
+//! How deep values and keys may be: one limit for writing and reading, reported when a record is written.
 
 use larder_codec::value::{Builder, DEPTH_MAX, JsStr, Needs, PropertyName, Tree, serde};
 use larder_idb::{GetAllOptions, Key, KeyRange, StoredValue, TransactionMode, Value};

@@ -128,7 +128,7 @@ fn an_abort_fails_what_is_left_and_gives_its_reason() {
     assert_eq!(refused(finished.wait()), "QuotaExceededError");
     let error = transaction.error().unwrap();
     assert_eq!(error.name(), ErrorName::QuotaExceededError);
-    // Without a reason there is no error, although what waits for the end is told of the abort.
+    // Without a reason there is no error, although a wait for the end reports the abort.
     let transaction = begin(&connection, TransactionMode::ReadWrite);
     transaction.abort(None).unwrap();
     assert_eq!(refused(transaction.finished().wait()), "AbortError");

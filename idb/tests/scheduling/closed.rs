@@ -1,11 +1,11 @@
-//! Callbacks on a storage that is closed: each is called once, whether it was registered before or after, and though nobody
+//! Callbacks on a storage that is closed: each is called once, whether it was registered before or after, and even if no call
 //! waits for anything any more.
 
 use larder_idb::{ConnectionEvent, OpenEvent};
 
 use super::*;
 
-/// The storage with things under way, and what is to be told of them; closed when they have all been asked for.
+/// The storage has requests under way, and callbacks for how they end. It is closed when all of them have been made.
 #[test]
 fn callbacks_registered_before_and_after_closing_are_called_once() {
     for executor in EXECUTORS {

@@ -119,7 +119,7 @@ fn other_connections_are_told_and_then_waited_for() {
         drop(left);
         let upgrade = upgrade_of(request.events().wait_next());
         assert_eq!((upgrade.old_version, upgrade.new_version), (1, 3));
-        // It was told, too, but nobody listened; and one that was closing was not.
+        // It got the event, too, but without a listener. A connection that was closing got none.
         let told = deaf.events().try_next();
         assert!(
             matches!(told, Some(ConnectionEvent::VersionChange(_))),

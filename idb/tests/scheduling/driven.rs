@@ -202,7 +202,7 @@ fn the_host_is_called_once_for_all_that_comes_after_it_has_found_nothing_to_do()
     assert_eq!(is_called(), 1, "by another thread");
     storage.run_until_idle();
 
-    // What is waited for is done by who waits; the host may find nothing then.
+    // A thread that waits for a request executes it. The host may find nothing to do then.
     get(&transaction, "a", 5.0).wait().unwrap();
     assert_eq!((is_called(), storage.run_one()), (1, false));
     drop(transaction);

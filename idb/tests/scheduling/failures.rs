@@ -1,4 +1,4 @@
-//! A disk that fails: what was not committed is taken back, everybody is told, and the next open looks at what is there.
+//! A disk that fails: what was not committed is taken back, requests and connections report it, and the next open looks at what is there.
 
 use std::io;
 

@@ -4,7 +4,7 @@ use larder_idb::{ConnectionEvent, ErrorName, OpenEvent};
 
 use super::*;
 
-/// A storage on these files, a connection, and what was told of its events.
+/// A storage on these files, a connection, and a log of its events.
 fn connected(fs: &Arc<MemoryFileSystem>, executor: Executor) -> (Storage, Connection, Log) {
     let storage = storage_on(fs.clone(), executor);
     let connection = open(&storage).wait().unwrap();
@@ -101,7 +101,7 @@ fn who_does_not_look_at_the_end_still_comes_to_it() {
         let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         drop(put(&transaction, "a", 1.0, "x"));
         drop(storage.finish());
-        // Nobody looks at its end either.
+        // The end of the commit is not looked at either.
         transaction.commit().unwrap().detach();
         storage.run_until_idle();
         // Threads need a moment.

@@ -1,11 +1,11 @@
-//! Connections on their way to the host: nobody can listen to one that he has not got yet, and so none is in the way of a
-//! version change unheard.
+//! Connections on their way to the host. The host cannot listen to a connection that it has not received yet. So no connection blocks a
+//! version change before the host could listen.
 
 use larder_idb::{ConnectionEvent, OpenEvent, OpenRequest};
 
 use super::*;
 
-/// A request whose connection is there, to a database of version 1, and one behind it that wants version 2.
+/// A request whose connection is there, to a database of version 1, and one behind it that asks for version 2.
 fn two_requests(storage: &Storage) -> (OpenRequest, OpenRequest) {
     drop(open(storage).wait().unwrap());
     let factory = factory(storage);
@@ -29,7 +29,7 @@ fn is_blocked(request: &OpenRequest) -> bool {
     matches!(event, Some(OpenEvent::Blocked { .. }))
 }
 
-/// Closes a connection when it is told of a version change.
+/// Closes a connection when it gets a `versionchange` event.
 fn close_when_told(connection: Connection) {
     let events = connection.events();
     events.on_event(move |event| {

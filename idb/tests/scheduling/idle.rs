@@ -1,4 +1,4 @@
-//! Stores that nobody uses: closed after their time, opened again unseen.
+//! Stores that are not in use: closed after their time, opened again unnoticed.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
@@ -66,7 +66,7 @@ impl Setting {
     }
 
     /// That much later the store is closed: at once where the caller drives. A thread may let go of it some moments after it has
-    /// told of the end.
+    /// reported the end.
     fn frees_after(&self, by: Duration) {
         self.later(by);
         self.frees(|| self.later(2 * SECOND));
@@ -118,7 +118,7 @@ fn a_store_is_closed_when_nobody_has_used_it_for_its_time_and_opened_again_unsee
         connection.close();
         setting.later(SECOND);
         assert!(!setting.is_free(), "{executor:?}: too soon");
-        // Whoever asks for something begins the time anew.
+        // A request begins the time anew.
         assert_eq!(
             factory(&setting.storage).databases().wait().unwrap().len(),
             1
@@ -151,7 +151,7 @@ fn every_request_opens_the_store_again() {
         close();
         factory.repair(RowsInDoubt::LeaveOut).wait().unwrap();
         drop(open(&setting.storage).wait().unwrap());
-        // It is open, and in nobody's way.
+        // It is open, and blocks nothing.
         factory.repair(RowsInDoubt::LeaveOut).wait().unwrap();
         assert!(setting.is_free());
         let deleted = factory.delete_database("db").done().wait();
@@ -354,7 +354,7 @@ fn a_host_may_leave_stores_open_or_close_them_at_once() {
         if let Executor::Driven { .. } = executor {
             setting.storage.run_until_idle();
         }
-        // Threads need nobody.
+        // Threads need no help from the host.
         setting.frees(|| {});
     }
 }

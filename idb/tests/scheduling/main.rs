@@ -1,4 +1,4 @@
-//! Who waits for whom, what is told when, and what becomes of it all when things go wrong, through the public interface.
+//! What waits for what, what is reported when, and what becomes of it all when things go wrong, through the public interface.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -65,7 +65,7 @@ fn open(storage: &Storage) -> Request<Connection> {
     open_of(&factory(storage))
 }
 
-/// The same of any origin.
+/// A connection as from [`open`], in any origin.
 fn open_of(factory: &Factory) -> Request<Connection> {
     let request = factory.open("db", None).unwrap();
     request.with_upgrade(|upgrade| {

@@ -136,7 +136,7 @@ fn with_snapshot_readers_a_writer_does_not_wait_and_readers_see_no_difference() 
         let connection = open(&storage).wait().unwrap();
         let reader = begin(&connection, &["a", "b"], ReadOnly);
         let writer = begin(&connection, &["a"], ReadWrite);
-        // Waits for the writer, and nobody behind it gets in before it has started.
+        // It waits for the writer, and a transaction behind it does not start earlier.
         let late = begin(&connection, &["a", "b"], ReadOnly);
         let last = begin(&connection, &["b"], ReadWrite);
         put(&writer, "a", 1.0, "new").wait().unwrap();
@@ -246,7 +246,7 @@ fn making_a_transaction_is_refused_in_the_order_of_the_specification() {
     assert_eq!(refused(&["nowhere"], ReadOnly), "InvalidStateError");
 }
 
-/// A commit is executed by whoever wants to know of it; those who wait behind it want to know as well.
+/// A commit is executed by any thread that needs its result. Threads that wait behind it need its result, too.
 #[test]
 fn a_commit_that_nobody_looks_at_lets_others_go_on() {
     for executor in EXECUTORS {
@@ -265,7 +265,7 @@ fn a_commit_that_nobody_looks_at_lets_others_go_on() {
         let end = older.commit().unwrap();
         assert_eq!(text(get(&younger, "a", 1.0).wait()).unwrap(), "newer");
         drop((late, end, younger));
-        // And so does who waits for the connection to be closed.
+        // A thread that waits for the connection to be closed executes it, too.
         let last = begin(&connection, &["a"], ReadWrite);
         let end = last.commit().unwrap();
         connection.close();

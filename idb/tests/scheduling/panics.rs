@@ -171,7 +171,7 @@ fn a_waker_that_panics_keeps_nothing_from_anybody() {
     first.try_take().unwrap().unwrap();
     committed.try_take().unwrap().unwrap();
     assert_eq!(databases.try_take().unwrap().unwrap().len(), 1);
-    // Of an event: who is told of it goes on, and what is to come of it does.
+    // The waker of an event panics: the event's receiver goes on, and so does what follows from the event.
     let deleting = factory(&storage).delete_database("db");
     assert_eq!(run_all(&storage), 1);
     let told = event.as_mut().poll(&mut context);

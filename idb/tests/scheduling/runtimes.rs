@@ -10,7 +10,7 @@ use super::*;
 
 const COUNT: u32 = 500;
 
-/// The same everywhere: opens by events, upgrades, puts, reads back, pipelined and one at a time.
+/// The program that every runtime runs: opens by events, upgrades, puts, reads back, pipelined and one at a time.
 async fn program(storage: Storage) -> u32 {
     let request = factory(&storage).open("db", Some(2)).unwrap();
     let Some(OpenEvent::UpgradeNeeded(upgrade)) = request.events().next().await else {
@@ -71,7 +71,7 @@ fn a_plain_executor() {
     assert_eq!(found, COUNT);
 }
 
-/// Nobody but the host runs steps: between polls of its own loop.
+/// Only the host runs steps: between polls of its own loop.
 #[test]
 fn a_host_that_drives_and_polls() {
     for executor in [EXECUTORS[2], EXECUTORS[3]] {

@@ -22,7 +22,7 @@ pub(crate) fn run(job: &Job) -> Measured {
     measured
 }
 
-/// With what Larder's backing store tells the engine of its rows, as far as the keys here go: numbers.
+/// Options with the facts about keys that Larder's backing store gives the engine, as far as they are needed for the keys here: numbers.
 fn idb_like_options() -> Options {
     let mut options = Options::new(Arc::new(IdbLike));
     options.key_facts = Some(KeyFacts {

@@ -4,9 +4,9 @@
 //! full disk there is none. What may simply be left out takes little: a table that lies wholly in such a range goes by an edit of
 //! the MANIFEST, and the values of one that is made do not go into it. [`reclaim`](super::reclaim) makes some for that.
 //!
-//! Tombstones stay, so what was deleted stays so. A value that goes may bring an older one of its key to light. So either nobody looks
-//! for the rows any more, or all of them are deleted: then each value goes that has a tombstone above it, and no table as a whole,
-//! since its tombstones may be above values of others.
+//! Tombstones stay, so what was deleted stays deleted. If a value is left out, an older value of its key may come to light. So one of two
+//! conditions must hold. Either the rows are not read any more, or all of them are deleted. In the second case, each value with a tombstone
+//! above it is left out. But no table is removed as a whole, since its tombstones may be above values of other tables.
 
 use super::compaction::{largest, smallest};
 use super::kept::Kept;

@@ -166,9 +166,9 @@ impl Engine {
         done
     }
 
-    /// Fails unless the store's lock is still held where the store was opened. Asked before a file is made or removed there, and
-    /// around every strict write: if the folder or LOCK was removed, renamed or replaced, the path may lead to a store of
-    /// someone else's by now.
+    /// Fails unless the store's lock is still held where the store was opened. Called before a file is made or removed there, and
+    /// around every strict write: if the folder or LOCK was removed, renamed or replaced, the path may lead to a store of another
+    /// process by now.
     pub(super) fn check_lock(&self) -> Result<()> {
         match self.lock.is_held() {
             Ok(true) => Ok(()),

@@ -144,8 +144,8 @@ impl Engine {
         });
     }
 
-    /// Lets a write wait while the table of the full memtable is less far than the memtable being filled, so that nobody
-    /// waits for all of it when this one is full, too.
+    /// Lets a write wait while the table of the full memtable is less far than the memtable being filled. So no write waits for
+    /// the whole table when the memtable being filled is full, too.
     pub(super) fn keep_step(&self, writer: &mut Writer) {
         let (done, end) = self.progress.flush();
         if end == 0 || self.options.background.is_caller() {

@@ -22,7 +22,7 @@ impl Work {
 }
 
 impl Engine {
-    /// Removes tables that are in no version that anyone reads, and logs that are tables by now.
+    /// Removes tables that are in no version that may still be read, and logs whose entries are in tables by now.
     pub(super) fn remove_obsolete(&self, work: &mut Work) {
         let has_any = !work.old_logs.is_empty() || !work.old_tables.is_empty();
         if has_any && self.check_lock().is_err() {

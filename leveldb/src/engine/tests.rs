@@ -121,7 +121,7 @@ fn while_a_memtable_is_made_a_table_writers_get_on_as_far_as_that_does() {
     engine.progress.begin_flush(16 * pace::STEP_BYTES / 5 * 4);
     let tell = |steps| engine.progress.advance_flush(steps * pace::STEP_BYTES);
     ten_writes_get_on_as_far_as(&engine, tell);
-    // Nobody waits for what will not go on.
+    // A write does not wait for a flush that will make no more progress.
     engine.progress.finish_flush();
     put(&engine, &[0; 64 << 10]);
 }

@@ -254,7 +254,7 @@ impl Engine {
             self.health.check()?;
             let l0_tables = self.l0_tables.load(Ordering::Acquire);
             if may_delay && l0_tables >= L0_SLOW_DOWN {
-                // A little of everyone's time now rather than all of someone's later.
+                // Each write waits a little now, so that no write has to wait long later.
                 self.slow_down(writer, len_bytes)?;
                 may_delay = false;
             } else if writer.mem.len_bytes() < self.options.write_buffer_bytes.min(LEN_BYTES_MAX)

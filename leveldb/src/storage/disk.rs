@@ -9,8 +9,8 @@
 //! `docs/decisions/0038-targets-features-and-packages.md`. Where the standard library has no files (`wasm32-unknown-unknown`), every call
 //! fails with [`io::ErrorKind::Unsupported`].
 //!
-//! Files are made for their owner alone (0600, folders 0700), as Chromium makes them: what a site has stored is nobody
-//! else's business. Nothing but regular files is opened ([`regular`]).
+//! Files are made for their owner alone (0600, folders 0700), as Chromium makes them: what a site has stored is private.
+//! Nothing but regular files is opened ([`regular`]).
 
 mod regular;
 

@@ -8,9 +8,9 @@
 //!
 //! A name at which a file is opened, made or locked must be free or a regular file's. At a directory this fails with
 //! [`IsADirectory`](io::ErrorKind::IsADirectory), at anything else (symbolic link, FIFO, socket, device) with
-//! [`InvalidData`](io::ErrorKind::InvalidData), at once and with a word on what is there: a store is data, maybe a stranger's, and
-//! must neither block its reader nor lead to files that are none of its own. Only the last name of a path is meant: the
-//! directories before it may be symbolic links, and so may the one that is listed.
+//! [`InvalidData`](io::ErrorKind::InvalidData). It fails at once, and the error says what is there. A store is data, maybe from an
+//! untrusted source: it must neither block its reader nor lead to files that are none of its own. Only the last name of a path is
+//! meant: the directories before it may be symbolic links, and so may the one that is listed.
 //!
 //! Six implementations: [`DiskFileSystem`]; [`MemoryFileSystem`], which can show what a crash would leave ([`CrashImage`]);
 //! [`FaultFileSystem`], which fails an operation by number; [`LimitedFileSystem`], whose disk can be full;

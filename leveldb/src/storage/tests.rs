@@ -97,7 +97,7 @@ fn a_crash_loses_directories_whose_names_were_not_synced_with_all_that_is_in_the
     for name in ["kept", "kept/below", "lost/below"] {
         write(&fs, &format!("{name}/f"), b"synced", true);
     }
-    // Whoever syncs what is in a directory has not synced its name.
+    // A sync of a directory's entries is no sync of the directory's own name.
     for name in ["lost/below", "kept/below", "kept", "lost"] {
         fs.sync_dir(dir(name)).unwrap();
     }

@@ -13,9 +13,9 @@ pub struct TableOptions {
     /// A block is stored as it is unless packing saves an eighth. C++ LevelDB 1.23 and Chromium cannot read
     /// `Compression::Zstd`: to them such a table is damaged.
     pub compression: Compression,
-    /// Bits of the Bloom filter for each key (10); `None` for no filter. A filter takes it that keys that the comparator calls
-    /// equal have the same bytes: where they have not, lookups of the one miss the other, also in memory (there
-    /// [`KeyFacts::identity`](crate::KeyFacts::identity) may tell).
+    /// Bits of the Bloom filter for each key (10); `None` for no filter. A filter assumes that keys that the comparator calls
+    /// equal have the same bytes. Where they have not, lookups of the one miss the other. That holds in memory, too (there,
+    /// [`KeyFacts::identity`](crate::KeyFacts::identity) can report such keys).
     pub bloom_bits: Option<usize>,
 }
 

@@ -266,7 +266,7 @@ fn current_and_manifest_gone_or_cut_show_everything_and_say_so() {
             let case = format!("{} cut to {len}", path.display());
             let db = open(&store.fs, options(OnDamage::Skip)).unwrap();
             assert!(!db.damage().is_empty(), "{case}");
-            // Nothing was compacted away here, so the sequence numbers tell all.
+            // Nothing was compacted away here, so the sequence numbers are all the information that is needed.
             assert_eq!(
                 rows(&mut db.snapshot().iter(), false).unwrap(),
                 truth,

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 const BATCHES: u32 = 110;
-/// Of the workload in which every operation crashes an image, but no image goes on.
+/// Batches of the workload in which every operation crashes an image, but no image goes on.
 const MANY_BATCHES: u32 = 1500;
 const NUMBER: &[u8] = b"number of the last batch";
 

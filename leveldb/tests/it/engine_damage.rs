@@ -110,7 +110,7 @@ struct Outcomes {
 fn says_where(error: &Error, is_whole: bool, case: &str) {
     assert_eq!(error.kind(), ErrorKind::Corruption, "{case}: {error}");
     assert!(error.file().is_some(), "{case}: {error}");
-    // Of what is not there, there is no place to tell.
+    // What is missing has no offset.
     assert!(error.offset().is_some() || !is_whole, "{case}: {error}");
 }
 

@@ -1,4 +1,4 @@
-//! Errors that pass, damage in the way of compactions, and locks that are lost: who may go on writing, and who may not.
+//! Errors that pass, damage in the way of compactions, and locks that are lost: which writer may go on writing, and which may not.
 
 use crate::store::{get_file, put_file};
 use larder_leveldb::storage::{

@@ -25,7 +25,7 @@ impl Random {
         self.next() % n
     }
 
-    /// The same keys as the oracle's.
+    /// A random key. The oracle makes the same keys.
     fn key(&mut self, comparator: &str) -> Vec<u8> {
         let n = self.below(2000);
         if comparator != "idb" {

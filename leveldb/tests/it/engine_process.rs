@@ -1,4 +1,4 @@
-//! Other processes: killed ones of our own, and C++ LevelDB that holds the lock, or wants it.
+//! Other processes: killed ones of our own, and C++ LevelDB that holds the lock or asks for it.
 
 use crate::support::*;
 use larder_leveldb::storage::DiskFileSystem;

@@ -113,7 +113,7 @@ fn others(rows: &Rows) -> Rows {
 /// Why rows are of no more use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
-    /// Nobody looks for them.
+    /// They are not read any more.
     Unseen,
     Deleted,
 }

@@ -1,5 +1,5 @@
-//! A block whose checksum is right, with a restart point within a value, where other entries seem to be. A search begins there, a walk never
-//! comes there. Reading with `OnDamage::Skip`, both find the same, and it is told.
+//! A block whose checksum is right, with a restart point within a value, where other entries seem to be. A search begins there, a walk
+//! never comes there. With `OnDamage::Skip`, both find the same rows, and the damage is reported.
 
 use crate::store::{StoreBuilder, get_file, open, put_file};
 use larder_leveldb::block::{BlockBuilder, RESTART_INTERVAL};
@@ -86,7 +86,7 @@ fn searches_find_what_walks_find_and_it_is_told() {
         ..Options::default()
     };
     let expected: Vec<_> = (0..ROWS).map(|n| (key(n), value(n))).collect();
-    // Each beginning with another question, since whoever comes first could spare the others.
+    // The store is opened anew for each kind of read. Otherwise the first kind could keep the later ones from meeting the damage.
     let db = open(&store.fs, options()).unwrap();
     for (key, value) in &expected {
         assert_eq!(db.get(key).unwrap().as_ref(), Some(value));

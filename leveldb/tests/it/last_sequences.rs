@@ -30,7 +30,7 @@ fn operations() -> Vec<Operation> {
         .collect()
 }
 
-/// Where the last number that was used is told.
+/// The file in which the last sequence number that was used is written.
 #[derive(Clone, Copy, Debug)]
 enum Told {
     Log,
@@ -79,7 +79,7 @@ fn rows(db: &Db) -> Rows {
     rows
 }
 
-/// As it is seen by whoever opens it, for reading and for writing, more than once.
+/// The store has these rows whenever it is opened, for reading and for writing, more than once.
 fn stays(fs: &MemoryFileSystem, expected: &Rows, what: &str) {
     let fs = fs.crash_image(CrashImage::KeepWritten);
     for _ in 0..2 {

@@ -100,7 +100,7 @@ fn key(n: u8) -> Vec<u8> {
     }
 }
 
-/// Of any length: in a memtable's node, in a chunk, and longer than a block.
+/// A value of any length: in a memtable's node, in a chunk, or longer than a block.
 fn value(n: usize) -> Vec<u8> {
     let len = [0, 3, 100, 256, 257, 900][n % 6];
     (0..len).map(|at| (at + n) as u8).collect()
@@ -156,7 +156,7 @@ fn gets_agree(snapshot: &Snapshot, names: &[u8]) {
     });
     let alone: Vec<_> = keys.iter().map(|key| said(snapshot.get(key))).collect();
     assert_eq!(all, alone);
-    // It stops where it is told to.
+    // It stops where the callback returns `Break`.
     let mut count = 0;
     snapshot.multi_get(keys.iter().map(Vec::as_slice), |n, _| {
         count += 1;

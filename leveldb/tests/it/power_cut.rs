@@ -105,7 +105,7 @@ fn a_log_ends_where_sectors_are_missing_after_the_last_write_that_is_known_to_be
         let aside = tail.set_aside.as_ref().expect("the tail is set aside");
         let aside = get_file(&after, &Path::new(DIR).join(aside));
         assert!(aside == damaged[tail.offset as usize..], "{range:?}");
-        // It goes on as if nothing had been, and nothing is told a second time.
+        // The store goes on as if nothing had happened, and the torn tail is not reported a second time.
         db.put(b"more", b"rows", Durability::Strict).unwrap();
         let before = shown(&db);
         db.close().unwrap();

@@ -95,7 +95,7 @@ fn both_of_two_live_logs_are_replayed() {
     );
 }
 
-/// Chromium 143, killed between writing its first table and telling the MANIFEST of it.
+/// Chromium 143, killed after it had written its first table and before the MANIFEST had an edit for it.
 #[test]
 fn a_first_table_that_the_manifest_does_not_know_yet_is_no_damage_while_its_log_is_there() {
     let mut store = StoreBuilder::new();
@@ -388,7 +388,7 @@ fn every_failing_operation_is_an_error_or_listed_and_nothing_wrong_is_shown() {
                 every_later_too: false,
             });
             let options = options_for("bytewise", on_damage);
-            // Only the question who holds the lock may go unanswered.
+            // Only the query for the holder of the lock may stay without an answer.
             if let Ok((rows, damage)) = all(&fs, options) {
                 let expected = operations
                     .iter()
@@ -433,7 +433,7 @@ fn zeros_in_a_log_end_it_when_sequence_numbers_are_missing_after_them() {
     let db = store.open(Options::default()).unwrap();
     assert_eq!(shown(&db).len(), 10);
     assert_eq!(db.torn_tails().len(), 1);
-    // Whoever wants what is left of a damaged store gets what comes after them, too.
+    // With `OnDamage::Skip`, the rest of a damaged store is read: what comes after the zeros is shown, too.
     let db = store.open(skip()).unwrap();
     assert_eq!(shown(&db).len(), 20);
     let damage = db.damage();

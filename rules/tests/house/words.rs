@@ -4,9 +4,6 @@ use std::fs;
 
 use crate::{files, root};
 
-/// Folders whose comments still have such words. This list may only get shorter.
-const NOT_YET_CLEAN: [&str; 2] = ["leveldb", "idb"];
-
 /// A documentation comment is read alone, where an editor shows it: one that begins so leans on a text that is not there.
 const OPENINGS: [&str; 4] = ["The same", "Likewise", "As above", "Of "];
 
@@ -106,22 +103,12 @@ fn comments_stand_alone_and_speak_of_things() {
     ] {
         let files = files(&root().join(folder), "rs");
         assert!(!files.is_empty(), "{folder}");
-        let of_folder: Vec<String> = files
-            .iter()
-            .flat_map(|path| {
-                let name = path.strip_prefix(root()).unwrap().display().to_string();
-                let source = fs::read_to_string(path).unwrap();
-                let faults = faults(&source).into_iter();
-                faults.map(move |(line, fault)| format!("{name}:{line}: a comment {fault}"))
-            })
-            .collect();
-        match NOT_YET_CLEAN.contains(&folder) {
-            true => assert!(
-                !of_folder.is_empty(),
-                "{folder} is clean: take it off the list"
-            ),
-            false => found.extend(of_folder),
-        }
+        found.extend(files.iter().flat_map(|path| {
+            let name = path.strip_prefix(root()).unwrap().display().to_string();
+            let source = fs::read_to_string(path).unwrap();
+            let faults = faults(&source).into_iter();
+            faults.map(move |(line, fault)| format!("{name}:{line}: a comment {fault}"))
+        }));
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }

@@ -131,7 +131,7 @@ impl World {
         })
     }
 
-    /// All reads without a cursor: `operation` is told the source.
+    /// All reads without a cursor: `operation` gets the source.
     pub(crate) fn read(
         &mut self,
         handle: Handle,

@@ -15,7 +15,7 @@ pub(crate) enum Direction {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor {
-    /// Of which transaction, store, and index.
+    /// The transaction that it belongs to; the store and the index come next.
     pub(crate) transaction: usize,
     pub(crate) store: usize,
     pub(crate) index: Option<usize>,

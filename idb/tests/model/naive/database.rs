@@ -44,7 +44,7 @@ pub(crate) struct Connection {
     pub(crate) names: Vec<Vec<u16>>,
     pub(crate) close_pending: bool,
     pub(crate) closed: bool,
-    /// Whether its page closes it when told of a version change.
+    /// Whether its page closes it on a `versionchange` event.
     pub(crate) polite: bool,
     pub(crate) events: Vec<ConnectionEvent>,
 }

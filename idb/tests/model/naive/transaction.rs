@@ -34,7 +34,7 @@ pub(crate) struct Transaction {
     pub(crate) requests: Vec<usize>,
     /// The stores of the scope when it started.
     pub(crate) stores_before: Vec<Store>,
-    /// Of an upgrade: the database before, if there was one.
+    /// If this is an upgrade: the database before, if there was one.
     pub(crate) database_before: Option<Option<Content>>,
     /// The stores that there were when it finished, for handles that outlive it.
     pub(crate) stores_after: Vec<Store>,
@@ -241,8 +241,8 @@ impl World {
         progress
     }
 
-    /// `IDBTransaction.commit()`. Failures that nobody has seen abort it: of the requests that have failed by now, here; of those
-    /// that fail later, then.
+    /// `IDBTransaction.commit()`. A request's failure that no handler has seen aborts the transaction. If the request has failed by
+    /// now, that happens here; if it fails later, it happens then.
     pub(crate) fn commit(&mut self, id: usize) -> Result<(), Exception> {
         if self.transactions[id].state != State::Active {
             return Err("InvalidStateError");

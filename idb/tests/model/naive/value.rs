@@ -17,7 +17,7 @@ pub(crate) enum Value {
     Object(Vec<(Vec<u16>, Value)>),
 }
 
-/// The same value as a page could tell: numbers by their bits.
+/// Values are equal if a page cannot see a difference: numbers are compared by their bits.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

@@ -143,7 +143,7 @@ pub(super) fn key_path(random: &mut Random) -> KeyPath {
     KeyPath::One(one(random))
 }
 
-/// Of an object store.
+/// The key path of an object store, or none.
 pub(super) fn store_key_path(random: &mut Random) -> Option<KeyPath> {
     match random.index(10) {
         0..4 => None,

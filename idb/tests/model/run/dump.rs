@@ -1,4 +1,4 @@
-//! Everything that databases hold, told by the model and read through a fresh storage from files.
+//! Everything that databases hold, taken from the model, and read from files through a fresh storage.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

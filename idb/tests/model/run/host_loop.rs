@@ -24,7 +24,7 @@ impl HostLoop {
         let (sender, receiver) = mpsc::channel();
         let on_work = sender.clone();
         options.on_work = Some(WorkCallback::new(move || {
-            // After the end there is nobody to hear it, and need not be.
+            // After the loop's end there is no receiver, and none is needed.
             let _ = on_work.send(Message::Work);
         }));
         let storage = Storage::new(options).map_err(|error| format!("no storage: {error}"))?;

@@ -1,7 +1,7 @@
 //! A program on the model and on the crate, side by side.
 //!
-//! The model is asked first; it is eager, so what it knows to be done the crate can do too, and may be waited for. Where the
-//! crate may be behind, it may only be behind in the ways that the specification leaves open: requests that an abort overtook
+//! The model is asked first. It is eager: what is done in the model can be done in the crate, too, and may be waited for. Where
+//! the crate may be behind, it may only be behind in the ways that the specification leaves open: requests that an abort overtook
 //! fail with `AbortError`, from some request on.
 
 pub(crate) mod adapter;

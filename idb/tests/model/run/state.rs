@@ -17,7 +17,7 @@ use super::host_loop::HostLoop;
 use crate::naive::{self, Exception, Outcome, State, World};
 use crate::program::Pick;
 
-/// Who executes.
+/// What executes steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Host {
     /// The program itself, between its actions.
@@ -55,7 +55,7 @@ impl Setup {
         matches!(self.host, Host::Driven(_))
     }
 
-    /// Whether a request that is waited for must come without the help of who waits.
+    /// Whether a request that is waited for must be executed without the help of the thread that waits.
     pub(super) fn has_loop(self) -> bool {
         matches!(self.host, Host::Loop(_))
     }
@@ -69,8 +69,8 @@ pub(crate) enum RealOpen {
 pub(crate) struct RealOpenRequest {
     pub(super) request: RealOpen,
     pub(super) log: Vec<naive::OpenEvent>,
-    /// Whether it had to wait for another one. Then connections may be told of it before their host has taken them out of
-    /// that request's last event: nobody listens, and it is told that it is blocked.
+    /// Whether it had to wait for another request. Then a connection may get the event of this request before the host has taken
+    /// the connection out of the other request's last event. In that case the event has no listener, and this request is blocked.
     pub(super) was_queued: bool,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct RealTransaction {
     /// `None` once it was dropped.
     pub(super) transaction: Option<Transaction>,
     pub(super) finished: Option<Request<()>>,
-    /// Of `finished`.
+    /// The result of `finished`.
     pub(super) outcome: Option<Result<(), Exception>>,
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct Asked {
     pub(super) is_pinned: bool,
 }
 
-/// How far commits have come, for whoever takes an image of the files in the middle: counts of [`World::history`].
+/// How far commits have come when an image of the files is taken in the middle: counts of [`World::history`].
 #[derive(Debug, Default)]
 pub(crate) struct Commits {
     /// Those that were asked for.
@@ -128,7 +128,7 @@ pub(crate) struct Commits {
 }
 
 pub(crate) struct Runner {
-    /// The action under way, for those who watch over a run.
+    /// The action under way, for code that watches over a run.
     pub(crate) at: Arc<AtomicUsize>,
     pub(super) setup: Setup,
     pub(super) world: World,
@@ -136,7 +136,7 @@ pub(crate) struct Runner {
     /// If a crash may come: every commit is brought to its end before the next begins.
     pub(super) commits: Option<Arc<Commits>>,
     pub(super) storage: Storage,
-    /// Who runs its steps, if that is a loop.
+    /// The loop that runs its steps, if there is one.
     pub(super) host_loop: Option<HostLoop>,
     pub(super) factory: Factory,
     pub(super) opens: Vec<RealOpenRequest>,

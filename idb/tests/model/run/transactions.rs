@@ -114,7 +114,7 @@ impl Runner {
             return Ok(());
         }
         self.settle()?;
-        // To be called when the host has been told of everything: what a callback has not seen yet would abort it.
+        // To be called when the host has received everything: a result that a callback has not received yet would abort it.
         self.watched_results_arrive(id)?;
         let requests = &self.world.transactions[id].requests;
         let is_idle = requests

@@ -5,7 +5,7 @@ use crate::{Db, Durability};
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// Keeps what it gets until somebody runs it.
+/// Keeps the work that it gets until a test runs it.
 #[derive(Debug, Default)]
 struct Kept(std::sync::Mutex<VecDeque<BackgroundWork>>);
 

@@ -59,7 +59,7 @@ struct Truth {
     rows: Map,
     /// Everything that was ever written.
     written: BTreeSet<(Vec<u8>, Vec<u8>)>,
-    /// Of each key, the file with its newest entry.
+    /// For each key, the file with its newest entry.
     files: BTreeMap<Vec<u8>, String>,
 }
 
@@ -344,7 +344,7 @@ fn where_the_store_has_lost_rows_those_of_tables_and_logs_beside_it_come_back_in
     let repaired = mend(&fs, RowsInDoubt::BringBack, "damaged");
     let doubted = repaired.rows_in_doubt.iter();
     let doubted: Vec<_> = doubted.map(|row| (&row.key[..], &row.file[..])).collect();
-    // The table's filter knows that it never held b; z is outside of it.
+    // The table's filter shows that the table never held b; z is outside of the table's range.
     let log = "000002.log";
     let expected: [(&[u8], &str); 3] = [(b"a", log), (b"c", log), (b"e", log)];
     assert_eq!(doubted, expected);
