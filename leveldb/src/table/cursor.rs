@@ -4,7 +4,9 @@
 //! one read, and unpacked into a buffer that is used again, so that a scan neither allocates for each block nor empties the
 //! cache. Damaged blocks are left out (with [`OnDamage::Skip`]) after their key range was written down.
 
-use super::reader::{Fault, Table, verify};
+use super::blocks::verify;
+use super::fault::Fault;
+use super::reader::Table;
 use super::{BlockHandle, TableContext};
 use crate::block::{BlockCursor, BlockFault};
 use crate::bounds::Bounds;

@@ -5,13 +5,16 @@
 //! than its last and less than the next block's first, to the block's handle); a footer of 48 bytes. After each block a
 //! trailer of five bytes: compression type, masked CRC-32C of the block and the type. LevelDB's `doc/table_format.md`.
 
+mod blocks;
 mod builder;
 mod checksummed;
 mod context;
 mod cursor;
 mod damage_log;
 mod directory;
+mod fault;
 mod get;
+mod layout;
 mod options;
 mod reader;
 mod salvage;
@@ -21,9 +24,10 @@ pub use builder::{TableBuilder, TableSummary};
 pub(crate) use context::TableContext;
 pub(crate) use cursor::TableCursor;
 pub(crate) use damage_log::{DamageLog, Regions, Withheld};
+pub(crate) use fault::Fault;
 pub(crate) use get::Lookup;
 pub use options::TableOptions;
-pub(crate) use reader::{Fault, Table};
+pub(crate) use reader::Table;
 pub(crate) use survey::{Ascent, KEYS_LEN_MAX, Look, survey};
 
 use crate::varint::{decode_varint, encode_varint, fixed64};

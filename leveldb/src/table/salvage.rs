@@ -6,8 +6,10 @@
 //! ([`Checksummed`]). What is found must unpack, hold valid internal keys that ascend from block to block, and lie
 //! within the range that the MANIFEST names; in a table that is known to be in another order, neither. An intact index block is recognised by its handles and used as it is.
 
+use super::blocks::verify;
 use super::checksummed::Checksummed;
-use super::reader::{Fault, Table, verify};
+use super::fault::Fault;
+use super::reader::Table;
 use super::survey::Ascent;
 use super::{BlockHandle, TRAILER_LEN, TableContext};
 use crate::block::{BlockBuilder, BlockCursor};

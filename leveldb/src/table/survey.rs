@@ -5,7 +5,8 @@
 //! a sign, and so would a search that passes it by for the range that the MANIFEST gives; so the question is settled when the
 //! store is opened. Nothing is written down here: damage is met again, and reported, when the table is read.
 
-use super::reader::{Table, verify};
+use super::blocks::verify;
+use super::reader::Table;
 use super::{BlockHandle, TableContext, salvage};
 use crate::block::{self, BlockCursor};
 use crate::compression::decompress;
