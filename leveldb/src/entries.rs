@@ -2,7 +2,6 @@
 
 use crate::error::Result;
 use crate::internal_key::{self, EntryKind, InternalOrder};
-use crate::memtable::MemValue;
 use crate::merge::MergeCursor;
 use crate::read_state::ReadState;
 use crate::source::Source;
@@ -72,14 +71,7 @@ impl Entries {
     /// The value; empty for all kinds but [`EntryKind::Value`]. Fails only for a large value that is read from its log now.
     pub fn value(&self) -> Result<&[u8]> {
         match self.merge.current().map(Source::value) {
-            Some(MemValue::Bytes(bytes)) => Ok(bytes),
-            Some(MemValue::InLog(value)) => match self.read_value.get() {
-                Some(bytes) => Ok(bytes),
-                None => {
-                    let bytes = value.read()?;
-                    Ok(self.read_value.get_or_init(|| bytes))
-                }
-            },
+            Some(value) => value.bytes(&self.read_value),
             None => Ok(&[]),
         }
     }

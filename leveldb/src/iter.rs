@@ -158,14 +158,7 @@ impl Iter {
         match self.at {
             At::Nothing => Ok(&[]),
             At::Front => match self.merge.current().map(Source::value) {
-                Some(MemValue::Bytes(bytes)) => Ok(bytes),
-                Some(MemValue::InLog(value)) => match self.read_value.get() {
-                    Some(bytes) => Ok(bytes),
-                    None => {
-                        let bytes = value.read()?;
-                        Ok(self.read_value.get_or_init(|| bytes))
-                    }
-                },
+                Some(value) => value.bytes(&self.read_value),
                 None => Ok(&[]),
             },
             At::Saved => match &self.saved_value {

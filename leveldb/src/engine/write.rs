@@ -106,9 +106,11 @@ impl Writer {
 }
 
 impl Engine {
-    /// Writes a batch; no other thread writes meanwhile.
-    pub(super) fn commit(&self, batch: &mut BatchWriter, durability: Durability) -> Result<()> {
-        let writer = &mut *locked(&self.writer);
+    /// The first step of whatever writes: when it has succeeded, there is a log that takes records.
+    ///
+    /// # Errors
+    /// If the store is closed, or an earlier failure does not allow another write.
+    fn prepare(&self, writer: &mut Writer) -> Result<()> {
         if writer.is_closed {
             return Err(Error::new(
                 ErrorKind::Closed,
@@ -116,7 +118,13 @@ impl Engine {
             ));
         }
         self.health.check()?;
-        self.begin(writer)?;
+        self.begin(writer)
+    }
+
+    /// Writes a batch; no other thread writes meanwhile.
+    pub(super) fn commit(&self, batch: &mut BatchWriter, durability: Durability) -> Result<()> {
+        let writer = &mut *locked(&self.writer);
+        self.prepare(writer)?;
         if batch.entry_count() > 0 {
             self.make_room(writer, batch.len_bytes())?;
         }
@@ -320,14 +328,7 @@ impl Engine {
     pub(crate) fn flush(&self) -> Result<()> {
         {
             let writer = &mut *locked(&self.writer);
-            if writer.is_closed {
-                return Err(Error::new(
-                    ErrorKind::Closed,
-                    "the store is closed: open it again",
-                ));
-            }
-            self.health.check()?;
-            self.begin(writer)?;
+            self.prepare(writer)?;
             self.wait_until(|| !self.has_full.load(Ordering::Acquire))?;
             if !writer.mem.is_empty() {
                 self.switch(writer)?;

@@ -15,6 +15,7 @@ use crate::log::read_span;
 use crate::sort::sort_by;
 use crate::storage::RandomFile;
 use crate::table::Withheld;
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -110,6 +111,24 @@ pub(crate) enum MemValue<'a> {
     Bytes(&'a [u8]),
     /// To be read from its log.
     InLog(LogValue<'a>),
+}
+
+impl<'a> MemValue<'a> {
+    /// Its bytes. One that stayed in its log is read into `read_value`, once.
+    ///
+    /// # Errors
+    /// If the log cannot be read there.
+    #[inline]
+    pub(crate) fn bytes(self, read_value: &'a OnceCell<Vec<u8>>) -> Result<&'a [u8]> {
+        match (self, read_value.get()) {
+            (MemValue::Bytes(bytes), _) => Ok(bytes),
+            (MemValue::InLog(_), Some(bytes)) => Ok(bytes),
+            (MemValue::InLog(value), None) => {
+                let bytes = value.read()?;
+                Ok(read_value.get_or_init(|| bytes))
+            }
+        }
+    }
 }
 
 /// A value that stayed in its log.
