@@ -2,6 +2,16 @@
 //!
 //! The thread that executes has the [`Token`]. A thread that waits for a result takes it if it is free, and otherwise asks for it: so
 //! results appear where they are wanted, and no thread is woken for each.
+//!
+//! What keeps it right:
+//! - There is one token, so operations are executed in their order and the backing store's transaction has one user at a time.
+//! - Whatever leaves work undone leaves a thread that will do it. A thread that releases the token, with operations left that are
+//!   wanted, wakes a thread that waits for it or puts the transaction into the queue of tasks. Both are decided under the lock under
+//!   which a thread asks for the token, so no request falls in between: it would wait for ever.
+//! - A woken thread may have its result by then and go away. It therefore hands the demand on ([`execute_or_sleep`]'s end).
+//! - Callbacks are called without the token. They are the host's code and may wait for another request of this transaction.
+//!
+//! [`execute_or_sleep`]: TransactionCore::execute_or_sleep
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -74,10 +84,12 @@ impl TransactionCore {
                 Some(token) => {
                     self.execute(token, &mut Turn::long(), number);
                 }
+                // Woken between asking and here, it does not sleep: an early `unpark` is kept for the next `park`.
                 None => thread::park(),
             }
         }
-        // The token may have been released for this thread, which goes: no other thread may rely on it from now on.
+        // The token may have been released for this thread, which has its result and goes. The releasing thread has then scheduled
+        // nothing, so what other threads wait for is scheduled here. Without this it would be executed by no thread.
         let this = thread::current().id();
         let is_due = {
             let mut shared = locked(&self.shared);
@@ -97,6 +109,8 @@ impl TransactionCore {
             || self.is_driven
     }
 
+    /// Takes the token, or notes this thread among those that the next release wakes. One critical section, since a release between the
+    /// two would wake no thread. If there is nothing to execute yet, the thread is not noted: what completes the request wakes it.
     fn claim_or_ask(&self, number: u64) -> Option<Token> {
         let mut shared = locked(&self.shared);
         let claimed = shared.claim();
@@ -127,6 +141,7 @@ impl TransactionCore {
                 Next::Nothing => break (self.release(token, true), false),
             };
             let Some(execution) = self.begun(&mut token.execution) else {
+                // The transaction is aborted by now. The operation goes back, so that the abort completes its request with the others.
                 token.batch.push_front(operation);
                 continue;
             };
@@ -140,6 +155,7 @@ impl TransactionCore {
                 // No thread would do anything else meanwhile.
                 left = turn.operations;
             }
+            // A hint, looked at without the lock for every operation. Seen late, it costs the asking thread one operation more.
             let is_over = left == 0 || self.is_asked_for.load(Ordering::Relaxed);
             let is_enough = completed >= enough;
             let is_due = !callbacks.is_empty();
@@ -157,6 +173,8 @@ impl TransactionCore {
         has_ended
     }
 
+    /// Operations come from the token's own batch without the lock, and from the queue under it when the batch is empty. The phase
+    /// turns to [`Phase::Ending`] here, under the lock, once: no second thread ends the transaction, and no abort comes in between.
     fn next(&self, token: &mut Token) -> Next {
         loop {
             if !self.is_aborted()
