@@ -58,27 +58,25 @@ pub struct StorageOptions {
     pub random_seed: u64,
     /// Size of the cache of LevelDB blocks of each origin, in bytes (8 MiB).
     pub block_cache_bytes: usize,
-    /// A LevelDB memtable of so many bytes becomes a table (16 MiB); an origin has up to two, and a third while it
-    /// is being read. After a crash as much is read from the log again; closing leaves no more than 4 MiB there.
+    /// A LevelDB memtable of so many bytes becomes a table (16 MiB):
+    /// [`WriteOptions::write_buffer_bytes`](larder_backing_store::WriteOptions::write_buffer_bytes).
     pub write_buffer_bytes: usize,
     /// A transaction's writes stay in memory up to so many bytes (16 MiB).
     pub transaction_memory_bytes: usize,
-    /// The versions of the value formats that a new store gets ([`NEW_STORE_VERSION`], those of Chromium 92). A store that is
-    /// there keeps its own, and values are written in them or lesser ones. In memory, where no browser opens it,
-    /// [`DATA_VERSION_MAX`](crate::DATA_VERSION_MAX).
+    /// The versions of the value formats that a new store gets ([`NEW_STORE_VERSION`]; in memory, where no browser opens it,
+    /// [`DATA_VERSION_MAX`](crate::DATA_VERSION_MAX)). A store that is there keeps its own.
     pub new_store_version: DataVersion,
-    /// When a store's data version may be raised, for a value that has no form in it. A browser or Electron with lesser versions
-    /// **deletes** the store when it opens it next ([`RaiseDataVersion::WhileNew`]; in memory
-    /// [`WhenNeeded`](RaiseDataVersion::WhenNeeded), as no browser opens it).
+    /// When a store's data version may be raised, after which older browsers **delete** the store ([`RaiseDataVersion::WhileNew`]; in
+    /// memory [`WhenNeeded`](RaiseDataVersion::WhenNeeded)).
     pub raise_data_version: RaiseDataVersion,
-    /// Whether opening for writing raises a store of schema 3 or 4 (Chromium 83 and older, which delete it then) to today's
-    /// (`false`).
+    /// Whether opening for writing raises a store of schema 3 or 4, after which Chromium 83 and older delete it (`false`):
+    /// [`WriteOptions::raise_schema`](larder_backing_store::WriteOptions::raise_schema).
     pub raise_schema: bool,
     /// Called when something that was stored turns out to be damaged or lost, with words that a person can be shown ([`Loss`](crate::Loss);
     /// none).
     pub on_loss: Option<LossCallback>,
-    /// A file of so many bytes is kept in each origin's LevelDB folder, so that there is room for deleting on a full disk
-    /// (32 KiB; 0: none, also in memory). Chromium passes over it.
+    /// The bytes that each origin's store keeps on the disk for deletions (32 KiB; 0: none, also in memory):
+    /// [`WriteOptions::reserve_bytes`](larder_backing_store::WriteOptions::reserve_bytes).
     pub reserve_bytes: usize,
     /// How many bytes the files of each origin may have ([`u64::MAX`]: no limit), if it has no quota of its own
     /// ([`Factory::set_quota_bytes`](crate::Factory::set_quota_bytes)). A transaction that would pass it ends with `QuotaExceededError`, and has written nothing; one that

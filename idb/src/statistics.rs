@@ -25,6 +25,16 @@ macro_rules! counts {
     };
 }
 
+impl Statistics {
+    /// Counts a record or index entry that is handed out.
+    #[inline]
+    pub(crate) const fn count_read(&mut self, key_bytes: usize, value_bytes: usize) {
+        self.records_read += 1;
+        self.key_bytes_read += key_bytes as u64;
+        self.value_bytes_read += value_bytes as u64;
+    }
+}
+
 counts! {
     /// Counts of one transaction, up to the last of its operations that has been executed. Rows that are read ahead for a
     /// cursor count when they are read. Requests that failed count as such, and what they did before that if it stays.

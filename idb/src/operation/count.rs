@@ -1,7 +1,5 @@
 //! Counting (7.8, "count the records in a range"): no value is read.
 
-use larder_backing_store::CursorDirection;
-
 use super::Source;
 use super::scan::{Scan, Wanted};
 use crate::error::Result;
@@ -13,13 +11,7 @@ const STEPS: u64 = 1024;
 
 /// How many records or index entries there are in the range.
 pub(crate) fn count(execution: &mut Execution, source: &Source, range: &KeyRange) -> Result<u64> {
-    let mut scan = Scan::open(
-        execution,
-        source,
-        range,
-        CursorDirection::Next,
-        Wanted::Keys,
-    )?;
+    let mut scan = Scan::forward(execution, source, range, Wanted::Keys)?;
     let mut count: u64 = 0;
     loop {
         let passed = scan.pass(&mut execution.backing, STEPS)?;

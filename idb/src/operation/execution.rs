@@ -137,14 +137,16 @@ impl Lookups {
     /// The one of an index; it is made if it is not there.
     pub(crate) fn of(
         &mut self,
+        reads: &Reads,
+        database_id: DatabaseId,
         index: (ObjectStoreId, IndexId),
-        make: impl FnOnce() -> IndexLookup,
     ) -> &mut IndexLookup {
         match self.0.iter().position(|(id, _)| *id == index) {
             Some(at) => self.0[..=at].rotate_right(1),
             None => {
                 self.0.truncate(LOOKUPS_MAX - 1);
-                self.0.insert(0, (index, make()));
+                let lookup = reads.index_lookup(database_id, index.0, index.1);
+                self.0.insert(0, (index, lookup));
             }
         }
         &mut self.0[0].1

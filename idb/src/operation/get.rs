@@ -1,7 +1,5 @@
 //! Single records: by key or range, through an index, for many ranges one after the other (7.4, 7.5).
 
-use larder_backing_store::CursorDirection;
-
 use super::Source;
 use super::execution::{Backing, Execution, Reading};
 use super::scan::{Fill, Scan, Wanted, of_key};
@@ -43,19 +41,12 @@ pub(crate) fn get_key(
     source: &Source,
     range: &KeyRange,
 ) -> Result<Option<Key>> {
-    let mut scan = Scan::open(
-        execution,
-        source,
-        range,
-        CursorDirection::Next,
-        Wanted::Keys,
-    )?;
+    let mut scan = Scan::forward(execution, source, range, Wanted::Keys)?;
     if !scan.next(&mut execution.backing)? {
         return Ok(None);
     }
     let (_, primary_key) = scan.key_bytes()?;
-    execution.statistics.records_read += 1;
-    execution.statistics.key_bytes_read += primary_key.len() as u64;
+    execution.statistics.count_read(primary_key.len(), 0);
     Ok(Some(RawKey::decode_exact(primary_key)?.to_key()))
 }
 
@@ -75,13 +66,7 @@ pub(crate) fn get_many(
             continue;
         }
         // The index key is part of the result, too.
-        let mut scan = Scan::open(
-            execution,
-            source,
-            range,
-            CursorDirection::Next,
-            Wanted::Values,
-        )?;
+        let mut scan = Scan::forward(execution, source, range, Wanted::Values)?;
         let fill = Fill {
             request,
             wanted: Wanted::Values,
@@ -123,7 +108,7 @@ fn find<'a>(
     range: &KeyRange,
 ) -> Result<Option<Shape<'a>>> {
     let (store_id, index_id) = source.ids()?;
-    let has_objects = execution.known(store_id)?.has_objects;
+    let shape = Shape::of_source(execution, source)?;
     let Execution {
         backing,
         reading,
@@ -131,7 +116,6 @@ fn find<'a>(
         statistics,
         ..
     } = execution;
-    let database_id = *database_id;
     let Reading {
         range: buffer,
         record,
@@ -141,12 +125,9 @@ fn find<'a>(
     let found = range.with_bytes(buffer, |range| {
         let Some(index_id) = index_id else {
             let reads = backing.reads();
-            return Ok(reads.get_in(database_id, store_id, range, record)?);
+            return Ok(reads.get_in(*database_id, store_id, range, record)?);
         };
-        let lookup = lookups.of((store_id, index_id), || {
-            let reads = backing.reads();
-            reads.index_lookup(database_id, store_id, index_id)
-        });
+        let lookup = lookups.of(backing.reads(), *database_id, (store_id, index_id));
         Ok(match backing {
             Backing::Read(_) => lookup.get(range, record)?,
             Backing::Write(transaction) => transaction.get_with(lookup, range, record)?,
@@ -155,14 +136,7 @@ fn find<'a>(
     if !found {
         return Ok(None);
     }
-    let primary_key = record.primary_key()?;
-    statistics.records_read += 1;
-    statistics.key_bytes_read += primary_key.as_bytes().len() as u64;
-    statistics.value_bytes_read += record.value().len() as u64;
-    Ok(Some(Shape {
-        database_id,
-        store_id,
-        store: &source.store,
-        has_objects,
-    }))
+    let primary_key = record.primary_key()?.as_bytes();
+    statistics.count_read(primary_key.len(), record.value().len());
+    Ok(Some(shape))
 }

@@ -72,7 +72,7 @@ fn read(
     memory: &mut GetsMemory,
 ) -> Result<Vec<u8>> {
     let (store_id, index_id) = source.ids()?;
-    let has_objects = execution.known(store_id)?.has_objects;
+    let shape = Shape::of_source(execution, source)?;
     let Execution {
         backing,
         reading,
@@ -81,12 +81,6 @@ fn read(
         ..
     } = execution;
     let database_id = *database_id;
-    let shape = Shape {
-        database_id,
-        store_id,
-        store: &source.store,
-        has_objects,
-    };
     let mut bytes = Vec::with_capacity(memory.len_bytes);
     memory.found.clear();
     memory.found.resize(keys.len(), Found::Special);
@@ -94,9 +88,7 @@ fn read(
         let found = match record {
             Ok(Some(FoundRecord { value, .. })) if !shape.is_plain(value) => Found::Special,
             Ok(Some(FoundRecord { primary_key, value })) => {
-                statistics.records_read += 1;
-                statistics.key_bytes_read += primary_key.len() as u64;
-                statistics.value_bytes_read += value.len() as u64;
+                statistics.count_read(primary_key.len(), value.len());
                 let start = bytes.len();
                 match value.len() <= LEN_MAX && start < SHARED_LEN_MAX {
                     true => {
@@ -117,10 +109,7 @@ fn read(
         None => backing.reads().multi_get(database_id, store_id, keys, take),
         Some(index_id) => {
             let lookups = &mut reading.get_or_insert_default().lookups;
-            let lookup = lookups.of((store_id, index_id), || {
-                let reads = backing.reads();
-                reads.index_lookup(database_id, store_id, index_id)
-            });
+            let lookup = lookups.of(backing.reads(), database_id, (store_id, index_id));
             match backing {
                 Backing::Read(_) => lookup.multi_get(keys, take),
                 Backing::Write(transaction) => transaction.multi_get_with(lookup, keys, take),

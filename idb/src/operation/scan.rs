@@ -84,6 +84,16 @@ impl Scan {
         })
     }
 
+    /// From the first entry of the range on.
+    pub(crate) fn forward(
+        execution: &mut Execution,
+        source: &Source,
+        range: &KeyRange,
+        wanted: Wanted,
+    ) -> Result<Self> {
+        Self::open(execution, source, range, CursorDirection::Next, wanted)
+    }
+
     /// To the next entry; `false` at the end.
     #[inline]
     pub(crate) fn next(&mut self, backing: &mut Backing) -> Result<bool> {
@@ -155,14 +165,7 @@ impl Scan {
         mut stands: bool,
         buffer: &mut Buffer,
     ) -> Result<bool> {
-        let store_id = source.store.id()?;
-        let has_objects = execution.known(store_id)?.has_objects;
-        let shape = Shape {
-            database_id: execution.database_id,
-            store_id,
-            store: &source.store,
-            has_objects,
-        };
+        let shape = Shape::of_source(execution, source)?;
         while buffer.len() < fill.entries_max && buffer.len_bytes() < fill.bytes_max {
             let left = fill.entries_max - buffer.len();
             if !stands && !self.next_of(&mut execution.backing, left)? {
@@ -188,13 +191,13 @@ impl Scan {
     ) -> Result<()> {
         let keys = self.key_bytes()?;
         let (index_key, primary_key) = keys;
-        execution.statistics.records_read += 1;
-        execution.statistics.key_bytes_read += (index_key.len() + primary_key.len()) as u64;
+        let key_bytes = index_key.len() + primary_key.len();
         if fill.wanted == Wanted::Keys {
+            execution.statistics.count_read(key_bytes, 0);
             return buffer.push(fill.request, keys, 0, |_| Ok(Vec::new()));
         }
         let value = self.value()?;
-        execution.statistics.value_bytes_read += value.len() as u64;
+        execution.statistics.count_read(key_bytes, value.len());
         if fill.may_pin
             && buffer.may_pin()
             && value.len() >= PINNED_LEN_MIN

@@ -7,7 +7,7 @@ use larder_codec::value::{Envelope, Evaluated, Evaluator};
 use larder_codec::{DatabaseId, ObjectStoreId, RawKey};
 
 use crate::error::{Error, ErrorName, Result};
-use crate::operation::Backing;
+use crate::operation::{Backing, Execution, Source};
 use crate::schema::StoreCell;
 use crate::value::{ExternalObject, InFile};
 
@@ -32,7 +32,22 @@ pub(crate) struct Shape<'a> {
     pub(crate) has_objects: bool,
 }
 
-impl Shape<'_> {
+impl<'a> Shape<'a> {
+    /// For the object store that `source` reads.
+    ///
+    /// # Errors
+    /// If the object store is deleted, or its rows cannot be read.
+    pub(crate) fn of_source(execution: &mut Execution, source: &'a Source) -> Result<Self> {
+        let store_id = source.store.id()?;
+        let has_objects = execution.known(store_id)?.has_objects;
+        Ok(Self {
+            database_id: execution.database_id,
+            store_id,
+            store: &source.store,
+            has_objects,
+        })
+    }
+
     /// Generated keys are not stored inside values.
     const fn injects(&self) -> bool {
         self.store.auto_increment && self.store.path.is_some()
