@@ -25,14 +25,14 @@ fn on_the_host(args: &Value, executor: Executor) -> Value {
     let mut storage = StorageOptions::new(fs, folder.path(), Arc::new(SystemClock));
     storage.executor = executor;
     let result = Arc::new(Mutex::new(Value::Null));
-    let told = Arc::clone(&result);
+    let printed = Arc::clone(&result);
     let host = Host::new(Options {
         global: Global::Window,
         origin: ORIGIN.to_owned(),
         search: String::new(),
         storage,
         console: Box::new(move |stream, line| match stream {
-            Stream::Out => *told.lock().unwrap() = serde_json::from_str(line).unwrap(),
+            Stream::Out => *printed.lock().unwrap() = serde_json::from_str(line).unwrap(),
             Stream::Err => println!("{line}"),
         }),
     })

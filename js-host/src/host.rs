@@ -309,18 +309,18 @@ impl Host {
     /// Runs tasks, timers and requests until there are none here and in all workers, a worker has closed itself or a script has ended the
     /// process. A module that still awaits something then is reported.
     pub fn run_until_idle(&self) {
-        let mut is_told = false;
+        let mut is_announced = false;
         while !self.shared.is_closed() {
             let wait = self.turn();
             if wait.is_some_and(|wait| wait.is_zero()) || self.realm.wait(wait) {
                 continue;
             }
+            // The run is quiet. Workers report what waits in them, too, and wake for that: so the run is quiet twice before it ends.
             self.context.with(|ctx| self.report_waiting_modules(&ctx));
-            if std::mem::replace(&mut is_told, true) || self.realm.is_alone() {
+            if std::mem::replace(&mut is_announced, true) || self.realm.is_alone() {
                 return;
             }
-            // They report what waits in them.
-            self.realm.tell_others_that_nothing_comes();
+            self.realm.announce_that_nothing_comes();
         }
     }
 
@@ -483,7 +483,7 @@ impl Seed {
         let realm = start.realm.clone();
         if let Err(why) = self.run(start) {
             let unloaded = Note::Unloaded(realm.id(), why);
-            realm.tell_parent(unloaded);
+            realm.send_to_parent(unloaded);
         }
     }
 

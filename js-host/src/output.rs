@@ -19,7 +19,7 @@ pub type Console = Box<dyn FnMut(Stream, &str) + Send>;
 pub(crate) struct Output {
     console: Mutex<Console>,
     uncaught: AtomicU64,
-    is_storage_failure_told: AtomicBool,
+    is_storage_failure_reported: AtomicBool,
 }
 
 impl Output {
@@ -27,7 +27,7 @@ impl Output {
         Self {
             console: Mutex::new(console),
             uncaught: AtomicU64::new(0),
-            is_storage_failure_told: AtomicBool::new(false),
+            is_storage_failure_reported: AtomicBool::new(false),
         }
     }
 
@@ -47,7 +47,9 @@ impl Output {
     }
 
     /// Notes that a store cannot be opened, which is reported once; returns whether this is the first time.
-    pub(crate) fn begin_to_tell_storage_failure(&self) -> bool {
-        !self.is_storage_failure_told.swap(true, Ordering::Relaxed)
+    pub(crate) fn begin_to_report_storage_failure(&self) -> bool {
+        !self
+            .is_storage_failure_reported
+            .swap(true, Ordering::Relaxed)
     }
 }

@@ -112,7 +112,7 @@ impl Shared {
             ErrorKind::Corruption => error.name() != ErrorName::AbortError,
             _ => false,
         };
-        if cannot_be_opened && self.output.begin_to_tell_storage_failure() {
+        if cannot_be_opened && self.output.begin_to_report_storage_failure() {
             self.print_uncaught(&format!("{}: {}", error.name(), error.message()));
         }
     }

@@ -41,7 +41,7 @@ pub(crate) struct Workers {
 
 /// Gives a function of the workers' to script.
 macro_rules! give {
-    ($object:ident, $ctx:ident, $workers:ident, $name:literal, |$call_ctx:ident $(, $arg:ident: $type:ty)*| $call:expr) => {{
+    ($object:ident, $ctx:ident, $workers:ident, $name:expr, |$call_ctx:ident $(, $arg:ident: $type:ty)*| $call:expr) => {{
         let $workers = Rc::clone($workers);
         let call = move |ctx: Ctx<'js>, $($arg: $type),*| {
             let $call_ctx = &ctx;
@@ -180,7 +180,7 @@ fn workers<'js>(ctx: &Ctx<'js>, workers: &Rc<Workers>, object: &Object<'js>) -> 
         |ctx, worker: u32, clone: usize, ports: Vec<u32>| {
             let message = workers.pack(ctx, clone, ports)?;
             let worker = RealmId::of_number(worker);
-            workers.realm.tell(worker, Note::FromParent(message));
+            workers.realm.send(worker, Note::FromParent(message));
             Ok::<_, rquickjs::Error>(())
         }
     );
@@ -215,7 +215,7 @@ fn of_the_parent<'js>(ctx: &Ctx<'js>, workers: &Rc<Workers>, object: &Object<'js
         |ctx, clone: usize, ports: Vec<u32>| {
             let message = workers.pack(ctx, clone, ports)?;
             let me = workers.realm.id();
-            Ok::<_, rquickjs::Error>(workers.realm.tell_parent(Note::FromWorker(me, message)))
+            Ok::<_, rquickjs::Error>(workers.realm.send_to_parent(Note::FromWorker(me, message)))
         }
     );
     // Whether there is a parent that takes an exception.
@@ -233,7 +233,7 @@ fn of_the_parent<'js>(ctx: &Ctx<'js>, workers: &Rc<Workers>, object: &Object<'js
                 text,
             };
             let me = workers.realm.id();
-            workers.realm.tell_parent(Note::Threw(me, report))
+            workers.realm.send_to_parent(Note::Threw(me, report))
         }
     );
     Ok(())
@@ -256,27 +256,24 @@ fn ports<'js>(ctx: &Ctx<'js>, workers: &Rc<Workers>, object: &Object<'js>) -> Re
     give!(object, ctx, workers, "closePort", |_ctx, port: u32| {
         workers.realm.close_port(PortId(port));
     });
-    give!(
-        object,
-        ctx,
-        workers,
-        "sendToPort",
-        |ctx, port: u32, clone: usize, ports: Vec<u32>| {
-            let message = workers.pack(ctx, clone, ports)?;
-            workers.realm.send_to_port(PortId(port), message);
-            Ok::<_, rquickjs::Error>(())
-        }
-    );
-    give!(object, ctx, workers, "sendThroughPort", |ctx,
-                                                    port: u32,
-                                                    clone: usize,
-                                                    ports: Vec<
-        u32,
-    >| {
-        let message = workers.pack(ctx, clone, ports)?;
-        workers.realm.send_through_port(PortId(port), message);
-        Ok::<_, rquickjs::Error>(())
-    });
+    type Send = fn(&Realm, PortId, Message);
+    let sends: [(&str, Send); 2] = [
+        ("sendToPort", Realm::send_to_port),
+        ("sendThroughPort", Realm::send_through_port),
+    ];
+    for (name, send) in sends {
+        give!(
+            object,
+            ctx,
+            workers,
+            name,
+            |ctx, port: u32, clone: usize, ports: Vec<u32>| {
+                let message = workers.pack(ctx, clone, ports)?;
+                send(&workers.realm, PortId(port), message);
+                Ok::<_, rquickjs::Error>(())
+            }
+        );
+    }
     // The value of a message that stays in this realm.
     give!(
         object,

@@ -1,5 +1,5 @@
 // Writes without end, in transactions whose effect follows from their number alone; first it looks whether what is there is what
-// the last transaction that is there must have left. It says what it begins, asks for and has been told.
+// the last transaction that is there must have left. It prints what it begins, what it asks for and what it has as answers.
 'use strict';
 const SLOTS = 6, PARTS = 20, BULK = 1000, BULK_EVERY = 7;
 const noise = crypto.getRandomValues(new Uint8Array(10000));

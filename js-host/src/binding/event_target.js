@@ -138,7 +138,7 @@ function pathFrom(target) {
   return third === null ? [target, second] : [target, second, third];
 }
 
-// Dispatches an event; whether nobody prevented its default action.
+// Dispatches an event. Returns whether no listener has prevented its default action.
 export function dispatch(target, event, fromTask) {
   const state = peek(event);
   state.dispatching = true;
@@ -170,7 +170,7 @@ export function dispatch(target, event, fromTask) {
 function invoke(target, event, state, capture, fromTask) {
   if (state.stopped) return;
   const { listeners } = target;
-  // Those that come meanwhile are not told.
+  // Listeners that are added meanwhile are not called.
   const { order } = listeners;
   state.currentTarget = target.wrapper;
   for (let listener = listeners.first; listener !== null && listener.order <= order; listener = listener.next) {

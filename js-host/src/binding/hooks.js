@@ -1,8 +1,8 @@
-// What the binding asks of its host and engine. It knows neither: whoever takes it over (this host,
+// What the binding asks of its host and engine. It names neither: what takes it over (this host,
 // a Node package) calls `setHooks` once, before anything else, with an object of this shape.
 //
 // The host:
-//   reportError(error)          an exception that nobody caught
+//   reportError(error)          an exception that was not caught
 //   microtaskCheckpoint()       run all microtasks, then `runCheckpointCleanup` if it was wanted
 //   wantCheckpointCleanup()     the next checkpoint is to end with `runCheckpointCleanup`
 //   now()                       milliseconds for Event.timeStamp
@@ -18,7 +18,7 @@ export function setHooks(given) {
   Object.assign(hooks, given);
 }
 
-// Tells the engine that nobody can name something any more.
+// Releases a handle of the engine's once script can no longer reach its object.
 const onceCollected = onCollected((handle) => hooks.engine.release(handle));
 
 export function releaseWhenCollected(owner, handle) {

@@ -27,8 +27,8 @@ export function stamp(object, state) {
   new Slot(object, state);
 }
 
-// The same where the state has to know its object. The two then go only when garbage is collected, not with the last that
-// knows of them.
+// Gives an object its state, and the state a reference to the object. The two are a cycle then, which goes only when garbage is
+// collected, not with the last reference from elsewhere.
 export function attach(object, state) {
   new Slot(object, state);
   state.wrapper = object;

@@ -63,7 +63,7 @@ function bytesOfView(view) {
   }
 }
 
-// Of a value that is no array; `ARRAY` for one.
+// The key of a value that is no array; `ARRAY` for an array.
 function convertScalar(value) {
   if (typeof value === "string") return value;
   if (typeof value === "number") return value === value ? value : INVALID;

@@ -4,7 +4,7 @@ import { checkConstructor, domException, exposeInterface, INTERNAL, peek, requir
 import { hooks } from "./hooks.js";
 import { toKey } from "./key.js";
 
-// What the engine is told of a range: bounds (undefined for none) and bits.
+// A range as the engine takes it: bounds (undefined for none) and these bits.
 export const LOWER_OPEN = 1;
 export const UPPER_OPEN = 2;
 // One key: the lower bound.

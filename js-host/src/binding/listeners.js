@@ -16,7 +16,7 @@ Object.assign(Listener.prototype, { capture: false, once: false, passive: false,
 // From so many on, they are found by type and callback, not one by one.
 const INDEXED_FROM = 16;
 
-// Of one type.
+// The listeners of one type, by callback.
 class Indexed {
   constructor() {
     this.handler = undefined;
@@ -26,8 +26,8 @@ class Indexed {
 }
 setApart(Indexed);
 
-// Linked in one direction, without cycles: nothing is left for the garbage collector. Who goes through them goes on from one that was
-// removed meanwhile, since that keeps its place until it is passed over; and no further than to the last that was there.
+// A list linked in one direction, without cycles, so that no garbage collection is needed. A dispatch may be at a listener when that is
+// removed: the removed one keeps its link, so the dispatch goes on from it. It ends at the listener that was last when it began.
 export class Listeners {
   constructor() {
     this.first = null;

@@ -14,7 +14,7 @@ class OpenRequestState extends RequestState {
     this.database = null;
   }
 
-  // What the engine tells on the way.
+  // An event on the way to the result.
   notify(kind, a, b, c, d, e) {
     this[kind](a, b, c, d, e);
   }

@@ -19,7 +19,7 @@ export function expect(answerer) {
   return number;
 }
 
-// The engine will not answer, or has: whom.
+// Frees the number of a request that the engine has answered or will not answer, and returns the answerer.
 function settle(number) {
   const answerer = waiting[number];
   waiting[number] = undefined;
@@ -32,8 +32,8 @@ export function complete(number, error, result) {
   settle(number).answer(error, result);
 }
 
-// Those who are told of what can come more than once: the events of opening and deleting, of connections. What comes after
-// they have gone nobody hears, so their numbers are theirs alone.
+// Receivers of what can come more than once: the events of opening and deleting, and of connections. An event may come after its receiver
+// has gone, so a number is never used again: the event would reach another receiver.
 const watching = new OwnMap();
 let last = 0;
 
@@ -92,7 +92,7 @@ export class RequestState extends EventTargetState {
     const { transaction } = this;
     transaction.pending -= 1;
     this.done = true;
-    // Whatever came of it before, nothing of it is told after an abort.
+    // After an abort script sees no other result, whatever the engine's was.
     if (transaction.aborted) {
       error = domException("AbortError", "The transaction was aborted, so the request cannot be fulfilled.");
     }

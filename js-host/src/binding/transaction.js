@@ -25,17 +25,17 @@ export class TransactionState extends EventTargetState {
     this.state = "active";
     // Requests that are not done.
     this.pending = 0;
-    // The engine has aborted, and script has not been told: to script it is as active as before.
+    // The engine has aborted it, and the event is still to come: for script it is active until then.
     this.lost = false;
     // Requests that the engine did not take then.
     this.refused = list();
-    // Of an upgrade, the names of the object stores as script sees them, and before.
+    // For an upgrade: the names of the object stores as script sees them, and as they were when it began.
     this.names = null;
     this.originalNames = null;
     this.error = null;
     this.aborted = false;
     this.abortedByScript = false;
-    this.toldToCommit = false;
+    this.isCommitCalled = false;
     // Object stores by name: the same object for the same name.
     this.stores = new OwnMap();
     // All that were ever handed out, for what an abort reverts.
@@ -63,8 +63,8 @@ export class TransactionState extends EventTargetState {
     this.database.upgrade = this;
   }
 
-  // Calls the engine; gives nothing, and asks no more, once it has aborted and script has not been told. A new index has then
-  // been found to break its constraint, for instance: for script that is still to come, as an event in its turn.
+  // Calls the engine. Once the engine has aborted and the event is still to come, returns undefined and calls no more: a new index
+  // has been found to break its constraint, for instance, and script must not see that before the event, whose turn comes later.
   ask(call) {
     if (this.lost) return undefined;
     try {
@@ -102,14 +102,14 @@ export class TransactionState extends EventTargetState {
   }
 
   commitIfDone() {
-    if (this.pending > 0 || this.toldToCommit || this.aborted) return;
+    if (this.pending > 0 || this.isCommitCalled || this.aborted) return;
     if (this.state === "inactive") this.state = "committing";
     if (this.state !== "committing") return;
-    this.toldToCommit = true;
+    this.isCommitCalled = true;
     hooks.engine.commit(this.handle);
   }
 
-  // Dispatches one of its requests' events; whether script let it be and nobody threw.
+  // Dispatches an event of one of its requests. Returns whether the default action is to follow: no listener has prevented it or thrown.
   fire(request, event) {
     if (this.state === "inactive") this.state = "active";
     const notPrevented = request.fire(event);

@@ -1,5 +1,5 @@
-// What structured clone (clone/*.rs) leaves to JavaScript: telling objects of the engine's own classes
-// apart and making them. Everything is taken from the realm before any script runs.
+// What structured clone (clone/*.rs) leaves to JavaScript: finding out an object's class among the engine's own,
+// and making such objects. Everything is taken from the realm before any script runs.
 import { peek } from "../binding/internals.js";
 
 const { apply, getPrototypeOf } = Reflect;
@@ -106,9 +106,9 @@ function buffer(value) {
   return [BUFFER, base64(new Bytes(value)), max, apply(abGet.immutable, value, [])];
 }
 
-// Whether a view ends where its resizable buffer ends. No reflection tells such a view from one that
-// happens to end there. Shrinking the buffer by an element does: the other is out of bounds then. Length and bytes are
-// put back before any script runs. A view without elements at the very end is told apart by nothing.
+// Whether a view tracks the length of its resizable buffer. Reflection does not show whether a view does so or just ends
+// where the buffer ends. Shrinking the buffer by an element does: a view of fixed length is out of bounds then. Length and bytes are
+// put back before any script runs. Where a view without elements stands at the very end, nothing shows the difference.
 const { resize } = ArrayBuffer.prototype;
 const { set: taSet } = TypedArray.prototype;
 function tracksLength(value, tag, bytes, offset, length) {
@@ -256,7 +256,7 @@ function bySlot(value) {
   return apply(exec, ITERATORS, [tag]) !== null ? `${tag} could not be cloned.` : 0;
 }
 
-// Nobody sees the exceptions by which the checks say no: without stacks they take half the time.
+// The exceptions of failed checks are never seen: without stacks they take half the time.
 const { get: stackLimit, set: setStackLimit } = getOwnPropertyDescriptor(Error, "stackTraceLimit");
 function quietly(run, value) {
   const limit = apply(stackLimit, Error, []);

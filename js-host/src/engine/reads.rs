@@ -34,42 +34,25 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'
 }
 
 fn one<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
-    give!(
-        hooks,
-        ctx,
-        engine,
-        "get",
-        |request: u32, source: u32, range: Object<'js>| {
-            let range = engine.range(ctx, &range)?;
-            let asked = read!(engine, ctx, source, get(range));
-            engine.realm.expect(request, asked, Outcome::Value);
-            Ok::<_, rquickjs::Error>(())
-        }
-    );
-    give!(
-        hooks,
-        ctx,
-        engine,
-        "getKey",
-        |request: u32, source: u32, range: Object<'js>| {
-            let range = engine.range(ctx, &range)?;
-            let asked = read!(engine, ctx, source, get_key(range));
-            engine.realm.expect(request, asked, Outcome::MaybeKey);
-            Ok::<_, rquickjs::Error>(())
-        }
-    );
-    give!(
-        hooks,
-        ctx,
-        engine,
-        "count",
-        |request: u32, source: u32, range: Object<'js>| {
-            let range = engine.range(ctx, &range)?;
-            let asked = read!(engine, ctx, source, count(range));
-            engine.realm.expect(request, asked, Outcome::Count);
-            Ok::<_, rquickjs::Error>(())
-        }
-    );
+    macro_rules! give_read {
+        ($name:literal, $method:ident, $outcome:expr) => {
+            give!(
+                hooks,
+                ctx,
+                engine,
+                $name,
+                |request: u32, source: u32, range: Object<'js>| {
+                    let range = engine.range(ctx, &range)?;
+                    let asked = read!(engine, ctx, source, $method(range));
+                    engine.realm.expect(request, asked, $outcome);
+                    Ok::<_, rquickjs::Error>(())
+                }
+            );
+        };
+    }
+    give_read!("get", get, Outcome::Value);
+    give_read!("getKey", get_key, Outcome::MaybeKey);
+    give_read!("count", count, Outcome::Count);
     Ok(())
 }
 

@@ -24,7 +24,7 @@ class SignalState extends EventTargetState {
     return true;
   }
 
-  // All that follow are aborted before anybody hears of it.
+  // All that follow are aborted before the first event is dispatched.
   abort(reason) {
     const why = reason === undefined ? new DOMException("signal is aborted without reason", "AbortError") : reason;
     const all = [this];

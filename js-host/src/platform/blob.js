@@ -1,4 +1,4 @@
-// Blob, File and FileList (File API, 3 to 5). A blob's bytes are an ArrayBuffer that nobody changes, or
+// Blob, File and FileList (File API, 3 to 5). A blob's bytes are an ArrayBuffer that is never changed, or
 // lie in the store and are read when asked for.
 import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "../binding/mod.js";
 import { make } from "../clone/helpers.js";

@@ -125,7 +125,7 @@ export class Worker extends EventTarget {
 exposeInterface(Worker, "Worker");
 defineHandlers(Worker, WorkerState, ["message", "messageerror", "error"]);
 
-// What workers tell this realm, by kind. What comes of one that was terminated is dropped.
+// What comes from workers to this realm, by kind. What a terminated worker has sent is dropped.
 export const fromWorkers = {
   fromWorker(id, isWhole, data, ports) {
     const worker = running.get(id);

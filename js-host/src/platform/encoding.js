@@ -164,7 +164,7 @@ const { apply } = Reflect;
 const lengthOf = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, "byteLength").get;
 const sharedLengthOf = Object.getOwnPropertyDescriptor(SharedArrayBuffer.prototype, "byteLength").get;
 
-// Of an AllowSharedBufferSource.
+// The bytes of an AllowSharedBufferSource.
 function bytesOf(input) {
   if (input === undefined) return new Uint8Array();
   if (ArrayBuffer.isView(input)) return new Uint8Array(input.buffer, input.byteOffset, input.byteLength);

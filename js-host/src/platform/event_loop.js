@@ -43,7 +43,8 @@ function guarded(run) {
   }
 }
 
-// Timers that are not due, in the order in which they will be, in a binary heap. Each knows its place: one that is cleared goes at once.
+// Timers that are not due, in the order in which they will be, in a binary heap. Each has its place in `at`, so that one that is
+// cleared goes at once.
 const heap = [];
 // Those that are to run, by id.
 const live = new Map();
@@ -91,7 +92,7 @@ const DELAY_MAX = 0x7fffffff;
 // Timers that are started by timers, and so on: above this level they wait at least so long (HTML, 8.7).
 const LEVEL_MAX = 5;
 const NESTED_DELAY_MIN = 4;
-// Of the timer that is running.
+// The level of the timer that is running.
 let level = 0;
 
 function start(handler, delay, args, repeats, id) {

@@ -58,7 +58,7 @@ class ReaderState extends EventTargetState {
   }
 }
 
-// Of a label; of UTF-8 if nobody knows it.
+// The decoder of a label; UTF-8's if there is no encoding of that label.
 function decoder(label) {
   try {
     return new TextDecoder(label);

@@ -76,7 +76,7 @@ function withoutLength(Interface, ...names) {
   for (const name of names) defineProperty(Interface[name] ?? Interface.prototype[name], "length", { value: 0, configurable: true });
 }
 
-// What DOMPointReadOnly.matrixTransform calls: geometry_matrix.js knows points, not the other way round.
+// What DOMPointReadOnly.matrixTransform calls. geometry_matrix.js sets it, since that imports this file and not the other way round.
 export const matrices = { transform: undefined };
 
 export class DOMPointReadOnly {
@@ -111,7 +111,7 @@ exposeInterface(DOMPoint, "DOMPoint");
 defineNumbers(DOMPoint, ChangingPointState, Object.keys(POINT), true);
 withoutLength(DOMPoint, "fromPoint");
 
-// Of some NaN and others, NaN.
+// Math.min and Math.max give NaN where one of the numbers is NaN, as the specification has it.
 const { min, max } = Math;
 const edges = ([x, y, width, height]) => [min(y, y + height), max(x, x + width), max(y, y + height), min(x, x + width)];
 

@@ -88,7 +88,7 @@ function fromArray(array, Kind, name) {
   return fromFlat([...array]);
 }
 
-// Of the transformations, what is multiplied with the matrix.
+// For each transformation, the matrix to multiply with.
 const transformations = {
   translate: (x = 0, y = 0, z = 0) => arithmetic.translation(+x, +y, +z),
   scale: (x = 1, y = undefined, z = 1, originX = 0, originY = 0, originZ = 0) => {

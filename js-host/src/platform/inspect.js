@@ -2,7 +2,7 @@
 import { describe } from "./report_error.js";
 
 const DEPTH_MAX = 4;
-// Of so many entries of a list or properties of an object the first are shown.
+// So many entries of a list, or properties of an object, are shown.
 const ENTRIES_MAX = 100;
 
 const isPlainName = (name) => /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name);
@@ -86,5 +86,5 @@ export function inspect(value) {
   }
 }
 
-// The same but for a string, which is its own text.
+// A value as text; a string is its own text.
 export const asText = (value) => (typeof value === "string" ? value : inspect(value));

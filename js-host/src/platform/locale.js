@@ -1,4 +1,4 @@
-// Number.prototype.toLocaleString (ECMA-402, 21.2.1) in the one language that the host has, `en`, since the engine knows no language
+// Number.prototype.toLocaleString (ECMA-402, 21.2.1) in the one language that the host has, `en`, since the engine has no languages
 // at all: groups of three digits, and how many digits there are at least and at most.
 const { apply } = Reflect;
 const { toFixed, valueOf } = Number.prototype;

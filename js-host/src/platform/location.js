@@ -13,7 +13,7 @@ class Location {
     if (token !== INTERNAL) throw new TypeError("Illegal constructor");
     this.#url = url;
   }
-  // Of a worker's file, too: it stands for what the origin serves.
+  // A worker's file has the origin as well: it stands for what the origin serves.
   get origin() {
     void this.#url;
     return native.origin;

@@ -4,7 +4,7 @@ const { PI } = Math;
 const identity = () => [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
 export const IDENTITY = { numbers: identity(), is2D: true };
 
-// Of six numbers, a to f, or sixteen.
+// A matrix from six numbers, a to f, or sixteen.
 export function fromFlat(flat) {
   if (flat.length === 6) {
     const [a, b, c, d, e, f] = flat;

@@ -11,7 +11,7 @@ export function structuredClone(value, options = undefined) {
   return copy(value, toTransferList(options)).data;
 }
 
-// Of a message; of one that could not be read, without its data.
+// The state of the event for a message. One that could not be read is a `messageerror` without data.
 export function messageState({ data, ports }, isWhole = true) {
   const state = new MessageState(isWhole ? "message" : "messageerror", false, false);
   state.trusted = true;
@@ -92,14 +92,14 @@ class PortState extends EventTargetState {
     numbered.set(id, this);
   }
 
-  // What waits here goes to the port that has this number.
+  // Sends the messages that wait here to the port that has this number.
   passOn(id) {
     for (const { data, ports } of this.waiting.splice(0)) {
       native.realms.sendToPort(id, ...pack(data, { buffers: [], ports: ports.map(peek) }));
     }
   }
 
-  // It is being transferred: its number.
+  // The number that it is transferred by.
   leave() {
     let { id } = this;
     if (id === undefined) {

@@ -9,7 +9,7 @@ class OpaqueState {
   constructor(bytes, token, attributes) {
     // A serialised value that is this object alone.
     this.bytes = bytes;
-    // Of a file system handle, what the browser knows it by; it lies beside the value.
+    // For a file system handle, the token by which the browser finds the file; it lies beside the value.
     this.token = token;
     this.attributes = attributes;
   }

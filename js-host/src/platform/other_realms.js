@@ -6,7 +6,7 @@ import { fromParent } from "./worker.js";
 
 const kinds = { __proto__: null, ...fromWorkers, broadcast, fromParent, toPort };
 
-// Hands over something of a kind: for whom it is, and what it is.
+// Hands over what has come: its kind, its target and its content.
 export function receive(kind, target, ...what) {
   kinds[kind](target, ...what);
 }

@@ -1,4 +1,4 @@
-// Exceptions and rejections that nobody caught (HTML, 8.1.4.6 and 8.1.4.7).
+// Exceptions and rejections that were not caught (HTML, 8.1.4.6 and 8.1.4.7).
 import { dispatch, EventState, Event, exposeInterface, INTERNAL, peek, requireArguments, stateOf, webidl } from "../binding/mod.js";
 import { native } from "./native.js";
 
@@ -72,7 +72,7 @@ export class PromiseRejectionEvent extends Event {
 }
 exposeInterface(PromiseRejectionEvent, "PromiseRejectionEvent");
 
-// Of causes of causes the first are shown: a chain can lead back to its beginning.
+// How many causes of causes are shown: a chain can lead back to its beginning.
 const CAUSES_MAX = 4;
 
 export function describe(error, depth = 0) {
@@ -102,7 +102,7 @@ function placeOf(error) {
   }
 }
 
-// Whether no listener of a target says that it has dealt with what `what` tells.
+// Dispatches an error event with the members of `what`. Returns whether no listener has prevented its default action.
 function isUnhandled(target, what, fromTask) {
   const state = Object.assign(new ErrorState("error", false, true), what);
   state.trusted = true;
@@ -111,7 +111,7 @@ function isUnhandled(target, what, fromTask) {
 
 let reporting = false;
 
-// Tells the global object, and if that does not deal with it, whoever has made this realm, or else people.
+// Reports to the global object; if its listeners do not prevent that, to the realm that has made this one; at last on the console.
 function report(what, text) {
   if (reporting) {
     native.uncaught(text);

@@ -21,7 +21,7 @@ const length = withUnit(PIXELS);
 const angle = withUnit(DEGREES);
 const ORIGIN = [0, 0, 0];
 
-// Of each function: what its arguments are, how many there must be, and what it makes of them.
+// By function: what its arguments are, how many there must be, and what it makes of them.
 const FUNCTIONS = {
   matrix: [Array(6).fill(number), 6, (...all) => fromFlat(all)],
   matrix3d: [Array(16).fill(number), 16, (...all) => fromFlat(all)],

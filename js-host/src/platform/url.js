@@ -46,7 +46,7 @@ function parse(input, base) {
   protocol = protocol?.toLowerCase();
   if (protocol === undefined) {
     if (base === null) return null;
-    // Of blob: and data: URLs nothing but the fragment can change.
+    // A relative URL changes nothing but the fragment of a blob: or data: URL.
     const isOpaque = base.hostname === undefined && !base.pathname.startsWith("/");
     if (isOpaque && !text.startsWith("#")) return null;
     protocol = base.protocol;
@@ -206,8 +206,8 @@ export class URL {
   get href() {
     const { protocol, username, password, hostname, pathname, search, hash } = this.#parts;
     if (hostname === undefined) return `${protocol}${pathname}${search}${hash}`;
-    const who = username === "" && password === "" ? "" : `${username}${password === "" ? "" : `:${password}`}@`;
-    return `${protocol}//${who}${this.host}${pathname}${search}${hash}`;
+    const credentials = username === "" && password === "" ? "" : `${username}${password === "" ? "" : `:${password}`}@`;
+    return `${protocol}//${credentials}${this.host}${pathname}${search}${hash}`;
   }
   get origin() {
     const { protocol } = this.#parts;

@@ -68,7 +68,8 @@ export function fromParent(_, isWhole, data, ports) {
 export const scope = {
   Interface: DedicatedWorkerGlobalScope,
   interfaces: { DedicatedWorkerGlobalScope, WorkerGlobalScope },
-  // Of a global object's interfaces, only the last has its members on the object itself.
+  // Where the members of WindowOrWorkerGlobalScope are. A global object itself has the members of its last interface alone, and this is
+  // not the last.
   mixin: WorkerGlobalScope.prototype,
   values,
 };

@@ -227,7 +227,7 @@ impl Realm {
     }
 
     /// Notifies all other realms that nothing comes any more.
-    pub(crate) fn tell_others_that_nothing_comes(&self) {
+    pub(crate) fn announce_that_nothing_comes(&self) {
         let mut state = self.state();
         let others: Vec<_> = state.realms.keys().copied().collect();
         for other in others.into_iter().filter(|id| *id != self.id) {
@@ -264,6 +264,11 @@ impl Realm {
 
     /// Waits until something comes, for so long at most, or until the realm is to stop. Without a limit the first realm waits no longer
     /// than something can come: false then.
+    ///
+    /// Only the first realm decides that the run is quiet; another one that falls asleep wakes it to look. It looks under the lock
+    /// under which messages are put into inboxes and the engine changes hands. So a message is either in an inbox already, or its
+    /// sender is awake: nothing that is on its way is overlooked. A realm that waits with a limit is not asleep, since its timer is
+    /// still to run.
     pub(crate) fn wait(&self, limit: Option<Duration>) -> bool {
         let mut state = self.state();
         let wake = state.wake_of(self.id);

@@ -46,14 +46,14 @@ impl Realm {
     }
 
     /// Sends another realm a note; nothing happens if it is gone.
-    pub(crate) fn tell(&self, other: RealmId, note: Note) {
+    pub(crate) fn send(&self, other: RealmId, note: Note) {
         self.put(other, Entry::Note(note));
     }
 
     /// Sends the realm that has made this one a note; false if there is none.
-    pub(crate) fn tell_parent(&self, note: Note) -> bool {
+    pub(crate) fn send_to_parent(&self, note: Note) -> bool {
         if let Some(parent) = self.parent() {
-            self.tell(parent, note);
+            self.send(parent, note);
         }
         self.parent().is_some()
     }
@@ -62,7 +62,7 @@ impl Realm {
     pub(crate) fn broadcast(&self, name: &JsString, message: Message) {
         let message = Arc::new(message);
         for other in self.others() {
-            self.tell(other, Note::Broadcast(name.clone(), Arc::clone(&message)));
+            self.send(other, Note::Broadcast(name.clone(), Arc::clone(&message)));
         }
     }
 }

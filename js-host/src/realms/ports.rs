@@ -72,7 +72,7 @@ impl Realm {
             if !matches!(entry, Entry::Note(Note::ToPort(to, _)) if *to == id) {
                 continue;
             }
-            // The event loop has counted it.
+            // Replaced, not removed: the event loop has counted the entries of the inbox and has a task for each.
             if let Entry::Note(Note::ToPort(_, message)) =
                 std::mem::replace(entry, Entry::Note(Note::Void))
             {

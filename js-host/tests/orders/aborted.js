@@ -1,4 +1,4 @@
-// An abort: errors of its requests in their order, then `abort`; those who wait for its object store, and those beside it.
+// An abort: errors of its requests in their order, then `abort`; transactions that wait for its object store, and others beside it.
 const db = await fresh("a", ["s", "t"]);
 const ask = (request, name) => hear(request, name, "success", "error");
 for (const how of ["call", "handler", "error", "throw"]) {

@@ -1,4 +1,4 @@
-// The same, with requests of all other sorts.
+// Requests of other sorts than gets and puts, made in the `complete` of an upgrade: before the request to open has succeeded.
 const request = opening(indexedDB.open("a", 1), "open");
 request.onupgradeneeded = () => {
   const db = request.result;

@@ -1,4 +1,5 @@
-// The same where transactions keep the connection open. Known difference: Chromium tells nobody of `blocked` once `close()` was called.
+// `versionchange` and `blocked` where transactions keep the connection open. Known difference: Chromium fires no `blocked` once `close()`
+// was called.
 const ways = {
   "closed in it": (db) => {
     const store = hear(db.transaction("s"), "last", "complete").objectStore("s");

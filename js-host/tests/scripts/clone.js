@@ -140,7 +140,7 @@ test("an object is what its slot says, whatever its prototype and its properties
   const plain = structuredClone(Object.assign(new Other(), { own: 1 }));
   same(Object.getPrototypeOf(plain), Object.prototype);
   same(plain.own, 1);
-  // Telling them apart throws and catches: of that nothing is left.
+  // Finding out their classes throws and catches: the limit of stacks is put back.
   same(Error.stackTraceLimit, 10);
 });
 

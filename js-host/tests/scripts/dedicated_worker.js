@@ -166,15 +166,15 @@ test("what a worker does not catch comes to its maker with its place", async () 
   same(ofModule.message, "Uncaught Error: of a module");
 });
 
-test("a worker that catches its own exceptions tells nothing", async () => {
+test("a worker that catches its own exceptions causes no error event", async () => {
   const source = "onerror = (message, filename, line, column, error) => { postMessage([message, line, error.message]); return true; }; throw new Error('own');";
   const worker = workerOf(source);
-  let told = 0;
-  worker.onerror = () => (told += 1);
+  let events = 0;
+  worker.onerror = () => (events += 1);
   list((await next(worker, "message")).data, ["Uncaught Error: own", 1, "own"]);
   worker.postMessage(0);
   await new Promise((resolve) => setTimeout(resolve, 20));
-  same(told, 0);
+  same(events, 0);
   worker.terminate();
 });
 

@@ -1,22 +1,22 @@
-// DOM, 2.7 and 2.8: many listeners, added, removed and told.
+// DOM, 2.7 and 2.8: many listeners, added, removed and called.
 test("many listeners come and go in little time", () => {
   const target = new EventTarget();
   const count = 20_000;
-  const listeners = Array.from({ length: count }, () => () => (told += 1));
-  let told = 0;
+  const listeners = Array.from({ length: count }, () => () => (calls += 1));
+  let calls = 0;
   const before = performance.now();
   for (const listener of listeners) for (let i = 0; i < 2; i++) target.addEventListener("x", listener);
   target.dispatchEvent(new Event("x"));
-  same(told, count);
+  same(calls, count);
   for (const listener of listeners) target.removeEventListener("x", listener);
   const took = performance.now() - before;
   target.dispatchEvent(new Event("x"));
-  same(told, count);
+  same(calls, count);
   // Each compared with each takes minutes.
   check(took < 20_000, `it took ${took} ms`);
 });
 
-test("listeners of many kinds are told in their order, whatever happens meanwhile", () => {
+test("listeners of many kinds are called in their order, whatever happens meanwhile", () => {
   for (const more of [0, 30]) {
     const target = new EventTarget();
     const seen = [];
@@ -74,13 +74,13 @@ test("a handler keeps its place among many listeners", () => {
 test("a signal takes its listener away", () => {
   const target = new EventTarget();
   const controller = new AbortController();
-  let told = 0;
-  target.addEventListener("x", () => (told += 1), { signal: controller.signal });
+  let calls = 0;
+  target.addEventListener("x", () => (calls += 1), { signal: controller.signal });
   target.dispatchEvent(new Event("x"));
   controller.abort();
   target.dispatchEvent(new Event("x"));
-  target.addEventListener("x", () => (told += 1), { signal: controller.signal });
+  target.addEventListener("x", () => (calls += 1), { signal: controller.signal });
   target.dispatchEvent(new Event("x"));
-  same(told, 1);
+  same(calls, 1);
   for (const bad of [null, {}, new EventTarget()]) throws("TypeError", () => target.addEventListener("x", () => {}, { signal: bad }));
 });

@@ -60,7 +60,7 @@ test("events are dispatched to listeners and handlers in the order in which they
   throws("TypeError", () => EventTarget.prototype.addEventListener.call({}, "x", null));
 });
 
-test("a dispatch tells those that were there when it came to the target and are still there", () => {
+test("a dispatch calls the listeners that were there when it came to the target and are still there", () => {
   const target = new EventTarget();
   const seen = [];
   const late = () => seen.push("late");
@@ -85,16 +85,16 @@ test("a dispatch tells those that were there when it came to the target and are 
 test("a handler keeps its place when it is replaced, and loses it when it is taken away", () => {
   const { port1 } = new MessageChannel();
   const seen = [];
-  const tell = (what) => () => void seen.push(what);
-  port1.onmessageerror = tell("handler");
-  port1.addEventListener("messageerror", tell("listener"));
-  const third = tell("third");
+  const note = (what) => () => void seen.push(what);
+  port1.onmessageerror = note("handler");
+  port1.addEventListener("messageerror", note("listener"));
+  const third = note("third");
   port1.onmessageerror = third;
   same(port1.onmessageerror, third);
   port1.dispatchEvent(new Event("messageerror"));
   list(seen, ["third", "listener"]);
   port1.onmessageerror = null;
-  port1.onmessageerror = tell("again");
+  port1.onmessageerror = note("again");
   port1.dispatchEvent(new Event("messageerror"));
   list(seen.slice(2), ["listener", "again"]);
 });
@@ -102,10 +102,10 @@ test("a handler keeps its place when it is replaced, and loses it when it is tak
 test("an exception of a listener is reported, and the others run", () => {
   const target = new EventTarget();
   let ran = false;
-  const told = [];
+  const reported = [];
   const onError = (event) => {
     event.preventDefault();
-    told.push(event.error.message);
+    reported.push(event.error.message);
   };
   addEventListener("error", onError);
   target.addEventListener("x", () => {
@@ -115,14 +115,14 @@ test("an exception of a listener is reported, and the others run", () => {
   target.dispatchEvent(new Event("x"));
   removeEventListener("error", onError);
   check(ran);
-  list(told, ["mine"]);
+  list(reported, ["mine"]);
 });
 
 test("a global's onerror is given the error in pieces, and true prevents what else would come", () => {
-  const told = [];
+  const reported = [];
   const mine = new Error("mine");
   self.onerror = (message, file, line, column, error) => {
-    told.push(typeof message, error === mine);
+    reported.push(typeof message, error === mine);
     return true;
   };
   let prevented;
@@ -130,7 +130,7 @@ test("a global's onerror is given the error in pieces, and true prevents what el
   addEventListener("error", look);
   reportError(mine);
   removeEventListener("error", look);
-  list([...told, prevented], ["string", true, true]);
+  list([...reported, prevented], ["string", true, true]);
   const seen = [];
   self.onerror = (event) => void seen.push(event.type);
   dispatchEvent(new Event("error"));
@@ -153,7 +153,7 @@ test("a rejection that nobody handles is an event", async () => {
   same(await rejected, "why");
 });
 
-test("aborting tells followers and removes listeners", () => {
+test("aborting notifies followers and removes listeners", () => {
   const controller = new AbortController();
   const target = new EventTarget();
   let count = 0;
@@ -167,7 +167,7 @@ test("aborting tells followers and removes listeners", () => {
   throws("AbortError", () => either.throwIfAborted());
 });
 
-test("all that follow a signal are aborted before anybody is told", () => {
+test("all that follow a signal are aborted before the first event", () => {
   const controller = new AbortController();
   const either = AbortSignal.any([controller.signal, new AbortController().signal]);
   const further = AbortSignal.any([either]);
@@ -293,10 +293,10 @@ test("messages are cloned and buffers transferred", async () => {
 
 test("a window's messages to itself come from it", async () => {
   if (self.window === undefined) return;
-  const told = new Promise((resolve) => addEventListener("message", resolve, { once: true }));
+  const arrived = new Promise((resolve) => addEventListener("message", resolve, { once: true }));
   const buffer = new ArrayBuffer(4);
   postMessage({ buffer }, "*", [buffer]);
-  const event = await told;
+  const event = await arrived;
   list([buffer.byteLength, event.data.buffer.byteLength], [0, 4]);
   same(event.source, self);
   same(event.origin, location.origin);

@@ -36,7 +36,7 @@
     }
   }
 
-  // Found by who looks for what an object has not.
+  // Found by code that reads a property which an object of its own has not.
   const LURES = ["aborted", "autoIncrement", "capture", "count", "cursorKey", "durability", "get", "keyPath", "once", "options", "passive", "set", "signal", "unique"];
 
   function replaceAll() {

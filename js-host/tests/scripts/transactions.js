@@ -138,7 +138,7 @@ test("an aborted upgrade leaves everything as it was", async () => {
   db.close();
 });
 
-test("opening a higher version tells the others, and is blocked until they close", async () => {
+test("opening a higher version notifies the other connections, and is blocked until they close", async () => {
   const db = await fresh("blocked");
   const seen = [];
   db.onversionchange = (event) => seen.push(`versionchange ${event.oldVersion} ${event.newVersion}`);

@@ -4,21 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::graph::{circles, needed};
 use crate::source::sources;
-use crate::{architecture, root};
+use crate::{PRODUCT, architecture, root};
 
 #[test]
 fn modules_that_need_each_other_are_those_that_the_architecture_names() {
     let agreed: BTreeSet<String> = architecture("### Circles of modules").into_iter().collect();
     let mut found = BTreeSet::new();
-    for folder in [
-        "codec",
-        "leveldb",
-        "backing-store",
-        "idb",
-        "c",
-        "js-host",
-        "cli",
-    ] {
+    for folder in PRODUCT {
         for circle in circles(&needed(&sources(&root().join(folder).join("src")))) {
             let modules: Vec<String> = circle.into_iter().collect();
             found.insert(format!("{folder}: {}", modules.join(", ")));

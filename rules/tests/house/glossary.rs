@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::{files, root};
+use crate::{PRODUCT, files, root};
 
 /// A newcomer learns no more words than that.
 const TERMS_MAX: usize = 25;
@@ -46,15 +46,7 @@ fn terms_of_the_glossary_are_few_and_in_use() {
     sorted.dedup();
     assert_eq!(sorted, terms, "sorted, and each once");
     let mut used = BTreeSet::new();
-    for folder in [
-        "codec",
-        "leveldb",
-        "backing-store",
-        "idb",
-        "c",
-        "js-host",
-        "cli",
-    ] {
+    for folder in PRODUCT {
         for path in files(&root().join(folder).join("src"), "rs") {
             used.append(&mut names(&fs::read_to_string(path).unwrap()));
         }

@@ -20,6 +20,20 @@ use std::process::Command;
 
 use serde_json::Value;
 
+/// The folders of the packages that are the product: libraries, bindings and the command.
+const PRODUCT: [&str; 7] = [
+    "codec",
+    "leveldb",
+    "backing-store",
+    "idb",
+    "c",
+    "js-host",
+    "cli",
+];
+
+/// The folders of what tests and measures the product.
+const TOOLS: [&str; 4] = ["fixtures", "fuzz", "rules", "peers"];
+
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .parent()

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemUse, UseTree, Visibility};
+
+use crate::files;
 
 /// A module: the names on the way to it from the crate's root.
 pub(crate) type Module = Vec<String>;
@@ -22,36 +24,27 @@ pub(crate) struct Source {
     pub(crate) given_on: BTreeMap<String, Names>,
 }
 
+/// Files and folders of these names are not the library itself.
+const NOT_THE_LIBRARY: [&str; 3] = ["tests", "model", "bin"];
+
 /// The files of a crate, but for tests, by module.
 pub(crate) fn sources(src: &Path) -> BTreeMap<Module, Source> {
-    let mut found = BTreeMap::new();
-    walk(src, &mut Vec::new(), &mut found);
-    found
-}
-
-fn walk(dir: &Path, module: &mut Module, found: &mut BTreeMap<Module, Source>) {
-    let mut paths: Vec<PathBuf> = fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    for path in paths {
-        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        if ["tests", "model", "bin"].contains(&&*name) {
-            continue;
-        }
-        if path.is_dir() {
-            module.push(name);
-            walk(&path, module, found);
-            module.pop();
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let mut own = module.clone();
-            if !["mod", "lib", "main"].contains(&&*name) {
-                own.push(name);
-            }
-            found.insert(own, read(&path));
-        }
-    }
+    let files = files(src, "rs").into_iter();
+    let found = files.map(|path| {
+        let mut module: Module = path
+            .strip_prefix(src)
+            .unwrap()
+            .with_extension("")
+            .iter()
+            .map(|name| name.to_str().unwrap().to_owned())
+            .collect();
+        let is_library = !module
+            .iter()
+            .any(|name| NOT_THE_LIBRARY.contains(&name.as_str()));
+        module.pop_if(|name| ["mod", "lib", "main"].contains(&name.as_str()));
+        is_library.then(|| (module, read(&path)))
+    });
+    found.flatten().collect()
 }
 
 fn read(path: &Path) -> Source {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{files, root};
+use crate::{PRODUCT, TOOLS, files, root};
 
 /// A documentation comment is read alone, where an editor shows it: one that begins so leans on a text that is not there.
 const OPENINGS: [&str; 4] = ["The same", "Likewise", "As above", "Of "];
@@ -30,6 +30,39 @@ const WORDS_FOR_PEOPLE: [&str; 19] = [
     "whom",
 ];
 
+/// How comments are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Language {
+    Rust,
+    JavaScript,
+}
+
+impl Language {
+    /// How lines of comments begin: of two that fit, the longer is first.
+    const fn marks(self) -> &'static [&'static str] {
+        match self {
+            Self::Rust => &["///", "//!", "//"],
+            Self::JavaScript => &["//", "/**", "*"],
+        }
+    }
+
+    /// Whether a comment is read alone. JavaScript has no mark for that: a comment at the margin stands before a whole function or value.
+    fn is_documentation(self, mark: &str, is_indented: bool) -> bool {
+        match self {
+            Self::Rust => mark != "//",
+            Self::JavaScript => !is_indented,
+        }
+    }
+}
+
+/// The folders' files of a language.
+const EXTENSIONS: [(&str, Language); 4] = [
+    ("rs", Language::Rust),
+    ("js", Language::JavaScript),
+    ("mjs", Language::JavaScript),
+    ("cjs", Language::JavaScript),
+];
+
 /// A run of lines of one kind of comment, as one text.
 struct Comment {
     line: usize,
@@ -37,38 +70,36 @@ struct Comment {
     text: String,
 }
 
-fn comments(source: &str) -> Vec<Comment> {
+fn comments(source: &str, language: Language) -> Vec<Comment> {
     let mut found: Vec<Comment> = Vec::new();
-    let mut kind_before = None;
-    for (at, line) in source.lines().enumerate() {
-        let line = line.trim_start();
-        let kind = ["///", "//!", "//"]
-            .into_iter()
-            .find(|kind| line.starts_with(kind));
-        let Some(kind) = kind else {
-            kind_before = None;
+    let mut mark_before = None;
+    for (at, whole) in source.lines().enumerate() {
+        let line = whole.trim_start();
+        let marks = language.marks().iter();
+        let Some(mark) = marks.copied().find(|mark| line.starts_with(mark)) else {
+            mark_before = None;
             continue;
         };
-        let text = line[kind.len()..].trim();
+        let text = line[mark.len()..].trim();
         match found.last_mut() {
-            Some(last) if kind_before == Some(kind) => {
+            Some(last) if mark_before == Some(mark) => {
                 last.text.push(' ');
                 last.text.push_str(text);
             }
             _ => found.push(Comment {
                 line: at + 1,
-                is_documentation: kind != "//",
+                is_documentation: language.is_documentation(mark, line.len() < whole.len()),
                 text: text.to_owned(),
             }),
         }
-        kind_before = Some(kind);
+        mark_before = Some(mark);
     }
     found
 }
 
-fn faults(source: &str) -> Vec<(usize, String)> {
+fn faults(source: &str, language: Language) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
-    for comment in comments(source) {
+    for comment in comments(source, language) {
         let opening = OPENINGS
             .into_iter()
             .find(|opening| comment.text.starts_with(opening));
@@ -87,47 +118,39 @@ fn faults(source: &str) -> Vec<(usize, String)> {
 
 #[test]
 fn comments_stand_alone_and_speak_of_things() {
-    let mut found = Vec::new();
-    for folder in [
-        "codec",
-        "leveldb",
-        "backing-store",
-        "idb",
-        "c",
-        "js-host",
-        "cli",
-        "fixtures",
-        "fuzz",
-        "rules",
-        "peers",
-    ] {
-        let files = files(&root().join(folder), "rs");
-        assert!(!files.is_empty(), "{folder}");
-        found.extend(files.iter().flat_map(|path| {
-            let name = path.strip_prefix(root()).unwrap().display().to_string();
-            let source = fs::read_to_string(path).unwrap();
-            let faults = faults(&source).into_iter();
-            faults.map(move |(line, fault)| format!("{name}:{line}: a comment {fault}"))
-        }));
+    let (mut found, mut count) = (Vec::new(), 0);
+    for folder in [&PRODUCT[..], &TOOLS].concat() {
+        for (extension, language) in EXTENSIONS {
+            let files = files(&root().join(folder), extension);
+            assert!(language != Language::Rust || !files.is_empty(), "{folder}");
+            count += files.len();
+            found.extend(files.iter().flat_map(|path| {
+                let name = path.strip_prefix(root()).unwrap().display().to_string();
+                let source = fs::read_to_string(path).unwrap();
+                let faults = faults(&source, language).into_iter();
+                faults.map(move |(line, fault)| format!("{name}:{line}: a comment {fault}"))
+            }));
+        }
     }
+    assert!(count > 1000, "only {count} files were found");
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 #[test]
 fn a_comment_that_leans_on_another_is_found() {
     let source = "/// The same for two.\nfn f() {}\n    // Of all.\n    //! Nobody\n    //! reads it.\n/// Often right.\n";
-    let found = faults(source);
-    let texts: Vec<(usize, &str)> = found
-        .iter()
-        .map(|(line, text)| (*line, text.as_str()))
-        .collect();
-    assert_eq!(
-        texts,
-        [
-            (1, "begins with \"The same\""),
-            (4, "has the word \"Nobody\"")
-        ]
-    );
+    let rust = [
+        (1, "begins with \"The same\"".to_owned()),
+        (4, "has the word \"Nobody\"".to_owned()),
+    ];
+    assert_eq!(faults(source, Language::Rust), rust);
+    let source =
+        "// Of two.\n  // Of all.\n/**\n * Somebody reads it.\n */\nconst a = 2 * 3; // who\n";
+    let script = [
+        (1, "begins with \"Of\"".to_owned()),
+        (4, "has the word \"Somebody\"".to_owned()),
+    ];
+    assert_eq!(faults(source, Language::JavaScript), script);
 }
 
 /// A document without its code: code has the names that it has.

@@ -1,4 +1,4 @@
-// The same libraries by require: packages of today and of ten years ago.
+// Published libraries, by require: packages of today and of ten years ago.
 const Dexie = require('dexie');
 const localforage = require('localforage');
 const { openDB } = require('idb');

@@ -112,14 +112,14 @@ class Chain extends Log {
     this.mustThrow(`${number} error`, () => request.error);
     this.world.numbers.set(request, number);
     request.onsuccess = (event) => {
-      if (this.mayBeTold()) return;
+      if (this.mayHaveOwnAnswer()) return;
       if (this.transaction.mode === 'readwrite' && !this.began) this.order('begins');
       this.began = true;
       this.say(`${number} ${what} ${this.told(event)} ${show(request.result)}`);
       this.during(event, () => handlers.success?.(request.result));
     };
     request.onerror = (event) => {
-      if (this.mayBeTold()) return;
+      if (this.mayHaveOwnAnswer()) return;
       this.say(`${number} ${what} ${this.told(event)} ${nameOf(request.error)}, ${request.result}`);
       this.during(event, () => handlers.error?.());
     };
@@ -132,9 +132,9 @@ class Chain extends Log {
     return given;
   }
 
-  // Known difference: requests behind one with a blob are sometimes told their own answer in Chromium though their transaction has
+  // Known difference: requests behind one with a blob sometimes get their own answer in Chromium though their transaction has
   // been aborted; by the specification they were aborted with it.
-  mayBeTold() {
+  mayHaveOwnAnswer() {
     return this.hasBlob && (this.isAborted || this.transaction.error !== null);
   }
 
@@ -252,7 +252,7 @@ class Chain extends Log {
       const transaction = event.target.transaction ?? event.target;
       const chain = this.world.chainOf.get(transaction);
       // An open request's error comes after its transaction.
-      if (!chain || (event.target !== transaction && chain.mayBeTold())) return;
+      if (!chain || (event.target !== transaction && chain.mayHaveOwnAnswer())) return;
       const number = this.world.numbers.get(event.target) ?? '';
       chain.say(`${where} hears ${type} ${number} at ${event.eventPhase} ${event.currentTarget === target} ${event.defaultPrevented}`);
       if (chain === this) this.during(event, body);

@@ -9,7 +9,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a command that tells what it finds"
+    reason = "a command that prints what it finds"
 )]
 
 mod child;
@@ -91,9 +91,9 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
         report::write_json(&json, &results)?;
     }
     let expectations = expectations::read()?;
-    let is_well = report::tell(&results, &expectations, &forms, names.is_empty());
+    let is_well = report::print(&results, &expectations, &forms, names.is_empty());
     if names.is_empty() {
-        report::tell_not_run(&files.not_run);
+        report::print_not_run(&files.not_run);
     }
     Ok(if is_well {
         ExitCode::SUCCESS

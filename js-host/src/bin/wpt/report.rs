@@ -99,7 +99,7 @@ pub(crate) fn write_json(path: &Path, results: &[FileResult]) -> io::Result<()> 
 }
 
 /// Prints the tables and what is unexpected; whether nothing is. `is_whole`: all files were run.
-pub(crate) fn tell(
+pub(crate) fn print(
     results: &[FileResult],
     expected: &[Expected],
     forms: &[Form],
@@ -152,7 +152,7 @@ pub(crate) fn tell(
 }
 
 /// Prints which tests of the folder were not run, and why.
-pub(crate) fn tell_not_run(not_run: &[NotRun]) {
+pub(crate) fn print_not_run(not_run: &[NotRun]) {
     println!(
         "not run: {} tests of the folder, and the others in shared and service workers",
         not_run.len()
@@ -200,7 +200,7 @@ impl Sum {
         self.duration_ms += result.duration_ms;
     }
 
-    fn tell(&self, theme: &str) {
+    fn print(&self, theme: &str) {
         println!(
             "{theme:<20} {:>4} of {:>4} files {:>5} of {:>5} subtests {:>8} ms",
             self.files_passed, self.files, self.tests_passed, self.tests, self.duration_ms
@@ -224,9 +224,9 @@ fn table(results: &[FileResult], form: Form) {
         all.add(result);
     }
     for (theme, sum) in &themes {
-        sum.tell(THEMES[*theme].0);
+        sum.print(THEMES[*theme].0);
     }
-    all.tell("all");
+    all.print("all");
     if let Some(slowest) = results
         .iter()
         .filter(of_form)
