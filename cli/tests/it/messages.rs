@@ -48,6 +48,16 @@ fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     (output.status.code(), stdout, stderr(&output))
 }
 
+#[track_caller]
+fn assert_has(shown: &str, part: &str) {
+    assert!(shown.contains(part), "{part:?} is not in:\n{shown}");
+}
+
+fn ls_json(folder: &Path) -> Value {
+    let (_, listed, _) = run(&["ls", "--json", text(folder)]);
+    serde_json::from_str(&listed).unwrap()
+}
+
 /// Runs a script with these options.
 fn script(source: &str, options: &[&str]) -> (Option<i32>, String, String) {
     let dir = tempfile::tempdir().unwrap();
@@ -103,32 +113,19 @@ fn a_missing_table_is_reported_by_names_with_a_total_and_listed_as_damage() {
     fs::remove_file(file_of_type(&store, "ldb")).unwrap();
     let (status, listed, reported) = run(&["ls", text(&folder)]);
     assert_eq!(status, Some(1));
-    assert!(
-        listed.contains("\n  damaged 1 place in LevelDB's files"),
-        "{listed}"
-    );
+    assert_has(&listed, "\n  damaged 1 place in LevelDB's files");
     assert!(!listed.contains("an empty store"), "{listed}");
-    assert!(reported.contains("table is missing"), "{reported}");
-    assert!(
-        reported.contains(" it may have had rows from the store's own rows"),
-        "{reported}"
-    );
-    assert!(
-        reported
-            .trim_end()
-            .contains("in all: 1 place in LevelDB's files"),
-        "{reported}"
-    );
-    let (_, listed, _) = run(&["ls", "--json", text(&folder)]);
-    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_has(&reported, "table is missing");
+    assert_has(&reported, " it may have had rows from the store's own rows");
+    assert_has(&reported, "in all: 1 place in LevelDB's files");
+    let listed = ls_json(&folder);
     assert_eq!(listed["damage"]["places"], 1);
 }
 
 #[test]
 fn of_many_damaged_records_the_first_are_named_and_the_rest_counted_unless_all_are_wanted() {
     let (_dir, folder) = mail("https://a.example");
-    let (_, listed, _) = run(&["ls", "--json", text(&folder)]);
-    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let listed = ls_json(&folder);
     assert_eq!(listed.get("damage"), None);
     spoil_messages(&store_of(&folder, "https_a.example_0"));
     let (status, _, reported) = run(&["dump", text(&folder)]);
@@ -139,14 +136,8 @@ fn of_many_damaged_records_the_first_are_named_and_the_rest_counted_unless_all_a
             .count()
     };
     assert_eq!(named(&reported), 10, "{reported}");
-    assert!(
-        reported.contains("object store \"messages\": 30 more: "),
-        "{reported}"
-    );
-    assert!(
-        reported.contains("in all: 40 rows or values could not be read"),
-        "{reported}"
-    );
+    assert_has(&reported, "object store \"messages\": 30 more: ");
+    assert_has(&reported, "in all: 40 rows or values could not be read");
     let (_, _, reported) = run(&["dump", "--verbose", text(&folder)]);
     assert_eq!(named(&reported), 40, "{reported}");
 }
@@ -163,16 +154,12 @@ fn a_store_in_another_origins_folder_is_named() {
     fs::rename(&from, &to).unwrap();
     let (status, listed, reported) = run(&["ls", text(&folder)]);
     assert_eq!(status, Some(0));
-    assert!(
-        reported.contains("has databases of https://a.example"),
-        "{reported}"
+    assert_has(&reported, "has databases of https://a.example");
+    assert_has(
+        &listed,
+        "    of https://a.example: Chromium does not show it here",
     );
-    assert!(
-        listed.contains("    of https://a.example: Chromium does not show it here"),
-        "{listed}"
-    );
-    let (_, listed, _) = run(&["ls", "--json", text(&folder)]);
-    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let listed = ls_json(&folder);
     assert_eq!(listed["databases"][0]["origin"], "https://a.example");
 }
 
@@ -180,10 +167,7 @@ fn a_store_in_another_origins_folder_is_named() {
 fn text_names_files_with_type_and_size() {
     let (_dir, folder) = mail("https://a.example");
     let (_, shown, _) = run(&["dump", text(&folder), "--store", "files"]);
-    assert!(
-        shown.contains("0: file \"a.txt\", \"text/plain\", 5 B, 1/"),
-        "{shown}"
-    );
+    assert_has(&shown, "0: file \"a.txt\", \"text/plain\", 5 B, 1/");
 }
 
 #[test]
@@ -196,17 +180,14 @@ fn a_blob_that_is_gone_is_damage_unless_a_program_has_the_store_open() {
         let dump = || run(&["dump", text(&folder), "--format", format]);
         let (status, _, reported) = dump();
         assert_eq!(status, Some(1), "{format}");
-        assert!(
-            reported.contains("object store \"files\", key \"a\""),
-            "{reported}"
-        );
+        assert_has(&reported, "object store \"files\", key \"a\"");
         let options = Options::new(Arc::new(IdbComparator));
         let db = Db::open(Arc::new(DiskFileSystem::new()), &store, options).unwrap();
         let (status, _, reported) = dump();
         assert_eq!(status, Some(0), "{format}: {reported}");
-        assert!(
-            reported.contains("deleted since, by the program that has the store open"),
-            "{reported}"
+        assert_has(
+            &reported,
+            "deleted since, by the program that has the store open",
         );
         db.close().unwrap();
     }
@@ -220,12 +201,12 @@ fn a_store_in_chromiums_newer_format_is_named_and_not_passed_over() {
     fs::write(other.join("0"), b"SQLite format 3\0 and so on").unwrap();
     let (status, listed, reported) = run(&["ls", text(dir.path())]);
     assert_eq!(status, Some(1));
-    assert!(listed.contains("https://a.example"), "{listed}");
+    assert_has(&listed, "https://a.example");
     let named = format!(
         "unreadable: {}: a store in Chromium's SQLite format",
         other.display()
     );
-    assert!(reported.contains(&named), "{reported}");
+    assert_has(&reported, &named);
     for path in [other.clone(), other.join("0")] {
         let (status, _, reported) = run(&["dump", text(&path)]);
         assert_eq!(status, Some(1));
@@ -259,9 +240,9 @@ fn scripts_find_stores_from_a_profile_a_folder_of_profiles_or_the_store_itself()
         &["--storage", text(&store), "--origin", "https://b.example"],
     );
     assert_eq!(status, Some(2));
-    assert!(
-        reported.contains("this is the store of https://a.example, not of https://b.example"),
-        "{reported}"
+    assert_has(
+        &reported,
+        "this is the store of https://a.example, not of https://b.example",
     );
 
     // Two profiles: the one with the origin, or, if both have it, a person must say which.
@@ -279,10 +260,7 @@ fn scripts_find_stores_from_a_profile_a_folder_of_profiles_or_the_store_itself()
     let options = ["--storage", text(&user), "--origin", "https://c.example"];
     let (status, _, reported) = script(NAMES, &options);
     assert_eq!(status, Some(2));
-    assert!(
-        reported.contains("several folders of stores are below it"),
-        "{reported}"
-    );
+    assert_has(&reported, "several folders of stores are below it");
 }
 
 #[test]
@@ -291,14 +269,8 @@ fn an_origin_that_has_no_store_yet_is_reported_before_one_is_made() {
     let options = ["--storage", text(&folder), "--origin", "https://a.exmaple"];
     let (status, _, reported) = script(MAIL, &options);
     assert_eq!(status, Some(0));
-    assert!(
-        reported.contains("no store of https://a.exmaple yet"),
-        "{reported}"
-    );
-    assert!(
-        reported.contains("there is https://a.example"),
-        "{reported}"
-    );
+    assert_has(&reported, "no store of https://a.exmaple yet");
+    assert_has(&reported, "there is https://a.example");
     let (_, _, reported) = script(NAMES, &options);
     assert_eq!(reported, "");
 }
@@ -317,7 +289,7 @@ fn a_script_whose_store_another_program_has_open_fails_whatever_it_makes_of_the_
     ] {
         let (status, _, reported) = script(source, &arguments);
         assert_eq!(status, Some(1), "{source}");
-        assert!(reported.contains("UnknownError: "), "{reported}");
+        assert_has(&reported, "UnknownError: ");
         assert_eq!(reported.lines().count(), 1, "{reported}");
     }
     db.close().unwrap();

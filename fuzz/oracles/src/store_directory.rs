@@ -33,14 +33,8 @@ const BLOB_READ_MAX: u64 = 1 << 16;
 /// The first byte chooses: the rest is an archive of a store's files; or damage to the files of a known store; or changes of
 /// the rows of a known store, which are then written into a whole log.
 pub fn store_directory(data: &[u8]) {
-    let mut input = Input(data);
-    let choice = input.byte();
-    let base = if choice / 3 % 2 == 0 {
-        Base::lite()
-    } else {
-        Base::killed()
-    };
-    match choice % 3 {
+    let (choice, base, input) = chosen(data);
+    match choice {
         0 => read_all(&Files::from_archive(input.0), None),
         1 => {
             let (files, is_one_byte) = damaged_files(input, base);
@@ -52,18 +46,23 @@ pub fn store_directory(data: &[u8]) {
 
 /// The stores as files, for another law.
 pub(crate) fn files(data: &[u8]) -> Files {
-    let mut input = Input(data);
-    let choice = input.byte();
-    let base = if choice / 3 % 2 == 0 {
-        Base::lite()
-    } else {
-        Base::killed()
-    };
-    match choice % 3 {
+    let (choice, base, input) = chosen(data);
+    match choice {
         0 => Files::from_archive(input.0),
         1 => damaged_files(input, base).0,
         _ => changed_rows(input, base),
     }
+}
+
+/// What the first byte chooses, from 0 to 2, for which known store, and the rest.
+fn chosen(data: &[u8]) -> (u8, &'static Base, Input<'_>) {
+    let mut input = Input(data);
+    let choice = input.byte();
+    let base = match choice / 3 % 2 {
+        0 => Base::lite(),
+        _ => Base::killed(),
+    };
+    (choice % 3, base, input)
 }
 
 /// What was damaged, and how much is known about it.

@@ -4,11 +4,11 @@
 mod document;
 mod turn;
 
-use larder_fixtures::canonical::{databases_of, with_large_stack};
-use larder_fixtures::chromium::{self, Chromium, Store};
+use larder_fixtures::canonical::databases_of;
+use larder_fixtures::chromium::{Chromium, Store};
 use serde_json::{Value, json};
 
-use super::{ORIGIN, agree, check_entries, dumped, records, setting, theirs};
+use super::{agree, dumped, records, take_turns, theirs};
 use larder_fixtures::random::Random;
 use turn::Did;
 
@@ -69,35 +69,5 @@ fn round(
 
 #[test]
 fn chromium_shows_what_programs_of_idb_left_and_idb_what_chromium_made_of_it() {
-    with_large_stack(|| {
-        let Some(chromium) = chromium::shared() else {
-            return;
-        };
-        let (rounds, seed) = (
-            setting("LARDER_IDB_ROUND_TRIPS", 12),
-            setting("LARDER_SEED", 1),
-        );
-        println!("seed {seed}, {rounds} rounds");
-        let mut random = Random::new(seed);
-        let mut dir = tempfile::tempdir().unwrap();
-        let mut store = Store::within(dir.path(), ORIGIN);
-        let (mut most, mut entries) = (0, 0);
-        for n in 0..rounds {
-            if n > 0 && n.is_multiple_of(25) {
-                // From nothing again.
-                dir = tempfile::tempdir().unwrap();
-                store = Store::within(dir.path(), ORIGIN);
-            }
-            let out = dir.path().join(format!("after {n}"));
-            let what = format!("seed {seed}, round {n}");
-            let (after, count) = round(chromium, &store, &mut random, &out, &what);
-            (store, most) = (after, most.max(count));
-            entries = entries.max(check_entries(&dumped(&store), &what));
-        }
-        assert!(
-            most > 20 && entries > 20,
-            "{most} records and {entries} index entries at most: too few to tell anything"
-        );
-        println!("{rounds} round trips agreed; {most} records at most");
-    });
+    take_turns("LARDER_IDB_ROUND_TRIPS", round);
 }
