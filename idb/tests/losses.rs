@@ -127,7 +127,7 @@ fn heard_by(storage: Storage, heard: &Heard) -> Vec<Loss> {
 }
 
 #[test]
-fn a_record_that_cannot_be_read_is_told_once_by_database_object_store_and_key() {
+fn a_record_that_cannot_be_read_is_reported_once_by_database_object_store_and_key() {
     for executor in EXECUTORS {
         let fs = written();
         spoil(&fs, is_record_2);
@@ -156,7 +156,7 @@ fn a_record_that_cannot_be_read_is_told_once_by_database_object_store_and_key() 
 }
 
 #[test]
-fn a_database_whose_metadata_cannot_be_read_is_told_when_it_is_opened() {
+fn a_database_whose_metadata_cannot_be_read_is_reported_when_it_is_opened() {
     for executor in EXECUTORS {
         let fs = written();
         spoil(&fs, |row| matches!(row, RowKey::ObjectStoreMetadata(_)));
@@ -177,7 +177,7 @@ fn a_database_whose_metadata_cannot_be_read_is_told_when_it_is_opened() {
 }
 
 #[test]
-fn a_store_that_cannot_be_opened_is_told_and_repaired_and_goes_on() {
+fn a_store_that_cannot_be_opened_is_reported_and_repaired_and_goes_on() {
     for executor in EXECUTORS {
         let fs = written();
         spoil_log(&fs);
@@ -233,7 +233,7 @@ fn a_store_in_use_is_repaired_after_its_connections_are_closed_by_force() {
 }
 
 #[test]
-fn a_host_may_ask_for_the_repair_when_it_hears_of_the_damage() {
+fn a_host_may_ask_for_the_repair_in_the_callback_of_a_loss() {
     for executor in EXECUTORS {
         let fs = written();
         spoil_log(&fs);

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_are_wanted_once_do_not_push_out_others() {
+    fn blocks_that_are_read_once_do_not_push_out_others() {
         let cache = BlockCache::new(1 << 20);
         for offset in 0..2000 {
             read(&cache, (1, offset));
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_are_wanted_again_and_again_come_in() {
+    fn blocks_that_are_read_again_and_again_come_in() {
         for bytes in [100_000, 1 << 20, 8 << 20] {
             let cache = BlockCache::new(bytes);
             let blocks = (bytes / 2 / 4096) as u64;

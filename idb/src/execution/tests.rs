@@ -91,7 +91,7 @@ fn requests_complete_in_order_in_each_mode() {
 }
 
 #[test]
-fn who_waits_executes_what_is_short_behind_it_and_nothing_else() {
+fn a_waiting_thread_executes_short_operations_behind_its_own_and_nothing_else() {
     for mode in MODES {
         let storage = storage(mode);
         let connection = open(&storage, &["a"]);
@@ -118,7 +118,7 @@ fn who_waits_executes_what_is_short_behind_it_and_nothing_else() {
 }
 
 #[test]
-fn a_callback_that_waits_executes_what_it_waits_for_whoever_calls_it() {
+fn a_callback_that_waits_executes_what_it_waits_for_on_any_thread() {
     for executor in MODES {
         let storage = storage(executor);
         let connection = open(&storage, &["a"]);
@@ -149,7 +149,7 @@ fn a_callback_that_waits_executes_what_it_waits_for_whoever_calls_it() {
 }
 
 #[test]
-fn what_nobody_looks_at_is_executed_in_its_turn_and_its_failure_aborts_the_commit() {
+fn a_dropped_request_is_executed_in_its_turn_and_its_failure_aborts_the_commit() {
     for mode in MODES {
         let storage = storage(mode);
         let connection = open(&storage, &["a"]);
@@ -260,7 +260,7 @@ fn what_lies_in_the_queue_counts_by_the_memory_that_it_holds() {
 }
 
 #[test]
-fn many_operations_are_executed_though_nobody_wants_their_results() {
+fn many_operations_are_executed_though_no_result_is_awaited() {
     let storage = storage(MODES[0]);
     let connection = open(&storage, &["a"]);
     let transaction = write(&connection, &["a"]);
@@ -281,7 +281,7 @@ fn many_operations_are_executed_though_nobody_wants_their_results() {
 }
 
 #[test]
-fn a_failure_that_nobody_saw_before_commit_aborts() {
+fn a_failure_that_was_not_seen_before_commit_aborts() {
     for mode in MODES {
         let storage = storage(mode);
         let connection = open(&storage, &["a"]);

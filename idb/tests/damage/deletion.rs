@@ -201,7 +201,7 @@ fn a_database_of_damaged_records_can_be_deleted_and_the_others_go_on() {
 }
 
 #[test]
-fn what_damage_keeps_from_being_deleted_is_told_once_in_quiet_times() {
+fn what_damage_keeps_from_being_deleted_is_reported_once_by_maintenance() {
     let (fs, ..) = with_damaged_records("db");
     let (first, factory) = storage(&fs);
     assert_eq!(delete(&factory).unwrap(), 3);

@@ -117,21 +117,21 @@ fn compare(
 }
 
 #[test]
-fn damaged_metadata_is_told_or_read_and_harms_no_other_database_1() {
+fn damaged_metadata_is_reported_or_read_and_harms_no_other_database_1() {
     check(0, 4);
 }
 
 #[test]
-fn damaged_metadata_is_told_or_read_and_harms_no_other_database_2() {
+fn damaged_metadata_is_reported_or_read_and_harms_no_other_database_2() {
     check(1, 4);
 }
 
 #[test]
-fn damaged_metadata_is_told_or_read_and_harms_no_other_database_3() {
+fn damaged_metadata_is_reported_or_read_and_harms_no_other_database_3() {
     check(2, 4);
 }
 
 #[test]
-fn damaged_metadata_is_told_or_read_and_harms_no_other_database_4() {
+fn damaged_metadata_is_reported_or_read_and_harms_no_other_database_4() {
     check(3, 4);
 }

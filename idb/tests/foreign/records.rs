@@ -190,7 +190,7 @@ fn what_a_host_gets_wrong_is_refused_at_once() {
 }
 
 #[test]
-fn put_many_puts_values_of_several_engines_and_tells_which_was_wrong() {
+fn put_many_puts_values_of_several_engines_and_names_the_wrong_one() {
     let place = place();
     let transaction = begin(&place.connection(), TransactionMode::ReadWrite);
     let store = store(&transaction, "auto-in");

@@ -202,7 +202,7 @@ fn a_get_that_fails_among_others_fails_alone_and_aborts_unless_it_was_seen() {
 }
 
 #[test]
-fn gets_that_an_abort_overtakes_are_told_in_order_and_so_are_those_that_succeed() {
+fn gets_that_an_abort_overtakes_complete_in_order_and_so_do_those_that_succeed() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = numbers(&storage, 100);

@@ -14,7 +14,7 @@ fn text(text: &str) -> Value {
 }
 
 #[test]
-fn many_are_put_up_to_the_first_that_cannot_be_and_the_error_tells_which() {
+fn many_are_put_up_to_the_first_that_cannot_be_and_the_error_names_it() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage, 1, |upgrade| {
@@ -155,7 +155,7 @@ fn pages_come_in_order_none_larger_than_asked_for_and_see_what_was_written_meanw
 }
 
 #[test]
-fn statistics_tell_what_was_read_and_written() {
+fn statistics_count_what_was_read_and_written() {
     let storage = storage(EXECUTORS[1]);
     let connection = open(&storage, 1, |upgrade| {
         indexed_store(upgrade, Default::default(), Default::default()).map(drop)
@@ -242,7 +242,7 @@ fn statistics_count_the_records_that_were_deleted_however_that_was() {
 }
 
 #[test]
-fn statistics_tell_how_much_did_not_fit_into_memory() {
+fn statistics_count_the_bytes_that_did_not_fit_into_memory() {
     for executor in EXECUTORS {
         let mut options = StorageOptions::in_memory(Arc::new(FixedClock::default()));
         options.executor = executor;

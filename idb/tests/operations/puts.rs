@@ -204,7 +204,7 @@ fn a_put_that_fails_while_its_transaction_commits_aborts_and_none_behind_it_is_e
 }
 
 #[test]
-fn puts_that_an_abort_overtakes_are_told_in_order_and_so_are_those_that_succeed() {
+fn puts_that_an_abort_overtakes_complete_in_order_and_so_do_those_that_succeed() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = numbers(&storage, 0);

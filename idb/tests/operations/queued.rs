@@ -127,7 +127,7 @@ fn requests_queued_together_go_each_to_their_own_store_or_index() {
 }
 
 #[test]
-fn a_small_put_that_fails_and_nobody_looks_at_aborts() {
+fn a_small_put_that_fails_unseen_aborts() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage, 1, |upgrade| {

@@ -7,7 +7,7 @@ use larder_idb::{ConnectionEvent, DeletedOrigin, ErrorKind, ErrorName};
 use super::*;
 
 #[test]
-fn an_origin_that_is_deleted_while_in_use_tells_its_connections_and_leaves_nothing() {
+fn an_origin_that_is_deleted_while_in_use_notifies_its_connections_and_leaves_nothing() {
     // With threads often: the request that comes after could overtake the deletion.
     for executor in iter::once(DRIVEN).chain(iter::repeat_n(THREADS, 30)) {
         let place = Place::new(executor);

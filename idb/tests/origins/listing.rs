@@ -71,7 +71,7 @@ fn files_that_are_no_stores_are_not_listed_and_what_is_left_of_one_is() {
 }
 
 #[test]
-fn an_origin_that_is_to_stay_is_known_before_it_has_a_store_and_after_a_restart() {
+fn a_persistent_origin_is_listed_before_it_has_a_store_and_after_a_restart() {
     let place = Place::new(DRIVEN);
     let is_persisted = |place: &Place| place.factory(1).persisted().wait().unwrap();
     assert!(!is_persisted(&place));

@@ -324,7 +324,7 @@ fn a_commit_far_from_the_limit_asks_for_no_file() {
 }
 
 #[test]
-fn a_quota_is_of_one_origin_and_is_kept_while_nobody_has_it() {
+fn a_quota_is_of_one_origin_and_is_kept_while_no_handle_has_it() {
     let files = Files::new();
     let storage = Storage::new(files.options(DRIVEN)).unwrap();
     let origin = |n: u32| Origin::from_url(&format!("https://o{n}.example")).unwrap();

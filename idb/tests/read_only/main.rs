@@ -175,7 +175,7 @@ fn a_store_that_is_open_for_writing_is_read_as_it_was_when_it_was_opened_and_ane
 }
 
 #[test]
-fn whatever_would_write_is_refused_with_read_only_error_and_has_told_nobody() {
+fn whatever_would_write_is_refused_with_read_only_error_before_any_event() {
     let fs = Arc::new(MemoryFileSystem::new());
     writer(&fs).0.close().unwrap();
     let recording = Arc::new(RecordingFileSystem::new(fs));

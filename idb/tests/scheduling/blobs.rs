@@ -141,7 +141,7 @@ impl BlobSource for Slow {
 }
 
 #[test]
-fn nobody_waits_for_a_slow_disk_who_does_not_wait_for_the_request() {
+fn only_threads_that_wait_for_the_request_wait_for_a_slow_disk() {
     for executor in [EXECUTORS[0], EXECUTORS[1]] {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();

@@ -79,7 +79,7 @@ fn a_new_database_has_the_version_asked_for_or_1_and_a_lower_one_is_refused() {
 }
 
 #[test]
-fn other_connections_are_told_and_then_waited_for() {
+fn other_connections_are_notified_and_then_waited_for() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let listening = open(&storage).wait().unwrap();
@@ -130,7 +130,7 @@ fn other_connections_are_told_and_then_waited_for() {
 }
 
 #[test]
-fn connections_that_close_when_told_do_not_block() {
+fn connections_that_close_on_versionchange_do_not_block() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();
@@ -371,7 +371,7 @@ fn what_is_let_go_of_in_the_midst_of_an_upgrade_is_aborted() {
 }
 
 #[test]
-fn closing_by_force_aborts_and_tells() {
+fn closing_by_force_aborts_and_notifies() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();
@@ -483,7 +483,7 @@ fn what_a_deleted_database_leaves_goes_step_by_step_when_the_host_says_so() {
 }
 
 #[test]
-fn whoever_hears_that_an_upgrade_is_committed_may_begin_transactions() {
+fn transactions_may_begin_as_soon_as_an_upgrade_is_reported_committed() {
     for executor in EXECUTORS {
         for is_committed in [true, false] {
             let storage = storage(executor);

@@ -89,7 +89,7 @@ fn nothing_happens_unless_the_host_asks() {
 }
 
 #[test]
-fn who_waits_sleeps_until_another_thread_brings_work() {
+fn a_waiting_thread_sleeps_until_another_thread_brings_work() {
     let storage = storage(DRIVEN);
     let connection = open(&storage).wait().unwrap();
     let first = begin(&connection, &["a"], TransactionMode::ReadWrite);
@@ -143,7 +143,7 @@ fn waited_for(seed: Option<u64>, wait: impl Fn(&Storage, Request<Key>)) -> Vec<S
 }
 
 #[test]
-fn who_waits_takes_the_steps_that_the_host_would_until_the_result_is_there_and_no_more() {
+fn a_waiting_thread_takes_the_hosts_steps_until_the_result_is_there_and_no_more() {
     let seeds = (0..40).map(Some).chain([None]);
     let orders = seeds.map(|seed| {
         let by_steps = waited_for(seed, |storage, request| {

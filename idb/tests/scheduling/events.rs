@@ -25,7 +25,7 @@ fn name(event: &ConnectionEvent) -> &'static str {
 }
 
 #[test]
-fn a_callback_stays_though_somebody_else_took_the_event_that_it_was_to_be_called_with() {
+fn a_callback_stays_though_its_event_was_taken_by_another_thread() {
     let storage = storage(DRIVEN);
     let (connection, _request) = announced(&storage);
     let log = Log::default();

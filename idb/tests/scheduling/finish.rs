@@ -94,7 +94,7 @@ fn a_storage_with_nothing_under_way_is_finished_at_once() {
 }
 
 #[test]
-fn who_does_not_look_at_the_end_still_comes_to_it() {
+fn finishing_ends_though_its_request_is_dropped() {
     for executor in EXECUTORS {
         let fs = Arc::new(MemoryFileSystem::new());
         let (storage, connection, _) = connected(&fs, executor);
@@ -202,7 +202,7 @@ fn a_request_that_waits_for_connections_to_be_closed_is_refused_when_they_are() 
 }
 
 #[test]
-fn that_a_store_could_not_be_closed_whole_is_told_at_the_end_of_finishing() {
+fn a_store_that_could_not_be_closed_whole_is_reported_at_the_end_of_finishing() {
     use larder_leveldb::storage::{Fault, FaultFileSystem};
     for executor in EXECUTORS {
         for has_transaction in [false, true] {

@@ -30,7 +30,7 @@ fn is_blocked(request: &OpenRequest) -> bool {
 }
 
 /// Closes a connection when it gets a `versionchange` event.
-fn close_when_told(connection: Connection) {
+fn close_on_versionchange(connection: Connection) {
     let events = connection.events();
     events.on_event(move |event| {
         if matches!(event, ConnectionEvent::VersionChange(_)) {
@@ -48,7 +48,7 @@ fn is_upgraded_at_once(request: &OpenRequest) -> bool {
 }
 
 #[test]
-fn a_connection_that_nobody_has_taken_yet_is_not_passed_over() {
+fn a_connection_that_is_not_taken_yet_is_not_passed_over() {
     let storage = storage(DRIVEN);
     let (first, second) = two_requests(&storage);
     storage.run_until_idle();
@@ -56,7 +56,7 @@ fn a_connection_that_nobody_has_taken_yet_is_not_passed_over() {
     let Some(OpenEvent::Done(Ok(connection))) = first.events().try_next() else {
         panic!("not opened");
     };
-    close_when_told(connection);
+    close_on_versionchange(connection);
     assert!(is_upgraded_at_once(&second));
 }
 
@@ -67,7 +67,7 @@ fn a_connection_s_request_may_be_looked_at_late() {
     let mut first = first.connection();
     storage.run_until_idle();
     assert!(second.events().try_next().is_none(), "it waits");
-    close_when_told(first.try_take().unwrap().unwrap());
+    close_on_versionchange(first.try_take().unwrap().unwrap());
     assert!(is_upgraded_at_once(&second));
 }
 
@@ -79,18 +79,18 @@ fn a_callback_that_is_given_a_connection_has_time_to_listen() {
             while is_late && !first.is_done() {
                 storage.run_one();
             }
-            first.on_done(|connection| close_when_told(connection.unwrap()));
+            first.on_done(|connection| close_on_versionchange(connection.unwrap()));
             assert!(is_upgraded_at_once(&second));
         });
     }
 }
 
 #[test]
-fn a_callback_that_is_told_the_end_has_time_to_listen() {
+fn a_callback_for_events_that_gets_the_connection_has_time_to_listen() {
     in_each(|_, first, second| {
         first.events().on_event(|event| {
             if let OpenEvent::Done(connection) = event {
-                close_when_told(connection.unwrap());
+                close_on_versionchange(connection.unwrap());
             }
         });
         assert!(is_upgraded_at_once(&second));
@@ -98,7 +98,7 @@ fn a_callback_that_is_told_the_end_has_time_to_listen() {
 }
 
 #[test]
-fn who_has_a_connection_and_does_not_listen_is_in_the_way() {
+fn a_connection_without_a_listener_blocks() {
     in_each(|_, first, second| {
         let connection = first.connection().wait().unwrap();
         assert!(is_blocked(&second));
@@ -108,7 +108,7 @@ fn who_has_a_connection_and_does_not_listen_is_in_the_way() {
 }
 
 #[test]
-fn a_connection_that_nobody_takes_goes_with_its_request() {
+fn a_connection_that_is_not_taken_goes_with_its_request() {
     in_each(|storage, first, second| {
         storage.run_until_idle();
         drop(first);
@@ -118,7 +118,7 @@ fn a_connection_that_nobody_takes_goes_with_its_request() {
 
 /// The host has the connection of an upgrade before the request has ended.
 #[test]
-fn a_connection_of_an_upgrade_is_told_though_nobody_looks_at_the_request_s_end() {
+fn a_connection_of_an_upgrade_is_notified_though_the_requests_end_is_not_looked_at() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let factory = factory(&storage);

@@ -108,7 +108,7 @@ fn put_and_commit(connection: &Connection, value: &str) {
 }
 
 #[test]
-fn a_store_is_closed_when_nobody_has_used_it_for_its_time_and_opened_again_unseen() {
+fn a_store_is_closed_when_it_was_idle_for_its_time_and_opened_again_unseen() {
     for executor in EXECUTORS {
         let setting = Setting::new(executor);
         let connection = open(&setting.storage).wait().unwrap();
@@ -208,7 +208,7 @@ fn hold_a_blob(connection: &Connection) -> larder_idb::StoredValue {
 }
 
 #[test]
-fn a_blob_that_somebody_holds_keeps_the_store() {
+fn a_blob_that_a_host_holds_keeps_the_store_open() {
     for executor in EXECUTORS {
         let setting = Setting::new(executor);
         let connection = open(&setting.storage).wait().unwrap();
@@ -261,7 +261,7 @@ impl Visits {
 }
 
 #[test]
-fn who_opens_a_store_closes_idle_ones_before_and_those_that_become_idle_go_down_to_the_maximum() {
+fn opening_a_store_closes_idle_ones_before_and_those_that_become_idle_go_down_to_the_maximum() {
     let visits = Visits::new(3, 2 * SECOND);
     for n in 0..3 {
         visits.visit(n).close();
@@ -372,7 +372,7 @@ fn a_clock_that_is_set_back_delays_the_end_by_no_more_than_the_grace_time() {
 }
 
 #[test]
-fn a_clock_that_panics_keeps_nobody_from_letting_go_and_the_time_begins_when_it_goes_again() {
+fn a_clock_that_panics_keeps_no_store_from_becoming_idle_and_the_time_begins_when_it_goes_again() {
     for executor in EXECUTORS {
         let setting = Setting::new(executor);
         let connection = open(&setting.storage).wait().unwrap();
@@ -390,7 +390,7 @@ fn a_clock_that_panics_keeps_nobody_from_letting_go_and_the_time_begins_when_it_
 }
 
 #[test]
-fn that_an_idle_store_could_not_be_closed_whole_is_told_at_the_end() {
+fn an_idle_store_that_could_not_be_closed_whole_is_reported_at_the_end() {
     use larder_leveldb::storage::{Fault, FaultFileSystem};
     let cases = EXECUTORS
         .into_iter()

@@ -248,7 +248,7 @@ fn making_a_transaction_is_refused_in_the_order_of_the_specification() {
 
 /// A commit is executed by any thread that needs its result. Threads that wait behind it need its result, too.
 #[test]
-fn a_commit_that_nobody_looks_at_lets_others_go_on() {
+fn a_commit_whose_request_is_dropped_lets_others_go_on() {
     for executor in EXECUTORS {
         let storage = storage(executor);
         let connection = open(&storage).wait().unwrap();

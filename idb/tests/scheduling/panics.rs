@@ -144,7 +144,7 @@ fn run_all(storage: &Storage) -> u32 {
 }
 
 #[test]
-fn a_waker_that_panics_keeps_nothing_from_anybody() {
+fn a_waker_that_panics_keeps_no_result_from_others() {
     let storage = storage(DRIVEN);
     let connection = open(&storage).wait().unwrap();
     let bad = Arc::new(BadWaker::default());

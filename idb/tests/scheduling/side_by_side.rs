@@ -39,7 +39,7 @@ fn check_one(done: [Result<()>; 2], why: ErrorName) {
 }
 
 #[test]
-fn of_two_threads_that_change_the_same_name_one_does_and_the_other_hears_why_not() {
+fn of_two_threads_that_change_the_same_name_one_does_and_the_other_gets_an_error() {
     let storage = storage(EXECUTORS[0]);
     let (request, upgrade) = upgrading(&storage, 1);
     let transaction = &upgrade.transaction;

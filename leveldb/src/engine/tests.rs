@@ -192,7 +192,7 @@ fn is_refused(written: Result<()>) {
 }
 
 #[test]
-fn a_panic_in_a_write_is_an_error_for_those_who_wait_and_for_all_later() {
+fn a_panic_in_a_write_is_an_error_for_waiting_writers_and_for_all_later() {
     let (order, is_there, go_on, fs) = panics();
     let db = open(&fs, &order, Background::Caller);
     let put = |key: &[u8]| db.put(key, b"value", Durability::Relaxed);
@@ -223,7 +223,7 @@ fn a_panic_in_a_write_is_an_error_for_those_who_wait_and_for_all_later() {
 }
 
 #[test]
-fn a_panic_in_background_work_is_an_error_for_those_who_wait_for_it() {
+fn a_panic_in_background_work_is_an_error_for_writers_that_wait_for_it() {
     for background in [Background::Thread, Background::Caller] {
         let (order, _is_there, _go_on, fs) = panics();
         let db = open(&fs, &order, background.clone());

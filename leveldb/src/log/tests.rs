@@ -235,7 +235,7 @@ fn records_that_were_added_after_a_torn_one_are_read() {
 
 #[test]
 #[cfg_attr(miri, ignore = "much work for an interpreter")]
-fn zeros_between_blocks_and_at_the_end_are_told() {
+fn zeros_between_blocks_and_at_the_end_are_reported() {
     let mut bytes = write(&[vec![1; 100]]);
     bytes.resize(2 * BLOCK_LEN, 0);
     let expected = [Seen::Record(vec![1; 100]), Seen::Zeros(107)];

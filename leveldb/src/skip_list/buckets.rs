@@ -223,7 +223,7 @@ mod tests {
     }
 
     quickcheck! {
-        fn a_hash_has_its_last_node_or_nothing_is_known(puts: Vec<(u16, bool)>, others: Vec<u16>) -> bool {
+        fn a_hash_has_its_last_node_or_gives_no_answer(puts: Vec<(u16, bool)>, others: Vec<u16>) -> bool {
             // Few buckets, so that they overflow, and all of the tables.
             let hash = |n: u16, is_near: bool| match is_near {
                 true => u32::from(n % 64),

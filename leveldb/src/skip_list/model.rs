@@ -158,12 +158,12 @@ const GROUPED: KeyFacts = KeyFacts {
 };
 
 #[test]
-fn readers_who_seek_a_group_see_all_that_was_published() {
+fn readers_that_seek_a_group_see_all_that_was_published() {
     see_all_that_was_published(Some(GROUPED));
 }
 
 #[test]
-fn who_comes_to_a_groups_first_entry_goes_on_from_there() {
+fn a_reader_at_a_groups_first_entry_can_go_on_from_there() {
     explore(|| {
         let order = InternalOrder::with_facts(Arc::new(BytewiseComparator), Some(GROUPED));
         let list = Arc::new(SkipList::new(order, 7));

@@ -230,7 +230,7 @@ fn an_append_that_fails_leaves_half_and_every_operation_is_announced() {
 #[cfg(unix)]
 #[test]
 #[cfg_attr(miri, ignore = "asks the system for record locks")]
-fn the_disk_tells_who_holds_a_lock_without_giving_it_up() {
+fn the_disk_reports_the_holder_of_a_lock_without_giving_it_up() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("LOCK");
     let fs = DiskFileSystem::new();

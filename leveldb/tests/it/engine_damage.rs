@@ -208,7 +208,7 @@ fn files(fs: &MemoryFileSystem) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_byte_changed_anywhere_is_an_error_or_harmless_for_whoever_opens_the_store_to_write() {
+fn a_byte_changed_anywhere_is_an_error_or_harmless_when_the_store_is_opened_for_writing() {
     let (fs, states) = store();
     let mut outcomes = Outcomes::default();
     for path in files(&fs) {
@@ -232,7 +232,7 @@ fn a_byte_changed_anywhere_is_an_error_or_harmless_for_whoever_opens_the_store_t
 }
 
 #[test]
-fn a_file_cut_anywhere_or_gone_is_an_error_or_a_torn_tail_for_whoever_opens_the_store_to_write() {
+fn a_file_cut_anywhere_or_gone_is_an_error_or_a_torn_tail_when_the_store_is_opened_for_writing() {
     let (fs, states) = store();
     let mut outcomes = Outcomes::default();
     for path in files(&fs) {

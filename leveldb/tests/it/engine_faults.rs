@@ -162,7 +162,7 @@ fn of_two_writes_that_fail_one_after_the_other_neither_costs_what_was_acknowledg
 type Open = fn(Arc<dyn FileSystem>) -> larder_leveldb::Result<Db>;
 
 #[test]
-fn an_error_that_passes_is_never_told_as_a_store_or_a_table_that_is_missing() {
+fn an_error_that_passes_is_never_reported_as_a_missing_store_or_table() {
     let read_only: Open = |fs| Db::open_read_only(fs, Path::new(DIR), Options::default());
     let store = store_with_work();
     for every_later_too in [false, true] {
@@ -283,7 +283,7 @@ fn of_two_writers_the_one_whose_lock_was_taken_away_writes_nothing_more() {
 
 /// At each operation of a strict write the lock may be lost, by then or in the middle of it.
 #[test]
-fn a_lock_that_is_lost_during_a_strict_write_fails_it_whoever_else_there_is() {
+fn a_lock_that_is_lost_during_a_strict_write_fails_it() {
     let mut kinds = Vec::new();
     for n in 1.. {
         let parent = tempfile::tempdir().unwrap();

@@ -79,7 +79,7 @@ fn store() -> StoreBuilder {
 }
 
 #[test]
-fn searches_find_what_walks_find_and_it_is_told() {
+fn searches_find_what_walks_find_and_the_damage_is_reported() {
     let store = store();
     let options = || Options {
         on_damage: OnDamage::Skip,

@@ -74,7 +74,7 @@ fn files_ending(fs: &dyn FileSystem, ending: &str) -> usize {
 }
 
 #[test]
-fn what_is_made_a_table_anyway_leaves_forgotten_values_out_and_keeps_tombstones() {
+fn a_flush_or_compaction_leaves_discardable_values_out_and_keeps_tombstones() {
     let db = open(Arc::new(MemoryFileSystem::new()));
     let all = || {
         ["a", "b", "c"]
@@ -101,7 +101,7 @@ fn what_is_made_a_table_anyway_leaves_forgotten_values_out_and_keeps_tombstones(
 }
 
 #[test]
-fn tables_of_a_forgotten_range_alone_are_removed_at_once_and_those_that_reach_beyond_it_stay() {
+fn tables_within_a_discardable_range_are_removed_at_once_and_those_that_reach_beyond_it_stay() {
     let fs = Arc::new(MemoryFileSystem::new());
     let db = open(fs.clone());
     for prefixes in [["a", "a"], ["b", "b"], ["ax", "bx"], ["by", "c"]] {
@@ -128,7 +128,7 @@ fn tables_of_a_forgotten_range_alone_are_removed_at_once_and_those_that_reach_be
 }
 
 #[test]
-fn what_is_forgotten_before_the_first_write_of_a_store_without_room_goes_when_there_is_some() {
+fn what_may_go_before_the_first_write_of_a_store_without_room_goes_once_there_is_room() {
     let limited = LimitedFileSystem::new(Arc::new(MemoryFileSystem::new()), 64);
     let fs = || Arc::new(limited.clone());
     let db = open(fs());

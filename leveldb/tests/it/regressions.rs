@@ -281,7 +281,7 @@ fn entries_show_every_version_and_its_file() {
 }
 
 #[test]
-fn a_lock_that_is_held_is_told_and_not_touched() {
+fn a_lock_that_is_held_is_reported_and_not_touched() {
     let store = StoreBuilder::spread(&numbered(20));
     assert_eq!(store.open(skip()).unwrap().lock_holder(), None);
     assert!(

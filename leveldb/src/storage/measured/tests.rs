@@ -92,7 +92,7 @@ fn act(fs: &MeasuredFileSystem, open: &mut Open, number: u32) {
 }
 
 #[test]
-fn files_are_told_apart_by_their_names_and_only_in_the_folder_itself() {
+fn files_are_classed_by_their_names_and_only_in_the_folder_itself() {
     let fs = over(folders());
     for (n, name) in NAMES.iter().enumerate() {
         let mut file = fs.create(Path::new(name)).unwrap();
