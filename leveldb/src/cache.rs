@@ -3,9 +3,9 @@
 //! Cut into shards, so that threads seldom wait for each other. A block that is larger than a shard is not kept. Blocks in
 //! use stay alive through their `Arc` whatever the cache does.
 //!
-//! Once a shard is full, a block has to be asked for twice within about as many misses as the shard has blocks before it takes
-//! the place of another. Blocks that are wanted once do not push out those that are wanted again, and cost neither the
-//! work nor the cold memory of an entry.
+//! A scan must not push out the blocks that lookups need again and again. So in a full shard a block takes the place of another only when
+//! it is asked for a second time, within about as many misses as the shard has blocks. A block that is read once costs neither
+//! the work of an entry nor its memory, which no processor's cache holds.
 
 use crate::hash::BuildNumberHasher;
 use std::collections::HashMap;
@@ -16,9 +16,8 @@ const SHARDS: usize = 8;
 /// Counted for every block besides its bytes.
 const OVERHEAD: usize = 128;
 const NONE: usize = usize::MAX;
-/// Index and filter blocks may take so many times as much as the cache. They are not among its blocks: where one get needs
-/// three blocks and two of them are large, a cache that is too small for all of those is no cache. C++ LevelDB keeps those
-/// of all open tables.
+/// Index and filter blocks may take so many times as much as the cache, beside its blocks. A get needs three blocks, and these two are
+/// large: among the cache's blocks they would push out each other and all else. C++ LevelDB keeps those of all open tables.
 const PINS: usize = 8;
 /// A shard remembers a missed block for so many bytes that it may hold, but some however few it may hold.
 const BYTES_PER_MISS: usize = 4 << 10;
@@ -62,7 +61,7 @@ struct Shard {
     capacity: usize,
     /// The last block that went, if it had no other user: its memory takes the next one.
     spare: Option<Arc<Vec<u8>>>,
-    /// Halves of hashes of blocks that were asked for and not kept, each where the other half says.
+    /// Blocks that were asked for and not kept. One half of a block's hash is the place here, the other half is what stands there.
     missed: Box<[u32]>,
     random: u32,
 }
@@ -194,7 +193,7 @@ impl Shard {
             *missed = 0;
             return true;
         }
-        // Blocks that take turns at one place would never meet their own mark if each replaced the other's.
+        // Two blocks may share a place. If each always replaced the other's mark, and they took turns, neither would ever be kept.
         self.random = self.random.wrapping_mul(0x915f_77f5).wrapping_add(1);
         if *missed == 0 || self.random >> 31 == 0 {
             *missed = mark;
@@ -347,7 +346,7 @@ mod tests {
         let left = kept
             .iter()
             .filter(|&&offset| cache.get((1, offset)).is_some());
-        // Now and then two are taken for the same.
+        // Two hashes may be equal in the half that is kept: such a block is then taken for another that was missed before.
         assert!(left.count() >= kept.len() - 5);
     }
 

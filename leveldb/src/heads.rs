@@ -1,10 +1,11 @@
 //! Narrows a binary search in sorted keys to those whose heads are the target's, touching little memory.
 //!
-//! A head is a number in the keys' order ([`KeyFacts::head`](crate::KeyFacts)). Of each key's, 64 bits are kept, those after
-//! what all of the keys share; in the order of bytes these are the eight bytes after all shared ones, however many they are.
-//! The last key does not count: in a table's index it may be shortened to something that shares nothing with the others. The
-//! numbers lie in lines of eight, with a line above for the last number of each of eight lines, and so on: a search touches
-//! one line of each height, and the upper ones stay in the processor's cache.
+//! A head is a number in the keys' order ([`KeyFacts::head`](crate::KeyFacts)). 64 bits of each key's head are kept: those after
+//! what all of the keys share. In the order of bytes these are the eight bytes after the shared ones, however many are shared.
+//! The last key does not count, since in a table's index it may be shortened to something that shares nothing with the others.
+//!
+//! The numbers lie in lines of eight. Above eight lines stands a line of their last numbers, and so on up to one line. A search touches one
+//! line of each height, and the upper ones stay in the processor's cache.
 
 use crate::internal_key::InternalOrder;
 use std::cmp::Ordering;

@@ -73,7 +73,7 @@ impl TransactionCore {
 
     /// No handle is left that could commit it.
     pub(crate) fn abandon(self: &Arc<Self>) {
-        // Nearly all have ended by then.
+        // Looked at without the lock first: nearly all transactions have ended when their last handle goes.
         if self.is_active() {
             self.enter_abort(None, false);
         }
@@ -172,7 +172,7 @@ impl TransactionCore {
             execution, batch, ..
         } = token;
         if let Some(Backing::Write(transaction)) = execution.map(Execution::into_backing) {
-            // If the engine cannot write it is undone when the store is opened again; and it cannot be seen until then.
+            // An engine that cannot write leaves the rows there. The next opening undoes them, and they cannot be seen until then.
             if let Err(error) = attempt(|| Ok(transaction.rollback()?)) {
                 self.owner.note_store_error(&error);
             }

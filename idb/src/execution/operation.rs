@@ -26,7 +26,7 @@ pub(crate) type Work = Box<dyn FnOnce(Result<&mut Execution>, &mut Report<'_>) +
 /// How long an operation takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// No longer than handing over to another thread does: the thread that executes the operation before it goes on with it.
+    /// No longer than handing over to another thread takes: so the thread that has executed the operation before executes this one, too.
     Short,
     /// Perhaps longer.
     Long,

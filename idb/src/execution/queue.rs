@@ -10,7 +10,7 @@ use crate::request::completion::Completion;
 /// What a queue holds before a thread is woken to execute it though no result is wanted yet: so many bytes, about.
 const HELD_MAX: usize = 16 << 20;
 
-/// What an operation counts for that may be long: none waits for more than 32.
+/// What an operation that may be long counts as, so that a thread is woken when 32 of them wait.
 const LONG_LEN: usize = HELD_MAX / 32;
 
 /// What a short one holds at least: its entry, and the place for its result.
@@ -45,8 +45,8 @@ impl Queue {
         self.operations.push_back(Operation::Other(work, length));
     }
 
-    /// Adds a get or a small put: to the run at the end, if that is of the same kind on the same object store or index, and it may
-    /// join one. The place of its result.
+    /// Adds a get or a small put. It joins the run at the queue's end if it may join one, and if that run is of its kind and on its
+    /// object store or index. Returns the place of its result.
     pub(super) fn push_to_run<A: RunKind>(
         &mut self,
         source: &Source,

@@ -78,7 +78,7 @@ impl<'a> Report<'a> {
         self.callbacks.extend(callbacks);
     }
 
-    /// Before a result can be taken: the host that takes the last one finds the transaction idle.
+    /// Comes before the results can be taken, so that a host that takes the last one finds the transaction idle.
     fn publish(&mut self, execution: &mut Execution, count: u64) {
         self.executed += count;
         execution.count_spilled();

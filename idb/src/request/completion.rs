@@ -20,8 +20,8 @@ pub(crate) enum Listener<T> {
     Callback(OnDone<T>),
 }
 
-/// The places of the results of operations that are executed together: of one, mostly, or of a run of gets or puts. Shared by their
-/// requests, which take the results, and the queue of operations, which gives them.
+/// The places of the results of operations that are executed together: mostly one operation, or a run of gets or puts. The queue of
+/// operations puts results there, and the requests take them.
 pub(crate) struct Completions<T>(Mutex<State<T>>);
 
 /// Results in the order of their operations; `None` where one has been taken.
@@ -47,8 +47,8 @@ impl<T> Default for Completions<T> {
 }
 
 impl<T> Completions<T> {
-    /// Puts the results there; those that callbacks wait for go to these. What is to be woken for which, in their order. Second results
-    /// are dropped.
+    /// Puts the results there; one that a callback waits for goes to the callback. Returns what is to be woken, in the order of the
+    /// results. A second result of an operation is dropped.
     pub(crate) fn fill(&self, mut results: Results<T>) -> SmallVec<[(usize, Wake<T>); 1]> {
         let mut state = locked(&self.0);
         let State::Pending(listeners) = &mut *state else {

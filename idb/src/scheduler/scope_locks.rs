@@ -47,8 +47,8 @@ impl Lane {
 }
 
 impl Lane {
-    /// Those that the last one, which was not let in, waits for directly: a writer, or if it writes itself also the readers
-    /// behind that. A reader in front of it waits for the same already.
+    /// The transactions that the last one, which was not let in, waits for directly: the writer before it, and if it writes itself, the
+    /// readers between the two.
     fn note_awaited(&self, awaited: &mut Vec<u64>) {
         let mut older = self.entries.iter().rev();
         let Some(last) = older.next() else {

@@ -55,8 +55,8 @@ impl Kept {
         !self.torn.is_empty()
     }
 
-    /// Whether a log after those that were there would not be read by the next opening: if something is missing
-    /// before a log, or before all that can be read, later logs are not believed.
+    /// Whether the next opening would not read a log that comes after those that were there. Where something is missing before a log, or
+    /// before all that can be read, that opening stops and relies on no later log.
     fn is_in_the_way(&self) -> bool {
         let has_loss = self
             .torn

@@ -1,10 +1,10 @@
 //! Slows writers down while level 0 is behind, so that they need not be stopped.
 //!
-//! Left alone, a writer that is faster than the compactions is stopped when level 0 has [`L0_STOP`] tables, by then for as
-//! long as a whole compaction takes. From [`L0_SLOW_DOWN`] tables on, writing is therefore coupled to the work: of the bytes
-//! that may still be written before the stop, the share that is written may not be larger than the share of the work before
-//! level 0 is small again that is done. In the same way filling a memtable is coupled to making a table of the full one.
-//! How fast that work is, its own progress shows, not a clock.
+//! A writer that is faster than the compactions is stopped when level 0 has [`L0_STOP`] tables, then for as long as a whole
+//! compaction takes. To avoid that, writing is coupled to the work from [`L0_SLOW_DOWN`] tables on. Two shares are compared: how much is
+//! written of the bytes that may be written before the stop, and how much is done of the work until level 0 is small again. The
+//! first may not be larger than the second. In the same way filling a memtable is coupled to making a table of the full one.
+//! The progress of the work itself shows how fast it is; no clock is asked.
 
 use super::background::Signal;
 use super::write::Writer;
@@ -133,8 +133,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Until the work is so far, or none is under way: then the stop at [`L0_STOP`] tables is what counts. Not for a flush in
-    /// the middle of it either, with which writers [keep step](Self::keep_step) anyway.
+    /// Waits until the work is so far. If none is under way there is nothing to wait for, and the stop at [`L0_STOP`] tables counts. A
+    /// flush in the middle of the work ends the wait as well, since writers [keep step](Self::keep_step) with it anyway.
     fn wait_for_compaction(&self, until: u64) {
         self.wait_while(|| {
             let (done, left) = self.progress.done_and_left();

@@ -1,8 +1,8 @@
 //! The damage that has been found in a store, and which rows it makes doubtful.
 //!
-//! With [`OnDamage::Skip`](crate::OnDamage::Skip) reading goes on after damage. Lost entries may have overwritten or deleted older
-//! ones, so a row is only shown if nothing lost could be newer: every damaged part of a table is a [`Region`] of internal keys, and
-//! a row from the same or an older source that sorts after a region's start and has a user key up to its end is withheld.
+//! With [`OnDamage::Skip`](crate::OnDamage::Skip) reading goes on after damage. A lost entry may have overwritten or deleted an older
+//! one. If the older one were shown, something deleted would come back. So each damaged part of a table is a [`Region`] of internal keys. A row
+//! is withheld if it comes from the same or an older source, sorts after a region's start and has a user key up to its end.
 
 use super::{Table, TableContext};
 use crate::damage::{Damage, DamageKind, KeyRange};

@@ -1,10 +1,12 @@
 //! Rebuilds the index of a table whose own cannot be used.
 //!
-//! Data blocks follow each other from offset 0, each with its checksum after it, so their ends can be found without an
-//! index: feed the checksum byte by byte and see after which byte the stored one matches. After a damaged block the next
-//! one's start is unknown as well; then all pairs of start and end in a stretch are tried at once
-//! ([`Checksummed`]). What is found must unpack, hold valid internal keys that ascend from block to block, and lie
-//! within the range that the MANIFEST names; in a table that is known to be in another order, neither. An intact index block is recognised by its handles and used as it is.
+//! Data blocks follow each other from offset 0, each with its checksum after it. So their ends can be found without an
+//! index: the checksum is computed byte by byte, and a block may end where the stored one matches. After a damaged block the next
+//! one's start is unknown as well; then all pairs of start and end in a stretch are tried at once ([`Checksummed`]).
+//!
+//! Bytes may match by chance, or be a block inside of a value. What is found must therefore unpack and hold valid internal keys. These must
+//! ascend from block to block and lie within the range that the MANIFEST names, unless the table is known to be in another
+//! order. An intact index block is recognised by its handles and used as it is.
 
 use super::blocks::verify;
 use super::checksummed::Checksummed;
