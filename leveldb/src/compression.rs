@@ -74,7 +74,7 @@ pub fn decompress(
 fn decompress_snappy(packed: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let len = snap::raw::decompress_len(packed).map_err(|_| "snappy block has a bad length")?;
     if len > packed.len().saturating_mul(22) {
-        return Err("snappy block promises more than it can hold");
+        return Err("snappy block gives a length that its bytes cannot unpack to");
     }
     if out.capacity() < len {
         *out = Vec::with_capacity(len);

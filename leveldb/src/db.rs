@@ -154,7 +154,7 @@ impl Db {
             Store::Writing(engine) => Ok(engine),
             Store::Reading { .. } => Err(Error::new(
                 ErrorKind::Usage,
-                "store is open for reading only",
+                "the store is open for reading only: open it with `Db::open` to write",
             )),
         }
     }
@@ -249,7 +249,7 @@ impl Db {
     /// any more, and each may go or stay until it is deleted. It takes hardly any room, and makes some: tables with nothing else are
     /// gone at once, and other values when what they lie in is made into a table ([`flush`](Self::flush)). Deleting the rows goes on
     /// as before. An older value of a key can come to light where a newer one has gone. It waits for a step of background work that
-    /// is under way; the next opening has forgotten it.
+    /// is under way. It holds until the store is closed.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -259,7 +259,7 @@ impl Db {
 
     /// Says that all rows from `from` up to and without `to` have been deleted: what of them still lies in tables and logs may go. What
     /// is written there later stays. It changes nothing by itself: their values go when what they lie in is made into a table
-    /// ([`flush`](Self::flush), [`reclaim`](Self::reclaim)). The deletion must be durable. The next opening has forgotten it.
+    /// ([`flush`](Self::flush), [`reclaim`](Self::reclaim)). The deletion must be durable. It holds until the store is closed.
     ///
     /// # Errors
     /// `Usage` if there is a row; if one cannot be read; as [`write`](Self::write).
@@ -267,7 +267,7 @@ impl Db {
         self.engine()?.forget_deleted(from, to)
     }
 
-    /// Makes room of what was forgotten ([`forget`](Self::forget), [`forget_deleted`](Self::forget_deleted)) on a disk that has hardly any:
+    /// Makes room of what may go ([`forget`](Self::forget), [`forget_deleted`](Self::forget_deleted)) on a disk that has hardly any:
     /// tables with some of it are written anew without that, those first of which least is left, as far as there is room for it. It
     /// reads all such tables, and waits for a step of background work that is under way.
     ///

@@ -137,7 +137,10 @@ impl Opening<'_> {
         {
             return Err(Error::new(
                 ErrorKind::NotAStore,
-                format!("{} is no LevelDB store", self.core.dir.display()),
+                format!(
+                    "{}: there is no LevelDB store in this folder: check the path",
+                    self.core.dir.display()
+                ),
             ));
         }
         let manifest = match self.manifest(&names)? {
@@ -265,7 +268,9 @@ impl Opening<'_> {
         match &manifest.comparator {
             Some(theirs) if theirs != ours.as_bytes() => {
                 let theirs = String::from_utf8_lossy(theirs);
-                let what = format!("store is ordered by {theirs:?}, and was opened with {ours:?}");
+                let what = format!(
+                    "the keys of the store are ordered by the comparator {theirs:?}, not by {ours:?}: open it with {theirs:?}"
+                );
                 Err(Error::new(ErrorKind::Usage, what))
             }
             _ => Ok(()),
@@ -284,7 +289,7 @@ impl Opening<'_> {
     }
 
     fn report_missing(&self, manifest: &Manifest, count: usize) -> Result<()> {
-        let what = format!("lists {count} tables that are not there: it is not of these files");
+        let what = format!("lists {count} tables that are not there: it belongs to other files");
         if self.is_strict() {
             return Err(Error::corruption(&*manifest.name, None, what));
         }
@@ -369,7 +374,7 @@ impl Opening<'_> {
     }
 
     fn report_range(&self, manifest: &Manifest, number: u64) -> Result<()> {
-        let what = format!("key range of table {number} is no range");
+        let what = format!("the key range of table {number} ends before it begins");
         if self.is_strict() {
             return Err(Error::corruption(&*manifest.name, None, what));
         }
@@ -509,7 +514,9 @@ impl Opening<'_> {
 fn blamed(manifest: &Manifest, error: Error) -> Error {
     match &manifest.torn {
         Some(tail) if error.kind() == ErrorKind::Corruption => {
-            let what = format!("the edit here is lost, and it was relied on: {error}");
+            let what = format!(
+                "the edit at this place cannot be read, and the files that it replaced are gone: {error}"
+            );
             Error::corruption(&*manifest.name, Some(tail.offset), what)
         }
         _ => error,

@@ -277,7 +277,7 @@ impl Snapshot {
                 .about(&self.state.core, &self.state.version, rank, internal_key)
                 .is_some()
         {
-            let what = "an entry of the key may be lost in a damaged part of the store";
+            let what = "whether the key has a value is not known: an entry of it may be lost in a damaged part of the store; repair the store";
             return Err(Error::new(crate::ErrorKind::Corruption, what));
         }
         Ok(found.is_some() && kind == EntryKind::Value.to_byte())

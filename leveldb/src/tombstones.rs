@@ -88,7 +88,7 @@ impl Tombstones {
         }
     }
 
-    pub(crate) fn forget_walk(&self) {
+    pub(crate) fn clear_walk(&self) {
         *locked(&self.walk) = None;
     }
 
@@ -127,7 +127,7 @@ impl Tombstones {
             .collect()
     }
 
-    pub(crate) fn forget_table(&self, number: u64) {
+    pub(crate) fn remove_table(&self, number: u64) {
         locked(&self.tables).remove(&number);
     }
 }

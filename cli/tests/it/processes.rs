@@ -159,7 +159,9 @@ fn allowed(before: Vec<Databases>, steps: &[Step], lines: &[String]) -> Vec<Data
         let result = results.rfind(is_of).map(String::as_str);
         let mut after = Vec::new();
         for state in allowed {
-            let is_open = result.is_some_and(|result| result.contains("it is open whether"));
+            let is_open = result.is_some_and(|result| {
+                result.contains("whether this write is in the store shows only")
+            });
             let is_done = result.is_some_and(|result| result.starts_with("ok"));
             if is_done || is_open || result.is_none() {
                 after.push(step.apply(&state));

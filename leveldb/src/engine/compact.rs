@@ -91,7 +91,7 @@ impl Engine {
             self.core.order.clone(),
             sources,
             |_| false,
-            self.forgotten.filter(&self.core.order),
+            self.discardable.filter(&self.core.order),
         )?;
         let number = || self.new_file_number();
         let check = || self.check_lock();
@@ -219,7 +219,7 @@ impl Engine {
             order.clone(),
             sources,
             move |key| deeper.is_free(key),
-            self.forgotten.filter(order),
+            self.discardable.filter(order),
         )
     }
 

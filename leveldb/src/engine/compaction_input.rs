@@ -28,17 +28,17 @@ pub(super) struct CompactionInput<'a> {
     /// A tombstone hides nothing then.
     is_oldest: OfKey<'a>,
     /// A value is of no use then.
-    is_forgotten: OfEntry<'a>,
+    is_discardable: OfEntry<'a>,
 }
 
 impl<'a> CompactionInput<'a> {
-    /// From sources, the newest first. `is_oldest`: whether nothing older of a user key is anywhere else; `is_forgotten`: whether
+    /// From sources, the newest first. `is_oldest`: whether nothing older of a user key is anywhere else; `is_discardable`: whether
     /// a value of it with that sequence number is left out.
     pub(super) fn new(
         order: InternalOrder,
         sources: Vec<Source>,
         is_oldest: impl FnMut(&[u8]) -> bool + 'a,
-        is_forgotten: impl FnMut(&[u8], u64) -> bool + 'a,
+        is_discardable: impl FnMut(&[u8], u64) -> bool + 'a,
     ) -> Result<CompactionInput<'a>> {
         let mut input = CompactionInput {
             merge: MergeCursor::new(order.clone(), sources),
@@ -47,7 +47,7 @@ impl<'a> CompactionInput<'a> {
             has_last: false,
             passed_bytes: 0,
             is_oldest: Box::new(is_oldest),
-            is_forgotten: Box::new(is_forgotten),
+            is_discardable: Box::new(is_discardable),
         };
         input.merge.seek_to_first()?;
         input.settle()?;
@@ -118,7 +118,7 @@ impl<'a> CompactionInput<'a> {
                 }
                 Ordering::Greater
                     if tag as u8 == EntryKind::Value.to_byte()
-                        && (self.is_forgotten)(key, tag >> 8) =>
+                        && (self.is_discardable)(key, tag >> 8) =>
                 {
                     self.pass()?;
                 }

@@ -25,22 +25,22 @@ const RANGES_MAX: usize = 64;
 
 /// The ranges, since the store was opened.
 #[derive(Debug, Default)]
-pub(super) struct Forgotten {
+pub(super) struct Discardable {
     has_any: AtomicBool,
-    ranges: Mutex<Vec<ForgottenRange>>,
+    ranges: Mutex<Vec<DiscardableRange>>,
 }
 
 /// From a user key up to and without another: values up to a sequence number.
 #[derive(Clone, Debug)]
-pub(super) struct ForgottenRange {
+pub(super) struct DiscardableRange {
     from: Vec<u8>,
     to: Vec<u8>,
     last_sequence: u64,
 }
 
-impl ForgottenRange {
-    fn new(from: &[u8], to: &[u8], last_sequence: u64) -> ForgottenRange {
-        ForgottenRange {
+impl DiscardableRange {
+    fn new(from: &[u8], to: &[u8], last_sequence: u64) -> DiscardableRange {
+        DiscardableRange {
             from: from.to_vec(),
             to: to.to_vec(),
             last_sequence,
@@ -62,8 +62,8 @@ impl ForgottenRange {
     }
 }
 
-impl Forgotten {
-    fn add(&self, added: ForgottenRange) {
+impl Discardable {
+    fn add(&self, added: DiscardableRange) {
         let ranges = &mut *locked(&self.ranges);
         let mut same = ranges.iter_mut();
         if let Some(same) = same.find(|range| range.from == added.from && range.to == added.to) {
@@ -78,7 +78,7 @@ impl Forgotten {
     }
 
     /// Those of now.
-    pub(super) fn ranges(&self) -> Vec<ForgottenRange> {
+    pub(super) fn ranges(&self) -> Vec<DiscardableRange> {
         match self.has_any.load(Order::Acquire) {
             true => locked(&self.ranges).clone(),
             false => Vec::new(),
@@ -110,8 +110,8 @@ impl Engine {
             return Ok(());
         }
         self.health.check()?;
-        let range = ForgottenRange::new(from, to, SEQUENCE_MAX);
-        self.forgotten.add(range.clone());
+        let range = DiscardableRange::new(from, to, SEQUENCE_MAX);
+        self.discardable.add(range.clone());
         let work = &mut *locked(&self.work);
         let must_wait = work.kept.as_ref().is_some_and(Kept::has_torn);
         if !self.has_begun.load(Order::Acquire) || must_wait {
@@ -148,8 +148,8 @@ impl Engine {
             let what = "the range still has rows: delete them before it is declared empty";
             return Err(Error::new(ErrorKind::Usage, what));
         }
-        let range = ForgottenRange::new(from, to, snapshot.sequence());
-        self.forgotten.add(range);
+        let range = DiscardableRange::new(from, to, snapshot.sequence());
+        self.discardable.add(range);
         Ok(())
     }
 }

@@ -128,7 +128,10 @@ impl Health {
                             the store is repaired";
                 damage.within(ErrorKind::Corruption, what)
             }
-            None => Error::new(ErrorKind::Closed, "there is no work left to wait for"),
+            None => Error::new(
+                ErrorKind::Closed,
+                "level 0 is full, and no background work is left that could make room: open the store again",
+            ),
         }
     }
 }

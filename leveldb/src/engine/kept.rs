@@ -96,7 +96,9 @@ pub(super) fn kept_logs(core: &Core, opened: &Opened, mem: &MemTable) -> Result<
 pub(super) struct NotBegun;
 
 fn not_begun<T>() -> io::Result<T> {
-    Err(io::Error::other("the file has not been begun"))
+    Err(io::Error::other(
+        "this log or MANIFEST is made at the first write; nothing is written to it before",
+    ))
 }
 
 impl WritableFile for NotBegun {
@@ -174,9 +176,9 @@ impl Engine {
         let new_number = || self.new_file_number();
         let check = || self.check_lock();
         let mem = kept.mem.clone();
-        let is_forgotten = self.forgotten.filter(&self.core.order);
+        let is_discardable = self.discardable.filter(&self.core.order);
         let (core, options) = (&self.core, &self.options);
-        let tables = tables_of_logs(core, options, mem, &new_number, &check, is_forgotten)?;
+        let tables = tables_of_logs(core, options, mem, &new_number, &check, is_discardable)?;
         let edit = VersionEdit {
             log_number: Some(oldest.log_number),
             new_files: tables,

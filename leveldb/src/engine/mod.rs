@@ -43,7 +43,7 @@ use crate::storage::FileLock;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard};
 use crate::version::Version;
 use background::Signal;
-use forget::Forgotten;
+use forget::Discardable;
 use group::Queue;
 use health::Health;
 use install::Work;
@@ -70,7 +70,7 @@ pub(crate) struct Engine {
     work: Mutex<Work>,
     current: Mutex<Current>,
     health: Health,
-    forgotten: Forgotten,
+    discardable: Discardable,
     signal: Mutex<Signal>,
     /// There is background work, or it shall end.
     work_ready: Condvar,

@@ -5,7 +5,7 @@
 //! least is left: each leaves more room for the next. What is left is found out by reading, each table once.
 
 use super::compaction::{self, Compaction, level_files};
-use super::forget::ForgottenRange;
+use super::forget::DiscardableRange;
 use super::install::Work;
 use super::kept::Kept;
 use super::{Engine, locked};
@@ -39,15 +39,15 @@ impl Engine {
             return Ok(());
         }
         (work.must_rewrite, work.is_short_of_room) = (true, true);
-        let done = self.watched("a compaction", || self.rewrite_forgotten(work));
+        let done = self.watched("a compaction", || self.rewrite_discardable(work));
         (work.must_rewrite, work.is_short_of_room) = (false, false);
         self.report_done();
         self.wake();
         done
     }
 
-    fn rewrite_forgotten(&self, work: &mut Work) -> Result<()> {
-        let ranges = self.forgotten.ranges();
+    fn rewrite_discardable(&self, work: &mut Work) -> Result<()> {
+        let ranges = self.discardable.ranges();
         if ranges.is_empty() {
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl Engine {
     /// The compaction of tables from before `first_new` of which least is left, if it gains something.
     fn least_left(
         &self,
-        ranges: &[ForgottenRange],
+        ranges: &[DiscardableRange],
         first_new: u64,
         surveyed: &mut Surveyed,
     ) -> Result<Option<Compaction>> {

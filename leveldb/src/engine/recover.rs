@@ -10,7 +10,7 @@
 //! would be a store that has lost its tail. Old logs go last: before CURRENT is durable they are the only copy of their rows. File numbers begin above
 //! every number in the folder, also of files that no MANIFEST names, so that no left-over is written over or taken for new.
 
-use super::forget::Forgotten;
+use super::forget::Discardable;
 use super::group::Queue;
 use super::health::Health;
 use super::install::{Numbers, Work};
@@ -50,7 +50,10 @@ pub(crate) fn lock(fs: &dyn FileSystem, dir: &Path) -> Result<Box<dyn FileLock>>
     fs.lock(&path).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => Error::new(
             ErrorKind::Conflict,
-            format!("{} is open for writing elsewhere", dir.display()),
+            format!(
+                "{} is open for writing in another handle or process: close that first",
+                dir.display()
+            ),
         ),
         _ => Error::io("LOCK", "cannot take the lock", error),
     })
@@ -77,7 +80,10 @@ impl Engine {
         fs.metadata(dir).map_err(not_there)?;
         let is_new = is_new(&*fs, dir)?;
         if is_new && !options.create_if_missing {
-            let what = format!("{} is no LevelDB store", dir.display());
+            let what = format!(
+                "{}: there is no LevelDB store in this folder: check the path, or set `create_if_missing`",
+                dir.display()
+            );
             return Err(Error::new(ErrorKind::NotAStore, what));
         }
         if is_new {
@@ -87,7 +93,10 @@ impl Engine {
         // Another process may have made it since.
         let is_new = is_new && self::is_new(&*fs, dir)?;
         if !is_new && options.error_if_exists {
-            let what = format!("{} holds a store already", dir.display());
+            let what = format!(
+                "{}: there is a store already: open it without `error_if_exists`, or choose another folder",
+                dir.display()
+            );
             return Err(Error::new(ErrorKind::Usage, what));
         }
         let new_core = || {
@@ -130,7 +139,7 @@ fn is_new(fs: &dyn FileSystem, dir: &Path) -> Result<bool> {
         Ok(_) => return Ok(false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => {
-            let what = "cannot find out whether it is there";
+            let what = "cannot find out whether the file exists";
             return Err(Error::io("CURRENT", what, error));
         }
     }
@@ -144,8 +153,9 @@ fn is_new(fs: &dyn FileSystem, dir: &Path) -> Result<bool> {
             FileName::Log(_) => {
                 let name_on_disk = name.to_string();
                 let metadata = fs.metadata(&dir.join(&name_on_disk));
-                let metadata = metadata
-                    .map_err(|error| Error::io(name_on_disk, "cannot ask for its length", error))?;
+                let metadata = metadata.map_err(|error| {
+                    Error::io(name_on_disk, "cannot find out the length of the log", error)
+                })?;
                 if metadata.len_bytes > 0 {
                     orphan = Some(name);
                 }
@@ -156,7 +166,7 @@ fn is_new(fs: &dyn FileSystem, dir: &Path) -> Result<bool> {
     match orphan {
         None => Ok(true),
         Some(name) => {
-            let what = format!("file is missing, and {name} is there");
+            let what = format!("file is missing, but {name} is there: repair the store");
             Err(Error::corruption("CURRENT", None, what))
         }
     }
@@ -251,7 +261,7 @@ fn recover(
         }),
         work: Mutex::new(work),
         health: Health::default(),
-        forgotten: Forgotten::default(),
+        discardable: Discardable::default(),
         signal: Mutex::new(Signal::default()),
         work_ready: Condvar::new(),
         work_done: Condvar::new(),

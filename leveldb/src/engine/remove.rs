@@ -42,7 +42,7 @@ impl Engine {
                 return true;
             }
             self.core.tables.remove(number);
-            self.core.tombstones.forget_table(number);
+            self.core.tombstones.remove_table(number);
             self.remove_table(number);
             false
         });

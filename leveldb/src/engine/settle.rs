@@ -86,7 +86,7 @@ pub(crate) fn first_number(opened: &Opened) -> Result<u64> {
     if first > FILE_NUMBER_MAX {
         return Err(Error::new(
             ErrorKind::Corruption,
-            "file numbers are used up",
+            "the store has no file numbers left: write its rows into a new store",
         ));
     }
     Ok(first)
@@ -220,7 +220,7 @@ pub(super) fn tables_of_logs(
     mem: Arc<MemTable>,
     new_number: &dyn Fn() -> u64,
     check: &dyn Fn() -> Result<()>,
-    is_forgotten: impl FnMut(&[u8], u64) -> bool,
+    is_discardable: impl FnMut(&[u8], u64) -> bool,
 ) -> Result<Vec<NewFile>> {
     if mem.is_empty() {
         return Ok(Vec::new());
@@ -230,7 +230,7 @@ pub(super) fn tables_of_logs(
         core.order.clone(),
         vec![Source::Mem(mem)],
         |_| false,
-        is_forgotten,
+        is_discardable,
     )?;
     let output = Output {
         core,

@@ -39,7 +39,7 @@ impl Engine {
         };
         let tombstones = &self.core.tombstones;
         let Ok(mut writer) = self.writer.try_lock() else {
-            return tombstones.forget_walk();
+            return tombstones.clear_walk();
         };
         if self.has_full.load(Ordering::Acquire) {
             return;
@@ -58,11 +58,11 @@ impl Engine {
         drop(cursor);
         if has_some {
             let switched = match writer.is_closed {
-                true => return tombstones.forget_walk(),
+                true => return tombstones.clear_walk(),
                 false => self.health.check().and_then(|()| self.switch(&mut writer)),
             };
             if switched.is_err() {
-                return tombstones.forget_walk();
+                return tombstones.clear_walk();
             }
         }
         tombstones.note_flushed();
@@ -73,7 +73,7 @@ impl Engine {
         let version = self.version();
         if let Some(Walk { from, to, .. }) = self.walk_due() {
             let tombstones = &self.core.tombstones;
-            tombstones.forget_walk();
+            tombstones.clear_walk();
             let (from, to) = (Some(&*from), Some(&*to));
             if is_worth(self.compaction_bytes(from, to), tombstones.debt())
                 && !self.is_given_up(&version, from, to)
@@ -90,7 +90,7 @@ impl Engine {
             return Ok(false);
         };
         drop(version);
-        self.core.tombstones.forget_table(table);
+        self.core.tombstones.remove_table(table);
         // A table that goes down as it is would keep what may go.
         work.must_rewrite = true;
         let done = self.compact(work, compaction);
@@ -121,7 +121,7 @@ impl Engine {
             };
             let due = compaction.filter(is_due);
             if due.is_none() {
-                tombstones.forget_table(number);
+                tombstones.remove_table(number);
             }
             due.map(|due| (number, due))
         })

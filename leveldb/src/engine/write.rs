@@ -375,6 +375,6 @@ impl Engine {
 
 /// The error of a write that failed and could not be taken back either.
 fn in_doubt(error: &Error) -> Error {
-    let what = "it is open whether this write will be there when the store is opened again";
+    let what = "whether this write is in the store shows only when the store is opened again";
     error.within(ErrorKind::Uncertain, what)
 }

@@ -18,9 +18,11 @@ impl Opening<'_> {
             Ok(Some(manifest)) if manifest.is_complete() || names.manifests.len() < 2 => {
                 return Ok(Some(manifest));
             }
-            Ok(Some(_)) => {
-                Error::corruption("CURRENT", None, "the MANIFEST it names is not complete")
-            }
+            Ok(Some(_)) => Error::corruption(
+                "CURRENT",
+                None,
+                "the MANIFEST that it names is not complete",
+            ),
             Ok(None) => return Ok(None),
             Err(error) => error,
         };

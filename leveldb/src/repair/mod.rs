@@ -168,7 +168,10 @@ fn require_store(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     if names.iter().any(is_part) {
         return Ok(());
     }
-    let what = format!("{} is no LevelDB store", dir.display());
+    let what = format!(
+        "{}: there is no LevelDB store in this folder: check the path",
+        dir.display()
+    );
     Err(Error::new(ErrorKind::NotAStore, what))
 }
 

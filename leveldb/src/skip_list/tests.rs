@@ -209,7 +209,7 @@ fn entries_that_come_alone_land_in_their_places_whatever_their_keys_share() {
         let random = n.wrapping_mul(2_654_435_761);
         match n * 4 / size(4000, 200) {
             0 => format!("shared by all so far, {random:010}").into_bytes(),
-            // The same eight bytes after those, for more nodes than are distinguished.
+            // The eight bytes behind the shared ones are equal, too, so the heads in nodes do not separate these keys.
             1 => format!("shared by all so far, 00000000{:02}", random % 40).into_bytes(),
             2 => format!("shared by {:04}", random % 10_000).into_bytes(),
             _ => random.to_be_bytes()[..random as usize % 4].to_vec(),

@@ -101,7 +101,7 @@ impl FileSystem for DiskFileSystem {
         };
         let is_same = |held: &Held| Some(&held.file) == file_now.as_ref() || held.place == place;
         if held.iter().any(is_same) {
-            let what = "this process holds the lock";
+            let what = "this process holds the lock already: close its other handle";
             return Err(io::Error::new(io::ErrorKind::WouldBlock, what));
         }
         let file = regular::open_lock(path)?;
@@ -109,7 +109,7 @@ impl FileSystem for DiskFileSystem {
         let id = FileId::of(path)?;
         if !id.is_of(&file)? {
             // Replaced between the two: the lock is none that others would see.
-            let what = "the lock's file was replaced while the lock was taken";
+            let what = "the lock's file was replaced while the lock was taken: try again";
             return Err(io::Error::new(io::ErrorKind::WouldBlock, what));
         }
         held.push(Held {

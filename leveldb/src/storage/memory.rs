@@ -315,7 +315,7 @@ impl FileSystem for MemoryFileSystem {
         if state.is_locked(path) {
             return Err(io::Error::new(
                 io::ErrorKind::WouldBlock,
-                "this process holds the lock",
+                "this process holds the lock already: close its other handle",
             ));
         }
         state.locked.push(inode.clone());

@@ -178,7 +178,9 @@ pub(crate) fn read_small_file(
     if len > len_max {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            format!("{len} bytes are more than such a file has"),
+            format!(
+                "the file has {len} bytes, and at most {len_max} are read of a file of this kind"
+            ),
         ));
     }
     let mut bytes = vec![0; len as usize];

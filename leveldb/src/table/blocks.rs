@@ -70,7 +70,7 @@ pub(crate) fn verify(stored: &[u8]) -> Result<(Compression, &[u8]), Fault> {
     if crc::value(&stored[..block.len() + 1]) != sum {
         return Err(Fault::new(
             DamageKind::Checksum,
-            "block does not have its checksum",
+            "the bytes of the block do not match their checksum",
         ));
     }
     match Compression::from_byte(trailer[0]) {

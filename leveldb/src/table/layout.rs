@@ -43,7 +43,8 @@ impl Table {
         let filter = match self.find_filter(footer.metaindex) {
             Ok(filter) => filter,
             Err((at, fault)) => {
-                let what = format!("filter is of no use: {fault}");
+                let what =
+                    format!("the filter cannot be used, and no row is lost by that: {fault}");
                 if context.on_damage.fails_on(fault.source.as_ref()) {
                     return Err((Some(at), Fault { what, ..fault }));
                 }
@@ -84,7 +85,7 @@ impl Table {
         let bad_footer = || {
             (
                 Some(footer_at),
-                Fault::new(DamageKind::Structure, "table has a bad footer"),
+                Fault::new(DamageKind::Structure, "the footer of the table is damaged"),
             )
         };
         Footer::decode(&bytes).ok_or_else(bad_footer)
@@ -174,7 +175,10 @@ impl Table {
         if FilterBlock::decode(&filter).is_none() {
             return Err((
                 handle.offset,
-                Fault::new(DamageKind::Structure, "filter block does not fit together"),
+                Fault::new(
+                    DamageKind::Structure,
+                    "the parts of the filter block do not fit its length",
+                ),
             ));
         }
         Ok(Some(handle))
