@@ -1,4 +1,4 @@
-//! Values of other engines: opaque bytes with the keys that their host gives (decision 29). The random programs of `tests/model`
+//! Values of other engines: opaque bytes with the keys that their host gives (decision 29). The random programs of `models/tests/model`
 //! show the rules that hold for them as for any value.
 
 #![expect(

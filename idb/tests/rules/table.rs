@@ -33,7 +33,7 @@ fn every_test_that_the_table_of_rules_names_exists_and_every_test_of_rules_is_na
     let named = named(&table);
     assert!(named.len() > 50, "{}", named.len());
     let mut all = String::new();
-    for folder in ["src", "tests", "../codec/src"] {
+    for folder in ["src", "tests", "../codec/src", "../models/tests"] {
         sources(&here.join(folder), &mut all);
     }
     for name in &named {

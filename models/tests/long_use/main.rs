@@ -2,7 +2,7 @@
 //! read is always what the model has; and files, threads, memory and disk stay what they were, however long it goes on.
 //!
 //! `LARDER_SOAK_MINUTES` says how long it goes on; without it each thread makes a small number of visits. `LARDER_SEED` says what
-//! they do. In minutes the command is `cargo test --release -p larder-idb --test long_use -- --nocapture`.
+//! they do. In minutes the command is `cargo test --release -p larder-models --test long_use -- --nocapture`.
 
 #![cfg(target_os = "linux")]
 #![expect(

@@ -1,7 +1,7 @@
 //! Many origins, one after the other and all at once: what they cost while they are visited, and that nothing of it stays.
 //!
 //! `LARDER_ORIGINS` says how many are visited, `LARDER_OPEN` how many are open at once; without them there are few. The command for
-//! many is `LARDER_ORIGINS=10000 cargo test -p larder-idb --test soak -- --nocapture origins`.
+//! many is `LARDER_ORIGINS=10000 cargo test -p larder-models --test soak -- --nocapture origins`.
 
 #![cfg(target_os = "linux")]
 #![expect(
