@@ -8,7 +8,8 @@ use heed::{Database, Env, EnvFlags, EnvOpenOptions, FlagSetMode};
 use crate::rows::{Record, Subject};
 use crate::{index_rows, number, value};
 
-const MAP_BYTES: usize = 1 << 30;
+/// Room for ten million records. It is a range of addresses, which takes neither memory nor disk.
+const MAP_BYTES: usize = 16 << 30;
 
 pub(crate) struct Heed {
     env: Env,

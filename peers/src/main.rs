@@ -2,8 +2,9 @@
 //! by key, a table (or keyspace) of index key and key. Relaxed is each store's way to commit without waiting for the disk;
 //! strict waits.
 //!
-//! `larder-peers RUNS FOLDER` prints a line of JSON for every column, size and row of each run: `[column, size, row, wall ms,
-//! CPU ms]`. The columns take turns; a run before the first warms up and is not printed. Nothing of Larder is in here.
+//! `larder-peers RUNS RECORDS BYTES FOLDER [COLUMN]`, with values of so many bytes, prints a line of JSON for every column (or the one)
+//! and row of each run: `[column, bytes, row, wall ms, CPU ms, peak of memory, MiB]`. The columns take turns; a run before the first
+//! warms up and is not printed, if there are fewer than [`rows::WARM_BELOW`] records. Nothing of Larder is in here.
 
 #![expect(
     clippy::disallowed_methods,
@@ -19,10 +20,10 @@ mod sqlite;
 
 use std::path::Path;
 
-use rows::{ROWS, SIZES, Time, Workload};
+use rows::{Cost, ROWS, Workload};
 
 /// Opens an empty store of one kind, with or without an index, and does every row.
-type Column = fn(&Path, &Workload) -> Vec<Time>;
+type Column = fn(&Path, &Workload) -> Vec<Cost>;
 
 const COLUMNS: [(&str, Column); 4] = [
     ("SQLite", |dir, workload| {
@@ -41,25 +42,24 @@ const COLUMNS: [(&str, Column); 4] = [
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [runs, dir] = &args[..] else {
-        panic!("usage: larder-peers RUNS FOLDER");
+    let (numbers, [dir, names @ ..]) = args.split_at(args.len().min(3)) else {
+        panic!("usage: larder-peers RUNS RECORDS BYTES FOLDER [COLUMN]");
     };
-    let runs: usize = runs.parse().expect("a number of runs");
+    let number_of = |n: usize| numbers[n].parse::<u32>().expect("a number");
+    let (runs, records, bytes) = (number_of(0), number_of(1), number_of(2));
     let dir = Path::new(dir).join("peers");
-    for size in SIZES {
-        // A value is its index key and text; Larder's has tags besides, and is as long.
-        let workload = Workload::new(size - 9, |index_key, text| {
-            let mut bytes = number(index_key).to_vec();
-            bytes.extend_from_slice(text.as_bytes());
-            bytes
-        });
-        for run in 0..=runs {
-            for (name, column) in COLUMNS {
-                let times = column(&dir, &workload);
-                for (row, time) in ROWS.into_iter().zip(times).filter(|_| run > 0) {
-                    let line = serde_json::json!([name, size, row, time.wall_ms, time.cpu_ms]);
-                    println!("{line}");
-                }
+    // A value is its index key and text; Larder's has tags besides, and is as long.
+    let workload = Workload::new(records, bytes as usize - 9, |index_key, text| {
+        let mut bytes = number(index_key).to_vec();
+        bytes.extend_from_slice(text.as_bytes());
+        bytes
+    });
+    let is_wanted = |name: &str| names.first().is_none_or(|one| one == name);
+    for run in rows::first_run(records)..=runs {
+        for (name, column) in COLUMNS.into_iter().filter(|(name, _)| is_wanted(name)) {
+            let costs = column(&dir, &workload);
+            for (row, cost) in ROWS.into_iter().zip(costs).filter(|_| run > 0) {
+                println!("{}", rows::line(name, bytes as usize, row, cost));
             }
         }
     }

@@ -1,11 +1,13 @@
 //! IndexedDB's everyday work beside the raw backing store, Chromium's page, fake-indexeddb in Node, SQLite, redb, fjall and LMDB:
 //! the same rows, on one machine, in one run. Medians; of CPU beside raw calls, the median of what each run found.
 //!
-//! `cargo bench -p larder-idb --bench workloads [-- RUNS [WHAT …]]`: so many runs (8) of each, and three times as many of our own. Ours,
-//! Chromium's and fake-indexeddb's take turns, in four rounds: what makes the machine slower for a minute does so for all. Each round
-//! of ours is a process of its own. WHAT is `idb`, `chromium`, `fake`, `peers`, `strict` or `slow`; without, all. A peer that is not there is
-//! skipped with a word: Chromium and Node as for tests, fake-indexeddb by npm, the peers by cargo. Files go to the folder for temporary
-//! files; it should be on a disk.
+//! `cargo bench -p larder-idb --bench workloads [-- RUNS [WHAT …] [records=N] [bytes=N]]`: so many runs (8) of each, and three times as many
+//! of our own, with so many records (10,000) of 100 and 1024 bytes, or of one of the two. Ours, Chromium's and fake-indexeddb's take
+//! turns, in four rounds: what makes the machine slower for a minute does so for all. Each round of ours is a process of its own. WHAT is
+//! `idb`, `chromium`, `fake`, `peers`, `strict` or `slow`; without, all. A peer that is not there is skipped with a word: Chromium and Node as
+//! for tests, fake-indexeddb by npm, the peers by cargo. Files go to the folder for temporary files; it should be on a disk.
+//!
+//! `… -- growth …` is another program ([`growth`]): how ours and the peers' times grow with the number of records.
 
 #![expect(
     clippy::print_stdout,
@@ -14,10 +16,13 @@
     reason = "a program that measures and prints"
 )]
 
+mod growth;
+mod growth_plot;
 mod ours;
 mod pages;
 mod raw;
 mod rows;
+mod scale;
 mod slow_cases;
 mod strict;
 mod table;
@@ -27,7 +32,8 @@ use std::process::{Command, Stdio};
 
 use larder_codec::value::serde::to_bytes;
 use ours::{Manner, Ours};
-use rows::{RECORDS, ROWS, SINGLES, SIZES, Workload};
+use rows::{Cost, ROWS, SINGLES, Time, Workload};
+use scale::{SIZES, Scale};
 use table::Column;
 
 /// What a record's value is in Rust.
@@ -62,11 +68,15 @@ fn main() {
         .skip(1)
         .filter(|arg| arg != "--bench")
         .collect();
-    if let [first, round, runs] = &*args
-        && first == OURS_ROUND
-    {
-        ours_round(round.parse().unwrap(), runs.parse().unwrap());
-        return;
+    let (scale, args) = Scale::take(args);
+    match &*args {
+        [first, round, runs] if first == OURS_ROUND => {
+            ours_round(&scale, round.parse().unwrap(), runs.parse().unwrap());
+            return;
+        }
+        [first] if first == growth::OURS => return growth::of_ours(&scale),
+        [first, rest @ ..] if first == growth::GROWTH => return growth::run(&scale, rest),
+        _ => {}
     }
     let runs = args.first().and_then(|runs| runs.parse().ok()).unwrap_or(8);
     let does = |what: &str| args.len() < 2 || args[1..].iter().any(|arg| arg == what);
@@ -85,27 +95,27 @@ fn main() {
             continue;
         }
         if does("idb") {
-            add_ours_round(round, runs * OURS_RUNS, &mut columns);
+            add_ours_round(&scale, round, runs * OURS_RUNS, &mut columns);
         }
-        for (size, bytes) in SIZES.into_iter().enumerate() {
-            let text_len = text_len(bytes);
+        for (size, bytes) in scale.sizes() {
+            let args = pages::arguments(runs, scale.one(), text_len(scale.one(), bytes));
             if let Some((chromium, column)) = &mut of_browser {
-                column.add_page(size, pages::of_chromium(chromium, runs, text_len));
+                column.add_page(size, pages::of_chromium(chromium, &args));
             }
             if let Some(column) = &mut of_fake {
-                column.add_page(size, pages::of_fake(dir.path(), runs, text_len));
+                column.add_page(size, pages::of_fake(dir.path(), &args));
             }
         }
     }
     columns.extend(of_browser.map(|(_, column)| column));
     columns.extend(of_fake);
     if does("peers") {
-        columns.extend(of_peers(runs, dir.path()));
+        columns.extend(of_peers(&scale, runs, dir.path()));
     }
-    table::print(&columns);
+    table::print(&columns, scale.one());
     if does("strict") {
-        for size in SIZES {
-            let workload = Workload::new(text_len(size), encode);
+        for (_, size) in scale.sizes() {
+            let workload = workload(scale.one(), size);
             strict::compare(dir.path(), size, &workload);
         }
     }
@@ -125,8 +135,13 @@ fn encode(index_key: u32, text: &str) -> Vec<u8> {
 }
 
 /// Letters in a value that shall have so many bytes. Index keys differ by a byte or two in length.
-fn text_len(size: usize) -> usize {
-    size - encode(RECORDS - 1, "").len()
+fn text_len(records: u32, size: usize) -> usize {
+    size - encode(records - 1, "").len()
+}
+
+/// So many records of so many bytes.
+fn workload(records: u32, size: usize) -> Workload {
+    Workload::new(records, text_len(records, size), encode)
 }
 
 const MANNERS: [Manner; 3] = [Manner::Types, Manner::Bytes, Manner::Waiting];
@@ -138,9 +153,10 @@ const COLUMNS: [&str; 4] = [table::OURS, table::OURS_BYTES, "idb, waiting", tabl
 type Sample = (usize, usize, usize, f64, f64);
 
 /// A round of ours in a process of its own: what comes to lie where in memory is luck that lasts as long as a process.
-fn add_ours_round(round: usize, runs: usize, columns: &mut [Column]) {
+fn add_ours_round(scale: &Scale, round: usize, runs: usize, columns: &mut [Column]) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([OURS_ROUND, &round.to_string(), &runs.to_string()])
+        .args(scale.to_args())
         .envs(KEPT_MEMORY)
         .stderr(Stdio::inherit())
         .output()
@@ -148,16 +164,16 @@ fn add_ours_round(round: usize, runs: usize, columns: &mut [Column]) {
     assert!(output.status.success(), "{}", output.status);
     for line in String::from_utf8(output.stdout).unwrap().lines() {
         let (at, size, row, wall_ms, cpu_ms): Sample = serde_json::from_str(line).unwrap();
-        columns[at].add(size, row, wall_ms, Some(cpu_ms));
+        columns[at].add(size, row, wall_ms, Some(cpu_ms), None);
     }
 }
 
 /// What that process does. The first turn warms up. Each begins with another column: a later one finds more memory that is not new.
-fn ours_round(round: usize, runs: usize) {
+fn ours_round(scale: &Scale, round: usize, runs: usize) {
     let dir = tempfile::tempdir().unwrap();
-    let keys = raw::Keys::new(RECORDS + SINGLES);
-    for (size, bytes) in SIZES.into_iter().enumerate() {
-        let workload = Workload::new(text_len(bytes), encode);
+    let keys = raw::Keys::new(scale.one() + SINGLES);
+    for (size, bytes) in scale.sizes() {
+        let workload = workload(scale.one(), bytes);
         let rows = ours::rows_of(&workload);
         for run in 0..=runs {
             let begun = round * runs + run;
@@ -166,7 +182,7 @@ fn ours_round(round: usize, runs: usize) {
             let others = begun % OTHERS;
             for turn in 0..COLUMNS.len() {
                 let at = (begun + turn) % COLUMNS.len();
-                let times = match MANNERS.get(at) {
+                let costs = match MANNERS.get(at) {
                     Some(&manner) => rows::run(dir.path(), &workload, |dir, indexed| {
                         Ours::create(dir, indexed, others, manner, &rows)
                     }),
@@ -174,7 +190,7 @@ fn ours_round(round: usize, runs: usize) {
                         raw::Raw::create(dir, indexed, others, keys.clone())
                     }),
                 };
-                for (row, time) in times.iter().enumerate().filter(|_| run > 0) {
+                for (row, Cost { time, .. }) in costs.iter().enumerate().filter(|_| run > 0) {
                     let sample: Sample = (at, size, row, time.wall_ms, time.cpu_ms);
                     println!("{}", serde_json::to_string(&sample).unwrap());
                 }
@@ -183,19 +199,23 @@ fn ours_round(round: usize, runs: usize) {
     }
 }
 
-fn of_peers(runs: usize, dir: &Path) -> Vec<Column> {
+fn of_peers(scale: &Scale, runs: usize, dir: &Path) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
-    for (name, size, row, time) in pages::peers(runs, dir) {
-        let n = match columns.iter().position(|column| column.is_of(&name)) {
-            Some(n) => n,
-            None => {
-                columns.push(Column::new(name));
-                columns.len() - 1
-            }
-        };
-        let size = SIZES.iter().position(|one| *one == size).unwrap();
-        let row = ROWS.iter().position(|one| *one == row).unwrap();
-        columns[n].add(size, row, time.wall_ms, Some(time.cpu_ms));
+    for (_, bytes) in scale.sizes() {
+        let costs = pages::peers(runs, scale.one(), bytes, None, dir);
+        for (name, size, row, cost) in costs.into_iter().flatten() {
+            let n = match columns.iter().position(|column| column.is_of(&name)) {
+                Some(n) => n,
+                None => {
+                    columns.push(Column::new(name));
+                    columns.len() - 1
+                }
+            };
+            let size = SIZES.iter().position(|one| *one == size).unwrap();
+            let row = ROWS.iter().position(|one| *one == row).unwrap();
+            let Time { wall_ms, cpu_ms } = cost.time;
+            columns[n].add(size, row, wall_ms, Some(cpu_ms), None);
+        }
     }
     columns
 }

@@ -8,7 +8,7 @@ use larder_fixtures::PROMISES;
 use larder_fixtures::chromium::{self, Chromium};
 use serde_json::{Value, json};
 
-use crate::rows::{RECORDS, SINGLES, Time};
+use crate::rows::{Cost, SINGLES, Time};
 
 const SCRIPT: &str = include_str!("page.js");
 const ORIGIN: &str = "http://127.0.0.1:18917";
@@ -37,15 +37,16 @@ pub(crate) fn browser() -> Option<(&'static Chromium, String)> {
     }
 }
 
-fn arguments(runs: usize, text_len: usize) -> Value {
-    json!({ "runs": runs, "records": RECORDS, "singles": SINGLES, "text": text_len })
+/// What a page does: so many runs with so many records, whose values have so many letters.
+pub(crate) fn arguments(runs: usize, records: u32, text_len: usize) -> Value {
+    json!({ "runs": runs, "records": records, "singles": SINGLES, "text": text_len })
 }
 
 /// Chromium's runs, in a page of a browser of its own.
-pub(crate) fn of_chromium(chromium: &Chromium, runs: usize, text_len: usize) -> Runs {
+pub(crate) fn of_chromium(chromium: &Chromium, args: &Value) -> Runs {
     let dir = tempfile::tempdir().unwrap();
     let script = format!("{PROMISES}{SCRIPT}");
-    let made = chromium.create(ORIGIN, &script, &arguments(runs, text_len), dir.path());
+    let made = chromium.create(ORIGIN, &script, args, dir.path());
     runs_of(&made.unwrap().value)
 }
 
@@ -70,11 +71,10 @@ pub(crate) fn install_fake(dir: &Path) -> bool {
 }
 
 /// Its runs, in a Node of its own.
-pub(crate) fn of_fake(dir: &Path, runs: usize, text_len: usize) -> Runs {
+pub(crate) fn of_fake(dir: &Path, args: &Value) -> Runs {
     let program = format!(
-        "import 'fake-indexeddb/auto';\nconst args = {};\nconst found = await (async () => {{{PROMISES}{SCRIPT}}})();\n\
-         console.log(JSON.stringify(found));\n",
-        arguments(runs, text_len)
+        "import 'fake-indexeddb/auto';\nconst args = {args};\nconst found = await (async () => {{{PROMISES}{SCRIPT}}})();\n\
+         console.log(JSON.stringify(found));\n"
     );
     fs::write(dir.join("page.mjs"), program).unwrap();
     let output = Command::new("node")
@@ -93,8 +93,18 @@ fn runs_of(value: &Value) -> Runs {
     value.as_array().unwrap().iter().map(run).collect()
 }
 
-/// The peers' program, built with its own lock file: C compilers are at work for a minute.
-pub(crate) fn peers(runs: usize, dir: &Path) -> Vec<(String, usize, String, Time)> {
+/// A peer's cost of a row, with the peer's name and the bytes of a value.
+pub(crate) type PeerCost = (String, usize, String, Cost);
+
+/// What the peers' program found, of all peers or of one, with values of so many bytes; `None` if it is not to be had, with a word. It is
+/// built with its own lock file: C compilers are at work for a minute.
+pub(crate) fn peers(
+    runs: usize,
+    records: u32,
+    bytes: usize,
+    peer: Option<&str>,
+    dir: &Path,
+) -> Option<Vec<PeerCost>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let output = Command::new(env!("CARGO"))
         .args(["run", "--quiet", "--release", "--locked", "--target-dir"])
@@ -102,23 +112,25 @@ pub(crate) fn peers(runs: usize, dir: &Path) -> Vec<(String, usize, String, Time
         .arg("--manifest-path")
         .arg(root.join("peers/Cargo.toml"))
         .arg("--")
-        .arg(runs.to_string())
+        .args([runs.to_string(), records.to_string(), bytes.to_string()])
         .arg(dir)
+        .args(peer)
         .output()
         .unwrap();
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         println!("skipped: peers: {}", said.trim());
-        return Vec::new();
+        return None;
     }
-    let line = |line: &str| {
-        let (column, size, row, wall_ms, cpu_ms): (String, usize, String, f64, f64) =
-            serde_json::from_str(line).unwrap();
-        (column, size, row, Time { wall_ms, cpu_ms })
-    };
-    String::from_utf8(output.stdout)
-        .unwrap()
-        .lines()
-        .map(line)
-        .collect()
+    let text = String::from_utf8(output.stdout).unwrap();
+    Some(text.lines().map(peer_cost).collect())
+}
+
+/// A line of that program's, and of [`crate::growth`]'s own processes.
+pub(crate) fn peer_cost(line: &str) -> PeerCost {
+    let line = serde_json::from_str(line).unwrap();
+    let (column, size, row, wall_ms, cpu_ms, peak_mib): (String, usize, String, f64, f64, f64) =
+        line;
+    let time = Time { wall_ms, cpu_ms };
+    (column, size, row, Cost { time, peak_mib })
 }

@@ -7,12 +7,12 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-/// Records in each row but the last two.
-pub(crate) const RECORDS: u32 = 10_000;
 /// One-put transactions in each of the last two rows.
 pub(crate) const SINGLES: u32 = 200;
-/// Bytes of a record's value.
-pub(crate) const SIZES: [usize; 2] = [100, 1024];
+/// Where the records of an index, and gets, lie in the order of the others: every so-manieth. Primes, which no number of records may be
+/// a multiple of.
+const INDEX_FACTOR: u32 = 7919;
+const GET_FACTOR: u32 = 4271;
 
 /// The rows' names, in the order in which they are done.
 pub(crate) const ROWS: [&str; 10] = [
@@ -28,12 +28,20 @@ pub(crate) const ROWS: [&str; 10] = [
     "200 transactions, strict",
 ];
 
+/// With so many records, nothing is done to warm up: what a first run has beside is little of it.
+pub(crate) const WARM_BELOW: u32 = 1_000_000;
+
+/// The number of the first run: run 0 warms up.
+pub(crate) fn first_run(records: u32) -> u32 {
+    u32::from(records >= WARM_BELOW)
+}
+
 /// A record as the rows write it first, and as they write over it.
 #[derive(Debug)]
 pub(crate) struct Record {
     /// Its key: 0, 1, 2, …
     pub(crate) key: u32,
-    /// The value and what the index finds it by: every number below [`RECORDS`] once, scattered.
+    /// The value and what the index finds it by: every number below that of the records once, scattered.
     pub(crate) first: Value,
     /// Another value and index key.
     pub(crate) second: Value,
@@ -64,11 +72,28 @@ pub(crate) struct Workload {
     pub(crate) singles: Vec<Record>,
     /// Every key once, scattered: the order of the gets.
     pub(crate) order: Vec<u32>,
+    /// What the process had in memory when this was made.
+    resident_mib: f64,
 }
 
 impl Workload {
-    /// `encode` makes a value of an index key and a text of so many letters.
-    pub(crate) fn new(text_len: usize, encode: impl Fn(u32, &str) -> Vec<u8>) -> Self {
+    /// So many records in each row but the last two. `encode` makes a value of an index key and a text of so many letters.
+    ///
+    /// # Panics
+    /// If `records` is a multiple of a prime by which they are scattered.
+    pub(crate) fn new(
+        records: u32,
+        text_len: usize,
+        encode: impl Fn(u32, &str) -> Vec<u8>,
+    ) -> Self {
+        for factor in [INDEX_FACTOR, GET_FACTOR] {
+            assert!(
+                !records.is_multiple_of(factor),
+                "{records} records are a multiple of {factor}"
+            );
+        }
+        let scattered =
+            |n: u32, factor: u32| (u64::from(n) * u64::from(factor) % u64::from(records)) as u32;
         let mut letters = Letters(1);
         let mut value = |index_key: u32| Value {
             index_key,
@@ -76,20 +101,16 @@ impl Workload {
         };
         let mut record = |key: u32| Record {
             key,
-            first: value(scattered(key, 7919)),
-            second: value(scattered(key + 1, 7919)),
+            first: value(scattered(key, INDEX_FACTOR)),
+            second: value(scattered(key + 1, INDEX_FACTOR)),
         };
         Self {
-            records: (0..RECORDS).map(&mut record).collect(),
-            singles: (RECORDS..RECORDS + SINGLES).map(record).collect(),
-            order: (0..RECORDS).map(|n| scattered(n, 4271)).collect(),
+            records: (0..records).map(&mut record).collect(),
+            singles: (records..records + SINGLES).map(record).collect(),
+            order: (0..records).map(|n| scattered(n, GET_FACTOR)).collect(),
+            resident_mib: memory_mib("VmRSS:"),
         }
     }
-}
-
-/// Different for different `n` below [`RECORDS`], since `factor` is a prime.
-fn scattered(n: u32, factor: u32) -> u32 {
-    (u64::from(n) * u64::from(factor) % u64::from(RECORDS)) as u32
 }
 
 /// Letters that compress little.
@@ -146,12 +167,44 @@ pub(crate) fn measured<T>(work: impl FnOnce() -> T) -> (T, Time) {
     (done, time)
 }
 
+/// What a row took.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cost {
+    pub(crate) time: Time,
+    /// The most that the process had in memory meanwhile, beside the workload. 0 where the system does not say.
+    pub(crate) peak_mib: f64,
+}
+
+/// A line of JSON with what a column took for a row.
+pub(crate) fn line(column: &str, bytes: usize, row: &str, Cost { time, peak_mib }: Cost) -> String {
+    serde_json::json!([column, bytes, row, time.wall_ms, time.cpu_ms, peak_mib]).to_string()
+}
+
+impl Workload {
+    /// Runs `work`.
+    fn costs<T>(&self, work: impl FnOnce() -> T) -> (T, Cost) {
+        // The greatest memory is counted anew from here on.
+        let _ = fs::write("/proc/self/clear_refs", "5");
+        let (done, time) = measured(work);
+        let peak_mib = memory_mib("VmHWM:") - self.resident_mib;
+        (done, Cost { time, peak_mib })
+    }
+}
+
+/// A line of what Linux says of the process.
+fn memory_mib(name: &str) -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kib.unwrap_or(0.0) / 1024.0
+}
+
 fn cpu_ms() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
 
-/// Does every row once in a new folder; `make` opens an empty store there, with or without the index. The times are in the order of
+/// Does every row once in a new folder; `make` opens an empty store there, with or without the index. The costs are in the order of
 /// [`ROWS`].
 ///
 /// # Panics
@@ -160,14 +213,14 @@ pub(crate) fn run<S: Subject>(
     dir: &Path,
     workload: &Workload,
     mut make: impl FnMut(&Path, bool) -> S,
-) -> Vec<Time> {
-    let mut times = Vec::new();
+) -> Vec<Cost> {
+    let mut costs = Vec::new();
     let plain = dir.join("plain");
     fs::create_dir_all(&plain).unwrap();
     let mut subject = make(&plain, false);
     let mut put = |subject: &mut S, second| {
         subject.prepare(&workload.records, second);
-        times.push(measured(|| subject.put(&workload.records, second)).1);
+        costs.push(workload.costs(|| subject.put(&workload.records, second)).1);
     };
     put(&mut subject, false);
     let mut singles = Vec::new();
@@ -177,7 +230,7 @@ pub(crate) fn run<S: Subject>(
             let records = workload.singles.iter();
             records.for_each(|record| subject.put_one(record, strict));
         };
-        singles.push(measured(all).1);
+        singles.push(workload.costs(all).1);
     }
     drop(subject);
 
@@ -190,9 +243,9 @@ pub(crate) fn run<S: Subject>(
         .map(|record| record.second.bytes.len())
         .sum();
     let mut read = |expected: usize, work: &mut dyn FnMut(&mut S) -> usize| {
-        let (found, time) = measured(|| black_box(work(&mut subject)));
+        let (found, cost) = workload.costs(|| black_box(work(&mut subject)));
         assert_eq!(found, expected);
-        times.push(time);
+        costs.push(cost);
     };
     read(bytes, &mut |subject| subject.gets(&workload.order));
     read(bytes, &mut S::get_all);
@@ -201,6 +254,6 @@ pub(crate) fn run<S: Subject>(
     read(bytes, &mut |subject| subject.index_gets(&workload.order));
     drop(subject);
     fs::remove_dir_all(dir).unwrap();
-    times.extend(singles);
-    times
+    costs.extend(singles);
+    costs
 }

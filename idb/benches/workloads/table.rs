@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::pages::Runs;
-use crate::rows::{ROWS, SIZES};
+use crate::rows::ROWS;
+use crate::scale::SIZES;
 
 /// The column that the goals are about: values come from and go to Rust types, as a page's come from and go to objects.
 pub(crate) const OURS: &str = "idb";
@@ -24,8 +25,8 @@ const RAW_MAX: f64 = 1.2;
 #[derive(Debug)]
 pub(crate) struct Column {
     name: String,
-    /// Wall and CPU, by size, row and run.
-    samples: [[[Vec<f64>; 2]; ROWS.len()]; SIZES.len()],
+    /// Wall and CPU ms and MiB, by size, row and run.
+    samples: [[[Vec<f64>; 3]; ROWS.len()]; SIZES.len()],
 }
 
 impl Column {
@@ -40,23 +41,35 @@ impl Column {
         self.name == name
     }
 
-    /// A run's time of a row.
-    pub(crate) fn add(&mut self, size: usize, row: usize, wall_ms: f64, cpu_ms: Option<f64>) {
-        let [walls, cpus] = &mut self.samples[size][row];
+    /// A run's time of a row, and the most memory that the process had meanwhile, where that is this column's alone.
+    pub(crate) fn add(
+        &mut self,
+        size: usize,
+        row: usize,
+        wall_ms: f64,
+        cpu_ms: Option<f64>,
+        peak_mib: Option<f64>,
+    ) {
+        let [walls, cpus, peaks] = &mut self.samples[size][row];
         walls.push(wall_ms);
         cpus.extend(cpu_ms);
+        peaks.extend(peak_mib);
     }
 
     /// A page's runs.
     pub(crate) fn add_page(&mut self, size: usize, runs: Runs) {
         for run in runs {
             for (row, (wall_ms, cpu_ms)) in run.into_iter().enumerate() {
-                self.add(size, row, wall_ms, cpu_ms);
+                self.add(size, row, wall_ms, cpu_ms, None);
             }
         }
     }
 
-    fn median(&self, size: usize, row: usize, what: What) -> Option<f64> {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn median(&self, size: usize, row: usize, what: What) -> Option<f64> {
         median(&self.samples[size][row][what as usize])
     }
 
@@ -77,20 +90,27 @@ pub(crate) fn median(samples: &[f64]) -> Option<f64> {
     sorted.get(sorted.len() / 2).copied()
 }
 
+/// What is in a table.
 #[derive(Debug, Clone, Copy)]
-enum What {
+pub(crate) enum What {
     Wall,
     Cpu,
+    Memory,
 }
 
 /// Prints the tables of all sizes, and the goals that follow from them.
-pub(crate) fn print(columns: &[Column]) {
+pub(crate) fn print(columns: &[Column], records: u32) {
     for (size, bytes) in SIZES.iter().enumerate() {
-        for (what, unit) in [(What::Wall, "wall ms"), (What::Cpu, "CPU ms")] {
+        let tables = [
+            (What::Wall, "wall ms"),
+            (What::Cpu, "CPU ms"),
+            (What::Memory, "peak of memory beside the workload, MiB"),
+        ];
+        for (what, unit) in tables {
             let has_any = |column: &&Column| column.median(size, 0, what).is_some();
             let columns: Vec<&Column> = columns.iter().filter(has_any).collect();
             if !columns.is_empty() {
-                println!("\n{bytes} B, {unit}\n");
+                println!("\n{records} records of {bytes} B, {unit}\n");
                 print!("{}", table(&columns, size, what));
             }
         }
