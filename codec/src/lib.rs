@@ -40,3 +40,8 @@ pub use origin::{Origin, OriginError};
 pub use prefix::KeyPrefix;
 pub use row_key::RowKey;
 pub use row_value::RowValue;
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

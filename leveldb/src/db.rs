@@ -7,7 +7,7 @@ use crate::engine::{Durability, Engine, Recovered, Statistics};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::user_key;
-use crate::iter::Iter;
+use crate::iter::{Iter, Rows};
 use crate::open::{self, Limits};
 use crate::options::{Background, Options};
 use crate::order_check::KeyOrder;
@@ -176,13 +176,36 @@ impl Db {
         self.snapshot().get_into(key, value)
     }
 
-    /// The rows of this moment, in both directions.
+    /// The rows of a range in order, as they are at this moment, from both ends: an iterator that copies each row ([`Rows`]). Ranges of
+    /// Rust's are [`Bounds`] if their ends have bytes: slices, vectors, texts.
+    ///
+    /// ```
+    /// # use larder_leveldb::{Db, Durability, Options, storage::MemoryFileSystem};
+    /// # use std::{path::Path, sync::Arc};
+    /// # let options = Options { create_if_missing: true, ..Options::default() };
+    /// # let db = Db::open(Arc::new(MemoryFileSystem::new()), Path::new("fruit"), options)?;
+    /// for fruit in ["apple", "pear", "plum"] {
+    ///     db.put(fruit.as_bytes(), b"ripe", Durability::Relaxed)?;
+    /// }
+    /// for row in db.range("b"..) {
+    ///     let (fruit, state) = row?;
+    ///     println!("{fruit:?} is {state:?}");
+    /// }
+    /// let last = db.range(..="plum").next_back().transpose()?;
+    /// assert_eq!(last, Some((b"plum".to_vec(), b"ripe".to_vec())));
+    /// # Ok::<(), larder_leveldb::Error>(())
+    /// ```
+    pub fn range(&self, range: impl Into<Bounds>) -> Rows {
+        self.snapshot().range(range)
+    }
+
+    /// A position that goes from row to row of this moment, in both directions ([`Snapshot::iter`]).
     pub fn iter(&self) -> Iter {
         self.snapshot().iter()
     }
 
-    /// The rows of this moment within bounds, as if there were no others.
-    pub fn iter_within(&self, bounds: Bounds) -> Iter {
+    /// A position that goes from row to row of this moment within bounds, as if there were no others ([`Snapshot::iter_within`]).
+    pub fn iter_within(&self, bounds: impl Into<Bounds>) -> Iter {
         self.snapshot().iter_within(bounds)
     }
 
@@ -220,10 +243,7 @@ impl Db {
     /// memory. Keys written meanwhile may stay. How many were deleted.
     pub fn delete_range(&self, from: &[u8], to: &[u8], durability: Durability) -> Result<u64> {
         self.engine()?;
-        let mut iter = self.iter_within(Bounds {
-            lower: Some(from.to_vec()),
-            upper: Some(to.to_vec()),
-        });
+        let mut iter = self.iter_within(from..to);
         let mut batch = BatchWriter::new();
         let mut deleted = 0;
         iter.seek_to_first()?;

@@ -69,6 +69,13 @@ pub fn encode_tagged(out: &mut Vec<u8>, user_key: &[u8], tag: u64) {
     out.extend_from_slice(&tag.to_le_bytes());
 }
 
+/// An internal key with the tag as given.
+pub(crate) fn tagged(user_key: &[u8], tag: u64) -> Vec<u8> {
+    let mut key = Vec::with_capacity(user_key.len() + TAG_LEN);
+    encode_tagged(&mut key, user_key, tag);
+    key
+}
+
 /// The user key and the tag of an internal key: `None` below eight bytes.
 ///
 /// ```

@@ -6,6 +6,9 @@
 //! kept here.
 
 mod multi_seek;
+mod rows;
+
+pub use rows::Rows;
 
 use crate::bounds::Bounds;
 use crate::damage::{Damage, DamageKind};
@@ -21,6 +24,7 @@ use crate::source::Source;
 use crate::tombstones::WALK_NOTED;
 use std::cell::OnceCell;
 use std::cmp::Ordering;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 use std::sync::atomic::Ordering as Count;
 
@@ -35,26 +39,20 @@ const OLDER_STEPS_MAX: u32 = 8;
 /// written over has an older version behind it: each such row would take a comparison more.
 const PASSED_BLINDLY_MAX: u32 = 8;
 
-/// A position on a row of a snapshot, or on none. Made by [`Snapshot::iter`](crate::Snapshot::iter), on none.
+/// A position on a row of a snapshot, or on none. Made by [`Snapshot::iter`](crate::Snapshot::iter), on none. It lends key and value,
+/// and copies neither; [`Rows`] is the iterator of Rust's that does.
 ///
 /// It owns what it reads from: it may outlive the snapshot and the database handle, and move to another thread. Errors
 /// leave it on no row.
 ///
 /// ```
-/// # use larder_leveldb::{Db, Options, storage::*, write_batch::BatchWriter, log::LogWriter, version_edit::VersionEdit};
+/// # use larder_leveldb::{Db, Durability, Options, storage::MemoryFileSystem};
 /// # use std::{path::Path, sync::Arc};
-/// # let fs = MemoryFileSystem::new();
-/// # fs.create_dir(Path::new("db")).unwrap();
-/// # let mut current = fs.create(Path::new("db/CURRENT")).unwrap();
-/// # current.append(b"MANIFEST-000001\n").unwrap();
-/// # let mut edit = Vec::new();
-/// # let numbers = VersionEdit { log_number: Some(2), next_file_number: Some(3), last_sequence: Some(0), ..Default::default() };
-/// # numbers.encode(&mut edit);
-/// # LogWriter::new(fs.create(Path::new("db/MANIFEST-000001")).unwrap(), 0).add(&edit).unwrap();
-/// # let mut batch = BatchWriter::new();
-/// # for key in ["apple", "pear", "plum"] { batch.put(key.as_bytes(), b"fruit"); }
-/// # LogWriter::new(fs.create(Path::new("db/000002.log")).unwrap(), 0).add(batch.finish(1)).unwrap();
-/// let db = Db::open_read_only(Arc::new(fs), Path::new("db"), Options::default())?;
+/// # let options = Options { create_if_missing: true, ..Options::default() };
+/// # let db = Db::open(Arc::new(MemoryFileSystem::new()), Path::new("fruit"), options)?;
+/// for fruit in ["apple", "pear", "plum"] {
+///     db.put(fruit.as_bytes(), b"ripe", Durability::Relaxed)?;
+/// }
 /// let mut iter = db.snapshot().iter();
 /// iter.seek(b"b")?;
 /// while iter.valid() {
@@ -181,22 +179,24 @@ impl Iter {
 
     /// To the first row.
     pub fn seek_to_first(&mut self) -> Result<()> {
-        let lower = |bounds: &Arc<Bounds>| bounds.lower.clone();
-        if let Some(lower) = self.bounds.as_ref().and_then(lower) {
-            return self.seek(&lower);
-        }
         self.leave();
-        self.merge.seek_to_first()?;
+        match self.bounds.as_ref().map(|bounds| bounds.start_bound()) {
+            None | Some(Bound::Unbounded) => self.merge.seek_to_first()?,
+            Some(Bound::Included(lower)) => {
+                self.seek_merge(&internal_key::tagged(lower, seek_tag(self.sequence)))?;
+            }
+            Some(Bound::Excluded(lower)) => self.seek_merge(&behind_all_of(lower))?,
+        }
         self.find_forward(false)
     }
 
     /// To the last row.
     pub fn seek_to_last(&mut self) -> Result<()> {
         self.leave();
-        let upper = |bounds: &Arc<Bounds>| bounds.upper.clone();
-        match self.bounds.as_ref().and_then(upper) {
-            Some(upper) => self.seek_merge_before(&before_all_of(&upper))?,
-            None => self.merge.seek_to_last()?,
+        match self.bounds.as_ref().map(|bounds| bounds.end_bound()) {
+            None | Some(Bound::Unbounded) => self.merge.seek_to_last()?,
+            Some(Bound::Included(upper)) => self.seek_merge_before(&behind_all_of(upper))?,
+            Some(Bound::Excluded(upper)) => self.seek_merge_before(&before_all_of(upper))?,
         }
         self.find_backward()
     }
@@ -209,13 +209,10 @@ impl Iter {
         if bounds.is_some_and(|bounds| bounds.is_after(order, key)) {
             return Ok(());
         }
-        let lower = bounds.filter(|bounds| bounds.is_before(order, key));
-        let key = lower
-            .and_then(|bounds| bounds.lower.as_deref())
-            .unwrap_or(key);
-        let mut target = Vec::with_capacity(key.len() + internal_key::TAG_LEN);
-        internal_key::encode_tagged(&mut target, key, seek_tag(self.sequence));
-        self.seek_merge(&target)?;
+        if bounds.is_some_and(|bounds| bounds.is_before(order, key)) {
+            return self.seek_to_first();
+        }
+        self.seek_merge(&internal_key::tagged(key, seek_tag(self.sequence)))?;
         self.find_forward(false)
     }
 
@@ -230,10 +227,7 @@ impl Iter {
         if bounds.is_some_and(|bounds| bounds.is_after(order, key)) {
             return self.seek_to_last();
         }
-        let mut target = Vec::with_capacity(key.len() + internal_key::TAG_LEN);
-        // After every entry of the key but one that cannot be: tag zero.
-        internal_key::encode_tagged(&mut target, key, 0);
-        self.seek_merge_before(&target)?;
+        self.seek_merge_before(&behind_all_of(key))?;
         self.find_backward()
     }
 
@@ -284,9 +278,7 @@ impl Iter {
     /// Takes the merge cursor behind all entries of the saved key.
     #[cold]
     fn seek_behind_saved(&mut self) -> Result<()> {
-        let mut target = internal_key::user_key(&self.saved).to_vec();
-        target.extend_from_slice(&[0; internal_key::TAG_LEN]);
-        self.seek_merge(&target)
+        self.seek_merge(&behind_all_of(internal_key::user_key(&self.saved)))
     }
 
     fn turn_backward(&mut self) -> Result<()> {
@@ -532,9 +524,12 @@ impl Iter {
 
 /// An internal key before all entries of a user key.
 fn before_all_of(key: &[u8]) -> Vec<u8> {
-    let mut target = Vec::with_capacity(key.len() + internal_key::TAG_LEN);
-    internal_key::encode_tagged(&mut target, key, seek_tag(SEQUENCE_MAX));
-    target
+    internal_key::tagged(key, seek_tag(SEQUENCE_MAX))
+}
+
+/// An internal key behind all entries of a user key but one that is no row: a tombstone of sequence number zero.
+fn behind_all_of(key: &[u8]) -> Vec<u8> {
+    internal_key::tagged(key, 0)
 }
 
 fn save_value(source: &Source, kind: u8, saved: &mut SavedValue) -> Result<()> {

@@ -1,7 +1,7 @@
 //! LevelDB's file format in safe Rust, over a file-system seam.
 //!
 //! [`Db`] opens a store for reading and writing, or for reading alone, beside a process that may have it open for writing;
-//! [`Snapshot`], [`Iter`] and [`Entries`] read it. Every checksum is verified. Reading alone, damage is an error or, with
+//! [`Snapshot`], [`Rows`], [`Iter`] and [`Entries`] read it. Every checksum is verified. Reading alone, damage is an error or, with
 //! [`OnDamage::Skip`], a list ([`Damage`]) beside everything that is whole.
 //!
 //! Below that, one module for each structure of the format, reader and writer side by side. What keys and values
@@ -70,7 +70,7 @@ pub use engine::{Durability, LevelStatistics, Statistics};
 pub use entries::Entries;
 pub use error::{Error, ErrorKind, Result};
 pub use internal_key::EntryKind;
-pub use iter::Iter;
+pub use iter::{Iter, Rows};
 pub use on_damage::OnDamage;
 pub use options::{Background, Options};
 pub use order_check::KeyOrder;
@@ -78,3 +78,8 @@ pub use pinned::PinnedBytes;
 pub use repair::{ROWS_IN_DOUBT_LISTED_MAX, Repaired, RowInDoubt, RowsInDoubt, repair};
 pub use snapshot::Snapshot;
 pub use torn::{TailKind, TornTail};
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

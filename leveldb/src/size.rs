@@ -3,7 +3,7 @@
 use crate::block::BlockCursor;
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::internal_key::{SEQUENCE_MAX, encode_tagged, seek_tag, user_key};
+use crate::internal_key::{SEQUENCE_MAX, seek_tag, tagged, user_key};
 use crate::pinned::PinnedBytes;
 use crate::table::BlockHandle;
 use crate::table_file::TableFile;
@@ -46,8 +46,7 @@ fn offset_of(core: &Core, file: &TableFile, key: &[u8]) -> Result<u64> {
     let index = index.map_err(|(offset, fault)| fault.into_error(&table.name, offset))?;
     let damaged =
         |fault: crate::block::BlockFault| Error::corruption(&*table.name, None, fault.what);
-    let mut target = Vec::new();
-    encode_tagged(&mut target, key, seek_tag(SEQUENCE_MAX));
+    let target = tagged(key, seek_tag(SEQUENCE_MAX));
     let mut cursor = BlockCursor::default();
     cursor
         .set_block(PinnedBytes::whole(index))

@@ -8,7 +8,7 @@ use crate::entries::Entries;
 use crate::error::{Error, Result};
 use crate::filter::bloom;
 use crate::internal_key::{self, EntryKind, InternalOrder, SEQUENCE_MAX, seek_tag};
-use crate::iter::Iter;
+use crate::iter::{Iter, Rows};
 use crate::memtable::{self, MemCursor, MemValue};
 use crate::on_damage::OnDamage;
 use crate::read_state::ReadState;
@@ -52,9 +52,7 @@ fn with_internal_key<T>(key: &[u8], tag: u64, work: impl FnOnce(&[u8]) -> T) -> 
         small[key_len..].copy_from_slice(&tag.to_le_bytes());
         return work(small);
     }
-    let mut large = Vec::with_capacity(len);
-    internal_key::encode_tagged(&mut large, key, tag);
-    work(&large)
+    work(&internal_key::tagged(key, tag))
 }
 
 /// Whether two internal keys are of one user key.
@@ -258,8 +256,7 @@ impl Snapshot {
 
     /// The naive twin of [`look_up`](Self::look_up), which copes with everything.
     fn get_by_cursors(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-        let mut target = Vec::with_capacity(key.len() + internal_key::TAG_LEN);
-        internal_key::encode_tagged(&mut target, key, seek_tag(self.sequence));
+        let mut target = internal_key::tagged(key, seek_tag(self.sequence));
         let found = self.find(&target, value)?;
         let (rank, internal_key) = match &found {
             Some(found) => (found.rank, &found.internal_key[..]),
@@ -351,15 +348,22 @@ impl Snapshot {
         Ok(best)
     }
 
-    /// Rows in order, in both directions.
+    /// The rows of a range in order, from both ends: an iterator that copies each row. See [`Rows`].
+    pub fn range(&self, range: impl Into<Bounds>) -> Rows {
+        Rows::new(self.state.clone(), self.sequence, range.into())
+    }
+
+    /// A position that goes from row to row, in both directions, and lends key and value. It stands on no row yet.
     pub fn iter(&self) -> Iter {
         Iter::new(self.state.clone(), self.sequence, None)
     }
 
-    /// Rows in order, in both directions, as if there were no rows outside of the bounds. It looks at nothing there either, but for what shares a block with
-    /// rows within them, and the first entry after them: what else is there, tombstones for instance, costs nothing.
-    pub fn iter_within(&self, bounds: Bounds) -> Iter {
-        Iter::new(self.state.clone(), self.sequence, Some(Arc::new(bounds)))
+    /// A position as [`iter`](Self::iter) gives it, as if there were no rows outside of the bounds. It looks at nothing there either,
+    /// but for what shares a block with rows within them, and the first entry after them: what else is there, tombstones for
+    /// instance, costs nothing.
+    pub fn iter_within(&self, bounds: impl Into<Bounds>) -> Iter {
+        let bounds = Arc::new(bounds.into());
+        Iter::new(self.state.clone(), self.sequence, Some(bounds))
     }
 
     /// Rows in order, in both directions, for a reader of those from `low` to `high`, both included: of the rows beyond it shows

@@ -11,7 +11,7 @@ use larder_codec::compare;
 use larder_codec::row_key::{ScopeTask, ScopesKey};
 use larder_codec::scopes::CleanupTask;
 use larder_leveldb::write_batch::BatchWriter;
-use larder_leveldb::{Bounds, Db, Durability, Iter};
+use larder_leveldb::{Db, Durability, Iter};
 
 use super::metadata_key;
 use super::recovery::task_range;
@@ -239,13 +239,7 @@ impl Cleanup {
 
 /// A cursor over rows up to a key, included: what lies beyond, tombstones for instance, is not looked at.
 fn up_to(db: &Db, high: &[u8]) -> Iter {
-    let mut upper = high.to_vec();
-    // In the undo log, what comes right behind it.
-    upper.push(0);
-    db.iter_within(Bounds {
-        lower: None,
-        upper: Some(upper),
-    })
+    db.iter_within(..=high)
 }
 
 /// Rows of a batch, at most: its bytes stay bounded whatever a step may do.

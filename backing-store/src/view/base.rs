@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use larder_codec::compare::compare;
-use larder_leveldb::{Bounds, Iter, PinnedBytes, Snapshot};
+use larder_leveldb::{Iter, PinnedBytes, Snapshot};
 
 use super::{SCOPES_END, SCOPES_PREFIX, get_each};
 use crate::error::{Error, Result};
@@ -157,10 +157,7 @@ impl Reach {
     pub(super) fn rows_of(&self, snapshot: &Snapshot) -> Iter {
         match self {
             Self::All => snapshot.iter(),
-            Self::Before(end) => snapshot.iter_within(Bounds {
-                lower: None,
-                upper: Some(end.to_vec()),
-            }),
+            Self::Before(end) => snapshot.iter_within(..end),
             Self::Near(low, high) => snapshot.iter_near(low, high),
         }
     }

@@ -11,7 +11,6 @@
 use super::compaction::{largest, smallest};
 use super::kept::Kept;
 use super::{Engine, locked};
-use crate::bounds::Bounds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::internal_key::{InternalOrder, SEQUENCE_MAX, user_key};
 use crate::sync::Mutex;
@@ -139,10 +138,7 @@ impl Engine {
         }
         self.health.check()?;
         let snapshot = self.snapshot();
-        let mut iter = snapshot.iter_within(Bounds {
-            lower: Some(from.to_vec()),
-            upper: Some(to.to_vec()),
-        });
+        let mut iter = snapshot.iter_within(from..to);
         iter.seek_to_first()?;
         if iter.valid() {
             let what = "the range still has rows: delete them before it is declared empty";

@@ -5,10 +5,12 @@ use larder_leveldb::storage::{FaultFileSystem, MemoryFileSystem};
 use larder_leveldb::table::TableOptions;
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{
-    Background, Bounds, BytewiseComparator, Comparator, Db, Durability, Iter, Options,
+    Background, Bounds, BytewiseComparator, Comparator, Db, Durability, Iter, Options, Result,
 };
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -107,9 +109,18 @@ fn go(iter: &mut Iter, step: Move, is_idb: bool) {
 
 type Case = (
     Vec<(u8, Option<u8>)>,
-    Vec<(Option<u8>, Option<u8>)>,
+    Vec<(Bound<u8>, Bound<u8>)>,
     Vec<Move>,
 );
+
+/// Whether a key is on the right side of a bound, on which a key within the range is `side`.
+fn is_within(order: &dyn Comparator, key: &[u8], bound: &Bound<Vec<u8>>, side: Ordering) -> bool {
+    match bound {
+        Bound::Unbounded => true,
+        Bound::Included(bound) => order.compare(key, bound) != side.reverse(),
+        Bound::Excluded(bound) => order.compare(key, bound) == side,
+    }
+}
 
 fn agrees(is_idb: bool, (writes, ranges, moves): Case) -> bool {
     let order: Arc<dyn Comparator> = match is_idb {
@@ -136,20 +147,11 @@ fn agrees(is_idb: bool, (writes, ranges, moves): Case) -> bool {
     }
     rows.sort_by(|a, b| order.compare(&a.0, &b.0));
     for (lower, upper) in ranges {
-        let bounds = Bounds {
-            lower: lower.map(|n| key(n, is_idb)),
-            upper: upper.map(|n| key(n, is_idb)),
-        };
+        let (lower, upper) = (lower.map(|n| key(n, is_idb)), upper.map(|n| key(n, is_idb)));
+        let bounds = Bounds::from((lower.clone(), upper.clone()));
         let is_in = |row: &&Row| {
-            let compare = |bound: &Vec<u8>| order.compare(&row.0, bound);
-            bounds
-                .lower
-                .as_ref()
-                .is_none_or(|lower| compare(lower) != Ordering::Less)
-                && bounds
-                    .upper
-                    .as_ref()
-                    .is_none_or(|upper| compare(upper) == Ordering::Less)
+            is_within(&*order, &row.0, &lower, Ordering::Greater)
+                && is_within(&*order, &row.0, &upper, Ordering::Less)
         };
         let mut naive = Naive {
             order: &*order,
@@ -178,6 +180,99 @@ fn iterators_within_bounds_agree_with_a_filtered_list() {
     let mut check = QuickCheck::new().tests(300);
     check.quickcheck((|case| agrees(false, case)) as fn(Case) -> bool);
     check.quickcheck((|case| agrees(true, case)) as fn(Case) -> bool);
+}
+
+/// Writes, without a value where a key is deleted; a range; whether each row is taken from the front.
+type TwoEnds = (Vec<(u8, Option<u8>)>, (Bound<u8>, Bound<u8>), Vec<bool>);
+
+fn gives_each_row_once(is_idb: bool, (writes, (lower, upper), ends): TwoEnds) -> bool {
+    let order: Arc<dyn Comparator> = match is_idb {
+        true => Arc::new(IdbLike),
+        false => Arc::new(BytewiseComparator),
+    };
+    let fs = Arc::new(MemoryFileSystem::new());
+    let db = Db::open(fs, Path::new("db"), options(order.clone())).unwrap();
+    let mut naive: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
+    for (i, (n, value)) in writes.iter().enumerate() {
+        let key = key(*n, is_idb);
+        match value {
+            Some(len) => {
+                let value = vec![i as u8; usize::from(*len)];
+                db.put(&key, &value, Durability::Relaxed).unwrap();
+                naive.insert(key, value);
+            }
+            None => {
+                db.delete(&key, Durability::Relaxed).unwrap();
+                naive.remove(&key);
+            }
+        }
+        if i % 7 == 0 {
+            db.do_background_work().unwrap();
+        }
+    }
+    let (lower, upper) = (lower.map(|n| key(n, is_idb)), upper.map(|n| key(n, is_idb)));
+    let snapshot = db.snapshot();
+    let mut rows = snapshot.range((lower.clone(), upper.clone()));
+    // What is written after the snapshot is not seen.
+    for n in 0..40 {
+        db.put(&key(n, is_idb), b"later", Durability::Relaxed)
+            .unwrap();
+    }
+    let mut expected: Vec<Row> = naive.into_iter().collect();
+    expected.retain(|row| {
+        is_within(&*order, &row.0, &lower, Ordering::Greater)
+            && is_within(&*order, &row.0, &upper, Ordering::Less)
+    });
+    expected.sort_by(|a, b| order.compare(&a.0, &b.0));
+    let mut expected = expected.into_iter();
+    for is_front in ends {
+        let (found, expected) = match is_front {
+            true => (rows.next(), expected.next()),
+            false => (rows.next_back(), expected.next_back()),
+        };
+        if found.transpose().unwrap() != expected {
+            println!("{lower:?} to {upper:?}: not {expected:?}");
+            return false;
+        }
+    }
+    rows.collect::<Result<Vec<_>>>().unwrap() == expected.collect::<Vec<_>>()
+}
+
+#[test]
+fn a_range_gives_each_row_once_whichever_end_is_asked() {
+    let mut check = QuickCheck::new().tests(300);
+    check.quickcheck((|case| gives_each_row_once(false, case)) as fn(TwoEnds) -> bool);
+    check.quickcheck((|case| gives_each_row_once(true, case)) as fn(TwoEnds) -> bool);
+}
+
+#[test]
+fn ranges_of_rust_are_those_of_a_map() {
+    let fs = Arc::new(MemoryFileSystem::new());
+    let db = Db::open(fs, Path::new("db"), options(Arc::new(BytewiseComparator))).unwrap();
+    let keys = ["", "a", "a\0", "ab", "b", "ba", "c"];
+    for key in keys {
+        db.put(key.as_bytes(), b"", Durability::Relaxed).unwrap();
+    }
+    let found = |bounds: Bounds| -> Vec<String> {
+        let rows = db.range(bounds).map(|row| row.unwrap().0);
+        rows.map(|key| String::from_utf8(key).unwrap()).collect()
+    };
+    assert_eq!(found((..).into()), keys);
+    assert_eq!(found(("a".."b").into()), keys[1..4]);
+    assert_eq!(found(("a"..="b").into()), keys[1..5]);
+    assert_eq!(found(("a"..).into()), keys[1..]);
+    assert_eq!(found((.."a").into()), keys[..1]);
+    assert_eq!(found((..="a").into()), keys[..2]);
+    let behind = (Bound::Excluded("a"), Bound::Unbounded);
+    assert_eq!(found(behind.into()), keys[2..]);
+    assert_eq!(found(("b".."a").into()), [""; 0]);
+    assert_eq!(found(("b"..="a").into()), [""; 0]);
+    let none = (Bound::Excluded("a"), Bound::Excluded("a"));
+    assert_eq!(found(none.into()), [""; 0]);
+    // Slices, vectors and arrays of bytes.
+    assert_eq!(found((&b"a"[..]..&b"b"[..]).into()), keys[1..4]);
+    assert_eq!(found((b"a".to_vec()..=b"b".to_vec()).into()), keys[1..5]);
+    assert_eq!(found((*b"a"..*b"b").into()), keys[1..4]);
 }
 
 #[test]
@@ -240,12 +335,7 @@ fn nothing_is_read_beyond_the_bounds() {
         iter.seek(&name(n)).unwrap();
         iter.prev().unwrap();
     };
-    let from = |n: u32| {
-        db.iter_within(Bounds {
-            lower: Some(name(n)),
-            upper: None,
-        })
-    };
+    let from = |n: u32| db.iter_within(name(n)..);
     let (mut bounded, mut unbounded) = (0, 0);
     for n in 1000..1100 {
         back(db.iter(), n);
@@ -260,12 +350,7 @@ fn nothing_is_read_beyond_the_bounds() {
     db.delete_range(&name(1510), &name(3000), Durability::Relaxed)
         .unwrap();
     db.flush().unwrap();
-    let within = || {
-        db.iter_within(Bounds {
-            lower: Some(name(1500)),
-            upper: Some(name(1510)),
-        })
-    };
+    let within = || db.iter_within(name(1500)..name(1510));
     let walk = |mut iter: Iter, is_forward: bool| {
         match is_forward {
             true => iter.seek(&name(1500)).unwrap(),
@@ -289,10 +374,7 @@ fn nothing_is_read_beyond_the_bounds() {
         assert!(bounded * 10 < unbounded);
     }
     // What is wholly outside is not read at all.
-    let outside = Bounds {
-        lower: Some(b"z".to_vec()),
-        upper: None,
-    };
+    let outside = b"z"..;
     let looked = count_operations(&fs, || {
         let mut iter = db.iter_within(outside);
         iter.seek_to_first().unwrap();

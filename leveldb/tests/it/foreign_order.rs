@@ -6,8 +6,7 @@ use crate::support::{Rows, backward, forward};
 use larder_leveldb::internal_key::{self, EntryKind, InternalOrder};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 use larder_leveldb::{
-    Bounds, BytewiseComparator, Comparator, Db, ErrorKind, KeyOrder, OnDamage, Options,
-    RowsInDoubt, repair,
+    BytewiseComparator, Comparator, Db, ErrorKind, KeyOrder, OnDamage, Options, RowsInDoubt, repair,
 };
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -178,10 +177,7 @@ fn check_moves(db: &Db, truth: &Map, case: &str) {
         assert_eq!(iter.valid().then(|| iter.key()), expected, "{case}");
     }
     for pair in keys.windows(2) {
-        let mut iter = db.iter_within(Bounds {
-            lower: Some(pair[0].clone()),
-            upper: Some(pair[1].clone()),
-        });
+        let mut iter = db.iter_within(&pair[0]..&pair[1]);
         iter.seek_to_first().unwrap();
         let mut seen = Vec::new();
         while iter.valid() {
