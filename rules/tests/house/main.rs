@@ -21,11 +21,12 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The folders of the packages that are the product: libraries, bindings and the command.
-const PRODUCT: [&str; 7] = [
+const PRODUCT: [&str; 8] = [
     "codec",
     "leveldb",
     "backing-store",
     "idb",
+    "pages",
     "c",
     "js-host",
     "cli",
