@@ -1,25 +1,48 @@
 //! Versioned, content-addressed, mergeable pages of entries on LevelDB.
 //!
-//! [`ObjectWriter`] and [`ObjectReader`] make pieces of values of any length, and values of pieces. [`Tree`] has entries whose root depends
-//! on them alone. Every byte is described in `docs/format/pages.md`.
+//! A [`Page`] has commits; a commit has a [`Tree`] of entries, whose root depends on them alone; values are objects, cut into pieces that are
+//! named by their content. [`Page::begin`] and [`Page::commit`] change it, [`Snapshot`] reads it, [`Page::merge`] makes one of what devices
+//! have changed apart. A [`Repository`] is a folder of pages. Every byte is described in `docs/format/pages.md`.
+//!
+//! There is no clock, no random number and no thread in here, but the engine's.
 
+mod commit;
 mod entry;
 mod error;
 mod flatbuffer;
 #[cfg(test)]
 mod format_vectors;
+mod merge;
 mod object;
+mod page;
+mod repository;
+mod rows;
 #[cfg(test)]
 mod testing;
 mod tree;
 
+pub use commit::{Commit, CommitId, Timestamp};
 pub use entry::{Change, Entry};
 pub use error::{Error, ErrorKind, Result};
+pub use merge::{
+    Conflict, ConflictPart, ConflictResolver, MergeOutcome, MergePolicy, MergedValue, Relation,
+    relation,
+};
 pub use object::{
     Cut, CutBits, INLINE_LEN_MAX, ObjectDigest, ObjectIdentifier, ObjectReader, ObjectType,
     ObjectWriter, Piece, PieceSink, PieceSource, PieceType, Priority, Reference, SplitParameters,
     Splitter, WindowSide, sha256_with_length,
 };
+pub use page::{
+    ChangeSource, CollectPolicy, Collected, Connection, Journal, KEY_LEN_MAX, ListLimits, Listed,
+    ListedEntry, Page, PageChange, PageChangeState, PageOptions, PieceReader, PrunePolicy, Pulled,
+    Snapshot, ValueReference, Watcher,
+};
+pub use repository::{
+    EVICTION_AGE, LEDGER_NAME_LEN_MAX, Ledger, OpenPage, PageId, PageUse, Place, Repository,
+    SERIALIZATION_VERSION,
+};
+pub use rows::{Dialect, PieceStatus};
 pub use tree::{Diff, Entries, EntryDiff, ThreeWay, ThreeWayDiff, Tree};
 
 /// The README's example is a test.

@@ -1,5 +1,10 @@
 //! What tests share.
 
+/// Pages, beside maps.
+pub(crate) mod page {
+    pub(crate) use crate::page::tests::{Map, change, check_rows, content, open, options};
+}
+
 /// Numbers that look random: splitmix64.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);

@@ -1,5 +1,6 @@
 //! Messages against `flatc`, both ways, on schemas written from the lists of fields.
 
+use crate::commit::{Commit, Timestamp};
 use crate::entry::Entry;
 use crate::object::file_index::{self, Child};
 use crate::object::{ObjectDigest, ObjectIdentifier, ObjectType, PieceType, Priority};
@@ -186,6 +187,55 @@ fn indexes_are_what_flatc_reads_and_writes() {
     }
 }
 
+/// Commits on one parent and on two.
+fn commits() -> Vec<Commit> {
+    let root = identifier(&mut Random::new(7));
+    let first = Commit::first();
+    let one = Commit::on(&[&first], root, Timestamp(-5));
+    let two = Commit::on(&[&first], root, Timestamp(i64::MAX));
+    let merge = Commit::on(&[&one, &two], root, Timestamp(0));
+    vec![one, two, merge]
+}
+
+#[test]
+fn commits_are_what_flatc_reads_and_writes() {
+    for commit in commits() {
+        assert_eq!(Commit::decode(commit.as_bytes()).unwrap(), commit);
+        if has_flatc() {
+            let part =
+                |id: &[u8; 32], i: usize| u64::from_le_bytes(*id[8 * i..].first_chunk().unwrap());
+            let parents = commit.parents().iter().map(|parent| {
+                let id = &parent.0;
+                json!({ "a": part(id, 0), "b": part(id, 1), "c": part(id, 2), "d": part(id, 3) })
+            });
+            let mut json = json!({
+                "timestamp": commit.timestamp().0,
+                "generation": commit.generation(),
+                "root_node_id": identifier_json(&commit.root()),
+                "parents": parents.collect::<Vec<_>>(),
+            });
+            assert_eq!(to_json("CommitStorage", commit.as_bytes()), json);
+            json["salt"] = json!([1, 2, 3]);
+            let bytes = from_json("CommitStorage", &json);
+            let theirs = Commit::decode(&bytes).unwrap();
+            assert_eq!(
+                (theirs.root(), theirs.parents()),
+                (commit.root(), commit.parents())
+            );
+            assert_eq!(
+                (theirs.timestamp(), theirs.generation()),
+                (commit.timestamp(), commit.generation())
+            );
+            assert_eq!(
+                theirs.as_bytes(),
+                bytes,
+                "kept as they came, and so is the name"
+            );
+            assert_ne!(theirs.id(), commit.id());
+        }
+    }
+}
+
 #[test]
 fn the_empty_node_is_inline() {
     let bytes = TreeNode::empty(0).encode();
@@ -202,8 +252,9 @@ fn any_bytes_are_read_or_refused() {
             identifier: identifier(&mut random),
         }; 9],
     );
-    for _ in 0..30_000 {
-        for message in [&node, &index] {
+    let commit = commits()[2].as_bytes().to_vec();
+    for _ in 0..10_000 {
+        for message in [&node, &index, &commit] {
             let mut bytes = message.clone();
             bytes.truncate(
                 bytes.len()
@@ -217,6 +268,9 @@ fn any_bytes_are_read_or_refused() {
             }
             if let Ok(node) = TreeNode::decode(&bytes, level_of) {
                 assert_eq!(TreeNode::decode(&node.encode(), level_of).unwrap(), node);
+            }
+            if let Ok(commit) = Commit::decode(&bytes) {
+                assert_eq!(commit.as_bytes(), bytes);
             }
             if let Ok(children) = file_index::decode(&bytes) {
                 assert_eq!(

@@ -1,13 +1,13 @@
 //! What pieces are taken from, and where they go.
 
-use super::{ObjectDigest, ObjectIdentifier, Priority};
+use super::{ObjectIdentifier, Priority};
 use crate::error::Result;
 
 /// A reference from a piece to another, with what it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// What is referred to.
-    pub digest: ObjectDigest,
+    pub identifier: ObjectIdentifier,
     /// [`Priority::Lazy`] from the node of a tree to a lazy value, else eager.
     pub priority: Priority,
 }

@@ -20,7 +20,7 @@ impl PieceSink for &mut Pieces {
         assert!(!piece.identifier.digest.is_inline());
         assert!(piece.identifier.digest.is_of(piece.content));
         for reference in piece.references {
-            let digest = reference.digest;
+            let digest = reference.identifier.digest;
             assert!(!digest.is_inline());
         }
         let value = (piece.content.to_vec(), piece.references.to_vec());

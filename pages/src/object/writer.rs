@@ -118,7 +118,7 @@ impl<S: PieceSink> ObjectWriter<S> {
         }
         let is_stored = |child: &&Child| !child.identifier.digest.is_inline();
         let references = children.iter().filter(is_stored).map(|child| Reference {
-            digest: child.identifier.digest,
+            identifier: child.identifier,
             priority: Priority::Eager,
         });
         let references = references.collect();

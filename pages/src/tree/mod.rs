@@ -21,6 +21,8 @@ pub use tree_at::Tree;
 pub(crate) use level::level_of;
 #[cfg(test)]
 pub(crate) use node::TreeNode;
+#[cfg(test)]
+pub(crate) use tests::value as tests_value;
 
 #[cfg(test)]
 mod tests;

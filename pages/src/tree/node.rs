@@ -35,14 +35,14 @@ impl TreeNode {
     /// What the node refers to, as reference rows have it: its children and its entries' values that are no part of it.
     pub(crate) fn references(&self) -> Vec<Reference> {
         let children = self.children.iter().flatten().map(|child| Reference {
-            digest: child.digest,
+            identifier: *child,
             priority: Priority::Eager,
         });
         let values = self.entries.iter().map(|entry| Reference {
-            digest: entry.value.digest,
+            identifier: entry.value,
             priority: entry.priority,
         });
-        let stored = |reference: &Reference| !reference.digest.is_inline();
+        let stored = |reference: &Reference| !reference.identifier.digest.is_inline();
         children.chain(values).filter(stored).collect()
     }
 

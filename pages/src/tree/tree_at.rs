@@ -9,7 +9,7 @@ use super::nodes::Nodes;
 use crate::entry::{Change, Entry};
 use crate::error::{Error, Result};
 use crate::object::{
-    ObjectDigest, ObjectIdentifier, ObjectType, PieceSink, PieceSource, PieceType,
+    ObjectDigest, ObjectIdentifier, ObjectType, PieceSink, PieceSource, PieceType, Reference,
 };
 
 /// The tree of entries with a root, whose pieces are in a store. Pages have their trees in their own; this is for trees in another.
@@ -108,6 +108,11 @@ impl<'a> Tree<'a> {
             };
             node = self.nodes.node(child, node.level.saturating_sub(1))?;
         }
+    }
+
+    /// What the root refers to, as reference rows have it.
+    pub(crate) fn references(&self) -> Result<Vec<Reference>> {
+        Ok(self.nodes.root(&self.root)?.references())
     }
 
     /// What differs from here to another tree in the same store, keys from `from` on. Nodes that both have are not read.

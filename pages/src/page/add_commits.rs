@@ -1,0 +1,216 @@
+//! Commits and pieces, made here or come from elsewhere, into rows.
+
+use super::pieces::references;
+use super::staged::Staged;
+use super::{Inner, Page};
+use crate::commit::{Commit, CommitId};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{ObjectIdentifier, ObjectType, Piece, PieceSink};
+use crate::rows::{PieceStatus, ReferenceSource};
+use crate::tree::Tree;
+use larder_leveldb::write_batch::BatchWriter;
+use std::collections::HashMap;
+
+/// Where commits and pieces come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeSource {
+    /// Another device, without the cloud: they are to be synced from here, too.
+    Peer,
+    /// The cloud, which has them.
+    Cloud,
+}
+
+impl ChangeSource {
+    pub(super) const fn status(self) -> PieceStatus {
+        match self {
+            ChangeSource::Peer => PieceStatus::Local,
+            ChangeSource::Cloud => PieceStatus::Synced,
+        }
+    }
+}
+
+impl Inner {
+    /// Writes a commit that was made here, with what is staged for it. The caller holds the writer's lock.
+    pub(super) fn install_local(&self, staged: Staged<'_>, commit: &Commit) -> Result<()> {
+        let mut batch = staged.finish(PieceStatus::Local);
+        if self.commit(commit.id())?.is_some() {
+            return self.write(&mut batch);
+        }
+        self.stage_commit(&mut batch, commit, PieceStatus::Local);
+        self.write(&mut batch)?;
+        self.state().set_heads(commit.parents(), commit.clone());
+        Ok(())
+    }
+
+    fn stage_commit(&self, batch: &mut BatchWriter, commit: &Commit, status: PieceStatus) {
+        let dialect = self.dialect;
+        let id = commit.id();
+        batch.put(&dialect.commit(id), commit.as_bytes());
+        if !commit.root().digest.is_inline() {
+            let source = ReferenceSource::Commit(id);
+            batch.put(&dialect.reference(&commit.root().digest, source), &[]);
+        }
+        for parent in commit.parents() {
+            batch.delete(&dialect.head(*parent));
+        }
+        batch.put(&dialect.head(id), &commit.timestamp().0.to_le_bytes());
+        if let [first, second] = *commit.parents() {
+            batch.put(&dialect.merge([first, second], id), &[]);
+        }
+        if status != PieceStatus::Synced {
+            let generation = commit.generation().to_le_bytes();
+            batch.put(&dialect.unsynced_commit(id), &generation);
+        }
+    }
+
+    /// Stages what of a tree is transient to be raised: a piece that is not has nothing transient below it.
+    fn raise_tree(&self, staged: &mut Staged<'_>, root: ObjectIdentifier) -> Result<()> {
+        let mut open = vec![root];
+        while let Some(id) = open.pop() {
+            if !staged.raise_piece(id)? {
+                continue;
+            }
+            let references = references(self, &id, &self.content(&id)?)?;
+            open.extend(references.into_iter().map(|one| one.identifier));
+        }
+        Ok(())
+    }
+
+    /// Whether a commit's parents are here, and of the generation below.
+    fn check_parents(&self, commit: &Commit, added: &HashMap<CommitId, Commit>) -> Result<()> {
+        let mut generation = 0;
+        for parent in commit.parents() {
+            let known = match added.get(parent) {
+                Some(parent) => Some(parent.generation()),
+                None => self.commit(*parent)?.map(|parent| parent.generation()),
+            };
+            generation = generation.max(known.ok_or_else(|| {
+                let id = commit.id();
+                Error::usage(format!("commit {id:?} comes before its parent {parent:?}"))
+            })?);
+        }
+        match commit.generation() == generation + 1 {
+            true => Ok(()),
+            false => Err(Error::corruption(format!(
+                "commit {:?} is of generation {}, and its latest parent of {generation}",
+                commit.id(),
+                commit.generation()
+            ))),
+        }
+    }
+}
+
+impl Page {
+    /// Takes a piece that came from elsewhere. What it refers to must be here before it, but for lazy values. Until
+    /// [`add_commits`](Self::add_commits) has taken a commit that needs it, it is as good as nothing.
+    ///
+    /// # Errors
+    /// `Corruption` if the content does not have that name or does not decode; `Usage` if what it refers to is not here; those of the engine.
+    pub fn add_piece(&self, id: &ObjectIdentifier, content: &[u8]) -> Result<()> {
+        if id.digest.is_inline() || !id.digest.is_of(content) {
+            return Err(Error::corruption(format!(
+                "{} bytes that are not piece {:?}",
+                content.len(),
+                id.digest
+            )));
+        }
+        let inner = &*self.0;
+        let _writing = inner.writing();
+        let references = references(inner, id, content)?;
+        for reference in &references {
+            let is_eager = reference.priority == crate::object::Priority::Eager;
+            if is_eager && inner.status(&reference.identifier)?.is_none() {
+                return Err(Error::usage(format!(
+                    "piece {:?} comes before {:?}, which it refers to",
+                    id.digest, reference.identifier.digest
+                )));
+            }
+        }
+        let mut staged = Staged::new(inner);
+        staged.put(Piece {
+            identifier: *id,
+            content,
+            references: &references,
+        })?;
+        inner.write(&mut staged.finish(PieceStatus::Transient))
+    }
+
+    /// Takes commits that came from elsewhere, all or none: each after its parents, and after the pieces of its tree ([`add_piece`](Self::add_piece)).
+    /// Those that are here already are passed over; one that comes from the cloud counts as synced then.
+    ///
+    /// # Errors
+    /// `Corruption` if one is no commit, or not of the generation above its parents; `Usage` if a parent is missing; `NeedsFetch` if a piece of
+    /// its tree is missing; those of the engine. Nothing is changed then.
+    pub fn add_commits(&self, commits: &[&[u8]], source: ChangeSource) -> Result<Vec<Commit>> {
+        let inner = &*self.0;
+        let writing = inner.writing();
+        let mut staged = Staged::new(inner);
+        let mut added = HashMap::new();
+        let mut new = Vec::new();
+        for bytes in commits {
+            let commit = Commit::decode(bytes)?;
+            if added.contains_key(&commit.id()) {
+                continue;
+            }
+            if inner.commit(commit.id())?.is_some() {
+                if source == ChangeSource::Cloud {
+                    let row = inner.dialect.unsynced_commit(commit.id());
+                    staged.batch.delete(&row);
+                }
+                continue;
+            }
+            inner.check_parents(&commit, &added)?;
+            let root = commit.root();
+            if root.digest.object_type() != ObjectType::TreeNode {
+                let id = commit.id();
+                return Err(Error::corruption(format!(
+                    "the root of commit {id:?} is no tree node"
+                )));
+            }
+            Tree::new(inner, root).references()?;
+            inner.raise_tree(&mut staged, root)?;
+            added.insert(commit.id(), commit.clone());
+            new.push(commit);
+        }
+        let mut batch = staged.finish(source.status());
+        for commit in &new {
+            inner.stage_commit(&mut batch, commit, source.status());
+        }
+        inner.write(&mut batch)?;
+        for commit in &new {
+            inner.state().set_heads(commit.parents(), commit.clone());
+        }
+        drop(writing);
+        inner.notify_branches();
+        Ok(new)
+    }
+
+    /// Takes a value that is here no more, or never was: a lazy one, whose entry is in a tree that is here.
+    ///
+    /// # Errors
+    /// As [`add_piece`](Self::add_piece); `NeedsFetch` if nothing refers to it.
+    pub fn add_lazy_piece(
+        &self,
+        id: &ObjectIdentifier,
+        content: &[u8],
+        source: ChangeSource,
+    ) -> Result<()> {
+        self.add_piece(id, content)?;
+        let inner = &*self.0;
+        let _writing = inner.writing();
+        let mut has_reference = false;
+        inner.each_key(&inner.dialect.references_to(&id.digest), |_| {
+            has_reference = true;
+            Ok(false)
+        })?;
+        if !has_reference {
+            return Err(Error::new(
+                ErrorKind::NeedsFetch,
+                format!("nothing on this device refers to piece {:?}", id.digest),
+            ));
+        }
+        let mut staged = Staged::new(inner);
+        inner.raise_tree(&mut staged, *id)?;
+        inner.write(&mut staged.finish(source.status()))
+    }
+}

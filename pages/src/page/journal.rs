@@ -1,0 +1,224 @@
+//! Changes on their way to a commit, in memory.
+
+use super::staged::Staged;
+use super::value::{OwnedPiece, ValueReference, pieces_of};
+use super::{Page, Pin};
+use crate::commit::{Commit, Timestamp};
+use crate::entry::Change;
+use crate::error::{Error, Result};
+use crate::object::{ObjectIdentifier, Priority};
+use crate::tree::Tree;
+use std::collections::{BTreeMap, HashMap};
+use std::io::Read;
+use std::sync::Arc;
+
+/// Pieces of values are written before the commit when they have so many bytes together.
+const BUFFER_LEN: usize = 1 << 20;
+
+/// Changes of entries, which a commit makes at once. Dropped, it has changed nothing.
+///
+/// Nothing is written before the commit, but pieces of values when they are many.
+#[derive(Debug)]
+pub struct Journal {
+    pub(super) page: Page,
+    base: Commit,
+    /// The other parent of a merge.
+    other: Option<Commit>,
+    is_cleared: bool,
+    changes: BTreeMap<Vec<u8>, Option<(ObjectIdentifier, Priority)>>,
+    /// Values that are in memory, by their names.
+    values: HashMap<ObjectIdentifier, Vec<OwnedPiece>>,
+    values_len: usize,
+    pins: Vec<Pin>,
+}
+
+impl Page {
+    /// Begins changes of the latest head.
+    ///
+    /// # Errors
+    /// `Corruption` if there is none.
+    pub fn begin(&self) -> Result<Journal> {
+        let heads = self.heads();
+        let head = heads
+            .last()
+            .ok_or_else(|| Error::corruption("the page has no head"))?;
+        Ok(self.begin_on(head))
+    }
+
+    /// Begins changes of a commit. If that is no head, the commit will be a head beside others.
+    pub fn begin_on(&self, base: &Commit) -> Journal {
+        Journal {
+            pins: vec![Pin::commit(&self.0, base)],
+            page: self.clone(),
+            base: base.clone(),
+            other: None,
+            is_cleared: false,
+            changes: BTreeMap::new(),
+            values: HashMap::new(),
+            values_len: 0,
+        }
+    }
+
+    /// Begins a merge of two commits, with what the first holds.
+    pub fn begin_merge(&self, left: &Commit, right: &Commit) -> Journal {
+        let mut journal = self.begin_on(left);
+        journal.pins.push(Pin::commit(&self.0, right));
+        journal.other = Some(right.clone());
+        journal
+    }
+
+    /// Makes a commit of a journal: all of its changes, or nothing. If they change nothing, there is no commit, unless it is a merge: then its
+    /// base comes back.
+    ///
+    /// `now` is when it is made; a merge has the later time of its parents, so that each device makes the same.
+    ///
+    /// # Errors
+    /// `Usage` if the journal is another page's; `Unsupported` for keys that no node has room for; `NeedsFetch` if a node is not here;
+    /// those of the engine, and nothing is changed then.
+    pub fn commit(&self, journal: Journal, now: Timestamp) -> Result<Commit> {
+        if !Arc::ptr_eq(&self.0, &journal.page.0) {
+            return Err(Error::usage("the journal is that of another page"));
+        }
+        let inner = &*self.0;
+        let writing = inner.writing();
+        let mut staged = Staged::new(inner);
+        let old_root = match journal.is_cleared {
+            true => Tree::empty_root(),
+            false => journal.base.root(),
+        };
+        let changes = journal.changes.iter().map(|(key, value)| Change {
+            key: key.clone(),
+            value: *value,
+        });
+        let changes: Vec<Change> = changes.collect();
+        let root = Tree::new(inner, old_root).apply(&mut staged, &changes)?;
+        if journal.other.is_none() && root == journal.base.root() {
+            return Ok(journal.base.clone());
+        }
+        for (value, _) in changes.iter().filter_map(|change| change.value) {
+            match journal.values.get(&value) {
+                Some(pieces) => pieces.iter().try_for_each(|piece| piece.put(&mut staged))?,
+                None => staged.raise(value)?,
+            }
+        }
+        let parents: Vec<&Commit> = [&journal.base].into_iter().chain(&journal.other).collect();
+        let commit = Commit::on(&parents, root, now);
+        inner.install_local(staged, &commit)?;
+        drop(writing);
+        self.0.notify_branches();
+        Ok(commit)
+    }
+}
+
+impl Journal {
+    /// The commit that the changes are of.
+    pub fn base(&self) -> &Commit {
+        &self.base
+    }
+
+    /// Gives a key a value that comes with the page to other devices.
+    ///
+    /// # Errors
+    /// `Usage` if the key is too long; those of the engine.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.put_with_priority(key, value, Priority::Eager)
+    }
+
+    /// Gives a key a value.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn put_with_priority(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        priority: Priority,
+    ) -> Result<()> {
+        self.check(key)?;
+        let (id, buffer) = pieces_of(value)?;
+        self.changes.insert(key.to_vec(), Some((id, priority)));
+        if !buffer.pieces.is_empty() && !self.values.contains_key(&id) {
+            self.values_len += buffer.len_bytes;
+            self.values.insert(id, buffer.pieces);
+            if self.values_len >= BUFFER_LEN {
+                self.write_values()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the values that are in memory and that an entry has by now. The others are needed no more.
+    fn write_values(&mut self) -> Result<()> {
+        self.values_len = 0;
+        let mut values = std::mem::take(&mut self.values);
+        for (value, _) in self.changes.values().flatten() {
+            if let Some(pieces) = values.remove(value) {
+                self.pins.push(Pin::piece(&self.page.0, *value));
+                self.page.0.write_transient(&pieces)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a key a value of any length.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put); `Usage` if the stream fails.
+    pub fn put_stream(&mut self, key: &[u8], stream: impl Read, priority: Priority) -> Result<()> {
+        self.check(key)?;
+        let value = self.page.create_value(stream)?;
+        self.put_value(key, &value, priority)
+    }
+
+    /// Gives a key a value that is in the page.
+    ///
+    /// # Errors
+    /// `Usage` if the key is too long, or the value in another page.
+    pub fn put_value(
+        &mut self,
+        key: &[u8],
+        value: &ValueReference,
+        priority: Priority,
+    ) -> Result<()> {
+        self.check(key)?;
+        if !Arc::ptr_eq(&value.page, &self.page.0) {
+            return Err(Error::usage("the value is in another page"));
+        }
+        self.pins.push(Pin::piece(&self.page.0, value.identifier));
+        self.changes
+            .insert(key.to_vec(), Some((value.identifier, priority)));
+        Ok(())
+    }
+
+    /// Gives a key what an entry of this page has.
+    pub(crate) fn put_entry(&mut self, key: &[u8], value: Option<(ObjectIdentifier, Priority)>) {
+        self.changes.insert(key.to_vec(), value);
+    }
+
+    /// Takes the entry of a key away, if there is one.
+    ///
+    /// # Errors
+    /// `Usage` if the key is too long.
+    pub fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.check(key)?;
+        self.changes.insert(key.to_vec(), None);
+        Ok(())
+    }
+
+    /// Takes all entries away, those of this journal too.
+    pub fn clear(&mut self) {
+        self.is_cleared = true;
+        self.changes.clear();
+    }
+
+    fn check(&self, key: &[u8]) -> Result<()> {
+        let len_max = self.page.0.options.key_len_max.min(super::KEY_LEN_MAX);
+        match key.len() <= len_max {
+            true => Ok(()),
+            false => Err(Error::usage(format!(
+                "a key of {} bytes: at most {len_max} are allowed",
+                key.len()
+            ))),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What a piece refers to.
+
+use super::Inner;
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::file_index;
+use crate::object::{ObjectIdentifier, ObjectType, PieceSource, PieceType, Priority, Reference};
+use crate::tree::Tree;
+
+/// What a piece with this content refers to, nothing inline. The pieces of a tree node must be in the source.
+pub(crate) fn references(
+    source: &dyn PieceSource,
+    id: &ObjectIdentifier,
+    content: &[u8],
+) -> Result<Vec<Reference>> {
+    let mut references = Vec::new();
+    if id.digest.piece_type() == PieceType::Index {
+        let children = file_index::decode(content)?.into_iter();
+        let children = children.map(|child| Reference {
+            identifier: child.identifier,
+            priority: Priority::Eager,
+        });
+        references.extend(children.filter(|child| !child.identifier.digest.is_inline()));
+    }
+    if id.digest.object_type() == ObjectType::TreeNode {
+        let with_root = WithPiece {
+            source,
+            id,
+            content,
+        };
+        references.extend(Tree::new(&with_root, *id).references()?);
+    }
+    Ok(references)
+}
+
+/// A source, and one piece more.
+struct WithPiece<'a> {
+    source: &'a dyn PieceSource,
+    id: &'a ObjectIdentifier,
+    content: &'a [u8],
+}
+
+impl PieceSource for WithPiece<'_> {
+    fn piece(&self, identifier: &ObjectIdentifier) -> Result<Option<Vec<u8>>> {
+        match identifier == self.id {
+            true => Ok(Some(self.content.to_vec())),
+            false => self.source.piece(identifier),
+        }
+    }
+}
+
+impl Inner {
+    /// The content of a piece that must be here.
+    pub(crate) fn content(&self, id: &ObjectIdentifier) -> Result<Vec<u8>> {
+        self.piece(id)?.ok_or_else(|| {
+            let context = format!("piece {:?} is not on this device", id.digest);
+            Error::new(ErrorKind::NeedsFetch, context)
+        })
+    }
+}

@@ -1,0 +1,92 @@
+//! Two pages on one machine meet.
+
+use super::add_commits::ChangeSource;
+use super::pieces::references;
+use super::{Inner, Page, Pin};
+use crate::commit::{Commit, CommitId};
+use crate::error::{Error, Result};
+use crate::object::{ObjectIdentifier, Priority};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a page has taken from another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pulled {
+    /// So many commits.
+    pub commits: u64,
+    /// So many pieces of their trees and values.
+    pub pieces: u64,
+}
+
+impl Page {
+    /// Takes what another page has and this has not: its commits, their trees, the values that are eager. Lazy ones come with them only if
+    /// `with_lazy` says so. Nothing is merged by that.
+    ///
+    /// # Errors
+    /// `NeedsFetch` if the other page has not all of it; those of [`add_piece`](Self::add_piece) and [`add_commits`](Self::add_commits). What was
+    /// taken whole stays, and the next call goes on.
+    pub fn pull_from(&self, other: &Page, with_lazy: bool) -> Result<Pulled> {
+        let mut pulled = Pulled::default();
+        let pins: Vec<Pin> = other
+            .heads()
+            .iter()
+            .map(|head| Pin::commit(&other.0, head))
+            .collect();
+        for (_, commit) in self.missing(other)? {
+            // Pieces that are on their way have no commit yet: they must not be collected.
+            let mut held = Vec::new();
+            self.pull_piece(&other.0, commit.root(), with_lazy, &mut held)?;
+            pulled.pieces += held.len() as u64;
+            let added = self.add_commits(&[commit.as_bytes()], ChangeSource::Peer)?;
+            pulled.commits += added.len() as u64;
+        }
+        drop(pins);
+        Ok(pulled)
+    }
+
+    /// The commits that another page has and this has not, parents first.
+    fn missing(&self, other: &Page) -> Result<BTreeMap<(u64, CommitId), Commit>> {
+        let mut missing = BTreeMap::new();
+        let mut open: BTreeSet<CommitId> = other.heads().iter().map(Commit::id).collect();
+        while let Some(id) = open.pop_first() {
+            if self.0.commit(id)?.is_some() {
+                continue;
+            }
+            let commit = other.0.commit(id)?.ok_or_else(|| {
+                Error::usage(format!("commit {id:?} has been pruned from the other page"))
+            })?;
+            open.extend(commit.parents());
+            missing.insert((commit.generation(), id), commit);
+        }
+        Ok(missing)
+    }
+
+    /// Takes a piece, after what it refers to. A piece that is here has all of that here. Levels of trees and indexes bound the depth.
+    fn pull_piece(
+        &self,
+        other: &Inner,
+        id: ObjectIdentifier,
+        with_lazy: bool,
+        held: &mut Vec<Pin>,
+    ) -> Result<()> {
+        if id.digest.is_inline() {
+            return Ok(());
+        }
+        // Under the lock: what is found here cannot be collected before it is pinned.
+        let writing = self.0.writing();
+        let pin = Pin::piece(&self.0, id);
+        let status = self.0.status(&id)?;
+        drop(writing);
+        if status.is_some() {
+            held.push(pin);
+            return Ok(());
+        }
+        let content = other.content(&id)?;
+        for reference in references(other, &id, &content)? {
+            if reference.priority == Priority::Eager || with_lazy {
+                self.pull_piece(other, reference.identifier, with_lazy, held)?;
+            }
+        }
+        held.push(pin);
+        self.add_piece(&id, &content)
+    }
+}

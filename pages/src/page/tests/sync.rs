@@ -1,0 +1,203 @@
+//! Pieces and commits that come from elsewhere, statuses, and the other dialect.
+
+use super::*;
+
+fn filled(seed: u64) -> (Page, Commit, Map) {
+    let page = open();
+    let (mut random, mut map) = (Random::new(seed), Map::new());
+    for step in 0..6 {
+        let mut journal = page.begin().unwrap();
+        change(&mut random, &mut journal, &mut map, 30);
+        page.commit(journal, Timestamp(step)).unwrap();
+    }
+    let head = page.heads().pop().unwrap();
+    (page, head, map)
+}
+
+#[test]
+fn a_page_takes_what_another_has() {
+    for seed in 0..20 {
+        let (page, head, map) = filled(seed);
+        let other = open();
+        let pulled = other.pull_from(&page, true).unwrap();
+        assert_eq!(other.heads(), std::slice::from_ref(&head));
+        assert_eq!(content(&other, &head), map, "seed {seed}");
+        assert_eq!(pulled.commits, head.generation());
+        assert_eq!(other.pull_from(&page, true).unwrap(), Pulled::default());
+        other.collect().unwrap();
+        check_rows(&other, true);
+        assert_eq!(
+            other.unsynced_commits().unwrap(),
+            page.unsynced_commits().unwrap()
+        );
+    }
+}
+
+#[test]
+fn lazy_values_come_when_they_are_asked_for() {
+    let page = open();
+    let mut journal = page.begin().unwrap();
+    journal
+        .put_with_priority(b"lazy", &[7; 100], Priority::Lazy)
+        .unwrap();
+    journal.put(b"eager", &[8; 100]).unwrap();
+    let commit = page.commit(journal, Timestamp(1)).unwrap();
+    let other = open();
+    other.pull_from(&page, false).unwrap();
+    let snapshot = other.snapshot(&commit, b"");
+    assert_eq!(snapshot.get(b"eager").unwrap().unwrap(), [8; 100]);
+    assert_eq!(
+        snapshot.get(b"lazy").unwrap_err().kind(),
+        ErrorKind::NeedsFetch
+    );
+    let listed = snapshot.list_entries(b"", ListLimits::default()).unwrap();
+    assert_eq!(listed.entries[1].value, None);
+    let id = snapshot.entry(b"lazy").unwrap().unwrap().value;
+    let wrong = other.add_lazy_piece(&id, &[9; 100], ChangeSource::Cloud);
+    assert_eq!(wrong.unwrap_err().kind(), ErrorKind::Corruption);
+    other
+        .add_lazy_piece(&id, &[7; 100], ChangeSource::Cloud)
+        .unwrap();
+    assert_eq!(snapshot.get(b"lazy").unwrap().unwrap(), [7; 100]);
+    assert_eq!(other.piece_status(&id).unwrap(), Some(PieceStatus::Synced));
+    let unknown = crate::tree::tests_value(b"a value of more than thirty-two bytes");
+    let unknown = other.add_lazy_piece(
+        &unknown,
+        b"a value of more than thirty-two bytes",
+        ChangeSource::Cloud,
+    );
+    assert_eq!(unknown.unwrap_err().kind(), ErrorKind::NeedsFetch);
+    other.collect().unwrap();
+    check_rows(&other, true);
+}
+
+#[test]
+fn commits_that_do_not_fit_change_nothing() {
+    let (page, head, _) = filled(1);
+    let other = open();
+    let orphan = other.add_commits(&[head.as_bytes()], ChangeSource::Peer);
+    assert_eq!(orphan.unwrap_err().kind(), ErrorKind::Usage);
+    let first = page
+        .commit_by_id(page.unsynced_commits().unwrap()[0])
+        .unwrap()
+        .unwrap();
+    if !first.root().digest.is_inline() {
+        let without_tree = other.add_commits(&[first.as_bytes()], ChangeSource::Peer);
+        assert_eq!(without_tree.unwrap_err().kind(), ErrorKind::NeedsFetch);
+    }
+    assert!(
+        other
+            .add_commits(&[b"no commit"], ChangeSource::Peer)
+            .is_err()
+    );
+    let high = Commit::on(&[&first], Tree::empty_root(), Timestamp(9));
+    other.pull_from(&page, true).unwrap();
+    other
+        .add_commits(&[high.as_bytes()], ChangeSource::Cloud)
+        .unwrap();
+    assert_eq!(other.heads().len(), 2);
+    let mut wrong = high.as_bytes().to_vec();
+    let at = wrong
+        .windows(8)
+        .position(|eight| eight == high.generation().to_le_bytes())
+        .unwrap();
+    wrong[at] += 1;
+    let wrong = other.add_commits(&[&wrong], ChangeSource::Peer);
+    assert_eq!(wrong.unwrap_err().kind(), ErrorKind::Corruption);
+    assert_eq!(other.heads().len(), 2);
+    let error = other.add_piece(&head.root(), b"other bytes").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption);
+    check_rows(&other, false);
+}
+
+#[test]
+fn what_is_synced_is_counted_down_to_nothing() {
+    let (page, head, map) = filled(2);
+    assert!(!page.is_synced().unwrap() && !page.is_online().unwrap());
+    let mut pieces = Vec::new();
+    loop {
+        let part = page.unsynced_pieces(pieces.last(), 3).unwrap();
+        pieces.extend_from_slice(&part);
+        if part.len() < 3 {
+            break;
+        }
+    }
+    for id in &pieces {
+        assert_eq!(page.piece_status(id).unwrap(), Some(PieceStatus::Local));
+        page.mark_piece_synced(id).unwrap();
+    }
+    assert!(page.unsynced_pieces(None, 9).unwrap().is_empty() && !page.is_synced().unwrap());
+    for id in page.unsynced_commits().unwrap() {
+        page.mark_commit_synced(id).unwrap();
+    }
+    page.set_sync_metadata(b"position", b"42").unwrap();
+    assert_eq!(page.sync_metadata(b"position").unwrap().unwrap(), b"42");
+    assert!(page.is_synced().unwrap() && page.is_online().unwrap() && !page.is_empty());
+    // The trees of older commits may be fetched again, so they go; the head's stays.
+    assert!(page.collect().unwrap().pieces > 0);
+    assert_eq!(content(&page, &head), map);
+}
+
+#[test]
+fn a_page_in_single_bytes_is_read_and_not_written() {
+    let files = Arc::new(MemoryFileSystem::new());
+    let (page, head, map) = filled(3);
+    let db = Db::open(
+        files.clone(),
+        Path::new("old"),
+        Options {
+            create_if_missing: true,
+            ..options().db
+        },
+    )
+    .unwrap();
+    let kinds = [
+        RowKind::Heads,
+        RowKind::Merges,
+        RowKind::Commits,
+        RowKind::Objects,
+        RowKind::References,
+        RowKind::UnsyncedCommits,
+        RowKind::SyncMetadata,
+        RowKind::Status(PieceStatus::Local),
+    ];
+    let (names, bytes) = (Dialect::Names, Dialect::Bytes);
+    for kind in kinds {
+        let prefix = names.prefix(kind);
+        let mut iter = super::super::rows(&page.0.db, prefix).unwrap();
+        while iter.valid() {
+            let rest = &iter.key()[prefix.len()..];
+            let key = match kind {
+                RowKind::References => {
+                    let (digest, source) = rest.split_at(33);
+                    let digest = crate::ObjectDigest::decode(digest).unwrap();
+                    bytes.reference(&digest, names.reference_source(&source[1..]).unwrap())
+                }
+                _ => bytes.key(kind, &[rest]),
+            };
+            db.put(
+                &key,
+                iter.value().unwrap(),
+                larder_leveldb::Durability::Strict,
+            )
+            .unwrap();
+            iter.next().unwrap();
+        }
+    }
+    db.close().unwrap();
+    let refused = Page::open(files.clone(), Path::new("old"), options()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unsupported);
+    let old = Page::open_read_only(files, Path::new("old"), options()).unwrap();
+    assert_eq!(
+        (old.dialect(), old.heads()),
+        (Dialect::Bytes, vec![head.clone()])
+    );
+    assert_eq!(content(&old, &head), map);
+    check_rows(&old, false);
+    let mut journal = old.begin().unwrap();
+    journal.put(b"k", b"v").unwrap();
+    assert_eq!(
+        old.commit(journal, Timestamp(1)).unwrap_err().kind(),
+        ErrorKind::Usage
+    );
+}
