@@ -21,9 +21,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The folders of the packages that are the product: libraries, bindings and the command.
-const PRODUCT: [&str; 8] = [
+const PRODUCT: [&str; 9] = [
     "codec",
     "leveldb",
+    "remote-files",
     "backing-store",
     "idb",
     "pages",

@@ -1,0 +1,178 @@
+//! The handles that read a file.
+
+use super::tail::Live;
+use super::{Hold, Shared};
+use crate::content::Extent;
+use larder_leveldb::storage::{RandomFile, SequentialFile};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many chunks the first read of a file that is read in order spans; each next one spans twice as many.
+const FIRST_AHEAD: u64 = 2;
+
+/// Where a file's content comes from.
+#[derive(Clone, Debug)]
+pub(super) enum FileSource {
+    /// This process writes it, or has written it.
+    Live(Arc<Live>),
+    /// As its row was when it was opened.
+    Named(Extent),
+}
+
+impl FileSource {
+    pub(super) fn blob(&self) -> u64 {
+        match self {
+            FileSource::Live(live) => live.blob,
+            FileSource::Named(extent) => extent.blob,
+        }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            FileSource::Live(live) => live.len(),
+            FileSource::Named(extent) => extent.size,
+        }
+    }
+
+    /// Reads from an offset. If the chunk is not in memory, so many are read at once.
+    pub(super) fn read_at(
+        &self,
+        shared: &Shared,
+        offset: u64,
+        buffer: &mut [u8],
+        ahead: u64,
+    ) -> io::Result<usize> {
+        let extent = match self {
+            FileSource::Live(live) => match live.read_at(offset, buffer) {
+                Ok(n) => return Ok(n),
+                Err(extent) => extent,
+            },
+            FileSource::Named(extent) => *extent,
+        };
+        if offset >= extent.size || buffer.is_empty() {
+            return Ok(0);
+        }
+        let number = offset / extent.chunk_len;
+        let chunk = shared.chunk(&extent, number, ahead)?;
+        let rest = &chunk[(offset - number * extent.chunk_len) as usize..];
+        // The chunk may have grown since.
+        let left = usize::try_from(extent.size - offset).unwrap_or(usize::MAX);
+        let n = rest.len().min(buffer.len()).min(left);
+        buffer[..n].copy_from_slice(&rest[..n]);
+        Ok(n)
+    }
+}
+
+impl Shared {
+    /// A chunk, from the cache or from the engine. `ahead` chunks are read at once.
+    fn chunk(&self, extent: &Extent, number: u64, ahead: u64) -> io::Result<Arc<[u8]>> {
+        let start = number * extent.chunk_len;
+        let len = extent.chunk_len.min(extent.size - start) as usize;
+        if let Some(chunk) = self.cache.get(extent.blob, number, len) {
+            self.cluster.counters().cache_hits.add(1);
+            return Ok(chunk);
+        }
+        self.cluster.counters().cache_misses.add(1);
+        let end = number.saturating_add(ahead.clamp(1, extent.chunks_max()));
+        let chunks = number..end.min(extent.chunk_count());
+        let content = self.source().read(extent, chunks)?;
+        let mut first = None;
+        for (i, bytes) in content.chunks(extent.chunk_len as usize).enumerate() {
+            let chunk: Arc<[u8]> = bytes.into();
+            self.cache
+                .put(extent.blob, number + i as u64, Arc::clone(&chunk));
+            first.get_or_insert(chunk);
+        }
+        first.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+/// A file that is read anywhere.
+#[derive(Debug)]
+pub(super) struct RemoteRandom {
+    source: FileSource,
+    hold: Hold,
+    /// Where the last read has ended, and how many chunks the next one spans if it goes on there.
+    next: AtomicU64,
+    ahead: AtomicU64,
+}
+
+impl RemoteRandom {
+    pub(super) fn new(shared: &Arc<Shared>, source: FileSource) -> RemoteRandom {
+        RemoteRandom {
+            hold: shared.hold(source.blob()),
+            source,
+            next: AtomicU64::new(u64::MAX),
+            ahead: AtomicU64::new(1),
+        }
+    }
+
+    /// How many chunks to read if one is missing: one, and more and more as long as the file is read in order.
+    fn ahead(&self, offset: u64) -> u64 {
+        let is_in_order = self.next.load(Ordering::Relaxed) == offset;
+        match is_in_order {
+            true => self.ahead.load(Ordering::Relaxed),
+            false => {
+                self.ahead.store(1, Ordering::Relaxed);
+                1
+            }
+        }
+    }
+}
+
+impl RandomFile for RemoteRandom {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let ahead = self.ahead(offset);
+        let misses = &self.hold.shared.cluster.counters().cache_misses;
+        let before = misses.get();
+        let n = self
+            .source
+            .read_at(&self.hold.shared, offset, buffer, ahead)?;
+        if misses.get() != before {
+            self.ahead
+                .store((ahead * 2).min(1 << 16), Ordering::Relaxed);
+        }
+        self.next.store(offset + n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.source.len())
+    }
+
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.source.len() == 0)
+    }
+}
+
+/// A file that is read from its start.
+#[derive(Debug)]
+pub(super) struct RemoteSequential {
+    source: FileSource,
+    hold: Hold,
+    at: u64,
+    ahead: u64,
+}
+
+impl RemoteSequential {
+    pub(super) fn new(shared: &Arc<Shared>, source: FileSource) -> RemoteSequential {
+        RemoteSequential {
+            hold: shared.hold(source.blob()),
+            source,
+            at: 0,
+            ahead: FIRST_AHEAD,
+        }
+    }
+}
+
+impl SequentialFile for RemoteSequential {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self
+            .source
+            .read_at(&self.hold.shared, self.at, buffer, self.ahead)?;
+        self.at += n as u64;
+        self.ahead = (self.ahead * 2).min(1 << 16);
+        Ok(n)
+    }
+}

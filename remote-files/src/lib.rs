@@ -1,0 +1,54 @@
+//! LevelDB's files in a distributed store.
+//!
+//! A host whose data outgrows one machine, or must outlive it, keeps its stores in a distributed engine that it runs already. [`RemoteFileSystem`] is
+//! [`larder_leveldb::storage::FileSystem`] over two small traits of such an engine: [`Catalogue`], ordered small rows with conditional atomic commits,
+//! and [`Blobs`], bytes under a number that is never used twice. `larder_leveldb::Db` and `larder-idb` work on it unchanged.
+//!
+//! One process at a time writes a [`Namespace`]; any process reads it. A process that has died, hung or was cut off loses the namespace to the
+//! next one, and cannot damage what that one writes: see [`Session`]. The rows are documented in `docs/format/remote-files.md`.
+//!
+//! # Durability
+//! A name (made, renamed, removed) is durable when its operation returns, and so are bytes when `sync` returns: the engine has acknowledged the
+//! commit that names them. What was only flushed waits in this process, for [`Options::flush_delay`] after the first such flush, or
+//! until a [`Keeper`]'s next tick after that; a process that dies takes that with it. Readers elsewhere see what is durable.
+
+mod blobs;
+mod cache;
+mod catalogue;
+mod clock;
+mod cluster;
+pub mod conformance;
+mod content;
+mod error;
+mod file_system;
+mod frame;
+mod keeper;
+mod key;
+pub mod model;
+mod names;
+mod namespace;
+mod owner;
+mod place;
+mod row;
+mod session;
+mod statistics;
+mod taking;
+
+pub use blobs::{Blobs, SEGMENT_LEN_MAX, SPAN_LEN_MAX, Segment};
+pub use catalogue::{
+    COMMIT_LEN_MAX, CONDITIONS_MAX, Catalogue, Commit, Condition, KEY_LEN_MAX, Outcome,
+    PAGE_ROWS_MAX, Page, Row, Snapshot, VALUE_LEN_MAX, WRITES_MAX, Write,
+};
+pub use clock::{Clock, SystemClock};
+pub use cluster::Cluster;
+pub use error::{Error, ErrorKind, Result};
+pub use file_system::{Options, RemoteFileSystem};
+pub use keeper::Keeper;
+pub use namespace::{NAME_LEN_MAX, Namespace};
+pub use session::{Session, SessionOptions};
+pub use statistics::Statistics;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

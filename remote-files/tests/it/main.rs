@@ -1,0 +1,14 @@
+//! The crate from outside, on the model.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests fail like tests"
+)]
+
+mod conformance;
+mod model;
+mod races;
+mod simulation;
+mod support;
