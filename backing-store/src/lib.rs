@@ -26,6 +26,7 @@ mod repair;
 mod row_keys;
 mod row_names;
 mod staging;
+mod staleness;
 mod store;
 mod store_order;
 mod sync;

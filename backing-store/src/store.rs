@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::metadata::NamedIds;
 use crate::reads::{Reads, StoreContext};
+use crate::staleness::IndexFacts;
 use crate::store_order::{self, StoreOrder};
 use crate::transaction::ReadTransaction;
 use crate::undo_log::{Recovery, recover};
@@ -99,6 +100,7 @@ impl Store {
             data_version: read_data_version(&view, &mut recovery.problems)?,
             lost_writes: !db.damage().is_empty(),
             named_ids: NamedIds::default(),
+            index_facts: IndexFacts::default(),
             fs,
             paths,
         };

@@ -26,6 +26,7 @@ use crate::layout::StorePaths;
 use crate::metadata::NamedIds;
 use crate::operation::StoreCache;
 use crate::reads::StoreContext;
+use crate::staleness::IndexFacts;
 use crate::sync::locked;
 use crate::transaction::Scope;
 use crate::view::{Base, Window};
@@ -98,6 +99,7 @@ impl Core {
             data_version: Some(versions.data()),
             lost_writes: false,
             named_ids: NamedIds::default(),
+            index_facts: IndexFacts::default(),
         };
         Self {
             db,
@@ -130,7 +132,8 @@ impl Core {
         let windows = locked(&self.windows);
         let others = windows.iter().filter(|(number, _)| Some(*number) != own);
         let others = others.flat_map(|(_, windows)| windows.iter().cloned());
-        Base::new(self.db.snapshot(), others.collect())
+        let stamp = self.context.index_facts.stamp();
+        Base::new(self.db.snapshot(), others.collect()).with_stamp(stamp)
     }
 
     /// Everything as it stands, uncommitted rows included.
@@ -141,11 +144,13 @@ impl Core {
     /// Hides what a transaction is about to write until [`unhide`](Self::unhide).
     pub(crate) fn hide(&self, number: u64, scope: &Scope) {
         let mut windows = locked(&self.windows);
+        let stamp = self.context.index_facts.stamp();
         let snapshot = self.db.snapshot();
         let window = |(low, end)| Window {
             low,
             end,
             snapshot: snapshot.clone(),
+            stamp,
         };
         windows.push((number, scope.ranges().into_iter().map(window).collect()));
     }

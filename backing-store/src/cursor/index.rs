@@ -2,7 +2,7 @@
 //!
 //! Overwritten and deleted records leave their index rows behind. A row is live if the data row of its primary key has
 //! the row's version; the others are stale and skipped. A transaction that writes removes those it meets
-//! ([`crate::WriteTransaction::go`]).
+//! ([`crate::WriteTransaction::go`]). Where rows are known to be live (decision 41), a cursor without values asks no records' rows.
 
 use std::cmp::Ordering;
 
@@ -18,7 +18,7 @@ use super::rows_ahead::{IndexRow, RowsAhead};
 use super::{CursorDirection, Movement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key_range::KeyRange;
-use crate::reads::{Reads, get_row, record_row_prefix};
+use crate::reads::{Liveness, Reads, get_row, record_row_prefix};
 use crate::view::View;
 
 /// Visits an index's live entries.
@@ -27,8 +27,9 @@ pub struct IndexCursor {
     rows: RangeRows,
     direction: CursorDirection,
     view: View,
-    /// Whether the exists rows are asked which rows are live: then there are no values.
+    /// Whether the exists rows are asked which rows are live, and only where that is not known: then there are no values.
     keys_only: bool,
+    liveness: Liveness,
     data_prefix: Vec<u8>,
     /// The data row's key: the prefix, and the primary key as the index row's value has it.
     data_key: Vec<u8>,
@@ -52,6 +53,8 @@ const AHEAD_MIN: usize = 4;
 #[derive(Debug, Clone, Copy)]
 struct Place {
     index_key_len: usize,
+    /// Where the primary key begins in the row's value, if the record's row was not asked.
+    primary_start: Option<usize>,
     value_start: usize,
     version: RecordVersion,
 }
@@ -92,6 +95,7 @@ impl IndexCursor {
             direction,
             view: reads.view().clone(),
             keys_only,
+            liveness: Liveness::new(reads, (database_id, object_store_id, index_id)),
             data_prefix: record_row_prefix(database_id, object_store_id, table),
             data_key: Vec::new(),
             data: Vec::new(),
@@ -374,6 +378,9 @@ impl IndexCursor {
         if count < AHEAD_MIN || is_left || self.direction.is_unique() {
             return;
         }
+        if self.keys_only && self.liveness.is_mostly_certain() {
+            return;
+        }
         if self.view.is_committed() {
             let ahead = self.ahead.get_or_insert_default();
             let prefix = &self.data_prefix;
@@ -405,6 +412,7 @@ impl IndexCursor {
                 if found_version == version {
                     self.place = Some(Place {
                         index_key_len,
+                        primary_start: None,
                         value_start,
                         version,
                     });
@@ -421,12 +429,20 @@ impl IndexCursor {
 
     /// Reads the row; `None` if it is stale.
     fn read_row(&mut self, on_stale: Option<OnStale<'_>>) -> Result<Option<Place>> {
-        let key = self.rows.key();
+        let (key, value) = (self.rows.key(), self.rows.value()?);
         let row = read_row(Row {
             key,
             tail: self.rows.tail_of(key),
-            value: self.rows.value()?,
+            value,
         })?;
+        if self.keys_only && self.liveness.is_certain(row.version) {
+            return Ok(Some(Place {
+                index_key_len: row.index_key_len,
+                primary_start: Some(value.len() - row.primary_key.as_bytes().len()),
+                value_start: usize::MAX,
+                version: row.version,
+            }));
+        }
         self.data_key.clear();
         self.data_key.extend_from_slice(&self.data_prefix);
         row.primary_key.encode(&mut self.data_key);
@@ -435,6 +451,7 @@ impl IndexCursor {
             if version == row.version {
                 return Ok(Some(Place {
                     index_key_len: row.index_key_len,
+                    primary_start: None,
                     value_start,
                     version,
                 }));
@@ -481,7 +498,10 @@ impl IndexCursor {
         };
         let (row_key, data_key) = self.row_keys();
         let index_key = self.rows.tail_of(row_key).get(..place.index_key_len);
-        let primary_key = data_key.get(self.data_prefix.len()..);
+        let primary_key = match place.primary_start {
+            Some(start) => self.rows.value()?.get(start..),
+            None => data_key.get(self.data_prefix.len()..),
+        };
         Ok((
             index_key.unwrap_or_default(),
             primary_key.unwrap_or_default(),

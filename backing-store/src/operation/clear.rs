@@ -1,13 +1,16 @@
 //! Deleting records: by key, by range, all.
 
 use larder_codec::row_key::RecordTable;
-use larder_codec::{DatabaseId, ObjectStoreId, RawKey, range};
+use larder_codec::versioned::{DataRow, ExistsRow};
+use larder_codec::{DatabaseId, ObjectStoreId, RawKey, compare, range};
 
 use super::state::OpenStore;
+use super::tracking::Tracking;
 use crate::cursor::CursorDirection;
 use crate::error::Result;
 use crate::key_range::KeyRange;
 use crate::reads::{has_two_forms, record_row_prefix};
+use crate::sync::locked;
 use crate::transaction::WriteTransaction;
 
 impl WriteTransaction {
@@ -37,6 +40,9 @@ impl WriteTransaction {
         if !self.delete_record_row(database_id, store, RecordTable::Data, key)? {
             return Ok(false);
         }
+        let deleted = DataRow::decode_exact(&store.buffers.value).ok();
+        let version = deleted.map(|row| row.version.get());
+        self.track_deleted(database_id, store, version);
         self.delete_record_row(database_id, store, RecordTable::Exists, key)?;
         if store.has_external_objects {
             self.delete_record_row(database_id, store, RecordTable::ExternalObject, key)?;
@@ -83,6 +89,7 @@ impl WriteTransaction {
         if store.has_external_objects {
             tables.push(RecordTable::ExternalObject);
         }
+        self.track_deleted_in(database_id, store, &first, &last)?;
         let mut count = 0;
         for table in tables {
             let prefix = record_row_prefix(database_id, store.id, table);
@@ -91,6 +98,30 @@ impl WriteTransaction {
             count += self.delete_rows_counting(&begin, &end, true, &store.data_prefix)?;
         }
         Ok(count)
+    }
+
+    /// Notes the versions of the records from a key to another.
+    fn track_deleted_in(
+        &self,
+        database_id: DatabaseId,
+        store: &mut OpenStore,
+        first: &[u8],
+        last: &[u8],
+    ) -> Result<()> {
+        if !self.is_tracked(database_id, store) {
+            return Ok(());
+        }
+        let prefix = record_row_prefix(database_id, store.id, RecordTable::Exists);
+        let (begin, end) = ([&*prefix, first].concat(), [&*prefix, last].concat());
+        let mut iter = self.view().iter_near(&begin, &end);
+        iter.seek(&begin)?;
+        while iter.valid() && compare(iter.key(), &end).is_le() {
+            let row = ExistsRow::decode_exact(iter.value()?).ok();
+            let version = row.map(|row| row.version.get());
+            self.track_deleted(database_id, store, version);
+            iter.next()?;
+        }
+        Ok(())
     }
 
     /// Deletes all records, with their index rows, and returns how many there were. The key generator goes on from
@@ -103,6 +134,10 @@ impl WriteTransaction {
         self.with_store(object_store_id, |transaction, store| {
             let count = transaction.clear_rows(database_id, store.id)?;
             store.has_external_objects = false;
+            store.tracking = Tracking::of_empty();
+            let indexes = store.indexes.iter().map(|index| index.id);
+            let facts = &mut locked(transaction.pending()).facts;
+            facts.note_cleared(store.id, indexes);
             Ok(count)
         })
     }

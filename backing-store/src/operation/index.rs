@@ -6,6 +6,7 @@ use larder_codec::{DatabaseId, IndexId, JsString, KeyPath, ObjectStoreId, range}
 
 use super::state::{metadata_key, no_store, read_int};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sync::locked;
 use crate::transaction::WriteTransaction;
 use crate::view::has_rows;
 
@@ -81,6 +82,7 @@ impl WriteTransaction {
             let key = index_key(database_id, object_store_id, id, field);
             self.put_row(&key, &value)?;
         }
+        locked(self.pending()).facts.note_empty(object_store_id, id);
         self.forget_store(object_store_id);
         Ok(id)
     }
@@ -130,6 +132,7 @@ impl WriteTransaction {
         let low = range::index_entries_low(database_id, object_store_id, id);
         let high = range::index_entries_high(database_id, object_store_id, id);
         self.note_deleted(&low, &high);
+        locked(self.pending()).facts.note_gone(object_store_id, id);
         self.delete_rows(&low, &high, true)
     }
 }

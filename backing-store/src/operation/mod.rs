@@ -9,6 +9,7 @@ mod object_store;
 mod put;
 mod read;
 mod state;
+mod tracking;
 
 pub use index::IndexParameters;
 pub use object_store::ObjectStoreParameters;

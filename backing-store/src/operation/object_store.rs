@@ -6,6 +6,7 @@ use larder_codec::{DatabaseId, IndexId, JsString, KeyPath, ObjectStoreId, range}
 
 use super::state::{metadata_key, no_store, read_int};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sync::locked;
 use crate::transaction::WriteTransaction;
 use crate::view::has_rows;
 
@@ -140,6 +141,7 @@ impl WriteTransaction {
         let database_id = self.version_change()?;
         let name = self.object_store_name(database_id, id)?;
         self.forget_store(id);
+        locked(self.pending()).facts.note_store_gone(id);
         let low = range::object_store_low(database_id, id);
         self.delete_rows(&low, &range::object_store_high(database_id, id), true)?;
         let name_field = DatabaseField::ObjectStoreName(name);

@@ -168,6 +168,8 @@ impl WriteTransaction {
             return Err(Error::new(ErrorKind::Constraint, what));
         }
         self.check_unique(store, primary_key, put.index_keys)?;
+        let is_new = put.mode == PutMode::Add;
+        self.track_put(database_id, store, primary_key, is_new)?;
         let version = self.next_version(store)?;
         self.put_record(database_id, store, primary_key, version, put.value)?;
         if !put.external_objects.is_empty() {
@@ -232,8 +234,8 @@ impl WriteTransaction {
             if !index.is_unique {
                 continue;
             }
-            let new =
-                || EntryLookup::new(self.view(), self.scope().database_id(), store.id, *index_id);
+            let place = (self.scope().database_id(), store.id, *index_id);
+            let new = || EntryLookup::new(self, place);
             let lookup = index.lookup.get_or_insert_with(new);
             for key in *keys {
                 let found = lookup.find(*key, &mut |row_key| self.delete_row(row_key))?;

@@ -7,6 +7,7 @@ use larder_codec::primitive::int;
 use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RecordKey, RecordTable};
 use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey};
 
+use super::tracking::Tracking;
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata::read_object_store;
 use crate::reads::{EntryLookup, record_row_prefix};
@@ -28,6 +29,7 @@ pub(super) struct OpenStore {
     pub(super) generator: Option<i64>,
     /// Whether any record has external objects; if none has, none is looked for.
     pub(super) has_external_objects: bool,
+    pub(super) tracking: Tracking,
     pub(super) buffers: Buffers,
 }
 
@@ -81,6 +83,7 @@ impl StoreCache {
                 .indexes
                 .iter_mut()
                 .for_each(|index| index.lookup = None);
+            store.tracking.end_of_transaction();
             if store.buffers.is_large() {
                 store.buffers = Buffers::default();
             }
@@ -186,6 +189,7 @@ impl WriteTransaction {
             generator: None,
             has_external_objects: self.has_new_objects(id)
                 || self.has_external_objects(database_id, id)?,
+            tracking: Tracking::default(),
             buffers: Buffers::default(),
         }))
     }

@@ -29,11 +29,10 @@ pub struct IndexLookup {
 
 impl IndexLookup {
     pub(super) fn new(reads: &Reads, place: (DatabaseId, ObjectStoreId, IndexId)) -> Self {
-        let (database_id, object_store_id, index_id) = place;
         Self {
             reads: reads.clone(),
             place,
-            entries: EntryLookup::new(reads.view(), database_id, object_store_id, index_id),
+            entries: EntryLookup::new(reads, place),
             first: Vec::new(),
         }
     }
@@ -103,16 +102,18 @@ impl IndexLookup {
             records,
             mut others,
         } = self.firsts(index_keys);
-        let mut is_live = false;
+        let mut is_live = true;
         self.reads.view().multi_get(&rows, |at, row| {
-            let Some(&(n, version)) = records.get(at / 2) else {
+            let Some(&(n, asked)) = records.get(at) else {
                 return ControlFlow::Break(());
             };
-            if at.is_multiple_of(2) {
+            if let Some(version) = asked {
                 let exists = row.ok().flatten().map(ExistsRow::decode_exact);
                 is_live = exists == Some(Ok(ExistsRow { version }));
                 return ControlFlow::Continue(());
             }
+            // Where no exists row is asked, the index row is known to be live.
+            let is_live = std::mem::replace(&mut is_live, true);
             let row_key = rows.get(at);
             let row = row.and_then(|row| row.map(|row| decode(row_key, row)).transpose());
             match row {
@@ -151,21 +152,25 @@ impl IndexLookup {
         let mut firsts = Firsts {
             key_start: data.len(),
             rows: RowKeys::with_capacity(2 * index_keys.len()),
-            records: Vec::with_capacity(index_keys.len()),
+            records: Vec::with_capacity(2 * index_keys.len()),
             ..Firsts::default()
         };
         if self.reads.context.lost_writes {
             firsts.others.extend(0..index_keys.len());
             return firsts;
         }
-        self.entries.first_rows(index_keys, |n, row| {
+        self.entries.first_rows(index_keys, |n, row, liveness| {
             let row = row.ok().flatten().map(IndexRow::decode_exact);
             match row {
                 Some(Ok(row)) if !has_two_forms(row.primary_key) => {
-                    for prefix in [&exists, &data] {
+                    let mut push = |prefix: &[u8], asked| {
                         firsts.rows.push(prefix, |out| row.primary_key.encode(out));
+                        firsts.records.push((n, asked));
+                    };
+                    if !liveness.is_certain(row.version) {
+                        push(&exists, Some(row.version));
                     }
-                    firsts.records.push((n, row.version));
+                    push(&data, None);
                 }
                 _ => firsts.others.push(n),
             }
@@ -177,12 +182,13 @@ impl IndexLookup {
 /// Records that index keys lead to, as far as their first rows say.
 #[derive(Debug, Default)]
 struct Firsts {
-    /// The exists row and the data row of each, by turns.
+    /// The exists row, unless the index row is known to be live, and the data row of each, by turns.
     rows: RowKeys,
     /// Where the primary key begins in the key of a data row.
     key_start: usize,
-    /// The number of the index key that leads to it, and the version that it has if the index row is live.
-    records: Vec<(usize, RecordVersion)>,
+    /// For each of these rows, the number of the index key that leads to it, and of an exists row the version that it has if the index
+    /// row is live.
+    records: Vec<(usize, Option<RecordVersion>)>,
     /// The numbers of the other index keys, each of which is looked up alone: there is no row, or not in the usual form, or it is
     /// stale.
     others: Vec<usize>,

@@ -6,6 +6,7 @@
 mod entry_lookup;
 mod exists;
 mod index_lookup;
+mod liveness;
 mod multi_get;
 mod point;
 mod records;
@@ -29,11 +30,13 @@ use crate::metadata::{
     DatabaseMetadata, DatabaseName, NamedIds, ObjectStoreMetadata, read_database,
     read_database_names, read_database_version, read_databases, read_object_stores, read_version,
 };
+use crate::staleness::IndexFacts;
 use crate::view::View;
 
 pub(crate) use entry_lookup::EntryLookup;
 pub(crate) use exists::ExistsCheck;
 pub use index_lookup::IndexLookup;
+pub(crate) use liveness::Liveness;
 pub use multi_get::FoundRecord;
 pub(crate) use point::{get_row, has_two_forms};
 
@@ -50,6 +53,8 @@ pub(crate) struct StoreContext {
     /// Whether damage may have taken newer writes, so that older rows may show.
     pub(crate) lost_writes: bool,
     pub(crate) named_ids: NamedIds,
+    /// What is known of indexes: of a store that is open for reading nothing.
+    pub(crate) index_facts: IndexFacts,
 }
 
 /// The reading operations. [`crate::Store`] derefs to them.
@@ -57,11 +62,28 @@ pub(crate) struct StoreContext {
 pub struct Reads {
     view: View,
     context: Arc<StoreContext>,
+    /// For each index row its record's row is asked: the naive twin of the tests.
+    #[cfg(test)]
+    asks_always: bool,
 }
 
 impl Reads {
     pub(crate) fn new(view: View, context: Arc<StoreContext>) -> Self {
-        Self { view, context }
+        Self {
+            view,
+            context,
+            #[cfg(test)]
+            asks_always: false,
+        }
+    }
+
+    /// Reads what these do, and asks for each index row its record's row.
+    #[cfg(test)]
+    pub(crate) fn naive(&self) -> Self {
+        Self {
+            asks_always: true,
+            ..self.clone()
+        }
     }
 
     pub(crate) fn view(&self) -> &View {

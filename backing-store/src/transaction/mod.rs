@@ -27,6 +27,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::operation::{OpenStores, StoreCache};
 use crate::reads::Reads;
 use crate::staging::{ROW_LEN_MAX, STAGED_LEN_MAX};
+use crate::staleness::IndexFacts;
 use crate::sync::locked;
 use crate::undo_log::{Cleanup, metadata_key, revert};
 use crate::view::{Pending, View};
@@ -177,6 +178,16 @@ impl WriteTransaction {
     /// What committed ones knew of theirs.
     pub(crate) fn store_cache(&self) -> MutexGuard<'_, StoreCache> {
         self.core.store_cache()
+    }
+
+    /// What it has written, and what it changes in what is known of indexes.
+    pub(crate) fn pending(&self) -> &Mutex<Pending> {
+        &self.pending
+    }
+
+    /// What is known of indexes among what is committed.
+    pub(crate) fn index_facts(&self) -> &IndexFacts {
+        &self.core.context.index_facts
     }
 
     /// What it sees: its own writes, too.
@@ -397,7 +408,8 @@ impl WriteTransaction {
         }
         self.settle()?;
         let mut pending = locked(&self.pending);
-        let batch = pending.staging.batch();
+        let Pending { staging, facts, .. } = &mut *pending;
+        let batch = staging.batch();
         for (key, value) in rows {
             batch.put(key, value);
         }
@@ -423,9 +435,12 @@ impl WriteTransaction {
             Some(_) => Durability::Strict,
             None => self.durability,
         };
+        let (index_facts, database_id) = (self.index_facts(), self.scope.database_id());
+        index_facts.before_commit(database_id, facts);
         let written = self.hand_over(batch, durability);
-        pending.staging.clear();
+        staging.clear();
         written?;
+        index_facts.after_commit(database_id, std::mem::take(facts));
         if let Some(version) = raise {
             self.core.versions.note_raised(version);
         }

@@ -18,12 +18,16 @@ pub(crate) struct Window {
     pub(crate) low: Vec<u8>,
     pub(crate) end: Vec<u8>,
     pub(crate) snapshot: Snapshot,
+    /// Taken before the snapshot ([`crate::staleness`]).
+    pub(crate) stamp: u64,
 }
 
 /// The committed rows. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Base {
     present: Snapshot,
+    /// Taken before `present`; none where nothing is known of indexes.
+    stamp: Option<u64>,
     /// In order, disjoint.
     windows: Arc<[Window]>,
 }
@@ -34,7 +38,24 @@ impl Base {
         windows.sort_by(|a, b| compare(&a.low, &b.low));
         Self {
             present,
+            stamp: None,
             windows: windows.into(),
+        }
+    }
+
+    /// A base whose snapshot was taken after the stamp.
+    pub(crate) fn with_stamp(self, stamp: u64) -> Self {
+        Self {
+            stamp: Some(stamp),
+            ..self
+        }
+    }
+
+    /// The stamp that was taken before the snapshot in which `key` lies.
+    pub(crate) fn stamp_for(&self, key: &[u8]) -> Option<u64> {
+        match self.segment_of(key) {
+            gap if gap.is_multiple_of(2) => self.stamp,
+            window => self.windows.get(window / 2).map(|window| window.stamp),
         }
     }
 

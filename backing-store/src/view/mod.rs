@@ -100,6 +100,23 @@ impl View {
         }
     }
 
+    /// The stamp that was taken before what is committed of `key` was fixed; none where nothing is known of indexes.
+    pub(crate) fn stamp_for(&self, key: &[u8]) -> Option<u64> {
+        match &self.0 {
+            Kind::Recovered(_) => None,
+            Kind::Committed(base) => base.stamp_for(key),
+            Kind::Transaction(pending) => locked(pending).base.stamp_for(key),
+        }
+    }
+
+    /// What a transaction that writes has written, if this is the view of one.
+    pub(crate) fn pending(&self) -> Option<&Arc<Mutex<Pending>>> {
+        match &self.0 {
+            Kind::Transaction(pending) => Some(pending),
+            Kind::Recovered(_) | Kind::Committed(_) => None,
+        }
+    }
+
     /// Whether these rows stay as they are: no transaction writes them.
     pub(crate) const fn is_committed(&self) -> bool {
         matches!(self.0, Kind::Committed(_))

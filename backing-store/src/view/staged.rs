@@ -10,6 +10,7 @@ use super::base::{Base, BaseIter, Reach};
 use crate::error::Result;
 use crate::row_keys::RowKeys;
 use crate::staging::{Place, Staging};
+use crate::staleness::OwnFacts;
 use crate::sync::locked;
 
 /// A transaction's writes that the engine does not have yet, and what lies beneath. Shared between the transaction and its
@@ -18,6 +19,8 @@ use crate::sync::locked;
 pub(crate) struct Pending {
     pub(crate) base: Base,
     pub(crate) staging: Staging,
+    /// What it changes in what is known of indexes.
+    pub(crate) facts: OwnFacts,
     /// Counts how often `base` was replaced and `staging` emptied.
     generation: u64,
 }
@@ -27,8 +30,14 @@ impl Pending {
         Self {
             base,
             staging: Staging::default(),
+            facts: OwnFacts::default(),
             generation: 0,
         }
+    }
+
+    /// Counts how often `base` was replaced.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// Goes on over `base`, which has all that was staged.
