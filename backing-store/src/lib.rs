@@ -55,7 +55,7 @@ pub use metadata::{DatabaseMetadata, DatabaseName, IndexMetadata, ObjectStoreMet
 pub use operation::{IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode};
 pub use origin_note::{OriginNote, delete_store, is_persisted, set_persisted};
 pub use quota::{OverQuota, Quota, Usage};
-pub use reads::{FoundRecord, IndexLookup, KEY_GENERATOR_MAX, Reads};
+pub use reads::{FoundRecord, IndexLookup, KEY_GENERATOR_MAX, Reads, StoreRows};
 pub use record::Record;
 pub use repair::repair;
 pub use row_names::{RowNames, RowPlace};

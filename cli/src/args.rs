@@ -6,9 +6,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 #[cfg(feature = "scripts")]
 mod run;
+mod verify;
 
 #[cfg(feature = "scripts")]
 pub use run::RunArgs;
+pub use verify::{ReportFormat, VerifyArgs};
 
 /// Exit codes, as the help text promises them.
 pub const EXIT_HELP: &str = "Exit status:
@@ -52,6 +54,7 @@ Examples:
   larder dump ~/.config/chromium/Default --origin https://example.com --format jsonl
   larder dump ./https_app.example_0.indexeddb.leveldb --format canonical --output app.json
   larder rows ./https_app.example_0.indexeddb.leveldb --hex
+  larder verify --full ./https_app.example_0.indexeddb.leveldb
 
 Exit status:
   0  all well
@@ -83,6 +86,9 @@ pub enum Command {
     /// Print every raw row, decoded and annotated.
     #[command(after_help = EXIT_HELP, after_long_help = ROWS_EXAMPLES)]
     Rows(RowsArgs),
+    /// Check a store: files, rows, indexes, blobs.
+    #[command(after_help = verify::VERIFY_EXIT, long_about = verify::VERIFY_ABOUT, after_long_help = verify::VERIFY_EXAMPLES)]
+    Verify(VerifyArgs),
     /// Repair a damaged store: write what is whole anew, set the rest aside.
     #[command(after_help = REPAIR_EXIT, long_about = REPAIR_ABOUT, after_long_help = REPAIR_EXAMPLES)]
     Repair(RepairArgs),

@@ -16,23 +16,16 @@ use crate::bucket_names::BucketNames;
 use crate::damage::Tally;
 use crate::locate::find_stores;
 use crate::output::Output;
+use crate::per_store::{PerStore, Problems};
 use crate::progress::Progress;
 use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report};
 use crate::scan::{Scan, Selection, Stop};
 #[cfg(feature = "scripts")]
 use crate::scripts;
 use crate::store_origin::{StoreOrigin, origins_text};
+use crate::verify::Verify;
 use crate::within::Within;
 use crate::{dump, ls, manual, repair, rows};
-
-/// What a command does with each store and at the end.
-pub(crate) trait PerStore {
-    /// Takes one store.
-    fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop>;
-
-    /// The last store has been taken: puts the output in its place.
-    fn finish(self: Box<Self>) -> io::Result<()>;
-}
 
 /// Runs a command line.
 #[must_use]
@@ -84,6 +77,13 @@ pub fn run(cli: Cli) -> ExitCode {
             Selection::default(),
             args.output.as_deref(),
         ),
+        Command::Verify(args) => (
+            &args.path,
+            &args.origin,
+            &args.bucket,
+            Selection::default(),
+            args.output.as_deref(),
+        ),
     };
     let mut report = Report::on_stderr();
     // The name of a store's folder says whose it is and where its blobs are.
@@ -110,6 +110,7 @@ pub fn run(cli: Cli) -> ExitCode {
             Err(error) => return output_failed(&error),
         },
         Command::Rows(args) => Box::new(rows::Rows::new(args, output, color)),
+        Command::Verify(args) => Box::new(Verify::new(args, cli.verbose, output, color)),
         // Those that take no store after the other have returned above.
         _ => return ExitCode::from(EXIT_OK),
     };
@@ -243,13 +244,17 @@ impl Session<'_> {
             return Ok(());
         }
         self.bucket_found = true;
-        for owner in origin.other_owners(names.databases()) {
+        let is_beside = command.problems() == Problems::AreBeside;
+        let others = origin.other_owners(names.databases());
+        for owner in others.into_iter().filter(|_| is_beside) {
             let note = format!(
                 "has databases of {owner}, as if the folder had been copied or renamed: Chromium shows none of them under its name"
             );
             self.report.note(&place, note);
         }
-        self.notes(&store, &place);
+        if is_beside {
+            self.notes(&store, &place);
+        }
         if self.selection.is_in(names.databases()) {
             self.selection_found = true;
         } else if store.db().damage().is_empty() && store.recovery().problems.is_empty() {
@@ -264,8 +269,10 @@ impl Session<'_> {
             progress: &mut self.progress,
             tally,
         };
-        for problem in &store.recovery().problems {
-            scan.damage(problem);
+        if is_beside {
+            for problem in &store.recovery().problems {
+                scan.damage(problem);
+            }
         }
         let result = match command.store(&mut scan, &origin) {
             Err(Stop::Output(error)) => Err(error),
@@ -276,7 +283,9 @@ impl Session<'_> {
             Ok(()) => Ok(()),
         };
         // Last, because reading is what finds damage in tables.
-        scan.tally.finish(scan.report, &store);
+        if is_beside {
+            scan.tally.finish(scan.report, &store);
+        }
         result
     }
 

@@ -12,6 +12,7 @@ pub mod locate;
 mod ls;
 mod manual;
 pub mod output;
+mod per_store;
 pub mod progress;
 pub mod record;
 mod repair;
@@ -23,6 +24,7 @@ mod scripts;
 mod sqlite;
 mod store_origin;
 mod style;
+pub mod verify;
 mod within;
 
 pub use command::run;

@@ -13,10 +13,10 @@ use larder_leveldb::storage::FileSystem;
 use serde::Serialize;
 
 use crate::args::LsArgs;
-use crate::command::PerStore;
 use crate::damage::Total;
 use crate::display::{Quoted, ShownKeyPath, Size};
 use crate::output::Output;
+use crate::per_store::{PerStore, Problems};
 use crate::record::with_foreign;
 use crate::scan::{Scan, Stop};
 use crate::store_origin::StoreOrigin;
@@ -374,6 +374,10 @@ fn count(number: u64, one: &str, many: &str) -> String {
 }
 
 impl PerStore for Ls {
+    fn problems(&self) -> Problems {
+        Problems::AreBeside
+    }
+
     fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
         let databases = scan.databases()?;
         let listing = self.listing(scan, origin, &databases)?;

@@ -50,6 +50,11 @@ impl Report {
         self.say("damaged", Self::text(place, problem));
     }
 
+    /// Something is damaged, and the command's output says what: exit status 1.
+    pub fn damage_is_said(&mut self) {
+        self.damaged = true;
+    }
+
     /// Something may not or cannot be looked at: exit status 1.
     pub fn unreadable(&mut self, place: impl Display, problem: impl Display) {
         self.damaged = true;

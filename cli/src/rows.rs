@@ -12,9 +12,9 @@ use larder_leveldb::EntryKind;
 use serde::Serialize;
 
 use crate::args::RowsArgs;
-use crate::command::PerStore;
 use crate::display::{Hex, ShownForeign, ShownKey};
 use crate::output::Output;
+use crate::per_store::{PerStore, Problems};
 use crate::record::with_foreign;
 use crate::scan::{Scan, Stop};
 use crate::store_origin::StoreOrigin;
@@ -115,6 +115,10 @@ impl Rows {
 }
 
 impl PerStore for Rows {
+    fn problems(&self) -> Problems {
+        Problems::AreBeside
+    }
+
     fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
         let store = scan.store;
         let schema = store

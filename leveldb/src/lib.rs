@@ -37,6 +37,7 @@ mod size;
 mod skip_list;
 mod snapshot;
 mod sort;
+mod sorted;
 mod source;
 mod sync;
 mod table_file;
@@ -77,6 +78,7 @@ pub use order_check::KeyOrder;
 pub use pinned::PinnedBytes;
 pub use repair::{ROWS_IN_DOUBT_LISTED_MAX, Repaired, RowInDoubt, RowsInDoubt, repair};
 pub use snapshot::Snapshot;
+pub use sorted::write_sorted;
 pub use torn::{TailKind, TornTail};
 
 /// The README's example is a test.

@@ -10,6 +10,7 @@ mod liveness;
 mod multi_get;
 mod point;
 mod records;
+mod rows;
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ pub use index_lookup::IndexLookup;
 pub(crate) use liveness::Liveness;
 pub use multi_get::FoundRecord;
 pub(crate) use point::{get_row, has_two_forms};
+pub use rows::StoreRows;
 
 /// A key generator that has reached this is used up (2^53).
 pub const KEY_GENERATOR_MAX: i64 = 1 << 53;

@@ -5,8 +5,8 @@ use std::io;
 use super::blobs::BlobFolder;
 use super::records::{Record, RecordWriter, write_records};
 use crate::canonical::{Extent, write_document};
-use crate::command::PerStore;
 use crate::output::Output;
+use crate::per_store::{PerStore, Problems};
 use crate::scan::{Scan, Stop};
 use crate::store_origin::StoreOrigin;
 
@@ -45,6 +45,10 @@ impl Canonical {
 }
 
 impl PerStore for Canonical {
+    fn problems(&self) -> Problems {
+        Problems::AreBeside
+    }
+
     fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
         write_document(
             &mut self.output,

@@ -11,9 +11,9 @@ use larder_codec::{JsString, RawKey};
 
 use super::blobs::BlobFolder;
 use super::records::{Record, RecordWriter, write_records};
-use crate::command::PerStore;
 use crate::display::Hex;
 use crate::output::Output;
+use crate::per_store::{PerStore, Problems};
 use crate::scan::{Scan, Stop};
 use crate::store_origin::StoreOrigin;
 
@@ -30,6 +30,10 @@ impl Jsonl {
 }
 
 impl PerStore for Jsonl {
+    fn problems(&self) -> Problems {
+        Problems::AreBeside
+    }
+
     fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
         let mut lines = Lines {
             output: &mut self.output,

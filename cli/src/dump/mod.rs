@@ -10,8 +10,8 @@ use std::io;
 
 use crate::args::{DumpArgs, DumpFormat};
 use crate::canonical::Extent;
-use crate::command::PerStore;
 use crate::output::Output;
+use crate::per_store::PerStore;
 
 /// The command for the form that is asked for.
 ///

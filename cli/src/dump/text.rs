@@ -7,9 +7,9 @@ use larder_codec::value::{Foreign, Tree, Value};
 
 use super::blobs::BlobFolder;
 use super::records::{Record, RecordWriter, write_records};
-use crate::command::PerStore;
 use crate::display::{Hex, Quoted, ShownForeign, ShownKey};
 use crate::output::Output;
+use crate::per_store::{PerStore, Problems};
 use crate::scan::{Scan, Stop};
 use crate::store_origin::StoreOrigin;
 use crate::style::Style;
@@ -35,6 +35,10 @@ impl Text {
 }
 
 impl PerStore for Text {
+    fn problems(&self) -> Problems {
+        Problems::AreBeside
+    }
+
     fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
         writeln!(self.output, "{}", self.style.heading(origin.heading()))?;
         let mut lines = Lines {

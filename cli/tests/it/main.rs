@@ -24,4 +24,5 @@ mod readme;
 mod repair;
 mod scripts;
 mod support;
+mod verify;
 mod whole;
