@@ -47,7 +47,9 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
+    /// An error of this kind, in words: for what stands on stores and reports in their terms.
+    #[must_use]
+    pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
         Self {
             kind,
             what: what.into(),

@@ -16,6 +16,7 @@ mod files;
 mod key_range;
 pub mod layout;
 pub mod metadata;
+mod new_store;
 mod operation;
 mod origin_note;
 mod overlay;
@@ -52,6 +53,7 @@ pub use larder_leveldb::{
 };
 pub use layout::StorePaths;
 pub use metadata::{DatabaseMetadata, DatabaseName, IndexMetadata, ObjectStoreMetadata};
+pub use new_store::{NewStore, RowSequence};
 pub use operation::{IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode};
 pub use origin_note::{OriginNote, delete_store, is_persisted, set_persisted};
 pub use quota::{OverQuota, Quota, Usage};

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod copy;
 #[cfg(feature = "scripts")]
 mod run;
 mod verify;
 
+pub use copy::CopyArgs;
 #[cfg(feature = "scripts")]
 pub use run::RunArgs;
 pub use verify::{ReportFormat, VerifyArgs};
@@ -89,6 +91,9 @@ pub enum Command {
     /// Check a store: files, rows, indexes, blobs.
     #[command(after_help = verify::VERIFY_EXIT, long_about = verify::VERIFY_ABOUT, after_long_help = verify::VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
+    /// Copy stores, or parts of them, and give them another origin.
+    #[command(after_help = copy::COPY_EXIT, long_about = copy::COPY_ABOUT, after_long_help = copy::COPY_EXAMPLES)]
+    Copy(CopyArgs),
     /// Repair a damaged store: write what is whole anew, set the rest aside.
     #[command(after_help = REPAIR_EXIT, long_about = REPAIR_ABOUT, after_long_help = REPAIR_EXAMPLES)]
     Repair(RepairArgs),

@@ -13,6 +13,7 @@ use larder_leveldb::{OnDamage, TailKind};
 
 use crate::args::{Cli, ColorWhen, Command, DumpFormat};
 use crate::bucket_names::BucketNames;
+use crate::copy::Copy;
 use crate::damage::Tally;
 use crate::locate::find_stores;
 use crate::output::Output;
@@ -77,6 +78,13 @@ pub fn run(cli: Cli) -> ExitCode {
             Selection::default(),
             args.output.as_deref(),
         ),
+        Command::Copy(args) => (
+            &args.from,
+            &args.from_origin,
+            &args.bucket,
+            Selection::default(),
+            None,
+        ),
         Command::Verify(args) => (
             &args.path,
             &args.origin,
@@ -110,6 +118,13 @@ pub fn run(cli: Cli) -> ExitCode {
             Err(error) => return output_failed(&error),
         },
         Command::Rows(args) => Box::new(rows::Rows::new(args, output, color)),
+        Command::Copy(args) => match Copy::new(args, path.clone(), output) {
+            Ok(command) => Box::new(command),
+            Err(what) => {
+                complain(&what);
+                return ExitCode::from(EXIT_USAGE);
+            }
+        },
         Command::Verify(args) => Box::new(Verify::new(args, cli.verbose, output, color)),
         // Those that take no store after the other have returned above.
         _ => return ExitCode::from(EXIT_OK),

@@ -4,6 +4,7 @@ pub mod args;
 mod bucket_names;
 pub mod canonical;
 mod command;
+pub mod copy;
 mod damage;
 pub mod display;
 mod dump;

@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory};
 use crate::args::Cli;
 
 /// Commands that have a part of their own in the manual page.
-const DESCRIBED: [&str; 6] = ["ls", "dump", "rows", "run", "verify", "repair"];
+const DESCRIBED: [&str; 7] = ["ls", "dump", "rows", "run", "verify", "copy", "repair"];
 
 /// The completion script for a shell.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Vec<u8> {

@@ -24,6 +24,7 @@ pub struct Report {
     said: HashSet<String>,
     unsaid: u64,
     damaged: bool,
+    failed: bool,
 }
 
 impl Report {
@@ -41,6 +42,7 @@ impl Report {
             said: HashSet::new(),
             unsaid: 0,
             damaged: false,
+            failed: false,
         }
     }
 
@@ -59,6 +61,12 @@ impl Report {
     pub fn unreadable(&mut self, place: impl Display, problem: impl Display) {
         self.damaged = true;
         self.say("unreadable", Self::text(place, problem));
+    }
+
+    /// What was asked for could not be done, and nothing of it was: exit status 2.
+    pub fn failed(&mut self, place: impl Display, problem: impl Display) {
+        self.failed = true;
+        self.say("failed", Self::text(place, problem));
     }
 
     /// `place: problem`; a problem that names the place itself says it once.
@@ -101,7 +109,11 @@ impl Report {
         if self.unsaid > 0 {
             let _ = writeln!(self.sink, "larder: and {} more problems", self.unsaid);
         }
-        ExitCode::from(if self.damaged { EXIT_DAMAGE } else { EXIT_OK })
+        ExitCode::from(match (self.failed, self.damaged) {
+            (true, _) => EXIT_USAGE,
+            (false, true) => EXIT_DAMAGE,
+            (false, false) => EXIT_OK,
+        })
     }
 }
 

@@ -9,6 +9,7 @@ mod canonical;
 mod canonical_blobs;
 mod canonical_values;
 mod command;
+mod copy;
 mod damage;
 mod foreign;
 mod gates;

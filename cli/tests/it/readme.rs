@@ -22,14 +22,14 @@ fn commands(readme: &str) -> Vec<String> {
         for line in code.iter().filter(|line| line.starts_with("larder ")) {
             let command = line.split(" #").next().unwrap_or_default();
             // `larder ls   PATH      origins, …`: the explanation begins behind the name in capitals.
-            let words = command.split_whitespace();
+            let mut words = command.split_whitespace().peekable();
             let mut taken = Vec::new();
-            for word in words {
+            while let Some(word) = words.next() {
                 if word == "ARGS…" {
                     break;
                 }
                 taken.push(word);
-                if word == "PATH" {
+                if word == "TO" || word == "PATH" && words.peek() != Some(&"TO") {
                     break;
                 }
             }
@@ -44,6 +44,7 @@ fn run(command: &str, script: &Path) -> Output {
     let words = command.split(' ').skip(1).map(|word| match word {
         "PATH" => store.into(),
         "SCRIPT" => script.as_os_str().to_owned(),
+        "TO" => script.with_file_name("copy").into(),
         word => word.into(),
     });
     Command::new(env!("CARGO_BIN_EXE_larder"))
@@ -68,6 +69,8 @@ fn commands_of_the_readme_run() {
         "larder ls PATH",
         "larder dump PATH",
         "larder rows PATH",
+        "larder verify PATH",
+        "larder copy PATH TO",
         "larder run SCRIPT",
         "larder man",
     ] {
@@ -77,9 +80,7 @@ fn commands_of_the_readme_run() {
         );
     }
     // Code that names a command without its arguments is no command to run.
-    let is_whole = |command: &&String| {
-        !["larder dump", "larder run", "larder ls", "larder rows"].contains(&command.as_str())
-    };
+    let is_whole = |command: &&String| command.split(' ').count() > 2 || command == "larder man";
     for command in commands.iter().filter(is_whole) {
         let output = run(command, &script);
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -18,9 +18,8 @@ fn verify(path: &Path, full: bool) -> (Value, Option<i32>) {
         arguments.push("--full".as_ref());
     }
     let output = larder(arguments);
-    let report = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
     assert_eq!(stderr(&output), "", "problems are in the report");
+    let report = serde_json::from_slice(&output.stdout).unwrap();
     (report, output.status.code())
 }
 

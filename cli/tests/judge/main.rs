@@ -7,6 +7,7 @@
 
 mod ages;
 mod buckets;
+mod copies;
 mod entries;
 mod foreign;
 mod idb;

@@ -72,7 +72,7 @@ pub trait FileSystem: Send + Sync + Debug {
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>>;
     /// Opens a file for writing at its end; makes it if it is missing.
     fn append(&self, path: &Path) -> io::Result<Box<dyn WritableFile>>;
-    /// Gives a file another name, in place of a file that has it.
+    /// Gives a file another name, in place of a file that has it. A disk does so for a directory, too, where nothing has the name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;

@@ -44,7 +44,7 @@ impl Harmed {
             let row = RowKey::decode_exact(key).ok()?;
             wanted(&row, value).map(|found| ((key.clone(), value.clone()), found))
         });
-        found.expect("such a row")
+        found.unwrap()
     }
 
     fn put(&self, key: &[u8], value: &[u8]) {
@@ -94,9 +94,9 @@ fn of_table(row: &RowKey<'_>, table: RecordTable) -> Option<()> {
 
 /// A live index row of the index with this name's id, and the data row of its record.
 fn index_row(harmed: &Harmed) -> (Row, Row) {
-    for (key, value) in &harmed.rows {
+    let found = harmed.rows.iter().find_map(|(key, value)| {
         let Ok(RowKey::IndexData(row)) = RowKey::decode_exact(key) else {
-            continue;
+            return None;
         };
         let entry = IndexRow::decode_exact(value).unwrap();
         let data = bytes(|out| {
@@ -108,14 +108,11 @@ fn index_row(harmed: &Harmed) -> (Row, Row) {
             }
             .encode(out);
         });
-        let record = harmed.rows.iter().find(|(key, _)| *key == data);
-        if let Some((_, record)) = record
-            && DataRow::decode_exact(record).unwrap().version == entry.version
-        {
-            return ((key.clone(), value.clone()), (data, record.clone()));
-        }
-    }
-    panic!("no live index row")
+        let (_, record) = harmed.rows.iter().find(|(key, _)| *key == data)?;
+        let is_live = DataRow::decode_exact(record).unwrap().version == entry.version;
+        is_live.then(|| ((key.clone(), value.clone()), (data, record.clone())))
+    });
+    found.unwrap()
 }
 
 /// An external object row with a blob that has a file: it, with the blob's database and number.

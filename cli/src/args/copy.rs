@@ -1,0 +1,72 @@
+//! `larder copy` on the command line.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(super) const COPY_ABOUT: &str = "\
+Copy stores, or parts of them, and give them another origin.
+
+Rows and blobs are copied as bytes, blobs with their times. What an unfinished transaction has written is left out. The source is never \
+written to, and may be in use: what is copied is the store of one moment. The copy appears at TO whole, or not at all: it is written under a \
+temporary name first. A store of QtWebEngine 5.12 to 5.15, whose keys are in another order, becomes one that every Chromium reads.
+
+With --origin all databases get that origin, in their names and in those of the folders, so that an app whose address has changed finds its \
+data again.";
+
+pub(super) const COPY_EXIT: &str = "Exit status:
+  0  copied
+  1  copied, but for what could not be read, which is named on standard error
+  2  not copied: there is a store at TO, the command line was wrong, or the copy could not be written
+  3  no IndexedDB store at FROM, or none of the origin or bucket asked for";
+
+pub(super) const COPY_EXAMPLES: &str = "\
+Examples:
+  larder copy ~/.config/App/IndexedDB ./backup                     every store of a folder
+  larder copy ./https_old.example_0.indexeddb.leveldb ~/.config/App/IndexedDB --origin https://new.example
+  larder copy PATH ./part --database mail --store messages --lower 1000 --upper 1999
+  larder copy PATH ./backup --dry-run                              only say what would be copied
+
+Where a store goes: if TO ends in .indexeddb.leveldb, it is the store's folder; else TO is the folder above, and below it a store lies as it lies \
+below FROM.
+
+Keys are written as JSON: 7, '\"text\"', '[\"a\", 1]', '{\"date\": 0}', '{\"binary\": \"00ff\"}'; what is no JSON is a text.
+
+Exit status:
+  0  copied
+  1  copied, but for what could not be read, which is named on standard error
+  2  not copied: there is a store at TO, the command line was wrong, or the copy could not be written
+  3  no IndexedDB store at FROM, or none of the origin or bucket asked for";
+
+/// `larder copy`.
+#[derive(Debug, Args)]
+pub struct CopyArgs {
+    /// Where to look for stores.
+    pub from: PathBuf,
+    /// Where the copy goes.
+    pub to: PathBuf,
+    /// The origin that all databases get (`https://example.com`).
+    #[arg(long, value_name = "ORIGIN")]
+    pub origin: Option<String>,
+    /// Only databases of this name. May be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub database: Vec<String>,
+    /// Only object stores of this name. May be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub store: Vec<String>,
+    /// Only records with this primary key or a greater one.
+    #[arg(long, value_name = "KEY")]
+    pub lower: Option<String>,
+    /// Only records with this primary key or a lesser one.
+    #[arg(long, value_name = "KEY")]
+    pub upper: Option<String>,
+    /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
+    #[arg(long, value_name = "ORIGIN")]
+    pub from_origin: Option<String>,
+    /// Only stores of this storage bucket: its number, or the name that the page gave it.
+    #[arg(long, value_name = "BUCKET")]
+    pub bucket: Option<String>,
+    /// Write nothing; say what would be copied.
+    #[arg(long)]
+    pub dry_run: bool,
+}

@@ -1,0 +1,144 @@
+//! `larder copy`: copies each store that is found and says what was copied.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use larder_backing_store::{Error, ErrorKind, OpenOptions, Store, StorePaths};
+use larder_codec::{JsString, Origin};
+use larder_leveldb::OnDamage;
+use larder_leveldb::storage::{DiskFileSystem, FileSystem};
+
+use super::{Copied, CopyOptions, KeySpan, Part, copy_store, key_text, target};
+use crate::args::CopyArgs;
+use crate::output::Output;
+use crate::per_store::{PerStore, Problems};
+use crate::scan::{Scan, Stop};
+use crate::store_origin::{StoreOrigin, shown};
+
+/// A store that a program has open is tried so many times.
+const ATTEMPTS: usize = 3;
+
+/// So many problems of one store are named.
+const PROBLEMS_NAMED_MAX: usize = 100;
+
+/// The command.
+pub(crate) struct Copy {
+    from: PathBuf,
+    to: PathBuf,
+    options: CopyOptions,
+    fs: Arc<dyn FileSystem>,
+    output: Output,
+}
+
+impl Copy {
+    /// The command; `from` is the path below which stores were found.
+    ///
+    /// # Errors
+    /// In words, if an argument has no meaning.
+    pub(crate) fn new(args: &CopyArgs, from: PathBuf, output: Output) -> Result<Self, String> {
+        let origin = args.origin.as_deref().map(|text| {
+            Origin::from_url(text.strip_suffix('/').unwrap_or(text))
+                .map_err(|error| format!("--origin {text}: {error}"))
+        });
+        let names = |names: &[String]| names.iter().map(|name| JsString::from(&**name)).collect();
+        let end = |option: &str, text: &Option<String>| {
+            let parsed = text.as_deref().map(key_text::parse).transpose();
+            parsed.map_err(|error| format!("{option}: {error}"))
+        };
+        Ok(Self {
+            from,
+            to: args.to.clone(),
+            options: CopyOptions {
+                part: Part {
+                    databases: names(&args.database),
+                    object_stores: names(&args.store),
+                    keys: KeySpan {
+                        lower: end("--lower", &args.lower)?,
+                        upper: end("--upper", &args.upper)?,
+                    },
+                },
+                origin: origin.transpose()?,
+                dry_run: args.dry_run,
+            },
+            fs: Arc::new(DiskFileSystem::new()),
+            output,
+        })
+    }
+
+    fn copy(&self, scan: &mut Scan<'_>, to: &StorePaths) -> Result<Copied, Error> {
+        let progress = &mut scan.progress;
+        let mut tick = || progress.tick();
+        let copy = |store: &Store, tick: &mut dyn FnMut()| {
+            copy_store(store, Arc::clone(&self.fs), to, &self.options, tick)
+        };
+        let mut result = copy(scan.store, &mut tick);
+        for _ in 1..ATTEMPTS {
+            match &result {
+                // A blob went between reading its row and reading its file.
+                Err(error)
+                    if error.kind() == ErrorKind::Conflict
+                        && scan.store.db().lock_holder().is_some() => {}
+                _ => break,
+            }
+            let options = OpenOptions {
+                on_damage: OnDamage::Skip,
+                ..OpenOptions::default()
+            };
+            let (fs, paths) = (Arc::clone(scan.store.fs()), scan.store.paths().clone());
+            let again = Store::open_read_only(fs, paths, options)?;
+            result = copy(&again, &mut tick);
+        }
+        result
+    }
+
+    fn say(&mut self, from: &StorePaths, to: &StorePaths, copied: &Copied) -> io::Result<()> {
+        let (from, to) = (from.leveldb.display(), to.leveldb.display());
+        match self.options.dry_run {
+            true => writeln!(self.output, "{from}: would be copied to {to}: {copied}"),
+            false => writeln!(self.output, "{from}: copied to {to}: {copied}"),
+        }
+    }
+}
+
+impl PerStore for Copy {
+    fn problems(&self) -> Problems {
+        Problems::AreBeside
+    }
+
+    fn store(&mut self, scan: &mut Scan<'_>, _origin: &StoreOrigin) -> Result<(), Stop> {
+        let from = scan.store.paths().clone();
+        let to = target::place(&self.from, &from, &self.to, self.options.origin.as_ref());
+        let copied = match self.copy(scan, &to) {
+            Ok(copied) => copied,
+            Err(error) => {
+                scan.report.failed(from.leveldb.display(), &error);
+                return Ok(());
+            }
+        };
+        for problem in copied.problems.iter().take(PROBLEMS_NAMED_MAX) {
+            let what = format!("not copied: {problem}");
+            scan.report.damage(from.leveldb.display(), what);
+        }
+        let more = copied.problems.len().saturating_sub(PROBLEMS_NAMED_MAX);
+        if more > 0 {
+            let what = format!("not copied: {more} more rows and blobs");
+            scan.report.damage(from.leveldb.display(), what);
+        }
+        if let (None, Some(identifier)) = (&self.options.origin, to.identifier())
+            && from.identifier().is_some_and(|own| own != identifier)
+        {
+            let note = format!(
+                "the databases are still those of {}: --origin {} makes them the folder's, so that they are shown",
+                from.identifier().map(shown).unwrap_or_default(),
+                shown(identifier)
+            );
+            scan.report.note(to.leveldb.display(), note);
+        }
+        Ok(self.say(&from, &to, &copied)?)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.output.finish()
+    }
+}

@@ -1,0 +1,90 @@
+//! What `larder copy` has copied, also under another origin, is for Chromium what the source is; of stores in Qt 5's order, which Chromium
+//! does not find whole, all of it.
+
+use std::path::Path;
+use std::process::Command;
+
+use larder_backing_store::StorePaths;
+use larder_fixtures::Fixture;
+use larder_fixtures::canonical::{databases_of, with_large_stack};
+use larder_fixtures::chromium::{self, Chromium, Store};
+use serde_json::Value;
+
+use crate::{NOT_MIGRATED_BY_CHROMIUM, agree, dumped, records};
+
+const OTHER_ORIGIN: &str = "http://127.0.0.1:18944";
+
+fn copied(from: &Path, to: &Path) -> Store {
+    let output = Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["copy", "--origin", OTHER_ORIGIN])
+        .args([from, to])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    Store::within(to, OTHER_ORIGIN)
+}
+
+fn shown(chromium: &Chromium, store: &Store) -> Value {
+    databases_of(chromium.dump(store).unwrap())
+}
+
+fn original(fixture: &Fixture, leveldb: &Path) -> Store {
+    let paths = StorePaths::of_leveldb(leveldb);
+    Store {
+        leveldb: paths.leveldb,
+        blob: paths.blob,
+        origin: fixture.origin.clone(),
+    }
+}
+
+#[test]
+fn copies_of_golden_stores_under_another_origin_are_the_same_to_chromium() {
+    with_large_stack(|| {
+        let Some(chromium) = chromium::shared() else {
+            return;
+        };
+        let (mut stores, mut all) = (0, 0);
+        for fixture in larder_fixtures::all() {
+            if fixture.name == NOT_MIGRATED_BY_CHROMIUM {
+                continue;
+            }
+            let source = fixture.copy();
+            let to = tempfile::tempdir().unwrap();
+            let copy = copied(&source.leveldb(), to.path());
+            let theirs = shown(chromium, &original(&fixture, &source.leveldb()));
+            agree(&shown(chromium, &copy), &theirs, &fixture.name);
+            stores += 1;
+            all += records(&theirs);
+        }
+        assert!(
+            stores > 30 && all > 10_000,
+            "{stores} stores, {all} records"
+        );
+        println!("{stores} copies agreed, {all} records");
+    });
+}
+
+#[test]
+fn chromium_finds_every_record_of_a_copy_of_a_store_in_qt_5s_order() {
+    with_large_stack(|| {
+        let Some(chromium) = chromium::shared() else {
+            return;
+        };
+        for fixture in larder_fixtures::in_another_order() {
+            let source = fixture.open();
+            let to = tempfile::tempdir().unwrap();
+            let copy = copied(&source.leveldb(), to.path());
+            let ours = dumped(&copy);
+            let original = original(&fixture, &source.leveldb());
+            assert_eq!(
+                records(&ours),
+                records(&dumped(&original)),
+                "{}",
+                fixture.name
+            );
+            agree(&ours, &shown(chromium, &copy), &fixture.name);
+            println!("{}: {} records agreed", fixture.name, records(&ours));
+        }
+    });
+}
