@@ -80,7 +80,8 @@ fn commands_of_the_readme_run() {
         );
     }
     // Code that names a command without its arguments is no command to run.
-    let is_whole = |command: &&String| command.split(' ').count() > 2 || command == "larder man";
+    let is_whole =
+        |command: &&String| command.split(' ').count() > 2 || command.as_str() == "larder man";
     for command in commands.iter().filter(is_whole) {
         let output = run(command, &script);
         let errors = String::from_utf8_lossy(&output.stderr);
