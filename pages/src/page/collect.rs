@@ -15,8 +15,8 @@ use crate::rows::{ALL_STATUSES, PieceStatus, ReferenceSource, RowKind};
 use larder_leveldb::write_batch::BatchWriter;
 use std::collections::{BTreeSet, HashSet};
 
-/// So many pieces are deleted at most in one batch, under one hold of the writer's lock.
-const BATCH_PIECES: usize = 256;
+/// So many pieces are deleted at most in one batch, under one hold of the writer's lock. Few in tests: they crash between batches.
+const BATCH_PIECES: usize = if cfg!(test) { 3 } else { 256 };
 
 /// What a collection has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

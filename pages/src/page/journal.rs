@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 use std::sync::Arc;
 
-/// Pieces of values are written before the commit when they have so many bytes together.
-const BUFFER_LEN: usize = 1 << 20;
+/// Pieces of values are written before the commit when they have so many bytes together. Fewer in tests.
+const BUFFER_LEN: usize = if cfg!(test) { 100 << 10 } else { 1 << 20 };
 
 /// Changes of entries, which a commit makes at once. Dropped, it has changed nothing.
 ///

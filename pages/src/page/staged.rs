@@ -8,8 +8,8 @@ use crate::rows::{PieceStatus, ReferenceSource};
 use larder_leveldb::write_batch::BatchWriter;
 use std::collections::HashSet;
 
-/// Beyond so many bytes pieces are written before the commit that needs them, as transient ones.
-const STAGED_LEN_MAX: usize = 4 << 20;
+/// Beyond so many bytes pieces are written before the commit that needs them, as transient ones. Fewer in tests.
+const STAGED_LEN_MAX: usize = if cfg!(test) { 30 << 10 } else { 4 << 20 };
 
 /// Rows of one commit, or of one value. The caller holds the writer's lock from the first piece to [`finish`](Self::finish).
 #[derive(Debug)]
