@@ -82,7 +82,11 @@ fn split() {
     let len = input.len() as f64;
     let chunk_len = input.len() / cuts(&input);
     for _ in 0..7 {
-        plain.push(len / measure(|| drop(black_box(cuts(&input)))) / 1e9);
+        plain.push(
+            len / measure(|| {
+                black_box(cuts(&input));
+            }) / 1e9,
+        );
         let hash = measure(|| {
             for chunk in input.chunks(chunk_len) {
                 black_box(sha256_with_length(chunk));
@@ -180,9 +184,7 @@ fn costs(entries: u64, value_len: usize) -> Costs {
                 changed(&mut random, &head, 10);
                 changed(&mut random, &head, 10);
                 let seconds = measure(|| {
-                    drop(black_box(
-                        page.merge(&mut MergePolicy::LastOneWins).unwrap(),
-                    ))
+                    black_box(page.merge(&mut MergePolicy::LastOneWins).unwrap());
                 });
                 head = page.heads().pop().unwrap();
                 seconds * 1e3

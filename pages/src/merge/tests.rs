@@ -171,6 +171,23 @@ fn a_custom_resolver_decides_on_everything_or_puts_it_off() {
 }
 
 #[test]
+fn of_two_merges_of_the_same_the_one_that_went_on_stays() {
+    let page = open();
+    let a = commit(&page, &Commit::first(), 1, put("a", "1"));
+    let b = commit(&page, &Commit::first(), 2, put("b", "1"));
+    let merge = |key: &[u8]| {
+        let mut journal = page.begin_merge(&a, &b);
+        journal.put(key, b"by hand").unwrap();
+        page.commit(journal, Timestamp(0)).unwrap()
+    };
+    let (_, other) = (merge(b"c"), merge(b"d"));
+    let went_on = commit(&page, &other, 9, put("e", "1"));
+    page.merge(&mut MergePolicy::LastOneWins).unwrap();
+    let [head] = &page.heads()[..] else { panic!() };
+    assert_eq!(head.root(), went_on.root());
+}
+
+#[test]
 fn a_side_that_only_merged_gives_way() {
     let page = open();
     let a = commit(&page, &Commit::first(), 1, put("a", "1"));

@@ -1,18 +1,49 @@
 //! The rolling sum of `bup`: two sums over the last 64 bytes.
 //!
-//! `s1` is the sum of the window's bytes, each with 31 added; `s2` weighs them by their age. Both depend on the window alone, up to a
-//! constant that the start value gives: so a stretch that no cut may lie in is passed over, but for its last 64 bytes.
+//! `s1` is the sum of the window's bytes, each with 31 added; `s2` adds to a start value each byte as often as it has been in the window. Both
+//! depend on the window alone: so a stretch that no cut may lie in is passed over, but for its last 64 bytes.
+//!
+//! Byte by byte each sum waits for the one before. So long stretches are searched in tiles, where the last byte of `s2` is found for all
+//! positions side by side: of windows of two bytes from single ones, of four from two, up to 64. One position of 256 has the last byte that is
+//! looked for by chance, and is looked at closely.
 
 /// Bytes of the window.
 pub(crate) const WINDOW_LEN: usize = 64;
 const CHAR_OFFSET: u32 = 31;
 
-/// The sums over a window, and the window.
+/// Positions of a tile.
+const TILE_LEN: usize = 1024;
+/// With the window before them.
+const TILE_BYTES: usize = WINDOW_LEN + TILE_LEN;
+/// Positions that are compared at once.
+const BLOCK_LEN: usize = 64;
+
+/// A window, and the start value.
 #[derive(Clone, Debug)]
 pub(crate) struct RollingSum {
-    s1: u32,
-    s2: u32,
+    start: u32,
     window: [u8; WINDOW_LEN],
+}
+
+/// How often the bytes of a full window have been added to `s2`, the oldest first.
+const WEIGHTS: [u16; WINDOW_LEN] = {
+    let mut weights = [0; WINDOW_LEN];
+    let mut i = 0;
+    while i < WINDOW_LEN {
+        weights[i] = (WINDOW_LEN - i) as u16;
+        i += 1;
+    }
+    weights
+};
+
+/// Both sums over a window.
+fn sums(window: &[u8; WINDOW_LEN], start: u32) -> (u32, u32) {
+    let (mut s1, mut s2) = (0_u32, 0_u32);
+    for i in 0..WINDOW_LEN {
+        s1 += u32::from(window[i]);
+        s2 += u32::from(u16::from(window[i]) * WEIGHTS[i]);
+    }
+    (s1 + WINDOW_LEN as u32 * CHAR_OFFSET, s2.wrapping_add(start))
 }
 
 #[inline]
@@ -22,57 +53,110 @@ fn step(s1: u32, s2: u32, add: u8, drop: u8) -> (u32, u32) {
     (s1, s2.wrapping_add(s1).wrapping_sub(dropped))
 }
 
+type Tile = [u8; TILE_BYTES];
+
+/// From windows of `BACK` bytes to windows of twice as many. `plain` has the sums of the bytes, times the length of the window; `weighed` the
+/// sums of the bytes, each as often as it has been in the window. The first windows lack bytes, and are not looked at.
+#[inline(never)]
+fn double<const BACK: usize>(
+    plain: &Tile,
+    weighed: &Tile,
+    new_plain: &mut Tile,
+    new_weighed: &mut Tile,
+) {
+    for i in BACK..TILE_BYTES {
+        let far = plain[i - BACK];
+        let sum = plain[i].wrapping_add(far);
+        new_plain[i] = sum.wrapping_add(sum);
+        let weighed = weighed[i].wrapping_add(weighed[i - BACK]);
+        new_weighed[i] = weighed.wrapping_add(far);
+    }
+}
+
+/// The last bytes of `s2`, without its start value, of the windows that end at each byte of a tile.
+fn last_bytes(bytes: &Tile) -> Tile {
+    let (mut plain, mut weighed) = (*bytes, *bytes);
+    let (mut other_plain, mut other_weighed) = ([0; TILE_BYTES], [0; TILE_BYTES]);
+    double::<1>(&plain, &weighed, &mut other_plain, &mut other_weighed);
+    double::<2>(&other_plain, &other_weighed, &mut plain, &mut weighed);
+    double::<4>(&plain, &weighed, &mut other_plain, &mut other_weighed);
+    double::<8>(&other_plain, &other_weighed, &mut plain, &mut weighed);
+    double::<16>(&plain, &weighed, &mut other_plain, &mut other_weighed);
+    double::<32>(&other_plain, &other_weighed, &mut plain, &mut weighed);
+    weighed
+}
+
 impl RollingSum {
     /// Over a window of zeros, with `start` as its second sum.
     pub(crate) fn new(start: u32) -> RollingSum {
         RollingSum {
-            s1: WINDOW_LEN as u32 * CHAR_OFFSET,
-            s2: start,
+            start,
             window: [0; WINDOW_LEN],
         }
     }
 
     /// `s1` in the high half, the low half of `s2`.
     pub(crate) fn digest(&self) -> u32 {
-        self.s1 << 16 | self.s2 & 0xffff
+        let (s1, s2) = sums(&self.window, self.start);
+        s1 << 16 | s2 & 0xffff
     }
 
     /// Moves the window over all of `bytes`, or up to and with the first after which `s2`, masked, has a value: how many that were, if there
     /// was one.
     pub(crate) fn find(&mut self, bytes: &[u8], mask: u32, value: u32) -> Option<usize> {
-        let head = bytes.len().min(WINDOW_LEN);
-        let window = self.window;
-        let found = self
-            .run(&bytes[..head], &window[..head], mask, value)
-            .or_else(|| Some(head + self.run(&bytes[head..], bytes, mask, value)?));
-        self.keep(&bytes[..found.unwrap_or(bytes.len())]);
-        found
+        let mut at = 0;
+        while let Some(tile) = bytes[at..].first_chunk::<TILE_LEN>() {
+            let found = self.find_in_tile(tile, mask, value);
+            self.roll(&tile[..found.unwrap_or(TILE_LEN)]);
+            if let Some(len) = found {
+                return Some(at + len);
+            }
+            at += TILE_LEN;
+        }
+        let rest = &bytes[at..];
+        let found = self.find_by_byte(rest, mask, value);
+        self.roll(&rest[..found.unwrap_or(rest.len())]);
+        found.map(|len| at + len)
+    }
+
+    fn find_in_tile(&self, tile: &[u8; TILE_LEN], mask: u32, value: u32) -> Option<usize> {
+        let mut bytes = [0; TILE_BYTES];
+        bytes[..WINDOW_LEN].copy_from_slice(&self.window);
+        bytes[WINDOW_LEN..].copy_from_slice(tile);
+        let last = last_bytes(&bytes);
+        let (start, mask_byte, value_byte) = (self.start as u8, mask as u8, value as u8);
+        let may_be = |last: &u8| last.wrapping_add(start) & mask_byte == value_byte;
+        let blocks = last[WINDOW_LEN..].chunks_exact(BLOCK_LEN);
+        for (i, block) in blocks.enumerate() {
+            // All of them, without a branch for each.
+            if !block.iter().fold(false, |any, last| any | may_be(last)) {
+                continue;
+            }
+            for (j, _) in block.iter().enumerate().filter(|(_, last)| may_be(last)) {
+                let end = i * BLOCK_LEN + j + 1;
+                let window = bytes[end..].first_chunk()?;
+                if sums(window, self.start).1 & mask == value {
+                    return Some(end);
+                }
+            }
+        }
+        None
+    }
+
+    fn find_by_byte(&self, bytes: &[u8], mask: u32, value: u32) -> Option<usize> {
+        let (mut s1, mut s2) = sums(&self.window, self.start);
+        let dropped = self.window.iter().chain(bytes);
+        for (i, (&add, &drop)) in bytes.iter().zip(dropped).enumerate() {
+            (s1, s2) = step(s1, s2, add, drop);
+            if s2 & mask == value {
+                return Some(i + 1);
+            }
+        }
+        None
     }
 
     /// Moves the window over all of `bytes`.
     pub(crate) fn roll(&mut self, bytes: &[u8]) {
-        // No masked sum has a bit that is not in the mask.
-        let found = self.find(bytes, 0, 1);
-        debug_assert_eq!(found, None);
-    }
-
-    #[inline]
-    fn run(&mut self, added: &[u8], dropped: &[u8], mask: u32, value: u32) -> Option<usize> {
-        let (mut s1, mut s2) = (self.s1, self.s2);
-        let mut found = None;
-        for (i, (&add, &drop)) in added.iter().zip(dropped).enumerate() {
-            (s1, s2) = step(s1, s2, add, drop);
-            if s2 & mask == value {
-                found = Some(i + 1);
-                break;
-            }
-        }
-        (self.s1, self.s2) = (s1, s2);
-        found
-    }
-
-    /// Lets the window end with `bytes`.
-    fn keep(&mut self, bytes: &[u8]) {
         if let Some(window) = bytes.last_chunk() {
             self.window = *window;
         } else {
@@ -114,6 +198,27 @@ mod tests {
                 from = to;
             }
             true
+        }
+    }
+
+    /// With the first `len` bytes of a stretch behind others, found as a whole and byte by byte.
+    #[test]
+    fn tiles_find_what_byte_by_byte_finds() {
+        let mut random = crate::testing::Random::new(1);
+        for len in (0..6000).step_by(97) {
+            let bytes: Vec<u8> = (0..len).map(|_| random.next() as u8).collect();
+            for bits in [1, 7, 8, 9, 13, 16] {
+                let mask = (1 << bits) - 1;
+                for value in [0, mask, random.next() as u32 & mask] {
+                    let mut sum = RollingSum::new(random.next() as u32);
+                    sum.roll(&bytes[..len / 3]);
+                    let (mut whole, rest) = (sum.clone(), &bytes[len / 3..]);
+                    let found = whole.find(rest, mask, value);
+                    assert_eq!(found, sum.find_by_byte(rest, mask, value), "{len}, {bits}");
+                    sum.roll(&rest[..found.unwrap_or(rest.len())]);
+                    assert_eq!(whole.digest(), sum.digest());
+                }
+            }
         }
     }
 }

@@ -19,7 +19,8 @@ pub struct ObjectWriter<S> {
     chunk: Vec<u8>,
     /// By level: the parts of an index that is not complete.
     levels: Vec<Vec<Child>>,
-    /// The latest piece. It is the root if it is the last: then its name says of what.
+    has_chunk: bool,
+    /// The first chunk, until there is an index, and then the latest index. It is the root if it is the last: then its name says of what.
     last: Option<Last>,
 }
 
@@ -40,6 +41,7 @@ impl<S: PieceSink> ObjectWriter<S> {
             splitter: Splitter::new(parameters),
             chunk: Vec::new(),
             levels: vec![Vec::new()],
+            has_chunk: false,
             last: None,
         }
     }
@@ -51,9 +53,14 @@ impl<S: PieceSink> ObjectWriter<S> {
     pub fn push(&mut self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
         while let Some(cut) = self.splitter.next_cut(rest) {
-            self.chunk.extend_from_slice(&rest[..cut.consumed]);
-            rest = &rest[cut.consumed..];
-            self.end_chunk(cut.chunk_len)?;
+            let (before, behind) = rest.split_at(cut.consumed);
+            if self.chunk.is_empty() && cut.consumed == cut.chunk_len {
+                self.add_chunk(before)?;
+            } else {
+                self.chunk.extend_from_slice(before);
+                self.end_chunk(cut.chunk_len)?;
+            }
+            rest = behind;
             for level in 0..cut.level as usize {
                 self.close(level)?;
             }
@@ -74,7 +81,7 @@ impl<S: PieceSink> ObjectWriter<S> {
         while !self.chunk.is_empty() {
             self.end_chunk(self.splitter.last_chunk_len(self.chunk.len()))?;
         }
-        if self.last.is_none() {
+        if !self.has_chunk {
             self.end_chunk(0)?;
         }
         let mut level = 0;
@@ -99,11 +106,33 @@ impl<S: PieceSink> ObjectWriter<S> {
         }
     }
 
+    /// Ends a chunk with the first `len` bytes of those that wait.
     fn end_chunk(&mut self, len: usize) -> Result<()> {
-        let rest = self.chunk.split_off(len);
-        let content = std::mem::replace(&mut self.chunk, rest);
+        let mut chunk = std::mem::take(&mut self.chunk);
+        self.add_chunk(&chunk[..len])?;
+        chunk.drain(..len);
+        self.chunk = chunk;
+        Ok(())
+    }
+
+    /// A chunk that is not the first is no root: it need not wait.
+    fn add_chunk(&mut self, content: &[u8]) -> Result<()> {
         let size = content.len() as u64;
-        self.add(0, size, PieceType::Chunk, content, Vec::new())
+        if !self.has_chunk {
+            self.has_chunk = true;
+            return self.add(0, size, PieceType::Chunk, content.to_vec(), Vec::new());
+        }
+        let digest = ObjectDigest::of(PieceType::Chunk, ObjectType::Blob, content);
+        let identifier = self.identifier(digest);
+        if !digest.is_inline() {
+            self.sink.put(Piece {
+                identifier,
+                content,
+                references: &[],
+            })?;
+        }
+        self.levels[0].push(Child { size, identifier });
+        self.close_if_full(0)
     }
 
     /// Makes an index of a level's list, which becomes a part of the level above. A single part goes up as it is.

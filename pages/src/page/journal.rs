@@ -91,15 +91,16 @@ impl Page {
             value: *value,
         });
         let changes: Vec<Change> = changes.collect();
-        let root = Tree::new(inner, old_root).apply(&mut staged, &changes)?;
-        if journal.other.is_none() && root == journal.base.root() {
-            return Ok(journal.base.clone());
-        }
+        // Values before the nodes that refer to them: whatever is written early, what it refers to is there.
         for (value, _) in changes.iter().filter_map(|change| change.value) {
             match journal.values.get(&value) {
                 Some(pieces) => pieces.iter().try_for_each(|piece| piece.put(&mut staged))?,
                 None => staged.raise(value)?,
             }
+        }
+        let root = Tree::new(inner, old_root).apply(&mut staged, &changes)?;
+        if journal.other.is_none() && root == journal.base.root() {
+            return Ok(journal.base.clone());
         }
         let parents: Vec<&Commit> = [&journal.base].into_iter().chain(&journal.other).collect();
         let commit = Commit::on(&parents, root, now);

@@ -394,6 +394,15 @@ fn a_diff_reads_nodes_of_the_difference_only() {
 }
 
 #[test]
+fn a_key_of_another_level_is_damage() {
+    let mut forest = Forest::new(chosen_level);
+    let root = forest.put(&Forest::empty(), &["01", "02"]);
+    forest.level_of = |_| 1;
+    let error = forest.nodes().root(&root).unwrap_err();
+    assert_eq!(error.kind(), crate::ErrorKind::Corruption);
+}
+
+#[test]
 fn nodes_that_do_not_fit_together_are_damage() {
     let mut forest = Forest::new(chosen_level);
     let good = forest.put(&Forest::empty(), &UP_TO_TEN);

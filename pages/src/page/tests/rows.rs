@@ -106,11 +106,21 @@ fn check_objects(page: &Page, commits: &HashMap<CommitId, Commit>, is_collected:
         }
     }
     assert_eq!(statuses.len(), objects.len(), "each piece has a status");
-    // From commits and pins down everything is reached that is there.
-    let mut open: Vec<ObjectDigest> = commits
-        .values()
-        .map(|commit| commit.root().digest)
-        .collect();
+    // From commits and pins down everything is reached that is there; what commits need is no more transient.
+    let roots = commits.values().map(|commit| commit.root().digest);
+    let mut open: Vec<ObjectDigest> = roots.collect();
+    let mut needed = HashSet::new();
+    while let Some(digest) = open.pop() {
+        if needed.insert(digest) && objects.contains(&digest) {
+            let highest = statuses[&digest].iter().max().unwrap();
+            assert!(
+                *highest > PieceStatus::Transient,
+                "{digest:?} is in a commit"
+            );
+            open.extend(referred.get(&digest).into_iter().flatten());
+        }
+    }
+    open.extend(&needed);
     open.extend(
         objects
             .iter()

@@ -111,6 +111,48 @@ fn commits_that_do_not_fit_change_nothing() {
 }
 
 #[test]
+fn a_piece_comes_after_what_it_refers_to() {
+    let page = open();
+    let noise: Vec<u8> = (0..300_000_u32)
+        .flat_map(|i| i.wrapping_mul(i).to_le_bytes())
+        .collect();
+    let value = page.create_value(&noise[..]).unwrap();
+    let id = value.identifier();
+    let content = page.piece(&id).unwrap().unwrap();
+    let error = open().add_piece(&id, &content).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+}
+
+#[test]
+fn the_tree_before_an_unsynced_commit_stays_and_older_ones_go() {
+    let page = open();
+    let mut commits = Vec::new();
+    for i in 0..3 {
+        let mut journal = page.begin().unwrap();
+        journal.put(b"k", &[i; 100]).unwrap();
+        commits.push(page.commit(journal, Timestamp(i.into())).unwrap());
+    }
+    for id in page.unsynced_pieces(None, 100).unwrap() {
+        page.mark_piece_synced(&id).unwrap();
+    }
+    for commit in &commits[..2] {
+        page.mark_commit_synced(commit.id()).unwrap();
+    }
+    page.collect().unwrap();
+    let has_tree = |commit: &Commit| page.piece(&commit.root()).unwrap().is_some();
+    assert_eq!(
+        commits.iter().map(has_tree).collect::<Vec<_>>(),
+        [false, true, true]
+    );
+    page.mark_commit_synced(commits[2].id()).unwrap();
+    page.collect().unwrap();
+    assert_eq!(
+        commits.iter().map(has_tree).collect::<Vec<_>>(),
+        [false, false, true]
+    );
+}
+
+#[test]
 fn what_is_synced_is_counted_down_to_nothing() {
     let (page, head, map) = filled(2);
     assert!(!page.is_synced().unwrap() && !page.is_online().unwrap());
