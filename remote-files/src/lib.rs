@@ -30,6 +30,7 @@ mod namespace;
 mod owner;
 mod place;
 mod row;
+mod segment_key;
 mod session;
 mod statistics;
 mod taking;

@@ -74,7 +74,10 @@ impl Shared {
             return Ok(chunk);
         }
         self.cluster.counters().cache_misses.add(1);
-        let end = number.saturating_add(ahead.clamp(1, extent.chunks_max()));
+        // Half of the cache at most: what is read ahead must still be there when it is asked for.
+        let fitting =
+            (self.options.cache_len_max as u64 / extent.chunk_len / 2).min(extent.chunks_max());
+        let end = number.saturating_add(ahead.clamp(1, fitting.max(1)));
         let chunks = number..end.min(extent.chunk_count());
         let content = self.source().read(extent, chunks)?;
         let mut first = None;

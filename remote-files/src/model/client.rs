@@ -7,6 +7,7 @@ use crate::blobs::{Blobs, Segment};
 use crate::catalogue::{Catalogue, Commit, Outcome, Page, Row, Snapshot, Write};
 use crate::error::{Error, ErrorKind, Result};
 use crate::namespace::Namespace;
+use crate::segment_key::numbers_of;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,22 +38,11 @@ fn row_key(key: &[u8]) -> Vec<u8> {
 }
 
 fn segment_key(namespace: &Namespace, blob: u64, offset: u64) -> Vec<u8> {
-    let name = namespace.as_str().as_bytes();
     [
         &[SEGMENTS],
-        name,
-        &[0],
-        &blob.to_be_bytes(),
-        &offset.to_be_bytes(),
+        &crate::segment_key::segment_key(namespace, blob, offset)[..],
     ]
     .concat()
-}
-
-/// The last bytes of a segment's key: blob and offset.
-fn segment_of(key: &[u8]) -> Result<(u64, u64)> {
-    let (rest, offset) = key.split_last_chunk().ok_or_else(unavailable)?;
-    let (_, blob) = rest.split_last_chunk().ok_or_else(unavailable)?;
-    Ok((u64::from_be_bytes(*blob), u64::from_be_bytes(*offset)))
 }
 
 impl ModelClient {
@@ -182,7 +172,7 @@ impl Blobs for ModelClient {
         let page = self.read(|state| state.page(state.begin(), &range, usize::MAX))?;
         let segments = page.rows.into_iter().map(|row| {
             Ok(Segment {
-                offset: segment_of(&row.key)?.1,
+                offset: numbers_of(&row.key)?.1,
                 bytes: row.value,
             })
         });
@@ -210,7 +200,7 @@ impl Blobs for ModelClient {
             let Some(row) = page.rows.first() else {
                 break;
             };
-            let (blob, _) = segment_of(&row.key)?;
+            let (blob, _) = numbers_of(&row.key)?;
             numbers.push(blob);
             next = blob.checked_add(1);
         }

@@ -8,7 +8,11 @@
 )]
 
 mod conformance;
+mod engine;
+mod leases;
 mod model;
 mod races;
+mod readers;
 mod simulation;
 mod support;
+mod workload;

@@ -1,0 +1,159 @@
+//! Sessions and locks: when a namespace can be taken over, and what becomes of the process that has lost it.
+
+use crate::support::{Bench, LEASE, namespace, options, read, session, write};
+use larder_leveldb::storage::FileSystem;
+use larder_remote_files::{Clock, Error, ErrorKind, Keeper, Namespace, RemoteFileSystem};
+use std::path::Path;
+use std::time::Duration;
+
+/// A process that dies: it gives nothing back.
+fn dead_writer(bench: &Bench, number: u8) {
+    let fs = bench.writer(number).unwrap();
+    write(&fs, "file", b"of the dead").unwrap();
+    std::mem::forget(fs);
+}
+
+#[test]
+fn a_lock_is_taken_over_after_the_full_lease_by_the_takers_clock_and_not_before() {
+    let bench = Bench::new();
+    dead_writer(&bench, 1);
+    // Long ago, but the taker has not seen it.
+    bench.clock.wait(LEASE * 100);
+    let new = bench.session(2);
+    let take = |wait| RemoteFileSystem::write(&new, &namespace(), options(), wait);
+    let began = bench.clock.monotonic();
+    let error = take(LEASE * 9 / 10).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Held);
+    assert!(
+        error.to_string().contains("process 1 writes it (epoch 1)"),
+        "{error}"
+    );
+    let fs = take(LEASE * 2).unwrap();
+    assert!(
+        bench.clock.monotonic() - began >= LEASE * 19 / 10,
+        "the second attempt begins anew"
+    );
+    assert_eq!(
+        (fs.epoch(), read(&fs, "file").unwrap()),
+        (Some(2), b"of the dead".to_vec())
+    );
+}
+
+#[test]
+fn a_namespace_that_was_closed_is_taken_at_once() {
+    let bench = Bench::new();
+    let fs = bench.writer(1).unwrap();
+    write(&fs, "file", b"x").unwrap();
+    fs.close().unwrap();
+    let new = bench.session(2);
+    let fs = RemoteFileSystem::write(&new, &namespace(), options(), Duration::ZERO).unwrap();
+    assert_eq!(fs.epoch(), Some(2));
+    // Without being closed, by the last handle that goes.
+    drop(fs);
+    drop(new);
+    let again = bench.session(3);
+    RemoteFileSystem::write(&again, &namespace(), options(), Duration::ZERO).unwrap();
+    assert_eq!(bench.clock.monotonic(), Duration::ZERO);
+}
+
+#[test]
+fn one_process_writes_a_namespace_once() {
+    let bench = Bench::new();
+    let own = bench.session(1);
+    let take = || RemoteFileSystem::write(&own, &namespace(), options(), LEASE * 9);
+    let fs = take().unwrap();
+    let error = take().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Held);
+    assert!(
+        error.to_string().contains("close its other handle"),
+        "{error}"
+    );
+    fs.close().unwrap();
+    take().unwrap();
+}
+
+#[test]
+fn a_session_that_has_run_out_is_lost_with_all_its_namespaces() {
+    let bench = Bench::new();
+    let old = bench.session(1);
+    let other = Namespace::new("other").unwrap();
+    let first = RemoteFileSystem::write(&old, &namespace(), options(), LEASE).unwrap();
+    let second = RemoteFileSystem::write(&old, &other, options(), LEASE).unwrap();
+    bench.writer(2).unwrap();
+    // Its row is gone: the other namespace needs no waiting.
+    let before = bench.clock.monotonic();
+    let new = bench.session(3);
+    RemoteFileSystem::write(&new, &other, options(), Duration::ZERO).unwrap();
+    assert_eq!(bench.clock.monotonic(), before);
+    assert_eq!(old.renew().unwrap_err().kind(), ErrorKind::Lost);
+    assert!(old.is_lost());
+    for fs in [first, second] {
+        let error = fs.create_dir(Path::new("d")).unwrap_err();
+        assert_eq!(
+            Error::within(&error).unwrap().kind(),
+            ErrorKind::Lost,
+            "{error}"
+        );
+    }
+    let error = RemoteFileSystem::write(&old, &Namespace::new("third").unwrap(), options(), LEASE)
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Lost);
+}
+
+#[test]
+fn a_process_that_stood_still_and_was_not_missed_goes_on() {
+    let bench = Bench::new();
+    let own = bench.session(1);
+    let fs = RemoteFileSystem::write(&own, &namespace(), options(), LEASE).unwrap();
+    let lock = fs.lock(Path::new("LOCK")).unwrap();
+    bench.clock.wait(LEASE * 50);
+    assert!(lock.is_held().unwrap());
+    write(&fs, "file", b"x").unwrap();
+    own.renew().unwrap();
+}
+
+#[test]
+fn a_lock_that_was_lost_is_noticed_when_the_lease_has_run_out_even_if_nothing_is_written() {
+    let bench = Bench::new();
+    let fs = bench.writer(1).unwrap();
+    let lock = fs.lock(Path::new("LOCK")).unwrap();
+    bench.writer(2).unwrap();
+    assert!(!lock.is_held().unwrap());
+}
+
+#[test]
+fn a_keeper_renews_until_it_is_stopped() {
+    let bench = Bench::new();
+    let own = bench.session(1);
+    let keeper = Keeper::start(own.clone(), Duration::from_millis(1)).unwrap();
+    for _ in 0..20 {
+        bench.clock.advance(LEASE / 2);
+        while own.due_in().is_zero() {
+            std::thread::yield_now();
+        }
+    }
+    keeper.stop();
+    bench.clock.advance(LEASE / 2);
+    assert!(own.due_in().is_zero());
+    own.renew().unwrap();
+    assert!(!own.due_in().is_zero());
+}
+
+#[test]
+fn a_keeper_commits_what_was_flushed() {
+    let bench = Bench::new();
+    let own = session(&bench.cluster(), 1).unwrap();
+    let fs = RemoteFileSystem::write(&own, &namespace(), options(), LEASE).unwrap();
+    let keeper = Keeper::start(own, Duration::from_millis(1)).unwrap();
+    keeper.add(&fs);
+    let mut file = fs.create(Path::new("log")).unwrap();
+    file.append(b"flushed").unwrap();
+    file.flush().unwrap();
+    assert_eq!(read(&fs, "log").unwrap(), b"flushed");
+    assert_eq!(read(&bench.reader(), "log").unwrap(), b"");
+    bench.clock.advance(options().flush_delay);
+    while read(&bench.reader(), "log").unwrap() != b"flushed" {
+        std::thread::yield_now();
+    }
+    keeper.stop();
+}
