@@ -1,9 +1,9 @@
 //! Checks a store: everything that its rows say of each other, and everything that Chromium relies on when it opens it.
 //!
-//! [`verify`] walks twice over the LevelDB. The first walk is over all entries of all files ([`files`]): checksums, keys,
-//! levels. The second is over the rows as recovery leaves them ([`rows`]), one object store after the other, with sums in
+//! [`verify`] walks twice over the LevelDB. The first walk is over all entries of all files (`files`): checksums, keys,
+//! levels. The second is over the rows as recovery leaves them (`rows`), one object store after the other, with sums in
 //! place of lists: what a record's rows say is added up on one side and what other rows say of it on the other, and only where the
-//! sums differ the rows are compared one by one ([`records`], [`indexes`]). So memory does not grow with the store.
+//! sums differ the rows are compared one by one (`records`, `indexes`). So memory does not grow with the store.
 //!
 //! Nothing is written. What a value means to its page is not checked.
 
