@@ -12,6 +12,7 @@ use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::{self, DataRow, ExistsRow};
 use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, RecordVersion};
 
+use super::live_versions::LiveVersions;
 use super::page::{Page, PageLimits};
 use super::range_rows::{RangeRows, Row};
 use super::rows_ahead::{IndexRow, RowsAhead};
@@ -30,6 +31,8 @@ pub struct IndexCursor {
     /// Whether the exists rows are asked which rows are live, and only where that is not known: then there are no values.
     keys_only: bool,
     liveness: Liveness,
+    /// For a long walk over rows of which this is not known.
+    live_versions: LiveVersions,
     data_prefix: Vec<u8>,
     /// The data row's key: the prefix, and the primary key as the index row's value has it.
     data_key: Vec<u8>,
@@ -96,6 +99,13 @@ impl IndexCursor {
             view: reads.view().clone(),
             keys_only,
             liveness: Liveness::new(reads, (database_id, object_store_id, index_id)),
+            #[cfg(test)]
+            live_versions: match reads.is_naive() {
+                true => LiveVersions::given_up(),
+                false => LiveVersions::new(),
+            },
+            #[cfg(not(test))]
+            live_versions: LiveVersions::new(),
             data_prefix: record_row_prefix(database_id, object_store_id, table),
             data_key: Vec::new(),
             data: Vec::new(),
@@ -378,13 +388,24 @@ impl IndexCursor {
         if count < AHEAD_MIN || is_left || self.direction.is_unique() {
             return;
         }
-        if self.keys_only && self.liveness.is_mostly_certain() {
+        let asks_few = self.liveness.is_mostly_certain() || self.live_versions.is_complete();
+        if self.keys_only && asks_few {
             return;
         }
         if self.view.is_committed() {
             let ahead = self.ahead.get_or_insert_default();
             let prefix = &self.data_prefix;
-            ahead.pass(&self.view, &mut self.rows, count, prefix, read_row);
+            let passed = ahead.pass(&self.view, &mut self.rows, count, prefix, read_row);
+            self.note_asked(passed);
+        }
+    }
+
+    /// So many rows were asked about.
+    #[inline]
+    fn note_asked(&mut self, count: usize) {
+        if self.keys_only && self.view.is_committed() {
+            let (view, prefix) = (&self.view, &self.data_prefix);
+            self.live_versions.note_asked(count as u64, view, prefix);
         }
     }
 
@@ -435,7 +456,12 @@ impl IndexCursor {
             tail: self.rows.tail_of(key),
             value,
         })?;
-        if self.keys_only && self.liveness.is_certain(row.version) {
+        let is_live = match self.keys_only {
+            true if self.liveness.is_certain(row.version) => Some(true),
+            true => self.live_versions.is_live(row.version, row.primary_key),
+            false => None,
+        };
+        if is_live == Some(true) {
             return Ok(Some(Place {
                 index_key_len: row.index_key_len,
                 primary_start: Some(value.len() - row.primary_key.as_bytes().len()),
@@ -446,7 +472,12 @@ impl IndexCursor {
         self.data_key.clear();
         self.data_key.extend_from_slice(&self.data_prefix);
         row.primary_key.encode(&mut self.data_key);
-        if get_row(&self.view, &self.data_key, row.primary_key, &mut self.data)? {
+        let asks = is_live.is_none();
+        if asks && self.keys_only && self.view.is_committed() {
+            let (view, prefix) = (&self.view, &self.data_prefix);
+            self.live_versions.note_asked(1, view, prefix);
+        }
+        if asks && get_row(&self.view, &self.data_key, row.primary_key, &mut self.data)? {
             let (version, value_start) = read_data(&self.data, &self.data_key, self.keys_only)?;
             if version == row.version {
                 return Ok(Some(Place {

@@ -5,6 +5,7 @@
 //! moment of each move.
 
 mod index;
+mod live_versions;
 mod page;
 mod range_rows;
 mod record;

@@ -76,7 +76,7 @@ impl RowsAhead {
         self.error = None;
     }
 
-    /// Passes rows, up to so many. `read` decodes one; the records' rows have this prefix.
+    /// Passes rows, up to so many, and returns how many there were. `read` decodes one; the records' rows have this prefix.
     pub(super) fn pass(
         &mut self,
         view: &View,
@@ -84,7 +84,7 @@ impl RowsAhead {
         count: usize,
         record_prefix: &[u8],
         read: impl for<'r> Fn(Row<'r>) -> Result<IndexRow<'r>>,
-    ) {
+    ) -> usize {
         self.clear();
         let len_bytes = |rows: &Self| rows.keys.len_bytes() + rows.record_keys.len_bytes();
         while self.rows.len() < count.min(ROWS_MAX) && len_bytes(self) < KEYS_LEN_MAX {
@@ -102,6 +102,7 @@ impl RowsAhead {
             }
         }
         self.look_up_records(view);
+        self.rows.len()
     }
 
     fn look_up_records(&mut self, view: &View) {

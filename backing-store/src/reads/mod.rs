@@ -88,6 +88,11 @@ impl Reads {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_naive(&self) -> bool {
+        self.asks_always
+    }
+
     pub(crate) fn view(&self) -> &View {
         &self.view
     }

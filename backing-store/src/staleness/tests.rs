@@ -430,7 +430,7 @@ fn run(seed: u64) {
 
 #[test]
 fn what_is_known_of_indexes_changes_no_answer() {
-    for seed in 0..24 {
+    for seed in 0..8 {
         println!("seed {seed}");
         run(seed);
     }
