@@ -23,12 +23,12 @@ const STAGES: [(u64, usize); 3] = [(512, 16 << 10), (4096, 128 << 10), (32 << 10
 #[cfg(test)]
 const STAGES: [(u64, usize); 3] = [(4, 12), (10, 20), (20, 60)];
 
-/// For more records nothing is kept: this is some 32 MiB while they are read.
+/// For more records nothing is kept: this is some 32 MiB while they are read, and half as much for a moment besides.
 #[cfg(not(test))]
 const RECORDS_MAX: usize = 2 << 20;
 
 /// A table of versions has no more places than so many for each record.
-const PLACES_FOR_EACH: usize = 4;
+const PLACES_FOR_EACH: usize = 2;
 
 /// The versions, as far as they have been read.
 #[derive(Debug)]

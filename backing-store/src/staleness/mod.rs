@@ -27,6 +27,8 @@ pub(crate) type IndexPlace = (DatabaseId, ObjectStoreId, IndexId);
 #[derive(Debug, Default)]
 pub(crate) struct IndexFacts {
     facts: Mutex<BTreeMap<IndexPlace, Fact>>,
+    /// Indexes whose rows are being looked at, with the suspects that were met or made since that began. Locked while `facts` is, or alone.
+    surveys: Mutex<BTreeMap<IndexPlace, Suspects>>,
     /// The stamp: how many commits have changed facts.
     commits: AtomicU64,
 }
@@ -54,7 +56,43 @@ impl IndexFacts {
     /// Whether anything is known of an index of this object store.
     pub(crate) fn has_any(&self, database_id: DatabaseId, id: ObjectStoreId) -> bool {
         let facts = locked(&self.facts);
-        facts.range(all_of(database_id, id)).next().is_some()
+        let is_any = facts.range(all_of(database_id, id)).next().is_some();
+        let surveys = locked(&self.surveys);
+        is_any || surveys.range(all_of(database_id, id)).next().is_some()
+    }
+
+    /// All rows of an index are going to be looked at. No transaction may be writing: one that has begun might not have noted what it
+    /// replaces.
+    pub(crate) fn begin_survey(&self, place: IndexPlace) {
+        locked(&self.surveys).insert(place, Suspects::default());
+    }
+
+    /// A row with this version was met that may be stale, and stays.
+    pub(crate) fn suspect_in_survey(&self, place: IndexPlace, version: i64) {
+        if let Some(suspects) = locked(&self.surveys).get_mut(&place) {
+            suspects.insert(version);
+        }
+    }
+
+    /// All rows were looked at, and those that are stale are no more in the engine, but for the suspects.
+    pub(crate) fn end_survey(&self, place: IndexPlace) {
+        let mut facts = locked(&self.facts);
+        let Some(suspects) = locked(&self.surveys).remove(&place) else {
+            return;
+        };
+        let since = self.next_stamp();
+        let suspects = Arc::new(suspects);
+        facts.insert(place, Fact { since, suspects });
+    }
+
+    /// What surveys have met is of no use.
+    pub(crate) fn end_surveys(&self) {
+        locked(&self.surveys).clear();
+    }
+
+    /// Readers that come to have this stamp take their snapshot later.
+    fn next_stamp(&self) -> u64 {
+        self.commits.fetch_add(1, Ordering::AcqRel) + 1
     }
 
     /// Before a transaction's rows are in the engine: what it makes suspect is so for every reader from now on.
@@ -63,18 +101,26 @@ impl IndexFacts {
             return;
         }
         let mut facts = locked(&self.facts);
+        let mut surveys = locked(&self.surveys);
         for store in &own.stores {
             if store.is_base_void {
-                facts.retain(|(database, id, _), _| (*database, *id) != (database_id, store.id));
+                let is_other =
+                    |(database, id, _): &IndexPlace| (*database, *id) != (database_id, store.id);
+                facts.retain(|place, _| is_other(place));
+                surveys.retain(|place, _| is_other(place));
             }
             for index_id in &store.gone {
                 facts.remove(&(database_id, store.id, *index_id));
+                surveys.remove(&(database_id, store.id, *index_id));
             }
             if store.suspects.is_empty() {
                 continue;
             }
             for (_, fact) in facts.range_mut(all_of(database_id, store.id)) {
                 Arc::make_mut(&mut fact.suspects).extend(&store.suspects);
+            }
+            for (_, suspects) in surveys.range_mut(all_of(database_id, store.id)) {
+                suspects.extend(&store.suspects);
             }
         }
     }
@@ -85,8 +131,7 @@ impl IndexFacts {
             return;
         }
         let mut facts = locked(&self.facts);
-        // Readers that come to have this stamp take their snapshot later, and see the commit.
-        let since = self.commits.fetch_add(1, Ordering::AcqRel) + 1;
+        let since = self.next_stamp();
         for store in own.stores {
             let suspects = Arc::new(store.suspects);
             for index_id in store.fresh {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use larder_codec::{DatabaseId, IndexId, Key, KeyPath, ObjectStoreId, Origin, RawKey};
 use larder_leveldb::storage::MemoryFileSystem;
@@ -9,7 +10,7 @@ use larder_leveldb::storage::MemoryFileSystem;
 use crate::cursor::{CursorDirection, IndexCursor, Movement, Page, PageLimits};
 use crate::reads::Reads;
 use crate::{
-    Background, BackingStore, Durability, FixedClock, IndexKeys, IndexParameters, KeyRange,
+    Background, BackingStore, Clock, Durability, IndexKeys, IndexParameters, KeyRange, Maintenance,
     ObjectStoreParameters, Put, PutKey, PutMode, ReadTransaction, Record, Scope, StorePaths,
     WriteOptions, WriteTransaction,
 };
@@ -35,7 +36,20 @@ impl Random {
     }
 }
 
+#[derive(Debug, Default)]
+struct Hand(AtomicI64);
+
+impl Clock for Hand {
+    fn now_us(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Longer than from one sweep to the next.
+const LONG_US: i64 = 4 * 24 * 3_600_000_000;
+
 struct World {
+    clock: Arc<Hand>,
     fs: MemoryFileSystem,
     store: Option<BackingStore>,
     database: DatabaseId,
@@ -53,9 +67,9 @@ fn bytes(key: &Key) -> Vec<u8> {
     bytes
 }
 
-fn open(fs: &MemoryFileSystem, memory: usize) -> BackingStore {
+fn open(fs: &MemoryFileSystem, clock: &Arc<Hand>, memory: usize) -> BackingStore {
     let origin = Origin::from_url("https://a.example").unwrap();
-    let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
+    let mut options = WriteOptions::new(origin, Arc::clone(clock) as Arc<dyn Clock>);
     options.create_if_missing = true;
     options.background = Background::Caller;
     options.transaction_memory_bytes = memory;
@@ -72,7 +86,8 @@ impl World {
         let mut random = Random(seed);
         let memory = [600, 3000, 1 << 20][random.below(3) as usize];
         let fs = MemoryFileSystem::new();
-        let store = open(&fs, memory);
+        let clock = Arc::new(Hand::default());
+        let store = open(&fs, &clock, memory);
         let database = store.create_database(&"d".into()).unwrap();
         let mut upgrade = store
             .begin(Scope::VersionChange(database), Durability::Relaxed)
@@ -88,6 +103,7 @@ impl World {
         }
         upgrade.commit().unwrap();
         Self {
+            clock,
             fs,
             store: Some(store),
             database,
@@ -235,6 +251,13 @@ impl World {
         }
     }
 
+    fn upgrade_with_index(&mut self) {
+        let scope = Scope::VersionChange(self.database);
+        let mut write = self.store().begin(scope, Durability::Relaxed).unwrap();
+        self.create_index(&mut write, 0);
+        write.commit().unwrap();
+    }
+
     /// And fills it.
     fn create_index(&mut self, write: &mut WriteTransaction, n: usize) {
         let name = self.random.below(1 << 60).to_string();
@@ -269,7 +292,18 @@ impl World {
         {
             store.close().unwrap();
         }
-        self.store = Some(open(&self.fs, self.memory));
+        self.store = Some(open(&self.fs, &self.clock, self.memory));
+    }
+
+    /// To its end, or up to some step: what is left of the sweep goes on later, with what is written until then.
+    fn maintain(&mut self) {
+        self.clock.0.fetch_add(LONG_US, Ordering::Relaxed);
+        let steps_max = [2, 3, 100][self.random.below(3) as usize];
+        for _ in 0..steps_max {
+            if self.store().maintain().unwrap() != Maintenance::Step {
+                return;
+            }
+        }
     }
 
     fn places(&self) -> Vec<(ObjectStoreId, IndexId)> {
@@ -415,7 +449,7 @@ fn run(seed: u64) {
                 world.held.clear();
                 world.reopen();
             }
-            4 => while world.store().maintain().unwrap() == crate::Maintenance::Step {},
+            4..6 => world.maintain(),
             _ => world.write(),
         }
         let now = world.store().read();
@@ -434,4 +468,59 @@ fn what_is_known_of_indexes_changes_no_answer() {
         println!("seed {seed}");
         run(seed);
     }
+}
+
+#[test]
+fn a_sweep_makes_an_index_known_and_what_changes_while_it_goes_on_is_suspect() {
+    let mut world = World::new(1);
+    world.upgrade_with_index();
+    let (id, index_id) = world.places()[0];
+    let place = (world.database, id, index_id);
+    let suspects = |world: &World| {
+        let facts = &world.store().core.context.index_facts;
+        facts.suspects_at(place, facts.stamp())
+    };
+    let put = |world: &World, keys: std::ops::Range<u32>, shift: u32| {
+        let scope = Scope::Stores(world.database, [id].into());
+        let mut write = world.store().begin(scope, Durability::Relaxed).unwrap();
+        for n in keys {
+            let (key, index_key) = (bytes(&n.into()), bytes(&(n + shift).into()));
+            let put = Put {
+                key: PutKey::Given(RawKey::decode_exact(&key).unwrap()),
+                value: b"value",
+                mode: PutMode::Put,
+                index_keys: &[IndexKeys {
+                    index_id,
+                    keys: &[RawKey::decode_exact(&index_key).unwrap()],
+                }],
+                external_objects: &[],
+            };
+            write.put(id, &put).unwrap();
+        }
+        write.commit().unwrap();
+    };
+    // Record n has version n + 2.
+    put(&world, 0..1500, 0);
+    world.store.take().unwrap().close().unwrap();
+    world.store = Some(open(&world.fs, &world.clock, world.memory));
+    put(&world, 1500..1501, 0);
+    assert_eq!(suspects(&world), None);
+    // The first step begins a sweep, the second looks at a thousand rows.
+    for _ in 0..2 {
+        assert_eq!(world.store().maintain().unwrap(), Maintenance::Step);
+    }
+    assert_eq!(suspects(&world), None);
+    put(&world, 7..8, 1);
+    put(&world, 1400..1401, 1);
+    while world.store().maintain().unwrap() == Maintenance::Step {}
+    let known = suspects(&world).unwrap();
+    let all: Vec<i64> = (1..2000)
+        .filter(|version| known.contains(*version))
+        .collect();
+    assert_eq!(all, [9, 1402]);
+    world.compare(&world.store().read());
+    world.clock.0.fetch_add(LONG_US, Ordering::Relaxed);
+    while world.store().maintain().unwrap() == Maintenance::Step {}
+    assert!(suspects(&world).unwrap().is_empty());
+    world.compare(&world.store().read());
 }

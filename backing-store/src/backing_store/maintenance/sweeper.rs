@@ -2,10 +2,13 @@
 //!
 //! A record that is overwritten or deleted leaves its index rows behind. Rows whose record has no exists row stay, as in
 //! Chromium: reading passes over them.
+//!
+//! What a sweep has seen of an index is known from then on (decision 41): all rows are live but those that are left.
 
 use std::cmp::Ordering;
 
-use larder_codec::row_key::{RecordKey, RecordTable};
+use larder_codec::primitive::int;
+use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RecordKey, RecordTable};
 use larder_codec::versioned::ExistsRow;
 use larder_codec::{DatabaseId, IndexId, ObjectStoreId, compare, range};
 use larder_leveldb::Durability;
@@ -16,6 +19,7 @@ use crate::backing_store::Core;
 use crate::cursor::decode_value;
 use crate::error::{Error, Result};
 use crate::metadata::{DatabaseMetadata, read_databases};
+use crate::staleness::IndexPlace;
 use crate::view::View;
 
 /// Rows that a round looks at, and a sweep, as in Chromium.
@@ -30,6 +34,20 @@ struct Place {
     index_id: IndexId,
 }
 
+impl Place {
+    const fn of_index(self) -> IndexPlace {
+        (self.database_id, self.object_store_id, self.index_id)
+    }
+}
+
+/// What an index row turns out to be, with its version.
+enum Row {
+    Stale,
+    Live(i64),
+    WithoutRecord(i64),
+    Undecodable,
+}
+
 /// A sweep under way.
 #[derive(Debug)]
 pub(super) struct Sweep {
@@ -38,6 +56,8 @@ pub(super) struct Sweep {
     /// Where to go on in it.
     from: Option<Vec<u8>>,
     rows: u64,
+    /// Indexes of which the last rows were looked at in this round.
+    done: Vec<Place>,
 }
 
 impl Sweep {
@@ -63,6 +83,7 @@ impl Sweep {
             places,
             from: None,
             rows: 0,
+            done: Vec::new(),
         })
     }
 
@@ -75,15 +96,24 @@ impl Sweep {
         while let Some(place) = self.places.last().copied()
             && rows < ROUND_ROWS
         {
-            rows += self.sweep_some(&snapshot, place, ROUND_ROWS - rows, &mut batch)?;
+            rows += self.sweep_some(core, &snapshot, place, ROUND_ROWS - rows, &mut batch)?;
         }
         core.db.write(&mut batch, Durability::Relaxed)?;
+        let facts = &core.context.index_facts;
+        for place in self.done.drain(..) {
+            facts.end_survey(place.of_index());
+        }
         self.rows += rows;
-        Ok(self.places.is_empty() || self.rows >= SWEEP_ROWS)
+        let is_done = self.places.is_empty() || self.rows >= SWEEP_ROWS;
+        if is_done {
+            facts.end_surveys();
+        }
+        Ok(is_done)
     }
 
     fn sweep_some(
         &mut self,
+        core: &Core,
         snapshot: &Snapshot,
         place: Place,
         rows_max: u64,
@@ -96,7 +126,12 @@ impl Sweep {
         } = place;
         let low = range::index_entries_low(database_id, object_store_id, index_id);
         let high = range::index_entries_high(database_id, object_store_id, index_id);
+        let facts = &core.context.index_facts;
+        let last_version = last_version(snapshot, place)?;
         let from = self.from.take();
+        if from.is_none() {
+            facts.begin_survey(place.of_index());
+        }
         let mut iter = snapshot.iter_near(&low, &high);
         iter.seek(from.as_deref().unwrap_or(&low))?;
         let mut rows = 0;
@@ -106,12 +141,19 @@ impl Sweep {
                 return Ok(rows);
             }
             rows += 1;
-            if is_stale(snapshot, place, iter.key(), iter.value()?)? {
-                batch.delete(iter.key());
+            match judge(snapshot, place, iter.key(), iter.value()?)? {
+                Row::Stale => batch.delete(iter.key()),
+                Row::Live(version) if version <= last_version => {}
+                // A version that the object store has yet to give may not be among those that become suspect when records are replaced.
+                Row::Live(version) | Row::WithoutRecord(version) => {
+                    facts.suspect_in_survey(place.of_index(), version);
+                }
+                // Reading says so, whatever is known of the index.
+                Row::Undecodable => {}
             }
             iter.next()?;
         }
-        self.places.pop();
+        self.done.extend(self.places.pop());
         Ok(rows)
     }
 }
@@ -142,10 +184,25 @@ fn pick<'a, T>(core: &Core, items: &'a [T]) -> Option<&'a T> {
     items.get(usize::try_from(at).ok()?)
 }
 
-/// Rows that cannot be read are none of ours.
-fn is_stale(snapshot: &Snapshot, place: Place, key: &[u8], value: &[u8]) -> Result<bool> {
+/// The greatest version that the object store has given, as far as its metadata say.
+fn last_version(snapshot: &Snapshot, place: Place) -> Result<i64> {
+    let mut key = Vec::new();
+    ObjectStoreMetadataKey {
+        database_id: place.database_id,
+        object_store_id: place.object_store_id,
+        field: ObjectStoreField::LastVersion,
+    }
+    .encode(&mut key);
+    let row = snapshot
+        .get(&key)
+        .map_err(|error| Error::from(error).with_key(&key))?;
+    let version = row.and_then(|row| int::decode_exact(&row).ok());
+    Ok(version.unwrap_or(0))
+}
+
+fn judge(snapshot: &Snapshot, place: Place, key: &[u8], value: &[u8]) -> Result<Row> {
     let Ok(row) = decode_value(key, value) else {
-        return Ok(false);
+        return Ok(Row::Undecodable);
     };
     let mut exists_key = Vec::new();
     RecordKey {
@@ -159,5 +216,10 @@ fn is_stale(snapshot: &Snapshot, place: Place, key: &[u8], value: &[u8]) -> Resu
         .get(&exists_key)
         .map_err(|error| Error::from(error).with_key(&exists_key))?;
     let exists = exists.and_then(|exists| ExistsRow::decode_exact(&exists).ok());
-    Ok(exists.is_some_and(|exists| exists.version != row.version))
+    let version = row.version.get();
+    Ok(match exists {
+        Some(exists) if exists.version == row.version => Row::Live(version),
+        Some(_) => Row::Stale,
+        None => Row::WithoutRecord(version),
+    })
 }
