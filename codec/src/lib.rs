@@ -1,5 +1,29 @@
 //! Chromium's IndexedDB coding scheme: bytes to and from keys, rows and values.
 //!
+//! ```
+//! use larder_codec::{Key, RawKey, RowKey, compare};
+//!
+//! // Keys order by their value, stored rows as Chromium's comparator orders them.
+//! let (mut austen, mut seven) = (Vec::new(), Vec::new());
+//! Key::from("Austen").encode(&mut austen);
+//! Key::from(7).encode(&mut seven);
+//! assert!(compare::compare_user_keys(&seven, &austen).is_lt());
+//! assert_eq!(RawKey::decode_exact(&austen)?.to_key(), Key::from("Austen"));
+//!
+//! // A row of a store: database 1, object store 1, the record with the key 1.
+//! let row = [0, 1, 1, 1, 3, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f];
+//! let RowKey::Record(record) = RowKey::decode_exact(&row)? else { panic!("another row") };
+//! assert_eq!(record.key.to_key(), Key::from(1));
+//! # Ok::<(), larder_codec::Error>(())
+//! ```
+//!
+//! | to do | see |
+//! |---|---|
+//! | keys, one by one or within a row | [`Key`], [`RawKey`], [`RowKey`] |
+//! | the order of rows | [`compare`](mod@compare) |
+//! | values, Blink's envelope and V8's bytes | [`value`] |
+//! | names of origins and of their folders | [`Origin`] |
+//!
 //! Pure: this crate reads no file, no clock and no random number. The byte shapes are recorded in
 //! `docs/FORMAT.md`.
 
@@ -13,6 +37,7 @@ pub mod ids;
 pub mod js_string;
 pub mod key_path;
 pub mod origin;
+mod pairwise;
 pub mod prefix;
 pub mod primitive;
 pub mod range;

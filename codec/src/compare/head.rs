@@ -8,7 +8,7 @@
 use crate::idb_key::{TAG_ARRAY, TAG_BINARY, TAG_DATE, TAG_MAX, TAG_MIN, TAG_NUMBER, TAG_STRING};
 use crate::prefix::{KeyPrefix, PrefixKind};
 
-use super::field;
+use crate::pairwise;
 
 /// Rows with a smaller head are less under [`compare`](super::compare()); of rows with the same head nothing is known. Rows
 /// that are equal have the same head.
@@ -146,7 +146,7 @@ impl Head {
         let rest = match rest {
             [] => &[],
             _ => {
-                let sequence = field::take_var_int(rest);
+                let sequence = pairwise::take_var_int(rest);
                 self.readable(sequence)?.1
             }
         };
@@ -199,7 +199,7 @@ impl Head {
     /// `kind` is what a key's type is written as, and how many bits that has.
     #[inline(always)]
     fn push_double<'k>(&mut self, kind: (u64, u32), key: &'k [u8]) -> Result<&'k [u8], Complete> {
-        let Some((value, rest)) = field::take_double(key) else {
+        let Some((value, rest)) = pairwise::take_double(key) else {
             self.push(kind.0, kind.1)?;
             return Err(self.fill());
         };
@@ -256,7 +256,7 @@ impl Head {
 
     /// Seven bits for ASCII's units, the end before them; more for others.
     fn push_string<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
-        let string = field::take_string(key);
+        let string = pairwise::take_string(key);
         let (units, rest) = self.readable(string)?;
         for unit in units.chunks_exact(2) {
             match u64::from(unit[0]) << 8 | u64::from(unit[1]) {
@@ -269,7 +269,7 @@ impl Head {
     }
 
     fn push_binary<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
-        let binary = field::take_binary(key);
+        let binary = pairwise::take_binary(key);
         let (bytes, rest) = self.readable(binary)?;
         for byte in bytes {
             self.push(u64::from(*byte) + 1, 9)?;
@@ -280,7 +280,7 @@ impl Head {
 
     /// Recursive, but each level takes three bits.
     fn push_array<'k>(&mut self, key: &'k [u8]) -> Result<&'k [u8], Complete> {
-        let count = field::take_count(key);
+        let count = pairwise::take_count(key);
         let (len, mut rest) = self.readable(count)?;
         for _ in 0..len {
             self.push(1, 1)?;

@@ -27,10 +27,8 @@
 //! So `compare` is a total preorder on all byte strings: every two keys compare, `compare(a, b)` is
 //! the reverse of `compare(b, a)`, and both "less" and "equal" are transitive.
 
-mod field;
 mod head;
 mod identity;
-mod user_key;
 
 #[cfg(test)]
 mod naive;
@@ -40,12 +38,14 @@ mod tests;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-use field::{Decision, read_byte, read_string, read_var_int, settle, take_var_int};
-
 pub use head::row_head;
 pub use identity::{RowIdentity, row_identity};
 
-use crate::idb_key::TAG_NUMBER;
+use crate::idb_key::{TAG_NUMBER, order};
+use crate::pairwise::{
+    Decision, compare_bytes, decided, differ, read_byte, read_string, read_var_int, settle,
+    take_var_int,
+};
 use crate::prefix::{KeyPrefix, PrefixKind};
 use crate::row_key::tag;
 
@@ -107,7 +107,7 @@ pub fn compare_index_keys(a: &[u8], b: &[u8]) -> Ordering {
 #[must_use]
 pub fn compare_user_keys(a: &[u8], b: &[u8]) -> Ordering {
     let (mut a, mut b) = (a, b);
-    decided(user_key::compare::<false>(&mut a, &mut b))
+    decided(order::compare::<false>(&mut a, &mut b))
 }
 
 /// The orders that programs have under the name [`COMPARATOR_NAME`].
@@ -146,36 +146,9 @@ impl RowOrder {
     pub fn compare_user_keys(self, a: &[u8], b: &[u8]) -> Ordering {
         let (mut a, mut b) = (a, b);
         decided(match self {
-            Self::Chromium => user_key::compare::<false>(&mut a, &mut b),
-            Self::SignedBytes => user_key::compare::<true>(&mut a, &mut b),
+            Self::Chromium => order::compare::<false>(&mut a, &mut b),
+            Self::SignedBytes => order::compare::<true>(&mut a, &mut b),
         })
-    }
-}
-
-/// The order of bytes, shorter first.
-#[inline]
-fn compare_bytes<const SIGNED: bool>(a: &[u8], b: &[u8]) -> Ordering {
-    match SIGNED {
-        false => a.cmp(b),
-        true => {
-            let (a, b) = (a.iter().copied(), b.iter().copied());
-            a.map(u8::cast_signed).cmp(b.map(u8::cast_signed))
-        }
-    }
-}
-
-fn decided(decision: Decision) -> Ordering {
-    match decision {
-        ControlFlow::Break(order) => order,
-        ControlFlow::Continue(()) => Ordering::Equal,
-    }
-}
-
-/// Breaks with the order as soon as it is known.
-fn differ(order: Ordering) -> Decision {
-    match order {
-        Ordering::Equal => ControlFlow::Continue(()),
-        other => ControlFlow::Break(other),
     }
 }
 
@@ -185,11 +158,11 @@ fn compare_rows<const SIGNED: bool>(a: &[u8], b: &[u8], index_keys_only: bool) -
     match kind {
         PrefixKind::Data | PrefixKind::Exists | PrefixKind::ExternalObject => {
             compare_presence(a, b)?;
-            user_key::compare::<SIGNED>(a, b)
+            order::compare::<SIGNED>(a, b)
         }
         PrefixKind::IndexData => {
             compare_presence(a, b)?;
-            user_key::compare::<SIGNED>(a, b)?;
+            order::compare::<SIGNED>(a, b)?;
             if index_keys_only {
                 return ControlFlow::Continue(());
             }
@@ -253,7 +226,7 @@ fn compare_index_tails<'k, const SIGNED: bool>(a: &mut &'k [u8], b: &mut &'k [u8
     };
     // Without a primary key on both sides, presence alone decides, and the sequence never counts.
     compare_presence(a, b)?;
-    user_key::compare::<SIGNED>(a, b)?;
+    order::compare::<SIGNED>(a, b)?;
     match sequences {
         Some((sequence_a, sequence_b)) => differ(sequence_a.cmp(&sequence_b)),
         None => ControlFlow::Continue(()),

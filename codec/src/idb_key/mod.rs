@@ -11,6 +11,7 @@ mod array;
 mod bound;
 mod brief;
 mod from;
+pub(crate) mod order;
 mod part;
 mod raw;
 

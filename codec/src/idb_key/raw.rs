@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use super::part::{self, KeyPart, KeyParts};
-use super::{Key, LEVEL_MAX, TAG_DATE, TAG_NUMBER};
-use crate::compare::compare_user_keys;
+use super::{Key, LEVEL_MAX, TAG_DATE, TAG_NUMBER, order};
 use crate::error::{ErrorKind, Result};
+use crate::pairwise::decided;
 use crate::reader::{Reader, decode_exact_with, decode_with};
 
 /// The bytes of exactly one key. Made by decoding, so every key in it decodes.
@@ -100,9 +100,10 @@ impl<'a> RawKey<'a> {
         }
     }
 
-    /// Compares the keys at the front of two byte strings; see [`compare_user_keys`].
+    /// Compares the keys at the front of two byte strings.
     pub(super) fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
-        compare_user_keys(a, b)
+        let (mut a, mut b) = (a, b);
+        decided(order::compare::<false>(&mut a, &mut b))
     }
 }
 
@@ -212,6 +213,6 @@ impl PartialOrd for RawKey<'_> {
 
 impl Ord for RawKey<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        compare_user_keys(self.bytes, other.bytes)
+        Self::compare_bytes(self.bytes, other.bytes)
     }
 }

@@ -4,18 +4,15 @@
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-use super::field::{self, Decision, settle};
-use super::{compare_bytes, differ};
-use crate::idb_key::{
-    LEVEL_MAX, TAG_ARRAY, TAG_BINARY, TAG_DATE, TAG_MAX, TAG_MIN, TAG_NUMBER, TAG_STRING,
-};
+use super::{LEVEL_MAX, TAG_ARRAY, TAG_BINARY, TAG_DATE, TAG_MAX, TAG_MIN, TAG_NUMBER, TAG_STRING};
+use crate::pairwise::{self, Decision, compare_bytes, differ, settle};
 
 /// Levels of nesting that are followed with little stack; deeper keys take a bigger frame.
 const LEVELS_USUAL: usize = 16;
 
 /// Compares the keys at the front of `a` and `b`; if they are equal both are moved past them.
 #[inline]
-pub(super) fn compare<'k, const SIGNED: bool>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
+pub(crate) fn compare<'k, const SIGNED: bool>(a: &mut &'k [u8], b: &mut &'k [u8]) -> Decision {
     match compare_heads::<SIGNED>(a, b)? {
         None => ControlFlow::Continue(()),
         Some(array) => {
@@ -53,20 +50,20 @@ fn compare_heads<'k, const SIGNED: bool>(
     *b = rest_b;
     match tag {
         TAG_NUMBER | TAG_DATE => {
-            let (value_a, value_b) = field::read_double(a, b)?;
+            let (value_a, value_b) = pairwise::read_double(a, b)?;
             // Neither is NaN; -0 equals 0.
             differ(value_a.partial_cmp(&value_b).unwrap_or(Ordering::Equal))?;
         }
         TAG_STRING => {
-            let (units_a, units_b) = field::read_string(a, b)?;
+            let (units_a, units_b) = pairwise::read_string(a, b)?;
             differ(compare_bytes::<SIGNED>(units_a, units_b))?;
         }
         TAG_BINARY => {
-            let (bytes_a, bytes_b) = field::read_binary(a, b)?;
+            let (bytes_a, bytes_b) = pairwise::read_binary(a, b)?;
             differ(compare_bytes::<SIGNED>(bytes_a, bytes_b))?;
         }
         TAG_ARRAY => {
-            let (len_a, len_b) = field::read_count(a, b)?;
+            let (len_a, len_b) = pairwise::read_count(a, b)?;
             return ControlFlow::Continue(Some(OpenArray {
                 left: len_a.min(len_b),
                 by_length: len_a.cmp(&len_b),
