@@ -1,6 +1,29 @@
 //! Chromium's IndexedDB backing store: databases, object stores, indexes, records and external objects as rows of a
 //! LevelDB.
 //!
+//! ```
+//! use std::{path::Path, sync::Arc};
+//! use larder_backing_store::{CursorDirection, OpenOptions, Result, Store, StorePaths};
+//! use larder_leveldb::storage::DiskFileSystem;
+//!
+//! /// Prints the keys of each object store in a store of Chromium's.
+//! fn list(folder: &Path) -> Result<()> {
+//!     let paths = StorePaths::of_leveldb(folder);
+//!     let store = Store::open_read_only(Arc::new(DiskFileSystem::new()), paths, OpenOptions::default())?;
+//!     for database in store.databases(&mut Vec::new())? {
+//!         for object_store in &database.object_stores {
+//!             let mut records = store.records(database.id, object_store.id, CursorDirection::Next);
+//!             while records.next()? {
+//!                 println!("{}: {:?}", object_store.name, records.primary_key()?);
+//!             }
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//! # list(&larder_fixtures::get("c156-lite").open().leveldb())?;
+//! # Ok::<(), larder_backing_store::Error>(())
+//! ```
+//!
 //! [`Store`] opens one origin's store for reading. It writes nothing and takes no lock; transactions that a crash left
 //! unfinished are undone, and committed ones finished, in memory. [`BackingStore`] opens it for writing. The rows are
 //! described in `docs/FORMAT.md`.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The bytes of a store's files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Usage {
     /// Tables, in which rows lie in their order.
     pub tables: u64,
@@ -41,6 +42,7 @@ impl Add for Usage {
 
 /// A transaction would pass the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OverQuota {
     /// What the store's files have now.
     pub usage_bytes: u64,

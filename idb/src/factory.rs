@@ -22,6 +22,7 @@ use crate::storage::{Root, Storage, StorageInner};
 
 /// A database that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DatabaseInfo {
     /// Its name.
     pub name: JsString,

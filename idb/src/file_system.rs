@@ -6,6 +6,6 @@
 //! `HashMap`, with nothing but this crate.
 
 pub use larder_leveldb::storage::{
-    DiskFileSystem, FileLock, FileSystem, LockHolder, MemoryFileSystem, Metadata, RandomFile,
-    SequentialFile, WritableFile, conformance, is_out_of_space,
+    CrashImage, DiskFileSystem, FileLock, FileSystem, LockHolder, MemoryFileSystem, Metadata,
+    RandomFile, SequentialFile, WritableFile, conformance, is_out_of_space,
 };

@@ -28,6 +28,7 @@ mod blobs;
 mod bucket_id;
 mod connection;
 mod cursor;
+pub mod damage;
 mod database;
 mod ending;
 mod error;
@@ -59,13 +60,20 @@ mod schema;
 mod session;
 mod statistics;
 mod storage;
+#[cfg(feature = "stream")]
+mod stream;
 mod sync;
 mod transaction;
 mod value;
 
+/// What keys and values are made of: the types in signatures of [`Key`], [`Value`] and [`StoredValue`], and how bytes become those.
+#[doc(no_inline)]
+pub use larder_codec as codec;
+
 pub use bucket_id::BucketId;
 pub use connection::Connection;
 pub use cursor::{Cursor, Steps};
+pub use damage::Damage;
 pub use database::Database;
 pub use error::{Error, ErrorKind, ErrorName, Result};
 pub use events::{Events, NextEvent};
@@ -77,7 +85,7 @@ pub use index::Index;
 pub use key_range::KeyRange;
 pub use larder_backing_store::blob::{BlobSource, NewExternalObject};
 pub use larder_backing_store::{
-    Clock, CursorDirection, DATA_VERSION_MAX, Damage, FixedClock, Maintenance, NEW_STORE_VERSION,
+    Clock, CursorDirection, DATA_VERSION_MAX, FixedClock, Maintenance, NEW_STORE_VERSION,
     OverQuota, PageLimits, RaiseDataVersion, Repaired, RowInDoubt, RowPlace, RowsInDoubt,
     SystemClock, TailKind, TornTail, Usage,
 };
@@ -99,6 +107,8 @@ pub use scheduler::{ConnectionEvent, VersionChange};
 pub use session::PrivateSession;
 pub use statistics::Statistics;
 pub use storage::Storage;
+#[cfg(feature = "stream")]
+pub use stream::{EventStream, PageStream, StepStream};
 pub use transaction::{Transaction, TransactionOptions};
 pub use value::records::{Record, Records, RecordsIter};
 pub use value::{ExternalObject, StoredValue, Value};

@@ -33,6 +33,7 @@ pub enum OpenEvent {
 
 /// A version change. The host ends its transaction like any other: it commits it or aborts it; letting all of it go aborts.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Upgrade {
     /// The transaction, of mode [`VersionChange`](crate::TransactionMode::VersionChange).
     pub transaction: Transaction,

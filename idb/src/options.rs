@@ -18,6 +18,7 @@ use crate::quota::QuotaCallback;
 
 /// Which transactions wait for which.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Scheduling {
     /// As the specification says: one that writes waits also for older ones that only read its object stores.
     #[default]

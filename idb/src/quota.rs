@@ -10,6 +10,7 @@ use crate::error::attempt;
 
 /// What an origin stores, and what it may store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Estimate {
     /// The bytes of its files.
     pub usage: Usage,

@@ -1,5 +1,25 @@
 //! LevelDB's file format in safe Rust, over a file-system seam.
 //!
+//! ```
+//! use std::{path::Path, sync::Arc};
+//! use larder_leveldb::{Db, Durability, Options, storage::MemoryFileSystem};
+//!
+//! // `DiskFileSystem` keeps it in a folder.
+//! let files = Arc::new(MemoryFileSystem::new());
+//! let options = Options { create_if_missing: true, ..Options::default() };
+//! let db = Db::open(files, Path::new("fruit"), options)?;
+//! for fruit in ["apple", "pear", "plum"] {
+//!     db.put(fruit.as_bytes(), b"ripe", Durability::Relaxed)?;
+//! }
+//! assert_eq!(db.get(b"pear")?.as_deref(), Some(&b"ripe"[..]));
+//! for row in db.range("b"..) {
+//!     let (fruit, state) = row?;
+//!     println!("{fruit:?} is {state:?}");
+//! }
+//! db.close()?;
+//! # Ok::<(), larder_leveldb::Error>(())
+//! ```
+//!
 //! [`Db`] opens a store for reading and writing, or for reading alone, beside a process that may have it open for writing;
 //! [`Snapshot`], [`Rows`], [`Iter`] and [`Entries`] read it. Every checksum is verified. Reading alone, damage is an error or, with
 //! [`OnDamage::Skip`], a list ([`Damage`]) beside everything that is whole.

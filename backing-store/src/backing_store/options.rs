@@ -22,6 +22,7 @@ pub const NEW_STORE_VERSION: DataVersion = DataVersion { v8: 13, blink: 20 };
 /// its own takes the store for damaged and **deletes it**, when it opens it next. It cannot be taken back. A Chromium that has
 /// greater versions raises the store's itself at opening.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum RaiseDataVersion {
     /// Never: such a value is refused.
     Never,

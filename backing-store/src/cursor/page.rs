@@ -6,6 +6,7 @@ use larder_codec::{RawKey, RecordVersion};
 
 /// When a page is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PageLimits {
     /// The greatest number of entries.
     pub entries_max: usize,
@@ -13,13 +14,35 @@ pub struct PageLimits {
     pub bytes_max: usize,
 }
 
-/// A thousand entries, or 1 MiB.
-impl Default for PageLimits {
-    fn default() -> Self {
+impl PageLimits {
+    /// A thousand entries, or 1 MiB.
+    #[must_use]
+    pub const fn new() -> Self {
         Self {
             entries_max: 1000,
             bytes_max: 1 << 20,
         }
+    }
+
+    /// At most so many entries.
+    #[must_use]
+    pub const fn entries_max(mut self, count: usize) -> Self {
+        self.entries_max = count;
+        self
+    }
+
+    /// Full with so many bytes of keys and values.
+    #[must_use]
+    pub const fn bytes_max(mut self, bytes: usize) -> Self {
+        self.bytes_max = bytes;
+        self
+    }
+}
+
+/// A thousand entries, or 1 MiB.
+impl Default for PageLimits {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -147,10 +147,9 @@ impl Subject for Raw {
         let read = self.store.read();
         let mut cursor = read.records(self.database, STORE, CursorDirection::Next);
         let mut page = Page::new();
-        let limits = PageLimits {
-            entries_max: usize::MAX,
-            bytes_max: usize::MAX,
-        };
+        let limits = PageLimits::new()
+            .entries_max(usize::MAX)
+            .bytes_max(usize::MAX);
         cursor.fill(&mut page, limits).unwrap();
         page.entries().map(|entry| entry.value.len()).sum()
     }

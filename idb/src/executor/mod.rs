@@ -24,6 +24,7 @@ use crate::sync::{JoinHandle, Mutex, locked, thread};
 
 /// What executes requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Executor {
     /// So many threads that the storage owns, and each thread that waits for a request. Two by default.
     Threads(NonZeroUsize),

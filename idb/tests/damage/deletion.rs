@@ -7,7 +7,7 @@ use std::sync::Arc;
 use larder_backing_store::IdbComparator;
 use larder_codec::KeyPrefix;
 use larder_idb::{
-    Connection, DatabaseInfo, ErrorKind, Factory, JsString, Maintenance, ObjectStore, Transaction,
+    Connection, ErrorKind, Factory, JsString, Maintenance, ObjectStore, Transaction,
     TransactionMode, TransactionOptions, Value,
 };
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
@@ -51,15 +51,14 @@ fn delete_named(factory: &Factory, name: &str) -> larder_idb::Result<u64> {
     factory.delete_database(name).done().wait()
 }
 
-fn names(factory: &Factory) -> Vec<DatabaseInfo> {
-    factory.databases().wait().unwrap()
+/// The names and versions of the databases.
+fn names(factory: &Factory) -> Vec<(JsString, u64)> {
+    let databases = factory.databases().wait().unwrap().into_iter();
+    databases.map(|one| (one.name, one.version)).collect()
 }
 
-fn only_other() -> [DatabaseInfo; 1] {
-    [DatabaseInfo {
-        name: "other".into(),
-        version: 3,
-    }]
+fn only_other() -> [(JsString, u64); 1] {
+    [("other".into(), 3)]
 }
 
 /// Makes "db" anew, with what a new one has and nothing of before.

@@ -45,10 +45,7 @@ fn bytes_come_back_untouched_from_stores_of_every_kind_and_by_every_read() {
             entries(&store, "m"),
             pairs(&[(30.0, 7.0), (31.0, 7.0), (32.0, 7.0)])
         );
-        let limits = PageLimits {
-            entries_max: 1,
-            bytes_max: usize::MAX,
-        };
+        let limits = PageLimits::new().entries_max(1).bytes_max(usize::MAX);
         let pages = store
             .pages(KeyRange::all(), CursorDirection::Next, limits)
             .unwrap();

@@ -7,6 +7,8 @@ mod many;
 mod puts;
 mod queued;
 mod ranges;
+#[cfg(feature = "stream")]
+mod streams;
 mod version_changes;
 mod versions;
 

@@ -123,10 +123,7 @@ fn pages_come_in_order_none_larger_than_asked_for_and_see_what_was_written_meanw
         .unwrap();
         let transaction = begin(&connection, TransactionMode::ReadWrite);
         let s = store(&transaction, "s");
-        let limits = PageLimits {
-            entries_max: 30,
-            bytes_max: 1 << 20,
-        };
+        let limits = PageLimits::new().entries_max(30).bytes_max(1 << 20);
         let pages = s
             .pages(
                 KeyRange::lower_bound(10.0, false),

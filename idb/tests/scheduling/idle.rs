@@ -75,8 +75,8 @@ impl Setting {
     /// The store is closed; where threads do that, some moments later, in which the host may do something.
     fn frees(&self, meanwhile: impl Fn()) {
         let tries = match self.executor {
-            Executor::Driven { .. } => 0,
             Executor::Threads(_) => 10_000,
+            _ => 0,
         };
         for _ in 0..tries {
             if self.is_free() {

@@ -46,6 +46,7 @@ pub const ROWS_IN_DOUBT_LISTED_MAX: usize = 10_000;
 
 /// What becomes of a row that is whole while something newer of its key may have been lost: a later value, or its deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RowsInDoubt {
     /// It comes back, and is listed. So does a row that only a file beside the store still has.
     BringBack,
@@ -55,6 +56,7 @@ pub enum RowsInDoubt {
 
 /// A row that may be outdated, or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RowInDoubt {
     /// Its user key.
     pub key: Vec<u8>,

@@ -11,6 +11,7 @@ mod commands;
 mod crates;
 mod glossary;
 mod graph;
+mod nameable;
 mod source;
 mod words;
 
@@ -32,6 +33,9 @@ const PRODUCT: [&str; 9] = [
     "js-host",
     "cli",
 ];
+
+/// The folders of the libraries that are published.
+const LIBRARIES: [&str; 4] = ["codec", "leveldb", "backing-store", "idb"];
 
 /// The folders of what tests and measures the product.
 const TOOLS: [&str; 4] = ["fixtures", "fuzz", "rules", "peers"];

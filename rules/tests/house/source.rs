@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemUse, UseTree, Visibility};
@@ -28,7 +28,7 @@ pub(crate) struct Source {
 const NOT_THE_LIBRARY: [&str; 3] = ["tests", "model", "bin"];
 
 /// The files of a crate, but for tests, by module.
-pub(crate) fn sources(src: &Path) -> BTreeMap<Module, Source> {
+pub(crate) fn library_files(src: &Path) -> BTreeMap<Module, PathBuf> {
     let files = files(src, "rs").into_iter();
     let found = files.map(|path| {
         let mut module: Module = path
@@ -42,9 +42,15 @@ pub(crate) fn sources(src: &Path) -> BTreeMap<Module, Source> {
             .iter()
             .any(|name| NOT_THE_LIBRARY.contains(&name.as_str()));
         module.pop_if(|name| ["mod", "lib", "main"].contains(&name.as_str()));
-        is_library.then(|| (module, read(&path)))
+        is_library.then_some((module, path))
     });
     found.flatten().collect()
+}
+
+/// What stands in the files of a crate, but for tests, by module.
+pub(crate) fn sources(src: &Path) -> BTreeMap<Module, Source> {
+    let files = library_files(src).into_iter();
+    files.map(|(module, path)| (module, read(&path))).collect()
 }
 
 fn read(path: &Path) -> Source {
@@ -73,7 +79,7 @@ fn attributes_of(item: &Item) -> &[Attribute] {
 }
 
 /// Every path of a `use` tree, with the name that it has here.
-fn leaves(tree: &UseTree, names: &mut Names, found: &mut Vec<(String, Names)>) {
+pub(crate) fn leaves(tree: &UseTree, names: &mut Names, found: &mut Vec<(String, Names)>) {
     match tree {
         UseTree::Path(path) => {
             names.push(path.ident.to_string());

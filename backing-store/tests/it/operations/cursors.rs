@@ -252,10 +252,7 @@ fn check_walk(
     assert_eq!(found, expected);
     let mut pages = Vec::new();
     let mut page = Page::new();
-    let limits = PageLimits {
-        entries_max: 9,
-        bytes_max: 300,
-    };
+    let limits = PageLimits::new().entries_max(9).bytes_max(300);
     let mut real = real_cursor(reads, id, index, &whole, direction);
     loop {
         let more = match &mut real {

@@ -203,10 +203,9 @@ fn compare_reads(execution: &mut Execution, source: &Source, random: &mut Random
     );
     for direction in DIRECTIONS {
         let mut expected = walked(execution, source, &range, direction);
-        let limits = larder_backing_store::PageLimits {
-            entries_max: 1 + random.below(5) as usize,
-            bytes_max: 1 + random.below(200) as usize,
-        };
+        let limits = larder_backing_store::PageLimits::new()
+            .entries_max(1 + random.below(5) as usize)
+            .bytes_max(1 + random.below(200) as usize);
         let mut walk = PageWalk::new(source.clone(), range.clone(), direction, limits);
         let mut paged = Vec::new();
         while let Some(page) = next_page(execution, &mut walk).unwrap() {

@@ -289,10 +289,9 @@ impl Runner {
         source: &Source,
         (range, direction, len): (&Range, Direction, u32),
     ) -> Verdict {
-        let limits = PageLimits {
-            entries_max: len as usize,
-            bytes_max: usize::MAX,
-        };
+        let limits = PageLimits::new()
+            .entries_max(len as usize)
+            .bytes_max(usize::MAX);
         let (real_range, real_direction) = (adapter::range(range), adapter::direction(direction));
         let pages = match source {
             Source::Store(store) => store.pages(real_range, real_direction, limits),
