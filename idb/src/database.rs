@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::execution::TransactionMode;
 use crate::name::{Name, Scope};
 use crate::open_request::Upgrade;
-use crate::options::StorageOptions;
+use crate::options::{Scheduling, StorageOptions};
 use crate::request::Request;
 use crate::storage::Storage;
 use crate::transaction::{Transaction, TransactionOptions};
@@ -21,7 +21,8 @@ use crate::transaction::{Transaction, TransactionOptions};
 /// It stands beside the long way, [`Storage`], [`Factory`](crate::Factory) and [`Connection`], and gives the same handles: go on with
 /// [`connection`](Self::connection) for events and durability, with [`storage`](Self::storage) for other databases, usage, repair or
 /// an end that is waited for. Whatever can be chosen is chosen in [`StorageOptions`]; here all of it has its default: two threads
-/// execute requests, transactions are relaxed, and there is no quota.
+/// execute requests, transactions are relaxed, and there is no quota; but for one choice: a transaction that writes does not wait for
+/// older ones that only read ([`Scheduling::SnapshotReaders`]).
 ///
 /// ```
 /// use larder_idb::{Database, ObjectStoreParameters, Value};
@@ -87,8 +88,7 @@ impl Database {
         version: u64,
         upgrade: impl FnOnce(&Upgrade) -> Result<()> + Send + 'static,
     ) -> Result<Request<Self>> {
-        let storage = Storage::new(StorageOptions::on_disk(folder))?;
-        Self::open_in(storage, name, version, upgrade)
+        Self::open_in(StorageOptions::on_disk(folder), name, version, upgrade)
     }
 
     /// Makes a database in memory, as [`open`](Self::open) does in a folder. It is gone with its last handle.
@@ -100,16 +100,23 @@ impl Database {
         version: u64,
         upgrade: impl FnOnce(&Upgrade) -> Result<()> + Send + 'static,
     ) -> Result<Request<Self>> {
-        let storage = Storage::new(StorageOptions::in_memory(Arc::new(SystemClock)))?;
-        Self::open_in(storage, name, version, upgrade)
+        Self::open_in(
+            StorageOptions::in_memory(Arc::new(SystemClock)),
+            name,
+            version,
+            upgrade,
+        )
     }
 
     fn open_in<'a>(
-        storage: Storage,
+        mut options: StorageOptions,
         name: impl Into<Name<'a>>,
         version: u64,
         upgrade: impl FnOnce(&Upgrade) -> Result<()> + Send + 'static,
     ) -> Result<Request<Self>> {
+        // A handle to a reading transaction that has not gone yet, a variable of the same name for one, must not stop a writer.
+        options.scheduling = Scheduling::SnapshotReaders;
+        let storage = Storage::new(options)?;
         let request = storage.factory(&Origin::file()).open(name, Some(version))?;
         Ok(request.open_as(upgrade, |result| match result {
             Ok(connection) => Ok(Self {
@@ -126,7 +133,7 @@ impl Database {
 
     /// Begins a transaction that reads these object stores: [`Connection::transaction`] with
     /// [`ReadOnly`](TransactionMode::ReadOnly). It sees them as they are when its turn comes, whatever is written meanwhile, and
-    /// ends when its last handle goes.
+    /// ends when its last handle goes. It holds up no transaction that writes.
     ///
     /// # Errors
     /// `NotFoundError` if there is no object store of one of the names; `InvalidAccessError` if there are no names;
@@ -136,7 +143,8 @@ impl Database {
     }
 
     /// Begins a transaction that reads and writes these object stores: [`Connection::transaction`] with
-    /// [`ReadWrite`](TransactionMode::ReadWrite). Others that write one of them wait for its end. What it has written is there for
+    /// [`ReadWrite`](TransactionMode::ReadWrite). Others that write one of them wait for its end, which a variable that is
+    /// still there puts off: commit it, or drop its handles. What it has written is there for
     /// good after [`Transaction::commit`]; without that, nothing is.
     ///
     /// # Errors
