@@ -72,7 +72,8 @@ pub use external_object::{BlobReader, value_wrapper};
 pub use key_range::KeyRange;
 pub use larder_codec::external_object::last_modified_ms;
 pub use larder_leveldb::{
-    Damage, Durability, PinnedBytes, Repaired, RowInDoubt, RowsInDoubt, TailKind, TornTail,
+    BlockCache, Damage, Durability, PinnedBytes, Repaired, RowInDoubt, RowsInDoubt, TailKind,
+    TornTail,
 };
 pub use layout::StorePaths;
 pub use metadata::{DatabaseMetadata, DatabaseName, IndexMetadata, ObjectStoreMetadata};

@@ -7,7 +7,7 @@ use larder_codec::DataVersion;
 use larder_codec::primitive::int;
 use larder_codec::row_key::GlobalKey;
 use larder_leveldb::storage::FileSystem;
-use larder_leveldb::{Db, OnDamage, Snapshot};
+use larder_leveldb::{BlockCache, Db, OnDamage, Snapshot};
 
 use crate::backing_store::{DATA_VERSION_MAX, StoreVersions};
 use crate::comparator::engine_options;
@@ -27,19 +27,19 @@ pub const SCHEMA_VERSION_MAX: i64 = 5;
 pub const SCHEMA_VERSION_MIN: i64 = 3;
 
 /// How to open.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct OpenOptions {
     /// What to do about damaged files.
     pub on_damage: OnDamage,
-    /// Size of the cache of LevelDB blocks, in bytes.
-    pub block_cache_bytes: usize,
+    /// The cache of LevelDB blocks (8 MiB of its own), which stores may share.
+    pub block_cache: BlockCache,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
         Self {
             on_damage: OnDamage::Fail,
-            block_cache_bytes: 8 << 20,
+            block_cache: BlockCache::new(8 << 20),
         }
     }
 }
@@ -90,7 +90,7 @@ impl Store {
     ) -> Result<Self> {
         let mut engine = engine_options();
         engine.on_damage = options.on_damage;
-        engine.block_cache_bytes = options.block_cache_bytes;
+        engine.block_cache = options.block_cache;
         let (db, order) = store_order::open_read_only(&fs, &paths.leveldb, engine)?;
         let snapshot = db.snapshot();
         let (overlay, mut recovery) = recover(&snapshot, order.of_rows())?;

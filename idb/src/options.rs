@@ -57,7 +57,8 @@ pub struct StorageOptions {
     pub scheduling: Scheduling,
     /// Where random choices of maintenance start from (0).
     pub random_seed: u64,
-    /// Size of the cache of LevelDB blocks of each origin, in bytes (8 MiB).
+    /// Size of the cache of LevelDB blocks that all origins share, in bytes (64 MiB). It takes memory as blocks come, and gives that of
+    /// an origin back when its store is closed.
     pub block_cache_bytes: usize,
     /// A LevelDB memtable of so many bytes becomes a table (16 MiB):
     /// [`WriteOptions::write_buffer_bytes`](larder_backing_store::WriteOptions::write_buffer_bytes).
@@ -139,7 +140,7 @@ impl StorageOptions {
             idle_stores_max: 16,
             scheduling: Scheduling::default(),
             random_seed: 0,
-            block_cache_bytes: 8 << 20,
+            block_cache_bytes: 64 << 20,
             write_buffer_bytes: 16 << 20,
             transaction_memory_bytes: 16 << 20,
             new_store_version: NEW_STORE_VERSION,

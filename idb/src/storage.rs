@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use larder_backing_store::BlockCache;
 use larder_codec::Origin as OriginName;
 
 use crate::bucket_id::BucketId;
@@ -200,6 +201,7 @@ impl Storage {
         let background = BackgroundThreads::start(Arc::clone(&chores), &timetable, count)?;
         let shared = Shared {
             background: options.background(&chores),
+            block_cache: BlockCache::new(options.block_cache_bytes),
             options,
             ready: Arc::clone(pool.ready()),
             idle,

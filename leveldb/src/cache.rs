@@ -1,4 +1,4 @@
-//! The block cache: unpacked blocks, least recently used first out, bounded in bytes.
+//! The block cache: unpacked blocks of any number of stores, least recently used first out, bounded in bytes.
 //!
 //! Cut into shards, so that threads seldom wait for each other. A block that is larger than a shard is not kept. Blocks in
 //! use stay alive through their `Arc` whatever the cache does.
@@ -9,7 +9,7 @@
 
 use crate::hash::BuildNumberHasher;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const SHARDS: usize = 8;
@@ -25,14 +25,35 @@ const MISSES_MIN: usize = 16;
 /// Longer blocks give their memory back at once.
 const SPARE_LEN_MAX: usize = 8 << 10;
 
-/// Which block: table number and offset.
+/// Which block: the number that the cache has given the open table, and the offset.
 pub(crate) type BlockId = (u64, u64);
 
+/// Unpacked, verified blocks in memory, for one store or for any number that share it. Cheap to clone: clones are the one cache.
+///
+/// The blocks of a table leave it when the table is closed, and so do those of a store.
+///
+/// ```
+/// # use larder_leveldb::{BlockCache, Db, Durability, Options, storage::MemoryFileSystem};
+/// # use std::{path::Path, sync::Arc};
+/// let block_cache = BlockCache::new(64 << 20);
+/// let options = Options { create_if_missing: true, block_cache, ..Options::default() };
+/// let fs = Arc::new(MemoryFileSystem::new());
+/// let stores = ["apples", "pears"].map(|name| Db::open(fs.clone(), Path::new(name), options.clone()));
+/// for store in stores {
+///     store?.put(b"color", b"green", Durability::Relaxed)?;
+/// }
+/// # Ok::<(), larder_leveldb::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BlockCache(Arc<Shared>);
+
 #[derive(Debug)]
-pub(crate) struct BlockCache {
+struct Shared {
+    capacity_bytes: usize,
     shards: Vec<Mutex<Shard>>,
     /// Bytes of index and filter blocks that tables may still hold on to besides.
     pins_left: Arc<AtomicUsize>,
+    tables: AtomicU64,
 }
 
 /// A block that stays in memory without the cache, for as long as this is held.
@@ -84,7 +105,8 @@ struct Slot {
 }
 
 impl BlockCache {
-    pub(crate) fn new(capacity_bytes: usize) -> BlockCache {
+    /// An empty cache of so many bytes of unpacked blocks. Memory is taken as blocks come.
+    pub fn new(capacity_bytes: usize) -> BlockCache {
         let misses = match capacity_bytes / SHARDS {
             0 => 0,
             capacity => (capacity / BYTES_PER_MISS).max(MISSES_MIN),
@@ -103,10 +125,28 @@ impl BlockCache {
                 random: 1,
             })
         };
-        BlockCache {
+        BlockCache(Arc::new(Shared {
+            capacity_bytes,
             shards: (0..SHARDS).map(|_| shard()).collect(),
             pins_left: Arc::new(AtomicUsize::new(capacity_bytes.saturating_mul(PINS))),
-        }
+            tables: AtomicU64::new(0),
+        }))
+    }
+
+    /// How many bytes of blocks it holds at most.
+    pub fn capacity_bytes(&self) -> usize {
+        self.0.capacity_bytes
+    }
+
+    /// How many bytes the blocks in it take.
+    pub fn used_bytes(&self) -> usize {
+        let used = |shard: &Mutex<Shard>| shard.lock().unwrap_or_else(PoisonError::into_inner).used;
+        self.0.shards.iter().map(used).sum()
+    }
+
+    /// A number for a table that is opened. Numbers of files are those of one store alone.
+    pub(crate) fn number_of_table(&self) -> u64 {
+        self.0.tables.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Takes a block, and what will be kept beside it, out of the cache's rule, if there is room.
@@ -114,17 +154,18 @@ impl BlockCache {
         let cost = block.capacity() + beside_len + OVERHEAD;
         let take = |left: usize| left.checked_sub(cost);
         let taken = self
+            .0
             .pins_left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
         taken.is_ok().then(|| Pinned {
             block,
             cost,
-            left: self.pins_left.clone(),
+            left: self.0.pins_left.clone(),
         })
     }
 
     fn shard(&self, id: BlockId) -> std::sync::MutexGuard<'_, Shard> {
-        self.shards[(mixed(id) >> 61) as usize % SHARDS]
+        self.0.shards[(mixed(id) >> 61) as usize % SHARDS]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
@@ -155,14 +196,6 @@ impl BlockCache {
 
     pub(crate) fn insert(&self, id: BlockId, block: Arc<Vec<u8>>) {
         self.shard(id).put(id, block);
-    }
-
-    #[cfg(test)]
-    fn used_bytes(&self) -> usize {
-        self.shards
-            .iter()
-            .map(|shard| shard.lock().unwrap().used)
-            .sum()
     }
 }
 
@@ -299,7 +332,7 @@ mod tests {
     #[test]
     fn the_least_recently_used_goes_first() {
         let cache = BlockCache::new(SHARDS * 3 * (100 + OVERHEAD));
-        let mut shard = cache.shards[0].lock().unwrap();
+        let mut shard = cache.0.shards[0].lock().unwrap();
         for id in 0..3 {
             shard.put((0, id), Arc::new(vec![0; 100]));
         }

@@ -140,7 +140,7 @@ impl Core {
                     let len = file.len()?;
                     // A file longer than recorded is read as far as recorded, as C++ LevelDB does.
                     let len = meta.len_bytes.map_or(len, |recorded| recorded.min(len));
-                    return Ok(Table::new(meta.number, name, file, len));
+                    return Ok(Table::new(self, meta.number, name, file, len));
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     missing = missing.or(Some(error))
@@ -246,6 +246,6 @@ impl Core {
         let range = (meta.smallest.clone(), meta.largest.clone());
         self.damage
             .report_region(meta.number, 0, None, damage, range);
-        Ok(Table::missing(meta.number, name))
+        Ok(Table::missing(self, meta.number, name))
     }
 }

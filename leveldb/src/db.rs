@@ -94,7 +94,7 @@ impl Db {
             let context = TableContext::new(
                 options.order(),
                 options.on_damage,
-                options.block_cache_bytes,
+                options.block_cache.clone(),
             );
             Core::new(&fs, dir, context, options.open_tables_max)
         };

@@ -83,6 +83,7 @@ pub mod write_batch;
 
 pub use background_pool::{BackgroundPool, BackgroundWork};
 pub use bounds::Bounds;
+pub use cache::BlockCache;
 pub use comparator::{BytewiseComparator, Comparator, Identity, KeyFacts};
 pub use damage::{Damage, DamageKind, KeyRange};
 pub use db::{Db, LiveFile};

@@ -1,6 +1,7 @@
 //! How a store is opened.
 
 use crate::background_pool::BackgroundPool;
+use crate::cache::BlockCache;
 use crate::internal_key::InternalOrder;
 use crate::on_damage::OnDamage;
 use crate::table::TableOptions;
@@ -40,10 +41,10 @@ pub struct Options {
     pub comparator: Arc<dyn Comparator>,
     /// What is known of the comparator's keys (`None`: nothing). [`BytewiseComparator`] mostly needs none: its heads are known.
     pub key_facts: Option<KeyFacts>,
-    /// How many bytes of unpacked blocks are kept (8 MiB). Once they are, a block is kept when it is asked for twice within a
-    /// while. Besides, the index and filter blocks of open tables in which keys were sought are kept, up to eight times as
-    /// many bytes.
-    pub block_cache_bytes: usize,
+    /// Where unpacked blocks are kept (a cache of 8 MiB of its own); other stores may share it. Once it is full, a block is kept when
+    /// it is asked for twice within a while. Besides, the index and filter blocks of open tables in which keys were sought are
+    /// kept, up to eight times as many bytes as the cache has.
+    pub block_cache: BlockCache,
     /// What happens when damage is met ([`OnDamage::Fail`]).
     pub on_damage: OnDamage,
     /// How many tables are open at a time (500). Each holds a file descriptor; those beyond are opened when needed, and a
@@ -77,7 +78,7 @@ impl Options {
         Options {
             comparator,
             key_facts: None,
-            block_cache_bytes: 8 << 20,
+            block_cache: BlockCache::new(8 << 20),
             on_damage: OnDamage::Fail,
             open_tables_max: 500,
             log_value_bytes: 8 << 20,

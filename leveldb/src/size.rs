@@ -42,7 +42,7 @@ fn offset_of(core: &Core, file: &TableFile, key: &[u8]) -> Result<u64> {
         return Ok(0);
     }
     let table = core.table(file)?;
-    let index = table.index(core);
+    let index = table.index();
     let index = index.map_err(|(offset, fault)| fault.into_error(&table.name, offset))?;
     let damaged =
         |fault: crate::block::BlockFault| Error::corruption(&*table.name, None, fault.what);

@@ -1,5 +1,7 @@
 //! The content of a store at a sequence number.
 
+mod multi_get;
+
 use crate::Identity;
 use crate::bounds::Bounds;
 use crate::damage::Damage;
@@ -12,13 +14,12 @@ use crate::iter::{Iter, Rows};
 use crate::memtable::{self, MemCursor, MemValue};
 use crate::on_damage::OnDamage;
 use crate::read_state::ReadState;
-use crate::skip_list::{GROUP_LEN, INLINE_LEN_MAX, Lead, Value, fill, key_leads};
+use crate::skip_list::{Lead, Value};
 use crate::source::RunCursor;
-use crate::table::Lookup;
+use crate::table::{Lookup, Unkept};
 use crate::unsorted::UnsortedCursor;
 use crate::version::UNORDERED_RANK;
 use std::cmp::Ordering;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The content of a store as of a sequence number. Cheap to clone; keeps what it reads from alive: memtables, and tables that
@@ -37,6 +38,28 @@ enum Found<'l> {
     InList(Value<'l>),
     /// In the memory that the lookup was given.
     Copied,
+}
+
+/// What is found, unless it is a deletion.
+fn if_value<T>(tag: u64, found: T) -> Option<T> {
+    (tag as u8 == EntryKind::Value.to_byte()).then_some(found)
+}
+
+/// A key's hash for filters, made when it is first asked for.
+struct KeyHash<'k> {
+    key: &'k [u8],
+    hash: Option<u32>,
+}
+
+impl<'k> KeyHash<'k> {
+    const fn new(key: &'k [u8]) -> KeyHash<'k> {
+        KeyHash { key, hash: None }
+    }
+
+    #[inline]
+    fn get(&mut self) -> u32 {
+        *self.hash.get_or_insert_with(|| bloom::key_hash(self.key))
+    }
 }
 
 /// A lookup without cursors has met something that only cursors can judge.
@@ -102,65 +125,6 @@ impl Snapshot {
         Ok(found.is_some())
     }
 
-    /// Looks many keys up, in any order and also twice, which takes less time than as many [`get`](Self::get)s: what the memtables
-    /// have of up to sixteen keys is loaded from memory together. Calls `found` for each key in the order given, with its number,
-    /// from 0, and what a get of it alone gives: the value, lent for the call, `None`, or its error. Goes on to the next key after
-    /// an error, and stops where `found` breaks.
-    ///
-    /// Nothing is allocated for a key but by errors and long keys; no lock is held in `found`, which may read the same store.
-    ///
-    /// ```
-    /// # use larder_leveldb::{Db, Durability, Options, storage::MemoryFileSystem};
-    /// # use std::{ops::ControlFlow, path::Path, sync::Arc};
-    /// # let options = Options { create_if_missing: true, ..Options::default() };
-    /// # let db = Db::open(Arc::new(MemoryFileSystem::new()), Path::new("db"), options)?;
-    /// db.put(b"apple", b"red", Durability::Relaxed)?;
-    /// db.put(b"pear", b"green", Durability::Relaxed)?;
-    /// let keys: [&[u8]; 3] = [b"pear", b"plum", b"apple"];
-    /// let mut values = Vec::new();
-    /// db.snapshot().multi_get(keys, |n, value| {
-    ///     values.push((n, value.map(|value| value.map(<[u8]>::to_vec))));
-    ///     ControlFlow::Continue(())
-    /// });
-    /// let values: Vec<_> = values.into_iter().map(|(_, value)| value).collect::<Result<_, _>>()?;
-    /// assert_eq!(values, [Some(b"green".to_vec()), None, Some(b"red".to_vec())]);
-    /// # Ok::<(), larder_leveldb::Error>(())
-    /// ```
-    pub fn multi_get<'k>(
-        &self,
-        keys: impl IntoIterator<Item = &'k [u8]>,
-        mut found: impl FnMut(usize, Result<Option<&[u8]>>) -> ControlFlow<()>,
-    ) {
-        let is_simple = self.state.is_simple();
-        let (mut value, mut block_key) = (Vec::new(), Vec::new());
-        let mut room = [0; INLINE_LEN_MAX];
-        let mut keys = keys.into_iter();
-        let mut n = 0;
-        loop {
-            let mut group = [&[][..]; GROUP_LEN];
-            let len = fill(&mut group, &mut keys);
-            let leads = is_simple.then(|| key_leads(&self.state.live, &group[..len]));
-            for (at, key) in group.iter().enumerate().take(len) {
-                value.clear();
-                let lead = leads.as_ref().and_then(|leads| leads.get(at).copied());
-                let got = self.get_led(key, lead, &mut block_key, &mut value);
-                let flow = match got {
-                    Ok(None) => found(n, Ok(None)),
-                    Ok(Some(Found::Copied)) => found(n, Ok(Some(&value))),
-                    Ok(Some(Found::InList(value))) => found(n, Ok(Some(value.bytes(&mut room)))),
-                    Err(error) => found(n, Err(error)),
-                };
-                if flow.is_break() {
-                    return;
-                }
-                n += 1;
-            }
-            if len < GROUP_LEN {
-                return;
-            }
-        }
-    }
-
     /// The core of `get` and `multi_get`. Both come here, so that many lookups find what each alone would.
     ///
     /// `lead` is there in the simple case, where damage is an error and versions of a row lie newest first: memtables, then runs by age. Then
@@ -193,17 +157,34 @@ impl Snapshot {
         block_key: &mut Vec<u8>,
         value: &mut Vec<u8>,
     ) -> Result<Option<Found<'_>>, Unsure> {
+        let mut hash = KeyHash::new(key);
+        if let Some((tag, found)) = self.look_up_in_memory(key, lead, &mut hash) {
+            return Ok(if_value(tag, Found::InList(found)));
+        }
+        if self.state.version.runs.is_empty() {
+            return Ok(None);
+        }
+        let found = with_internal_key(key, seek_tag(self.sequence), |target| {
+            self.look_up_in_tables(target, hash.get(), block_key, value)
+        })?;
+        Ok(found.and_then(|tag| if_value(tag, Found::Copied)))
+    }
+
+    /// The newest entry in memtables, in the simple case: its tag and value.
+    fn look_up_in_memory(
+        &self,
+        key: &[u8],
+        lead: Lead,
+        hash: &mut KeyHash<'_>,
+    ) -> Option<(u64, Value<'_>)> {
         let state = &*self.state;
         let seek_tag = seek_tag(self.sequence);
-        let if_value = |tag: u64, found| (tag as u8 == EntryKind::Value.to_byte()).then_some(found);
         if let Some((list, node)) = lead.place()
             && let Some(list) = state.live.get(list)
-            && let Some((tag, value)) = list.get_at(node, key, seek_tag)
+            && let Some(found) = list.get_at(node, key, seek_tag)
         {
-            return Ok(if_value(tag, Found::InList(value)));
+            return Some(found);
         }
-        let mut hash = None;
-        let mut key_hash = || *hash.get_or_insert_with(|| bloom::key_hash(key));
         // Of a key that has other forms the hash tables have none.
         let identity = state.core.order.identity();
         let absent_from = match identity.is_some_and(|identity| identity(key) == Identity::Bytes) {
@@ -212,20 +193,14 @@ impl Snapshot {
         };
         for list in state.live.iter().skip(absent_from) {
             let filter = list.filter();
-            if filter.is_some_and(|filter| !filter.may_contain(key_hash())) {
+            if filter.is_some_and(|filter| !filter.may_contain(hash.get())) {
                 continue;
             }
-            if let Some((tag, value)) = list.get(key, seek_tag) {
-                return Ok(if_value(tag, Found::InList(value)));
+            if let Some(found) = list.get(key, seek_tag) {
+                return Some(found);
             }
         }
-        if state.version.runs.is_empty() {
-            return Ok(None);
-        }
-        let found = with_internal_key(key, seek_tag, |target| {
-            self.look_up_in_tables(target, key_hash(), block_key, value)
-        })?;
-        Ok(found.and_then(|tag| if_value(tag, Found::Copied)))
+        None
     }
 
     /// The tag of the newest entry in tables, whose value is appended.
@@ -245,7 +220,7 @@ impl Snapshot {
                 continue;
             };
             let table = core.table(file).map_err(|_| Unsure)?;
-            match table.get(core, target, hash, block_key, value) {
+            match table.get(core, (target, hash), block_key, value, &mut Unkept) {
                 Lookup::Found(tag) => return Ok(Some(tag)),
                 Lookup::Absent => {}
                 Lookup::Unsure => return Err(Unsure),
@@ -393,7 +368,8 @@ mod tests {
     use crate::table::TableOptions;
     use crate::write_batch::BatchWriter;
     use crate::{
-        Background, BytewiseComparator, Comparator, Db, Durability, Identity, KeyFacts, Options,
+        Background, BlockCache, BytewiseComparator, Comparator, Db, Durability, Identity, KeyFacts,
+        Options,
     };
     use std::path::Path;
 
@@ -429,7 +405,7 @@ mod tests {
             // Some tables are left in level 0 with it, also where nodes have heads.
             write_buffer_bytes: 24_000,
             table_file_bytes: 8_000,
-            block_cache_bytes: 30_000,
+            block_cache: BlockCache::new(30_000),
             table: TableOptions {
                 block_len: 300,
                 ..TableOptions::default()

@@ -60,7 +60,7 @@ pub fn write_sorted<E: From<Error>>(
     mut next: impl FnMut(&mut Vec<u8>, &mut Vec<u8>) -> std::result::Result<bool, E>,
 ) -> std::result::Result<u64, E> {
     let held = lock(&*fs, dir)?;
-    let context = TableContext::new(options.order(), OnDamage::Fail, options.block_cache_bytes);
+    let context = TableContext::new(options.order(), OnDamage::Fail, options.block_cache.clone());
     let core = Core::new(&fs, dir, context, options.open_tables_max);
     require_none(&core)?;
     let mut tables = Tables {

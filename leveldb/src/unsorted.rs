@@ -103,7 +103,7 @@ impl Unsorted {
     fn read(&self, core: &Core) -> Result<Sorted> {
         let mut sorted = Sorted::default();
         let table = core.table(&self.file)?;
-        let index = match table.index(core) {
+        let index = match table.index() {
             Ok(index) => index,
             Err((offset, fault)) => {
                 damaged(core, &table, offset, table.len(), fault, false)?;
@@ -122,7 +122,7 @@ impl Unsorted {
         }
         for (number, handle) in (0..).zip(handles) {
             sorted.blocks.push(handle);
-            let added = table.with_block(core, handle, |block| sorted.add(number, block));
+            let added = table.with_block(handle, |block| sorted.add(number, block));
             if let Err(fault) = added.and_then(|added| added) {
                 damaged(core, &table, Some(handle.offset), handle.len, fault, true)?;
             }
@@ -275,7 +275,7 @@ impl UnsortedCursor {
             return Ok(false);
         };
         let table = self.core.table(self.table.file())?;
-        match table.cached_block(&self.core, handle, &mut None) {
+        match table.cached_block(handle, &mut None) {
             Ok(block) => {
                 self.block = Some((number, block));
                 Ok(true)

@@ -60,7 +60,7 @@ pub(super) fn open(
     }
     let mut engine = engine_options();
     engine.create_if_missing = options.create_if_missing;
-    engine.block_cache_bytes = options.block_cache_bytes;
+    engine.block_cache = options.block_cache.clone();
     engine.write_buffer_bytes = options.write_buffer_bytes;
     engine.background = options.background.clone();
     // All keys were looked at a moment ago.
@@ -111,7 +111,7 @@ fn look(fs: &Arc<dyn FileSystem>, paths: &StorePaths, options: &WriteOptions) ->
         return Ok(false);
     }
     let mut engine = engine_options();
-    engine.block_cache_bytes = options.block_cache_bytes;
+    engine.block_cache = options.block_cache.clone();
     let opened = store_order::open_read_only(fs, &paths.leveldb, engine);
     let (db, order) = opened.map_err(damaged)?;
     store_order::check_writable(order, paths)?;

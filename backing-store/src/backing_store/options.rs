@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use larder_codec::{DataVersion, Origin};
+use larder_leveldb::BlockCache;
 pub use larder_leveldb::{Background, BackgroundPool, BackgroundWork};
 
 use super::maintenance::MaintenanceSchedule;
@@ -40,8 +41,8 @@ pub struct WriteOptions {
     /// Whether a store is made where there is none (`false`). A blob folder that lies where the new store's will be belongs
     /// to nothing and is removed, as Chromium does.
     pub create_if_missing: bool,
-    /// Size of the cache of LevelDB blocks, in bytes (8 MiB).
-    pub block_cache_bytes: usize,
+    /// The cache of LevelDB blocks (8 MiB of its own), which stores may share.
+    pub block_cache: BlockCache,
     /// A LevelDB memtable of so many bytes becomes a table (4 MiB). There are up to two, and a third while a snapshot
     /// reads it. After a crash as much is read from the log again; closing leaves no more than 4 MiB there.
     pub write_buffer_bytes: usize,
@@ -79,7 +80,7 @@ impl WriteOptions {
     pub fn new(origin: Origin, clock: Arc<dyn Clock>) -> Self {
         Self {
             create_if_missing: false,
-            block_cache_bytes: 8 << 20,
+            block_cache: BlockCache::new(8 << 20),
             write_buffer_bytes: 4 << 20,
             transaction_memory_bytes: 8 << 20,
             new_store_version: NEW_STORE_VERSION,

@@ -22,8 +22,9 @@ pub(crate) use place::{Place, bucket_paths};
 use std::sync::{Arc, Weak};
 
 use larder_backing_store::{
-    Background, BackingStore, DATA_VERSION_MAX, DatabaseMetadata, OpenOptions, OriginNote, Quota,
-    RaiseDataVersion, Repaired, RowsInDoubt, Store, StoreOrder, Usage, WriteOptions,
+    Background, BackingStore, BlockCache, DATA_VERSION_MAX, DatabaseMetadata, OpenOptions,
+    OriginNote, Quota, RaiseDataVersion, Repaired, RowsInDoubt, Store, StoreOrder, Usage,
+    WriteOptions,
 };
 use larder_codec::{JsString, Origin as OriginName};
 
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) ready: Arc<Ready>,
     /// Where the engines' background work is done.
     pub(crate) background: Background,
+    /// Where the engines keep blocks of tables.
+    pub(crate) block_cache: BlockCache,
     pub(crate) idle: Arc<IdleStores>,
     pub(crate) deletions: Deletions,
 }
@@ -238,7 +241,7 @@ impl Origin {
 
     fn open_to_read(self: &Arc<Self>) -> Result<Store> {
         let options = OpenOptions {
-            block_cache_bytes: self.shared.options.block_cache_bytes,
+            block_cache: self.shared.block_cache.clone(),
             ..OpenOptions::default()
         };
         let (fs, paths) = (Arc::clone(&self.place.fs), self.place.paths.clone());
@@ -267,7 +270,7 @@ impl Origin {
         }
         let mut options = WriteOptions::new(self.name.clone(), Arc::clone(&own.clock));
         options.create_if_missing = may_create;
-        options.block_cache_bytes = own.block_cache_bytes;
+        options.block_cache = self.shared.block_cache.clone();
         options.write_buffer_bytes = own.write_buffer_bytes;
         options.transaction_memory_bytes = own.transaction_memory_bytes;
         options.new_store_version = own.new_store_version;

@@ -5,6 +5,7 @@ use super::compaction_input::CompactionInput;
 use super::install::{Replaced, Work};
 use super::output::Output;
 use super::{Engine, locked, pace};
+use crate::cache::BlockCache;
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
@@ -277,7 +278,8 @@ impl Engine {
     /// The store's files with caches of their own: a compaction must not push out what readers use.
     fn compaction_core(&self) -> Arc<Core> {
         Arc::new({
-            let context = TableContext::new(self.core.order.clone(), OnDamage::Fail, 0);
+            let context =
+                TableContext::new(self.core.order.clone(), OnDamage::Fail, BlockCache::new(0));
             Core::new(&self.core.fs, &self.core.dir, context, OPEN_TABLES_MAX)
         })
     }

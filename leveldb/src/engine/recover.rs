@@ -101,7 +101,7 @@ impl Engine {
         }
         let new_core = || {
             let context =
-                TableContext::new(options.order(), OnDamage::Fail, options.block_cache_bytes);
+                TableContext::new(options.order(), OnDamage::Fail, options.block_cache.clone());
             Core::new(&fs, dir, context, options.open_tables_max)
         };
         let (core, opened) = match is_new {

@@ -144,7 +144,8 @@ pub fn repair(
     rows_in_doubt: RowsInDoubt,
 ) -> Result<Repaired> {
     let new_core = || {
-        let context = TableContext::new(options.order(), OnDamage::Skip, options.block_cache_bytes);
+        let context =
+            TableContext::new(options.order(), OnDamage::Skip, options.block_cache.clone());
         Core::new(&fs, dir, context, options.open_tables_max)
     };
     // Before the lock's file is made.

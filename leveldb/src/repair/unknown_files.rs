@@ -38,7 +38,7 @@ impl UnknownFiles {
             let context = TableContext::new(
                 state.core.order.clone(),
                 OnDamage::Skip,
-                options.block_cache_bytes,
+                options.block_cache.clone(),
             );
             Core::new(
                 &state.core.fs,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::fault::Fault;
 use super::reader::Table;
-use super::{BlockHandle, TRAILER_LEN, TableContext};
+use super::{BlockHandle, TRAILER_LEN};
 use crate::cache::Miss;
 use crate::compression::{Compression, ZSTD, decompress};
 use crate::crc;
@@ -152,13 +152,12 @@ impl Table {
     /// A block through the cache. If it has no place there, perhaps in `room`, which is taken then.
     pub(crate) fn cached_block(
         &self,
-        context: &TableContext,
         handle: BlockHandle,
         room: &mut Option<Arc<Vec<u8>>>,
     ) -> Result<Arc<Vec<u8>>, Fault> {
-        match context.cache.look_up((self.number, handle.offset)) {
+        match self.cache.look_up(self.block_id(handle.offset)) {
             Ok(block) => Ok(block),
-            Err(Miss::Keep(room)) => self.read_and_keep(context, handle, room),
+            Err(Miss::Keep(room)) => self.read_and_keep(handle, room),
             Err(Miss::Pass) => self.read_unpacked(handle, room.take()),
         }
     }
@@ -166,13 +165,12 @@ impl Table {
     /// Gives `use_it` a block, which is not used any more when that returns.
     pub(crate) fn with_block<T>(
         &self,
-        context: &TableContext,
         handle: BlockHandle,
         use_it: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, Fault> {
-        let block = match context.cache.look_up((self.number, handle.offset)) {
+        let block = match self.cache.look_up(self.block_id(handle.offset)) {
             Ok(block) => block,
-            Err(Miss::Keep(room)) => self.read_and_keep(context, handle, room)?,
+            Err(Miss::Keep(room)) => self.read_and_keep(handle, room)?,
             Err(Miss::Pass) => {
                 return with_unpacked(|unpacked| {
                     self.read_into(handle, unpacked)?;
@@ -185,13 +183,12 @@ impl Table {
 
     fn read_and_keep(
         &self,
-        context: &TableContext,
         handle: BlockHandle,
         room: Option<Arc<Vec<u8>>>,
     ) -> Result<Arc<Vec<u8>>, Fault> {
         let block = self.read_unpacked(handle, room)?;
-        let id = (self.number, handle.offset);
-        context.cache.insert(id, block.clone());
+        self.cache
+            .insert(self.block_id(handle.offset), block.clone());
         Ok(block)
     }
 }

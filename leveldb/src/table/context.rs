@@ -15,16 +15,16 @@ pub(crate) struct TableContext {
 }
 
 impl TableContext {
-    /// With an empty cache of `cache_bytes`, and no damage yet.
+    /// With no damage yet.
     pub(crate) fn new(
         order: InternalOrder,
         on_damage: OnDamage,
-        cache_bytes: usize,
+        cache: BlockCache,
     ) -> TableContext {
         TableContext {
             order,
             on_damage,
-            cache: BlockCache::new(cache_bytes),
+            cache,
             damage: DamageLog::default(),
         }
     }

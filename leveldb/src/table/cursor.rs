@@ -140,7 +140,7 @@ impl TableCursor {
     }
 
     fn load_index(&mut self) -> Result<()> {
-        let loaded = self.table.index(&self.context).and_then(|index| {
+        let loaded = self.table.index().and_then(|index| {
             self.index
                 .set_block(PinnedBytes::whole(index))
                 .map(drop)
@@ -207,9 +207,7 @@ impl TableCursor {
         if self.index.valid() {
             let hash = bloom::key_hash(internal_key::user_key(target));
             let handle = BlockHandle::decode_exact(self.index.value());
-            if handle
-                .is_some_and(|handle| !self.table.may_contain(&self.context, handle.offset, hash))
-            {
+            if handle.is_some_and(|handle| !self.table.may_contain(handle.offset, hash)) {
                 return Ok(());
             }
         }
@@ -300,7 +298,7 @@ impl TableCursor {
         }
         .ok()?;
         let handle = (index.valid()).then(|| BlockHandle::decode_exact(index.value()))??;
-        let block = self.table.cached_block(&self.context, handle, &mut None);
+        let block = self.table.cached_block(handle, &mut None);
         let block = block.ok()?;
         data.set_block(PinnedBytes::whole(block)).ok()?;
         match side {
@@ -428,16 +426,14 @@ impl TableCursor {
     fn block(&mut self, handle: BlockHandle, direction: Direction) -> Result<PinnedBytes, Fault> {
         let window = self.ahead.window(handle.len);
         if window == 0 {
-            let block = self
-                .table
-                .cached_block(&self.context, handle, &mut self.spare);
+            let block = self.table.cached_block(handle, &mut self.spare);
             return block.map(PinnedBytes::whole);
         }
-        let id = (self.table.number, handle.offset);
+        let id = self.table.block_id(handle.offset);
         let is_scan = self.ahead.is_scan();
         let found = match is_scan {
-            true => self.context.cache.get(id).ok_or(Miss::Pass),
-            false => self.context.cache.look_up(id),
+            true => self.table.cache.get(id).ok_or(Miss::Pass),
+            false => self.table.cache.look_up(id),
         };
         let miss = match found {
             Ok(block) => return Ok(PinnedBytes::whole(block)),
@@ -468,7 +464,7 @@ impl TableCursor {
                 .map_err(|what| Fault::new(DamageKind::Structure, what))?;
         }
         if is_kept {
-            self.context.cache.insert(id, buffer.clone());
+            self.table.cache.insert(id, buffer.clone());
         }
         Ok(PinnedBytes::whole(buffer))
     }

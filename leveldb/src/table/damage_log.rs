@@ -35,7 +35,7 @@ impl Region {
     fn may_hide(&self, context: &TableContext, key: &[u8]) -> bool {
         self.is_around(&context.order, key)
             && self.block.as_ref().is_none_or(|(table, offset)| {
-                table.may_contain(context, *offset, bloom::key_hash(user_key(key)))
+                table.may_contain(*offset, bloom::key_hash(user_key(key)))
             })
     }
 

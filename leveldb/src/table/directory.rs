@@ -176,6 +176,11 @@ impl Directory {
     pub(super) fn spot(&self, i: usize) -> Option<&Spot> {
         self.spots.get(i)
     }
+
+    /// What it has of all data blocks, in their order.
+    pub(super) fn spots(&self) -> &[Spot] {
+        &self.spots
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Only where nothing is wrong: whatever is, the lookup by cursors ([`TableCursor::seek_to_key`](super::TableCursor)) finds
 //! out what.
 
+use super::last_block::Blocks;
 use super::reader::Table;
 use super::{BlockHandle, TableContext};
 use crate::block;
@@ -22,14 +23,14 @@ pub(crate) enum Lookup {
 
 impl Table {
     /// The newest entry of the user key of `target` that is not less than `target`; its value is added to `value`. `hash` is
-    /// the user key's; `key` is memory that is used again. The table is prepared.
+    /// the user key's; `key` is memory that is used again; the block comes from `blocks`. The table is prepared.
     pub(crate) fn get(
         &self,
         context: &TableContext,
-        target: &[u8],
-        hash: u32,
+        (target, hash): (&[u8], u32),
         key: &mut Vec<u8>,
         value: &mut Vec<u8>,
+        blocks: &mut impl Blocks,
     ) -> Lookup {
         self.pin(context);
         let order = &context.order;
@@ -41,13 +42,13 @@ impl Table {
                 let Some(spot) = self.spot(place) else {
                     return Lookup::Absent;
                 };
-                if !self.may_contain_in(context, spot, hash) {
+                if !self.may_contain_in(spot, hash) {
                     return Lookup::Absent;
                 }
                 spot.handle()
             }
             None => {
-                let Ok(index) = self.index(context) else {
+                let Ok(index) = self.index() else {
                     return Lookup::Unsure;
                 };
                 let handle = match block::find(&index, key, compare) {
@@ -58,13 +59,13 @@ impl Table {
                 let Some(handle) = handle else {
                     return Lookup::Unsure;
                 };
-                if !self.may_contain(context, handle.offset, hash) {
+                if !self.may_contain(handle.offset, hash) {
                     return Lookup::Absent;
                 }
                 handle
             }
         };
-        let found = self.with_block(context, handle, |block| {
+        let found = blocks.with_block(self, handle, |block| {
             if context.on_damage == OnDamage::Skip && !block::has_true_restarts(block) {
                 return Lookup::Unsure;
             }

@@ -37,9 +37,7 @@ impl Table {
         let order = (!meta.is_unsorted).then_some(&context.order);
         self.check_index(order, &index, footer.index)
             .map_err(|fault| (Some(footer.index.offset), fault))?;
-        context
-            .cache
-            .insert((self.number, footer.index.offset), index);
+        self.cache.insert(self.block_id(footer.index.offset), index);
         let filter = match self.find_filter(footer.metaindex) {
             Ok(filter) => filter,
             Err((at, fault)) => {

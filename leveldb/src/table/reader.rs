@@ -1,14 +1,14 @@
 //! An open table: its file, where its index and filter lie, and what they say of a key.
 //!
 //! Index and filter blocks come from the block cache. A table in which keys are sought pins its own as far as there is room
-//! ([`Options::block_cache_bytes`](crate::Options::block_cache_bytes)), so memory does not grow with the store. A damaged table's index is
+//! ([`Options::block_cache`](crate::Options::block_cache)), so memory does not grow with the store. A damaged table's index is
 //! rebuilt from its blocks and kept.
 
 use super::directory::{Directory, Spot};
 use super::fault::Placed;
 use super::layout::{Index, Layout};
 use super::{BlockHandle, TableContext, salvage};
-use crate::cache::Pinned;
+use crate::cache::{BlockCache, BlockId, Pinned};
 use crate::error::Result;
 use crate::filter::FilterBlock;
 use crate::storage::RandomFile;
@@ -25,6 +25,9 @@ pub(crate) struct Table {
     pub(super) file: Option<Arc<dyn RandomFile>>,
     /// The length, as far as the MANIFEST and the file agree.
     pub(super) len: u64,
+    /// Where its blocks are kept.
+    pub(super) cache: BlockCache,
+    number_in_cache: u64,
     /// What the index says is found out at first use.
     layout: OnceLock<Layout>,
     /// Index and filter, once a key has been looked for, as far as there is room: else they are in the block cache.
@@ -52,12 +55,21 @@ impl Table {
         self.has_checked_bounds.store(false, Memory::Relaxed);
     }
 
-    pub(crate) fn new(number: u64, name: String, file: Arc<dyn RandomFile>, len: u64) -> Table {
+    pub(crate) fn new(
+        context: &TableContext,
+        number: u64,
+        name: String,
+        file: Arc<dyn RandomFile>,
+        len: u64,
+    ) -> Table {
+        let cache = context.cache.clone();
         Table {
             number,
             name,
             file: Some(file),
             len,
+            number_in_cache: cache.number_of_table(),
+            cache,
             layout: OnceLock::new(),
             pins: OnceLock::new(),
             has_checked_bounds: AtomicBool::new(false),
@@ -65,7 +77,7 @@ impl Table {
     }
 
     /// A table without content, in place of one that is missing.
-    pub(crate) fn missing(number: u64, name: String) -> Table {
+    pub(crate) fn missing(context: &TableContext, number: u64, name: String) -> Table {
         let layout = Layout {
             index: Index::Rebuilt(salvage::empty_index()),
             filter: None,
@@ -75,6 +87,8 @@ impl Table {
             name,
             file: None,
             len: 0,
+            cache: context.cache.clone(),
+            number_in_cache: context.cache.number_of_table(),
             layout: OnceLock::from(layout),
             pins: OnceLock::new(),
             has_checked_bounds: AtomicBool::new(false),
@@ -83,6 +97,12 @@ impl Table {
 
     pub(crate) fn len(&self) -> u64 {
         self.len
+    }
+
+    /// The block at an offset, as the cache has it.
+    #[inline]
+    pub(super) fn block_id(&self, offset: u64) -> BlockId {
+        (self.number_in_cache, offset)
     }
 
     /// Finds out where index and filter are. With [`OnDamage::Skip`](crate::OnDamage::Skip) it succeeds for any file.
@@ -124,17 +144,17 @@ impl Table {
             return Pins::default();
         };
         let take = |handle: BlockHandle| {
-            let block = self.cached_block(context, handle, &mut None).ok()?;
-            context.cache.remove((self.number, handle.offset));
+            let block = self.cached_block(handle, &mut None).ok()?;
+            self.cache.remove(self.block_id(handle.offset));
             Some(block)
         };
         let filter = layout.filter.and_then(take);
-        let filter = filter.and_then(|block| context.cache.pin(block, 0));
+        let filter = filter.and_then(|block| self.cache.pin(block, 0));
         let index = take(handle).and_then(|block| {
             let filters = filter.as_ref().map(|filter| filter.block.as_slice());
             let directory = Directory::new(&context.order, &block, filters);
             let beside_len = directory.as_ref().map_or(0, Directory::len_bytes);
-            Some((context.cache.pin(block, beside_len)?, directory))
+            Some((self.cache.pin(block, beside_len)?, directory))
         });
         Pins { index, filter }
     }
@@ -154,14 +174,14 @@ impl Table {
     }
 
     /// The index block; [`prepare`](Self::prepare) came first.
-    pub(crate) fn index(&self, context: &TableContext) -> Placed<Arc<Vec<u8>>> {
+    pub(crate) fn index(&self) -> Placed<Arc<Vec<u8>>> {
         match self.layout.get().map(|layout| &layout.index) {
             None => Ok(salvage::empty_index()),
             Some(Index::Rebuilt(index)) => Ok(index.clone()),
             Some(Index::Stored(handle)) => match self.pinned_index() {
                 Some((pinned, _)) => Ok(pinned.block.clone()),
                 None => self
-                    .cached_block(context, *handle, &mut None)
+                    .cached_block(*handle, &mut None)
                     .map_err(|fault| (Some(handle.offset), fault)),
             },
         }
@@ -177,20 +197,15 @@ impl Table {
 
     /// Whether a block of the directory may hold a user key.
     #[inline]
-    pub(super) fn may_contain_in(
-        &self,
-        context: &TableContext,
-        spot: &Spot,
-        key_hash: u32,
-    ) -> bool {
+    pub(super) fn may_contain_in(&self, spot: &Spot, key_hash: u32) -> bool {
         match self.pinned_filter() {
             Some(pinned) => spot.may_contain(&pinned.block, key_hash),
-            None => self.may_contain(context, spot.handle().offset, key_hash),
+            None => self.may_contain(spot.handle().offset, key_hash),
         }
     }
 
     /// Whether the block at `offset` may hold a user key. Without a usable filter, it may.
-    pub(crate) fn may_contain(&self, context: &TableContext, offset: u64, key_hash: u32) -> bool {
+    pub(crate) fn may_contain(&self, offset: u64, key_hash: u32) -> bool {
         let Some(handle) = self.layout.get().and_then(|layout| layout.filter) else {
             return true;
         };
@@ -200,8 +215,21 @@ impl Table {
         match self.pinned_filter() {
             Some(pinned) => says(&pinned.block),
             None => self
-                .cached_block(context, handle, &mut None)
+                .cached_block(handle, &mut None)
                 .map_or(true, |bytes| says(&bytes)),
+        }
+    }
+}
+
+/// A table that is closed was mostly replaced by others: what the cache has of it would be in their way.
+impl Drop for Table {
+    fn drop(&mut self) {
+        let directory = self
+            .pins
+            .get()
+            .and_then(|pins| pins.index.as_ref()?.1.as_ref());
+        for spot in directory.into_iter().flat_map(Directory::spots) {
+            self.cache.remove(self.block_id(spot.handle().offset));
         }
     }
 }

@@ -5,7 +5,8 @@ use larder_leveldb::storage::{FaultFileSystem, MemoryFileSystem};
 use larder_leveldb::table::TableOptions;
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{
-    Background, Bounds, BytewiseComparator, Comparator, Db, Durability, Iter, Options, Result,
+    Background, BlockCache, Bounds, BytewiseComparator, Comparator, Db, Durability, Iter, Options,
+    Result,
 };
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 use std::cmp::Ordering;
@@ -25,7 +26,7 @@ fn options(comparator: Arc<dyn Comparator>) -> Options {
             block_len: 120,
             ..TableOptions::default()
         },
-        block_cache_bytes: 0,
+        block_cache: BlockCache::new(0),
         background: Background::Caller,
         ..Options::new(comparator)
     }

@@ -4,7 +4,7 @@ use larder_leveldb::storage::MemoryFileSystem;
 use larder_leveldb::table::TableOptions;
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{
-    Background, BackgroundPool, BackgroundWork, Db, Durability, Iter, Options, Snapshot,
+    Background, BackgroundPool, BackgroundWork, BlockCache, Db, Durability, Iter, Options, Snapshot,
 };
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ fn options(background: Background) -> Options {
         create_if_missing: true,
         write_buffer_bytes: 3000,
         table_file_bytes: 4000,
-        block_cache_bytes: 20_000,
+        block_cache: BlockCache::new(20_000),
         open_tables_max: 4,
         table: TableOptions {
             block_len: 300,

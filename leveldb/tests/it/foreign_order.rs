@@ -6,7 +6,8 @@ use crate::support::{Rows, backward, forward};
 use larder_leveldb::internal_key::{self, EntryKind, InternalOrder};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 use larder_leveldb::{
-    BytewiseComparator, Comparator, Db, ErrorKind, KeyOrder, OnDamage, Options, RowsInDoubt, repair,
+    BlockCache, BytewiseComparator, Comparator, Db, ErrorKind, KeyOrder, OnDamage, Options,
+    RowsInDoubt, repair,
 };
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,7 +104,7 @@ fn truth(operations: &[Operation]) -> Map {
 fn options(on_damage: OnDamage) -> Options {
     Options {
         on_damage,
-        block_cache_bytes: 4000,
+        block_cache: BlockCache::new(4000),
         ..Options::default()
     }
 }

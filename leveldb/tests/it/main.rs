@@ -53,6 +53,8 @@ mod regressions;
 #[cfg(test)]
 mod repair;
 #[cfg(test)]
+mod shared_cache;
+#[cfg(test)]
 mod store;
 #[cfg(test)]
 mod support;

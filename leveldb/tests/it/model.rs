@@ -2,7 +2,7 @@
 
 use crate::store::{Operation, StoreBuilder};
 use crate::support::count;
-use larder_leveldb::{Iter, Options};
+use larder_leveldb::{BlockCache, Iter, Options};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ fn agrees(case: Case) -> bool {
     let store = StoreBuilder::spread(&case.operations);
     let options = Options {
         log_value_bytes: case.log_value_bytes,
-        block_cache_bytes: case.block_cache_bytes,
+        block_cache: BlockCache::new(case.block_cache_bytes),
         open_tables_max: 3,
         ..Options::default()
     };

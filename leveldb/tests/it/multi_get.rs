@@ -1,12 +1,12 @@
 //! Many lookups and seeks at once find what each finds alone, whatever lies where.
 
 use crate::store::{get_file, put_file};
-use larder_leveldb::storage::{CrashImage, FileSystem, MemoryFileSystem};
+use larder_leveldb::storage::{CrashImage, FaultFileSystem, FileSystem, MemoryFileSystem};
 use larder_leveldb::table::TableOptions;
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{
-    Background, BytewiseComparator, Comparator, Db, Durability, Identity, KeyFacts, OnDamage,
-    Options, Snapshot,
+    Background, BlockCache, BytewiseComparator, Comparator, Db, Durability, Identity, KeyFacts,
+    OnDamage, Options, Snapshot,
 };
 use quickcheck::{Gen, QuickCheck};
 use std::cmp::Ordering;
@@ -69,7 +69,7 @@ impl Order {
             create_if_missing: true,
             write_buffer_bytes: 8000,
             table_file_bytes: 3000,
-            block_cache_bytes: 2000,
+            block_cache: BlockCache::new(2000),
             table: TableOptions {
                 block_len: 300,
                 ..TableOptions::default()
@@ -252,4 +252,53 @@ fn many_at_once_find_what_each_finds_alone() {
         .tests(60)
         .rng(Gen::new(200))
         .quickcheck(law as fn(u8, Vec<(u8, u8)>, Vec<u8>, u32));
+}
+
+#[test]
+fn a_block_is_read_once_for_all_keys_in_it() {
+    const ROWS: usize = 2000;
+    let fs = Arc::new(FaultFileSystem::new(Arc::new(MemoryFileSystem::new())));
+    let options = Options {
+        create_if_missing: true,
+        // Indexes and filters have their place beside it, and few of the data blocks have one in it.
+        block_cache: BlockCache::new(40_000),
+        ..Options::default()
+    };
+    let db = Db::open(fs.clone(), Path::new(DIR), options).unwrap();
+    let keys: Vec<Vec<u8>> = (0..ROWS)
+        .map(|n| format!("key {n:06}").into_bytes())
+        .collect();
+    let mut batch = BatchWriter::new();
+    for (n, key) in keys.iter().enumerate() {
+        batch.put(key, format!("{:0100}", n * 7919 % 1009).as_bytes());
+    }
+    db.write(&mut batch, Durability::Relaxed).unwrap();
+    db.compact_range(None, None).unwrap();
+    let snapshot = db.snapshot();
+    let scattered = || (0..ROWS).map(|n| &*keys[n * 997 % ROWS]);
+    let operations = |look: &mut dyn FnMut()| {
+        let before = fs.operations();
+        look();
+        fs.operations() - before
+    };
+    // Opens the tables.
+    snapshot.multi_get(scattered(), |_, _| ControlFlow::Continue(()));
+    let mut count = 0;
+    let together = operations(&mut || {
+        snapshot.multi_get(scattered(), |n, value| {
+            let row = n * 997 % ROWS * 7919 % 1009;
+            assert_eq!(value.unwrap().unwrap(), format!("{row:0100}").as_bytes());
+            count += 1;
+            ControlFlow::Continue(())
+        });
+    });
+    assert_eq!(count, ROWS);
+    let alone = operations(&mut || {
+        for key in scattered() {
+            assert!(snapshot.get(key).unwrap().is_some());
+        }
+    });
+    let blocks = (ROWS * 130 / 4096) as u64;
+    assert!(together <= blocks, "{together} of {blocks}");
+    assert!(alone > 10 * blocks, "{alone} of {blocks}");
 }

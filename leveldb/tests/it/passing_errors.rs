@@ -4,7 +4,7 @@
 use crate::store::{Operation, StoreBuilder, get_file, put_file};
 use crate::support::{backward, forward};
 use larder_leveldb::storage::{CrashImage, Fault, FaultFileSystem, Manner, MemoryFileSystem};
-use larder_leveldb::{Db, ErrorKind, OnDamage, Options, Result};
+use larder_leveldb::{BlockCache, Db, ErrorKind, OnDamage, Options, Result};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn options() -> Options {
         on_damage: OnDamage::Skip,
         // So that tables are opened again and again.
         open_tables_max: 2,
-        block_cache_bytes: 1000,
+        block_cache: BlockCache::new(1000),
         ..Options::default()
     }
 }

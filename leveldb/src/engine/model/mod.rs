@@ -12,7 +12,7 @@ use crate::snapshot::Snapshot;
 use crate::storage::{CrashImage, Fault, FaultFileSystem, MemoryFileSystem};
 use crate::sync::thread;
 use crate::write_batch::{BatchWriter, Operation};
-use crate::{Db, Durability, Options};
+use crate::{BlockCache, Db, Durability, Options};
 use kept_logs::{KeptLogs, Record};
 use std::collections::BTreeMap;
 use std::io;
@@ -77,7 +77,7 @@ fn options() -> Options {
         // Under Shuttle an atomic takes more room, and so does a node.
         write_buffer_bytes: size(4000, 2500) as usize,
         table_file_bytes: 3000,
-        block_cache_bytes: 10_000,
+        block_cache: BlockCache::new(10_000),
         open_tables_max: 4,
         ..Options::default()
     }
