@@ -22,8 +22,11 @@ fn open(leveldb: &Path) -> Store {
     Store::open_read_only(Arc::new(DiskFileSystem::new()), paths, options).unwrap()
 }
 
+/// Rows by key and value, and blobs by length and time.
+type Content = (Vec<(Vec<u8>, Vec<u8>)>, Vec<(u64, SystemTime)>);
+
 /// Every row of a store but those of the undo log and of journals, and every blob with its time.
-fn content(leveldb: &Path) -> (Vec<(Vec<u8>, Vec<u8>)>, Vec<(u64, SystemTime)>) {
+fn content(leveldb: &Path) -> Content {
     let store = open(leveldb);
     let mut rows = store.rows();
     let mut found = Vec::new();
@@ -38,11 +41,7 @@ fn content(leveldb: &Path) -> (Vec<(Vec<u8>, Vec<u8>)>, Vec<(u64, SystemTime)>) 
 }
 
 /// Copies to a new folder with a fault at this operation: whether the copy is there, and how many operations there were.
-fn try_copy(
-    store: &Store,
-    fault: Fault,
-    wanted: &(Vec<(Vec<u8>, Vec<u8>)>, Vec<(u64, SystemTime)>),
-) -> (bool, u64) {
+fn try_copy(store: &Store, fault: Fault, wanted: &Content) -> (bool, u64) {
     let to = folder();
     let name = store.paths().leveldb.file_name().unwrap();
     let paths = StorePaths::of_leveldb(&to.path().join("deep").join(name));
