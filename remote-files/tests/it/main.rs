@@ -8,6 +8,7 @@
 )]
 
 mod conformance;
+mod databases;
 mod engine;
 mod leases;
 mod model;
