@@ -6,6 +6,9 @@
 /// The name under which a table's metaindex lists it (after `filter.`).
 pub const NAME: &str = "leveldb.BuiltinBloomFilter2";
 
+/// More probes are not computed.
+const PROBES_MAX: u8 = 30;
+
 /// LevelDB's hash of a byte string (Murmur-like, 32 bits).
 pub fn hash(bytes: &[u8], seed: u32) -> u32 {
     const M: u32 = 0xc6a4_a793;
@@ -35,7 +38,7 @@ pub fn key_hash(key: &[u8]) -> u32 {
 /// Appends the filter of some keys' hashes.
 pub fn encode(out: &mut Vec<u8>, hashes: &[u32], bits_per_key: usize) {
     // 0.69 is about ln 2, the best number of probes for a number of bits a key.
-    let probes = ((bits_per_key as f64 * 0.69) as usize).clamp(1, 30);
+    let probes = ((bits_per_key as f64 * 0.69) as usize).clamp(1, usize::from(PROBES_MAX));
     let bytes = (hashes.len() * bits_per_key).max(64).div_ceil(8);
     let bits = bit_count(bytes);
     let start = out.len();
@@ -49,6 +52,11 @@ pub fn encode(out: &mut Vec<u8>, hashes: &[u32], bits_per_key: usize) {
         }
     }
     out.push(probes as u8);
+}
+
+/// Appends a filter that every key passes: so many probes are kept for later encodings, and LevelDB takes them for a match.
+pub fn encode_any(out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0, PROBES_MAX + 1]);
 }
 
 /// How many bits an array of so many bytes has: numbers of 32 bits are divided faster than those of 64. `None` if there are
@@ -68,7 +76,7 @@ pub fn may_contain(filter: &[u8], hash: u32) -> bool {
     if array.is_empty() {
         return false;
     }
-    if probes > 30 {
+    if probes > PROBES_MAX {
         return true;
     }
     let bits = bit_count(array.len());

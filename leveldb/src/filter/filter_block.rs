@@ -65,6 +65,8 @@ pub struct FilterBlockBuilder {
     out: Vec<u8>,
     offsets: Vec<u32>,
     hashes: Vec<u32>,
+    /// Whether the filter that is being made lets every key pass.
+    passes_all: bool,
 }
 
 impl FilterBlockBuilder {
@@ -75,6 +77,7 @@ impl FilterBlockBuilder {
             out: Vec::new(),
             offsets: Vec::new(),
             hashes: Vec::new(),
+            passes_all: false,
         }
     }
 
@@ -90,17 +93,25 @@ impl FilterBlockBuilder {
         self.hashes.push(bloom::key_hash(user_key));
     }
 
+    /// The data block holds a user key that other bytes are equal to. A lookup by those has another hash, so the filter of its
+    /// range lets every key pass.
+    pub fn add_key_of_several_forms(&mut self) {
+        self.passes_all = true;
+    }
+
     fn generate(&mut self) {
         self.offsets.push(self.out.len() as u32);
-        if !self.hashes.is_empty() {
+        if std::mem::take(&mut self.passes_all) {
+            bloom::encode_any(&mut self.out);
+        } else if !self.hashes.is_empty() {
             bloom::encode(&mut self.out, &self.hashes, self.bits_per_key);
-            self.hashes.clear();
         }
+        self.hashes.clear();
     }
 
     /// The whole block.
     pub fn finish(mut self) -> Vec<u8> {
-        if !self.hashes.is_empty() {
+        if !self.hashes.is_empty() || self.passes_all {
             self.generate();
         }
         let offsets_at = self.out.len() as u32;
@@ -129,6 +140,23 @@ mod tests {
         let bytes = FilterBlockBuilder::new(10).finish();
         assert_eq!(bytes, [0, 0, 0, 0, 11]);
         assert!(has(&bytes, 0, b"foo") && has(&bytes, 100_000, b"foo"));
+    }
+
+    #[test]
+    fn a_key_of_several_forms_lets_every_key_pass_in_its_range_only() {
+        let mut builder = FilterBlockBuilder::new(10);
+        builder.start_block(0);
+        builder.add_key(b"foo");
+        builder.start_block(3000);
+        builder.add_key(b"bar");
+        builder.add_key_of_several_forms();
+        builder.start_block(6000);
+        builder.add_key(b"baz");
+        let bytes = builder.finish();
+        let found = |offset| [b"foo", b"bar", b"baz", b"any"].map(|key| has(&bytes, offset, key));
+        assert_eq!(found(0), [true, false, false, false]);
+        assert_eq!(found(3000), [true; 4]);
+        assert_eq!(found(6000), [false, false, true, false]);
     }
 
     #[test]

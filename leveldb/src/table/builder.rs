@@ -2,6 +2,7 @@
 
 use super::{BlockHandle, Footer, TRAILER_LEN, TableOptions};
 use crate::block::BlockBuilder;
+use crate::comparator::Identity;
 use crate::compression::{Compression, Packer};
 #[cfg(feature = "zstd")]
 use crate::compression::{compress_zstd, zstd_len_max};
@@ -79,7 +80,14 @@ impl<'a> TableBuilder<'a> {
             self.add_to_index(&last, handle);
         }
         if let Some(filter) = &mut self.filter {
-            filter.add_key(user_key(internal_key));
+            let key = user_key(internal_key);
+            // LevelDB asks the filter by the bytes of the key that it looks up, whatever the comparator says of them. Groups of keys
+            // are looked up by iterators, which ask no filter.
+            let identity = self.order.identity().map(|identity| identity(key));
+            match identity {
+                Some(Identity::Several | Identity::Unclear) => filter.add_key_of_several_forms(),
+                Some(Identity::Bytes | Identity::Grouped(_)) | None => filter.add_key(key),
+            }
         }
         if self.summary.entries == 0 {
             self.summary.smallest = internal_key.to_vec();
