@@ -5,13 +5,17 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod copy;
+mod find;
 #[cfg(feature = "scripts")]
 mod run;
+mod stat;
 mod verify;
 
 pub use copy::CopyArgs;
+pub use find::FindArgs;
 #[cfg(feature = "scripts")]
 pub use run::RunArgs;
+pub use stat::StatArgs;
 pub use verify::{ReportFormat, VerifyArgs};
 
 /// Exit codes, as the help text promises them.
@@ -91,6 +95,12 @@ pub enum Command {
     /// Check a store: files, rows, indexes, blobs.
     #[command(after_help = verify::VERIFY_EXIT, long_about = verify::VERIFY_ABOUT, after_long_help = verify::VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
+    /// Find texts, keys and types in keys and values.
+    #[command(after_help = EXIT_HELP, long_about = find::FIND_ABOUT, after_long_help = find::FIND_EXAMPLES)]
+    Find(FindArgs),
+    /// Say what takes how much, and what maintenance would give back.
+    #[command(after_help = EXIT_HELP, long_about = stat::STAT_ABOUT, after_long_help = stat::STAT_EXAMPLES)]
+    Stat(StatArgs),
     /// Copy stores, or parts of them, and give them another origin.
     #[command(after_help = copy::COPY_EXIT, long_about = copy::COPY_ABOUT, after_long_help = copy::COPY_EXAMPLES)]
     Copy(CopyArgs),

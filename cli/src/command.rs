@@ -15,6 +15,7 @@ use crate::args::{Cli, ColorWhen, Command, DumpFormat};
 use crate::bucket_names::BucketNames;
 use crate::copy::Copy;
 use crate::damage::Tally;
+use crate::find::Find;
 use crate::locate::find_stores;
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
@@ -23,6 +24,7 @@ use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report};
 use crate::scan::{Scan, Selection, Stop};
 #[cfg(feature = "scripts")]
 use crate::scripts;
+use crate::stat::Stat;
 use crate::store_origin::{StoreOrigin, origins_text};
 use crate::verify::Verify;
 use crate::within::Within;
@@ -78,6 +80,22 @@ pub fn run(cli: Cli) -> ExitCode {
             Selection::default(),
             args.output.as_deref(),
         ),
+        Command::Find(args) => {
+            let name = |name: &Option<String>| name.as_deref().map(JsString::from);
+            let selection = Selection {
+                database: name(&args.database),
+                object_store: name(&args.store),
+            };
+            let output = args.output.as_deref();
+            (&args.path, &args.origin, &args.bucket, selection, output)
+        }
+        Command::Stat(args) => (
+            &args.path,
+            &args.origin,
+            &args.bucket,
+            Selection::default(),
+            args.output.as_deref(),
+        ),
         Command::Copy(args) => (
             &args.from,
             &args.from_origin,
@@ -118,6 +136,14 @@ pub fn run(cli: Cli) -> ExitCode {
             Err(error) => return output_failed(&error),
         },
         Command::Rows(args) => Box::new(rows::Rows::new(args, output, color)),
+        Command::Find(args) => match Find::new(args, output, color) {
+            Ok(command) => Box::new(command),
+            Err(what) => {
+                complain(&what);
+                return ExitCode::from(EXIT_USAGE);
+            }
+        },
+        Command::Stat(args) => Box::new(Stat::new(args, output, color)),
         Command::Copy(args) => match Copy::new(args, path.clone(), output) {
             Ok(command) => Box::new(command),
             Err(what) => {

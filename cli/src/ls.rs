@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::Path;
 
 use larder_backing_store::{
     CursorDirection, DatabaseMetadata, IndexMetadata, KEY_GENERATOR_MAX, ObjectStoreMetadata,
 };
 use larder_codec::JsString;
 use larder_codec::KeyPath;
-use larder_leveldb::storage::FileSystem;
 use serde::Serialize;
 
 use crate::args::LsArgs;
@@ -19,11 +17,9 @@ use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::record::with_foreign;
 use crate::scan::{Scan, Stop};
+use crate::sizes::BLOB_DEPTH_MAX;
 use crate::store_origin::StoreOrigin;
 use crate::style::Style;
-
-/// Folders below the blob folder: databases, then two hex digits.
-const BLOB_DEPTH_MAX: usize = 4;
 
 /// The command.
 pub(crate) struct Ls {
@@ -392,42 +388,5 @@ impl PerStore for Ls {
 
     fn finish(self: Box<Self>) -> io::Result<()> {
         self.output.finish()
-    }
-}
-
-impl Scan<'_> {
-    /// Bytes in files, and number of files, down to `depth_max` folders below `dir`. Unreadable folders are reported,
-    /// a missing `dir` counts as empty.
-    fn sizes_below(&mut self, dir: &Path, depth_max: usize) -> (u64, u64) {
-        let fs: &dyn FileSystem = &**self.store.fs();
-        let (mut bytes, mut files) = (0_u64, 0);
-        let mut pending = vec![(dir.to_owned(), 0)];
-        while let Some((dir, depth)) = pending.pop() {
-            let names = match fs.list(&dir) {
-                Ok(names) => names,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => {
-                    self.report.damage(dir.display(), &error);
-                    continue;
-                }
-            };
-            for name in names {
-                let path = dir.join(name);
-                match fs.metadata(&path) {
-                    Ok(metadata) if metadata.is_dir && depth < depth_max => {
-                        pending.push((path, depth + 1))
-                    }
-                    Ok(metadata) if !metadata.is_dir => {
-                        bytes = bytes.saturating_add(metadata.len_bytes);
-                        files += 1;
-                    }
-                    Ok(_) => {}
-                    // Removed since the folder was listed.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    Err(error) => self.report.damage(path.display(), &error),
-                }
-            }
-        }
-        (bytes, files)
     }
 }

@@ -7,7 +7,9 @@ use clap::{Command, CommandFactory};
 use crate::args::Cli;
 
 /// Commands that have a part of their own in the manual page.
-const DESCRIBED: [&str; 7] = ["ls", "dump", "rows", "run", "verify", "copy", "repair"];
+const DESCRIBED: [&str; 9] = [
+    "ls", "dump", "rows", "run", "verify", "find", "stat", "copy", "repair",
+];
 
 /// The completion script for a shell.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Vec<u8> {

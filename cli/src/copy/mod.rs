@@ -8,7 +8,7 @@
 
 mod blobs;
 mod command;
-mod key_text;
+pub(crate) mod key_text;
 mod rows;
 mod selection;
 mod target;

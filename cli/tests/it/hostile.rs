@@ -98,6 +98,12 @@ fn commands(folder: &Path, beside: &Path) -> Vec<Vec<String>> {
         format!("rows {path}"),
         format!("rows {path} --history --hex"),
         format!("rows {path} --json"),
+        format!("verify {path} --full"),
+        format!("find {path} a"),
+        format!("find {path} --key 1"),
+        format!("find {path} --type Blob --format json"),
+        format!("stat {path}"),
+        format!("copy {path} {}", beside("copy")),
         format!("run --storage {path} --origin {ORIGIN} {script}"),
         format!("repair {path}"),
         format!("run --storage {path} --origin {ORIGIN} --threads {script}"),
@@ -132,9 +138,6 @@ fn try_all(seed: u64) -> Vec<String> {
 fn every_command_exits_by_itself_on_hostile_stores_within_10_seconds_and_1_gib() {
     let (first, count) = (number("LARDER_SEED", 1), number("LARDER_HOSTILE_STORES", 4));
     let failures: Vec<String> = (first..first + count).flat_map(try_all).collect();
-    println!(
-        "{count} hostile stores from LARDER_SEED={first} on, {} runs",
-        count * 15
-    );
+    println!("{count} hostile stores from LARDER_SEED={first} on");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

@@ -11,6 +11,7 @@ mod canonical_values;
 mod command;
 mod copy;
 mod damage;
+mod find;
 mod foreign;
 mod gates;
 #[cfg(target_os = "linux")]
@@ -24,6 +25,7 @@ mod processes;
 mod readme;
 mod repair;
 mod scripts;
+mod stat;
 mod support;
 mod verify;
 mod whole;

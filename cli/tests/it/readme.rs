@@ -29,7 +29,8 @@ fn commands(readme: &str) -> Vec<String> {
                     break;
                 }
                 taken.push(word);
-                if word == "TO" || word == "PATH" && words.peek() != Some(&"TO") {
+                let has_more = words.peek().is_some_and(|next| ["TO", "TEXT"].contains(next));
+                if ["TO", "TEXT"].contains(&word) || word == "PATH" && !has_more {
                     break;
                 }
             }
@@ -44,6 +45,7 @@ fn run(command: &str, script: &Path) -> Output {
     let words = command.split(' ').skip(1).map(|word| match word {
         "PATH" => store.into(),
         "SCRIPT" => script.as_os_str().to_owned(),
+        "TEXT" => "hello".into(),
         "TO" => script.with_file_name("copy").into(),
         word => word.into(),
     });
@@ -70,6 +72,8 @@ fn commands_of_the_readme_run() {
         "larder dump PATH",
         "larder rows PATH",
         "larder verify PATH",
+        "larder find PATH TEXT",
+        "larder stat PATH",
         "larder copy PATH TO",
         "larder run SCRIPT",
         "larder man",

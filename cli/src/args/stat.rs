@@ -1,0 +1,41 @@
+//! `larder stat` on the command line.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::ReportFormat;
+
+pub(super) const STAT_ABOUT: &str = "\
+Say what takes how much: records, indexes, blobs, stale and overwritten rows, the undo log, and what maintenance would give back.
+
+Bytes of rows are those of keys and values before compression; bytes on disk are those of the files. Chromium does its maintenance (a sweep of stale index \
+rows, a compaction) every few days, two seconds after the last page has closed its databases.";
+
+pub(super) const STAT_EXAMPLES: &str = "\
+Examples:
+  larder stat ~/.config/App
+  larder stat PATH --quick               does not compare index rows with records
+  larder stat PATH --format json         one JSON document a store and line";
+
+/// `larder stat`.
+#[derive(Debug, Args)]
+pub struct StatArgs {
+    /// Where to look.
+    pub path: PathBuf,
+    /// Do not look for stale index rows, which takes a look at each record for each of its index rows.
+    #[arg(long)]
+    pub quick: bool,
+    /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
+    #[arg(long, value_name = "ORIGIN")]
+    pub origin: Option<String>,
+    /// Only stores of this storage bucket: its number, or the name that the page gave it.
+    #[arg(long, value_name = "BUCKET")]
+    pub bucket: Option<String>,
+    /// The form of the output.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
