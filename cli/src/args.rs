@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod copy;
+mod diff;
 mod find;
 #[cfg(feature = "scripts")]
 mod run;
@@ -12,6 +13,7 @@ mod stat;
 mod verify;
 
 pub use copy::CopyArgs;
+pub use diff::DiffArgs;
 pub use find::FindArgs;
 #[cfg(feature = "scripts")]
 pub use run::RunArgs;
@@ -101,6 +103,9 @@ pub enum Command {
     /// Say what takes how much, and what maintenance would give back.
     #[command(after_help = EXIT_HELP, long_about = stat::STAT_ABOUT, after_long_help = stat::STAT_EXAMPLES)]
     Stat(StatArgs),
+    /// Compare two stores, by database, object store, record and property.
+    #[command(after_help = diff::DIFF_EXIT, long_about = diff::DIFF_ABOUT, after_long_help = diff::DIFF_EXAMPLES)]
+    Diff(DiffArgs),
     /// Copy stores, or parts of them, and give them another origin.
     #[command(after_help = copy::COPY_EXIT, long_about = copy::COPY_ABOUT, after_long_help = copy::COPY_EXAMPLES)]
     Copy(CopyArgs),

@@ -15,6 +15,7 @@ use crate::args::{Cli, ColorWhen, Command, DumpFormat};
 use crate::bucket_names::BucketNames;
 use crate::copy::Copy;
 use crate::damage::Tally;
+use crate::diff::{Diff, Others};
 use crate::find::Find;
 use crate::locate::find_stores;
 use crate::output::Output;
@@ -65,11 +66,7 @@ pub fn run(cli: Cli) -> ExitCode {
             return ExitCode::from(EXIT_USAGE);
         }
         Command::Dump(args) => {
-            let name = |name: &Option<String>| name.as_deref().map(JsString::from);
-            let selection = Selection {
-                database: name(&args.database),
-                object_store: name(&args.store),
-            };
+            let selection = selection(&args.database, &args.store);
             let output = args.output.as_deref();
             (&args.path, &args.origin, &args.bucket, selection, output)
         }
@@ -81,16 +78,19 @@ pub fn run(cli: Cli) -> ExitCode {
             args.output.as_deref(),
         ),
         Command::Find(args) => {
-            let name = |name: &Option<String>| name.as_deref().map(JsString::from);
-            let selection = Selection {
-                database: name(&args.database),
-                object_store: name(&args.store),
-            };
+            let selection = selection(&args.database, &args.store);
             let output = args.output.as_deref();
             (&args.path, &args.origin, &args.bucket, selection, output)
         }
         Command::Stat(args) => (
             &args.path,
+            &args.origin,
+            &args.bucket,
+            Selection::default(),
+            args.output.as_deref(),
+        ),
+        Command::Diff(args) => (
+            &args.a,
             &args.origin,
             &args.bucket,
             Selection::default(),
@@ -144,6 +144,13 @@ pub fn run(cli: Cli) -> ExitCode {
             }
         },
         Command::Stat(args) => Box::new(Stat::new(args, output, color)),
+        Command::Diff(args) => match others(&args.b, &mut report) {
+            Ok(others) => {
+                let (root, count) = (path.clone(), paths.len());
+                Box::new(Diff::new(args, root, count, others, output, color))
+            }
+            Err(code) => return code,
+        },
         Command::Copy(args) => match Copy::new(args, path.clone(), output) {
             Ok(command) => Box::new(command),
             Err(what) => {
@@ -181,6 +188,22 @@ pub fn run(cli: Cli) -> ExitCode {
         }
     }
     session.finish(command)
+}
+
+fn selection(database: &Option<String>, object_store: &Option<String>) -> Selection {
+    let name = |name: &Option<String>| name.as_deref().map(JsString::from);
+    Selection {
+        database: name(database),
+        object_store: name(object_store),
+    }
+}
+
+/// The stores that others are compared with.
+fn others(path: &Path, report: &mut Report) -> Result<Others, ExitCode> {
+    let root = named(path);
+    let fs: Arc<dyn FileSystem> = Arc::new(Within::new(Arc::new(DiskFileSystem::new()), &root));
+    let stores = locate(&*fs, &root, report)?;
+    Ok(Others { root, fs, stores })
 }
 
 /// Repairs the one store that a path leads to.
@@ -381,7 +404,7 @@ impl Session<'_> {
         }
     }
 
-    fn finish(mut self, command: Box<dyn PerStore>) -> ExitCode {
+    fn finish(mut self, mut command: Box<dyn PerStore>) -> ExitCode {
         self.progress.finish();
         if self.opened == 0 {
             for (path, error) in &self.not_stores {
@@ -399,7 +422,8 @@ impl Session<'_> {
                 return ExitCode::from(EXIT_NOT_A_STORE);
             }
         }
-        if let Err(error) = command.finish() {
+        let said = command.last(&mut self.report);
+        if let Err(error) = said.and_then(|()| command.finish()) {
             return output_failed(&error);
         }
         self.report.exit_status()

@@ -1,6 +1,7 @@
 //! Names, keys and sizes for people's eyes. Nothing here is meant to be read back by a program.
 
 use std::fmt;
+use std::io::{self, Write};
 
 pub(crate) use larder_codec::shown::is_harmless;
 pub use larder_codec::shown::{Hex, Quoted, ShownKey, ShownKeyPath, js_number, write_quoted};
@@ -14,6 +15,17 @@ impl fmt::Display for ShownForeign<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (format {})", self.0.engine(), self.0.format())
     }
+}
+
+/// Writes a text whose characters that could drive a terminal are escaped.
+pub(crate) fn write_harmless(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    for c in text.chars() {
+        match is_harmless(c) {
+            true => write!(out, "{c}")?,
+            false => write!(out, "\\u{{{:x}}}", u32::from(c))?,
+        }
+    }
+    Ok(())
 }
 
 /// A number of bytes: `17 B`, `4.2 KiB`, `1.5 MiB`.

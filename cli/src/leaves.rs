@@ -41,6 +41,8 @@ pub(crate) enum Leaf<'l> {
     Bytes(&'l [u8]),
     /// An object of this type, before what is in it.
     Object(&'static str),
+    /// What lies outside of the value, of this type.
+    External(&'static str, &'l ExternalObject),
 }
 
 /// The way to a leaf, as JavaScript would write it: `.a[0]`, `.get("k")`.
@@ -168,20 +170,20 @@ impl<'a> Walk<'_, 'a> {
         let way = Way(&self.way);
         let of_object = |index: u32, visit: Visit<'_, 'a>| {
             let at = usize::try_from(index).unwrap_or(usize::MAX);
-            match self.objects.get(at) {
-                Some(ExternalObject::Blob(blob)) => visit(
-                    way,
-                    Leaf::Text(kind, blob.mime_type.to_string_lossy().into()),
-                ),
-                Some(ExternalObject::File { blob, name, .. }) => {
-                    visit(way, Leaf::Text(kind, name.to_string_lossy().into()))?;
-                    visit(
-                        way,
-                        Leaf::Text(kind, blob.mime_type.to_string_lossy().into()),
-                    )
+            let Some(object) = self.objects.get(at) else {
+                return ControlFlow::Continue(());
+            };
+            let (name, blob) = match object {
+                ExternalObject::Blob(blob) => (None, blob),
+                ExternalObject::File { blob, name, .. } => (Some(name), blob),
+                ExternalObject::FileSystemAccessHandle { .. } => {
+                    return ControlFlow::Continue(());
                 }
-                _ => ControlFlow::Continue(()),
+            };
+            for text in name.into_iter().chain([&blob.mime_type]) {
+                visit(way, Leaf::Text(kind, text.to_string_lossy().into()))?;
             }
+            visit(way, Leaf::External(kind, object))
         };
         match host {
             HostObject::Blob(index) | HostObject::File(index) => of_object(*index, visit),

@@ -6,6 +6,7 @@ pub mod canonical;
 mod command;
 pub mod copy;
 mod damage;
+pub mod diff;
 pub mod display;
 mod dump;
 pub mod find;

@@ -7,8 +7,8 @@ use clap::{Command, CommandFactory};
 use crate::args::Cli;
 
 /// Commands that have a part of their own in the manual page.
-const DESCRIBED: [&str; 9] = [
-    "ls", "dump", "rows", "run", "verify", "find", "stat", "copy", "repair",
+const DESCRIBED: [&str; 10] = [
+    "ls", "dump", "rows", "run", "verify", "find", "stat", "diff", "copy", "repair",
 ];
 
 /// The completion script for a shell.

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::report::Report;
 use crate::scan::{Scan, Stop};
 use crate::store_origin::StoreOrigin;
 
@@ -22,6 +23,11 @@ pub(crate) trait PerStore {
     /// Takes one store.
     fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop>;
 
-    /// The last store has been taken: puts the output in its place.
+    /// The last store has been taken: what is still to be said.
+    fn last(&mut self, _report: &mut Report) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Puts the output in its place.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }

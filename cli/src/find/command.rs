@@ -12,7 +12,7 @@ use super::{Hit, HitPlace, Pattern, find};
 use crate::args::{FindArgs, ReportFormat};
 use crate::canonical::write_key;
 use crate::copy::key_text;
-use crate::display::{Quoted, ShownKey, is_harmless};
+use crate::display::{Quoted, ShownKey, write_harmless};
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::scan::{Scan, Stop};
@@ -159,23 +159,15 @@ fn write_text(
     )?;
     match hit.place {
         HitPlace::Key => write!(out, " key")?,
-        HitPlace::Value(path) => write_harmless(out, " ", path)?,
+        HitPlace::Value(path) => {
+            write!(out, " ")?;
+            write_harmless(out, path)?;
+        }
         HitPlace::Index(name) => write!(out, " index {}", Quoted(name))?,
     }
     let shown = hit.text.char_indices().nth(TEXT_SHOWN_MAX);
     let shown = shown.and_then(|(end, _)| hit.text.get(..end));
-    write_harmless(out, ": ", shown.unwrap_or(hit.text))?;
+    write!(out, ": ")?;
+    write_harmless(out, shown.unwrap_or(hit.text))?;
     writeln!(out, "{}", if shown.is_some() { "…" } else { "" })
-}
-
-/// Characters that could drive a terminal are escaped.
-fn write_harmless(out: &mut Output, before: &str, text: &str) -> io::Result<()> {
-    write!(out, "{before}")?;
-    for c in text.chars() {
-        match is_harmless(c) {
-            true => write!(out, "{c}")?,
-            false => write!(out, "\\u{{{:x}}}", u32::from(c))?,
-        }
-    }
-    Ok(())
 }

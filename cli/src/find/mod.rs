@@ -181,7 +181,7 @@ fn in_records(
 
 const fn kind(leaf: &Leaf<'_>) -> &'static str {
     match leaf {
-        Leaf::Text(kind, _) | Leaf::Object(kind) => kind,
+        Leaf::Text(kind, _) | Leaf::Object(kind) | Leaf::External(kind, _) => kind,
         Leaf::Bytes(_) => "bytes",
     }
 }

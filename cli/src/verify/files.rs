@@ -84,7 +84,9 @@ impl Checker<'_> {
                 self.fault(Check::Level, Place::file(name), what);
             }
         }
-        if checks_levels {
+        // Tables of one level that overlap are read like those of another order; in another order, keys of tables themselves do not
+        // ascend, and such tables have no range.
+        if checks_levels || tables.values().all(|table| table.smallest.is_some()) {
             self.levels(&tables);
         }
         Ok(())

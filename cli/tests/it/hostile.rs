@@ -104,6 +104,8 @@ fn commands(folder: &Path, beside: &Path) -> Vec<Vec<String>> {
         format!("find {path} --type Blob --format json"),
         format!("stat {path}"),
         format!("copy {path} {}", beside("copy")),
+        format!("diff {path} {path}"),
+        format!("diff {path} {}", beside("copy")),
         format!("run --storage {path} --origin {ORIGIN} {script}"),
         format!("repair {path}"),
         format!("run --storage {path} --origin {ORIGIN} --threads {script}"),

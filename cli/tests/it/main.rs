@@ -11,6 +11,7 @@ mod canonical_values;
 mod command;
 mod copy;
 mod damage;
+mod diff;
 mod find;
 mod foreign;
 mod gates;

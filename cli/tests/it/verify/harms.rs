@@ -7,8 +7,8 @@ use std::sync::Arc;
 use larder_backing_store::{IdbComparator, StorePaths};
 use larder_codec::external_object::ExternalObject;
 use larder_codec::row_key::{
-    DatabaseField, DatabaseKey, GlobalKey, IndexDataKey, ObjectStoreField, ObjectStoreMetadataKey,
-    RecordKey, RecordTable, RowKey,
+    DatabaseField, DatabaseKey, GlobalKey, IndexDataKey, IndexField, ObjectStoreField,
+    ObjectStoreMetadataKey, RecordKey, RecordTable, RowKey,
 };
 use larder_codec::versioned::{DataRow, ExistsRow, IndexRow};
 use larder_codec::{BlobNumber, DatabaseId, RecordVersion, RowValue};
@@ -17,7 +17,7 @@ use larder_leveldb::internal_key::{EntryKind, SEQUENCE_MAX, encode};
 use larder_leveldb::log::LogWriter;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 use larder_leveldb::version_edit::{NewFile, VersionEdit};
-use larder_leveldb::{Db, Durability, Options};
+use larder_leveldb::{Background, Db, Durability, Options};
 
 use super::{findings, verify};
 
@@ -79,6 +79,8 @@ impl Harmed {
 fn open(leveldb: &Path) -> Db {
     let mut options = Options::new(Arc::new(IdbComparator));
     options.key_facts = Some(IdbComparator::KEY_FACTS);
+    // No compaction makes anew what a test has put somewhere.
+    options.background = Background::Caller;
     Db::open(Arc::new(DiskFileSystem::new()), leveldb, options).unwrap()
 }
 
@@ -203,6 +205,56 @@ fn index_rows_that_do_not_agree_with_records() {
         false,
         "index",
         "above the last that the object store has given",
+    );
+}
+
+#[test]
+fn a_unique_index_that_has_a_key_twice() {
+    let harmed = Harmed::new(STORE);
+    let unique = harmed.rows.iter().filter_map(|(key, value)| {
+        let RowKey::IndexMetadata(row) = RowKey::decode_exact(key).ok()? else {
+            return None;
+        };
+        let is_unique = row.field == IndexField::Unique && *value == [1];
+        is_unique.then_some((row.database_id, row.object_store_id, row.index_id))
+    });
+    let indexes: Vec<_> = unique.collect();
+    // Two live entries of one index, with different keys.
+    let live = harmed.rows.iter().filter_map(|(key, value)| {
+        let RowKey::IndexData(row) = RowKey::decode_exact(key).ok()? else {
+            return None;
+        };
+        let entry = IndexRow::decode_exact(value).ok()?;
+        let record = bytes(|out| {
+            RecordKey {
+                database_id: row.database_id,
+                object_store_id: row.object_store_id,
+                table: RecordTable::Data,
+                key: entry.primary_key,
+            }
+            .encode(out);
+        });
+        let (_, data) = harmed.rows.iter().find(|(key, _)| *key == record)?;
+        let is_live = DataRow::decode_exact(data).ok()?.version == entry.version;
+        let id = (row.database_id, row.object_store_id, row.index_id);
+        (is_live && indexes.contains(&id)).then_some((id, row, entry, value))
+    });
+    let live: Vec<_> = live.collect();
+    let pair = live.windows(2).find(|pair| {
+        let [(a, _, one, _), (b, _, other, _)] = pair else {
+            return false;
+        };
+        a == b && one.primary_key.as_bytes() != other.primary_key.as_bytes()
+    });
+    let [(id, one, ..), (_, _, other, value)] = pair.unwrap() else {
+        panic!("two entries");
+    };
+    let twice = IndexDataKey::new(id.0, id.1, id.2, one.index_key, other.primary_key);
+    harmed.put(&bytes(|out| twice.encode(out)), value);
+    harmed.is_named(
+        true,
+        "index",
+        "the index is unique, and two records have this key",
     );
 }
 
@@ -470,8 +522,9 @@ fn a_byte_of_a_file() {
 /// Writes a MANIFEST anew in which something is changed.
 fn with_manifest(harmed: &Harmed, change: impl FnOnce(&mut Vec<NewFile>)) {
     let dir = harmed.copy.leveldb();
-    let fs = DiskFileSystem::new();
-    let db = open(&dir);
+    // Opened for writing, it would compact what a test has put somewhere.
+    let options = Options::new(Arc::new(IdbComparator));
+    let db = Db::open_read_only(Arc::new(DiskFileSystem::new()), &dir, options).unwrap();
     let (sequence, files) = (db.latest_sequence(), db.files());
     db.close().unwrap();
     let internal = |key: &Option<Vec<u8>>, sequence| {
@@ -500,6 +553,7 @@ fn with_manifest(harmed: &Harmed, change: impl FnOnce(&mut Vec<NewFile>)) {
     let mut record = Vec::new();
     edit.encode(&mut record);
     let name = "MANIFEST-099999";
+    let fs = DiskFileSystem::new();
     let mut manifest = LogWriter::new(fs.create(&dir.join(name)).unwrap(), 0);
     manifest.add(&record).unwrap();
     manifest.file().flush().unwrap();
@@ -518,4 +572,45 @@ fn a_table_whose_place_is_not_its_place() {
         files[0].largest = smallest;
     });
     harmed.is_named(false, "level", "keys outside of the range");
+}
+
+/// A store with a table of its first and last row, which are in another table as well.
+fn with_two_tables() -> Harmed {
+    let harmed = Harmed::new("c156");
+    let db = open(&harmed.copy.leveldb());
+    for (key, value) in harmed.rows.first().into_iter().chain(harmed.rows.last()) {
+        db.put(key, value, Durability::Strict).unwrap();
+    }
+    db.flush().unwrap();
+    let newest = db.files().into_iter().max_by_key(|file| file.number);
+    let newest = newest.unwrap();
+    let ends = [newest.smallest, newest.largest].map(Option::unwrap);
+    let rows = [harmed.rows.first(), harmed.rows.last()].map(|row| row.unwrap().0.clone());
+    assert_eq!(ends, rows);
+    db.close().unwrap();
+    harmed
+}
+
+#[test]
+fn tables_of_one_level_that_share_keys() {
+    let harmed = with_two_tables();
+    with_manifest(&harmed, |_| {});
+    assert_eq!(harmed.faults(false), Vec::<String>::new());
+    with_manifest(&harmed, |files| {
+        assert!(files.len() > 1);
+        files.iter_mut().for_each(|file| file.level = 1);
+    });
+    harmed.is_named(false, "level", "shares keys with ");
+}
+
+#[test]
+fn a_newer_table_below_an_older_one() {
+    let harmed = with_two_tables();
+    with_manifest(&harmed, |files| {
+        files.sort_by_key(|file| file.number);
+        for (n, file) in files.iter_mut().enumerate() {
+            file.level = n + 1;
+        }
+    });
+    harmed.is_named(false, "level", "has an older entry of row ");
 }
