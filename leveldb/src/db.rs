@@ -3,7 +3,7 @@
 use crate::bounds::Bounds;
 use crate::core::Core;
 use crate::damage::Damage;
-use crate::engine::{Durability, Engine, Recovered, Statistics};
+use crate::engine::{Durability, Engine, Ingestion, Recovered, Statistics};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::user_key;
@@ -237,6 +237,32 @@ impl Db {
     /// reads go on.
     pub fn write(&self, batch: &mut BatchWriter, durability: Durability) -> Result<()> {
         self.engine()?.write(batch, durability)
+    }
+
+    /// Begins to write rows beside the store, in tables, which become part of it at once or not at all: for more rows than a batch
+    /// should have. It takes neither the log nor a memtable, and nothing is to be compacted but what overlaps.
+    ///
+    /// Until it is installed or dropped nothing else may write a key of these rows. `mark` is a key that has no row and gets none:
+    /// its deletion, which is written for each run of rows, takes the sequence number that the rows have.
+    ///
+    /// ```
+    /// # use larder_leveldb::{Db, Options, storage::MemoryFileSystem};
+    /// # use std::{path::Path, sync::Arc};
+    /// # let options = Options { create_if_missing: true, ..Options::default() };
+    /// let db = Db::open(Arc::new(MemoryFileSystem::new()), Path::new("db"), options)?;
+    /// let mut ingestion = db.ingest(b"mark")?;
+    /// ingestion.add([(&b"apple"[..], Some(&b"red"[..])), (b"pear", Some(b"green"))], |_, _| false)?;
+    /// assert_eq!(ingestion.snapshot().get(b"pear")?.as_deref(), Some(&b"green"[..]));
+    /// assert_eq!(db.get(b"pear")?, None);
+    /// ingestion.install()?;
+    /// assert_eq!(db.get(b"pear")?.as_deref(), Some(&b"green"[..]));
+    /// # Ok::<(), larder_leveldb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` for a store opened for reading.
+    pub fn ingest(&self, mark: &[u8]) -> Result<Ingestion> {
+        Ok(Ingestion::new(Arc::clone(self.engine()?), mark))
     }
 
     /// Deletes all keys from `from` up to and without `to`, in batches: not all at once, and never holding the range in

@@ -84,16 +84,43 @@ pub(crate) struct Version {
     ranks: HashMap<u64, usize>,
     /// Whether each run has a rank of its own: the first entry that is found is the newest.
     pub(crate) is_layered: bool,
+    /// The version whose tables are beneath those of an ingestion: as long as it lives, its tables stay.
+    _base: Option<Arc<Version>>,
 }
 
 impl Version {
     /// From tables whose levels are known: `levels` may be given in any order.
     pub(crate) fn new(order: &InternalOrder, files: Vec<TableFile>) -> Version {
+        Version::with_layers(order, [], files)
+    }
+
+    /// From layers of tables, the newest first, over a version. Within a layer none overlap.
+    pub(crate) fn over<'f>(
+        order: &InternalOrder,
+        layers: impl IntoIterator<Item = &'f [TableFile]>,
+        base: &Arc<Version>,
+    ) -> Version {
+        let files = base.files().map(|file| TableFile::clone(file)).collect();
+        Version {
+            _base: Some(Arc::clone(base)),
+            ..Version::with_layers(order, layers, files)
+        }
+    }
+
+    fn with_layers<'f>(
+        order: &InternalOrder,
+        layers: impl IntoIterator<Item = &'f [TableFile]>,
+        files: Vec<TableFile>,
+    ) -> Version {
         let mut version = Version::default();
+        let mut rank = 1;
+        for layer in layers {
+            version.add_runs(order, rank, layer.to_vec());
+            rank += 1;
+        }
         let (mut first, deeper): (Vec<_>, Vec<_>) =
             files.into_iter().partition(|file| file.level == 0);
         first.sort_by_key(|file| std::cmp::Reverse(file.number));
-        let mut rank = 1;
         for file in first {
             version.add_runs(order, rank, vec![file]);
             rank += 1;

@@ -34,7 +34,7 @@ impl Engine {
         }
     }
 
-    fn output<'a>(
+    pub(super) fn output<'a>(
         &'a self,
         level: usize,
         table_bytes: u64,
@@ -49,6 +49,7 @@ impl Engine {
             new_number: number,
             check,
             keys: None,
+            unsynced: None,
         }
     }
 
@@ -276,7 +277,7 @@ impl Engine {
     }
 
     /// The store's files with caches of their own: a compaction must not push out what readers use.
-    fn compaction_core(&self) -> Arc<Core> {
+    pub(super) fn compaction_core(&self) -> Arc<Core> {
         Arc::new({
             let context =
                 TableContext::new(self.core.order.clone(), OnDamage::Fail, BlockCache::new(0));

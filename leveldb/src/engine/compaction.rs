@@ -89,6 +89,12 @@ pub(super) fn level_files(version: &Version, level: usize) -> Files {
     files.filter(|file| file.level == level).cloned().collect()
 }
 
+/// A level below 0 with more bytes is due.
+pub(super) fn level_bytes_max(level: usize) -> u64 {
+    let deeper = level.saturating_sub(1).min(LEVELS) as u32;
+    LEVEL_1_BYTES.saturating_mul(10_u64.pow(deeper))
+}
+
 /// The levels that need a compaction, the one that does most first.
 pub(super) fn by_urgency(version: &Version) -> impl Iterator<Item = usize> {
     let mut bytes = [0u64; LEVELS];
@@ -101,10 +107,8 @@ pub(super) fn by_urgency(version: &Version) -> impl Iterator<Item = usize> {
     }
     // There is no level below the last.
     let mut scores: [(f64, usize); LEVELS - 1] = std::array::from_fn(|level| (0.0, level));
-    let mut limit = LEVEL_1_BYTES;
     for (score, bytes) in scores.iter_mut().zip(bytes).skip(1) {
-        score.0 = bytes as f64 / limit as f64;
-        limit = limit.saturating_mul(10);
+        score.0 = bytes as f64 / level_bytes_max(score.1) as f64;
     }
     scores[0].0 = match l0_tables >= L0_SLOW_DOWN {
         // Writers wait for it: with LevelDB's choice, of the level that is fullest, as often as not for others first.

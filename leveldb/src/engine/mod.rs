@@ -14,6 +14,7 @@ mod compaction_input;
 mod forget;
 mod group;
 mod health;
+mod ingestion;
 mod install;
 mod kept;
 mod output;
@@ -29,6 +30,7 @@ mod tombstones;
 mod write;
 
 pub use group::Durability;
+pub use ingestion::{IngestedRow, Ingestion};
 pub(crate) use install::{FirstEdit, Numbers};
 pub(crate) use recover::{Recovered, lock};
 pub(crate) use settle::first_number;
@@ -46,6 +48,7 @@ use background::Signal;
 use forget::Discardable;
 use group::Queue;
 use health::Health;
+use ingestion::Beside;
 use install::Work;
 use pace::Progress;
 use pool::Desk;
@@ -71,6 +74,7 @@ pub(crate) struct Engine {
     current: Mutex<Current>,
     health: Health,
     discardable: Discardable,
+    beside: Mutex<Beside>,
     signal: Mutex<Signal>,
     /// There is background work, or it shall end.
     work_ready: Condvar,

@@ -1,14 +1,18 @@
 //! Writes new tables.
 
 use super::compaction_input::CompactionInput;
+use super::locked;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::file_name::FileName;
 use crate::filter::{KeyFilter, bloom};
 use crate::internal_key::{self, EntryKind, user_key};
 use crate::options::Options;
+use crate::storage::WritableFile;
+use crate::sync::Mutex;
 use crate::table::TableBuilder;
 use crate::version_edit::NewFile;
+use std::collections::BTreeMap;
 use std::io;
 
 /// Where and how tables are written.
@@ -23,6 +27,58 @@ pub(super) struct Output<'a> {
     pub(super) check: &'a dyn Fn() -> Result<()>,
     /// Takes every key that is written.
     pub(super) keys: Option<&'a KeyFilter>,
+    /// Takes the tables' files, which are synced later; without it they are synced at once.
+    pub(super) unsynced: Option<&'a Unsynced>,
+}
+
+/// So many files that are to be synced are open at most.
+const UNSYNCED_MAX: usize = 64;
+
+/// Files of tables that are to be synced before an edit names them, by number. Those that are replaced before never are.
+#[derive(Debug, Default)]
+pub(super) struct Unsynced(Mutex<BTreeMap<u64, (String, Box<dyn WritableFile>)>>);
+
+impl Unsynced {
+    /// Takes a file, which has been flushed.
+    pub(super) fn keep(
+        &self,
+        number: u64,
+        name: String,
+        file: Box<dyn WritableFile>,
+    ) -> Result<()> {
+        let files = &mut *locked(&self.0);
+        files.insert(number, (name, file));
+        match files.len() > UNSYNCED_MAX {
+            true => sync_first(files),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn sync_all(&self) -> Result<()> {
+        let files = &mut *locked(&self.0);
+        while !files.is_empty() {
+            sync_first(files)?;
+        }
+        Ok(())
+    }
+
+    /// Lets go of files whose tables are not needed any more.
+    pub(super) fn remove_all<'n>(&self, numbers: impl IntoIterator<Item = &'n u64>) {
+        let files = &mut *locked(&self.0);
+        for number in numbers {
+            files.remove(number);
+        }
+    }
+}
+
+fn sync_first(files: &mut BTreeMap<u64, (String, Box<dyn WritableFile>)>) -> Result<()> {
+    match files.pop_first() {
+        Some((_, (name, mut file))) => {
+            let synced = file.sync();
+            synced.map_err(|error| Error::io(name, "cannot sync the table", error))
+        }
+        None => Ok(()),
+    }
 }
 
 impl Output<'_> {
@@ -113,7 +169,13 @@ impl Output<'_> {
             input.advance()?;
         }
         let summary = builder.finish().map_err(failed)?;
-        file.sync().map_err(failed)?;
+        match self.unsynced {
+            None => file.sync().map_err(failed)?,
+            Some(unsynced) => {
+                file.flush().map_err(failed)?;
+                unsynced.keep(number, name.clone(), file)?;
+            }
+        }
         let known = &self.core.tombstones;
         known.note_table(number, tombstones, summary.entries);
         Ok(NewFile {

@@ -262,6 +262,7 @@ fn recover(
         work: Mutex::new(work),
         health: Health::default(),
         discardable: Discardable::default(),
+        beside: Mutex::default(),
         signal: Mutex::new(Signal::default()),
         work_ready: Condvar::new(),
         work_done: Condvar::new(),

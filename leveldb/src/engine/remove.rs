@@ -24,6 +24,7 @@ impl Work {
 impl Engine {
     /// Removes tables that are in no version that may still be read, and logs whose entries are in tables by now.
     pub(super) fn remove_obsolete(&self, work: &mut Work) {
+        work.old_tables.extend(locked(&self.beside).take_dropped());
         let has_any = !work.old_logs.is_empty() || !work.old_tables.is_empty();
         if has_any && self.check_lock().is_err() {
             // The names may be those of another process's files by now.
@@ -36,7 +37,8 @@ impl Engine {
         if work.old_tables.is_empty() {
             return;
         }
-        let read = work.read_tables();
+        let mut read = work.read_tables();
+        read.extend(locked(&self.beside).read_tables());
         work.old_tables.retain(|&number| {
             if read.contains(&number) {
                 return true;

@@ -240,6 +240,7 @@ pub(super) fn tables_of_logs(
         new_number,
         check,
         keys: None,
+        unsynced: None,
     };
     output.write(&mut input, |_| false, |_| Ok(()))
 }

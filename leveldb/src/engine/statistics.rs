@@ -1,6 +1,6 @@
 //! What the engine has done, in numbers.
 
-use super::Engine;
+use super::{Engine, locked};
 use crate::sync::AtomicU64;
 use crate::version_edit::LEVELS;
 use std::sync::atomic::Ordering;
@@ -29,6 +29,8 @@ pub struct Statistics {
     pub stops: u64,
     /// Bytes of memory that memtables take now.
     pub memtable_bytes: u64,
+    /// Bytes of tables that ingestions have made so far, and that are not part of the store.
+    pub ingesting_bytes: u64,
     /// Each level's tables now.
     pub levels: [LevelStatistics; LEVELS],
 }
@@ -112,6 +114,7 @@ impl Engine {
             slow_downs: get(&counters.slow_downs),
             stops: get(&counters.stops),
             memtable_bytes: state.live.iter().map(|list| list.len_bytes() as u64).sum(),
+            ingesting_bytes: locked(&self.beside).len_bytes(),
             levels,
         }
     }

@@ -1,9 +1,9 @@
 //! Compacts tombstones away that nothing else would take down soon: tables that are mostly made of them, and ranges in which
 //! iterators pass over many. Comes after all other background work, and only if it reads little for what it takes away.
 
-use super::Engine;
 use super::compaction::{self, Compaction, overlapping};
 use super::install::Work;
+use super::{Engine, locked};
 use crate::error::Result;
 use crate::internal_key::{self, SEQUENCE_MAX, seek_tag, user_key};
 use crate::skip_list::SkipCursor;
@@ -120,7 +120,7 @@ impl Engine {
                     && !files.any(|file| avoid.contains(&file.number))
             };
             let due = compaction.filter(is_due);
-            if due.is_none() {
+            if due.is_none() && !locked(&self.beside).has(number) {
                 tombstones.remove_table(number);
             }
             due.map(|due| (number, due))

@@ -374,7 +374,7 @@ impl Engine {
 }
 
 /// The error of a write that failed and could not be taken back either.
-fn in_doubt(error: &Error) -> Error {
+pub(super) fn in_doubt(error: &Error) -> Error {
     let what = "whether this write is in the store shows only when the store is opened again";
     error.within(ErrorKind::Uncertain, what)
 }

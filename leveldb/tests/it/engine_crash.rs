@@ -14,7 +14,7 @@ use larder_leveldb::storage::{
 use larder_leveldb::table::TableOptions;
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{
-    Background, Db, Durability, Error, ErrorKind, Options, Result, TailKind, TornTail,
+    Background, Db, Durability, Error, ErrorKind, Ingestion, Options, Result, TailKind, TornTail,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -103,9 +103,50 @@ fn model(batch: u32) -> Map {
     map
 }
 
+/// One batch in so many is ingested.
+const INGESTED: u32 = 11;
+
+/// Writes a batch as tables: two runs, of which the second has the last word on some keys, and others that are dropped.
+fn ingest(db: &Db, batch: u32) -> Result<()> {
+    let rows: BTreeMap<_, _> = rows(batch).into_iter().collect();
+    let as_rows = |rows: &BTreeMap<Vec<u8>, Option<Vec<u8>>>| -> Vec<_> {
+        let row = |(key, value): (&Vec<u8>, &Option<Vec<u8>>)| (key.clone(), value.clone());
+        rows.iter().map(row).collect()
+    };
+    let (first, last) = (as_rows(&rows), as_rows(&rows));
+    let mut dropped = db.ingest(b"mark")?;
+    add(&mut dropped, first.iter().map(|(key, _)| (&**key, None)))?;
+    drop(dropped);
+    let mut ingestion = db.ingest(b"mark")?;
+    add(
+        &mut ingestion,
+        first.iter().map(|(key, _)| (&**key, Some(&b"first"[..]))),
+    )?;
+    add(
+        &mut ingestion,
+        last.iter().map(|(key, value)| (&**key, value.as_deref())),
+    )?;
+    ingestion.install()
+}
+
+/// Adds rows in tables of few keys each.
+fn add<'r>(
+    ingestion: &mut Ingestion,
+    rows: impl Iterator<Item = (&'r [u8], Option<&'r [u8]>)>,
+) -> Result<()> {
+    ingestion.add(rows, |_, next| {
+        next.last().is_some_and(|byte| byte.is_multiple_of(4))
+    })
+}
+
 /// Writes batches, up to one, with compactions between.
 pub(crate) fn work(db: &Db, acknowledged: &Acknowledged, upto: u32) -> Result<()> {
     for batch in acknowledged.any() + 1..=upto {
+        if batch % INGESTED == 0 {
+            ingest(db, batch)?;
+            acknowledged.say(batch, true);
+            continue;
+        }
         let mut writer = BatchWriter::new();
         for (key, value) in rows(batch) {
             match value {

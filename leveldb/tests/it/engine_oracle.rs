@@ -73,6 +73,7 @@ struct Done {
     operations: u64,
     snapshots: u64,
     reopenings: u64,
+    ingestions: u64,
 }
 
 fn random_batch(comparator: &str, random: &mut Random, map: &mut Map) -> BatchWriter {
@@ -93,6 +94,45 @@ fn random_batch(comparator: &str, random: &mut Random, map: &mut Map) -> BatchWr
         }
     }
     batch
+}
+
+/// Writes some runs of rows as tables, now and then in vain; how many rows.
+fn ingest(db: &Db, comparator: &str, random: &mut Random, map: &mut Map) -> u64 {
+    let order = options(comparator, OnDamage::Fail).comparator;
+    let (mut ingestion, mut ingested, mut rows) = (db.ingest(b"").unwrap(), map.clone(), 0);
+    for _ in 0..1 + random.below(20) {
+        let mut run = Map::new();
+        let mut keys: Vec<_> = (0..random.below(60))
+            .map(|_| random.key(comparator))
+            .collect();
+        keys.sort_by(|a, b| order.compare(a, b));
+        keys.dedup_by(|a, b| order.compare(a, b).is_eq());
+        for key in &keys {
+            match random.below(4) {
+                0 => drop(ingested.remove(key)),
+                _ => drop(run.insert(key.clone(), random.value())),
+            }
+        }
+        let one_in = 1 + random.below(30);
+        let must_end = |_: &[u8], next: &[u8]| next.len() as u64 % one_in == 0;
+        let row = |key: &'_ Vec<u8>| run.get(key).map(Vec::as_slice);
+        let sorted = keys.iter().map(|key| (&**key, row(key)));
+        ingestion.add(sorted, must_end).unwrap();
+        rows += keys.len() as u64;
+        ingested.extend(run);
+        if random.below(10) == 0 {
+            agree(&ingestion.snapshot(), &ingested, comparator, random);
+        }
+    }
+    if random.below(5) > 0 {
+        let before = db.snapshot();
+        ingestion.install().unwrap();
+        if random.below(10) == 0 {
+            agree(&before, map, comparator, random);
+        }
+        *map = ingested;
+    }
+    rows
 }
 
 /// Random operations in our engine.
@@ -119,6 +159,10 @@ fn continue_ours(
         let mut batch = random_batch(comparator, random, map);
         done.operations += u64::from(batch.entry_count());
         db.write(&mut batch, Durability::Relaxed).unwrap();
+        if random.below(120) == 0 {
+            done.operations += ingest(&db, comparator, random, map);
+            done.ingestions += 1;
+        }
         match random.below(1500) {
             0 => db
                 .compact_range(Some(&random.key(comparator)), None)
@@ -224,6 +268,7 @@ fn by_turns(comparator: &str, rounds: u64, batches: u64) {
         done.operations += turn.operations;
         done.snapshots += turn.snapshots;
         done.reopenings += turn.reopenings;
+        done.ingestions += turn.ingestions;
         let copy = dir.path().join(format!("ours-{round}"));
         copy_dir(&store, &copy);
         let (cpp_forward, cpp_backward) = oracle_dump(&copy, comparator).unwrap();
@@ -236,7 +281,7 @@ fn by_turns(comparator: &str, rounds: u64, batches: u64) {
         );
     }
     println!("{comparator}: {cpp_operations} operations in C++, ours: {done:?}");
-    assert!(!map.is_empty() && done.snapshots > 20 && done.reopenings > 2);
+    assert!(!map.is_empty() && done.snapshots > 20 && done.reopenings > 2 && done.ingestions > 100);
     assert!(cpp_operations + done.operations > 100_000);
 }
 
