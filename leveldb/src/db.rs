@@ -356,6 +356,14 @@ impl Db {
         self.engine()?.work_once()
     }
 
+    /// Removes tables that nothing reads any more, such as those of an [`Ingestion`] after its end. Background work that is under way
+    /// does so itself, and is not waited for.
+    pub fn remove_unread(&self) {
+        if let Ok(engine) = self.engine() {
+            engine.remove_unread();
+        }
+    }
+
     /// About how many bytes of tables the keys from `from` up to and without `to` take: packed, and without what is only in
     /// memory and logs. Reads the tables' indexes, no rows.
     pub fn approximate_size(&self, from: &[u8], to: &[u8]) -> Result<u64> {

@@ -100,7 +100,7 @@ fn run(len_bytes: usize) {
     let mut again = store.begin(writes.clone(), Durability::Relaxed).unwrap();
     fill(&mut again, id, count, 2);
     assert_eq!(value_of(&store, &scope, id, 7).unwrap(), value);
-    again.rollback().unwrap();
+    again.rollback();
     assert_eq!(
         value_of(&store, &scope, id, count - 1).unwrap().len(),
         VALUE_LEN

@@ -29,7 +29,7 @@ use crate::reads::StoreContext;
 use crate::staleness::IndexFacts;
 use crate::sync::locked;
 use crate::transaction::Scope;
-use crate::view::{Base, Window};
+use crate::view::Base;
 
 /// The shared part.
 #[derive(Debug)]
@@ -44,9 +44,6 @@ pub(crate) struct Core {
     pub(crate) room: Room,
     active: Mutex<Active>,
     store_cache: Mutex<StoreCache>,
-    /// One entry for each transaction that has written to the engine and not committed: its number, and its rows as
-    /// they were before.
-    windows: Mutex<Vec<(u64, Vec<Window>)>>,
     direct: Mutex<()>,
     pub(super) cleanups: Mutex<Cleanups>,
     maintenance: Mutex<UnderWay>,
@@ -111,7 +108,6 @@ impl Core {
             room,
             active: Mutex::default(),
             store_cache: Mutex::default(),
-            windows: Mutex::default(),
             direct: Mutex::default(),
             cleanups: Mutex::default(),
             maintenance: Mutex::default(),
@@ -126,37 +122,15 @@ impl Core {
         }
     }
 
-    /// What is committed, for every transaction but `own`, which also sees its own writes.
-    pub(crate) fn base(&self, own: Option<u64>) -> Base {
-        // The snapshot is taken under the lock: no transaction can begin to write to the engine between the two.
-        let windows = locked(&self.windows);
-        let others = windows.iter().filter(|(number, _)| Some(*number) != own);
-        let others = others.flat_map(|(_, windows)| windows.iter().cloned());
+    /// What is committed.
+    pub(crate) fn base(&self) -> Base {
         let stamp = self.context.index_facts.stamp();
-        Base::new(self.db.snapshot(), others.collect()).with_stamp(stamp)
+        Base::new(self.db.snapshot()).with_stamp(stamp)
     }
 
     /// Everything as it stands, uncommitted rows included.
     pub(crate) fn snapshot(&self) -> Snapshot {
         self.db.snapshot()
-    }
-
-    /// Hides what a transaction is about to write until [`unhide`](Self::unhide).
-    pub(crate) fn hide(&self, number: u64, scope: &Scope) {
-        let mut windows = locked(&self.windows);
-        let stamp = self.context.index_facts.stamp();
-        let snapshot = self.db.snapshot();
-        let window = |(low, end)| Window {
-            low,
-            end,
-            snapshot: snapshot.clone(),
-            stamp,
-        };
-        windows.push((number, scope.ranges().into_iter().map(window).collect()));
-    }
-
-    pub(crate) fn unhide(&self, number: u64) {
-        locked(&self.windows).retain(|(other, _)| *other != number);
     }
 
     /// Takes a scope for writing: a number for the transaction.

@@ -74,7 +74,7 @@ pub(super) fn create(core: &Core, name: &JsString) -> Result<DatabaseId> {
             let what = format!("no database id comes after {max}");
             Error::new(ErrorKind::Usage, what).with_key(&max_key)
         })?;
-    let view = View::committed(core.base(None));
+    let view = View::committed(core.base());
     let is_named = core.context.named_ids.has(&view, id)?;
     let (low, end) = (range::database_low(id), range::database_end(id));
     if is_named || has_rows(&view, &low, &end)? {
@@ -128,7 +128,7 @@ fn delete_named(core: &Core, name_key: &[u8], row: &[u8], is_last_room: bool) ->
         core.db.delete(name_key, Durability::Relaxed)?;
         return Ok(());
     };
-    let view = View::committed(core.base(None));
+    let view = View::committed(core.base());
     if core.context.named_ids.has_twice(&view, id)? {
         let what = format!("another database has the id {id}, too");
         return Err(Error::inconsistent(name_key, what));

@@ -30,7 +30,7 @@ use crate::layout::StorePaths;
 use crate::store::{SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN};
 use crate::store_order;
 use crate::undo_log::{check, has_log, recover, recover_on_disk};
-use crate::view::{Base, View};
+use crate::view::{Base, Reach, View};
 
 /// Where Chromium notes that it found a store damaged and has thrown it away, or is about to.
 pub(crate) const CORRUPTION_INFO: &str = "corruption_info.json";
@@ -179,7 +179,7 @@ fn judge(snapshot: &Snapshot) -> Result<Option<Versions>> {
 fn read_versions(snapshot: &Snapshot) -> Result<Option<Versions>> {
     let key = global_key(&GlobalKey::SchemaVersion);
     let Some(row) = snapshot.get(&key)? else {
-        let mut iter = Base::new(snapshot.clone(), Vec::new()).iter();
+        let mut iter = Base::new(snapshot.clone()).iter_within(&Reach::All);
         // The least key that a row can have.
         iter.seek(&key)?;
         if iter.valid() {
@@ -287,7 +287,7 @@ fn migrate(
     options: &WriteOptions,
     versions: Versions,
 ) -> Result<Versions> {
-    let view = View::committed(Base::new(db.snapshot(), Vec::new()));
+    let view = View::committed(Base::new(db.snapshot()));
     let planned = migration::plan(&view, fs, paths, &options.origin, versions.schema);
     let planned = planned.map_err(damaged)?;
     let mut batch = planned.rows;

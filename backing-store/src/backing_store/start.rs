@@ -104,6 +104,6 @@ impl Core {
     /// What is committed, for those that read.
     pub(crate) fn committed(&self) -> View {
         let recovered = self.start.recovered();
-        recovered.unwrap_or_else(|| View::committed(self.base(None)))
+        recovered.unwrap_or_else(|| View::committed(self.base()))
     }
 }

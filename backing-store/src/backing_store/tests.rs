@@ -519,7 +519,7 @@ fn a_scope_takes_no_number_that_is_on_disk_not_even_one_that_only_tasks_have() {
     }
     let metadata = |scope| store.core.db.get(&[0, 0, 0, 0, 50, 1, scope]).unwrap();
     assert!(metadata(10).is_some() && (0..10).all(|scope| metadata(scope).is_none()));
-    transaction.rollback().unwrap();
+    transaction.rollback();
     // It holds no lock any more: the next transaction of the scope names the same ones.
     assert_eq!(metadata(10).as_deref(), Some(&[0x10, 1][..]));
     assert!(store.core.db.get(&record).unwrap().is_some());

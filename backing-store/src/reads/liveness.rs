@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use larder_codec::{KeyPrefix, RecordVersion};
+use larder_codec::RecordVersion;
 
 use super::Reads;
 use crate::reads::StoreContext;
@@ -46,10 +46,7 @@ impl Liveness {
 
     /// What is known of what is committed, as far as the view has it.
     fn ask(&mut self) {
-        let (database_id, object_store_id, index_id) = self.place;
-        let mut prefix = Vec::new();
-        KeyPrefix::of_index(database_id, object_store_id, index_id).encode(&mut prefix);
-        let stamp = self.view.stamp_for(&prefix);
+        let stamp = self.view.stamp();
         let facts = &self.context.index_facts;
         self.committed = stamp.and_then(|stamp| facts.suspects_at(self.place, stamp));
     }

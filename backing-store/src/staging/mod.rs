@@ -224,6 +224,11 @@ impl Staging {
         self.edits
     }
 
+    /// So many rows at most.
+    pub(crate) fn len(&self) -> usize {
+        self.index.len() + self.unplaced.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.index.is_empty() && self.unplaced.is_empty()
     }

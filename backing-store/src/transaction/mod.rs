@@ -6,8 +6,8 @@ mod object_store_set;
 mod objects;
 mod read;
 mod room;
+mod runs;
 mod scope;
-mod spill;
 
 pub use object_store_set::ObjectStoreSet;
 pub use read::ReadTransaction;
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use larder_codec::DataVersion;
 use larder_codec::compare::compare;
-use larder_leveldb::{Durability, log};
+use larder_leveldb::{Durability, Ingestion, log};
 
 use crate::backing_store::open::data_version_row;
 use crate::backing_store::{Budget, Core};
@@ -29,11 +29,9 @@ use crate::reads::Reads;
 use crate::staging::{ROW_LEN_MAX, STAGED_LEN_MAX};
 use crate::staleness::IndexFacts;
 use crate::sync::locked;
-use crate::undo_log::{Cleanup, metadata_key, revert};
 use crate::view::{Pending, View};
 use objects::ObjectChanges;
 use room::Seldom;
-use spill::UndoLog;
 
 /// A transaction that writes within a [`Scope`]: all of it is committed or nothing.
 ///
@@ -50,7 +48,7 @@ pub struct WriteTransaction {
     open_stores: OpenStores,
     objects: ObjectChanges,
     /// Once rows have been spilled.
-    log: Option<UndoLog>,
+    ingestion: Option<Ingestion>,
     /// Once it has deleted ranges, or spilled rows.
     seldom: Option<Box<Seldom>>,
     puts: Puts,
@@ -104,7 +102,7 @@ impl WriteTransaction {
         // A file that cannot be removed is no reason to fail the transaction that begins here.
         let _ = core.remove_released_blobs();
         let number = core.enter(&scope)?;
-        let pending = Arc::new(Mutex::new(Pending::new(core.base(Some(number)))));
+        let pending = Arc::new(Mutex::new(Pending::new(core.base())));
         let durability = match scope {
             // As in Chromium, whatever was asked for.
             Scope::VersionChange(_) => Durability::Strict,
@@ -121,7 +119,7 @@ impl WriteTransaction {
             durability,
             view,
             pending,
-            log: None,
+            ingestion: None,
             seldom: None,
             puts: Puts::Nothing,
             deletes: false,
@@ -137,8 +135,7 @@ impl WriteTransaction {
     }
 
     /// How many bytes of rows, keys and values together, have been written before the commit so far, since memory was not to
-    /// hold more ([`WriteOptions::transaction_memory_bytes`](crate::WriteOptions::transaction_memory_bytes)). What is written
-    /// along with them, to take them back, does not count.
+    /// hold more ([`WriteOptions::transaction_memory_bytes`](crate::WriteOptions::transaction_memory_bytes)).
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
         self.seldom
@@ -349,7 +346,7 @@ impl WriteTransaction {
     }
 
     /// Makes all of it visible to every transaction that begins from now on, and durable as was asked for at the
-    /// beginning. Blobs and files are written first, and are durable in any case.
+    /// beginning; always, if rows were written before. Blobs and files are written first, and are durable in any case.
     ///
     /// # Errors
     /// If a blob's content cannot be read or written, the engine cannot write, or the quota has no room
@@ -375,8 +372,8 @@ impl WriteTransaction {
         }
     }
 
-    /// Writes one batch: the staged rows, the mark that commits what was spilled before, and `rows`, which are of the whole store. If
-    /// it `has_room`, the quota has given its bytes already.
+    /// Writes one batch: the staged rows, and `rows`, which are of the whole store; or makes them part of the store together with
+    /// the rows that were spilled before. If it `has_room`, the quota has given its bytes already.
     fn write_commit(&mut self, rows: &[(Vec<u8>, Vec<u8>)], has_room: bool) -> Result<()> {
         let written = self.write_batch(rows, has_room);
         // A failure that is certain leaves the transaction open, and dropping it rolls back. After an uncertain one it must not roll
@@ -393,30 +390,24 @@ impl WriteTransaction {
             let open = std::mem::take(&mut self.open_stores);
             self.core.store_cache().keep(database_id, open);
         }
-        if let Some(log) = self.log.take() {
-            // The windows go only after the batch is in the engine: without them others read the spilled rows, and those are
-            // committed from then on. The undo rows may stay for later, because the scope's emptied metadata row has committed it.
-            self.core.unhide(self.number);
-            self.core.clean_later(Cleanup::of_committed(log.scope));
-        }
+        self.leave_runs();
         Ok(())
     }
 
-    fn write_batch(&self, rows: &[(Vec<u8>, Vec<u8>)], has_room: bool) -> Result<()> {
-        if locked(&self.pending).staging.is_empty() && self.log.is_none() && rows.is_empty() {
+    fn write_batch(&mut self, rows: &[(Vec<u8>, Vec<u8>)], has_room: bool) -> Result<()> {
+        if let Some(ingestion) = self.ingestion.take() {
+            return self.install(ingestion, rows, has_room);
+        }
+        if locked(&self.pending).staging.is_empty() && rows.is_empty() {
             return Ok(());
         }
         self.settle()?;
-        let mut pending = locked(&self.pending);
+        let shared = Arc::clone(&self.pending);
+        let mut pending = locked(&shared);
         let Pending { staging, facts, .. } = &mut *pending;
         let batch = staging.batch();
         for (key, value) in rows {
             batch.put(key, value);
-        }
-        if let Some(log) = &self.log {
-            // Metadata without locks is Chromium's mark of a committed scope. It must be in the batch of the last rows: in a
-            // batch before, a crash between the two would commit the transaction without them; in one after, recovery would undo it.
-            batch.put(&metadata_key(log.scope), &[]);
         }
         // Room is taken before the turn to raise versions. Another commit may hold room while it waits for that turn, and taking
         // room may wait for such a commit: in the other order the two would wait for each other.
@@ -447,39 +438,21 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// Takes all of it back.
-    ///
-    /// # Errors
-    /// If the engine cannot write; then what was written stays invisible, no more can be written, and opening the store
-    /// again will take it back.
-    pub fn rollback(mut self) -> Result<()> {
+    /// Takes all of it back. Nothing of it was in the store, so nothing is written for that.
+    pub fn rollback(mut self) {
         let core = Arc::clone(&self.core);
-        let taken_back = self.take_back();
+        self.take_back();
         drop(self);
         core.remove_replaced();
-        taken_back
     }
 
-    fn take_back(&mut self) -> Result<()> {
+    fn take_back(&mut self) {
         if matches!(self.state, State::Ended | State::ScopeHeld) {
-            return Ok(());
+            return;
         }
         self.state = State::Ended;
         locked(&self.pending).staging.clear();
-        if let Some(log) = self.log.take() {
-            let core = &self.core;
-            let reverted = core.with_reserve(|_| revert(&core.db, log.scope));
-            reverted.inspect_err(|error| {
-                // Its rows are still among those of the store: opening it again puts the old ones back, and must not put them
-                // in the place of newer ones.
-                let what = format!("a transaction could not be taken back: {error}");
-                let _ = self.core.db.refuse_writes(what);
-            })?;
-            self.core.room.note_deleted();
-            self.core.unhide(self.number);
-            self.core.clean_later(Cleanup::of_undone(log.scope));
-        }
-        Ok(())
+        self.leave_runs();
     }
 }
 
@@ -502,8 +475,7 @@ impl Deref for WriteTransaction {
 
 impl Drop for WriteTransaction {
     fn drop(&mut self) {
-        // A caller that needs the result calls `rollback`.
-        let _ = self.take_back();
+        self.take_back();
         self.leave();
     }
 }

@@ -279,7 +279,7 @@ fn gather_range(
     rows: &mut usize,
     batch: &mut BatchWriter,
 ) -> Result<Option<Vec<u8>>> {
-    let mut iter = Base::new(db.snapshot(), Vec::new()).iter_within(&Reach::before(end));
+    let mut iter = Base::new(db.snapshot()).iter_within(&Reach::before(end));
     iter.seek(from)?;
     let is_inside = |key: &[u8]| compare(key, end) == Ordering::Less;
     for _ in 0..BATCH_ROWS_MAX.min(*rows) {

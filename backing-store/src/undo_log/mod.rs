@@ -1,8 +1,8 @@
 //! The undo log ("scopes", `docs/FORMAT.md`, section 7): rows beside the data that say how to take a transaction back that
 //! has written and not committed, and what is still to be deleted after one that has.
 //!
-//! Writing it is the transactions' work. Here is what is done with it: at opening, in memory ([`recover`]) or on disk
-//! ([`recover_on_disk`]), when a transaction is rolled back ([`revert`]), and after its end ([`Cleanup`]). Source:
+//! Chromium's transactions write it; ours do not (decision 42), but for deleted databases. Here is what is done with it: at opening,
+//! in memory ([`recover`]) or on disk ([`recover_on_disk`]), and afterwards ([`Cleanup`]). Source:
 //! `components/services/storage/indexed_db/scopes`.
 
 mod cleanup;
@@ -14,7 +14,7 @@ pub(crate) use cleanup::{Cleanup, PendingCompaction};
 pub(crate) use on_disk::{check, has_log, recover_on_disk};
 pub use recovery::Recovery;
 pub(crate) use recovery::recover;
-pub(crate) use revert::revert;
+use revert::revert;
 
 use larder_codec::ScopeId;
 use larder_codec::row_key::{ScopeTask, ScopesKey};

@@ -87,7 +87,7 @@ struct GoneDatabases {
 impl GoneDatabases {
     /// `None` if names cannot be read.
     fn read(snapshot: &Snapshot) -> Result<Option<Self>> {
-        let view = View::committed(Base::new(snapshot.clone(), Vec::new()));
+        let view = View::committed(Base::new(snapshot.clone()));
         let mut problems = Vec::new();
         let names = read_database_names(&view, &mut problems)?;
         let named = names.into_iter().map(|name| name.id).collect();

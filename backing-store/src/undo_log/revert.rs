@@ -54,7 +54,7 @@ pub(crate) fn revert(db: &Db, scope: ScopeId) -> Result<()> {
 }
 
 fn delete_range(db: &Db, begin: &[u8], end: &[u8], batch: &mut BatchWriter) -> Result<()> {
-    let mut iter = Base::new(db.snapshot(), Vec::new()).iter_within(&Reach::before(end));
+    let mut iter = Base::new(db.snapshot()).iter_within(&Reach::before(end));
     iter.seek(begin)?;
     while iter.valid() && compare(iter.key(), end) == Ordering::Less {
         batch.delete(iter.key());

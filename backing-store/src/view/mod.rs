@@ -8,7 +8,8 @@ mod base;
 mod recovered;
 mod staged;
 
-pub(crate) use base::{Base, BaseIter, Reach, Window};
+use base::BaseIter;
+pub(crate) use base::{Base, Reach};
 pub(crate) use staged::Pending;
 
 use std::ops::ControlFlow;
@@ -100,12 +101,12 @@ impl View {
         }
     }
 
-    /// The stamp that was taken before what is committed of `key` was fixed; none where nothing is known of indexes.
-    pub(crate) fn stamp_for(&self, key: &[u8]) -> Option<u64> {
+    /// The stamp that was taken before what is committed was fixed; none where nothing is known of indexes.
+    pub(crate) fn stamp(&self) -> Option<u64> {
         match &self.0 {
             Kind::Recovered(_) => None,
-            Kind::Committed(base) => base.stamp_for(key),
-            Kind::Transaction(pending) => locked(pending).base.stamp_for(key),
+            Kind::Committed(base) => base.stamp(),
+            Kind::Transaction(pending) => locked(pending).base.stamp(),
         }
     }
 
@@ -240,10 +241,8 @@ impl ViewIter {
         prefixes: &RowKeys,
         mut found: impl FnMut(usize, Result<Option<&[u8]>>),
     ) {
-        if let Rows::Committed(iter) = &mut self.0
-            && let Some(iter) = iter.only()
-        {
-            iter.multi_seek(prefixes.iter(), |n, row| {
+        if let Rows::Committed(iter) = &mut self.0 {
+            iter.engine_iter().multi_seek(prefixes.iter(), |n, row| {
                 let row = row.map(|row| row.map(|(_, value)| value));
                 found(n, row.map_err(Error::from));
                 ControlFlow::Continue(())

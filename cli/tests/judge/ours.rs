@@ -145,12 +145,12 @@ fn end(
         Ok(()) if !random.one_in(8) => transaction.commit().unwrap(),
         Ok(()) => {
             did.push("roll back".to_owned());
-            transaction.rollback().unwrap();
+            transaction.rollback();
         }
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
             did.push("constraint".to_owned());
-            transaction.rollback().unwrap();
+            transaction.rollback();
         }
     }
 }

@@ -79,7 +79,7 @@ fn write(store: &BackingStore) -> Result<Option<(DatabaseId, ObjectStoreId)>> {
             // It is tried; rows that lie may be in the way.
             let _ = try_all(&mut change, found.id);
         }
-        let _ = change.rollback();
+        change.rollback();
     }
     let id = store.create_database(&"of the fuzzer".into())?;
     let mut change = store.begin(Scope::VersionChange(id), Durability::Strict)?;

@@ -172,8 +172,11 @@ impl TransactionCore {
             execution, batch, ..
         } = token;
         if let Some(Backing::Write(transaction)) = execution.map(Execution::into_backing) {
-            // An engine that cannot write leaves the rows there. The next opening undoes them, and they cannot be seen until then.
-            if let Err(error) = attempt(|| Ok(transaction.rollback()?)) {
+            // It may panic where the host's files do.
+            if let Err(error) = attempt(|| {
+                transaction.rollback();
+                Ok(())
+            }) {
                 self.owner.note_store_error(&error);
             }
         }

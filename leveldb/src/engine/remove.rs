@@ -50,6 +50,13 @@ impl Engine {
         });
     }
 
+    /// Removes those, unless background work is under way, which does so with its end.
+    pub(crate) fn remove_unread(&self) {
+        if let Ok(mut work) = self.work.try_lock() {
+            self.remove_obsolete(&mut work);
+        }
+    }
+
     pub(super) fn remove_table(&self, number: u64) {
         let removed = self.core.fs.remove(&self.path(FileName::Table(number)));
         if removed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {

@@ -65,7 +65,7 @@ impl Sweep {
     pub(super) fn start(core: &Core) -> Result<Self> {
         // What cannot be read is not swept.
         let mut problems = Vec::new();
-        let mut databases = read_databases(&View::committed(core.base(None)), &mut problems)?;
+        let mut databases = read_databases(&View::committed(core.base()), &mut problems)?;
         for database in &mut databases {
             database
                 .object_stores

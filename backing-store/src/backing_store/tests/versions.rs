@@ -72,7 +72,7 @@ fn the_data_version_rises_in_the_batch_that_commits_the_value_and_with_no_other(
         transaction.set_version(1).unwrap();
     }
     assert_eq!(store.versions().data(), NEW_STORE_VERSION);
-    dropped.rollback().unwrap();
+    dropped.rollback();
     assert_eq!(store.versions().data(), NEW_STORE_VERSION);
     let image = |fs: &MemoryFileSystem| {
         data_version_row(&fs.crash_image(larder_leveldb::storage::CrashImage::LoseUnsynced))

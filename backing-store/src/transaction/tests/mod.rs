@@ -10,6 +10,7 @@ use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 use super::*;
 use crate::reads::Reads;
+use crate::undo_log::metadata_key;
 use crate::view::ViewIter;
 use crate::{BackingStore, FixedClock, Record, StorePaths, WriteOptions};
 
@@ -71,7 +72,7 @@ fn a_commit_shows_to_transactions_that_begin_after_it_and_a_rollback_to_none() {
     let mut write = store.begin(scope.clone(), Durability::Relaxed).unwrap();
     write.delete_row(&key(1, 1)).unwrap();
     assert_eq!(write.view().get(&key(1, 1)).unwrap(), None);
-    write.rollback().unwrap();
+    write.rollback();
     assert_eq!(rows(store.read().view()).len(), 1);
     store.close().unwrap();
     assert_eq!(rows(open(&fs).read().view()).len(), 1);
@@ -226,7 +227,7 @@ fn many_records_at_once_are_those_that_each_read_finds() {
     write.delete_row(&key(1, 3)).unwrap();
     let before = store.read();
     assert_eq!((found(&before), found(&write)), (19, 15));
-    // In the engine, with undo rows, and others look at older ones.
+    // In tables of its own, which others do not look at.
     write.spill().unwrap();
     assert_eq!((found(&store.read()), found(&write)), (19, 15));
     write.put_row(&key(1, 1), &[1, 1]).unwrap();

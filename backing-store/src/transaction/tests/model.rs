@@ -174,7 +174,7 @@ impl World {
                 self.committed.retain(|key, _| !is_of(who, key));
                 self.committed.extend(writer.rows);
             }
-            Step::Rollback => writer.transaction.rollback().unwrap(),
+            Step::Rollback => writer.transaction.rollback(),
             _ => drop(writer.transaction),
         }
     }

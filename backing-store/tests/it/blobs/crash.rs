@@ -70,7 +70,7 @@ fn run(fs: Arc<FaultFileSystem>, done: &mut Acknowledged) -> Result<()> {
         let mut transaction = begin(&store, id, durability(n))?;
         write(&mut transaction, n)?;
         if is_rolled_back(n) {
-            transaction.rollback()?;
+            transaction.rollback();
         } else {
             transaction.commit()?;
         }

@@ -60,7 +60,7 @@ impl Session {
 
     pub(super) fn rollback(self) {
         check(&self.transaction, &self.model);
-        self.transaction.rollback().unwrap();
+        self.transaction.rollback();
     }
 
     pub(super) fn step(&mut self, step: Step) {

@@ -417,10 +417,7 @@ impl Drop for Ingestion {
         if !numbers.is_empty() {
             self.drop_tables(&numbers);
         }
-        // A step of background work that is under way removes them with its end.
-        if let Ok(mut work) = self.engine.work.try_lock() {
-            self.engine.remove_obsolete(&mut work);
-        }
+        self.engine.remove_unread();
     }
 }
 
