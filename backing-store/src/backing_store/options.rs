@@ -46,7 +46,7 @@ pub struct WriteOptions {
     /// A LevelDB memtable of so many bytes becomes a table (4 MiB). There are up to two, and a third while a snapshot
     /// reads it. After a crash as much is read from the log again; closing leaves no more than 4 MiB there.
     pub write_buffer_bytes: usize,
-    /// A transaction's writes stay in memory up to so many bytes, then they go to the undo log (8 MiB).
+    /// A transaction's writes stay in memory up to so many bytes, then they go to tables of its own (8 MiB).
     pub transaction_memory_bytes: usize,
     /// The versions of the value formats that a store gets which is made ([`NEW_STORE_VERSION`]). A store that is there keeps
     /// its own.

@@ -108,11 +108,12 @@ impl Core {
     }
 
     /// The bytes of the store's files. Tables that background work is just making, and those that only readers keep, do not
-    /// count: neither is the store's content.
+    /// count: neither is the store's content. Those of transactions under way do.
     pub(super) fn usage(&self) -> Result<Usage> {
         let mut usage = self.usage_of_files()?;
-        let levels = self.db.statistics().levels;
-        let tables = levels.iter().map(|level| level.bytes).sum();
+        let statistics = self.db.statistics();
+        let levels = statistics.levels.iter().map(|level| level.bytes);
+        let tables = levels.fold(statistics.ingesting_bytes, u64::saturating_add);
         usage.tables = usage.tables.min(tables);
         Ok(usage)
     }

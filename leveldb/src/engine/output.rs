@@ -36,7 +36,10 @@ const UNSYNCED_MAX: usize = 64;
 
 /// Files of tables that are to be synced before an edit names them, by number. Those that are replaced before never are.
 #[derive(Debug, Default)]
-pub(super) struct Unsynced(Mutex<BTreeMap<u64, (String, Box<dyn WritableFile>)>>);
+pub(super) struct Unsynced(Mutex<Files>);
+
+/// By number; with their names.
+type Files = BTreeMap<u64, (String, Box<dyn WritableFile>)>;
 
 impl Unsynced {
     /// Takes a file, which has been flushed.
@@ -71,7 +74,7 @@ impl Unsynced {
     }
 }
 
-fn sync_first(files: &mut BTreeMap<u64, (String, Box<dyn WritableFile>)>) -> Result<()> {
+fn sync_first(files: &mut Files) -> Result<()> {
     match files.pop_first() {
         Some((_, (name, mut file))) => {
             let synced = file.sync();

@@ -37,6 +37,8 @@ mod hostile;
 #[cfg(test)]
 mod idb_like;
 #[cfg(test)]
+mod ingestion;
+#[cfg(test)]
 mod last_sequences;
 #[cfg(test)]
 mod model;

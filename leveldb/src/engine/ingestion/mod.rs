@@ -17,7 +17,7 @@ use super::compaction_input::CompactionInput;
 use super::install::table_file;
 use super::output::{Output, Unsynced};
 use super::write::in_doubt;
-use super::{Durability, Engine, locked};
+use super::{Durability, Engine, L0_STOP, locked};
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::file_name::FileName;
@@ -192,6 +192,10 @@ impl Ingestion {
         self.merge(0)?;
         self.unsynced.sync_all()?;
         engine.write(&mut BatchWriter::new(), Durability::Strict)?;
+        // As a writer whose memtable is full would.
+        if engine.l0_tables.load(Order::Acquire) >= L0_STOP {
+            engine.wait_until(|| engine.l0_tables.load(Order::Acquire) < L0_STOP)?;
+        }
         let work = &mut *locked(&engine.work);
         engine.health.check()?;
         engine.flush_kept(work)?;
