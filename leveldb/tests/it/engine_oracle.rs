@@ -114,7 +114,7 @@ fn ingest(db: &Db, comparator: &str, random: &mut Random, map: &mut Map) -> u64 
             }
         }
         let one_in = 1 + random.below(30);
-        let must_end = |_: &[u8], next: &[u8]| next.len() as u64 % one_in == 0;
+        let must_end = |_: &[u8], next: &[u8]| (next.len() as u64).is_multiple_of(one_in);
         let row = |key: &'_ Vec<u8>| run.get(key).map(Vec::as_slice);
         let sorted = keys.iter().map(|key| (&**key, row(key)));
         ingestion.add(sorted, must_end).unwrap();
