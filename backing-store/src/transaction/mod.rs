@@ -48,7 +48,7 @@ pub struct WriteTransaction {
     open_stores: OpenStores,
     objects: ObjectChanges,
     /// Once rows have been spilled.
-    ingestion: Option<Ingestion>,
+    ingestion: Option<Box<Ingestion>>,
     /// Once it has deleted ranges, or spilled rows.
     seldom: Option<Box<Seldom>>,
     puts: Puts,
@@ -396,7 +396,7 @@ impl WriteTransaction {
 
     fn write_batch(&mut self, rows: &[(Vec<u8>, Vec<u8>)], has_room: bool) -> Result<()> {
         if let Some(ingestion) = self.ingestion.take() {
-            return self.install(ingestion, rows, has_room);
+            return self.install(*ingestion, rows, has_room);
         }
         if locked(&self.pending).staging.is_empty() && rows.is_empty() {
             return Ok(());

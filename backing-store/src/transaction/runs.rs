@@ -42,7 +42,7 @@ impl WriteTransaction {
             none => {
                 // A key of the undo log that no row has: its deletion does nothing, in Chromium neither.
                 let mark = metadata_key(self.core.new_scope_id()?);
-                none.insert(self.core.db.ingest(&mark)?)
+                none.insert(Box::new(self.core.db.ingest(&mark)?))
             }
         };
         let rows = pending.staging.rows();

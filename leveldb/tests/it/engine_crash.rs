@@ -145,6 +145,8 @@ pub(crate) fn work(db: &Db, acknowledged: &Acknowledged, upto: u32) -> Result<()
         if batch % INGESTED == 0 {
             ingest(db, batch)?;
             acknowledged.say(batch, true);
+            // Its tables are merged now, so that no later write has to wait for that.
+            while db.do_background_work()? {}
             continue;
         }
         let mut writer = BatchWriter::new();
