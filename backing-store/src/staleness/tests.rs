@@ -220,7 +220,7 @@ impl World {
         }
         self.compare_in_transaction(&mut write);
         match self.random.below(4) {
-            0 => write.rollback().unwrap(),
+            0 => write.rollback(),
             _ => write.commit().unwrap(),
         }
     }
@@ -245,7 +245,7 @@ impl World {
         match self.random.below(4) {
             0 => {
                 self.indexes = before;
-                write.rollback().unwrap();
+                write.rollback();
             }
             _ => write.commit().unwrap(),
         }
