@@ -208,16 +208,17 @@ impl Ingestion {
             new_files: placed,
             ..VersionEdit::default()
         };
+        // From here on the edit may be in the MANIFEST, whatever happens: the tables stay, also if the file system panics. Where it is
+        // certain that the edit is not there, `install` and `mend_manifest` remove them.
+        self.leave_tables(&numbers);
         if let Err(error) = engine.install(work, edit, None) {
             // A MANIFEST without the edit makes sure that it is not there when the store is opened again.
             if engine.mend_manifest(work).is_err() {
                 engine.fail(&error);
-                self.leave_tables(&numbers);
                 return Err(in_doubt(&error));
             }
             return Err(error);
         }
-        self.leave_tables(&numbers);
         engine.remove_obsolete(work);
         Ok(())
     }
