@@ -42,6 +42,8 @@ pub(super) struct Cause {
     pub(super) corrections: Vec<(usize, u8)>,
     /// Whether a single damaged byte, of payload, type or checksum, explains it.
     pub(super) single_byte: bool,
+    /// From this byte on, by its place, the stored checksum is that of the rest: 4 if its last byte is not.
+    pub(super) checksum_right_from: usize,
 }
 
 /// Looks into one block.
@@ -123,12 +125,11 @@ impl<'a> Block<'a> {
         let computed = crc::extend(crc::value(&[header.kind]), bytes);
         let stored = crc::unmask(header.sum);
         let causes = crc::single_byte_causes(stored, computed, bytes.len() + 1, CORRECTIONS_MAX);
-        let in_checksum = (crc::mask(computed) ^ header.sum)
-            .to_le_bytes()
-            .iter()
-            .filter(|&&byte| byte != 0)
-            .count()
-            == 1;
+        let difference = (crc::mask(computed) ^ header.sum).to_le_bytes();
+        let in_checksum = difference.iter().filter(|&&byte| byte != 0).count() == 1;
+        let checksum_right_from = (difference.iter())
+            .rposition(|&byte| byte != 0)
+            .map_or(0, |at| at + 1);
         let single_byte = in_checksum || !causes.is_empty();
         // The type is the first byte under the checksum.
         let kind = causes
@@ -145,6 +146,7 @@ impl<'a> Block<'a> {
             cause: Cause {
                 corrections,
                 single_byte,
+                checksum_right_from,
             },
         }
     }

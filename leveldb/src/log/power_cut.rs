@@ -3,7 +3,8 @@
 //! What a power cut leaves of bytes that no sync has covered is, sector by sector, what was written, or zeros, or what was there
 //! of it when the sector was last written back, and zeros after that. So in a record that lost something, some sector ends in
 //! zeros. A record without such a sector was damaged otherwise. Values have zeros, too: few of them explain nothing
-//! where a single changed byte explains as much.
+//! where a single changed byte explains as much, unless that byte can be the only one that was lost. What is there of a sector from an earlier
+//! time ends where a write began, and so does a record: of one that begins at a sector's last bytes, nothing but these can be missing.
 
 use super::{HEADER_LEN, Lost};
 use crate::storage::{RandomFile, read_exact_at};
@@ -40,6 +41,11 @@ pub(crate) fn explains(file: &dyn RandomFile, lost: &Lost) -> io::Result<bool> {
 /// Whether zeros from `from` to a sector's end `to` may be bytes that were not written.
 fn is_unwritten(lost: &Lost, from: u64, to: u64, file_len: u64) -> bool {
     if to - from == SECTOR_LEN {
+        return true;
+    }
+    // The record was not there yet when the sector was written back, and all the rest of it fits.
+    let has_right_rest = lost.checksum_right_from.is_some_and(|right| right <= to);
+    if from <= lost.damaged_at && has_right_rest {
         return true;
     }
     let are_few = to - from < ZEROS_MIN && to != file_len;
@@ -119,6 +125,82 @@ mod tests {
         }
         println!("{met} logs with a bad record");
         assert!(met > 5000);
+    }
+
+    const SECTOR: usize = SECTOR_LEN as usize;
+
+    /// A log of two records: the second, of which a part of its checksum is the first sector's last bytes, and where it begins.
+    fn at_sector_end(checksum_bytes: usize, is_zero_before: bool, seed: u32) -> (Vec<u8>, usize) {
+        let fs = MemoryFileSystem::new();
+        let mut log = LogWriter::new(fs.create(Path::new(LOG)).unwrap(), 0);
+        let mut before = vec![1; SECTOR - checksum_bytes - HEADER_LEN];
+        if is_zero_before {
+            before[300..].fill(0);
+        }
+        log.add(&before).unwrap();
+        let start = log.len_bytes() as usize;
+        log.add(&seed.to_le_bytes().repeat(200)).unwrap();
+        log.add(b"behind").unwrap();
+        let file = fs.open_random(Path::new(LOG)).unwrap();
+        let mut bytes = vec![0; file.len().unwrap() as usize];
+        read_exact_at(&*file, 0, &mut bytes).unwrap();
+        (bytes, start)
+    }
+
+    /// Whether a power cut explains what is lost of a log; none if nothing is.
+    fn is_explained(bytes: &[u8]) -> Option<(Lost, bool)> {
+        let fs = MemoryFileSystem::new();
+        fs.create(Path::new(LOG)).unwrap().append(bytes).unwrap();
+        let lost = first_lost(&fs)?;
+        let file = fs.open_random(Path::new(LOG)).unwrap();
+        let explained = explains(&*file, &lost).unwrap();
+        Some((lost, explained))
+    }
+
+    #[test]
+    fn a_sector_that_lost_only_a_byte_of_a_checksum_is_explained() {
+        let mut single = [0u32; 5];
+        for seed in 0..3000 {
+            for (checksum_bytes, single) in single.iter_mut().enumerate().skip(1) {
+                for is_zero_before in [false, true] {
+                    let (mut bytes, start) = at_sector_end(checksum_bytes, is_zero_before, seed);
+                    // The sector was synced before the second record was written, and not written back after that.
+                    bytes[start..SECTOR].fill(0);
+                    let Some((lost, explained)) = is_explained(&bytes) else {
+                        continue;
+                    };
+                    assert_eq!(lost.offset, start as u64);
+                    assert!(explained, "seed {seed}, {checksum_bytes} bytes");
+                    *single += u32::from(lost.single_byte);
+                }
+            }
+        }
+        println!("a single byte is lost, by the checksum's bytes in the sector: {single:?}");
+        assert!(single[1] > 5000 && single[2] > 10, "{single:?}");
+    }
+
+    #[test]
+    fn a_changed_byte_elsewhere_is_damage_although_a_checksum_begins_with_zero_at_a_sector_end() {
+        let mut met = 0;
+        for seed in 0..3000 {
+            let (whole, start) = at_sector_end(1, false, seed);
+            if whole[start] != 0 {
+                // Zeros in a checksum, but not at a sector's end.
+                let mut bytes = whole;
+                bytes[start + 1] = 0;
+                assert!(is_explained(&bytes).is_none_or(|(_, explained)| !explained));
+                continue;
+            }
+            for at in (start..whole.len()).filter(|at| !(start + 4..start + 6).contains(at)) {
+                let mut bytes = whole.clone();
+                bytes[at] ^= 0x20;
+                if let Some((lost, explained)) = is_explained(&bytes) {
+                    assert!(!explained, "seed {seed}, byte {at} of {}", lost.end);
+                    met += 1;
+                }
+            }
+        }
+        assert!(met > 1000, "{met}");
     }
 
     #[test]

@@ -53,6 +53,9 @@ pub struct Lost {
     pub corrections: Vec<(usize, u8)>,
     /// Whether a single damaged byte explains it: then `bytes`, or `bytes` with one of the corrections, is the whole record.
     pub single_byte: bool,
+    /// From this byte of the file on the damaged piece's stored checksum is that of what it covers, if its length is right: its first
+    /// bytes alone are wrong.
+    pub checksum_right_from: Option<u64>,
 }
 
 /// Where a piece of a record lies in the file.
@@ -284,6 +287,7 @@ impl LogReader {
                         damaged_at: offset,
                         declared_end: offset + (HEADER_LEN + payload_len) as u64,
                         has_length: true,
+                        checksum_right_from: Some(offset + cause.checksum_right_from as u64),
                         ..Lost::default()
                     });
                     damage.what = "record does not have its checksum";
