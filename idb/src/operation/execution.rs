@@ -19,10 +19,6 @@ use crate::sync::AtomicBool;
 
 /// The backing store's transaction.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one for each transaction, where it is executed; a box would be an allocation for each that writes"
-)]
 pub(crate) enum Backing {
     /// One that reads.
     Read(ReadTransaction),
