@@ -13,6 +13,7 @@ mod foreign;
 mod idb;
 mod keys;
 mod killed;
+mod killed_load;
 mod killed_script;
 mod left_behind;
 mod libraries;

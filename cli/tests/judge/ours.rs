@@ -12,7 +12,9 @@ use larder_backing_store::{
 };
 use larder_codec::value::serde::to_bytes;
 use larder_codec::value::{Envelope, Evaluator, ParsedKeyPath, Payload, WRAPPER_MIME_TYPE, wrap};
-use larder_codec::{DataVersion, DatabaseId, IndexId, JsString, Key, KeyPath, Origin, RawKey};
+use larder_codec::{
+    DataVersion, DatabaseId, IndexId, JsString, Key, KeyPath, ObjectStoreId, Origin, RawKey,
+};
 use larder_fixtures::chromium::Store;
 use larder_leveldb::storage::DiskFileSystem;
 use serde_json::{Value, json};
@@ -21,22 +23,31 @@ use larder_fixtures::random::Random;
 
 /// Opens the store, or makes it. With `spills`, whatever is written goes to the undo log first.
 fn open(store: &Store, spills: bool) -> BackingStore {
-    open_as(store, spills, false)
+    open_as(store, spills.then_some(2000), false)
+}
+
+/// Opens the store, or makes it, for transactions that become tables above so many bytes.
+pub(crate) fn open_with(store: &Store, transaction_memory_bytes: usize) -> BackingStore {
+    open_as(store, Some(transaction_memory_bytes), false)
 }
 
 /// Raises the store to today's schema.
 pub(crate) fn raise_schema(store: &Store) {
-    open_as(store, false, true).close().unwrap();
+    open_as(store, None, true).close().unwrap();
 }
 
-fn open_as(store: &Store, spills: bool, raise_schema: bool) -> BackingStore {
+fn open_as(
+    store: &Store,
+    transaction_memory_bytes: Option<usize>,
+    raise_schema: bool,
+) -> BackingStore {
     let origin = Origin::from_url(&store.origin).unwrap();
     let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.raise_data_version = RaiseDataVersion::WhenNeeded;
     options.raise_schema = raise_schema;
     options.create_if_missing = true;
-    if spills {
-        options.transaction_memory_bytes = 2000;
+    if let Some(bytes) = transaction_memory_bytes {
+        options.transaction_memory_bytes = bytes;
     }
     let paths = StorePaths {
         leveldb: store.leveldb.clone(),
@@ -72,40 +83,63 @@ pub(crate) fn fill(store: &Store, records: u64) {
     let mut change = store
         .begin(Scope::VersionChange(id), Durability::Strict)
         .unwrap();
-    let object_store = ObjectStoreParameters {
-        id: None,
-        name: "s".into(),
-        key_path: KeyPath::Null,
-        auto_increment: false,
-    };
-    let object_store = change.create_object_store(&object_store).unwrap();
-    let index = parameters("by a", KeyPath::String("a".into()), false);
-    let index_id = change.create_index(object_store, &index).unwrap();
+    let (object_store, index) = create_with_index(&mut change, "s");
     change.set_version(1).unwrap();
     change.commit().unwrap();
     for from in (0..records).step_by(1000) {
         let scope = Scope::Stores(id, [object_store].into());
         let mut transaction = store.begin(scope, Durability::Relaxed).unwrap();
         for n in from..records.min(from + 1000) {
-            let mut value = Vec::new();
-            to_bytes(&json!({ "a": n % 100, "n": n }), &mut value).unwrap();
-            let key = bytes(&Key::Number(n as f64));
-            let index_key = bytes(&Key::Number((n % 100) as f64));
-            let put = Put {
-                key: PutKey::Given(raw(&key)),
-                value: &value,
-                mode: PutMode::Add,
-                index_keys: &[IndexKeys {
-                    index_id,
-                    keys: &[raw(&index_key)],
-                }],
-                external_objects: &[],
-            };
-            transaction.put(object_store, &put).unwrap();
+            let value = json!({ "a": n % 100, "n": n });
+            put_with_index(&mut transaction, object_store, index, n, &value);
         }
         transaction.commit().unwrap();
     }
     store.close().unwrap();
+}
+
+/// An object store with an index "by a".
+pub(crate) fn create_with_index(
+    change: &mut WriteTransaction,
+    name: &str,
+) -> (ObjectStoreId, IndexId) {
+    let object_store = ObjectStoreParameters {
+        id: None,
+        name: name.into(),
+        key_path: KeyPath::Null,
+        auto_increment: false,
+    };
+    let object_store = change.create_object_store(&object_store).unwrap();
+    let index = parameters("by a", KeyPath::String("a".into()), false);
+    (
+        object_store,
+        change.create_index(object_store, &index).unwrap(),
+    )
+}
+
+/// Puts a value under a number; its property `a` is a number.
+pub(crate) fn put_with_index(
+    transaction: &mut WriteTransaction,
+    object_store: ObjectStoreId,
+    index_id: IndexId,
+    key: u64,
+    value: &Value,
+) {
+    let mut serialised = Vec::new();
+    to_bytes(value, &mut serialised).unwrap();
+    let key = bytes(&Key::Number(key as f64));
+    let index_key = bytes(&Key::Number(value["a"].as_f64().unwrap()));
+    let put = Put {
+        key: PutKey::Given(raw(&key)),
+        value: &serialised,
+        mode: PutMode::Put,
+        index_keys: &[IndexKeys {
+            index_id,
+            keys: &[raw(&index_key)],
+        }],
+        external_objects: &[],
+    };
+    transaction.put(object_store, &put).unwrap();
 }
 
 fn transaction(store: &BackingStore, random: &mut Random, did: &mut Vec<String>) {
