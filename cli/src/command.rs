@@ -17,11 +17,11 @@ use crate::copy::Copy;
 use crate::damage::Tally;
 use crate::diff::{Diff, Others};
 use crate::find::Find;
-use crate::locate::find_stores;
+use crate::locate::{find_stores, resolve};
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::progress::Progress;
-use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report};
+use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report, complain};
 use crate::scan::{Scan, Selection, Stop};
 #[cfg(feature = "scripts")]
 use crate::scripts;
@@ -471,10 +471,6 @@ fn named(path: &Path) -> PathBuf {
     }
 }
 
-pub(crate) fn resolve(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
 fn locate(
     fs: &dyn FileSystem,
     path: &Path,
@@ -520,11 +516,6 @@ fn output_failed(error: &io::Error) -> ExitCode {
     }
     complain(&format!("output: {error}"));
     ExitCode::from(EXIT_USAGE)
-}
-
-pub(crate) fn complain(what: &str) {
-    // Nothing better can be done if standard error is gone.
-    let _ = writeln!(io::stderr(), "larder: {what}");
 }
 
 fn print(bytes: &[u8]) -> ExitCode {

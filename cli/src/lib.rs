@@ -9,6 +9,7 @@ mod damage;
 pub mod diff;
 pub mod display;
 mod dump;
+mod external_blob;
 pub mod find;
 mod interrupt;
 mod leaves;

@@ -34,6 +34,11 @@ pub struct Found {
 /// Where a path leads: the path without symbolic links.
 pub type Resolve<'a> = &'a dyn Fn(&Path) -> PathBuf;
 
+/// Where a path on this machine leads; itself, if that cannot be found out.
+pub(crate) fn resolve(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Finds every store at or below `path`. `resolve` takes symbolic links out of a path.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use larder_codec::value::{
 };
 use larder_codec::{DatabaseId, RawKey};
 
-use crate::canonical::{BlobSource, ExternalBlob, FileInfo};
+use crate::external_blob::{BlobSource, ExternalBlob, FileInfo};
 
 /// Why a value could not be shown. The record's bytes are still there.
 #[derive(Debug)]

@@ -14,6 +14,12 @@ pub const EXIT_USAGE: u8 = 2;
 /// No store there.
 pub const EXIT_NOT_A_STORE: u8 = 3;
 
+/// Says on standard error why there is no result: a line that is no part of a [`Report`].
+pub(crate) fn complain(what: &str) {
+    // Nothing better can be done if standard error is gone.
+    let _ = writeln!(io::stderr(), "larder: {what}");
+}
+
 /// Problems of the same text are said once; beyond this many different ones only the number is kept, so that memory
 /// stays bounded however damaged a store is.
 const SAID_MAX: usize = 10_000;

@@ -11,9 +11,8 @@ use larder_codec::Origin;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 
 use crate::args::RunArgs;
-use crate::command::{complain, resolve};
-use crate::locate::find_stores;
-use crate::report::{EXIT_OK, EXIT_USAGE};
+use crate::locate::{find_stores, resolve};
+use crate::report::{EXIT_OK, EXIT_USAGE, complain};
 use crate::store_origin::{origins_text, shown};
 
 /// The origin whose databases scripts see, unless one is given.

@@ -5,11 +5,12 @@ use larder_codec::value::{
     HandleKind, HostObject, ImageBitmap, ImageData, JsStr, Object, PixelFormat,
 };
 
-use super::blob::{Error, ExternalBlob};
+use super::error::Error;
 use super::text::{
     push, push_hex, push_json_str, push_member, push_name, push_number, push_stream,
 };
 use super::value::Writer;
+use crate::external_blob::ExternalBlob;
 
 /// The `t` of a host object.
 pub(super) fn name_of(host: &HostObject<'_>) -> &'static str {

@@ -7,14 +7,16 @@
 //! Everything is said in it ([`Extent::Whole`]), unless digests of long strings and bytes are requested
 //! ([`Extent::Digests`]): then documents of large stores can be kept and compared, but nothing can be got back.
 
-mod blob;
 mod document;
+mod error;
 mod host;
 mod key;
 mod text;
 mod value;
 
-pub use blob::{BlobSource, Error, ExternalBlob, FileInfo, NoBlobs};
 pub use document::{Extent, write_document};
+pub use error::Error;
 pub use key::write_key;
 pub use value::{Browser, stream_value, write_value};
+
+pub use crate::external_blob::{BlobSource, ExternalBlob, FileInfo, NoBlobs};

@@ -8,12 +8,13 @@ use larder_codec::value::{
     Versions, View, ViewKind,
 };
 
-use super::blob::{BlobSource, Error};
+use super::error::Error;
 use super::host;
 use super::text::{
     Pieces, push, push_bytes, push_json_str, push_member, push_name, push_number,
     push_string_members,
 };
+use crate::external_blob::BlobSource;
 use std::io::{self, Write};
 
 /// What a page sees of a value that depends on the browser it runs in, not on the value.
