@@ -12,8 +12,7 @@ use larder_backing_store::ReadTransaction;
 use super::operation::{Length, requested, unrequested};
 use super::owner::{TransactionOwner, snapshot};
 use super::plan::Plan;
-use super::queue::Queue;
-use super::run::RunKind;
+use super::queue::{Queue, RunArgument};
 use super::shared::{InitialState, Phase, Shared};
 use super::statistics::Published;
 use crate::error::{Error, ErrorName, Result};
@@ -22,7 +21,6 @@ use crate::operation::Execution;
 use crate::operation::Source;
 use crate::request::Request;
 use crate::request::completion::Completion;
-use crate::request::driver::Driver;
 use crate::statistics::Statistics;
 use crate::sync::{AtomicBool, AtomicU64, CachePadded, Mutex, locked};
 
@@ -30,7 +28,7 @@ use crate::sync::{AtomicBool, AtomicU64, CachePadded, Mutex, locked};
 #[repr(C)]
 pub(crate) struct TransactionCore {
     pub(super) owner: Arc<dyn TransactionOwner>,
-    ready: Arc<Ready>,
+    pub(super) ready: Arc<Ready>,
     pub(crate) plan: Plan,
     /// Whether requests can be made: the phase is [`Phase::Active`]. Changed under the lock.
     pub(super) is_active: AtomicBool,
@@ -90,7 +88,7 @@ impl TransactionCore {
     /// Puts it into the queue of tasks.
     pub(super) fn push(self: &Arc<Self>, is_due: bool) {
         if is_due {
-            self.ready().push(Arc::clone(self) as _);
+            self.ready.push(Arc::clone(self) as _);
         }
     }
 
@@ -152,7 +150,7 @@ impl TransactionCore {
     ///
     /// # Errors
     /// `TransactionInactiveError` unless it is active.
-    pub(crate) fn submit_to_run<A: RunKind>(
+    pub(crate) fn submit_to_run<A: RunArgument>(
         self: &Arc<Self>,
         source: &Source,
         argument: A,
@@ -312,48 +310,6 @@ impl TransactionCore {
             turn.call(callback);
             locked(&self.shared).deliveries.is_calling = false;
         }
-    }
-}
-
-impl Driver for TransactionCore {
-    fn ready(&self) -> &Arc<Ready> {
-        &self.ready
-    }
-
-    fn demand(self: Arc<Self>, number: u64) {
-        let is_due = {
-            let mut shared = locked(&self.shared);
-            shared.demand.number = shared.demand.number.max(number);
-            shared.schedule(true)
-        };
-        self.push(is_due);
-    }
-
-    fn help(self: Arc<Self>, number: u64) {
-        match self.is_driven {
-            // What it takes to come to the end, only the one that waits for it finds out.
-            true if number == Self::END => return,
-            true => self.run_steps(number),
-            false => self.execute_up_to(number),
-        }
-        self.ready().drain_if_stopping();
-    }
-
-    fn wait(self: Arc<Self>, number: u64, is_done: &dyn Fn() -> bool) {
-        self.execute_or_sleep(number, is_done);
-        self.ready().drain_if_stopping();
-    }
-
-    fn note_taken(&self, number: u64, is_failure: bool) {
-        if is_failure {
-            self.note_observed(number);
-        }
-    }
-
-    fn deliver(self: Arc<Self>, number: u64, is_failure: bool, callback: Callback) {
-        // Seen before it is called: its turn comes in any case.
-        self.note_taken(number, is_failure);
-        self.deliver_later(callback);
     }
 }
 

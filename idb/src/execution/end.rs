@@ -15,7 +15,6 @@ use crate::executor::Callback;
 use crate::operation::{Backing, Execution};
 use crate::request::Request;
 use crate::request::completion::Completion;
-use crate::request::driver::Driver as _;
 use crate::schema::SchemaSnapshot;
 use crate::sync::locked;
 
@@ -39,7 +38,7 @@ impl TransactionCore {
             // What waits for the end does not ask again.
             let demand = &shared.demand;
             let is_wanted =
-                demand.is_end_awaited || demand.number == Self::END || self.ready().is_driven();
+                demand.is_end_awaited || demand.number == Self::END || self.ready.is_driven();
             (end, failure, shared.schedule(is_wanted))
         };
         self.push(is_due);

@@ -24,9 +24,9 @@ use super::plan::{TransactionDurability, TransactionMode};
 use super::report::Report;
 use super::shared::{Phase, Shared, Token};
 use crate::error::{Error, ErrorName, Result, attempt};
-use crate::executor::{Task, Turn};
+use crate::executor::{Callback, Ready, Task, Turn};
 use crate::operation::{Backing, Execution};
-use crate::request::driver::Driver as _;
+use crate::request::driver::Driver;
 use crate::sync::{Thread, locked, thread};
 
 /// So many operations that are short are executed behind the one that was waited for, before the token is given up: a
@@ -264,6 +264,48 @@ impl TransactionCore {
         };
         let is_cancelled = Arc::clone(&self.is_cancelled);
         Ok(Execution::new(backing, database_id, is_cancelled))
+    }
+}
+
+impl Driver for TransactionCore {
+    fn ready(&self) -> &Arc<Ready> {
+        &self.ready
+    }
+
+    fn demand(self: Arc<Self>, number: u64) {
+        let is_due = {
+            let mut shared = locked(&self.shared);
+            shared.demand.number = shared.demand.number.max(number);
+            shared.schedule(true)
+        };
+        self.push(is_due);
+    }
+
+    fn help(self: Arc<Self>, number: u64) {
+        match self.is_driven {
+            // What it takes to come to the end, only the one that waits for it finds out.
+            true if number == Self::END => return,
+            true => self.run_steps(number),
+            false => self.execute_up_to(number),
+        }
+        self.ready().drain_if_stopping();
+    }
+
+    fn wait(self: Arc<Self>, number: u64, is_done: &dyn Fn() -> bool) {
+        self.execute_or_sleep(number, is_done);
+        self.ready().drain_if_stopping();
+    }
+
+    fn note_taken(&self, number: u64, is_failure: bool) {
+        if is_failure {
+            self.note_observed(number);
+        }
+    }
+
+    fn deliver(self: Arc<Self>, number: u64, is_failure: bool, callback: Callback) {
+        // Seen before it is called: its turn comes in any case.
+        self.note_taken(number, is_failure);
+        self.deliver_later(callback);
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) use self::operation::Length;
 pub(crate) use self::owner::{TransactionOwner, snapshot};
 pub(crate) use self::plan::{Plan, Versions};
 pub use self::plan::{TransactionDurability, TransactionMode, TransactionState};
-pub(crate) use self::run::SmallPut;
+pub(crate) use self::queue::SmallPut;
 pub(crate) use self::shared::InitialState;
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use larder_codec::Key;
 use smallvec::smallvec;
 
+use super::queue::{Found, Run, SmallPut};
 use super::report::Report;
-use super::run::{Found, Run, SmallPut};
 use crate::error::{Error, Result, attempt};
 use crate::operation::Execution;
 use crate::operation::Source;

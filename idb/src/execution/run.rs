@@ -1,51 +1,18 @@
-//! Runs: gets of one key, or small puts, that follow one another on the same object store or index.
-//!
-//! A run is one entry of the queue, and the results of its operations lie together. Each with an entry and memory of its own for its
-//! result would take about a third longer for a get of 100 B, and an eighth for a put (decision 15).
+//! How a run of gets or of small puts is executed.
 
-use std::sync::Arc;
-
-use larder_backing_store::PutMode;
 use larder_codec::Key;
-use smallvec::SmallVec;
 
-use super::operation::Operation;
+use super::queue::{Arguments, Found, Run, RunArgument, SmallPut};
 use super::report::Report;
 use crate::error::{Error, ErrorName, Result, attempt};
 use crate::key_range::KeyRange;
 use crate::operation::Execution;
 use crate::operation::{self, PutIndexes, PutRequest, Source};
-use crate::request::completion::{Completion, Completions, Results};
-use crate::value::{StoredValue, Value};
+use crate::request::completion::Results;
+use crate::value::Value;
 
-/// What a get gives.
-pub(crate) type Found = Option<StoredValue>;
-
-/// One operation, or several of one kind.
-pub(crate) struct Run<A, T> {
-    /// `None` if it is that of the run before it. A reference of its own would be counted by the thread that queues and by the one that
-    /// executes, and they would wait for each other's cache line.
-    source: Option<Source>,
-    arguments: Arguments<A>,
-    completions: Arc<Completions<T>>,
-}
-
-/// The argument of each operation; most often there is one.
-pub(crate) type Arguments<A> = SmallVec<[A; 1]>;
-
-/// What runs are of: the argument stands for the operation.
-pub(crate) trait RunKind: Sized {
-    type Result: Send + 'static;
-
-    /// What one holds besides its entry in the queue, in bytes, about.
-    fn held_bytes(&self) -> usize;
-
-    /// As the queue holds them.
-    fn operation(run: Run<Self, Self::Result>) -> Operation;
-
-    /// The run in an operation of the queue, if it is one of this kind.
-    fn run_of(operation: &mut Operation) -> Option<&mut Run<Self, Self::Result>>;
-
+/// What executing does with the arguments of a run.
+pub(crate) trait RunKind: RunArgument {
     /// Executes each. `give` gets the results, in their order, and returns whether to go on.
     fn execute_each(
         execution: &mut Execution,
@@ -56,33 +23,6 @@ pub(crate) trait RunKind: Sized {
 }
 
 impl<A: RunKind> Run<A, A::Result> {
-    /// No more at once: looking more records up together takes no less time for each.
-    const COUNT_MAX: usize = 16;
-
-    /// One of none yet.
-    pub(super) fn new(source: Option<Source>) -> Self {
-        Self {
-            source,
-            arguments: SmallVec::new(),
-            completions: Arc::default(),
-        }
-    }
-
-    pub(super) fn has_room(&self) -> bool {
-        self.arguments.len() < Self::COUNT_MAX
-    }
-
-    /// One more: the place of its result.
-    pub(super) fn push(&mut self, argument: A) -> Completion<A::Result> {
-        let number = self.arguments.len();
-        if number == 1 {
-            // Most runs of more than one are long.
-            self.arguments.reserve_exact(Self::COUNT_MAX - 1);
-        }
-        self.arguments.push(argument);
-        Completion::of(&self.completions, number)
-    }
-
     /// Executes it. `source` is that of the run before.
     pub(super) fn execute(
         self,
@@ -124,31 +64,7 @@ impl<A: RunKind> Run<A, A::Result> {
     }
 }
 
-/// A get of one key.
 impl RunKind for Key {
-    type Result = Found;
-
-    fn held_bytes(&self) -> usize {
-        match self {
-            Self::Number(_) | Self::Date(_) => 0,
-            Self::String(string) => 2 * string.len_units(),
-            Self::Binary(bytes) => bytes.len(),
-            // A guess: most have few and short keys.
-            Self::Array(_) => SmallPut::LEN_MAX,
-        }
-    }
-
-    fn operation(run: Run<Self, Found>) -> Operation {
-        Operation::Gets(run)
-    }
-
-    fn run_of(operation: &mut Operation) -> Option<&mut Run<Self, Found>> {
-        match operation {
-            Operation::Gets(run) => Some(run),
-            _ => None,
-        }
-    }
-
     fn execute_each(
         execution: &mut Execution,
         source: &Source,
@@ -165,36 +81,7 @@ impl RunKind for Key {
     }
 }
 
-/// A put of a small value without external objects, in a transaction whose indexes stay as they are.
-pub(crate) struct SmallPut {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) key: Option<Key>,
-    pub(crate) mode: PutMode,
-}
-
-impl SmallPut {
-    /// Values up to this are put in no time, in bytes.
-    pub(crate) const LEN_MAX: usize = 4096;
-}
-
 impl RunKind for SmallPut {
-    type Result = Key;
-
-    fn held_bytes(&self) -> usize {
-        self.bytes.len() + self.key.as_ref().map_or(0, RunKind::held_bytes)
-    }
-
-    fn operation(run: Run<Self, Key>) -> Operation {
-        Operation::Puts(run)
-    }
-
-    fn run_of(operation: &mut Operation) -> Option<&mut Run<Self, Key>> {
-        match operation {
-            Operation::Puts(run) => Some(run),
-            _ => None,
-        }
-    }
-
     fn execute_each(
         execution: &mut Execution,
         source: &Source,
