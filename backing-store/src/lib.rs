@@ -40,6 +40,7 @@ mod key_range;
 pub mod layout;
 pub mod metadata;
 mod new_store;
+mod open_stores;
 mod operation;
 mod origin_note;
 mod overlay;
@@ -49,6 +50,7 @@ mod record;
 mod repair;
 mod row_keys;
 mod row_names;
+mod scope;
 mod staging;
 mod staleness;
 mod store;
@@ -56,11 +58,12 @@ mod store_order;
 mod sync;
 mod transaction;
 mod undo_log;
+mod versions;
 mod view;
 
 pub use backing_store::{
-    Background, BackgroundPool, BackgroundWork, BackingStore, DATA_VERSION_MAX, Maintenance,
-    MaintenanceSchedule, NEW_STORE_VERSION, RaiseDataVersion, StoreVersions, WriteOptions, usage,
+    Background, BackgroundPool, BackgroundWork, BackingStore, Maintenance, MaintenanceSchedule,
+    WriteOptions, usage,
 };
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use comparator::IdbComparator;
@@ -85,7 +88,12 @@ pub use reads::{FoundRecord, IndexLookup, KEY_GENERATOR_MAX, Reads, StoreRows};
 pub use record::Record;
 pub use repair::repair;
 pub use row_names::{RowNames, RowPlace};
-pub use store::{OpenOptions, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN, Store};
+pub use scope::{ObjectStoreSet, Scope};
+pub use store::{OpenOptions, Store};
 pub use store_order::StoreOrder;
-pub use transaction::{ObjectStoreSet, ReadTransaction, Scope, WriteTransaction};
+pub use transaction::{ReadTransaction, WriteTransaction};
 pub use undo_log::Recovery;
+pub use versions::{
+    DATA_VERSION_MAX, NEW_STORE_VERSION, RaiseDataVersion, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN,
+    StoreVersions,
+};

@@ -9,7 +9,6 @@ use larder_codec::row_key::GlobalKey;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{BlockCache, Db, OnDamage, Snapshot};
 
-use crate::backing_store::{DATA_VERSION_MAX, StoreVersions};
 use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
@@ -19,12 +18,8 @@ use crate::staleness::IndexFacts;
 use crate::store_order::{self, StoreOrder};
 use crate::transaction::ReadTransaction;
 use crate::undo_log::{Recovery, recover};
+use crate::versions::{DATA_VERSION_MAX, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN, StoreVersions};
 use crate::view::View;
-
-/// The newest schema that Chromium writes, and the oldest that it still opens.
-pub const SCHEMA_VERSION_MAX: i64 = 5;
-/// See [`SCHEMA_VERSION_MAX`].
-pub const SCHEMA_VERSION_MIN: i64 = 3;
 
 /// How to open.
 #[derive(Debug, Clone)]

@@ -15,18 +15,18 @@ use std::time::Duration;
 
 use larder_codec::Origin;
 use larder_idb::StorageOptions;
-use rquickjs::context::EvalOptions;
 use rquickjs::promise::PromiseState;
 use rquickjs::{CatchResultExt, Context, Ctx, Module, Persistent, Promise, Runtime};
 
 use crate::engine::{Engine, EngineSeed};
+use crate::global::{Global, run_classic};
 use crate::modules::{self, MAIN, Modules, built_in};
 use crate::natives::natives;
 use crate::output::{Console, Output};
 use crate::pauses::Pauses;
 use crate::realms::{Entry, Group, Note, Realm};
 use crate::server::Server;
-use crate::shared::{Scripts, Shared};
+use crate::shared::Shared;
 use crate::system::{self, System};
 use crate::worker_scripts::WorkerScripts;
 use crate::workers::{Start, Workers};
@@ -40,16 +40,6 @@ const STACK_LEN_BYTES_MAX: usize = 1 << 20;
 
 /// Stack of a worker's thread.
 const THREAD_STACK_LEN_BYTES: usize = 4 << 20;
-
-/// What the global object is, and so what a script finds in it.
-#[derive(Default)]
-pub enum Global {
-    /// A `Window` without a document.
-    #[default]
-    Window,
-    /// A `DedicatedWorkerGlobalScope` whose parent does not listen; these are what `importScripts` finds.
-    DedicatedWorker(Scripts),
-}
 
 /// How a host is made.
 pub struct Options {
@@ -424,15 +414,6 @@ impl Host {
     pub fn uncaught_count(&self) -> u64 {
         self.shared.output().uncaught_count()
     }
-}
-
-/// Runs a classic script in the global scope.
-pub(crate) fn run_classic(ctx: &Ctx<'_>, name: &str, source: &str) -> rquickjs::Result<()> {
-    let mut options = EvalOptions::default();
-    options.strict = false;
-    options.filename = Some(name.to_owned());
-    ctx.eval_with_options::<rquickjs::Value<'_>, _>(source, options)
-        .map(drop)
 }
 
 /// Where a realm is.

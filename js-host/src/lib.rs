@@ -20,6 +20,7 @@ mod command;
 mod crypto;
 mod engine;
 mod files;
+mod global;
 mod host;
 mod messages;
 mod modules;
@@ -36,7 +37,8 @@ mod worker_scripts;
 mod workers;
 
 pub use command::{Outcome, RunOptions, run};
-pub use host::{Error, Global, Host, Options};
+pub use global::Global;
+pub use host::{Error, Host, Options};
 pub use output::{Console, Stream};
 pub use server::{Server, ServerRequest, ServerResponse};
 pub use shared::Scripts;

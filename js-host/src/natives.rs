@@ -7,7 +7,7 @@ use rquickjs::{Array, ArrayBuffer, Ctx, Exception, Function, Object, Persistent,
 use sha2::Digest;
 
 use crate::clone::{self, Beside};
-use crate::host::{Global, run_classic};
+use crate::global::{Global, run_classic};
 use crate::output::Stream;
 use crate::server::{ServerRequest, headers_from_js, response_to_js};
 use crate::shared::{Clone as KeptClone, Scripts, Shared};

@@ -19,16 +19,16 @@ use super::maintenance::UnderWay;
 use super::options::WriteOptions;
 use super::room::Room;
 use super::start::Start;
-use super::versions::StoreVersions;
 use crate::blob::{DurableDirs, HeldBlobs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::metadata::NamedIds;
-use crate::operation::StoreCache;
+use crate::open_stores::StoreCache;
 use crate::reads::StoreContext;
+use crate::scope::Scope;
 use crate::staleness::IndexFacts;
 use crate::sync::locked;
-use crate::transaction::Scope;
+use crate::versions::StoreVersions;
 use crate::view::Base;
 
 /// The shared part.

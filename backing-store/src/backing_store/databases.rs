@@ -19,8 +19,8 @@ use super::open::global_key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::metadata::{DatabaseMetadata, read_databases};
+use crate::scope::Scope;
 use crate::sync::locked;
-use crate::transaction::Scope;
 use crate::undo_log::{Cleanup, metadata_key, task_key};
 use crate::view::{View, has_rows};
 

@@ -12,36 +12,31 @@ mod options;
 mod reserve;
 mod room;
 mod start;
-mod versions;
 
 pub(crate) use self::cleaning::Budget;
 pub(crate) use self::core::Core;
 pub use maintenance::{Maintenance, MaintenanceSchedule};
-pub use options::{
-    Background, BackgroundPool, BackgroundWork, DATA_VERSION_MAX, NEW_STORE_VERSION,
-    RaiseDataVersion, WriteOptions,
-};
+pub use options::{Background, BackgroundPool, BackgroundWork, WriteOptions};
 
 pub use room::usage;
-pub use versions::StoreVersions;
 
 use std::sync::Arc;
 
 use larder_codec::{DatabaseId, JsString};
 use larder_leveldb::storage::FileSystem;
-use larder_leveldb::{Durability, Snapshot, TornTail};
+use larder_leveldb::{Snapshot, TornTail};
 
 use crate::error::{Error, Result};
 use crate::layout::StorePaths;
 use crate::metadata::DatabaseMetadata;
 use crate::origin_note::OriginNote;
 use crate::quota::Usage;
-use crate::transaction::{ReadTransaction, Scope, WriteTransaction};
+use crate::versions::StoreVersions;
 
 /// A store that is closed leaves no more bytes than that in memtables' logs: what LevelDB's own write buffer holds.
 const LOG_LEFT_MAX: u64 = 4 << 20;
 
-/// A store open for writing. Any number of threads may use it.
+/// A store open for writing. Any number of threads may use it. [`read`](Self::read) and [`begin`](Self::begin) give its transactions.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -81,25 +76,10 @@ impl BackingStore {
         Arc::clone(&self.core.versions)
     }
 
-    /// Begins a transaction that reads what is committed now.
-    #[must_use]
-    pub fn read(&self) -> ReadTransaction {
-        ReadTransaction::new(&self.core)
-    }
-
     /// The rows themselves as they stand now: the undo log's, and those of transactions that have not committed.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.core.snapshot()
-    }
-
-    /// Begins a transaction that writes. A version change is always committed with [`Durability::Strict`].
-    ///
-    /// # Errors
-    /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if a transaction that is under way has an object store of
-    /// `scope`: there is no waiting here.
-    pub fn begin(&self, scope: Scope, durability: Durability) -> Result<WriteTransaction> {
-        WriteTransaction::begin(Arc::clone(&self.core), scope, durability)
     }
 
     /// All databases, by origin and name. One without a version has been made and never upgraded; Chromium shows no such.
@@ -155,7 +135,7 @@ impl BackingStore {
 
     /// The files of the store that were not read to their end when it was opened, because a crash, mostly a power cut, has taken
     /// something from it: no transaction that was acknowledged as durable. A host should say so: transactions that were committed
-    /// shortly before the crash with [`Durability::Relaxed`] may be missing.
+    /// shortly before the crash with [`Durability::Relaxed`](crate::Durability::Relaxed) may be missing.
     #[must_use]
     pub fn torn_tails(&self) -> &[TornTail] {
         self.core.db.torn_tails()

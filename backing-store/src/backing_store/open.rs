@@ -18,18 +18,17 @@ use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Db, Durability, Snapshot};
 
 use super::core::{Core, Opened};
-use super::options::{DATA_VERSION_MAX, WriteOptions};
+use super::options::WriteOptions;
 use super::room::{self, Room};
 use super::start::Start;
-use super::versions::StoreVersions;
 use super::{journal, migration, reserve};
 use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::layout::StorePaths;
-use crate::store::{SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN};
 use crate::store_order;
 use crate::undo_log::{check, has_log, recover, recover_on_disk};
+use crate::versions::{DATA_VERSION_MAX, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN, StoreVersions};
 use crate::view::{Base, Reach, View};
 
 /// Where Chromium notes that it found a store damaged and has thrown it away, or is about to.

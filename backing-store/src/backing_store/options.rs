@@ -9,31 +9,7 @@ pub use larder_leveldb::{Background, BackgroundPool, BackgroundWork};
 use super::maintenance::MaintenanceSchedule;
 use crate::clock::Clock;
 use crate::quota::Quota;
-
-/// The greatest versions of the value formats that Larder reads and writes: those of Chromium 150 to 156, V8's 16 as seen in their stores,
-/// Blink's 21 (`IDB/indexed_db_data_format_version`). Of stores with greater ones nothing is written.
-pub const DATA_VERSION_MAX: DataVersion = DataVersion { v8: 16, blink: 21 };
-
-/// The versions that a store has which is made here: those of Chromium 92, the oldest that opens stores of today's schema.
-pub const NEW_STORE_VERSION: DataVersion = DataVersion { v8: 13, blink: 20 };
-
-/// When a store's data version may be raised, for a value that has no form in it.
-///
-/// A raise shuts out whatever has lesser versions of the formats: a Chromium or Electron that finds a greater data version than
-/// its own takes the store for damaged and **deletes it**, when it opens it next. It cannot be taken back. A Chromium that has
-/// greater versions raises the store's itself at opening.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RaiseDataVersion {
-    /// Never: such a value is refused.
-    Never,
-    /// As long as a store that was made in this run has not been closed: no other program has opened it yet. Later such
-    /// a value is refused.
-    #[default]
-    WhileNew,
-    /// Whenever a value needs it.
-    WhenNeeded,
-}
+use crate::versions::{NEW_STORE_VERSION, RaiseDataVersion};
 
 /// How a store is opened for writing.
 #[derive(Debug, Clone)]

@@ -11,7 +11,10 @@ use larder_leveldb::{Db, Options};
 use super::open::global_key;
 use super::*;
 use crate::view::{SCOPES_PREFIX, View};
-use crate::{Error, ErrorKind, FixedClock, IdbComparator, OpenOptions, SCHEMA_VERSION_MAX, Store};
+use crate::{
+    Durability, Error, ErrorKind, FixedClock, IdbComparator, OpenOptions, SCHEMA_VERSION_MAX,
+    Scope, Store,
+};
 
 mod tombstones;
 mod versions;

@@ -4,11 +4,10 @@ use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::{DataRow, ExistsRow};
 use larder_codec::{DatabaseId, ObjectStoreId, RawKey, compare, range};
 
-use super::state::OpenStore;
-use super::tracking::Tracking;
 use crate::cursor::CursorDirection;
 use crate::error::Result;
 use crate::key_range::KeyRange;
+use crate::open_stores::{OpenStore, Tracking};
 use crate::reads::{has_two_forms, record_row_prefix};
 use crate::sync::locked;
 use crate::transaction::WriteTransaction;

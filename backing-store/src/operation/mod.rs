@@ -14,14 +14,14 @@ mod tracking;
 pub use index::IndexParameters;
 pub use object_store::ObjectStoreParameters;
 pub use put::{IndexKeys, Put, PutKey, PutMode};
-pub(crate) use state::{OpenStores, StoreCache};
 
 use larder_codec::DatabaseId;
 use larder_codec::primitive::var_int;
 use larder_codec::row_key::{DatabaseField, DatabaseKey};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::transaction::{Scope, WriteTransaction};
+use crate::scope::Scope;
+use crate::transaction::WriteTransaction;
 
 impl WriteTransaction {
     /// Gives the database a version, 1 or more. Only in a version change.

@@ -7,9 +7,9 @@ use larder_codec::versioned::{DataRow, ExistsRow, IndexRow};
 use larder_codec::{DatabaseId, IndexId, Key, ObjectStoreId, RawKey, RecordVersion};
 
 use super::index::no_index;
-use super::state::{Buffers, OpenStore};
 use crate::blob::NewExternalObject;
 use crate::error::{Error, ErrorKind, Result};
+use crate::open_stores::{Buffers, OpenStore};
 use crate::reads::{EntryLookup, KEY_GENERATOR_MAX, generator_after, get_row};
 use crate::record::Record;
 use crate::transaction::WriteTransaction;

@@ -3,96 +3,15 @@
 //! A put need not find out whether there is a record, and mostly does not. A key above all others is a new one, and asks nothing. For
 //! some other keys the record is looked up, and its version becomes suspect; when there are many, all versions up to now do.
 
-use std::cmp::Ordering;
-
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::ExistsRow;
 use larder_codec::{DatabaseId, RawKey, range};
 
-use super::state::OpenStore;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
+use crate::open_stores::{LOOKUPS_MAX, OpenStore, State};
 use crate::reads::{get_row, record_row_prefix};
 use crate::sync::locked;
 use crate::transaction::WriteTransaction;
-
-/// So many records of an object store are looked up in one transaction.
-const LOOKUPS_MAX: u32 = 64;
-
-/// A longer key is not kept for the next transaction.
-const KEPT_LEN_MAX: usize = 4 << 10;
-
-/// What is known of an object store's keys. Only the bound outlives it.
-#[derive(Debug, Default)]
-pub(super) struct Tracking {
-    state: State,
-    /// No record has a greater key: the bytes, empty if there is no record. `None` if it has not been asked for.
-    greatest: Option<Vec<u8>>,
-    lookups: u32,
-    /// The greatest key that was put since all versions became suspect.
-    run: Vec<u8>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Undecided,
-    /// Nothing is known of any index, or there is none.
-    Off,
-    On,
-}
-
-impl Tracking {
-    /// Tracking of an object store without records.
-    pub(super) fn of_empty() -> Self {
-        Self {
-            greatest: Some(Vec::new()),
-            ..Self::default()
-        }
-    }
-
-    /// What the next transaction takes over.
-    pub(super) fn end_of_transaction(&mut self) {
-        let greatest = self.greatest.take();
-        let greatest = greatest.filter(|key| key.len() <= KEPT_LEN_MAX);
-        *self = Self {
-            greatest,
-            ..Self::default()
-        };
-    }
-
-    /// Whether a key is above all others; then it is the greatest from now on.
-    fn is_new_greatest(&mut self, key: RawKey<'_>) -> Result<bool> {
-        let Some(greatest) = &mut self.greatest else {
-            return Ok(false);
-        };
-        if !greatest.is_empty() && compare(key, greatest)? != Ordering::Greater {
-            return Ok(false);
-        }
-        greatest.clear();
-        greatest.extend_from_slice(key.as_bytes());
-        Ok(true)
-    }
-
-    /// Notes a key that is put: whether it is above all that were put since all versions became suspect. Until then it is not.
-    fn goes_on(&mut self, key: RawKey<'_>) -> Result<bool> {
-        if self.run.is_empty() || compare(key, &self.run)? != Ordering::Greater {
-            return Ok(false);
-        }
-        self.begin_run(key);
-        Ok(true)
-    }
-
-    fn begin_run(&mut self, key: RawKey<'_>) {
-        self.run.clear();
-        self.run.extend_from_slice(key.as_bytes());
-    }
-}
-
-fn compare(key: RawKey<'_>, other: &[u8]) -> Result<Ordering> {
-    let other = RawKey::decode_exact(other)
-        .map_err(|error| Error::row(other, "key that was put before", error))?;
-    Ok(key.cmp(&other))
-}
 
 impl WriteTransaction {
     /// Before a record is put; `is_new` if it is certain that there is none with its key.

@@ -2,16 +2,12 @@
 //!
 //! This file is the row level: rows as bytes. What a put or a clear of IndexedDB does with rows is not here.
 
-mod object_store_set;
 mod objects;
 mod read;
 mod room;
 mod runs;
-mod scope;
 
-pub use object_store_set::ObjectStoreSet;
 pub use read::ReadTransaction;
-pub use scope::Scope;
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -22,10 +18,11 @@ use larder_codec::compare::compare;
 use larder_leveldb::{Durability, Ingestion, log};
 
 use crate::backing_store::open::data_version_row;
-use crate::backing_store::{Budget, Core};
+use crate::backing_store::{BackingStore, Budget, Core};
 use crate::error::{Error, ErrorKind, Result};
-use crate::operation::{OpenStores, StoreCache};
+use crate::open_stores::{OpenStores, StoreCache};
 use crate::reads::Reads;
+use crate::scope::Scope;
 use crate::staging::{ROW_LEN_MAX, STAGED_LEN_MAX};
 use crate::staleness::IndexFacts;
 use crate::sync::locked;
@@ -95,8 +92,25 @@ impl State {
     }
 }
 
+impl BackingStore {
+    /// Begins a transaction that reads what is committed now.
+    #[must_use]
+    pub fn read(&self) -> ReadTransaction {
+        ReadTransaction::new(&self.core)
+    }
+
+    /// Begins a transaction that writes. A version change is always committed with [`Durability::Strict`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if a transaction that is under way has an object store of
+    /// `scope`: there is no waiting here.
+    pub fn begin(&self, scope: Scope, durability: Durability) -> Result<WriteTransaction> {
+        WriteTransaction::begin(Arc::clone(&self.core), scope, durability)
+    }
+}
+
 impl WriteTransaction {
-    pub(crate) fn begin(core: Arc<Core>, scope: Scope, durability: Durability) -> Result<Self> {
+    fn begin(core: Arc<Core>, scope: Scope, durability: Durability) -> Result<Self> {
         core.settle_if_crashed()?;
         core.clean_some(&mut Budget::beside_writers())?;
         // A file that cannot be removed is no reason to fail the transaction that begins here.

@@ -1,6 +1,7 @@
 //! A store keeps its versions: opening and reading changes nothing, and writing raises them only where the host has asked for it.
 
 use super::*;
+use crate::{NEW_STORE_VERSION, RaiseDataVersion, WriteTransaction};
 
 #[test]
 fn opening_a_golden_store_for_writing_and_reading_it_changes_no_row() {

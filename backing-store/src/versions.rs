@@ -1,4 +1,4 @@
-//! The versions of a store that is open for writing: it keeps its own.
+//! The versions that stores have, which are known here, and how a store that is open for writing keeps its own.
 //!
 //! A Chromium deletes a store whose schema or data version is greater than its own. So neither is raised by opening, and the
 //! data version only for a value that has no form in it, where the host allows that
@@ -9,8 +9,37 @@ use std::sync::{Mutex, MutexGuard};
 
 use larder_codec::DataVersion;
 
-use super::options::{DATA_VERSION_MAX, RaiseDataVersion};
 use crate::sync::locked;
+
+/// The newest schema that Chromium writes, and the oldest that it still opens.
+pub const SCHEMA_VERSION_MAX: i64 = 5;
+/// See [`SCHEMA_VERSION_MAX`].
+pub const SCHEMA_VERSION_MIN: i64 = 3;
+
+/// The greatest versions of the value formats that Larder reads and writes: those of Chromium 150 to 156, V8's 16 as seen in their stores,
+/// Blink's 21 (`IDB/indexed_db_data_format_version`). Of stores with greater ones nothing is written.
+pub const DATA_VERSION_MAX: DataVersion = DataVersion { v8: 16, blink: 21 };
+
+/// The versions that a store has which is made here: those of Chromium 92, the oldest that opens stores of today's schema.
+pub const NEW_STORE_VERSION: DataVersion = DataVersion { v8: 13, blink: 20 };
+
+/// When a store's data version may be raised, for a value that has no form in it.
+///
+/// A raise shuts out whatever has lesser versions of the formats: a Chromium or Electron that finds a greater data version than
+/// its own takes the store for damaged and **deletes it**, when it opens it next. It cannot be taken back. A Chromium that has
+/// greater versions raises the store's itself at opening.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RaiseDataVersion {
+    /// Never: such a value is refused.
+    Never,
+    /// As long as a store that was made in this run has not been closed: no other program has opened it yet. Later such
+    /// a value is refused.
+    #[default]
+    WhileNew,
+    /// Whenever a value needs it.
+    WhenNeeded,
+}
 
 /// From this schema on, file entries state size and time.
 const FILE_INFO_SCHEMA_MIN: i64 = 4;
@@ -26,7 +55,7 @@ pub struct StoreVersions {
 }
 
 impl StoreVersions {
-    pub(super) fn new(
+    pub(crate) fn new(
         schema: i64,
         data: DataVersion,
         is_new: bool,

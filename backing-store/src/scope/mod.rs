@@ -1,12 +1,14 @@
 //! What a transaction may write, and so what no other transaction may write meanwhile.
 
+mod object_store_set;
+
+pub use object_store_set::ObjectStoreSet;
+
 use std::cmp::Ordering;
 
 use larder_codec::compare::compare;
 use larder_codec::row_key::GlobalKey;
 use larder_codec::{DatabaseId, range};
-
-use super::ObjectStoreSet;
 
 /// The scope of a transaction that writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
