@@ -1,4 +1,4 @@
-//! What a transaction that writes knows of an object store's keys (`operation/tracking.rs` says what for).
+//! What is known of an object store's keys while a transaction writes to it (`operation/tracking.rs` says what for).
 
 use std::cmp::Ordering;
 

@@ -5,9 +5,8 @@ use smallvec::smallvec;
 
 use super::queue::{Found, Run, SmallPut};
 use super::report::Report;
-use crate::error::{Error, Result, attempt};
+use crate::error::{Result, attempt};
 use crate::operation::Execution;
-use crate::operation::Source;
 use crate::request::completion::Completion;
 
 /// One operation, or a run of them.
@@ -36,29 +35,6 @@ impl Operation {
     /// Whether it takes no longer than handing over to another thread does.
     pub(super) const fn is_short(&self) -> bool {
         !matches!(self, Self::Other(_, Length::Long))
-    }
-
-    /// Executes it. `source` is that of the last run.
-    pub(super) fn execute(
-        self,
-        execution: &mut Execution,
-        source: &mut Option<Source>,
-        report: &mut Report<'_>,
-    ) {
-        match self {
-            Self::Gets(run) => run.execute(execution, source, report),
-            Self::Puts(run) => run.execute(execution, source, report),
-            Self::Other(work, _) => work(Ok(execution), report),
-        }
-    }
-
-    /// Completes it without executing it.
-    pub(super) fn abort(self, error: &Error, report: &mut Report<'_>) {
-        match self {
-            Self::Gets(run) => run.abort(error, report),
-            Self::Puts(run) => run.abort(error, report),
-            Self::Other(work, _) => work(Err(error.clone()), report),
-        }
     }
 }
 

@@ -1,7 +1,8 @@
-//! How a run of gets or of small puts is executed.
+//! How an operation of the queue is executed: a run of gets or of small puts here, any other by its own work.
 
 use larder_codec::Key;
 
+use super::operation::Operation;
 use super::queue::{Arguments, Found, Run, RunArgument, SmallPut};
 use super::report::Report;
 use crate::error::{Error, ErrorName, Result, attempt};
@@ -10,6 +11,31 @@ use crate::operation::Execution;
 use crate::operation::{self, PutIndexes, PutRequest, Source};
 use crate::request::completion::Results;
 use crate::value::Value;
+
+impl Operation {
+    /// Executes it. `source` is that of the last run.
+    pub(super) fn execute(
+        self,
+        execution: &mut Execution,
+        source: &mut Option<Source>,
+        report: &mut Report<'_>,
+    ) {
+        match self {
+            Self::Gets(run) => run.execute(execution, source, report),
+            Self::Puts(run) => run.execute(execution, source, report),
+            Self::Other(work, _) => work(Ok(execution), report),
+        }
+    }
+
+    /// Completes it without executing it.
+    pub(super) fn abort(self, error: &Error, report: &mut Report<'_>) {
+        match self {
+            Self::Gets(run) => run.abort(error, report),
+            Self::Puts(run) => run.abort(error, report),
+            Self::Other(work, _) => work(Err(error.clone()), report),
+        }
+    }
+}
 
 /// What executing does with the arguments of a run.
 pub(crate) trait RunKind: RunArgument {

@@ -48,6 +48,15 @@ pub(crate) fn fault_stride(default: usize) -> usize {
     std::env::var("LARDER_FAULT_STRIDE").map_or(default, |stride| stride.parse().unwrap())
 }
 
+/// Of bytes or operations each of which could be tried, every how many-th is: each if `LARDER_WHOLE` is set, as `.ci/run` does, else every
+/// `sampled`th.
+pub(crate) fn sampled(sampled: usize) -> usize {
+    match std::env::var_os("LARDER_WHOLE") {
+        Some(_) => 1,
+        None => sampled,
+    }
+}
+
 /// How many rows a walk forward meets.
 pub(crate) fn count(mut iter: Iter) -> usize {
     iter.seek_to_first().unwrap();
