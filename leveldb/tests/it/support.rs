@@ -48,12 +48,11 @@ pub(crate) fn fault_stride(default: usize) -> usize {
     std::env::var("LARDER_FAULT_STRIDE").map_or(default, |stride| stride.parse().unwrap())
 }
 
-/// Of bytes or operations each of which could be tried, every how many-th is: each if `LARDER_WHOLE` is set, as `.ci/run` does, else every
-/// `sampled`th.
-pub(crate) fn sampled(sampled: usize) -> usize {
+/// A step over bytes or operations each of which could be tried: 1 if `LARDER_WHOLE` is set, as `.ci/run` does, else `step`.
+pub(crate) fn sampled(step: usize) -> usize {
     match std::env::var_os("LARDER_WHOLE") {
         Some(_) => 1,
-        None => sampled,
+        None => step,
     }
 }
 
