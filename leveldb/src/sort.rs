@@ -4,6 +4,11 @@
 
 use std::cmp::Ordering;
 
+/// So many keys that are looked up together are sorted at a time.
+pub(crate) const LOOKUPS_MAX: usize = 64 << 10;
+/// Fewer are looked up as they come: keys that lie together mostly come together.
+pub(crate) const LOOKUPS_MIN: usize = 32;
+
 /// Sorts; equal elements keep their order. With a comparison that contradicts itself the result is some order.
 pub(crate) fn sort_by<T: Copy>(items: &mut Vec<T>, mut compare: impl FnMut(&T, &T) -> Ordering) {
     let len = items.len();

@@ -51,6 +51,8 @@ pub struct IndexCursor {
 
 /// For fewer entries rows are not passed.
 const AHEAD_MIN: usize = 4;
+/// And no more at once without values.
+const KEYS_AHEAD_MAX: usize = 512;
 
 /// Where things lie in the live row and its data row.
 #[derive(Debug, Clone, Copy)]
@@ -395,7 +397,13 @@ impl IndexCursor {
         if self.view.is_committed() {
             let ahead = self.ahead.get_or_insert_default();
             let prefix = &self.data_prefix;
-            let passed = ahead.pass(&self.view, &mut self.rows, count, prefix, read_row);
+            let rows_max = match self.keys_only {
+                // Soon the versions of all records are read ([`LiveVersions`]).
+                true => KEYS_AHEAD_MAX,
+                false => usize::MAX,
+            };
+            let counts = (count, rows_max);
+            let passed = ahead.pass(&self.view, &mut self.rows, counts, prefix, read_row);
             self.note_asked(passed);
         }
     }

@@ -2,6 +2,9 @@
 //!
 //! An entry consists of an index row and its record's row, which lies anywhere: the records' rows of several entries
 //! are looked up together. This holds only where no transaction changes the rows.
+//!
+//! In a large store a record's row is a block to be read and unpacked. So a long walk passes as many rows at once as it has passed before, up to
+//! as many as bring several records of each block together: one that ends early has not paid for more than it has returned.
 
 use std::ops::{ControlFlow, Range};
 
@@ -13,12 +16,20 @@ use crate::reads::has_two_forms;
 use crate::row_keys::RowKeys;
 use crate::view::View;
 
-/// So many rows at once,
-const ROWS_MAX: usize = 16;
-/// or fewer, when their keys have so many bytes.
-const KEYS_LEN_MAX: usize = 16 << 10;
-/// When the records have so many bytes, those behind are looked up one by one.
-const RECORDS_LEN_MAX: usize = 32 << 10;
+/// So many rows at once need no more room than a page of entries.
+const ROWS_FEW: usize = 16;
+/// No more at first, however many are wanted.
+const ROWS_FIRST: usize = 512;
+/// So many at once, of those that a long walk passes.
+const ROWS_MAX: usize = 32 << 10;
+/// Fewer are passed when their keys have so many bytes: for each of a few rows,
+const KEYS_LEN_FEW: usize = 1 << 10;
+/// and for all of many.
+const KEYS_LEN_MAX: usize = 2 << 20;
+/// When the records have so many bytes, those behind are looked up one by one: for each of a few rows,
+const RECORDS_LEN_FEW: usize = 2 << 10;
+/// and for all of many.
+const RECORDS_LEN_MAX: usize = 4 << 20;
 
 /// The rows.
 #[derive(Debug, Default)]
@@ -31,6 +42,10 @@ pub(super) struct RowsAhead {
     /// So many have been handed out; the cursor stands on the last of them, if it stands on one.
     handed_out: usize,
     is_on_row: bool,
+    /// How many have been passed, on the whole walk.
+    passed: usize,
+    /// So many fit, as the last records were.
+    fit: Option<usize>,
     /// What came instead of the row behind them.
     error: Option<Error>,
 }
@@ -76,18 +91,21 @@ impl RowsAhead {
         self.error = None;
     }
 
-    /// Passes rows, up to so many, and returns how many there were. `read` decodes one; the records' rows have this prefix.
+    /// Passes rows, when so many are wanted and up to so many may be passed: how many there were. `read` decodes one; the records' rows have
+    /// this prefix.
     pub(super) fn pass(
         &mut self,
         view: &View,
         rows: &mut RangeRows,
-        count: usize,
+        (count, rows_max): (usize, usize),
         record_prefix: &[u8],
         read: impl for<'r> Fn(Row<'r>) -> Result<IndexRow<'r>>,
     ) -> usize {
         self.clear();
+        let count = self.count_at_once(view, count, rows_max);
+        let keys_len_max = (count * KEYS_LEN_FEW).min(KEYS_LEN_MAX);
         let len_bytes = |rows: &Self| rows.keys.len_bytes() + rows.record_keys.len_bytes();
-        while self.rows.len() < count.min(ROWS_MAX) && len_bytes(self) < KEYS_LEN_MAX {
+        while self.rows.len() < count && len_bytes(self) < keys_len_max {
             let met = rows.move_on().and_then(|()| match rows.settle()? {
                 Some(row) => Ok(Some((row.key, read(row)?))),
                 None => Ok(None),
@@ -101,24 +119,38 @@ impl RowsAhead {
                 }
             }
         }
-        self.look_up_records(view);
+        let found = self.look_up_records(view, (count * RECORDS_LEN_FEW).min(RECORDS_LEN_MAX));
+        self.passed += self.rows.len();
+        let record_len = self.records.len().checked_div(found);
+        self.fit = record_len.and_then(|len| RECORDS_LEN_MAX.checked_div(len));
         self.rows.len()
     }
 
-    fn look_up_records(&mut self, view: &View) {
+    /// How many rows are passed at once.
+    fn count_at_once(&self, view: &View, count: usize, rows_max: usize) -> usize {
+        let together = view.lookups_together().min(self.fit.unwrap_or(usize::MAX));
+        let rows_max = rows_max.min(ROWS_MAX).min(together.max(ROWS_FEW));
+        count.min(ROWS_FIRST).max(self.passed).min(rows_max)
+    }
+
+    /// Looks up the records, up to so many bytes: how many.
+    fn look_up_records(&mut self, view: &View, records_len_max: usize) -> usize {
         let (rows, records) = (&mut self.rows, &mut self.records);
+        let mut found = 0;
         view.multi_get(&self.record_keys, |n, record| {
             // An error comes again in its row's place.
             if let (Some(row), Ok(record)) = (rows.get_mut(n), record) {
+                found += 1;
                 let start = records.len();
                 records.extend_from_slice(record.unwrap_or_default());
                 row.record = Some(record.map(|_| start..records.len()));
             }
-            match records.len() < RECORDS_LEN_MAX {
+            match records.len() < records_len_max {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
             }
         });
+        found
     }
 
     #[inline]

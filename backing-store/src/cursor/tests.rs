@@ -167,3 +167,83 @@ fn entries_and_what_cannot_be_read_come_in_their_place_however_many_are_wanted()
         }
     }
 }
+
+/// A record and its entry, which lies anywhere among the others; every fifth entry is stale. Some values are long.
+fn put_scattered(write: &mut WriteTransaction, n: u32, count: u32) {
+    let (database, object_store) = (DatabaseId::MIN, ObjectStoreId::MIN);
+    let primary_key = bytes(&Key::Number(f64::from(n + 1)));
+    let raw = RawKey::decode_exact(&primary_key).unwrap();
+    let mut row_key = Vec::new();
+    KeyPrefix::of_index(database, object_store, IndexId::MIN).encode(&mut row_key);
+    Key::Number(f64::from(n * 271 % count)).encode(&mut row_key);
+    row_key.push(0);
+    row_key.extend_from_slice(&primary_key);
+    let mut row_value = Vec::new();
+    let row = versioned::IndexRow {
+        version: version(i64::from(n) + 1 + i64::from(n.is_multiple_of(5))),
+        primary_key: raw,
+    };
+    row.encode(&mut row_value);
+    write.put_row(&row_key, &row_value).unwrap();
+    let row_version = version(i64::from(n) + 1);
+    let mut row_key = record_row_prefix(database, object_store, RecordTable::Data);
+    row_key.extend_from_slice(&primary_key);
+    // What does not pack well, so that there are enough tables.
+    let mut byte = n;
+    let value: Vec<u8> = (0..if n.is_multiple_of(3) { 12_000 } else { 40 })
+        .map(|_| {
+            byte = byte.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (byte >> 24) as u8
+        })
+        .collect();
+    let mut row_value = Vec::new();
+    let row = DataRow {
+        version: row_version,
+        value: &value,
+    };
+    row.encode(&mut row_value);
+    write.put_row(&row_key, &row_value).unwrap();
+}
+
+#[test]
+fn a_long_walk_that_passes_more_and_more_rows_meets_each_entry_once() {
+    const COUNT: u32 = 600;
+    let store = store();
+    for part in 0..6 {
+        let scope = Scope::Stores(DatabaseId::MIN, [ObjectStoreId::MIN].into());
+        let mut write = store.begin(scope, Durability::Relaxed).unwrap();
+        (0..COUNT)
+            .filter(|n| n % 6 == part)
+            .for_each(|n| put_scattered(&mut write, n, COUNT));
+        write.commit().unwrap();
+        while store.core.db.do_background_work().unwrap() {}
+    }
+    let read = store.read();
+    assert!(read.lookups_together() > 100);
+    for direction in [CursorDirection::Next, CursorDirection::Prev] {
+        let mut naive = cursor(&read, direction, false);
+        let expected = walk(&mut naive, IndexCursor::next);
+        assert_eq!(expected.len(), 480);
+        for count in [4, 5, 100, usize::MAX] {
+            let mut ahead = cursor(&read, direction, false);
+            let met = walk(&mut ahead, |cursor| cursor.next_of(count));
+            assert!(met == expected, "{count} wanted");
+            assert_eq!(ahead.stale_rows(), naive.stale_rows());
+            // It goes on from where it stands, whatever has been passed.
+            let mut ahead = cursor(&read, direction, false);
+            for _ in 0..50 {
+                assert!(ahead.next_of(count).unwrap());
+            }
+            let target = bytes(&Key::Number(300.0));
+            let target = RawKey::decode_exact(&target).unwrap();
+            assert!(ahead.go(Movement::To(target)).unwrap());
+            let (key, _) = ahead.key_bytes().unwrap();
+            let place = expected.iter().position(|met| {
+                let (met_key, _, _) = met.as_ref().unwrap();
+                met_key == key
+            });
+            let behind = walk(&mut ahead, |cursor| cursor.next_of(count));
+            assert!(behind == expected[place.unwrap() + 1..], "{count} wanted");
+        }
+    }
+}

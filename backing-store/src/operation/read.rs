@@ -1,6 +1,8 @@
 //! Reads that remove the stale index rows they meet, as every read through an index does in a transaction that writes.
 //! They stand before those of [`crate::Reads`] that leave the rows alone and show the same.
 
+use std::borrow::Borrow;
+
 use larder_codec::{IndexId, Key, ObjectStoreId};
 
 use crate::cursor::{CursorDirection, IndexCursor, Movement, Page, PageLimits};
@@ -64,10 +66,10 @@ impl WriteTransaction {
     }
 
     /// Reads the first record that the index has under each of these keys; as [`IndexLookup::multi_get`].
-    pub fn multi_get_with(
+    pub fn multi_get_with<K: Borrow<Key>>(
         &mut self,
         lookup: &mut IndexLookup,
-        index_keys: &[Key],
+        index_keys: &[K],
         found: impl FnMut(usize, Result<Option<FoundRecord<'_>>>),
     ) {
         lookup.multi_get_with(index_keys, &mut |row_key| self.delete_row(row_key), found);

@@ -3,6 +3,7 @@
 //! Other than cursors, a look-up judges an index row by the exists row of its primary key, as Chromium does: cheaper,
 //! and the same in every store whose data and exists rows agree. Where a row is known to be live (decision 41), it asks none.
 
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 
 use larder_codec::compare::compare_user_keys;
@@ -79,14 +80,14 @@ impl EntryLookup {
 
     /// The values of the first rows under many index keys, as [`ViewIter::multi_seek`] calls `found` with them; and what is known of
     /// rows.
-    pub(super) fn first_rows(
+    pub(super) fn first_rows<K: Borrow<Key>>(
         &mut self,
-        index_keys: &[Key],
+        index_keys: &[K],
         mut found: impl FnMut(usize, Result<Option<&[u8]>>, &mut Liveness),
     ) {
         let mut names = RowKeys::with_capacity(index_keys.len());
         for index_key in index_keys {
-            names.push(&self.prefix, |out| index_key.encode(out));
+            names.push(&self.prefix, |out| index_key.borrow().encode(out));
         }
         let liveness = &mut self.liveness;
         self.iter

@@ -1,10 +1,11 @@
 //! Records by index keys, many one after the other.
 
+use std::borrow::Borrow;
 use std::ops::ControlFlow;
 
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::{ExistsRow, IndexRow};
-use larder_codec::{DatabaseId, IndexId, Key, ObjectStoreId, RawKey, RecordVersion};
+use larder_codec::{DatabaseId, IndexId, Key, ObjectStoreId, RawKey};
 
 use super::multi_get::decode;
 use super::{EntryLookup, FoundRecord, Reads, has_two_forms, record_row_prefix};
@@ -81,49 +82,35 @@ impl IndexLookup {
     /// Reads the first record that the index has under each of these keys, in any order and also twice: [`get`](Self::get) for many,
     /// which takes less time than one after the other. Calls `found` once for each key, in any order, with its number, from 0, and
     /// the record, `None`, or the error that reading it gives.
-    pub fn multi_get(
+    pub fn multi_get<K: Borrow<Key>>(
         &mut self,
-        index_keys: &[Key],
+        index_keys: &[K],
         found: impl FnMut(usize, Result<Option<FoundRecord<'_>>>),
     ) {
         self.multi_get_with(index_keys, &mut |_| Ok(()), found);
     }
 
     /// Looks up like [`multi_get`](Self::multi_get); `on_stale` gets the keys of stale rows on the way.
-    pub(crate) fn multi_get_with(
+    pub(crate) fn multi_get_with<K: Borrow<Key>>(
         &mut self,
-        index_keys: &[Key],
+        index_keys: &[K],
         on_stale: OnStale<'_>,
         mut found: impl FnMut(usize, Result<Option<FoundRecord<'_>>>),
     ) {
-        let Firsts {
-            rows,
-            key_start,
-            records,
-            mut others,
-        } = self.firsts(index_keys);
-        let mut is_live = true;
-        self.reads.view().multi_get(&rows, |at, row| {
-            let Some(&(n, asked)) = records.get(at) else {
+        let Firsts { live, mut others } = self.live_firsts(index_keys);
+        self.reads.view().multi_get(&live.rows, |at, row| {
+            let Some(&n) = live.numbers.get(at) else {
                 return ControlFlow::Break(());
             };
-            if let Some(version) = asked {
-                let exists = row.ok().flatten().map(ExistsRow::decode_exact);
-                is_live = exists == Some(Ok(ExistsRow { version }));
-                return ControlFlow::Continue(());
-            }
-            // Where no exists row is asked, the index row is known to be live.
-            let is_live = std::mem::replace(&mut is_live, true);
-            let row_key = rows.get(at);
-            let row = row.and_then(|row| row.map(|row| decode(row_key, row)).transpose());
-            match row {
-                Ok(row) if is_live => {
-                    let primary_key = row_key.get(key_start..).unwrap_or_default();
+            let row_key = live.rows.get(at);
+            match row.and_then(|row| row.map(|row| decode(row_key, row)).transpose()) {
+                Ok(row) => {
+                    let primary_key = row_key.get(live.key_start..).unwrap_or_default();
                     let record = row.map(|row| row.value);
                     let record = record.map(|value| FoundRecord { primary_key, value });
                     found(n, Ok(record));
                 }
-                _ => others.push(n),
+                Err(_) => others.push(n),
             }
             ControlFlow::Continue(())
         });
@@ -131,7 +118,7 @@ impl IndexLookup {
         for n in others {
             bytes.clear();
             if let Some(index_key) = index_keys.get(n) {
-                index_key.encode(&mut bytes);
+                index_key.borrow().encode(&mut bytes);
             }
             let key = RawKey::decode_exact(&bytes);
             let is_there = key
@@ -144,36 +131,47 @@ impl IndexLookup {
         }
     }
 
-    /// Where the records lie that the first rows under these keys lead to.
-    fn firsts(&mut self, index_keys: &[Key]) -> Firsts {
+    /// Where the records lie that the first rows under these keys lead to, if these are live.
+    fn live_firsts<K: Borrow<Key>>(&mut self, index_keys: &[K]) -> Firsts {
         let (database_id, object_store_id, _) = self.place;
-        let [exists, data] = [RecordTable::Exists, RecordTable::Data]
-            .map(|table| record_row_prefix(database_id, object_store_id, table));
-        let mut firsts = Firsts {
-            key_start: data.len(),
-            rows: RowKeys::with_capacity(2 * index_keys.len()),
-            records: Vec::with_capacity(2 * index_keys.len()),
-            ..Firsts::default()
-        };
+        let mut firsts = Firsts::default();
         if self.reads.context.lost_writes {
             firsts.others.extend(0..index_keys.len());
             return firsts;
         }
+        let [exists, data] = [RecordTable::Exists, RecordTable::Data]
+            .map(|table| record_row_prefix(database_id, object_store_id, table));
+        let mut asked = Rows::new(&exists, index_keys.len());
+        let mut versions = Vec::with_capacity(index_keys.len());
+        firsts.live = Rows::new(&data, index_keys.len());
         self.entries.first_rows(index_keys, |n, row, liveness| {
             let row = row.ok().flatten().map(IndexRow::decode_exact);
             match row {
                 Some(Ok(row)) if !has_two_forms(row.primary_key) => {
-                    let mut push = |prefix: &[u8], asked| {
-                        firsts.rows.push(prefix, |out| row.primary_key.encode(out));
-                        firsts.records.push((n, asked));
-                    };
-                    if !liveness.is_certain(row.version) {
-                        push(&exists, Some(row.version));
+                    if liveness.is_certain(row.version) {
+                        firsts.live.push(&data, row.primary_key.as_bytes(), n);
+                    } else {
+                        asked.push(&exists, row.primary_key.as_bytes(), n);
+                        versions.push(row.version);
                     }
-                    push(&data, None);
                 }
                 _ => firsts.others.push(n),
             }
+        });
+        self.reads.view().multi_get(&asked.rows, |at, row| {
+            let (Some(&n), Some(&version)) = (asked.numbers.get(at), versions.get(at)) else {
+                return ControlFlow::Break(());
+            };
+            let exists = row.ok().flatten().map(ExistsRow::decode_exact);
+            match exists == Some(Ok(ExistsRow { version })) {
+                true => {
+                    let row_key = asked.rows.get(at);
+                    let primary_key = row_key.get(asked.key_start..).unwrap_or_default();
+                    firsts.live.push(&data, primary_key, n);
+                }
+                false => firsts.others.push(n),
+            }
+            ControlFlow::Continue(())
         });
         firsts
     }
@@ -182,14 +180,34 @@ impl IndexLookup {
 /// Records that index keys lead to, as far as their first rows say.
 #[derive(Debug, Default)]
 struct Firsts {
-    /// The exists row, unless the index row is known to be live, and the data row of each, by turns.
-    rows: RowKeys,
-    /// Where the primary key begins in the key of a data row.
-    key_start: usize,
-    /// For each of these rows, the number of the index key that leads to it, and of an exists row the version that it has if the index
-    /// row is live.
-    records: Vec<(usize, Option<RecordVersion>)>,
+    live: Rows,
     /// The numbers of the other index keys, each of which is looked up alone: there is no row, or not in the usual form, or it is
     /// stale.
     others: Vec<usize>,
+}
+
+/// Rows of records.
+#[derive(Debug, Default)]
+struct Rows {
+    rows: RowKeys,
+    /// Where the primary key begins in the key of a row.
+    key_start: usize,
+    /// For each row, the number of the index key that leads to it.
+    numbers: Vec<usize>,
+}
+
+impl Rows {
+    fn new(prefix: &[u8], count: usize) -> Self {
+        Self {
+            rows: RowKeys::with_capacity(count),
+            key_start: prefix.len(),
+            numbers: Vec::with_capacity(count),
+        }
+    }
+
+    fn push(&mut self, prefix: &[u8], primary_key: &[u8], number: usize) {
+        self.rows
+            .push(prefix, |out| out.extend_from_slice(primary_key));
+        self.numbers.push(number);
+    }
 }

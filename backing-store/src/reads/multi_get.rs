@@ -1,5 +1,6 @@
 //! Many records of an object store at once, by their primary keys.
 
+use std::borrow::Borrow;
 use std::ops::ControlFlow;
 
 use larder_codec::row_key::RecordTable;
@@ -32,27 +33,35 @@ impl<'a> FoundRecord<'a> {
 }
 
 impl Reads {
+    /// How many records are best read by one [`Reads::multi_get`], or [`IndexLookup::multi_get`](crate::IndexLookup::multi_get), of those that
+    /// anyway have to be read: of very many, several lie in each of the engine's blocks
+    /// ([`Snapshot::lookups_together`](larder_leveldb::Snapshot::lookups_together)).
+    #[must_use]
+    pub fn lookups_together(&self) -> usize {
+        self.view.lookups_together()
+    }
+
     /// Reads the records with these primary keys, in any order and also twice: [`Reads::get_in`] for many, which takes less time than
     /// one after the other ([`Snapshot::multi_get`](larder_leveldb::Snapshot::multi_get)). Calls `found` once for each key, in
-    /// their order, with its number, from 0, and the record, `None`, or the error that reading it gives.
-    pub fn multi_get(
+    /// any order, with its number, from 0, and the record, `None`, or the error that reading it gives.
+    pub fn multi_get<K: Borrow<Key>>(
         &self,
         database_id: DatabaseId,
         object_store_id: ObjectStoreId,
-        primary_keys: &[Key],
+        primary_keys: &[K],
         mut found: impl FnMut(usize, Result<Option<FoundRecord<'_>>>),
     ) {
         let prefix = record_row_prefix(database_id, object_store_id, RecordTable::Data);
         let mut rows = RowKeys::with_capacity(primary_keys.len());
         for primary_key in primary_keys {
-            rows.push(&prefix, |out| primary_key.encode(out));
+            rows.push(&prefix, |out| primary_key.borrow().encode(out));
         }
         let mut record = Record::new();
         self.view.multi_get(&rows, |n, row| {
             let row_key = rows.get(n);
             let primary_key = row_key.get(prefix.len()..).unwrap_or_default();
             let bad_key = |error| Error::row(row_key, "record row", error);
-            let has_other_forms = |key| may_have_other_forms(key, primary_key);
+            let has_other_forms = |key: &K| may_have_other_forms(key.borrow(), primary_key);
             if self.context.lost_writes || primary_keys.get(n).is_some_and(has_other_forms) {
                 let is_there = RawKey::decode_exact(primary_key)
                     .map_err(bad_key)

@@ -43,6 +43,11 @@ impl Base {
         found.map_err(|error| Error::from(error).with_key(key))
     }
 
+    /// How many lookups are best made together.
+    pub(super) fn lookups_together(&self) -> usize {
+        self.rows.lookups_together()
+    }
+
     /// Looks up like [`View::multi_get`](super::View::multi_get).
     pub(super) fn multi_get(
         &self,

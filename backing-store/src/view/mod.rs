@@ -81,7 +81,16 @@ impl View {
         }
     }
 
-    /// The values of many keys: calls `found` for each, in their order, with its number, from 0, until it breaks. No lock is held
+    /// How many lookups are best made by one [`View::multi_get`], of those that anyway have to be made.
+    pub(crate) fn lookups_together(&self) -> usize {
+        match &self.0 {
+            Kind::Recovered(_) => 1,
+            Kind::Committed(base) => base.lookups_together(),
+            Kind::Transaction(pending) => locked(pending).base.lookups_together(),
+        }
+    }
+
+    /// The values of many keys: calls `found` once for each, in any order, with its number, from 0, until it breaks. No lock is held
     /// then.
     pub(crate) fn multi_get(
         &self,
@@ -234,7 +243,7 @@ impl ViewIter {
         forward!(mut self, iter => iter.seek(key))
     }
 
-    /// To many keys that rows behind the scopes area may begin with: calls `found` for each, in their order, with its number, from
+    /// To many keys that rows behind the scopes area may begin with: calls `found` once for each, in any order, with its number, from
     /// 0, and the value of the first row at or behind it, if that row's key begins with it. Afterwards it stands anywhere.
     pub(crate) fn multi_seek(
         &mut self,

@@ -180,6 +180,12 @@ impl BlockCursor {
         std::mem::take(&mut self.block)
     }
 
+    /// Whether it has a block, on whose entries it may stand.
+    #[inline]
+    pub(crate) fn has_block(&self) -> bool {
+        !self.block.is_empty()
+    }
+
     #[inline]
     pub(crate) fn valid(&self) -> bool {
         self.valid

@@ -1,16 +1,18 @@
-//! Many seeks, each to the first row of a prefix.
+//! Many seeks, each to the first row of a prefix: in memtables in groups, in tables in the order of the prefixes, so that those that lie
+//! in one block find it where the seek before has left it. A seek alone is the naive twin.
 
 use super::Iter;
 use crate::error::Result;
 use crate::internal_key::seek_tag;
 use crate::skip_list::{GROUP_LEN, Lead, fill, prefix_leads};
+use crate::sort::{LOOKUPS_MAX, LOOKUPS_MIN, sort_by};
 use std::ops::ControlFlow;
 
 impl Iter {
     /// Seeks to many prefixes, in any order and also twice, which takes less time than as many [`seek`](Self::seek)s where the
-    /// prefixes are names of groups ([`Identity::Grouped`](crate::Identity::Grouped)). Calls `found` for each in the order given,
-    /// with its number, from 0, and key and value of the first row not less than the prefix, lent for the call, if that row's key
-    /// begins with it; or with the error that the seek or the value gives. Goes on to the next prefix after an error, and stops
+    /// prefixes are names of groups ([`Identity::Grouped`](crate::Identity::Grouped)), or lie together in tables. Calls `found` once for
+    /// each, in any order, with its number, from 0, and key and value of the first row not less than the prefix, lent for the call, if that row's
+    /// key begins with it; or with the error that the seek or the value gives. Goes on to the next prefix after an error, and stops
     /// where `found` breaks. Afterwards the iterator stands on no row.
     ///
     /// ```
@@ -21,12 +23,11 @@ impl Iter {
     /// db.put(b"fruit/apple", b"red", Durability::Relaxed)?;
     /// db.put(b"fruit/pear", b"green", Durability::Relaxed)?;
     /// let prefixes: [&[u8]; 2] = [b"nut/", b"fruit/"];
-    /// let mut values = Vec::new();
-    /// db.iter().multi_seek(prefixes, |_, row| {
-    ///     values.push(row.map(|row| row.map(|(_, value)| value.to_vec())));
+    /// let mut values = [None, None];
+    /// db.iter().multi_seek(prefixes, |n, row| {
+    ///     values[n] = row.ok().flatten().map(|(_, value)| value.to_vec());
     ///     ControlFlow::Continue(())
     /// });
-    /// let values: Vec<_> = values.into_iter().collect::<Result<_, _>>()?;
     /// assert_eq!(values, [None, Some(b"red".to_vec())]);
     /// # Ok::<(), larder_leveldb::Error>(())
     /// ```
@@ -35,20 +36,56 @@ impl Iter {
         prefixes: impl IntoIterator<Item = &'k [u8]>,
         mut found: impl FnMut(usize, Result<Option<(&[u8], &[u8])>>) -> ControlFlow<()>,
     ) {
-        let mut prefixes = prefixes.into_iter();
-        let mut n = 0;
+        let mut prefixes = prefixes.into_iter().enumerate();
+        if self.state.version.runs.is_empty() {
+            let _ = self.seek_in_groups(prefixes, &mut found);
+            return self.leave();
+        }
         loop {
-            let mut group = [&[][..]; GROUP_LEN];
+            let batch: Vec<_> = prefixes.by_ref().take(LOOKUPS_MAX).collect();
+            let is_last = batch.len() < LOOKUPS_MAX;
+            let batch = self.sorted(batch).into_iter();
+            if self.seek_in_groups(batch, &mut found).is_break() || is_last {
+                return self.leave();
+            }
+        }
+    }
+
+    /// The prefixes in their order, if they are many.
+    fn sorted<'k>(&self, batch: Vec<(usize, &'k [u8])>) -> Vec<(usize, &'k [u8])> {
+        if batch.len() < LOOKUPS_MIN {
+            return batch;
+        }
+        let order = &self.state.core.order;
+        let head = order.head();
+        let headed = |(n, prefix): (usize, &'k [u8])| {
+            let head = head.map_or(0, |head| head(prefix));
+            (head, n, prefix)
+        };
+        let mut batch: Vec<_> = batch.into_iter().map(headed).collect();
+        sort_by(&mut batch, |a, b| {
+            let by_head = a.0.cmp(&b.0);
+            by_head.then_with(|| order.compare_user(a.2, b.2))
+        });
+        let prefixes = batch.into_iter().map(|(_, n, prefix)| (n, prefix));
+        prefixes.collect()
+    }
+
+    /// Seeks to prefixes as they come.
+    fn seek_in_groups<'k>(
+        &mut self,
+        mut prefixes: impl Iterator<Item = (usize, &'k [u8])>,
+        found: &mut impl FnMut(usize, Result<Option<(&[u8], &[u8])>>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        loop {
+            let mut group = [(0, &[][..]); GROUP_LEN];
             let len = fill(&mut group, &mut prefixes);
-            let leads = self.leads(&group[..len]);
-            for (prefix, lead) in group.iter().zip(leads).take(len) {
-                if self.seek_led(prefix, lead, |row| found(n, row)).is_break() {
-                    return self.leave();
-                }
-                n += 1;
+            let leads = self.leads(&group.map(|(_, prefix)| prefix)[..len]);
+            for ((n, prefix), lead) in group.into_iter().zip(leads).take(len) {
+                self.seek_led(prefix, lead, |row| found(n, row))?;
             }
             if len < GROUP_LEN {
-                return self.leave();
+                return ControlFlow::Continue(());
             }
         }
     }

@@ -1,38 +1,27 @@
 //! Many lookups at once: in memtables in groups, in tables in the order of the keys.
 //!
-//! Keys that are asked for together often lie together, as those of records that an index leads to. In the keys' order each table and
-//! each block is gone to once: a block that the cache does not keep is read, verified and unpacked once for all of its keys. A get
+//! Keys that are asked for together often lie together, as those of records that an index leads to, and of very many keys several lie in
+//! each block. In the keys' order each table and each block is gone to once: a block that the cache does not keep is read, verified and
+//! unpacked once for all of its keys, and what a search touches is mostly what the search before has touched. A get
 //! alone ([`Snapshot::get`]) is the naive twin.
 
 use super::{Found, KeyHash, Snapshot, Unsure, if_value, with_internal_key};
 use crate::core::Core;
 use crate::error::Result;
 use crate::internal_key::seek_tag;
-use crate::skip_list::{GROUP_LEN, INLINE_LEN_MAX, Value, fill, key_leads};
+use crate::skip_list::{GROUP_LEN, INLINE_LEN_MAX, fill, key_leads};
+use crate::sort::{LOOKUPS_MAX, LOOKUPS_MIN, sort_by};
 use crate::table::{LastBlock, Lookup, Table};
 use crate::table_file::TableFile;
 use crate::version::Run;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// So many keys are sorted at a time.
-const SORTED_MAX: usize = 4096;
-/// Fewer are looked up as they come: keys that lie together mostly come together.
-const SORTED_MIN: usize = 32;
-/// When values have so many bytes, keys that are left are looked up one by one.
-const VALUES_LEN_MAX: usize = 256 << 10;
-
-/// Where the value of a key is.
-enum Place<'s> {
-    Nowhere,
-    InList(Value<'s>),
-    /// In the memory for values.
-    Copied(Range<usize>),
-    /// To be found by a lookup of its own.
-    Alone,
-}
+/// So many bytes of tables for each key are few enough that keys share blocks.
+const BYTES_FOR_EACH: u64 = 2 << 10;
 
 /// A key that no memtable has: its number, its hash for filters, and its head.
+#[derive(Clone, Copy)]
 struct Open {
     n: usize,
     hash: u32,
@@ -63,16 +52,18 @@ impl Last {
 struct Batch<'s, 'k> {
     snapshot: &'s Snapshot,
     keys: Vec<&'k [u8]>,
-    /// Where the value of each is.
-    places: Vec<Place<'s>>,
-    values: Vec<u8>,
+    /// The number of the first.
+    first: usize,
+    block_key: Vec<u8>,
+    /// The value that was found last.
+    value: Vec<u8>,
 }
 
 impl Snapshot {
     /// Looks many keys up, in any order and also twice, which takes less time than as many [`get`](Self::get)s: what the memtables
-    /// have of up to sixteen keys is loaded from memory together, and keys that lie in one block of a table, up to 4,096 keys at a time, are
-    /// looked for there one after the other, so that the block is read once. Calls `found` for each key in the order given, with its number,
-    /// from 0, and what a get of it alone gives: the value, lent for the call, `None`, or its error. Goes on to the next key after
+    /// have of up to sixteen keys is loaded from memory together, and keys that lie in one block of a table, up to 65,536 keys at a time, are
+    /// looked for there one after the other, so that the block is read once. Calls `found` once for each key, in any order, with its
+    /// number, from 0, and what a get of it alone gives: the value, lent for the call, `None`, or its error. Goes on to the next key after
     /// an error, and stops where `found` breaks.
     ///
     /// Nothing is allocated for a single key but by errors and long keys; no lock is held in `found`, which may read the same store.
@@ -90,6 +81,7 @@ impl Snapshot {
     ///     values.push((n, value.map(|value| value.map(<[u8]>::to_vec))));
     ///     ControlFlow::Continue(())
     /// });
+    /// values.sort_by_key(|(n, _)| *n);
     /// let values: Vec<_> = values.into_iter().map(|(_, value)| value).collect::<Result<_, _>>()?;
     /// assert_eq!(values, [Some(b"green".to_vec()), None, Some(b"red".to_vec())]);
     /// # Ok::<(), larder_leveldb::Error>(())
@@ -108,20 +100,31 @@ impl Snapshot {
         let mut batch = Batch {
             snapshot: self,
             keys: Vec::new(),
-            places: Vec::new(),
-            values: Vec::new(),
+            first: 0,
+            block_key: Vec::new(),
+            value: Vec::new(),
         };
-        let mut first = 0;
         loop {
+            batch.first += batch.keys.len();
             batch.keys.clear();
-            batch.keys.extend(keys.by_ref().take(SORTED_MAX));
-            batch.look_up();
-            let flow = batch.give(|n, value| found(first + n, value));
-            first += batch.keys.len();
-            if flow.is_break() || batch.keys.len() < SORTED_MAX {
+            batch.keys.extend(keys.by_ref().take(LOOKUPS_MAX));
+            let flow = batch.look_up(&mut found);
+            if flow.is_break() || batch.keys.len() < LOOKUPS_MAX {
                 return;
             }
         }
+    }
+
+    /// How many lookups are best made by one [`multi_get`](Self::multi_get), of those that anyway have to be made: with fewer, keys share
+    /// fewer blocks, and with more, not many more.
+    pub fn lookups_together(&self) -> usize {
+        if !self.state.is_simple() {
+            return GROUP_LEN;
+        }
+        let files = self.state.version.runs.iter().flat_map(|run| &run.files);
+        let bytes: u64 = files.filter_map(|file| file.len_bytes).sum();
+        let together = usize::try_from(bytes / BYTES_FOR_EACH).unwrap_or(usize::MAX);
+        together.clamp(GROUP_LEN, LOOKUPS_MAX)
     }
 
     /// Looks keys up where there are memtables alone, or where each lookup may need cursors.
@@ -160,128 +163,109 @@ impl Snapshot {
     }
 }
 
-impl<'s> Batch<'s, '_> {
-    /// Looks all keys up, but those that are left alone.
-    fn look_up(&mut self) {
-        self.places.clear();
-        self.values.clear();
-        let mut open = self.look_up_in_memory();
-        let core = &*self.snapshot.state.core;
-        if open.len() >= SORTED_MIN {
+/// What a lookup calls.
+type OnFound<'f> = &'f mut dyn FnMut(usize, Result<Option<&[u8]>>) -> ControlFlow<()>;
+
+impl Batch<'_, '_> {
+    /// Looks all keys up.
+    fn look_up(&mut self, found: OnFound<'_>) -> ControlFlow<()> {
+        let mut open = self.look_up_in_memory(found)?;
+        if open.len() >= LOOKUPS_MIN {
+            let order = &self.snapshot.state.core.order;
             let key = |open: &Open| self.keys.get(open.n).copied().unwrap_or_default();
-            open.sort_unstable_by(|a, b| {
+            sort_by(&mut open, |a, b| {
                 let by_head = a.head.cmp(&b.head);
-                by_head.then_with(|| core.order.compare_user(key(a), key(b)))
+                by_head.then_with(|| order.compare_user(key(a), key(b)))
             });
         }
-        let mut block_key = Vec::new();
+        let mut alone = Vec::new();
         // The newest first: what one has, the others need not be asked for.
         for run in &self.snapshot.state.version.runs {
-            if open.is_empty() {
-                break;
-            }
-            let mut last = Last::default();
+            let (mut last, mut flow) = (Last::default(), ControlFlow::Continue(()));
             open.retain(|open| {
-                let place = self.look_up_in_run(run, open, &mut last, &mut block_key);
-                let is_found = place.is_some();
-                if let (Some(found), Some(place)) = (place, self.places.get_mut(open.n)) {
-                    *place = found;
+                if flow.is_break() {
+                    return false;
                 }
-                !is_found
+                match self.look_up_in_run(run, open, &mut last) {
+                    Ok(None) => return true,
+                    Ok(Some(tag)) => {
+                        let value = if_value(tag, &*self.value);
+                        flow = found(self.first + open.n, Ok(value));
+                    }
+                    Err(Unsure) => alone.push(open.n),
+                }
+                false
             });
+            flow?;
         }
+        for open in open {
+            found(self.first + open.n, Ok(None))?;
+        }
+        for n in alone {
+            let key = self.keys.get(n).copied().unwrap_or_default();
+            let is_there = self.snapshot.get_into(key, &mut self.value);
+            let value = is_there.map(|is_there| is_there.then_some(&*self.value));
+            found(self.first + n, value)?;
+        }
+        ControlFlow::Continue(())
     }
 
     /// Looks keys up in memtables. Those that are left are there nowhere, as far as is known.
-    fn look_up_in_memory(&mut self) -> Vec<Open> {
+    fn look_up_in_memory(&self, found: OnFound<'_>) -> ControlFlow<(), Vec<Open>> {
         let snapshot = self.snapshot;
         let head = snapshot.state.core.order.head();
+        let mut room = [0; INLINE_LEN_MAX];
         let mut open = Vec::new();
+        let mut n = 0;
         for group in self.keys.chunks(GROUP_LEN) {
             let leads = key_leads(&snapshot.state.live, group);
             for (key, lead) in group.iter().zip(leads) {
                 let mut hash = KeyHash::new(key);
-                let found = snapshot.look_up_in_memory(key, lead, &mut hash);
-                let place = match found {
-                    Some((tag, value)) => if_value(tag, Place::InList(value)),
-                    None => {
-                        open.push(Open {
-                            n: self.places.len(),
-                            hash: hash.get(),
-                            head: head.map_or_else(|| first_bytes(key), |head| head(key)),
-                        });
-                        None
+                match snapshot.look_up_in_memory(key, lead, &mut hash) {
+                    Some((tag, value)) => {
+                        let value = if_value(tag, value);
+                        let value = value.as_ref().map(|value| value.bytes(&mut room));
+                        found(self.first + n, Ok(value))?;
                     }
-                };
-                self.places.push(place.unwrap_or(Place::Nowhere));
+                    None => open.push(Open {
+                        n,
+                        hash: hash.get(),
+                        head: head.map_or_else(|| first_bytes(key), |head| head(key)),
+                    }),
+                }
+                n += 1;
             }
         }
-        open
+        ControlFlow::Continue(open)
     }
 
-    /// Where the value is, as far as a run of tables decides it.
+    /// The tag of the newest entry that a run of tables has of the key; its value is then the value that was found last.
     fn look_up_in_run(
         &mut self,
         run: &Run,
         open: &Open,
         last: &mut Last,
-        block_key: &mut Vec<u8>,
-    ) -> Option<Place<'s>> {
+    ) -> Result<Option<u64>, Unsure> {
         if !run.may_contain(open.hash) {
-            return None;
+            return Ok(None);
         }
-        if self.values.len() >= VALUES_LEN_MAX {
-            return Some(Place::Alone);
-        }
-        let (snapshot, key) = (self.snapshot, *self.keys.get(open.n)?);
+        let snapshot = self.snapshot;
         let core = &*snapshot.state.core;
-        let start = self.values.len();
-        let found = with_internal_key(key, seek_tag(snapshot.sequence), |target| {
+        let key = self.keys.get(open.n).copied().unwrap_or_default();
+        let (block_key, value) = (&mut self.block_key, &mut self.value);
+        value.clear();
+        with_internal_key(key, seek_tag(snapshot.sequence), |target| {
             let Some(file) = run.file_with(&core.order, target) else {
                 return Ok(None);
             };
             let table = last.table(core, file).map_err(|_| Unsure)?;
-            match table.get(
-                core,
-                (target, open.hash),
-                block_key,
-                &mut self.values,
-                &mut last.block,
-            ) {
+            let target = (target, open.hash);
+            match table.get(core, target, block_key, value, &mut last.block) {
                 Lookup::Found(tag) => Ok(Some(tag)),
                 Lookup::Absent => Ok(None),
                 Lookup::Unsure => Err(Unsure),
             }
-        });
-        match found {
-            Ok(None) => None,
-            Ok(Some(tag)) => {
-                let place = Place::Copied(start..self.values.len());
-                Some(if_value(tag, place).unwrap_or(Place::Nowhere))
-            }
-            Err(Unsure) => Some(Place::Alone),
-        }
-    }
-
-    /// Calls `found` for each key, in the order given.
-    fn give(
-        &self,
-        mut found: impl FnMut(usize, Result<Option<&[u8]>>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let mut room = [0; INLINE_LEN_MAX];
-        let mut alone = Vec::new();
-        for (n, (key, place)) in self.keys.iter().zip(&self.places).enumerate() {
-            match place {
-                Place::Nowhere => found(n, Ok(None)),
-                Place::InList(value) => found(n, Ok(Some(value.bytes(&mut room)))),
-                Place::Copied(place) => found(n, Ok(self.values.get(place.clone()))),
-                Place::Alone => {
-                    let is_there = self.snapshot.get_into(key, &mut alone);
-                    found(n, is_there.map(|is_there| is_there.then_some(&*alone)))
-                }
-            }?;
-        }
-        ControlFlow::Continue(())
+        })
     }
 }
 

@@ -81,6 +81,8 @@ pub(crate) struct TableCursor {
     table: Arc<Table>,
     index: BlockCursor,
     data: BlockCursor,
+    /// Where the block of `data` lies, if that has one.
+    data_at: u64,
     ahead: ReadAhead,
     /// An unpacking buffer that waits while blocks are used as they were read.
     spare: Option<Arc<Vec<u8>>>,
@@ -105,6 +107,7 @@ impl TableCursor {
             table,
             index: BlockCursor::default(),
             data: BlockCursor::default(),
+            data_at: 0,
             ahead: ReadAhead::default(),
             spare: None,
             bounds: None,
@@ -193,8 +196,11 @@ impl TableCursor {
     /// To the first entry that is not less than `target`.
     pub(crate) fn seek(&mut self, target: &[u8]) -> Result<()> {
         self.table.pin(&self.context);
-        self.leave();
-        self.seek_index(target)?;
+        // The block stays at hand: seeks that follow one another in the order of keys often lead into one.
+        if let Err(error) = self.seek_index(target) {
+            self.leave();
+            return Err(error);
+        }
         self.enter(Direction::Forward, Some(target))
     }
 
@@ -384,14 +390,8 @@ impl TableCursor {
                 "index entry is not a block handle",
             ));
         };
-        let block = self.block(handle, direction)?;
-        let old = self.data.set_block(block).map_err(structure)?;
-        self.keep_spare(old);
-        if self.context.on_damage == OnDamage::Skip && self.data.pass_by_false_restarts() {
-            let what = "restart points are not where entries with whole keys start; it is read from its start";
-            let (name, at) = (&*self.table.name, Some(handle.offset));
-            let damage = Damage::new(name, at, DamageKind::Structure, what);
-            self.context.damage.report(damage);
+        if !self.data.has_block() || self.data_at != handle.offset {
+            self.load(handle, direction)?;
         }
         let order = &self.context.order;
         let step = match (direction, target) {
@@ -403,6 +403,21 @@ impl TableCursor {
             }
         };
         self.check_entry(step)
+    }
+
+    /// Loads a block, on none of whose entries it stands.
+    fn load(&mut self, handle: BlockHandle, direction: Direction) -> Result<(), Fault> {
+        self.leave();
+        let block = self.block(handle, direction)?;
+        self.data.set_block(block).map_err(structure)?;
+        self.data_at = handle.offset;
+        if self.context.on_damage == OnDamage::Skip && self.data.pass_by_false_restarts() {
+            let what = "restart points are not where entries with whole keys start; it is read from its start";
+            let (name, at) = (&*self.table.name, Some(handle.offset));
+            let damage = Damage::new(name, at, DamageKind::Structure, what);
+            self.context.damage.report(damage);
+        }
+        Ok(())
     }
 
     /// Stands on no entry. The block's memory takes the next one, if it has no other user.

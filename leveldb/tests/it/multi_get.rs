@@ -148,19 +148,19 @@ fn gets_agree(snapshot: &Snapshot, names: &[u8]) {
     let keys: Vec<Vec<u8>> = names.iter().map(|&n| key(n)).collect();
     // Damage that a lookup finds makes rows of earlier ones doubtful, too: all of it is found first.
     keys.iter().for_each(|key| drop(snapshot.get(key)));
-    let mut all = Vec::new();
+    let mut all = vec![None; keys.len()];
     snapshot.multi_get(keys.iter().map(Vec::as_slice), |n, value| {
-        assert_eq!(n, all.len());
-        all.push(said(value.map(|value| value.map(<[u8]>::to_vec))));
+        let value = said(value.map(|value| value.map(<[u8]>::to_vec)));
+        assert_eq!(all[n].replace(value), None, "each once");
         ControlFlow::Continue(())
     });
-    let alone: Vec<_> = keys.iter().map(|key| said(snapshot.get(key))).collect();
-    assert_eq!(all, alone);
+    let alone = keys.iter().map(|key| Some(said(snapshot.get(key))));
+    assert_eq!(all, alone.collect::<Vec<_>>());
     // It stops where the callback returns `Break`.
     let mut count = 0;
-    snapshot.multi_get(keys.iter().map(Vec::as_slice), |n, _| {
+    snapshot.multi_get(keys.iter().map(Vec::as_slice), |_, _| {
         count += 1;
-        match n < keys.len() / 2 {
+        match count <= keys.len() / 2 {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
         }
@@ -177,23 +177,22 @@ fn seeks_agree(snapshot: &Snapshot, names: &[u8]) {
         _ => key(*n)[..1].to_vec(),
     };
     let prefixes: Vec<Vec<u8>> = names.iter().map(prefix).collect();
-    let mut all = Vec::new();
+    let mut all = vec![None; prefixes.len()];
     let mut iter = snapshot.iter();
     iter.multi_seek(prefixes.iter().map(Vec::as_slice), |n, row| {
-        assert_eq!(n, all.len());
         let row = row.map(|row| row.map(|(key, value)| (key.to_vec(), value.to_vec())));
-        all.push(said(row));
+        assert_eq!(all[n].replace(said(row)), None, "each once");
         ControlFlow::Continue(())
     });
     assert!(!iter.valid());
     let alone = prefixes.iter().map(|prefix| {
         let mut iter = snapshot.iter();
-        said((|| {
+        Some(said((|| {
             iter.seek(prefix)?;
             let value = iter.value()?.to_vec();
             let is_of_it = iter.valid() && iter.key().starts_with(prefix);
             Ok(is_of_it.then(|| (iter.key().to_vec(), value)))
-        })())
+        })()))
     });
     assert_eq!(all, alone.collect::<Vec<_>>());
 }
@@ -298,7 +297,16 @@ fn a_block_is_read_once_for_all_keys_in_it() {
             assert!(snapshot.get(key).unwrap().is_some());
         }
     });
+    let mut iter = snapshot.iter();
+    iter.seek(&keys[0]).unwrap();
+    let sought = operations(&mut || {
+        iter.multi_seek(scattered(), |n, row| {
+            assert_eq!(row.unwrap().unwrap().0, keys[n * 997 % ROWS]);
+            ControlFlow::Continue(())
+        });
+    });
     let blocks = (ROWS * 130 / 4096) as u64;
     assert!(together <= blocks, "{together} of {blocks}");
+    assert!(sought <= blocks, "{sought} of {blocks}");
     assert!(alone > 10 * blocks, "{alone} of {blocks}");
 }
