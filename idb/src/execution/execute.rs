@@ -147,6 +147,12 @@ impl TransactionCore {
             };
             let before = self.completed.load(Ordering::Relaxed);
             let mut report = Report::new(self, before, &mut callbacks);
+            // Where the host drives, each operation is a step.
+            if let Operation::Gets(run) = &operation
+                && !self.is_driven
+            {
+                run.read_ahead(execution, token.source.as_ref(), before, &token.batch);
+            }
             operation.execute(execution, &mut token.source, &mut report);
             let completed = self.completed.load(Ordering::Relaxed);
             let count = u32::try_from(completed - before).unwrap_or(u32::MAX);

@@ -1,5 +1,7 @@
 //! How an operation of the queue is executed: a run of gets or of small puts here, any other by its own work.
 
+use std::collections::VecDeque;
+
 use larder_codec::Key;
 
 use super::operation::Operation;
@@ -46,6 +48,30 @@ pub(crate) trait RunKind: RunArgument {
         arguments: Arguments<Self>,
         give: &mut impl FnMut(Result<Self::Result>) -> bool,
     );
+}
+
+impl Run<Key, Found> {
+    /// Comes before it is executed, behind so many operations: reads what this run gets and, if that takes less time, what those behind it
+    /// get. `source` is that of the run before.
+    pub(super) fn read_ahead(
+        &self,
+        execution: &mut Execution,
+        source: Option<&Source>,
+        executed: u64,
+        behind: &VecDeque<Operation>,
+    ) {
+        let Some(source) = self.source.as_ref().or(source) else {
+            return;
+        };
+        let runs = behind.iter().map_while(|operation| match operation {
+            Operation::Gets(run) if run.source.is_none() => Some(run),
+            _ => None,
+        });
+        let runs = std::iter::once(self).chain(runs);
+        let runs = runs.map(|run| &*run.arguments);
+        let of_this = (self.arguments.len(), executed);
+        operation::read_ahead(execution, source, of_this, runs);
+    }
 }
 
 impl<A: RunKind> Run<A, A::Result> {
@@ -97,7 +123,7 @@ impl RunKind for Key {
         mut keys: Arguments<Self>,
         give: &mut impl FnMut(Result<Found>) -> bool,
     ) {
-        if keys.len() > 1 {
+        if keys.len() > 1 || operation::has_read_ahead(execution) {
             operation::get_each(execution, source, keys.into_vec(), give);
         } else if let Some(key) = keys.pop() {
             give(attempt(|| {

@@ -24,7 +24,7 @@ pub(crate) use delete::{clear, delete};
 pub(crate) use execution::{Backing, Execution};
 pub(crate) use get::{get, get_key, get_many};
 pub(crate) use get_all::{GetAll, get_all};
-pub(crate) use get_each::{GetsMemory, get_each};
+pub(crate) use get_each::{GetsMemory, get_each, has_read_ahead, read_ahead};
 pub(crate) use pages::{PageWalk, next_page};
 pub(crate) use put::{
     PutIndexes, PutMemory, PutRequest, generate_key, objects_for_paths, of_record, put, put_many,

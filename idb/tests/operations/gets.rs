@@ -77,7 +77,12 @@ fn asked(random: &mut Random) -> Vec<(bool, Key)> {
     let mut asked = Vec::new();
     for _ in 0..random.below(12) + 1 {
         let by_index = random.below(3) == 0;
-        for _ in 0..random.below(50) {
+        // More than are read together at first, where there are tables.
+        let count = match random.below(8) {
+            0 => 400,
+            _ => random.below(50),
+        };
+        for _ in 0..count {
             let key = match random.below(40) {
                 0 => Key::Number(f64::NAN),
                 _ if by_index => (random.below(70) as f64 - 12.0).into(),
