@@ -9,6 +9,7 @@ mod diff;
 mod find;
 #[cfg(feature = "scripts")]
 mod run;
+mod shared;
 mod stat;
 mod verify;
 
@@ -17,8 +18,9 @@ pub use diff::DiffArgs;
 pub use find::FindArgs;
 #[cfg(feature = "scripts")]
 pub use run::RunArgs;
+pub use shared::{OutputTo, ReportFormat, ReportTo, WhichContent, WhichStores};
 pub use stat::StatArgs;
-pub use verify::{ReportFormat, VerifyArgs};
+pub use verify::VerifyArgs;
 
 /// Exit codes, as the help text promises them.
 pub const EXIT_HELP: &str = "Exit status:
@@ -196,12 +198,9 @@ pub struct LsArgs {
     /// Do not count records and index entries (counting walks the whole store).
     #[arg(long)]
     pub no_counts: bool,
-    /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
-    #[arg(long, value_name = "ORIGIN")]
-    pub origin: Option<String>,
-    /// Only stores of this storage bucket: its number, or the name that the page gave it.
-    #[arg(long, value_name = "BUCKET")]
-    pub bucket: Option<String>,
+    /// Which stores.
+    #[command(flatten)]
+    pub stores: WhichStores,
 }
 
 /// How `dump` writes.
@@ -220,24 +219,18 @@ pub enum DumpFormat {
 pub struct DumpArgs {
     /// Where to look.
     pub path: PathBuf,
-    /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
-    #[arg(long, value_name = "ORIGIN")]
-    pub origin: Option<String>,
-    /// Only stores of this storage bucket: its number, or the name that the page gave it.
-    #[arg(long, value_name = "BUCKET")]
-    pub bucket: Option<String>,
-    /// Only databases of this name.
-    #[arg(long, value_name = "NAME")]
-    pub database: Option<String>,
-    /// Only object stores of this name.
-    #[arg(long, value_name = "NAME")]
-    pub store: Option<String>,
+    /// Which stores.
+    #[command(flatten)]
+    pub stores: WhichStores,
+    /// Which content of them.
+    #[command(flatten)]
+    pub content: WhichContent,
     /// The form of the output.
     #[arg(long, value_enum, default_value_t = DumpFormat::Text)]
     pub format: DumpFormat,
-    /// Write to this file instead of standard output.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// Where the output goes.
+    #[command(flatten)]
+    pub to: OutputTo,
     /// With --format canonical: give long strings and bytes as lengths and SHA-256. For comparing stores, no backup.
     #[arg(long)]
     pub digests: bool,
@@ -252,12 +245,9 @@ pub struct DumpArgs {
 pub struct RowsArgs {
     /// Where to look.
     pub path: PathBuf,
-    /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
-    #[arg(long, value_name = "ORIGIN")]
-    pub origin: Option<String>,
-    /// Only stores of this storage bucket: its number, or the name that the page gave it.
-    #[arg(long, value_name = "BUCKET")]
-    pub bucket: Option<String>,
+    /// Which stores.
+    #[command(flatten)]
+    pub stores: WhichStores,
     /// Show the bytes of key and value too.
     #[arg(long)]
     pub hex: bool,
@@ -267,7 +257,7 @@ pub struct RowsArgs {
     /// Print one JSON object a row and line instead of text.
     #[arg(long)]
     pub json: bool,
-    /// Write to this file instead of standard output.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// Where the output goes.
+    #[command(flatten)]
+    pub to: OutputTo,
 }

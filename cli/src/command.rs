@@ -43,7 +43,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 && std::env::var_os("TERM").is_none_or(|value| value != "dumb")
         }
     };
-    let (path, origin, bucket, selection, output) = match &cli.command {
+    match &cli.command {
         Command::Completions { shell } => return print(&manual::completions(*shell)),
         Command::Man => {
             return match manual::page() {
@@ -54,75 +54,27 @@ pub fn run(cli: Cli) -> ExitCode {
         #[cfg(feature = "scripts")]
         Command::Run(args) => return scripts::run(args),
         Command::Repair(args) => return repair_store(&args.path),
-        Command::Ls(args) => (
-            &args.path,
-            &args.origin,
-            &args.bucket,
-            Selection::default(),
-            None,
-        ),
         Command::Dump(args) if args.digests && args.format != DumpFormat::Canonical => {
             complain("--digests is a form of --format canonical");
             return ExitCode::from(EXIT_USAGE);
         }
-        Command::Dump(args) => {
-            let selection = selection(&args.database, &args.store);
-            let output = args.output.as_deref();
-            (&args.path, &args.origin, &args.bucket, selection, output)
-        }
-        Command::Rows(args) => (
-            &args.path,
-            &args.origin,
-            &args.bucket,
-            Selection::default(),
-            args.output.as_deref(),
-        ),
-        Command::Find(args) => {
-            let selection = selection(&args.database, &args.store);
-            let output = args.output.as_deref();
-            (&args.path, &args.origin, &args.bucket, selection, output)
-        }
-        Command::Stat(args) => (
-            &args.path,
-            &args.origin,
-            &args.bucket,
-            Selection::default(),
-            args.output.as_deref(),
-        ),
-        Command::Diff(args) => (
-            &args.a,
-            &args.origin,
-            &args.bucket,
-            Selection::default(),
-            args.output.as_deref(),
-        ),
-        Command::Copy(args) => (
-            &args.from,
-            &args.from_origin,
-            &args.bucket,
-            Selection::default(),
-            None,
-        ),
-        Command::Verify(args) => (
-            &args.path,
-            &args.origin,
-            &args.bucket,
-            Selection::default(),
-            args.output.as_deref(),
-        ),
+        _ => {}
+    }
+    let Some(wanted) = cli.wanted() else {
+        return ExitCode::from(EXIT_OK);
     };
     let mut report = Report::on_stderr();
     // The name of a store's folder says whose it is and where its blobs are.
-    let path = &named(path);
+    let path = &named(wanted.path);
     let fs: Arc<dyn FileSystem> = Arc::new(Within::new(Arc::new(DiskFileSystem::new()), path));
     let paths = match locate(&*fs, path, &mut report) {
         Ok(paths) => paths,
         Err(code) => return code,
     };
-    let output = match Output::open(output) {
+    let output = match Output::open(wanted.output) {
         Ok(opened) => opened,
         Err(error) => {
-            let path = output.unwrap_or(Path::new("standard output"));
+            let path = wanted.output.unwrap_or(Path::new("standard output"));
             complain(&format!("{}: {}", path.display(), error));
             return ExitCode::from(EXIT_USAGE);
         }
@@ -164,10 +116,13 @@ pub fn run(cli: Cli) -> ExitCode {
     };
     let mut session = Session {
         fs,
-        wanted_origin: origin.as_deref(),
-        wanted_bucket: bucket.as_deref(),
+        wanted_origin: wanted.origin,
+        wanted_bucket: wanted.bucket,
         bucket_names: BucketNames::default(),
-        selection,
+        selection: Selection {
+            database: wanted.database.map(JsString::from),
+            object_store: wanted.object_store.map(JsString::from),
+        },
         report,
         progress: Progress::new(cli.quiet),
         names_all: cli.verbose,
@@ -188,14 +143,6 @@ pub fn run(cli: Cli) -> ExitCode {
         }
     }
     session.finish(command)
-}
-
-fn selection(database: &Option<String>, object_store: &Option<String>) -> Selection {
-    let name = |name: &Option<String>| name.as_deref().map(JsString::from);
-    Selection {
-        database: name(database),
-        object_store: name(object_store),
-    }
 }
 
 /// The stores that others are compared with.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ReportFormat;
+use super::{ReportTo, WhichContent, WhichStores};
 
 pub(super) const DIFF_ABOUT: &str = "\
 Compare two stores, by database, object store, index, record and property.
@@ -40,25 +40,16 @@ pub struct DiffArgs {
     pub a: PathBuf,
     /// The other.
     pub b: PathBuf,
-    /// Only databases of this name.
-    #[arg(long, value_name = "NAME")]
-    pub database: Option<String>,
+    /// Which content of them.
+    #[command(flatten)]
+    pub content: WhichContent,
     /// Compare the database of --database in A with the one of this name in B.
     #[arg(long, value_name = "NAME", requires = "database")]
     pub with_database: Option<String>,
-    /// Only object stores of this name.
-    #[arg(long, value_name = "NAME")]
-    pub store: Option<String>,
-    /// Only stores of A of this origin (`https://example.com`) or identifier (`https_example.com_0`).
-    #[arg(long, value_name = "ORIGIN")]
-    pub origin: Option<String>,
-    /// Only stores of A of this storage bucket: its number, or the name that the page gave it.
-    #[arg(long, value_name = "BUCKET")]
-    pub bucket: Option<String>,
-    /// The form of the output.
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub format: ReportFormat,
-    /// Write to this file instead of standard output.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// Which stores of A.
+    #[command(flatten)]
+    pub stores: WhichStores,
+    /// How it is said, and where.
+    #[command(flatten)]
+    pub report: ReportTo,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ReportFormat;
+use super::{ReportTo, WhichContent, WhichStores};
 
 pub(super) const FIND_ABOUT: &str = "\
 Find texts, keys and types in keys and values of every type, with where they are.
@@ -51,22 +51,13 @@ pub struct FindArgs {
     /// Stop after so many places.
     #[arg(long, value_name = "NUMBER")]
     pub limit: Option<u64>,
-    /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
-    #[arg(long, value_name = "ORIGIN")]
-    pub origin: Option<String>,
-    /// Only stores of this storage bucket: its number, or the name that the page gave it.
-    #[arg(long, value_name = "BUCKET")]
-    pub bucket: Option<String>,
-    /// Only databases of this name.
-    #[arg(long, value_name = "NAME")]
-    pub database: Option<String>,
-    /// Only object stores of this name.
-    #[arg(long, value_name = "NAME")]
-    pub store: Option<String>,
-    /// The form of the output.
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub format: ReportFormat,
-    /// Write to this file instead of standard output.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// Which stores.
+    #[command(flatten)]
+    pub stores: WhichStores,
+    /// Which content of them.
+    #[command(flatten)]
+    pub content: WhichContent,
+    /// How it is said, and where.
+    #[command(flatten)]
+    pub report: ReportTo,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ReportFormat;
+use super::{ReportTo, WhichStores};
 
 pub(super) const STAT_ABOUT: &str = "\
 Say what takes how much: records, indexes, blobs, stale and overwritten rows, the undo log, and what maintenance would give back.
@@ -26,16 +26,10 @@ pub struct StatArgs {
     /// Do not look for stale index rows, which takes a look at each record for each of its index rows.
     #[arg(long)]
     pub quick: bool,
-    /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
-    #[arg(long, value_name = "ORIGIN")]
-    pub origin: Option<String>,
-    /// Only stores of this storage bucket: its number, or the name that the page gave it.
-    #[arg(long, value_name = "BUCKET")]
-    pub bucket: Option<String>,
-    /// The form of the output.
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub format: ReportFormat,
-    /// Write to this file instead of standard output.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// Which stores.
+    #[command(flatten)]
+    pub stores: WhichStores,
+    /// How it is said, and where.
+    #[command(flatten)]
+    pub report: ReportTo,
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+
+use super::{ReportTo, WhichStores};
 
 pub(super) const VERIFY_ABOUT: &str = "\
 Check a store: files, rows, indexes, blobs.
@@ -40,15 +42,6 @@ Exit status:
   2  the command line was wrong, or the output could not be written
   3  no IndexedDB store at PATH, or none of the origin or bucket asked for";
 
-/// How findings are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ReportFormat {
-    /// For eyes.
-    Text,
-    /// One JSON document a store and line, for programs.
-    Json,
-}
-
 /// `larder verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
@@ -57,16 +50,10 @@ pub struct VerifyArgs {
     /// Also decode every value, compare every index with the records, and read every blob.
     #[arg(long)]
     pub full: bool,
-    /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
-    #[arg(long, value_name = "ORIGIN")]
-    pub origin: Option<String>,
-    /// Only stores of this storage bucket: its number, or the name that the page gave it.
-    #[arg(long, value_name = "BUCKET")]
-    pub bucket: Option<String>,
-    /// The form of the report.
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub format: ReportFormat,
-    /// Write to this file instead of standard output.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// Which stores.
+    #[command(flatten)]
+    pub stores: WhichStores,
+    /// How it is said, and where.
+    #[command(flatten)]
+    pub report: ReportTo,
 }

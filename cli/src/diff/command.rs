@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Change, Compared, DiffOptions, Difference, PropertyChange, diff_stores, text};
-use crate::args::{DiffArgs, ReportFormat};
+use crate::args::DiffArgs;
 use crate::canonical::write_key;
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
@@ -83,15 +83,15 @@ impl Diff {
         Self {
             root,
             is_one: stores == 1 && others.stores.len() == 1,
-            names_lone: args.origin.is_none() && args.bucket.is_none(),
+            names_lone: args.stores.origin.is_none() && args.stores.bucket.is_none(),
             others,
             taken: Vec::new(),
             options: DiffOptions {
-                database: name(&args.database),
+                database: name(&args.content.database),
                 with_database: name(&args.with_database),
-                object_store: name(&args.store),
+                object_store: name(&args.content.store),
             },
-            json: args.format == ReportFormat::Json,
+            json: args.report.is_json(),
             output,
             style: Style::new(color),
         }

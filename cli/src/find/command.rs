@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Hit, HitPlace, Pattern, find};
-use crate::args::{FindArgs, ReportFormat};
+use crate::args::FindArgs;
 use crate::canonical::write_key;
 use crate::copy::key_text;
 use crate::display::{Quoted, ShownKey, write_harmless};
@@ -75,7 +75,7 @@ impl Find {
         };
         Ok(Self {
             pattern,
-            json: args.format == ReportFormat::Json,
+            json: args.report.is_json(),
             left: args.limit.unwrap_or(u64::MAX),
             output,
             style: Style::new(color),

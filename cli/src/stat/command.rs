@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{Amount, DatabaseSizes, StoreSizes, measure};
-use crate::args::{ReportFormat, StatArgs};
+use crate::args::StatArgs;
 use crate::display::{Quoted, Size};
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
@@ -56,7 +56,7 @@ impl Stat {
     pub(crate) fn new(args: &StatArgs, output: Output, color: bool) -> Self {
         Self {
             stale: !args.quick,
-            json: args.format == ReportFormat::Json,
+            json: args.report.is_json(),
             output,
             style: Style::new(color),
         }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{Counts, Finding, Verdict, VerifyOptions, text, verify};
-use crate::args::{ReportFormat, VerifyArgs};
+use crate::args::VerifyArgs;
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::scan::{Scan, Stop};
@@ -49,7 +49,7 @@ impl Verify {
                     false => VerifyOptions::default().listed_max,
                 },
             },
-            json: args.format == ReportFormat::Json,
+            json: args.report.is_json(),
             output,
             style: Style::new(color),
         }
