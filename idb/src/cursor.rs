@@ -190,7 +190,7 @@ impl Cursor {
             return Err(Error::new(ErrorName::InvalidAccessError, what));
         }
         if self.direction().is_unique() {
-            let what = "the cursor's direction is unique";
+            let what = "the cursor shows each index key once; continue_primary_key needs the direction Next or Prev";
             return Err(Error::new(ErrorName::InvalidAccessError, what));
         }
         self.check_has_value()?;
@@ -230,7 +230,10 @@ impl Cursor {
         value.fit(self.transaction().store_versions())?;
         let has_key_inside = cell.uses_inline_keys() && !value.is_foreign();
         if has_key_inside && inline_key::of_value(cell, &value)?.as_ref() != Some(&key) {
-            return Err(Error::data("the value has another key than the record"));
+            return Err(Error::data(format!(
+                "the value has another key than the record at {}",
+                cell.shown_path()
+            )));
         }
         let mode = PutMode::CursorUpdate;
         let is_upgrade = self.transaction().mode() == TransactionMode::VersionChange;
@@ -336,11 +339,14 @@ fn key_order(key: &Key, here: RawKey<'_>) -> Result<Ordering> {
 }
 
 fn moved() -> Error {
-    Error::new(ErrorName::InvalidStateError, "the cursor was moved before")
+    Error::new(
+        ErrorName::InvalidStateError,
+        "the cursor is being moved or is behind its last record; wait for the request that moves it",
+    )
 }
 
 fn not_ahead() -> Error {
-    Error::data("the key to continue to is not ahead of the cursor")
+    Error::data("the key to continue to is not ahead of the cursor, in its direction")
 }
 
 impl fmt::Debug for Cursor {

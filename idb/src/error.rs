@@ -90,7 +90,7 @@ pub struct Error {
 
 impl Error {
     /// A `DataError` of the caller's making.
-    pub(crate) fn data(what: &'static str) -> Self {
+    pub(crate) fn data(what: impl Into<Arc<str>>) -> Self {
         Self::new(ErrorName::DataError, what)
     }
 

@@ -22,15 +22,21 @@ pub(crate) fn find(cell: &StoreCell, value: &Value) -> Result<Option<Key>> {
     let found = evaluator.evaluate(path, payload, &objects);
     match found.map_err(|error| Error::not_a_value(&error.to_string()))? {
         Evaluated::Key(key) => Ok(Some(key)),
-        Evaluated::Invalid => Err(Error::data("the value has no key where the key path leads")),
-        Evaluated::Missing if !cell.auto_increment => Err(Error::data(
-            "the value has nothing where the key path leads",
-        )),
+        Evaluated::Invalid => Err(Error::data(format!(
+            "the value has no key at {}: a key is a number, a date, a string, bytes or an array of keys",
+            cell.shown_path()
+        ))),
+        Evaluated::Missing if !cell.auto_increment => Err(Error::data(format!(
+            "the value has nothing at {}, which does not generate keys",
+            cell.shown_path()
+        ))),
         Evaluated::Missing
             if !evaluator.can_inject(path, payload)? && !evaluator.loses_key(path, payload)? =>
         {
-            let what = "no key can be put into the value where the key path leads";
-            Err(Error::data(what))
+            Err(Error::data(format!(
+                "the value cannot take the generated key at {}: what the path leads through has to be an object",
+                cell.shown_path()
+            )))
         }
         Evaluated::Missing => Ok(None),
     }

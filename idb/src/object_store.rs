@@ -141,7 +141,10 @@ impl ObjectStore {
 }
 
 pub(crate) fn finished() -> Error {
-    Error::new(ErrorName::InvalidStateError, "the transaction has finished")
+    Error::new(
+        ErrorName::InvalidStateError,
+        "the transaction has finished; begin another",
+    )
 }
 
 impl PartialEq for ObjectStore {

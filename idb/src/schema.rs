@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use larder_backing_store::{DatabaseMetadata, IndexMetadata, ObjectStoreMetadata, ObjectStoreSet};
+use larder_codec::shown::{Quoted, ShownKeyPath};
 use larder_codec::value::{Evaluator, ParsedKeyPath};
 use larder_codec::{IndexId, JsString, KeyPath, ObjectStoreId};
 
@@ -241,6 +242,33 @@ impl StoreCell {
 
     pub(crate) fn name(&self) -> JsString {
         locked(&self.state).name.clone()
+    }
+
+    /// Which one it is, for messages: `the object store "books"`.
+    #[cold]
+    pub(crate) fn shown(&self) -> String {
+        format!("the object store {}", Quoted(&self.name()))
+    }
+
+    /// `NotFoundError`, with the indexes that there are.
+    #[cold]
+    pub(crate) fn no_such_index(&self, name: &JsString) -> Error {
+        let names = self.index_names();
+        let names: Vec<_> = names.iter().map(|name| Quoted(name).to_string()).collect();
+        let others = match names.is_empty() {
+            true => "none".into(),
+            false => names.join(", "),
+        };
+        let (name, store) = (Quoted(name), self.shown());
+        let what = format!("{store} has no index {name}; it has {others}");
+        Error::new(ErrorName::NotFoundError, what)
+    }
+
+    /// Where keys are found in its values, for messages: `"isbn", the key path of the object store "books"`.
+    #[cold]
+    pub(crate) fn shown_path(&self) -> String {
+        let path = ShownKeyPath(&self.key_path);
+        format!("{path}, the key path of {}", self.shown())
     }
 
     pub(crate) fn is_deleted(&self) -> bool {

@@ -190,7 +190,7 @@ impl Transaction {
     /// `ReadOnlyError` if it only reads.
     pub(crate) fn check_writes(&self) -> Result<()> {
         if self.mode() == TransactionMode::ReadOnly {
-            let what = "the transaction only reads";
+            let what = "the transaction only reads; begin one of mode ReadWrite to change records";
             return Err(Error::new(ErrorName::ReadOnlyError, what));
         }
         Ok(())

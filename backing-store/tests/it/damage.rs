@@ -262,7 +262,7 @@ enum Harm {
     Remove,
 }
 
-/// Spread over the file, and close together at both ends.
+/// Spread over the file, and close together at both ends; some of them, unless all are asked for.
 fn harms(len: usize, is_blob: bool) -> Vec<Harm> {
     let spread = (0..16).map(|n| len * n / 16);
     let ends = (0..4).chain(len.saturating_sub(10)..len);
@@ -273,7 +273,7 @@ fn harms(len: usize, is_blob: bool) -> Vec<Harm> {
         bits: 1 << (mix(at as u32) % 8),
     };
     let mut harms = vec![Harm::Remove];
-    for at in places {
+    for at in places.step_by(larder_fixtures::sampled(4)) {
         harms.push(Harm::Cut { len: at });
         // That cannot be noticed: blobs have no checksums.
         harms.extend((!is_blob).then(|| flip(at)));
@@ -435,12 +435,12 @@ fn try_all(is_killed: bool) -> Outcomes {
 #[test]
 fn damage_to_a_closed_store_is_an_error_or_harmless_and_nothing_is_deleted() {
     let outcomes = try_all(false);
-    assert!(outcomes.refused > 100 && outcomes.met > 100, "{outcomes:?}");
-    assert!(outcomes.torn > 10, "{outcomes:?}");
+    assert!(outcomes.refused > 25 && outcomes.met > 25, "{outcomes:?}");
+    assert!(outcomes.torn > 2, "{outcomes:?}");
 }
 
 #[test]
 fn damage_to_a_killed_store_is_an_error_or_harmless_and_nothing_is_deleted() {
     let outcomes = try_all(true);
-    assert!(outcomes.refused > 100 && outcomes.met > 100, "{outcomes:?}");
+    assert!(outcomes.refused > 25 && outcomes.met > 25, "{outcomes:?}");
 }

@@ -26,7 +26,9 @@ impl ObjectStore {
         if self.transaction().is_over() {
             return Err(finished());
         }
-        self.find_index(&name.into()).ok_or_else(no_such_index)
+        let name = name.into();
+        let missing = || self.cell().no_such_index(&name);
+        self.find_index(&name).ok_or_else(missing)
     }
 
     /// As [`index`](Self::index), whether the transaction is over or not: see [`Transaction::known_object_store`](crate::Transaction::known_object_store).
@@ -104,7 +106,7 @@ impl ObjectStore {
         self.check_readable()?;
         check_name_is_free(self.cell().index(&name).is_some())?;
         if key_path == KeyPath::Null {
-            return Err(no_key_path());
+            return Err(no_key_path(&key_path));
         }
         check_key_path(&key_path)?;
         let IndexParameters {
@@ -141,7 +143,8 @@ impl ObjectStore {
     fn delete_named(&self, name: &JsString) -> Result<()> {
         check_version_change(self.transaction())?;
         self.check_readable()?;
-        let index = self.cell().index(name).ok_or_else(no_such_index)?;
+        let missing = || self.cell().no_such_index(name);
+        let index = self.cell().index(name).ok_or_else(missing)?;
         let (store, later) = (Arc::clone(self.cell()), Arc::clone(&index));
         let delete = move |execution: &mut _| operation::delete_index(execution, &store, &later);
         self.transaction().core().submit_unrequested(delete, || {
@@ -150,8 +153,4 @@ impl ObjectStore {
             Ok(())
         })
     }
-}
-
-fn no_such_index() -> Error {
-    Error::new(ErrorName::NotFoundError, "there is no index of this name")
 }

@@ -151,10 +151,16 @@ impl ObjectStore {
     fn checked_key(&self, value: &mut Value, key: Option<Key>) -> Result<Option<Key>> {
         let is_inline = self.cell().uses_inline_keys() && !value.is_foreign();
         if is_inline && key.is_some() {
-            return Err(Error::data("a key is given where keys are found in values"));
+            return Err(Error::data(format!(
+                "a key is given beside the value; leave it out, since keys are found in values at {}",
+                self.cell().shown_path()
+            )));
         }
         if !is_inline && key.is_none() && !self.cell().auto_increment {
-            return Err(Error::data("a key is neither given nor generated"));
+            return Err(Error::data(format!(
+                "no key is given; {} does not generate keys, so each record needs one",
+                self.cell().shown()
+            )));
         }
         value.fit(self.transaction.store_versions())?;
         match is_inline {

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use larder_codec::shown::{Quoted, ShownKeyPath};
 use larder_codec::{JsString, KeyPath};
 
 use super::{ObjectStore, finished};
@@ -111,8 +112,9 @@ impl Transaction {
         if self.is_over() {
             return Err(finished());
         }
-        self.find_object_store(&name.into())
-            .ok_or_else(no_such_store)
+        let name = name.into();
+        self.find_object_store(&name)
+            .ok_or_else(|| no_such_store(&name))
     }
 
     /// As [`object_store`](Self::object_store), whether the transaction is over or not: for hosts with an account of their own
@@ -186,7 +188,8 @@ impl Transaction {
 
     fn delete_named(&self, name: &JsString) -> Result<()> {
         check_upgrade(self)?;
-        let cell = self.schema().object_store(name).ok_or_else(no_such_store)?;
+        let missing = || no_such_store(name);
+        let cell = self.schema().object_store(name).ok_or_else(missing)?;
         let later = Arc::clone(&cell);
         let delete = move |execution: &mut _| operation::delete_object_store(execution, &later);
         self.core().submit_unrequested(delete, || {
@@ -278,15 +281,24 @@ pub(crate) fn check_is_still<T>(found: Option<Arc<T>>, cell: &Arc<T>) -> Result<
 pub(crate) fn check_key_path(path: &KeyPath) -> Result<()> {
     match key_path::is_valid(path) {
         true => Ok(()),
-        false => Err(no_key_path()),
+        false => Err(no_key_path(path)),
     }
 }
 
-pub(crate) fn no_key_path() -> Error {
-    Error::new(ErrorName::SyntaxError, "this is no key path")
+#[cold]
+pub(crate) fn no_key_path(path: &KeyPath) -> Error {
+    let what = format!(
+        "{} is no key path: a key path is names with points between them, or an array of such",
+        ShownKeyPath(path)
+    );
+    Error::new(ErrorName::SyntaxError, what)
 }
 
-fn no_such_store() -> Error {
-    let what = "there is no object store of this name in the transaction's scope";
+#[cold]
+fn no_such_store(name: &JsString) -> Error {
+    let what = format!(
+        "there is no object store {} in the transaction's scope",
+        Quoted(name)
+    );
     Error::new(ErrorName::NotFoundError, what)
 }

@@ -43,7 +43,8 @@ impl Backing {
         match self {
             Self::Write(transaction) => Ok(transaction),
             Self::Read(_) => {
-                let what = "the transaction only reads";
+                let what =
+                    "the transaction only reads; begin one of mode ReadWrite to change records";
                 Err(Error::new(ErrorName::ReadOnlyError, what))
             }
         }

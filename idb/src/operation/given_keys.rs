@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use larder_codec::shown::Quoted;
 use larder_codec::{JsString, Key};
 
 use crate::error::{Error, ErrorName, Result};
@@ -22,11 +23,11 @@ pub(super) fn given_keys(cell: &StoreCell, named: NamedKeys) -> Result<GivenKeys
     let mut given = Vec::with_capacity(named.len());
     for (name, keys) in named {
         let Some(index) = cell.index(&name) else {
-            let what = format!("there is no index {:?}", name.to_string_lossy());
-            return Err(Error::new(ErrorName::NotFoundError, what));
+            return Err(cell.no_such_index(&name));
         };
         if given.iter().any(|(other, _)| Arc::ptr_eq(other, &index)) {
-            return Err(Error::data("an index is named twice"));
+            let what = format!("keys are given twice for the index {}", Quoted(&name));
+            return Err(Error::data(what));
         }
         let keys = keys_of_index(&index, keys)?;
         given.push((index, keys));

@@ -68,7 +68,12 @@ impl TransactionOwner for ConnectionCore {
     }
 
     fn store(&self) -> Result<Arc<OpenStore>> {
-        let closed = || Error::new(ErrorName::InvalidStateError, "the connection is closed");
+        let closed = || {
+            Error::new(
+                ErrorName::InvalidStateError,
+                "the connection is closed; open the database again",
+            )
+        };
         locked(&self.store).clone().ok_or_else(closed)
     }
 

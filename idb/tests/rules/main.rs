@@ -13,6 +13,7 @@ mod databases;
 mod generators;
 mod indexes;
 mod keys;
+mod messages;
 mod nesting;
 mod object_stores;
 mod storing;

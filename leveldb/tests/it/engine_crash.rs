@@ -544,9 +544,9 @@ fn manners(operation: u64) -> impl Iterator<Item = (Fault, Manner)> {
 
 #[test]
 fn after_a_failure_of_any_operation_all_that_was_acknowledged_is_there_and_nothing_that_failed() {
-    let total = operations(BATCHES);
+    let (stride, total) = (sampled(3), operations(BATCHES));
     let mut outcomes = Outcomes::default();
-    for (fault, manner) in (1..=total).flat_map(manners) {
+    for (fault, manner) in (1..=total).step_by(stride).flat_map(manners) {
         let memory = MemoryFileSystem::new();
         fail(
             &memory,
@@ -557,10 +557,11 @@ fn after_a_failure_of_any_operation_all_that_was_acknowledged_is_there_and_nothi
             &mut outcomes,
         );
     }
-    println!("{total} file operations failed in four manners: {outcomes:?}");
-    assert!(outcomes.went_on > total, "{outcomes:?}");
+    let tried = total / stride as u64;
+    println!("{tried} of {total} file operations failed in four manners: {outcomes:?}");
+    assert!(outcomes.went_on > tried, "{outcomes:?}");
     assert!(
-        outcomes.refused > 100 && outcomes.uncertain > 10,
+        outcomes.refused > tried / 4 && outcomes.uncertain > 3,
         "{outcomes:?}"
     );
     // What is not removed, or not found to be obsolete, is when the store is opened next; a table that cannot be opened
@@ -588,7 +589,7 @@ impl Files for OnDisk {
 fn on_a_real_disk_too_what_failed_is_not_there_and_what_was_acknowledged_is() {
     // A disk takes its time.
     const ON_DISK_BATCHES: u32 = 75;
-    let (stride, total) = (fault_stride(7 * sampled(5)), operations(ON_DISK_BATCHES));
+    let (stride, total) = (fault_stride(7 * sampled(15)), operations(ON_DISK_BATCHES));
     let mut outcomes = Outcomes::default();
     let tried = (1..=total).step_by(stride).count() as u64;
     for (fault, manner) in (1..=total).step_by(stride).flat_map(manners) {

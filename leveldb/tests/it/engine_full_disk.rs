@@ -3,7 +3,7 @@
 
 use crate::engine_crash::{Acknowledged, no_strangers, options, prefix, work};
 use crate::store::get_file;
-use crate::support::fault_stride;
+use crate::support::{fault_stride, sampled};
 use larder_leveldb::storage::{
     CrashImage, DiskFileSystem, Fault, FaultFileSystem, FileSystem, LimitedFileSystem,
     MemoryFileSystem,
@@ -185,9 +185,12 @@ fn goes_on(disk: &Disk, dir: &Path, what: &str) -> bool {
 
 #[test]
 fn a_disk_that_is_full_from_any_operation_on_locks_no_store() {
-    let total = operations();
+    // Odd, so that both a full disk and one with some blocks are tried.
+    let (stride, total) = (sampled(3), operations());
     let mut all = Outcomes::default();
-    for n in 1..=total {
+    let mut tried = 0;
+    for n in (1..=total).step_by(stride) {
+        tried += 1;
         let blocks = [0, 1 + n % 40][n as usize % 2];
         let what = format!("operation {n}, {blocks} blocks");
         let memory = MemoryFileSystem::new();
@@ -203,14 +206,14 @@ fn a_disk_that_is_full_from_any_operation_on_locks_no_store() {
         disk.fill_at(n, blocks);
         all.went_on += u64::from(goes_on(&disk, dir, &what));
     }
-    println!("{total} file operations: {all:?}");
-    assert!(all.stopped > total / 2 && all.kept > total / 2 && all.went_on > total / 2);
-    assert!(all.strict > 50);
+    println!("{tried} of {total} file operations: {all:?}");
+    assert!(all.stopped > tried / 2 && all.kept > tried / 2 && all.went_on > tried / 2);
+    assert!(all.strict > 15);
 }
 
 #[test]
 fn a_full_disk_locks_no_store_in_a_real_folder() {
-    let (stride, total) = (fault_stride(23), operations());
+    let (stride, total) = (fault_stride(23 * sampled(4)), operations());
     let (mut tried, mut stopped) = (0, 0);
     for n in (1..=total).step_by(stride) {
         let parent = tempfile::tempdir().unwrap();

@@ -237,7 +237,8 @@ fn rows_of(db: &Db, map: &Map) -> Rows {
 }
 
 /// Whose turn it is takes the store as the other one left it: C++ LevelDB as after a kill.
-fn by_turns(comparator: &str, rounds: u64, batches: u64) {
+fn by_turns(comparator: &str) {
+    let (rounds, batches) = if sampled(2) == 1 { (4, 4500) } else { (2, 2500) };
     let dir = tempfile::tempdir().unwrap();
     let store = dir.path().join("store");
     let mut random = Random(rounds);
@@ -281,18 +282,19 @@ fn by_turns(comparator: &str, rounds: u64, batches: u64) {
         );
     }
     println!("{comparator}: {cpp_operations} operations in C++, ours: {done:?}");
-    assert!(!map.is_empty() && done.snapshots > 20 && done.reopenings > 2 && done.ingestions > 100);
-    assert!(cpp_operations + done.operations > 100_000);
+    assert!(!map.is_empty() && done.reopenings > rounds / 2);
+    assert!(done.snapshots > 5 * rounds && done.ingestions > 20 * rounds);
+    assert!(cpp_operations + done.operations > 5 * rounds * batches);
 }
 
 #[test]
 fn bytewise_stores_go_from_engine_to_engine() {
-    by_turns("bytewise", 4, 4500);
+    by_turns("bytewise");
 }
 
 #[test]
 fn stores_with_the_comparator_of_indexeddb_go_from_engine_to_engine() {
-    by_turns("idb", 4, 4500);
+    by_turns("idb");
 }
 
 /// A turn of rusty-leveldb, without what it does wrong: gets, backward scans, iterators and snapshots beside compactions.
@@ -334,7 +336,8 @@ fn continue_rusty(store: &Path, random: &mut Random, map: &mut Map, batches: u64
 fn stores_go_from_our_engine_to_rusty_leveldb_and_back() {
     let dir = tempfile::tempdir().unwrap();
     let (mut map, mut random, mut operations) = (Map::new(), Random(7), 0);
-    for round in 0..3 {
+    let rounds = if sampled(2) == 1 { 3 } else { 1 };
+    for round in 0..rounds {
         println!("round {round} with seed 7");
         operations += continue_rusty(dir.path(), &mut random, &mut map, 5000);
         let done = continue_ours(dir.path(), "bytewise", &mut random, &mut map, 3000);

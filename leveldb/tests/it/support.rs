@@ -48,13 +48,7 @@ pub(crate) fn fault_stride(default: usize) -> usize {
     std::env::var("LARDER_FAULT_STRIDE").map_or(default, |stride| stride.parse().unwrap())
 }
 
-/// A step over bytes or operations each of which could be tried: 1 if `LARDER_WHOLE` is set, as `.ci/run` does, else `step`.
-pub(crate) fn sampled(step: usize) -> usize {
-    match std::env::var_os("LARDER_WHOLE") {
-        Some(_) => 1,
-        None => step,
-    }
-}
+pub(crate) use larder_fixtures::sampled;
 
 /// How many rows a walk forward meets.
 pub(crate) fn count(mut iter: Iter) -> usize {
