@@ -21,7 +21,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 /// How many bytes a key may have.
-pub const KEY_LEN_MAX: usize = 8000;
+pub const KEY_LEN_MAX: usize = 2500;
 /// How many bytes a value may have.
 pub const VALUE_LEN_MAX: usize = 80_000;
 /// How many bytes the keys and values of a commit may have together.

@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use std::path::{Component, Path};
 
 /// How many bytes a path may have.
-pub(crate) const PATH_LEN_MAX: usize = 4096;
+pub(crate) const PATH_LEN_MAX: usize = 2000;
 
 /// The path of a directory and a name in it. Ordered as the catalogue's keys are: directory by directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
