@@ -22,13 +22,19 @@ mod content;
 mod error;
 mod file_system;
 mod frame;
+#[cfg(feature = "postgres")]
+mod io_thread;
 mod keeper;
 mod key;
 pub mod model;
 mod names;
 mod namespace;
 mod owner;
+#[cfg(feature = "postgres")]
+mod percent;
 mod place;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod row;
 mod segment_key;
 mod session;
@@ -46,6 +52,8 @@ pub use error::{Error, ErrorKind, Result};
 pub use file_system::{Options, RemoteFileSystem};
 pub use keeper::Keeper;
 pub use namespace::{NAME_LEN_MAX, Namespace};
+#[cfg(feature = "postgres")]
+pub use postgres::{Postgres, PostgresOptions, PostgresUrl};
 pub use session::{Session, SessionOptions};
 pub use statistics::Statistics;
 

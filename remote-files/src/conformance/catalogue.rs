@@ -30,6 +30,7 @@ pub fn catalogue(catalogue: &dyn Catalogue) -> Check {
     one_revision(catalogue)?;
     limits(catalogue)?;
     racing(catalogue)?;
+    crossing(catalogue)?;
     clear(catalogue)?;
     expect(
         page(catalogue, &all(), 10)?.0.is_empty(),
@@ -250,7 +251,13 @@ fn one_revision(catalogue: &dyn Catalogue) -> Check {
 }
 
 fn limits(catalogue: &dyn Catalogue) -> Check {
-    let long = vec![b'k'; KEY_LEN_MAX - PREFIX.len()];
+    // Of bytes that no engine can make fewer.
+    let mut state = 1u32;
+    let random = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    let long: Vec<u8> = (PREFIX.len()..KEY_LEN_MAX).map(random).collect();
     let value: Vec<u8> = (0..VALUE_LEN_MAX).map(|at| (at % 251) as u8).collect();
     put(
         catalogue,
@@ -329,6 +336,46 @@ fn raise(catalogue: &dyn Catalogue, rounds: usize) -> Check {
             Err(error) if error.kind() == crate::ErrorKind::Unavailable => {}
             Err(error) => return Err(error.into()),
         }
+    }
+    Ok(())
+}
+
+/// Two commits at once, each of which changes what the other one requires: not both are made.
+fn crossing(catalogue: &dyn Catalogue) -> Check {
+    for round in 0..16 {
+        put(catalogue, &[(b"a", b"1"), (b"b", b"1")])?;
+        let change = |commit: &mut Commit, rest: &[u8]| match round % 4 {
+            0 => commit
+                .writes
+                .push(Write::DeleteRange(key(rest)..key(&[rest, &[0]].concat()))),
+            1 => commit.delete(key(rest)),
+            _ => commit.put(key(rest), b"2".to_vec()),
+        };
+        let cross = |required: &[u8], changed: &[u8]| {
+            let mut commit = Commit::default();
+            commit.require(key(required), Some(b"1".to_vec()));
+            change(&mut commit, changed);
+            commit
+        };
+        let both = [cross(b"a", b"b"), cross(b"b", b"a")];
+        let start = std::sync::Barrier::new(2);
+        let send = |commit| {
+            start.wait();
+            catalogue.commit(commit)
+        };
+        let outcomes = std::thread::scope(|scope| {
+            let other = scope.spawn(|| send(&both[1]));
+            let one = send(&both[0]);
+            [Some(one), other.join().ok()]
+        });
+        let made = outcomes
+            .iter()
+            .filter(|outcome| matches!(outcome, Some(Ok(Outcome::Committed))));
+        expect(
+            made.count() <= 1,
+            "of two commits that change what the other one requires, one is made",
+        )?;
+        clear(catalogue)?;
     }
     Ok(())
 }

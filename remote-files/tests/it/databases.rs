@@ -1,19 +1,16 @@
 //! IndexedDB on it, unchanged: `larder-idb` is given the file system, as it is given a folder's elsewhere.
 
-use crate::support::{Bench, LEASE, namespace, session};
+use crate::setting::Setting;
 use larder_idb::{
     Connection, Executor, FixedClock, IndexParameters, Key, ObjectStoreParameters, Origin, Storage,
     StorageOptions, TransactionDurability, TransactionMode, TransactionOptions, Upgrade, Value,
 };
-use larder_remote_files::{Options, RemoteFileSystem};
 use std::sync::Arc;
 
 /// The storage of another process, which takes the namespace over.
-fn storage(bench: &Bench, number: u8) -> Storage {
-    let session = session(&bench.cluster(), number).unwrap();
-    let files = RemoteFileSystem::write(&session, &namespace(), Options::default(), LEASE * 3);
+fn storage(setting: &Setting) -> Storage {
     let clock = Arc::new(FixedClock::default());
-    let mut options = StorageOptions::new(Arc::new(files.unwrap()), "stores", clock);
+    let mut options = StorageOptions::new(setting.take(), "stores", clock);
     options.executor = Executor::Driven { seed: None };
     Storage::new(options).unwrap()
 }
@@ -63,11 +60,10 @@ fn count(library: &Connection) -> (u64, u64) {
     (books.count(..).unwrap().wait().unwrap(), of_the_index.sum())
 }
 
-#[test]
-fn what_a_process_has_committed_strictly_is_there_for_the_one_that_takes_over() {
-    let bench = Bench::new();
+/// Processes follow one another, of which some are closed and the others die; each finds what those before have committed strictly.
+pub(crate) fn processes(setting: &Setting) {
     for number in 0..6u8 {
-        let storage = storage(&bench, number + 1);
+        let storage = storage(setting);
         let library = connect(&storage);
         let found = u64::from(number) * 20;
         assert_eq!(count(&library), (found, found), "process {number}");
@@ -82,4 +78,9 @@ fn what_a_process_has_committed_strictly_is_there_for_the_one_that_takes_over() 
             std::mem::forget((library, storage));
         }
     }
+}
+
+#[test]
+fn what_a_process_has_committed_strictly_is_there_for_the_one_that_takes_over() {
+    processes(&Setting::of_model());
 }

@@ -1,15 +1,14 @@
-//! The engine on it, unchanged.
+//! The engine on the model, with a process that dies at each request.
 
 use crate::support::{Bench, LEASE, namespace, session};
 use crate::workload;
+use larder_leveldb::Db;
 use larder_leveldb::storage::FileSystem;
-use larder_leveldb::{Db, Durability, ErrorKind};
 use larder_remote_files::model::{Fate, Gate, Request};
 use larder_remote_files::{Cluster, Options, RemoteFileSystem};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 /// Serves so many requests. Then the process is dead: the last one may have been carried out, and nothing is afterwards.
 #[derive(Debug)]
@@ -84,80 +83,4 @@ fn no_strict_write_is_lost_whichever_request_a_process_dies_at() {
         }
         assert!(batches > 400, "{batches}");
     }
-}
-
-#[test]
-fn a_store_of_a_process_that_was_taken_for_dead_says_that_it_is_lost() {
-    let bench = Bench::new();
-    let old = Db::open(
-        take(&bench.cluster(), 1).unwrap(),
-        Path::new("db"),
-        workload::options(),
-    )
-    .unwrap();
-    assert_eq!(workload::write(&old, 0, 5), 5);
-    let new = Db::open(
-        take(&bench.cluster(), 2).unwrap(),
-        Path::new("db"),
-        workload::options(),
-    )
-    .unwrap();
-    assert_eq!(workload::write(&new, 5, 5), 10);
-    let error = old.put(b"stale", b"x", Durability::Strict).unwrap_err();
-    assert!(
-        matches!(
-            error.kind(),
-            ErrorKind::Conflict | ErrorKind::Uncertain | ErrorKind::Io
-        ),
-        "{error:?}"
-    );
-    let error = old.put(b"stale", b"x", Durability::Relaxed).unwrap_err();
-    assert!(error.to_string().contains("open"), "{error}");
-    drop(old);
-    workload::check(&new, 10);
-    assert_eq!(new.get(b"stale").unwrap(), None);
-}
-
-#[test]
-fn a_reader_elsewhere_sees_the_last_strict_write() {
-    let bench = Bench::new();
-    let db = Db::open(
-        take(&bench.cluster(), 1).unwrap(),
-        Path::new("db"),
-        workload::options(),
-    )
-    .unwrap();
-    for batch in [3, 40, 41, 120] {
-        let from = workload::found(&db).unwrap();
-        workload::write(&db, from, batch - from);
-        let fs =
-            RemoteFileSystem::read(&bench.cluster(), &namespace(), Options::default()).unwrap();
-        let elsewhere =
-            Db::open_read_only(Arc::new(fs), Path::new("db"), workload::options()).unwrap();
-        assert!(elsewhere.lock_holder().is_some());
-        assert_eq!(workload::found(&elsewhere).unwrap(), batch);
-        workload::check(&elsewhere, batch);
-    }
-}
-
-#[test]
-fn relaxed_writes_are_there_for_the_next_process_after_the_delay() {
-    let bench = Bench::new();
-    let fs = take(&bench.cluster(), 1).unwrap();
-    let db = Db::open(fs, Path::new("db"), workload::options()).unwrap();
-    db.put(b"early", b"x", Durability::Relaxed).unwrap();
-    bench
-        .clock
-        .advance(Options::default().flush_delay + Duration::from_millis(1));
-    db.put(b"later", b"x", Durability::Relaxed).unwrap();
-    db.put(b"last", b"x", Durability::Relaxed).unwrap();
-    std::mem::forget(db);
-    let next = Db::open(
-        take(&bench.cluster(), 2).unwrap(),
-        Path::new("db"),
-        workload::options(),
-    )
-    .unwrap();
-    assert!(next.get(b"early").unwrap().is_some() && next.get(b"later").unwrap().is_some());
-    assert_eq!(next.get(b"last").unwrap(), None);
 }

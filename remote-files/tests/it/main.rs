@@ -1,4 +1,4 @@
-//! The crate from outside, on the model.
+//! The crate from outside: on the model, and with the features on real servers.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,10 +10,15 @@
 mod conformance;
 mod databases;
 mod engine;
+mod laws;
 mod leases;
 mod model;
+mod mortal;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod races;
 mod readers;
+mod setting;
 mod simulation;
 mod support;
 mod workload;

@@ -1,0 +1,224 @@
+//! A real PostgreSQL: all laws, and its errors.
+
+use crate::setting::Setting;
+use crate::{databases, laws};
+use larder_fixtures::servers::Postgres as Server;
+use larder_remote_files::{
+    Catalogue, Commit, ErrorKind, Outcome, Postgres, PostgresOptions, PostgresUrl, SystemClock,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn connect(url: &str) -> larder_remote_files::Result<Postgres> {
+    Postgres::connect(PostgresUrl::parse(url)?.config(), PostgresOptions::new())
+}
+
+/// A database of its own. Leases are short: what is taken over is dead.
+fn setting_at(url: &str) -> Setting {
+    let client = Arc::new(connect(url).unwrap());
+    Setting {
+        catalogue: client.clone(),
+        blobs: client,
+        clock: Arc::new(SystemClock::new()),
+        lease: Duration::from_millis(50),
+        patience: Duration::from_secs(10),
+    }
+}
+
+fn setting() -> Option<Setting> {
+    let server = Server::shared()?;
+    Some(setting_at(&server.new_database()))
+}
+
+#[test]
+fn it_keeps_both_contracts() {
+    let Some(setting) = setting() else { return };
+    laws::contracts(&setting);
+}
+
+#[test]
+fn the_file_system_keeps_its_contract() {
+    let Some(setting) = setting() else { return };
+    laws::file_system(&setting);
+}
+
+#[test]
+fn no_strict_write_is_lost_when_processes_die() {
+    let Some(setting) = setting() else { return };
+    laws::dying(&setting, 200);
+}
+
+#[test]
+fn the_engine_works_on_it_unchanged() {
+    for law in [
+        laws::taken_for_dead,
+        laws::readers_elsewhere,
+        laws::relaxed_writes,
+    ] {
+        let Some(setting) = setting() else { return };
+        law(&setting);
+    }
+}
+
+#[test]
+fn databases_go_from_process_to_process() {
+    let Some(setting) = setting() else { return };
+    databases::processes(&setting);
+}
+
+/// Rows that are not there cannot be locked: of commits that require one row's absence at once, one is made all the same.
+#[test]
+fn of_commits_that_require_a_rows_absence_one_is_made() {
+    let Some(setting) = setting() else { return };
+    for round in 0..20u32 {
+        let key = format!("absent {round}").into_bytes();
+        let made = std::thread::scope(|scope| {
+            let threads = (0..6).map(|number| {
+                let (setting, key) = (&setting, key.clone());
+                scope.spawn(move || {
+                    let mut commit = Commit::default();
+                    commit.require(key.clone(), None);
+                    // Each puts a row of its own, too: nothing of one that was refused may be there.
+                    commit.put(format!("{number}").into_bytes(), key.clone());
+                    commit.put(key, vec![number]);
+                    setting.catalogue.commit(&commit).unwrap() == Outcome::Committed
+                })
+            });
+            let threads: Vec<_> = threads.collect();
+            let made = threads.into_iter().map(|thread| thread.join().unwrap());
+            made.filter(|made| *made).count()
+        });
+        assert_eq!(made, 1, "round {round}");
+    }
+}
+
+#[test]
+fn what_cannot_be_reached_says_why() {
+    let Some(server) = Server::shared() else {
+        return;
+    };
+    let good = server.url("postgres");
+    let port = server.port().to_string();
+    let none = larder_fixtures::servers::free_port().to_string();
+    for (url, kind, why) in [
+        (
+            good.replace("a%20word", "wrong"),
+            ErrorKind::Denied,
+            "check user and password",
+        ),
+        (
+            good.replace(":a%20word", ""),
+            ErrorKind::Denied,
+            "USER:PASSWORD@HOST",
+        ),
+        (
+            good.replace("/postgres", "/missing"),
+            ErrorKind::Usage,
+            "create it",
+        ),
+        (
+            good.replace(&port, &none),
+            ErrorKind::Unavailable,
+            "is the server running",
+        ),
+        (format!("{good}?sslmode=require"), ErrorKind::Usage, "TLS"),
+    ] {
+        let error = connect(&url).unwrap_err();
+        let words = error.to_string();
+        assert!(words.contains(why), "{words}");
+        assert!(words.contains("PostgreSQL at 127.0.0.1:"), "{words}");
+        assert!(
+            !words.contains("a%20word") && !words.contains("a word"),
+            "{words}"
+        );
+        assert_eq!(error.kind(), kind, "{words}");
+    }
+}
+
+#[test]
+fn a_user_without_rights_is_denied() {
+    let Some(server) = Server::shared() else {
+        return;
+    };
+    let url = server.new_database();
+    server
+        .sql("create role weak login password 'weak'")
+        .unwrap();
+    let weak = url.replace("larder:a%20word@", "weak:weak@");
+    let error = connect(&weak).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    // Where the schema is there, and is not its to use.
+    connect(&url).unwrap();
+    let client = connect(&weak);
+    let error = client
+        .and_then(|client| client.get(&[vec![1]]))
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+}
+
+/// A server that was restarted: connections that were open before are not used again.
+#[test]
+fn a_server_that_crashes_takes_nothing_with_it() {
+    let Some(mut server) = Server::own() else {
+        return;
+    };
+    let setting = setting_at(&server.url("postgres"));
+    let put = |value: u8| {
+        let mut commit = Commit::default();
+        commit.put(b"row".to_vec(), vec![value]);
+        setting.catalogue.commit(&commit)
+    };
+    assert_eq!(put(1).unwrap(), Outcome::Committed);
+    server.kill();
+    // A connection that was open: whether it took the commit may not be known. A new one: it did not.
+    assert!(put(2).unwrap_err().may_pass());
+    assert_eq!(put(3).unwrap_err().kind(), ErrorKind::Unavailable);
+    let read = || setting.catalogue.get(&[b"row".to_vec()]);
+    assert_eq!(read().unwrap_err().kind(), ErrorKind::Unavailable);
+    server.restart().unwrap();
+    assert_eq!(read().unwrap(), [Some(vec![1])]);
+    assert_eq!(put(4).unwrap(), Outcome::Committed);
+}
+
+/// All laws on a server whose commits wait for a standby; and what an acknowledged commit is worth when the server is lost.
+#[test]
+fn with_a_synchronous_standby() {
+    if std::env::var_os("LARDER_WHOLE").is_none() {
+        println!("skipped without LARDER_WHOLE=1: a synchronous standby");
+        return;
+    }
+    let Some(mut server) = Server::own() else {
+        return;
+    };
+    let standby = server.start_standby().unwrap();
+    let setting = || setting_at(&server.new_database());
+    laws::contracts(&setting());
+    laws::file_system(&setting());
+    laws::dying(&setting(), 100);
+    laws::taken_for_dead(&setting());
+    databases::processes(&setting());
+    let url = server.new_database();
+    let last = setting_at(&url);
+    let put = |value: u32| {
+        let mut commit = Commit::default();
+        commit.put(b"row".to_vec(), value.to_be_bytes().to_vec());
+        last.catalogue.commit(&commit)
+    };
+    for value in 0..100 {
+        assert_eq!(put(value).unwrap(), Outcome::Committed);
+    }
+    // A commit that the standby has not taken is not acknowledged.
+    let mut standby = standby;
+    standby.kill();
+    assert_eq!(put(100).unwrap_err().kind(), ErrorKind::OutcomeUnknown);
+    standby.restart().unwrap();
+    let value = last.catalogue.get(&[b"row".to_vec()]).unwrap().remove(0);
+    assert_eq!(value.unwrap(), 100u32.to_be_bytes());
+    assert_eq!(put(101).unwrap(), Outcome::Committed);
+    server.kill();
+    standby.promote().unwrap();
+    let name = url.rsplit('/').next().unwrap();
+    let promoted = connect(&standby.url(name)).unwrap();
+    let value = promoted.get(&[b"row".to_vec()]).unwrap().remove(0);
+    assert_eq!(value.unwrap(), 101u32.to_be_bytes());
+}
