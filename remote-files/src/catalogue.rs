@@ -19,6 +19,7 @@
 use crate::error::Result;
 use std::fmt::Debug;
 use std::ops::Range;
+use std::time::Duration;
 
 /// How many bytes a key may have.
 pub const KEY_LEN_MAX: usize = 2500;
@@ -78,6 +79,17 @@ pub struct Commit {
     pub conditions: Vec<Condition>,
     /// All of these are made.
     pub writes: Vec<Write>,
+    /// One of the rows that are put may go by itself after a time.
+    pub lasting: Option<Lasting>,
+}
+
+/// How long a row is needed if it is not put again. An engine that has leases deletes it then, or later; one that has none keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lasting {
+    /// The row, which the commit puts.
+    pub key: Vec<u8>,
+    /// The least time that it is there.
+    pub time: Duration,
 }
 
 impl Commit {

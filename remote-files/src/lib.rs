@@ -20,9 +20,11 @@ mod cluster;
 pub mod conformance;
 mod content;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod file_system;
 mod frame;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "etcd", feature = "postgres"))]
 mod io_thread;
 mod keeper;
 mod key;
@@ -30,7 +32,7 @@ pub mod model;
 mod names;
 mod namespace;
 mod owner;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "etcd", feature = "postgres"))]
 mod percent;
 mod place;
 #[cfg(feature = "postgres")]
@@ -43,12 +45,14 @@ mod taking;
 
 pub use blobs::{Blobs, SEGMENT_LEN_MAX, SPAN_LEN_MAX, Segment};
 pub use catalogue::{
-    COMMIT_LEN_MAX, CONDITIONS_MAX, Catalogue, Commit, Condition, KEY_LEN_MAX, Outcome,
+    COMMIT_LEN_MAX, CONDITIONS_MAX, Catalogue, Commit, Condition, KEY_LEN_MAX, Lasting, Outcome,
     PAGE_ROWS_MAX, Page, Row, Snapshot, VALUE_LEN_MAX, WRITES_MAX, Write,
 };
 pub use clock::{Clock, SystemClock};
 pub use cluster::Cluster;
 pub use error::{Error, ErrorKind, Result};
+#[cfg(feature = "etcd")]
+pub use etcd::{Etcd, EtcdOptions, EtcdUrl};
 pub use file_system::{Options, RemoteFileSystem};
 pub use keeper::Keeper;
 pub use namespace::{NAME_LEN_MAX, Namespace};

@@ -5,7 +5,7 @@
 //! takes the lock over when the session's row has not changed for its full duration by the watcher's own monotonic clock. That a
 //! process which was only slow does no harm afterwards is not the lease's work: each commit requires the lock's row.
 
-use crate::catalogue::Commit;
+use crate::catalogue::{Commit, Lasting};
 use crate::cluster::{Cluster, Exchange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key;
@@ -52,6 +52,17 @@ struct State {
 
 const LABEL_LEN_MAX: usize = 200;
 
+/// A commit that puts the session's row. Where the engine deletes it in time, nothing has to watch it.
+fn lasting(key: &[u8], options: &SessionOptions) -> Commit {
+    Commit {
+        lasting: Some(Lasting {
+            key: key.to_vec(),
+            time: options.duration,
+        }),
+        ..Commit::default()
+    }
+}
+
 impl Session {
     /// Begins one.
     ///
@@ -71,7 +82,7 @@ impl Session {
         };
         let key = key::session(&options.nonce);
         let begun_at = cluster.now();
-        match cluster.exchange(&key, None, &row.encode(), Commit::default())? {
+        match cluster.exchange(&key, None, &row.encode(), lasting(&key, &options))? {
             Exchange::Made => {}
             Exchange::Refused(_) => {
                 return Err(Error::new(
@@ -140,12 +151,8 @@ impl Session {
         };
         let began = self.inner.cluster.now();
         let (current, key) = (state.row.encode(), &self.inner.key);
-        match (self.inner.cluster).exchange(
-            key,
-            Some(&current),
-            &next.encode(),
-            Commit::default(),
-        )? {
+        let commit = lasting(key, &self.inner.options);
+        match (self.inner.cluster).exchange(key, Some(&current), &next.encode(), commit)? {
             Exchange::Made => {
                 state.row = next;
                 state.renewed_at = began;

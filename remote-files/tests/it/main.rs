@@ -10,6 +10,8 @@
 mod conformance;
 mod databases;
 mod engine;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod laws;
 mod leases;
 mod model;

@@ -1,0 +1,176 @@
+//! A real etcd: all laws, its leases, and its errors.
+
+use crate::setting::Setting;
+use crate::support::namespace;
+use crate::{databases, laws};
+use larder_fixtures::servers::{Etcd as Server, free_port};
+use larder_remote_files::{
+    Commit, ErrorKind, Etcd, EtcdOptions, EtcdUrl, Options, Outcome, RemoteFileSystem, SystemClock,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+fn connect(url: &str, options: EtcdOptions) -> larder_remote_files::Result<Etcd> {
+    Etcd::connect(EtcdUrl::parse(url)?.endpoints(), options)
+}
+
+/// Keys of its own. Leases are short: what is taken over is dead.
+fn setting_of(server: &Server) -> Setting {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let prefix = format!("test {}/", COUNT.fetch_add(1, Ordering::Relaxed));
+    let options = EtcdOptions::new().prefix(prefix.as_bytes());
+    let url = format!("etcd://{}", server.endpoints());
+    let client = Arc::new(connect(&url, options).unwrap());
+    Setting {
+        catalogue: client.clone(),
+        blobs: client,
+        clock: Arc::new(SystemClock::new()),
+        lease: Duration::from_millis(50),
+        patience: Duration::from_secs(10),
+    }
+}
+
+fn setting() -> Option<Setting> {
+    Server::shared().map(setting_of)
+}
+
+#[test]
+fn it_keeps_both_contracts() {
+    let Some(setting) = setting() else { return };
+    laws::contracts(&setting);
+}
+
+#[test]
+fn the_file_system_keeps_its_contract() {
+    let Some(setting) = setting() else { return };
+    laws::file_system(&setting);
+}
+
+#[test]
+fn no_strict_write_is_lost_when_processes_die() {
+    let Some(setting) = setting() else { return };
+    laws::dying(&setting, 120);
+}
+
+#[test]
+fn the_engine_works_on_it_unchanged() {
+    for law in [
+        laws::taken_for_dead,
+        laws::readers_elsewhere,
+        laws::relaxed_writes,
+    ] {
+        let Some(setting) = setting() else { return };
+        law(&setting);
+    }
+}
+
+#[test]
+fn databases_go_from_process_to_process() {
+    let Some(setting) = setting() else { return };
+    databases::processes(&setting);
+}
+
+/// The row of a dead process's session goes by etcd's lease; what it wrote is then taken without watching it.
+#[test]
+fn the_lease_of_a_dead_process_ends_in_etcd() {
+    let Some(server) = Server::shared() else {
+        return;
+    };
+    let setting = Setting {
+        lease: Duration::from_secs(1),
+        ..setting_of(server)
+    };
+    let session = setting.session();
+    let take = |session| {
+        RemoteFileSystem::write(session, &namespace(), Options::default(), Duration::ZERO)
+    };
+    std::mem::forget(take(&session).unwrap());
+    let new = Setting {
+        lease: Duration::from_secs(1000),
+        ..setting.clone()
+    };
+    let new = new.session();
+    // A session that is renewed keeps its row, and the lock with it.
+    for _ in 0..8 {
+        setting.clock.wait(setting.lease / 2);
+        session.renew().unwrap();
+    }
+    assert_eq!(take(&new).unwrap_err().kind(), ErrorKind::Held);
+    // It dies.
+    let mut tries = 0;
+    while let Err(error) = take(&new) {
+        assert_eq!(error.kind(), ErrorKind::Held, "{error}");
+        tries += 1;
+        assert!(tries < 200, "the row is still there");
+        setting.clock.wait(Duration::from_millis(100));
+    }
+    assert_eq!(session.renew().unwrap_err().kind(), ErrorKind::Lost);
+}
+
+#[test]
+fn what_cannot_be_reached_says_why() {
+    let none = format!("etcd://127.0.0.1:{}", free_port());
+    let error = connect(&none, EtcdOptions::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(error.to_string().contains("etcd at 127.0.0.1:"), "{error}");
+    assert!(error.to_string().contains("is it running"), "{error}");
+    let Some(server) = Server::own(1) else { return };
+    let url = format!("etcd://{}", server.endpoints());
+    server.ask_for_passwords("root", "a word").unwrap();
+    for (options, why) in [
+        (EtcdOptions::new(), "check user and password"),
+        (
+            EtcdOptions::new().user("root", "wrong"),
+            "check user and password",
+        ),
+    ] {
+        let error = connect(&url, options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        assert!(error.to_string().contains(why), "{error}");
+    }
+    connect(&url, EtcdOptions::new().user("root", "a word")).unwrap();
+}
+
+/// All laws on three nodes, of which the one that leads is killed in the middle.
+#[test]
+fn three_nodes() {
+    if std::env::var_os("LARDER_WHOLE").is_none() {
+        println!("skipped without LARDER_WHOLE=1: three nodes");
+        return;
+    }
+    let Some(mut server) = Server::own(3) else {
+        return;
+    };
+    laws::contracts(&setting_of(&server));
+    laws::file_system(&setting_of(&server));
+    laws::dying(&setting_of(&server), 60);
+    laws::taken_for_dead(&setting_of(&server));
+    databases::processes(&setting_of(&server));
+    let setting = Setting {
+        lease: Duration::from_secs(30),
+        patience: Duration::from_secs(30),
+        ..setting_of(&server)
+    };
+    let session = setting.session();
+    for round in 0..3 {
+        let leader = server.leader().unwrap();
+        std::thread::scope(|scope| {
+            let killer = scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(50));
+                server.kill(leader);
+                server.restart(leader).unwrap();
+            });
+            while !killer.is_finished() {
+                // As an exchange of a row: whatever becomes of the requests, it is made once.
+                session.renew().unwrap();
+            }
+        });
+        let mut commit = Commit::default();
+        commit.put(b"round".to_vec(), vec![round]);
+        assert_eq!(
+            setting.catalogue.commit(&commit).unwrap(),
+            Outcome::Committed
+        );
+    }
+}
