@@ -136,6 +136,22 @@ impl WriteTransaction {
         })
     }
 
+    /// Sets the number that the key generator gives next, whatever keys there are; above [`KEY_GENERATOR_MAX`] none is left. For a store
+    /// that is made anew of what another had.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if there is no such object store in the scope, or it has no key generator; if a row cannot be
+    /// written.
+    pub fn set_key_generator(&mut self, object_store_id: ObjectStoreId, next: i64) -> Result<()> {
+        self.with_store(object_store_id, |transaction, store| {
+            if !store.auto_increment {
+                let what = "the object store has no key generator";
+                return Err(Error::new(ErrorKind::Usage, what));
+            }
+            transaction.set_generator(store, next)
+        })
+    }
+
     fn put_into(&mut self, store: &mut OpenStore, put: &Put<'_>) -> Result<Option<i64>> {
         let database_id = self.scope().database_id();
         self.note_put();
