@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod archive;
 mod copy;
 mod diff;
 mod find;
@@ -13,6 +14,7 @@ mod shared;
 mod stat;
 mod verify;
 
+pub use archive::{ExportArgs, ImportArgs};
 pub use copy::CopyArgs;
 pub use diff::DiffArgs;
 pub use find::FindArgs;
@@ -111,6 +113,12 @@ pub enum Command {
     /// Copy stores, or parts of them, and give them another origin.
     #[command(after_help = copy::COPY_EXIT, long_about = copy::COPY_ABOUT, after_long_help = copy::COPY_EXAMPLES)]
     Copy(CopyArgs),
+    /// Write stores to an archive: JSON Lines and blobs.
+    #[command(after_help = archive::EXPORT_EXIT, long_about = archive::EXPORT_ABOUT, after_long_help = archive::EXPORT_EXAMPLES)]
+    Export(ExportArgs),
+    /// Make stores of an archive.
+    #[command(after_help = archive::IMPORT_EXIT, long_about = archive::IMPORT_ABOUT, after_long_help = archive::IMPORT_EXAMPLES)]
+    Import(ImportArgs),
     /// Repair a damaged store: write what is whole anew, set the rest aside.
     #[command(after_help = REPAIR_EXIT, long_about = REPAIR_ABOUT, after_long_help = REPAIR_EXAMPLES)]
     Repair(RepairArgs),

@@ -29,7 +29,7 @@ use crate::stat::Stat;
 use crate::store_origin::{StoreOrigin, origins_text};
 use crate::verify::Verify;
 use crate::within::Within;
-use crate::{dump, ls, manual, repair, rows};
+use crate::{archive, dump, ls, manual, repair, rows};
 
 /// Runs a command line.
 #[must_use]
@@ -53,6 +53,7 @@ pub fn run(cli: Cli) -> ExitCode {
         }
         #[cfg(feature = "scripts")]
         Command::Run(args) => return scripts::run(args),
+        Command::Import(args) => return archive::import(args, cli.quiet),
         Command::Repair(args) => return repair_store(&args.path),
         Command::Dump(args) if args.digests && args.format != DumpFormat::Canonical => {
             complain("--digests is a form of --format canonical");
@@ -104,6 +105,13 @@ pub fn run(cli: Cli) -> ExitCode {
             Err(code) => return code,
         },
         Command::Copy(args) => match Copy::new(args, path.clone(), output) {
+            Ok(command) => Box::new(command),
+            Err(what) => {
+                complain(&what);
+                return ExitCode::from(EXIT_USAGE);
+            }
+        },
+        Command::Export(args) => match archive::Export::new(args, path.clone(), output) {
             Ok(command) => Box::new(command),
             Err(what) => {
                 complain(&what);

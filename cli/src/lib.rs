@@ -1,5 +1,6 @@
 //! What the `larder` command is made of.
 
+pub mod archive;
 pub mod args;
 mod bucket_names;
 pub mod canonical;

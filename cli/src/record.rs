@@ -51,6 +51,18 @@ impl From<larder_backing_store::Error> for ValueError {
     }
 }
 
+/// A value with its bytes, neither packed nor in a blob.
+pub(crate) struct WholeValue<'v> {
+    /// What a page sees.
+    pub(crate) tree: &'v Tree<'v>,
+    /// What it refers to.
+    pub(crate) objects: &'v [ExternalObject],
+    /// The bytes of what a page sees: with the generated key.
+    pub(crate) shown: &'v [u8],
+    /// The bytes as they are stored.
+    pub(crate) stored: &'v [u8],
+}
+
 /// Decodes the values of one object store; keeps its memory from record to record.
 #[derive(Debug)]
 pub struct ValueReader<'s> {
@@ -101,6 +113,18 @@ impl<'s> ValueReader<'s> {
         bytes: &[u8],
         use_tree: impl FnOnce(&Tree<'_>, &[ExternalObject]) -> R,
     ) -> Result<R, ValueError> {
+        self.read_whole(primary_key, bytes, |value| {
+            use_tree(value.tree, value.objects)
+        })
+    }
+
+    /// As [`read`](Self::read), with the bytes besides.
+    pub(crate) fn read_whole<R>(
+        &mut self,
+        primary_key: RawKey<'_>,
+        bytes: &[u8],
+        use_value: impl FnOnce(&WholeValue<'_>) -> R,
+    ) -> Result<R, ValueError> {
         let mut objects = None;
         let content;
         let payload = match Envelope::peel(bytes, &mut self.buffer)? {
@@ -120,6 +144,7 @@ impl<'s> ValueReader<'s> {
             }
         };
         let (mut with_key, mut unpacked) = (Vec::new(), Vec::new());
+        let stored = payload.bytes();
         let mut payload = payload;
         if let Some(path) = &self.inject {
             // Given ones, too, over what is there: a binary key is then an array buffer, whatever it was made from.
@@ -137,7 +162,12 @@ impl<'s> ValueReader<'s> {
             }
             None => Vec::new(),
         };
-        let result = use_tree(&tree, &objects);
+        let result = use_value(&WholeValue {
+            tree: &tree,
+            objects: &objects,
+            shown: payload.bytes(),
+            stored,
+        });
         self.decoder.recycle(tree);
         Ok(result)
     }

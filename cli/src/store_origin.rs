@@ -86,6 +86,11 @@ impl StoreOrigin {
         text
     }
 
+    /// The origin's identifier, as the folder or the databases have it.
+    pub(crate) fn identifier(&self) -> Option<&str> {
+        self.identifier.as_deref()
+    }
+
     /// The name that a page gave the bucket.
     pub(crate) fn name(&self) -> Option<&str> {
         self.bucket_name.as_ref()?.name.as_deref()

@@ -129,6 +129,7 @@ impl Cli {
                 bucket: args.bucket.as_deref(),
                 ..Wanted::all(&args.from)
             },
+            Command::Export(args) => Wanted::new(&args.path, &args.stores).content(&args.content),
             Command::Verify(args) => Wanted::new(&args.path, &args.stores).output(&args.report.to),
             _ => return None,
         })

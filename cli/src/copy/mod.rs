@@ -15,6 +15,7 @@ mod target;
 
 pub(crate) use command::Copy;
 pub use selection::{KeySpan, Part};
+pub(crate) use target::place;
 
 use std::fmt;
 use std::sync::Arc;

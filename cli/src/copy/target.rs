@@ -8,7 +8,7 @@ use larder_codec::Origin;
 /// The place of the copy of the store at `store`, which was found below `from`. A `to` with the name of a store's folder is that
 /// folder itself; else the store lies below it as it lies below `from`. A store whose folder has an origin's name gets that of the
 /// new origin.
-pub(super) fn place(
+pub(crate) fn place(
     from: &Path,
     store: &StorePaths,
     to: &Path,

@@ -200,11 +200,7 @@ impl BlobFolder {
         name: Option<&JsString>,
         content: &mut dyn Read,
     ) -> io::Result<Result<String, io::Error>> {
-        let mut file_name = format!("{:x}", blob.number.get());
-        if let Some(name) = name.filter(|name| !name.is_empty()) {
-            file_name.push('-');
-            file_name.push_str(&harmless(name));
-        }
+        let file_name = file_name(blob.number.get().cast_unsigned(), name);
         let relative = format!(
             "{}/{:x}/{file_name}",
             self.of_store(store),
@@ -228,6 +224,16 @@ impl BlobFolder {
             }
         }
     }
+}
+
+/// The name of a blob's file: its number, and what a file was called, as far as that is harmless.
+pub(crate) fn file_name(number: u64, name: Option<&JsString>) -> String {
+    let mut file_name = format!("{number:x}");
+    if let Some(name) = name.filter(|name| !name.is_empty()) {
+        file_name.push('-');
+        file_name.push_str(&harmless(name));
+    }
+    file_name
 }
 
 /// The error with the path that it is about.

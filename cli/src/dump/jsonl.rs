@@ -104,7 +104,7 @@ impl RecordWriter for Lines<'_> {
 }
 
 /// Appends a key in the conventions of values.
-fn push_key(line: &mut Vec<u8>, key: RawKey<'_>) {
+pub(crate) fn push_key(line: &mut Vec<u8>, key: RawKey<'_>) {
     let Ok(()) = walk(key, |piece| {
         match piece {
             Piece::ArrayStart => line.push(b'['),

@@ -6,6 +6,9 @@ mod jsonl;
 mod records;
 mod text;
 
+pub(crate) use blobs::file_name;
+pub(crate) use jsonl::push_key;
+
 use std::io;
 
 use crate::args::{DumpArgs, DumpFormat};

@@ -40,7 +40,7 @@ impl IndexSums {
 }
 
 /// The sum of the rows that an index should have.
-pub(super) struct ExpectedKeys {
+pub(crate) struct ExpectedKeys {
     id: IndexId,
     path: Option<ParsedKeyPath>,
     multi_entry: bool,
@@ -52,7 +52,7 @@ pub(super) struct ExpectedKeys {
 }
 
 impl ExpectedKeys {
-    pub(super) fn new(store: &ObjectStoreMetadata, index: &IndexMetadata) -> Self {
+    pub(crate) fn new(store: &ObjectStoreMetadata, index: &IndexMetadata) -> Self {
         let has_generated_part = match (&store.key_path, &index.key_path) {
             (KeyPath::String(own), KeyPath::Array(parts)) => {
                 store.auto_increment && parts.contains(own)
@@ -75,7 +75,12 @@ impl ExpectedKeys {
         self.path.as_ref().map_or_else(Vec::new, keys)
     }
 
-    pub(super) fn take(
+    /// The sum of what was taken.
+    pub(crate) const fn sum(&self) -> Sum {
+        self.rows
+    }
+
+    pub(crate) fn take(
         &mut self,
         tree: &Tree<'_>,
         objects: &[ExternalObject],

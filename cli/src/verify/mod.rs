@@ -19,6 +19,9 @@ mod sum;
 mod text;
 
 pub(crate) use command::Verify;
+pub(crate) use indexes::ExpectedKeys;
+pub(crate) use sum::Sum;
+
 pub use finding::{Check, Finding, Findings, Severity};
 
 use std::fmt::Display;

@@ -5,14 +5,14 @@ use std::hash::{DefaultHasher, Hasher};
 /// A sum over byte strings in any order, 128 bits wide, with their number. Two different sets have one sum by chance alone, and
 /// no chance is that great.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Sum {
+pub(crate) struct Sum {
     count: u64,
     sums: [u64; 2],
 }
 
 impl Sum {
     /// Adds what the parts are together. The parts' ends count.
-    pub(super) fn add(&mut self, parts: &[&[u8]], version: i64) {
+    pub(crate) fn add(&mut self, parts: &[&[u8]], version: i64) {
         self.count += 1;
         for (seed, sum) in self.sums.iter_mut().enumerate() {
             let mut hasher = DefaultHasher::new();
@@ -27,7 +27,7 @@ impl Sum {
     }
 
     /// How many were added.
-    pub(super) const fn count(&self) -> u64 {
+    pub(crate) const fn count(&self) -> u64 {
         self.count
     }
 }

@@ -5,6 +5,7 @@
     reason = "tests stop on trouble, say what they tried, and prepare real files"
 )]
 
+mod archive;
 mod canonical;
 mod canonical_blobs;
 mod canonical_values;

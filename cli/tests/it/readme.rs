@@ -31,8 +31,10 @@ fn commands(readme: &str) -> Vec<String> {
                 taken.push(word);
                 let has_more = words
                     .peek()
-                    .is_some_and(|next| ["TO", "TEXT"].contains(next));
-                if ["TO", "TEXT", "B"].contains(&word) || word == "PATH" && !has_more {
+                    .is_some_and(|next| ["TO", "TEXT", "ARCHIVE"].contains(next));
+                if ["TO", "TEXT", "B"].contains(&word)
+                    || ["PATH", "ARCHIVE"].contains(&word) && !has_more
+                {
                     break;
                 }
             }
@@ -48,7 +50,8 @@ fn run(command: &str, script: &Path) -> Output {
         "PATH" | "A" | "B" => store.into(),
         "SCRIPT" => script.as_os_str().to_owned(),
         "TEXT" => "hello".into(),
-        "TO" => script.with_file_name("copy").into(),
+        "ARCHIVE" => script.with_file_name("archive.jsonl").into(),
+        "TO" => script.with_file_name(command).into(),
         word => word.into(),
     });
     Command::new(env!("CARGO_BIN_EXE_larder"))
@@ -78,6 +81,8 @@ fn commands_of_the_readme_run() {
         "larder stat PATH",
         "larder diff A B",
         "larder copy PATH TO",
+        "larder export PATH ARCHIVE",
+        "larder import ARCHIVE TO",
         "larder run SCRIPT",
         "larder man",
     ] {

@@ -13,6 +13,7 @@
     reason = "a panic is how a broken law is reported"
 )]
 
+mod archive;
 mod base;
 mod codec;
 pub mod files;
@@ -29,6 +30,7 @@ mod transactions;
 mod value;
 pub mod write;
 
+pub use archive::archive;
 pub use codec::{codec_round_trip, comparator_laws};
 pub use hostile::{hostile_files, hostile_store};
 pub use key_path::key_paths;

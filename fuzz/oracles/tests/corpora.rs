@@ -35,6 +35,11 @@ fn run(target: &str, law: fn(&[u8])) {
 }
 
 #[test]
+fn archives_hold_over_their_corpus() {
+    run("archive", larder_fuzz_oracles::archive);
+}
+
+#[test]
 fn codec_round_trip_holds_over_its_corpus() {
     run("codec_round_trip", larder_fuzz_oracles::codec_round_trip);
 }

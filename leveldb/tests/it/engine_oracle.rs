@@ -238,7 +238,11 @@ fn rows_of(db: &Db, map: &Map) -> Rows {
 
 /// Whose turn it is takes the store as the other one left it: C++ LevelDB as after a kill.
 fn by_turns(comparator: &str) {
-    let (rounds, batches) = if sampled(2) == 1 { (4, 4500) } else { (2, 2500) };
+    let (rounds, batches) = if sampled(2) == 1 {
+        (4, 4500)
+    } else {
+        (2, 2500)
+    };
     let dir = tempfile::tempdir().unwrap();
     let store = dir.path().join("store");
     let mut random = Random(rounds);

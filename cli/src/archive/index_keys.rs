@@ -1,0 +1,82 @@
+//! The keys that the indexes of an object store have of a value.
+
+use larder_backing_store::ObjectStoreMetadata;
+use larder_codec::external_object::ExternalObject;
+use larder_codec::value::{Decoder, Envelope, Evaluator, Foreign, ParsedKeyPath, Payload};
+use larder_codec::{IndexId, RawKey};
+
+use super::json::Wrong;
+
+/// The keys of one index, in bytes.
+pub(super) type KeysOfIndex = (IndexId, Vec<Vec<u8>>);
+
+/// Works them out, and keeps its memory from value to value.
+pub(super) struct IndexKeyFinder {
+    /// Where keys are put into values, if they are.
+    inject: Option<ParsedKeyPath>,
+    paths: Vec<Option<ParsedKeyPath>>,
+    decoder: Decoder,
+    evaluator: Evaluator,
+}
+
+impl IndexKeyFinder {
+    pub(super) fn new(metadata: &ObjectStoreMetadata) -> Self {
+        let indexes = metadata.indexes.iter();
+        Self {
+            inject: match metadata.auto_increment {
+                true => ParsedKeyPath::new(&metadata.key_path),
+                false => None,
+            },
+            paths: indexes
+                .map(|index| ParsedKeyPath::new(&index.key_path))
+                .collect(),
+            decoder: Decoder::new(),
+            evaluator: Evaluator::new(),
+        }
+    }
+
+    /// The keys that a value has in each index.
+    pub(super) fn find(
+        &mut self,
+        metadata: &ObjectStoreMetadata,
+        key: RawKey<'_>,
+        bytes: &[u8],
+        objects: &[ExternalObject],
+    ) -> Result<Vec<KeysOfIndex>, Wrong> {
+        let undecodable = |error| format!("the value cannot be decoded: {error}");
+        let mut swapped = Vec::new();
+        let Envelope::Inline(mut payload) =
+            Envelope::peel(bytes, &mut swapped).map_err(undecodable)?
+        else {
+            return Err("a value's bytes do not lie in a blob".to_owned());
+        };
+        let mut with_key = Vec::new();
+        if let Some(path) = &self.inject {
+            let is_in = self
+                .evaluator
+                .inject(path, &key.to_key(), &payload, &mut with_key);
+            if is_in.map_err(undecodable)? {
+                payload = Payload::read(&with_key).map_err(undecodable)?;
+            }
+        }
+        let tree = self.decoder.decode(&payload).map_err(undecodable)?;
+        let mut all = Vec::new();
+        if Foreign::of_tree(&tree).is_none() {
+            for (index, path) in metadata.indexes.iter().zip(&self.paths) {
+                let Some(path) = path else { continue };
+                let keys = tree.index_keys(path, index.multi_entry, objects);
+                let encoded = |key: &larder_codec::Key| {
+                    let mut bytes = Vec::new();
+                    key.encode(&mut bytes);
+                    bytes
+                };
+                let keys: Vec<Vec<u8>> = keys.iter().map(encoded).collect();
+                if !keys.is_empty() {
+                    all.push((index.id, keys));
+                }
+            }
+        }
+        self.decoder.recycle(tree);
+        Ok(all)
+    }
+}

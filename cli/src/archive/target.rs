@@ -1,0 +1,282 @@
+//! Where an archive is written: a folder or a file that appears whole, or not at all.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use larder_leveldb::storage::{FileSystem, WritableFile};
+
+use super::error::ArchiveError;
+use super::{BLOBS_FOLDER, LINES_FILE};
+
+/// Before the name, in the name of what is not finished.
+const TEMPORARY_PREFIX: &str = ".larder-unfinished-";
+
+/// Lines are written, and packed, by so many bytes.
+const PIECE_LEN: usize = 1 << 20;
+
+/// Bytes of a blob that are read at a time. A multiple of three, so that each is base64 without an end in the midst.
+const BLOB_PIECE_LEN: usize = 96 << 10;
+
+/// What an archive is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A folder: the file `archive.jsonl`, and blobs as files in the folder `blobs`.
+    Folder,
+    /// One file of lines, with the blobs in it.
+    File,
+    /// One file, packed with zstd.
+    PackedFile,
+}
+
+impl Form {
+    /// The form that an archive of this name has: a file if it ends in `.jsonl` or `.jsonl.zst`, else a folder.
+    #[must_use]
+    pub fn of_name(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        match () {
+            () if name.ends_with(".jsonl.zst") => Self::PackedFile,
+            () if name.ends_with(".jsonl") => Self::File,
+            () => Self::Folder,
+        }
+    }
+}
+
+/// What is being written.
+pub(super) struct Target {
+    fs: Arc<dyn FileSystem>,
+    to: PathBuf,
+    temporary: PathBuf,
+    pub(super) form: Form,
+    lines: Option<Box<dyn WritableFile>>,
+    buffer: Vec<u8>,
+    has_blobs: bool,
+    is_finished: bool,
+}
+
+impl Target {
+    /// Begins where there is nothing.
+    pub(super) fn begin(
+        fs: Arc<dyn FileSystem>,
+        to: &Path,
+        form: Form,
+    ) -> Result<Self, ArchiveError> {
+        if exists(&*fs, to)? {
+            let what = "there is something of this name already: choose another name, or move it away first";
+            return Err(ArchiveError::new(to, what));
+        }
+        if form == Form::PackedFile && cfg!(not(feature = "zstd")) {
+            let what =
+                "this larder was built without the feature zstd: choose a name that ends in .jsonl";
+            return Err(ArchiveError::new(to, what));
+        }
+        let mut name = OsString::from(TEMPORARY_PREFIX);
+        name.push(to.file_name().unwrap_or_default());
+        let temporary = to.with_file_name(name);
+        if let Some(folder) = to.parent().filter(|dir| !dir.as_os_str().is_empty())
+            && !exists(&*fs, folder)?
+        {
+            let what = "there is no such folder: make it first";
+            return Err(ArchiveError::new(folder, what));
+        }
+        remove(&*fs, &temporary)?;
+        let mut target = Self {
+            fs,
+            to: to.to_owned(),
+            temporary,
+            form,
+            lines: None,
+            buffer: Vec::with_capacity(PIECE_LEN),
+            has_blobs: false,
+            is_finished: false,
+        };
+        let file = match form {
+            Form::Folder => {
+                let dir = &target.temporary;
+                let made = target.fs.create_dir(dir);
+                made.map_err(|error| ArchiveError::io(dir, "cannot be made", error))?;
+                dir.join(LINES_FILE)
+            }
+            Form::File | Form::PackedFile => target.temporary.clone(),
+        };
+        let created = target.fs.create(&file);
+        target.lines =
+            Some(created.map_err(|error| ArchiveError::io(&file, "cannot be made", error))?);
+        Ok(target)
+    }
+
+    /// Writes a blob: to a file of its own, or as lines. What was read of it and does not lead to an end is an error of the source,
+    /// inside.
+    pub(super) fn blob(
+        &mut self,
+        number: u64,
+        name: &str,
+        content: &mut dyn Read,
+    ) -> Result<io::Result<u64>, ArchiveError> {
+        match self.form {
+            Form::Folder => self.blob_file(name, content),
+            Form::File | Form::PackedFile => self.blob_lines(number, content),
+        }
+    }
+
+    fn blob_file(
+        &mut self,
+        name: &str,
+        content: &mut dyn Read,
+    ) -> Result<io::Result<u64>, ArchiveError> {
+        let dir = self.temporary.join(BLOBS_FOLDER);
+        if !self.has_blobs {
+            let made = self.fs.create_dir(&dir);
+            made.map_err(|error| ArchiveError::io(&dir, "cannot be made", error))?;
+            self.has_blobs = true;
+        }
+        let path = dir.join(name);
+        let failed = |error| ArchiveError::io(&path, "cannot be written", error);
+        let mut file = self.fs.create(&path).map_err(failed)?;
+        let mut piece = vec![0; BLOB_PIECE_LEN];
+        let mut len = 0;
+        loop {
+            match content.read(&mut piece) {
+                Ok(0) => break,
+                Ok(read) => {
+                    file.append(piece.get(..read).unwrap_or_default())
+                        .map_err(failed)?;
+                    len += read as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    drop(file);
+                    self.fs.remove(&path).map_err(failed)?;
+                    return Ok(Err(error));
+                }
+            }
+        }
+        file.sync().map_err(failed)?;
+        Ok(Ok(len))
+    }
+
+    fn blob_lines(
+        &mut self,
+        number: u64,
+        content: &mut dyn Read,
+    ) -> Result<io::Result<u64>, ArchiveError> {
+        let mut piece = vec![0; BLOB_PIECE_LEN];
+        let mut text = Vec::new();
+        let mut len = 0;
+        loop {
+            let read = match fill(content, &mut piece) {
+                Ok(0) => return Ok(Ok(len)),
+                Ok(read) => read,
+                Err(error) => return Ok(Err(error)),
+            };
+            len += read as u64;
+            text.clear();
+            // Writing into a vector cannot fail.
+            let _ = write!(text, "{{\"blob\":{number},\"base64\":\"");
+            super::push_base64(&mut text, piece.get(..read).unwrap_or_default());
+            text.extend_from_slice(b"\"}\n");
+            self.line(&text)?;
+        }
+    }
+
+    /// Writes a line, which has its end.
+    pub(super) fn line(&mut self, line: &[u8]) -> Result<(), ArchiveError> {
+        self.buffer.extend_from_slice(line);
+        match self.buffer.len() >= PIECE_LEN {
+            true => self.write(),
+            false => Ok(()),
+        }
+    }
+
+    fn write(&mut self) -> Result<(), ArchiveError> {
+        let Some(lines) = &mut self.lines else {
+            return Ok(());
+        };
+        let appended = match self.form {
+            #[cfg(feature = "zstd")]
+            Form::PackedFile => {
+                use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+                lines.append(&compress_to_vec(
+                    &self.buffer[..],
+                    CompressionLevel::Fastest,
+                ))
+            }
+            _ => lines.append(&self.buffer),
+        };
+        self.buffer.clear();
+        // A record that was large does not take its memory to the end.
+        self.buffer.shrink_to(PIECE_LEN);
+        appended.map_err(|error| ArchiveError::io(&self.to, "cannot be written", error))
+    }
+
+    /// Makes everything durable, and gives it its name.
+    pub(super) fn finish(mut self) -> Result<(), ArchiveError> {
+        self.write()?;
+        let failed = |error| ArchiveError::io(&self.to, "cannot be written to its end", error);
+        if let Some(mut lines) = self.lines.take() {
+            lines.sync().map_err(failed)?;
+        }
+        let fs = &*self.fs;
+        if self.form == Form::Folder {
+            if self.has_blobs {
+                fs.sync_dir(&self.temporary.join(BLOBS_FOLDER))
+                    .map_err(failed)?;
+            }
+            fs.sync_dir(&self.temporary).map_err(failed)?;
+        }
+        fs.rename(&self.temporary, &self.to).map_err(failed)?;
+        self.is_finished = true;
+        let folder = self.to.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        fs.sync_dir(folder).map_err(failed)
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            // What stays, the next attempt removes.
+            let _ = remove(&*self.fs, &self.temporary);
+        }
+    }
+}
+
+/// Reads until the piece is full, or there is no more.
+fn fill(content: &mut dyn Read, piece: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = piece.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match content.read(rest) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+pub(super) fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool, ArchiveError> {
+    match fs.metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(ArchiveError::io(path, "cannot be looked at", error)),
+    }
+}
+
+/// Removes what an attempt has left: a file, or a folder with files and one folder of files in it.
+pub(super) fn remove(fs: &dyn FileSystem, path: &Path) -> Result<(), ArchiveError> {
+    let failed = |error| ArchiveError::io(path, "cannot be removed", error);
+    let is_dir = match fs.metadata(path) {
+        Ok(metadata) => metadata.is_dir && !metadata.is_link,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(error)),
+    };
+    if !is_dir {
+        return fs.remove(path).map_err(failed);
+    }
+    for name in fs.list(path).map_err(failed)? {
+        remove(fs, &path.join(name))?;
+    }
+    fs.remove_dir(path).map_err(failed)
+}
