@@ -14,8 +14,8 @@ mod shared;
 mod stat;
 mod verify;
 
-pub use archive::{ExportArgs, ImportArgs};
-pub use copy::CopyArgs;
+pub use archive::{ExportArgs, ExportFormat, ImportArgs};
+pub use copy::{ConflictRule, CopyArgs};
 pub use diff::DiffArgs;
 pub use find::FindArgs;
 #[cfg(feature = "scripts")]

@@ -11,7 +11,7 @@ use larder_codec::JsString;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 use larder_leveldb::{OnDamage, TailKind};
 
-use crate::args::{Cli, ColorWhen, Command, DumpFormat};
+use crate::args::{Cli, ColorWhen, Command, DumpFormat, ExportFormat};
 use crate::bucket_names::BucketNames;
 use crate::copy::Copy;
 use crate::damage::Tally;
@@ -27,6 +27,7 @@ use crate::scan::{Scan, Selection, Stop};
 use crate::scripts;
 use crate::stat::Stat;
 use crate::store_origin::{StoreOrigin, origins_text};
+use crate::table::TableExport;
 use crate::verify::Verify;
 use crate::within::Within;
 use crate::{archive, dump, ls, manual, repair, rows};
@@ -111,6 +112,15 @@ pub fn run(cli: Cli) -> ExitCode {
                 return ExitCode::from(EXIT_USAGE);
             }
         },
+        Command::Export(args) if args.format == ExportFormat::Csv => {
+            match TableExport::new(args, output) {
+                Ok(command) => Box::new(command),
+                Err(what) => {
+                    complain(&what);
+                    return ExitCode::from(EXIT_USAGE);
+                }
+            }
+        }
         Command::Export(args) => match archive::Export::new(args, path.clone(), output) {
             Ok(command) => Box::new(command),
             Err(what) => {

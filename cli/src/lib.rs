@@ -11,7 +11,9 @@ pub mod diff;
 pub mod display;
 mod dump;
 mod external_blob;
+mod file_part;
 pub mod find;
+mod index_keys;
 mod interrupt;
 mod leaves;
 pub mod locate;
@@ -32,6 +34,7 @@ mod sqlite;
 pub mod stat;
 mod store_origin;
 mod style;
+pub mod table;
 pub mod verify;
 mod within;
 

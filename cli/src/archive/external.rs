@@ -10,7 +10,8 @@ use larder_leveldb::storage::FileSystem;
 
 use super::BLOBS_FOLDER;
 use super::json::{Json, Wrong};
-use super::spool::{FilePart, Spool};
+use super::spool::Spool;
+use crate::file_part::FilePart;
 
 /// From 1601 to 1970, in microseconds.
 const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;

@@ -5,10 +5,11 @@ use std::fmt;
 use base64ct::{Base64, Encoding};
 use larder_codec::{JsString, Key, KeyPath};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
 
 /// A value of JSON. Members of objects stay in their order, which is that of a script's properties.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Json {
+pub(crate) enum Json {
     Null,
     Bool(bool),
     Number(f64),
@@ -18,7 +19,7 @@ pub(super) enum Json {
 }
 
 /// What is wrong with a line, in words.
-pub(super) type Wrong = String;
+pub(crate) type Wrong = String;
 
 impl Json {
     /// The value of a member.
@@ -52,7 +53,7 @@ impl Json {
         }
     }
 
-    pub(super) fn items(&self) -> Result<&[Self], Wrong> {
+    pub(crate) fn items(&self) -> Result<&[Self], Wrong> {
         match self {
             Self::Array(items) => Ok(items),
             other => Err(format!("{other} is no list")),
@@ -197,6 +198,24 @@ impl fmt::Display for Json {
                 }
                 None => f.write_str("{}"),
             },
+        }
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(bool) => serializer.serialize_bool(*bool),
+            Self::Number(number) => match self.whole() {
+                Ok(whole) => serializer.serialize_u64(whole),
+                Err(_) => serializer.serialize_f64(*number),
+            },
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Array(items) => serializer.collect_seq(items),
+            Self::Object(members) => {
+                serializer.collect_map(members.iter().map(|(name, value)| (name, value)))
+            }
         }
     }
 }

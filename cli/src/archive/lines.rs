@@ -4,10 +4,11 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use larder_leveldb::storage::{FileSystem, SequentialFile};
+use larder_leveldb::storage::FileSystem;
 use serde::de::DeserializeOwned;
 
 use super::error::ArchiveError;
+use crate::file_part::FileReader;
 
 /// A line has one record, whose JSON is a few times as long as its bytes. Longer lines are no archive's.
 const LINE_LEN_MAX: u64 = 1 << 30;
@@ -97,16 +98,6 @@ impl Lines {
     /// An error about the line that was read last.
     pub(super) fn error(&self, what: impl Into<String>) -> ArchiveError {
         ArchiveError::new(&self.path, what).at_line(self.number)
-    }
-}
-
-/// A file, read as the standard library reads.
-#[derive(Debug)]
-pub(super) struct FileReader(pub(super) Box<dyn SequentialFile>);
-
-impl Read for FileReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer)
     }
 }
 

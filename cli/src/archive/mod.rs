@@ -9,7 +9,6 @@ mod error;
 mod export;
 mod external;
 mod import;
-mod index_keys;
 mod json;
 mod line;
 mod lines;
@@ -23,6 +22,7 @@ pub(crate) use command::{Export, import};
 pub use error::ArchiveError;
 pub use export::{ArchiveWriter, Counts, Source};
 pub use import::{ImportOptions, Imported, check_bytes, import_archive};
+pub(crate) use json::Json;
 pub use target::Form;
 
 use base64ct::{Base64, Encoding};

@@ -18,11 +18,11 @@ use larder_leveldb::storage::FileSystem;
 
 use super::external::{Contents, Objects};
 use super::import::shown;
-use super::index_keys::{IndexKeyFinder, KeysOfIndex};
 use super::json::{Json, Wrong};
 use super::line::{Database, StoreHead};
 use super::spool::Spool;
 use super::value;
+use crate::index_keys::{IndexKeyFinder, KeysOfIndex};
 
 /// A transaction is committed after so many blobs, since it keeps a list of them.
 const BLOBS_PER_COMMIT: u64 = 1000;

@@ -1,74 +1,13 @@
 //! Where blobs are while they are read from an archive, until the transaction that stores them is committed.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use larder_backing_store::blob::BlobSource;
 use larder_leveldb::storage::{FileSystem, WritableFile};
 
 use super::error::ArchiveError;
-use super::lines::FileReader;
-
-/// A part of a file.
-#[derive(Debug)]
-pub(super) struct FilePart {
-    fs: Arc<dyn FileSystem>,
-    path: PathBuf,
-    offset: u64,
-    len: u64,
-}
-
-impl FilePart {
-    /// A whole file of so many bytes.
-    pub(super) fn whole(fs: Arc<dyn FileSystem>, path: PathBuf, len: u64) -> Self {
-        Self {
-            fs,
-            path,
-            offset: 0,
-            len,
-        }
-    }
-}
-
-impl BlobSource for FilePart {
-    fn size_bytes(&self) -> u64 {
-        self.len
-    }
-
-    fn open(&self) -> io::Result<Box<dyn Read + Send + '_>> {
-        if self.offset == 0 {
-            let file = FileReader(self.fs.open_sequential(&self.path)?);
-            return Ok(Box::new(file.take(self.len)));
-        }
-        Ok(Box::new(Part {
-            file: self.fs.open_random(&self.path)?,
-            at: self.offset,
-            left: self.len,
-        }))
-    }
-}
-
-struct Part {
-    file: Arc<dyn larder_leveldb::storage::RandomFile>,
-    at: u64,
-    left: u64,
-}
-
-impl Read for Part {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let len = buffer
-            .len()
-            .min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let Some(wanted) = buffer.get_mut(..len).filter(|wanted| !wanted.is_empty()) else {
-            return Ok(0);
-        };
-        let read = self.file.read_at(self.at, wanted)?;
-        self.at += read as u64;
-        self.left -= read as u64;
-        Ok(read)
-    }
-}
+use crate::file_part::FilePart;
 
 /// A file that blobs are added to.
 pub(super) struct Spool {
@@ -111,12 +50,12 @@ impl Spool {
 
     /// What was added from an offset on.
     pub(super) fn part(&self, offset: u64) -> FilePart {
-        FilePart {
-            fs: Arc::clone(&self.fs),
-            path: self.path.clone(),
+        FilePart::new(
+            Arc::clone(&self.fs),
+            self.path.clone(),
             offset,
-            len: self.len - offset,
-        }
+            self.len - offset,
+        )
     }
 
     /// What was added can be read.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{WhichContent, WhichStores};
 
@@ -25,6 +25,7 @@ Examples:
   larder export ~/.config/App/IndexedDB ./backup                 a folder
   larder export ~/.config/App/IndexedDB backup.jsonl.zst         one packed file
   larder export PATH mail.jsonl --database mail                  one database
+  larder export PATH mail.csv --format csv --store messages      a table for spreadsheets
 
 larder import makes stores of it again.
 
@@ -34,6 +35,15 @@ Exit status:
   2  not exported: there is something at TO, the command line was wrong, or the archive could not be written
   3  no IndexedDB store at PATH, or nothing of the origin, database or object store asked for";
 
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// An archive, in which nothing is lost (docs/format/archive.md).
+    Archive,
+    /// A table of one object store's records and their top-level properties (docs/format/table.md). Needs --store.
+    Csv,
+}
+
 /// `larder export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
@@ -41,6 +51,12 @@ pub struct ExportArgs {
     pub path: PathBuf,
     /// The archive: a file if the name ends in .jsonl or .jsonl.zst, else a folder.
     pub to: PathBuf,
+    /// The form.
+    #[arg(long, value_enum, default_value_t = ExportFormat::Archive)]
+    pub format: ExportFormat,
+    /// The columns of a table, in their order; without it all top-level properties there are.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub columns: Vec<String>,
     /// Which stores.
     #[command(flatten)]
     pub stores: WhichStores,

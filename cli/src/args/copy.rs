@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 pub(super) const COPY_ABOUT: &str = "\
 Copy stores, or parts of them, and give them another origin.
@@ -10,6 +10,10 @@ Copy stores, or parts of them, and give them another origin.
 Rows and blobs are copied as bytes, blobs with their times. What an unfinished transaction has written is left out. The source is never \
 written to, and may be in use: what is copied is the store of one moment. The copy appears at TO whole, or not at all: it is written under a \
 temporary name first. A store of QtWebEngine 5.12 to 5.15, whose keys are in another order, becomes one that every Chromium reads.
+
+With --on-conflict a store that is at TO already is merged into. No program may have that one open: a browser holds a lock on it and keeps parts of it in \
+memory, so close the browser first. Databases are found by their names; they must have the same version and object stores with the same keys, and their index \
+entries are made as TO's indexes have it. Records that are equal are passed over. Each database is merged whole or not at all.
 
 With --origin all databases get that origin, in their names and in those of the folders, so that an app whose address has changed finds its \
 data again.";
@@ -25,6 +29,7 @@ Examples:
   larder copy ~/.config/App/IndexedDB ./backup                     every store of a folder
   larder copy ./https_old.example_0.indexeddb.leveldb ~/.config/App/IndexedDB --origin https://new.example
   larder copy PATH ./part --database mail --store messages --lower 1000 --upper 1999
+  larder copy ./old/IndexedDB ~/.config/App/IndexedDB --on-conflict skip     only what is not there
   larder copy PATH ./backup --dry-run                              only say what would be copied
 
 Where a store goes: if TO ends in .indexeddb.leveldb, it is the store's folder; else TO is the folder above, and below it a store lies as it lies \
@@ -37,6 +42,19 @@ Exit status:
   1  copied, but for what could not be read, which is named on standard error
   2  not copied: there is a store at TO, the command line was wrong, or the copy could not be written
   3  no IndexedDB store at FROM, or none of the origin or bucket asked for";
+
+/// What happens to a record of which there is another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ConflictRule {
+    /// The one at TO stays.
+    Skip,
+    /// The one at TO is replaced.
+    Replace,
+    /// Both are kept: the one that comes gets the next key of the key generator.
+    KeepBoth,
+    /// Nothing of that database is merged.
+    Fail,
+}
 
 /// `larder copy`.
 #[derive(Debug, Args)]
@@ -60,6 +78,12 @@ pub struct CopyArgs {
     /// Only records with this primary key or a lesser one.
     #[arg(long, value_name = "KEY")]
     pub upper: Option<String>,
+    /// Only the record with this primary key.
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["lower", "upper"])]
+    pub key: Option<String>,
+    /// If there is a store at TO, merge into it; this is what happens to records that both have, with one key and other values.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub on_conflict: Option<ConflictRule>,
     /// Only stores of this origin (`https://example.com`) or identifier (`https_example.com_0`).
     #[arg(long, value_name = "ORIGIN")]
     pub from_origin: Option<String>,

@@ -1,7 +1,7 @@
 //! `larder copy`: copies each store that is found and says what was copied.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use larder_backing_store::{Error, ErrorKind, OpenOptions, Store, StorePaths};
@@ -9,8 +9,11 @@ use larder_codec::{JsString, Origin};
 use larder_leveldb::OnDamage;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 
-use super::{Copied, CopyOptions, KeySpan, Part, copy_store, key_text, target};
-use crate::args::CopyArgs;
+use super::{
+    Copied, CopyOptions, KeySpan, Merged, OnConflict, Part, copy_store, key_text, merge_store,
+    target,
+};
+use crate::args::{ConflictRule, CopyArgs};
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::scan::{Scan, Stop};
@@ -27,6 +30,7 @@ pub(crate) struct Copy {
     from: PathBuf,
     to: PathBuf,
     options: CopyOptions,
+    on_conflict: Option<OnConflict>,
     fs: Arc<dyn FileSystem>,
     output: Output,
 }
@@ -46,6 +50,10 @@ impl Copy {
             let parsed = text.as_deref().map(key_text::parse).transpose();
             parsed.map_err(|error| format!("{option}: {error}"))
         };
+        let (lower, upper) = match &args.key {
+            Some(_) => (end("--key", &args.key)?, end("--key", &args.key)?),
+            None => (end("--lower", &args.lower)?, end("--upper", &args.upper)?),
+        };
         Ok(Self {
             from,
             to: args.to.clone(),
@@ -53,14 +61,17 @@ impl Copy {
                 part: Part {
                     databases: names(&args.database),
                     object_stores: names(&args.store),
-                    keys: KeySpan {
-                        lower: end("--lower", &args.lower)?,
-                        upper: end("--upper", &args.upper)?,
-                    },
+                    keys: KeySpan { lower, upper },
                 },
                 origin: origin.transpose()?,
                 dry_run: args.dry_run,
             },
+            on_conflict: args.on_conflict.map(|rule| match rule {
+                ConflictRule::Skip => OnConflict::Skip,
+                ConflictRule::Replace => OnConflict::Replace,
+                ConflictRule::KeepBoth => OnConflict::KeepBoth,
+                ConflictRule::Fail => OnConflict::Fail,
+            }),
             fs: Arc::new(DiskFileSystem::new()),
             output,
         })
@@ -92,12 +103,51 @@ impl Copy {
         result
     }
 
+    /// Merges into a store that is there.
+    fn merge(&mut self, scan: &mut Scan<'_>, to: &StorePaths, rule: OnConflict) -> io::Result<()> {
+        let from = scan.store.paths().leveldb.clone();
+        let progress = &mut scan.progress;
+        let mut tick = || progress.tick();
+        let merged = merge_store(scan.store, &self.fs, to, &self.options, rule, &mut tick);
+        match merged {
+            Ok(merged) => {
+                named(scan, &from, "not merged", &merged.problems);
+                self.say_merged(&from, to, &merged)
+            }
+            Err(error) => {
+                scan.report.failed(to.leveldb.display(), &error);
+                Ok(())
+            }
+        }
+    }
+
+    fn say_merged(&mut self, from: &Path, to: &StorePaths, merged: &Merged) -> io::Result<()> {
+        let (from, to) = (from.display(), to.leveldb.display());
+        match self.options.dry_run {
+            true => writeln!(self.output, "{from}: would be merged into {to}: {merged}"),
+            false => writeln!(self.output, "{from}: merged into {to}: {merged}"),
+        }
+    }
+
     fn say(&mut self, from: &StorePaths, to: &StorePaths, copied: &Copied) -> io::Result<()> {
         let (from, to) = (from.leveldb.display(), to.leveldb.display());
         match self.options.dry_run {
             true => writeln!(self.output, "{from}: would be copied to {to}: {copied}"),
             false => writeln!(self.output, "{from}: copied to {to}: {copied}"),
         }
+    }
+}
+
+/// Names what stayed behind.
+fn named(scan: &mut Scan<'_>, from: &Path, what: &str, problems: &[String]) {
+    for problem in problems.iter().take(PROBLEMS_NAMED_MAX) {
+        scan.report
+            .damage(from.display(), format!("{what}: {problem}"));
+    }
+    let more = problems.len().saturating_sub(PROBLEMS_NAMED_MAX);
+    if more > 0 {
+        scan.report
+            .damage(from.display(), format!("{what}: {more} more"));
     }
 }
 
@@ -109,6 +159,16 @@ impl PerStore for Copy {
     fn store(&mut self, scan: &mut Scan<'_>, _origin: &StoreOrigin) -> Result<(), Stop> {
         let from = scan.store.paths().clone();
         let to = target::place(&self.from, &from, &self.to, self.options.origin.as_ref());
+        let is_there = self.fs.metadata(&to.leveldb).is_ok();
+        match self.on_conflict {
+            Some(rule) if is_there => return Ok(self.merge(scan, &to, rule)?),
+            None if is_there => {
+                let what = "there is a store already: choose another place, or merge into it with --on-conflict";
+                scan.report.failed(to.leveldb.display(), what);
+                return Ok(());
+            }
+            _ => {}
+        }
         let copied = match self.copy(scan, &to) {
             Ok(copied) => copied,
             Err(error) => {
@@ -116,15 +176,7 @@ impl PerStore for Copy {
                 return Ok(());
             }
         };
-        for problem in copied.problems.iter().take(PROBLEMS_NAMED_MAX) {
-            let what = format!("not copied: {problem}");
-            scan.report.damage(from.leveldb.display(), what);
-        }
-        let more = copied.problems.len().saturating_sub(PROBLEMS_NAMED_MAX);
-        if more > 0 {
-            let what = format!("not copied: {more} more rows and blobs");
-            scan.report.damage(from.leveldb.display(), what);
-        }
+        named(scan, &from.leveldb, "not copied", &copied.problems);
         if let (None, Some(identifier)) = (&self.options.origin, to.identifier())
             && from.identifier().is_some_and(|own| own != identifier)
         {

@@ -9,11 +9,13 @@
 mod blobs;
 mod command;
 pub(crate) mod key_text;
+mod merge;
 mod rows;
 mod selection;
 mod target;
 
 pub(crate) use command::Copy;
+pub use merge::{Merged, OnConflict, merge_store};
 pub use selection::{KeySpan, Part};
 pub(crate) use target::place;
 

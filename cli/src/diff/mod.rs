@@ -12,6 +12,7 @@ mod text;
 
 pub(crate) use command::{Diff, Others};
 pub use properties::{PropertyChange, Shown};
+pub(crate) use records::digest;
 
 use std::io;
 

@@ -225,7 +225,7 @@ fn compare_trees(
 }
 
 /// The digest of everything that canonical JSON says of a value.
-fn digest(tree: &Tree<'_>, blobs: &mut StoreBlobs<'_>) -> Result<[u8; 32], String> {
+pub(crate) fn digest(tree: &Tree<'_>, blobs: &mut StoreBlobs<'_>) -> Result<[u8; 32], String> {
     let mut sink = Hashing(Sha256::new());
     let mut waiting = Vec::new();
     let problems = stream_value(&mut sink, &mut waiting, tree, blobs, BROWSER);

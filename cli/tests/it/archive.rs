@@ -13,6 +13,8 @@ use crate::support::{compare_with_browser, for_every_golden_store, larder, stder
 mod faults;
 mod hostile;
 mod messages;
+#[cfg(feature = "scripts")]
+mod table;
 
 fn run(command: &str, from: &Path, to: &Path, options: &[&str]) -> Output {
     let mut arguments: Vec<OsString> = vec![command.into(), from.into(), to.into()];

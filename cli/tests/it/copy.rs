@@ -14,6 +14,8 @@ use serde_json::Value;
 
 #[cfg(unix)]
 mod faults;
+#[cfg(feature = "scripts")]
+mod merge;
 
 const OTHER_ORIGIN: &str = "https://other.example:8443";
 const OTHER_FOLDER: &str = "https_other.example_8443.indexeddb.leveldb";

@@ -5,13 +5,11 @@ use larder_codec::external_object::ExternalObject;
 use larder_codec::value::{Decoder, Envelope, Evaluator, Foreign, ParsedKeyPath, Payload};
 use larder_codec::{IndexId, RawKey};
 
-use super::json::Wrong;
-
 /// The keys of one index, in bytes.
-pub(super) type KeysOfIndex = (IndexId, Vec<Vec<u8>>);
+pub(crate) type KeysOfIndex = (IndexId, Vec<Vec<u8>>);
 
 /// Works them out, and keeps its memory from value to value.
-pub(super) struct IndexKeyFinder {
+pub(crate) struct IndexKeyFinder {
     /// Where keys are put into values, if they are.
     inject: Option<ParsedKeyPath>,
     paths: Vec<Option<ParsedKeyPath>>,
@@ -20,7 +18,7 @@ pub(super) struct IndexKeyFinder {
 }
 
 impl IndexKeyFinder {
-    pub(super) fn new(metadata: &ObjectStoreMetadata) -> Self {
+    pub(crate) fn new(metadata: &ObjectStoreMetadata) -> Self {
         let indexes = metadata.indexes.iter();
         Self {
             inject: match metadata.auto_increment {
@@ -36,13 +34,13 @@ impl IndexKeyFinder {
     }
 
     /// The keys that a value has in each index.
-    pub(super) fn find(
+    pub(crate) fn find(
         &mut self,
         metadata: &ObjectStoreMetadata,
         key: RawKey<'_>,
         bytes: &[u8],
         objects: &[ExternalObject],
-    ) -> Result<Vec<KeysOfIndex>, Wrong> {
+    ) -> Result<Vec<KeysOfIndex>, String> {
         let undecodable = |error| format!("the value cannot be decoded: {error}");
         let mut swapped = Vec::new();
         let Envelope::Inline(mut payload) =
