@@ -6,6 +6,7 @@
 #![cfg(test)]
 
 mod ages;
+mod archives;
 mod buckets;
 mod copies;
 mod entries;
