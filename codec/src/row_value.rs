@@ -195,7 +195,7 @@ mod tests {
     use crate::testing::{bytes_of, properties};
 
     #[test]
-    fn the_key_tells_the_form_of_the_value() {
+    fn the_key_decides_the_form_of_the_value() {
         for (key, value, expected) in [
             (&[0, 0, 0, 0, 0][..], &[5][..], RowValue::Int(5)),
             (&[0, 1, 0, 0, 4], &[0xac, 2], RowValue::VarInt(300)),

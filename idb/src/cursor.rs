@@ -26,7 +26,7 @@ use crate::transaction::Transaction;
 use crate::value::records::Record;
 use crate::value::{StoredValue, Value};
 
-/// A cursor at a record or index entry. Clones are the same.
+/// A cursor at a record or index entry. Clones are at the same entry.
 ///
 /// A move is a request, and its result the cursor at the entry that was reached. Once a move has been asked for, this one
 /// can still be read, but moves, updates and deletes no more: `InvalidStateError`, as when a page continues twice.
@@ -95,7 +95,7 @@ impl Cursor {
         &self.shared().transaction
     }
 
-    /// Where it goes.
+    /// The direction in which it moves.
     #[must_use]
     pub fn direction(&self) -> CursorDirection {
         self.shared().walk.direction
@@ -269,7 +269,7 @@ impl Cursor {
 
     fn check_there(&self) -> Result<()> {
         if self.shared().walk.source.is_deleted() {
-            let what = "what the cursor is over has been deleted";
+            let what = "the object store or index of the cursor has been deleted";
             return Err(Error::new(ErrorName::InvalidStateError, what));
         }
         Ok(())
@@ -288,7 +288,7 @@ impl Cursor {
         self.check_there()?;
         self.check_has_value()?;
         if self.is_key_cursor() {
-            let what = "the cursor was opened for keys";
+            let what = "the cursor was opened for keys and has no values: open it with open_cursor";
             return Err(Error::new(ErrorName::InvalidStateError, what));
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The short way in: one database in a folder or in memory, for a program that has no origins.
+//! The front door: one database in a folder or in memory, for a program that has no origins.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::request::Request;
 use crate::storage::Storage;
 use crate::transaction::{Transaction, TransactionOptions};
 
-/// A database that is open, with the storage that it lies in. Clones are the same.
+/// A database that is open, with the storage that it lies in. Clones are handles to the same database.
 ///
 /// It stands beside the long way, [`Storage`], [`Factory`](crate::Factory) and [`Connection`], and gives the same handles: go on with
 /// [`connection`](Self::connection) for events and durability, with [`storage`](Self::storage) for other databases, usage, repair or

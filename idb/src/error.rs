@@ -129,19 +129,22 @@ impl Error {
     /// What a host's code has thrown that was called for something: its file system's, or a blob's source's. The store may be
     /// out of order since.
     pub(crate) fn panicked() -> Self {
-        let what = "something of the host's that was called for this has panicked";
+        let what = "a callback of the host (its file system, or the source of a blob) has panicked";
         Self::of_kind(ErrorName::UnknownError, ErrorKind::Io, what)
     }
 
     /// Why transactions end when their connection is closed by force.
     pub(crate) fn forced() -> Self {
-        let what = "the connection was closed by force";
+        let what = "the connection was closed by force: open the database again";
         Self::new(ErrorName::AbortError, what)
     }
 
     /// Why nothing can be opened any more.
     pub(crate) fn storage_closed() -> Self {
-        Self::new(ErrorName::InvalidStateError, "the storage is closed")
+        Self::new(
+            ErrorName::InvalidStateError,
+            "the storage is closed: make another",
+        )
     }
 
     /// What ends with a transaction that was aborted, and why that was, if there is a reason.

@@ -30,7 +30,7 @@ pub struct DatabaseInfo {
     pub version: u64,
 }
 
-/// The databases of one origin. Clones are the same.
+/// The databases of one origin. Clones are handles to the same databases.
 #[derive(Clone)]
 pub struct Factory {
     databases: Arc<Databases>,
@@ -103,7 +103,7 @@ impl Factory {
         Ok(OpenRequest::enqueue(&database, version, self.driver()))
     }
 
-    /// Deletes a database once all connections to it are closed. None there is no error.
+    /// Deletes a database once all connections to it are closed. A database that is not there is no error.
     ///
     /// One that cannot be opened because it is damaged can be deleted, with all that is known to be its own; its version is 0 then
     /// if it cannot be read. The request fails with `UnknownError` if another database has the same id, so that it is unknown
@@ -155,8 +155,8 @@ impl Factory {
         self.ask(|origin| Ok(Some(origin.is_persisted()?)))
     }
 
-    /// Says whether the origin is to stay when room is wanted; durable then. It is forgotten with all else when the origin is
-    /// deleted. Whether a page may ask for it is the host's business.
+    /// Marks the origin as persistent, so that it stays when room is wanted, or takes the mark away. The change is durable. The mark is
+    /// deleted with the origin. Whether a page may ask for it is the host's business.
     pub fn set_persisted(&self, is_to_stay: bool) -> Request<()> {
         self.ask(move |origin| Ok(Some(origin.set_persisted(is_to_stay)?)))
     }

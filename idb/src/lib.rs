@@ -22,6 +22,17 @@
 //! }
 //! ```
 //!
+//! | to do | see |
+//! |---|---|
+//! | open and upgrade one database | [`Database`] |
+//! | put, get and delete records | [`ObjectStore`], [`Value`], [`Key`] |
+//! | find records by an index, or in a range of keys | [`Index`], [`KeyRange`] |
+//! | walk over records one by one, and change them | [`Cursor`], [`Request::steps`] |
+//! | read many records in bounded memory | [`Pages`] |
+//! | wait for a result, await it, or be called back | [`Request`] |
+//! | act on an error | [`Error`], [`ErrorName`], [`ErrorKind`] |
+//! | several databases, origins, quotas, repair | [`Storage`], [`StorageOptions`], [`Factory`] |
+//!
 //! No JavaScript engine, no async runtime, no event loop: those are the host's.
 
 mod blobs;

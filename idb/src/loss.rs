@@ -15,7 +15,7 @@ use crate::error::Error;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Loss {
-    /// Whose it was.
+    /// The origin that it belongs to.
     pub origin: OriginName,
     /// The bucket, unless it is the origin's default one in its own site.
     pub bucket: Option<BucketId>,
@@ -77,7 +77,7 @@ type OnLoss = dyn Fn(&Loss) + Send + Sync;
 pub struct LossCallback(Arc<OnLoss>);
 
 impl LossCallback {
-    /// From what is called.
+    /// Calls this function for each loss.
     pub fn new(callback: impl Fn(&Loss) + Send + Sync + 'static) -> Self {
         Self(Arc::new(callback))
     }

@@ -27,7 +27,7 @@ pub enum OpenEvent {
     },
     /// The database has been made or is of a lower version: here is the transaction in which the host changes it.
     UpgradeNeeded(Upgrade),
-    /// The end.
+    /// The result. No event follows.
     Done(Result<Connection>),
 }
 
@@ -333,9 +333,12 @@ pub(crate) fn check_version(version: Option<u64>) -> Result<()> {
     /// The greatest integer of a page's `unsigned long long` that is also a Number: `[EnforceRange]`.
     const VERSION_MAX: u64 = (1 << 53) - 1;
     match version {
-        Some(0) => Err(Error::new(ErrorName::TypeError, "a version is 1 or more")),
+        Some(0) => Err(Error::new(
+            ErrorName::TypeError,
+            "the version of a database is 1 or more",
+        )),
         Some(version) if version > VERSION_MAX => {
-            let what = format!("a version is at most {VERSION_MAX}");
+            let what = format!("the version of a database is at most {VERSION_MAX}");
             Err(Error::new(ErrorName::TypeError, what))
         }
         _ => Ok(()),

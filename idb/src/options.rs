@@ -124,7 +124,7 @@ pub struct StorageOptions {
 }
 
 impl StorageOptions {
-    /// The origins' stores in this folder, with the values above.
+    /// The origins' stores in this folder, with the values that each field names.
     #[must_use]
     pub fn new(fs: Arc<dyn FileSystem>, folder: impl Into<PathBuf>, clock: Arc<dyn Clock>) -> Self {
         let folder = folder.into();

@@ -22,7 +22,7 @@ use crate::storage::{Storage, StorageInner};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DeletedOrigin {
-    /// What it was.
+    /// The origin, as it was before.
     pub info: OriginInfo,
     /// Whether it is gone.
     pub result: Result<()>,

@@ -25,7 +25,7 @@ type OnOverQuota = dyn Fn(&OriginName, &OverQuota) -> Option<u64> + Send + Sync;
 pub struct QuotaCallback(Arc<OnOverQuota>);
 
 impl QuotaCallback {
-    /// From what is called: on the thread that commits, where only that transaction waits for it. It answers with a greater quota for
+    /// Calls this function: on the thread that commits, where only that transaction waits for it. It answers with a greater quota for
     /// the origin from now on, or `None`: then the transaction ends with `QuotaExceededError`. It must not wait for
     /// anything of the storage's.
     pub fn new(

@@ -22,6 +22,24 @@ pub(crate) struct Schema {
     object_stores: Mutex<BTreeMap<JsString, Arc<StoreCell>>>,
 }
 
+/// At most so many names are listed in a message.
+const LISTED_MAX: usize = 10;
+
+/// Names, for messages: `"books", "loans"`, or `none`.
+#[cold]
+fn listed<'a>(names: impl ExactSizeIterator<Item = &'a JsString>) -> String {
+    let more = names.len().saturating_sub(LISTED_MAX);
+    let shown: Vec<_> = names
+        .take(LISTED_MAX)
+        .map(|name| Quoted(name).to_string())
+        .collect();
+    match (shown.is_empty(), more) {
+        (true, _) => "none".into(),
+        (false, 0) => shown.join(", "),
+        (false, more) => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 /// One object store, created or deleted ones included.
 #[derive(Debug)]
 pub(crate) struct StoreCell {
@@ -100,7 +118,11 @@ impl Schema {
         let id = |name: &Name<'_>| match stores.get(&**name) {
             Some(cell) => cell.id(),
             None => {
-                let what = format!("there is no object store {:?}", name.to_string_lossy());
+                let what = format!(
+                    "there is no object store {}; the database has {}",
+                    Quoted(name),
+                    listed(stores.keys())
+                );
                 Err(Error::new(ErrorName::NotFoundError, what))
             }
         };
@@ -254,11 +276,7 @@ impl StoreCell {
     #[cold]
     pub(crate) fn no_such_index(&self, name: &JsString) -> Error {
         let names = self.index_names();
-        let names: Vec<_> = names.iter().map(|name| Quoted(name).to_string()).collect();
-        let others = match names.is_empty() {
-            true => "none".into(),
-            false => names.join(", "),
-        };
+        let others = listed(names.iter());
         let (name, store) = (Quoted(name), self.shown());
         let what = format!("{store} has no index {name}; it has {others}");
         Error::new(ErrorName::NotFoundError, what)

@@ -182,7 +182,7 @@ impl Driver for StorageInner {
 }
 
 impl Storage {
-    /// Sets it up. No store is opened before it is needed.
+    /// Makes a storage. No store is opened before it is needed.
     ///
     /// # Errors
     /// `UnknownError` if a thread cannot be started.

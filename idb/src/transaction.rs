@@ -17,7 +17,7 @@ use crate::request::Request;
 use crate::schema::{Schema, StoreCell};
 use crate::statistics::Statistics;
 
-/// What else there is to say of a transaction.
+/// How a transaction is made: its durability.
 ///
 /// ```
 /// # use larder_idb::{Connection, Result, TransactionDurability, TransactionMode, TransactionOptions};
@@ -35,7 +35,7 @@ pub struct TransactionOptions {
 }
 
 impl TransactionOptions {
-    /// Durability as the storage thinks fit.
+    /// The storage's default durability.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -157,7 +157,7 @@ impl Transaction {
         self.0.core.finished()
     }
 
-    /// Where it stands.
+    /// The state of the transaction.
     #[must_use]
     pub fn state(&self) -> TransactionState {
         self.0.core.state()

@@ -35,16 +35,16 @@ impl fmt::Display for OriginError {
         match self {
             Self::Opaque => f.write_str("an opaque origin has no store"),
             Self::NoScheme => f.write_str("an origin begins with a scheme, such as https://"),
-            Self::NoHost => f.write_str("the host is missing"),
-            Self::Host(why) => write!(f, "the host is none: {why}"),
+            Self::NoHost => f.write_str("the host is missing, as in https://example.com"),
+            Self::Host(why) => write!(f, "the host is not valid: {why}"),
             Self::HostCharacter(c) => {
                 write!(f, "the host has {c:?}, which no folder of a store can have")
             }
             Self::Port => f.write_str("the port is not a number from 0 to 65535"),
             Self::MoreThanOrigin => {
-                f.write_str("a user, path, query or fragment is no part of an origin")
+                f.write_str("an origin has no user, path, query or fragment: leave it away")
             }
-            Self::Character(c) => write!(f, "{c:?} is no part of an origin"),
+            Self::Character(c) => write!(f, "an origin cannot have the character {c:?}"),
         }
     }
 }

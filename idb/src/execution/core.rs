@@ -314,6 +314,6 @@ impl TransactionCore {
 }
 
 fn inactive() -> Error {
-    let what = "the transaction is committing, or has ended";
+    let what = "the transaction is committing or has ended: begin another";
     Error::new(ErrorName::TransactionInactiveError, what)
 }

@@ -249,6 +249,6 @@ fn outcome(shared: &Shared, is_aborted: bool) -> Result<()> {
 }
 
 fn not_active() -> Error {
-    let what = "the transaction is committing, or has ended";
+    let what = "the transaction is committing or has ended: begin another";
     Error::new(ErrorName::InvalidStateError, what)
 }

@@ -262,8 +262,12 @@ impl TransactionCore {
                 let scope = Scope::VersionChange(database_id);
                 let mut transaction = store.writer()?.begin(scope, Durability::Strict)?;
                 let version = self.plan.versions.map_or(1, |versions| versions.new);
-                let version = i64::try_from(version)
-                    .map_err(|_| Error::new(ErrorName::TypeError, "no version of a database"))?;
+                let version = i64::try_from(version).map_err(|_| {
+                    Error::new(
+                        ErrorName::TypeError,
+                        "the version of a database is at most 2^53 - 1",
+                    )
+                })?;
                 transaction.set_version(version)?;
                 Backing::Write(transaction)
             }

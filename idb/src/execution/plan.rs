@@ -16,7 +16,7 @@ pub enum TransactionMode {
 /// What a transaction asks for when it commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum TransactionDurability {
-    /// Whatever the storage thinks fit: as Chromium, [`Relaxed`](Self::Relaxed).
+    /// The storage's default, which is [`Relaxed`](Self::Relaxed), as in Chromium.
     #[default]
     Default,
     /// It has been handed over to the operating system: it survives the end of the process.
@@ -28,7 +28,7 @@ pub enum TransactionDurability {
 /// Where a transaction stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TransactionState {
-    /// It takes requests. Whether a page's is "active" or "inactive" just now is the host's to know.
+    /// It takes requests. A host with a page decides when that is "active" or "inactive".
     Active,
     /// It commits once what was asked for is done.
     Committing,

@@ -20,7 +20,7 @@ use crate::error::attempt;
 pub struct WorkCallback(Arc<dyn Fn() + Send + Sync>);
 
 impl WorkCallback {
-    /// From what is called.
+    /// Calls this function when there is work again.
     pub fn new(callback: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Arc::new(callback))
     }

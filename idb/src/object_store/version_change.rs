@@ -248,7 +248,7 @@ pub(crate) fn check_version_change(transaction: &Transaction) -> Result<()> {
     if transaction.mode() == TransactionMode::VersionChange {
         return Ok(());
     }
-    let what = "only a version change changes object stores and indexes";
+    let what = "object stores and indexes change only in an upgrade: open the database with a greater version";
     Err(Error::new(ErrorName::InvalidStateError, what))
 }
 
@@ -256,7 +256,7 @@ pub(crate) fn check_version_change(transaction: &Transaction) -> Result<()> {
 /// `ConstraintError` if the name is taken.
 pub(crate) fn check_name_is_free(is_taken: bool) -> Result<()> {
     if is_taken {
-        let what = "the name is taken";
+        let what = "there is an object store or index of this name already";
         return Err(Error::new(ErrorName::ConstraintError, what));
     }
     Ok(())
@@ -288,7 +288,7 @@ pub(crate) fn check_key_path(path: &KeyPath) -> Result<()> {
 #[cold]
 pub(crate) fn no_key_path(path: &KeyPath) -> Error {
     let what = format!(
-        "{} is no key path: a key path is names with points between them, or an array of such",
+        "{} is no key path: a key path is names with dots between them, or an array of such",
         ShownKeyPath(path)
     );
     Error::new(ErrorName::SyntaxError, what)

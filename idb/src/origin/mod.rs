@@ -190,7 +190,7 @@ impl Origin {
     pub(crate) fn check_name(&self) -> Result<()> {
         match self.name.is_opaque() {
             true => {
-                let what = "an opaque origin has no storage";
+                let what = "an opaque origin has no storage: use one with a scheme and a host";
                 Err(Error::new(ErrorName::SecurityError, what))
             }
             false => Ok(()),

@@ -34,7 +34,7 @@ impl Database {
         let open = state.connections.get_mut(&connection.number);
         let open = open.filter(|open| !open.is_upgrading && !open.is_close_pending);
         let Some(open) = open else {
-            let what = "the connection is being upgraded, or closed";
+            let what = "the connection is being upgraded or closed: use the upgrade's own transaction, or open the database again";
             return Err(Error::new(ErrorName::InvalidStateError, what));
         };
         let plan = plan(connection, names, mode, durability, state.next_transaction)?;
@@ -143,11 +143,12 @@ fn plan(
 ) -> Result<Plan> {
     let object_stores = connection.schema.set_of(names)?;
     if names.is_empty() {
-        let what = "a transaction needs an object store";
+        let what = "a transaction needs an object store: name one or more";
         return Err(Error::new(ErrorName::InvalidAccessError, what));
     }
     if mode == TransactionMode::VersionChange {
-        let what = "only an upgrade has a transaction of that mode";
+        let what =
+            "only an upgrade has a transaction of mode VersionChange: choose ReadOnly or ReadWrite";
         return Err(Error::new(ErrorName::TypeError, what));
     }
     Ok(Plan {

@@ -323,8 +323,8 @@ impl<'a> Record<'a> {
         checked(self.records.0.key_bytes(self.at).1)
     }
 
-    /// The bytes of the record's value, as [`StoredValue::bytes`]; empty if only keys were asked for. To make a type of Rust's of it, take
-    /// [`stored_value`](Self::stored_value).
+    /// The bytes of the record's value, as [`StoredValue::bytes`]; empty if only keys were asked for. The method `deserialize` (feature
+    /// `serde`) makes a Rust type of them.
     #[must_use]
     pub fn value(&self) -> &'a [u8] {
         self.records.0.value(self.at)
@@ -336,7 +336,7 @@ impl<'a> Record<'a> {
         self.records.0.objects(self.at)
     }
 
-    /// The value on its own, as [`get`](crate::ObjectStore::get) gives it: `record.stored_value().deserialize::<Note>()?`.
+    /// The value on its own, as [`get`](crate::ObjectStore::get) gives it: for a caller that keeps it when the other records are gone.
     #[must_use]
     pub fn stored_value(&self) -> StoredValue {
         StoredValue::one_of(self.records.clone(), self.at)

@@ -52,6 +52,19 @@ impl StoredValue {
 impl Record<'_> {
     /// The value as one of Rust's, without a [`StoredValue`] of its own.
     ///
+    /// ```
+    /// # use larder_idb::{GetAllOptions, ObjectStore, Result};
+    /// #[derive(serde::Deserialize)]
+    /// struct Book {
+    ///     title: String,
+    /// }
+    ///
+    /// # fn titles(books: &ObjectStore) -> Result<Vec<String>> {
+    /// let found = books.index("by author")?.get_all("Austen", GetAllOptions::new())?.wait()?;
+    /// found.iter().map(|record| Ok(record.deserialize::<Book>()?.title)).collect()
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// Those of [`StoredValue::deserialize`].
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T> {

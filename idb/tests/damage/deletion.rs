@@ -159,7 +159,7 @@ fn write_file(fs: &MemoryFileSystem, path: &Path, bytes: &[u8]) {
 }
 
 /// Does what is to be done in quiet times until damage is met, and a step more.
-fn check_told(factory: &Factory) {
+fn check_reported(factory: &Factory) {
     let error = loop {
         match factory.maintain().wait() {
             Ok(step) => assert_eq!(step, Maintenance::Step),
@@ -205,11 +205,11 @@ fn what_damage_keeps_from_being_deleted_is_reported_once_by_maintenance() {
     let (first, factory) = storage(&fs);
     assert_eq!(delete(&factory).unwrap(), 3);
     write_other(&factory);
-    check_told(&factory);
+    check_reported(&factory);
     first.close().unwrap();
     let (_second, factory) = storage(&fs);
     write_other(&factory);
-    check_told(&factory);
+    check_reported(&factory);
 }
 
 /// The database before it, in the order of rows: nothing of its own lies between the last of its object stores and the damage.

@@ -55,7 +55,7 @@ fn opening_without_a_version_takes_the_one_that_is_there_or_makes_version_1() {
 }
 
 #[test]
-fn a_smaller_version_is_a_version_error_and_disturbs_nobody() {
+fn a_smaller_version_is_a_version_error_and_closes_no_connection() {
     let place = place();
     let connection = place.open(3, |_| Ok(())).unwrap();
     let events = connection.events();
@@ -75,7 +75,7 @@ fn a_database_that_is_not_there_is_deleted_with_old_version_0() {
 }
 
 #[test]
-fn databases_tells_committed_ones_with_their_versions() {
+fn databases_lists_committed_ones_with_their_versions() {
     let place = place();
     place.open(4, |_| Ok(())).unwrap();
     let aborted = place.factory.open(js("other"), Some(2)).unwrap();

@@ -1,8 +1,10 @@
 //! What an exception says beside its name: which object, its state, and what to do.
 
-use larder_idb::{Key, KeyPath, Result, TransactionMode};
+use larder_idb::{Key, KeyPath, Result, TransactionMode, TransactionOptions};
 
 use super::support::*;
+
+const PLAIN_OPTIONS: TransactionOptions = TransactionOptions::new();
 
 fn message<T>(result: Result<T>) -> String {
     match result {
@@ -56,6 +58,10 @@ fn messages_name_the_object_its_state_and_the_remedy() {
             message(writing.object_store(js("books"))),
             r#"there is no object store "books" in the transaction's scope"#,
         ),
+        (
+            message(connection.transaction("books", TransactionMode::ReadOnly, PLAIN_OPTIONS)),
+            r#"there is no object store "books"; the database has "auto", "auto-in", "in", "out""#,
+        ),
     ];
     for (said, expected) in cases {
         assert_eq!(said, expected);
@@ -66,14 +72,18 @@ fn messages_name_the_object_its_state_and_the_remedy() {
         "the transaction has finished; begin another"
     );
     connection.close();
+    assert_eq!(
+        message(connection.transaction("out", TransactionMode::ReadOnly, PLAIN_OPTIONS)),
+        "the connection is being upgraded or closed: use the upgrade's own transaction, or open the database again"
+    );
     let upgrade = place.upgrade();
     let out = store(&upgrade.transaction, "out");
     assert_eq!(
         message(out.create_index(js("x"), path("a b"), PLAIN)),
-        r#""a b" is no key path: a key path is names with points between them, or an array of such"#
+        r#""a b" is no key path: a key path is names with dots between them, or an array of such"#
     );
     assert_eq!(
         message(out.create_index(js("x"), KeyPath::Null, PLAIN)),
-        "null is no key path: a key path is names with points between them, or an array of such"
+        "null is no key path: a key path is names with dots between them, or an array of such"
     );
 }

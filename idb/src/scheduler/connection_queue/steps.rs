@@ -43,7 +43,9 @@ impl Database {
         let old_version = version_of(metadata.as_ref());
         let version = version.unwrap_or(old_version.max(1));
         if version < old_version {
-            let what = format!("the database has version {old_version}, above {version}");
+            let what = format!(
+                "the database has version {old_version}, above {version}: open it with {old_version} or more, or without a version"
+            );
             return Err((request, Error::new(ErrorName::VersionError, what)));
         }
         match metadata {
