@@ -1,11 +1,11 @@
-//! The time: passed in, so that programs which should do the same twice can.
+//! The time. It is passed in, so that a program can run twice with the same result.
 
 use std::fmt::Debug;
 use std::time::SystemTime;
 
 use crate::external_object::micros_since_1601;
 
-/// The time, passed in.
+/// A source of the time.
 pub trait Clock: Send + Sync + Debug {
     /// Microseconds since 1601-01-01 UTC, as the store's rows have it.
     fn now_us(&self) -> i64;
@@ -44,7 +44,7 @@ impl Clock for SystemClock {
 pub struct FixedClock(pub i64);
 
 impl Default for FixedClock {
-    /// A day of August 2025.
+    /// A time in August 2025.
     fn default() -> Self {
         Self(13_400_000_000_000_000)
     }

@@ -21,14 +21,14 @@ pub enum ErrorKind {
     Io,
     /// The call itself was wrong.
     Usage,
-    /// The store is of an age that this version does not read.
+    /// The store has a version that this crate does not read: a newer one, or one too old.
     Unsupported,
     /// There is no store here.
     NotAStore,
     /// What was asked for would break a rule of the database: a key that is there already, a unique index, a key generator
     /// that is used up. Nothing was written; the transaction goes on.
     Constraint,
-    /// Another holder has it: another program the store, or another transaction the object store.
+    /// Another program has the store open, or another transaction writes to the object store.
     Conflict,
     /// It takes no writes any more: an earlier one failed. Opening the store again shows what is there.
     Closed,

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use larder_codec::RawKey;
 
-/// Keys between two ends, each of which is part of the range, is not, or is not there at all.
+/// Keys between two ends. Each end is included, excluded or absent.
 ///
 /// ```
 /// use larder_backing_store::KeyRange;

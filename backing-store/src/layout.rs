@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_keeps_its_blobs_beside_it_and_tells_no_identifier() {
+    fn a_bucket_keeps_its_blobs_beside_it_and_has_no_identifier() {
         let paths = StorePaths::of_leveldb(Path::new("w/7/IndexedDB/indexeddb.leveldb"));
         assert_eq!(paths.blob, Path::new("w/7/IndexedDB/indexeddb.blob"));
         assert_eq!(paths.identifier(), None);

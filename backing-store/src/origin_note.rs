@@ -137,7 +137,8 @@ pub fn is_persisted(fs: &dyn FileSystem, paths: &StorePaths) -> Result<bool> {
     }
 }
 
-/// Says that a store is to stay, or not: durable then. The folder is made if there is no store yet.
+/// Marks a store as persistent, so that it stays when room is wanted, or takes the mark away. The change is durable. The folder is made
+/// if there is no store yet.
 ///
 /// # Errors
 /// `Io`.
@@ -155,8 +156,8 @@ pub fn set_persisted(fs: &dyn FileSystem, paths: &StorePaths, is_persisted: bool
 }
 
 /// Deletes a store with all that is in its folders: databases, blobs, notes, what damage was set aside in `lost/`, and files that are
-/// none of a store's. CURRENT goes first: what is left if this fails half-way is no store any more, and can be deleted again. No store is fine,
-/// too.
+/// none of a store's. CURRENT goes first: what is left if this fails half-way is no store any more, and can be deleted again. Where there is no
+/// store, nothing is done.
 ///
 /// # Errors
 /// `Conflict` if the store is open for writing, and nothing is deleted; `Io`.

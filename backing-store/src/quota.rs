@@ -19,7 +19,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// All of it.
+    /// The sum.
     #[must_use]
     pub fn total(&self) -> u64 {
         let parts = [self.tables, self.logs, self.blobs, self.others];

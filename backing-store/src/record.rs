@@ -21,7 +21,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// None.
+    /// An empty one, to read into.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -1,4 +1,4 @@
-//! What a row is of, in a person's terms: which database, object store and key.
+//! Names for rows: the database, object store, index and key that a row belongs to.
 
 use std::fmt::Write as _;
 
@@ -15,15 +15,15 @@ use crate::reads::Reads;
 /// Longest key that is shown whole, in characters.
 const KEY_SHOWN_MAX: usize = 200;
 
-/// What a row is of.
+/// What a row belongs to.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RowPlace {
     /// The database's name, if the row is of one and its metadata can be read.
     pub database: Option<JsString>,
-    /// The object store's name, likewise.
+    /// The object store's name, if the row is of one and its metadata can be read.
     pub object_store: Option<JsString>,
-    /// The index's name, likewise.
+    /// The index's name, if the row is of one and its metadata can be read.
     pub index: Option<JsString>,
     /// The record's primary key, or the entry's index key.
     pub key: Option<Key>,

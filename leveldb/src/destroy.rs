@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 /// Removes all files of the store in a directory, and the directory if nothing else is in it. Files that are none of a
-/// LevelDB store stay. CURRENT goes first: what is left if this fails half-way is no store any more. No store is fine, too.
+/// LevelDB store stay. CURRENT goes first: what is left if this fails half-way is no store any more. Where there is no store, nothing is done.
 ///
 /// # Errors
 /// `Conflict` if the store is open for writing; `Io`.

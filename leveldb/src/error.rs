@@ -22,7 +22,7 @@ pub enum ErrorKind {
     Conflict,
     /// The handle was closed, or refuses work after a failed write.
     Closed,
-    /// The store uses something that this crate does not know.
+    /// The store uses something that this crate does not support.
     Unsupported,
     /// There is no LevelDB store in that directory.
     NotAStore,

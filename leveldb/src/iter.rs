@@ -1,6 +1,6 @@
 //! Rows of a snapshot, in both directions.
 //!
-//! Of each user key's entries the newest that the snapshot may see counts: a value is a row, a tombstone hides what is older.
+//! The newest entry of a user key that the snapshot may see counts: a value is a row, a tombstone hides what is older.
 //! Going forward, the merge cursor stands on the row's entry and key and value are borrowed from its block. Going backward,
 //! entries of a key come oldest first, so the cursor is already before all of them when the row is known, and the row is
 //! kept here.

@@ -51,7 +51,7 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// With the values above.
+    /// Options with the values that each field names.
     #[must_use]
     pub fn new(origin: Origin, clock: Arc<dyn Clock>) -> Self {
         Self {

@@ -101,7 +101,7 @@ impl WriteTransaction {
         Ok(key)
     }
 
-    /// Gives an index another name. That it is not taken is for the caller to see to.
+    /// Gives an index another name. The caller checks that the name is free.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if this is no version change, or there is no such index; if a row cannot be read or written.

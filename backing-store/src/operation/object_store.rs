@@ -16,7 +16,7 @@ const FIRST_VERSION: i64 = 1;
 /// The number that a key generator gives first.
 const FIRST_GENERATED: i64 = 1;
 
-/// A new object store. That its name is not taken is for the caller to see to.
+/// A new object store. The caller checks that its name is free.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObjectStoreParameters {
     /// Its id, above all that the database has ever had; `None` for the next.
@@ -110,7 +110,7 @@ impl WriteTransaction {
         string::decode_exact(&value).map_err(|error| Error::row(&key, "object store name", error))
     }
 
-    /// Gives an object store another name. That it is not taken is for the caller to see to.
+    /// Gives an object store another name. The caller checks that the name is free.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if this is no version change, or there is no such object store; if a row cannot be read or

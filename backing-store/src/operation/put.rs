@@ -19,7 +19,7 @@ use crate::transaction::WriteTransaction;
 pub struct Put<'a> {
     /// Its primary key.
     pub key: PutKey<'a>,
-    /// The serialised value: what [`larder_codec::value`] reads. Chromium wraps values above 64 KiB; that is the caller's.
+    /// The serialised value: what [`larder_codec::value`] reads. Chromium wraps values above 64 KiB; the caller does that.
     pub value: &'a [u8],
     /// What happens if there is a record with that key.
     pub mode: PutMode,
@@ -46,7 +46,7 @@ pub enum PutMode {
     Add,
     /// It is replaced.
     Put,
-    /// It is replaced; a cursor is on it. The key generator takes no notice.
+    /// It is replaced through a cursor, and the key generator stays as it is.
     CursorUpdate,
 }
 

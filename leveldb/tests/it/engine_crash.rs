@@ -286,7 +286,7 @@ fn after_a_crash_at_any_operation_a_prefix_is_there_with_all_that_was_acknowledg
                 assert_eq!(prefix(&db), BATCHES);
                 db.close().unwrap();
                 let after: Arc<dyn FileSystem> = after;
-                no_strangers(&after, Path::new("db"));
+                no_unknown_files(&after, Path::new("db"));
             }
         }
     }
@@ -389,7 +389,7 @@ fn thousands_of_operations_can_each_be_the_last_one_before_a_crash() {
 }
 
 /// A store that has no work left consists of what its files say and nothing else.
-pub(crate) fn no_strangers(fs: &Arc<dyn FileSystem>, dir: &Path) {
+pub(crate) fn no_unknown_files(fs: &Arc<dyn FileSystem>, dir: &Path) {
     let db = Db::open(fs.clone(), dir, options()).unwrap();
     let mut expected: Vec<String> = db.files().into_iter().map(|file| file.name).collect();
     expected.extend(["CURRENT".to_owned(), "LOCK".to_owned()]);
@@ -517,7 +517,7 @@ fn fail(
         work(&db, &Acknowledged::upto(number), batches).unwrap();
         assert_eq!(prefix(&db), batches);
         db.close().unwrap();
-        no_strangers(&files.fs(), dir);
+        no_unknown_files(&files.fs(), dir);
     }
 }
 

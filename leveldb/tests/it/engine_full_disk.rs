@@ -1,7 +1,7 @@
 //! A disk that is full from any operation on: the store can be opened, read and closed, nothing that was acknowledged is lost and
 //! nothing that failed is there, and writing goes on when there is room again.
 
-use crate::engine_crash::{Acknowledged, no_strangers, options, prefix, work};
+use crate::engine_crash::{Acknowledged, no_unknown_files, options, prefix, work};
 use crate::store::get_file;
 use crate::support::{fault_stride, sampled};
 use larder_leveldb::storage::{
@@ -161,7 +161,7 @@ fn fill(disk: &Disk, dir: &Path, memory: Option<&MemoryFileSystem>, what: &str) 
     assert_eq!(prefix(&db), BATCHES, "{what}");
     db.close().unwrap();
     let inner: Arc<dyn FileSystem> = Arc::new(disk.limited.clone());
-    no_strangers(&inner, dir);
+    no_unknown_files(&inner, dir);
     outcomes
 }
 
@@ -179,7 +179,7 @@ fn goes_on(disk: &Disk, dir: &Path, what: &str) -> bool {
     db.flush().unwrap();
     db.close().unwrap();
     let inner: Arc<dyn FileSystem> = Arc::new(disk.limited.clone());
-    no_strangers(&inner, dir);
+    no_unknown_files(&inner, dir);
     true
 }
 
@@ -298,7 +298,7 @@ fn what_a_power_cut_leaves_is_the_same_with_and_without_room() {
             );
         }
         db.close().unwrap();
-        no_strangers(&(Arc::new(after) as Arc<dyn FileSystem>), dir);
+        no_unknown_files(&(Arc::new(after) as Arc<dyn FileSystem>), dir);
     }
     println!("{torn:?}");
     assert_eq!(torn.len(), 4, "{torn:?}");

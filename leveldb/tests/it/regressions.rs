@@ -97,7 +97,7 @@ fn both_of_two_live_logs_are_replayed() {
 
 /// Chromium 143, killed after it had written its first table and before the MANIFEST had an edit for it.
 #[test]
-fn a_first_table_that_the_manifest_does_not_know_yet_is_no_damage_while_its_log_is_there() {
+fn a_first_table_that_the_manifest_does_not_list_yet_is_no_damage_while_its_log_is_there() {
     let mut store = StoreBuilder::new();
     let flushed = [put("a", "1"), put("b", "1")];
     store.add_log(1, &flushed, 1);

@@ -278,7 +278,7 @@ fn a_store_without_damage_is_as_before_and_nothing_is_set_aside() {
 }
 
 #[test]
-fn tables_that_an_intact_manifest_does_not_know_are_set_aside_and_bring_back_nothing_deleted() {
+fn tables_that_an_intact_manifest_does_not_list_are_set_aside_and_bring_back_nothing_deleted() {
     let mut store = StoreBuilder::new();
     store.add_tables(1, 10, &[put("a", "new")], 1);
     store.add_log(20, &[put("b", "logged")], 1);
