@@ -117,6 +117,15 @@ pub(crate) fn of_ours(scale: &Scale) {
     }
 }
 
+/// How many operations a row has with so many records.
+fn operations(row: usize, records: u32) -> u32 {
+    match row {
+        8 | 9 => SINGLES,
+        11 => 1,
+        _ => records,
+    }
+}
+
 /// A panel for each row.
 fn panels(records: &[u32], found: &[Vec<Column>], size: usize, what: What) -> Vec<Panel> {
     let panel = |(row, name): (usize, &&'static str)| {
@@ -125,8 +134,7 @@ fn panels(records: &[u32], found: &[Vec<Column>], size: usize, what: What) -> Ve
                 let cost = columns[column].median(size, row, what).unwrap_or(f64::NAN);
                 match what {
                     What::Memory => cost,
-                    _ if row >= ROWS.len() - 2 => cost * 1e3 / f64::from(SINGLES),
-                    _ => cost * 1e3 / f64::from(*records),
+                    _ => cost * 1e3 / f64::from(operations(row, *records)),
                 }
             };
             Line {
