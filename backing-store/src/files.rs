@@ -20,8 +20,11 @@ pub(crate) fn remove_if_there(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     }
 }
 
-/// Removes a folder with all that is in it, if it is there.
-pub(crate) fn remove_tree(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+/// Removes a folder with all that is in it, if it is there. What links in it lead to stays.
+///
+/// # Errors
+/// `Io`.
+pub fn remove_tree(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     match fs.metadata(dir) {
         // A symbolic link goes; what it leads to is none of the store's, and so below.
         Ok(metadata) if metadata.is_link => remove_if_there(fs, dir),
@@ -48,7 +51,11 @@ fn remove_below(fs: &dyn FileSystem, dir: &Path, depth_max: usize) -> Result<()>
         .map_err(|error| Error::io(dir, "cannot remove", error))
 }
 
-pub(crate) fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
+/// Whether something has the name.
+///
+/// # Errors
+/// `Io`, if that cannot be found out.
+pub fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
     match fs.metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -57,7 +64,10 @@ pub(crate) fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
 }
 
 /// Makes the names in a folder durable, if it is there.
-pub(crate) fn sync_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+///
+/// # Errors
+/// `Io`.
+pub fn sync_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     match fs.sync_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(Error::io(dir, "cannot sync", error))
@@ -67,7 +77,10 @@ pub(crate) fn sync_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
 }
 
 /// Makes the folders that `path` is to lie in; the names of those it made are durable then.
-pub(crate) fn create_parents(fs: &dyn FileSystem, path: &Path) -> Result<()> {
+///
+/// # Errors
+/// `Io`.
+pub fn create_parents(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     let Some(parent) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) else {
         return Ok(());
     };
@@ -80,7 +93,10 @@ pub(crate) fn create_parents(fs: &dyn FileSystem, path: &Path) -> Result<()> {
 }
 
 /// Makes a folder in one that is there; whether it was not there.
-pub(crate) fn make_dir(fs: &dyn FileSystem, dir: &Path) -> Result<bool> {
+///
+/// # Errors
+/// `Io`.
+pub fn make_dir(fs: &dyn FileSystem, dir: &Path) -> Result<bool> {
     match fs.create_dir(dir) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),

@@ -133,7 +133,7 @@ impl NewStore {
         mut next: impl FnMut(&mut Vec<u8>, &mut Vec<u8>) -> std::result::Result<bool, E>,
     ) -> std::result::Result<u64, E> {
         if sequence == RowSequence::Unsorted {
-            return self.write_unsorted(next);
+            return write_unsorted(Arc::clone(&self.fs), &self.paths.leveldb, next);
         }
         let (fs, dir) = (Arc::clone(&self.fs), &self.paths.leveldb);
         let mut stopped = None;
@@ -150,38 +150,6 @@ impl NewStore {
             Some(error) => Err(error),
             None => Ok(written.map_err(Error::from)?),
         }
-    }
-
-    fn write_unsorted<E: From<Error>>(
-        &self,
-        mut next: impl FnMut(&mut Vec<u8>, &mut Vec<u8>) -> std::result::Result<bool, E>,
-    ) -> std::result::Result<u64, E> {
-        let mut options = engine_options();
-        options.create_if_missing = true;
-        // No thread that an error would leave behind.
-        options.background = Background::Caller;
-        let db = Db::open(Arc::clone(&self.fs), &self.paths.leveldb, options);
-        let db = db.map_err(Error::from)?;
-        let (mut key, mut value) = (Vec::new(), Vec::new());
-        let (mut batch, mut rows, mut len) = (BatchWriter::new(), 0, 0);
-        while next(&mut key, &mut value)? {
-            batch.put(&key, &value);
-            rows += 1;
-            len += key.len() + value.len();
-            if len >= BATCH_LEN_BYTES {
-                db.write(&mut batch, Durability::Relaxed)
-                    .map_err(Error::from)?;
-                batch = BatchWriter::new();
-                len = 0;
-            }
-            key.clear();
-            value.clear();
-        }
-        db.write(&mut batch, Durability::Relaxed)
-            .map_err(Error::from)?;
-        db.flush().map_err(Error::from)?;
-        db.close().map_err(Error::from)?;
-        Ok(rows)
     }
 
     /// Writes the file of a blob, with its time of last modification: how many bytes it has.
@@ -248,6 +216,40 @@ impl NewStore {
         let _ = fs.remove_dir(&self.temporary);
         Ok(())
     }
+}
+
+/// Writes rows that come in no order: the engine sorts them. How many there were.
+pub(crate) fn write_unsorted<E: From<Error>>(
+    fs: Arc<dyn FileSystem>,
+    dir: &Path,
+    mut next: impl FnMut(&mut Vec<u8>, &mut Vec<u8>) -> std::result::Result<bool, E>,
+) -> std::result::Result<u64, E> {
+    let mut options = engine_options();
+    options.create_if_missing = true;
+    // No thread that an error would leave behind.
+    options.background = Background::Caller;
+    let db = Db::open(fs, dir, options);
+    let db = db.map_err(Error::from)?;
+    let (mut key, mut value) = (Vec::new(), Vec::new());
+    let (mut batch, mut rows, mut len) = (BatchWriter::new(), 0, 0);
+    while next(&mut key, &mut value)? {
+        batch.put(&key, &value);
+        rows += 1;
+        len += key.len() + value.len();
+        if len >= BATCH_LEN_BYTES {
+            db.write(&mut batch, Durability::Relaxed)
+                .map_err(Error::from)?;
+            batch = BatchWriter::new();
+            len = 0;
+        }
+        key.clear();
+        value.clear();
+    }
+    db.write(&mut batch, Durability::Relaxed)
+        .map_err(Error::from)?;
+    db.flush().map_err(Error::from)?;
+    db.close().map_err(Error::from)?;
+    Ok(rows)
 }
 
 impl Drop for NewStore {

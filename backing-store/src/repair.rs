@@ -10,13 +10,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use larder_leveldb::storage::FileSystem;
-use larder_leveldb::{OnDamage, Options, Repaired, RowsInDoubt};
+use larder_leveldb::{OnDamage, Options, Repaired, RowsInDoubt, Salvage, write_sorted};
 
 use crate::backing_store::open::CORRUPTION_INFO;
-use crate::comparator::engine_options;
+use crate::comparator::{SignedBytesComparator, engine_options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
-use crate::store_order;
+use crate::new_store::write_unsorted;
+use crate::store_order::{self, StoreOrder};
 
 /// The folder in which the engine sets files aside.
 const LOST: &str = "lost";
@@ -55,6 +56,48 @@ pub fn repair(
     })?;
     repaired.set_aside.extend(moved);
     Ok(repaired)
+}
+
+/// Reads what is left of a damaged store, in the order that its rows have: see [`Salvage`]. Nothing is written.
+///
+/// # Errors
+/// `NotAStore` if there is nothing of a LevelDB; `Usage` if it is no IndexedDB store of Chromium's; `Io`.
+pub fn salvage(fs: Arc<dyn FileSystem>, paths: &StorePaths) -> Result<(Salvage, StoreOrder)> {
+    let mut options = engine_options();
+    options.on_damage = OnDamage::Skip;
+    let (_, order) = store_order::open_read_only(&fs, &paths.leveldb, options.clone())?;
+    if order == StoreOrder::SignedBytes {
+        options.comparator = Arc::new(SignedBytesComparator);
+        options.key_facts = None;
+    }
+    Ok((Salvage::open(fs, &paths.leveldb, &options)?, order))
+}
+
+/// Writes rows into a LevelDB in Chromium's order, in a folder that is there and has none: how many. For rows that are to be looked at
+/// as a store of their own before they are taken over; nothing gets another name. `next` puts the next row into the two buffers.
+///
+/// # Errors
+/// What `next` returns; `Usage` if the rows are not in order or the folder has a store; `Io`.
+pub fn write_rows(
+    fs: Arc<dyn FileSystem>,
+    dir: &Path,
+    order: StoreOrder,
+    mut next: impl FnMut(&mut Vec<u8>, &mut Vec<u8>) -> Result<bool>,
+) -> Result<u64> {
+    if order == StoreOrder::SignedBytes {
+        return write_unsorted(fs, dir, next);
+    }
+    let mut stopped = None;
+    let written = write_sorted(fs, dir, &engine_options(), |key, value| {
+        next(key, value).map_err(|error| {
+            stopped = Some(error);
+            larder_leveldb::Error::new(larder_leveldb::ErrorKind::Closed, "the rows ended early")
+        })
+    });
+    match stopped {
+        Some(error) => Err(error),
+        None => Ok(written?),
+    }
 }
 
 /// Moves Chromium's note of damage, if there is one. Where it is now, in the LevelDB folder.

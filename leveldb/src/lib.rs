@@ -97,7 +97,10 @@ pub use on_damage::OnDamage;
 pub use options::{Background, Options};
 pub use order_check::KeyOrder;
 pub use pinned::PinnedBytes;
-pub use repair::{ROWS_IN_DOUBT_LISTED_MAX, Repaired, RowInDoubt, RowsInDoubt, repair};
+pub use repair::{
+    ROWS_IN_DOUBT_LISTED_MAX, Repaired, RowInDoubt, RowState, RowsInDoubt, Salvage, SalvagedRows,
+    repair,
+};
 pub use snapshot::Snapshot;
 pub use sorted::write_sorted;
 pub use torn::{TailKind, TornTail};

@@ -179,6 +179,25 @@ impl BackingStore {
         maintenance::step(&self.core)
     }
 
+    /// Does at once what [`settle`](Self::settle) and [`maintain`](Self::maintain) do bit by bit when it is due, but for the compaction:
+    /// recovers on disk what a crash has left, deletes the rows of deleted databases and of ended transactions and all stale index
+    /// rows, also those of deleted records, which Chromium leaves, and removes blobs that are listed for it. `tick` is called for each step.
+    ///
+    /// # Errors
+    /// `Conflict` if a transaction is writing; as reading and writing. What has been deleted by then was of no use.
+    pub fn clean(&self, tick: &mut dyn FnMut()) -> Result<()> {
+        maintenance::clean(&self.core, tick)
+    }
+
+    /// Compacts all tables of all levels, whether it is due or not: afterwards no file has the bytes of a row that was replaced or
+    /// deleted. No row changes. `tick` is called for each step.
+    ///
+    /// # Errors
+    /// As writing.
+    pub fn compact(&self, tick: &mut dyn FnMut()) -> Result<()> {
+        maintenance::compact(&self.core, tick)
+    }
+
     /// Makes everything that was committed durable and gives up the lock. More than 4 MiB of the log become tables first, so that
     /// opening does not have to.
     ///

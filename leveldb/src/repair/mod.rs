@@ -13,6 +13,7 @@
 mod aside;
 mod output;
 mod rows;
+mod salvage;
 mod unknown_files;
 
 use crate::core::Core;
@@ -32,6 +33,7 @@ use crate::torn::TornTail;
 use aside::Aside;
 use output::Tables;
 use rows::{KeptRows, RowWalk};
+pub use salvage::{RowState, Salvage, SalvagedRows};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -16,6 +16,18 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Where a walk has come to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    /// A row.
+    Row {
+        /// Something newer may be lost.
+        in_doubt: bool,
+    },
+    /// A key of which something is lost. An older row of it may follow.
+    Lost,
+}
+
 /// Stands before the first row at the beginning.
 #[derive(Debug)]
 pub(super) struct RowWalk<'a> {
@@ -52,8 +64,8 @@ impl<'a> RowWalk<'a> {
         }
     }
 
-    /// To the next row: whether it is in doubt. `None` at the end.
-    fn advance(&mut self) -> Result<Option<bool>> {
+    /// To the next row or lost key. `None` at the end.
+    pub(super) fn advance(&mut self) -> Result<Option<Step>> {
         if !self.started {
             self.started = true;
             self.sure.seek_to_first()?;
@@ -70,8 +82,11 @@ impl<'a> RowWalk<'a> {
             }
             if self.entries.kind() == EntryKind::Lost {
                 // Decides nothing: it says only that what follows is in doubt.
-                self.is_lost = true;
-                continue;
+                let is_first = !std::mem::replace(&mut self.is_lost, true);
+                match is_first && !is_unknown_file {
+                    true => return Ok(Some(Step::Lost)),
+                    false => continue,
+                }
             }
             let sure = self.sure_sequence()?;
             if is_unknown_file && (sure.is_some() || !self.may_be_lost()) {
@@ -79,7 +94,8 @@ impl<'a> RowWalk<'a> {
             }
             self.is_decided = true;
             if self.entries.kind() == EntryKind::Value {
-                return Ok(Some(sure != Some(self.entries.sequence())));
+                let in_doubt = sure != Some(self.entries.sequence());
+                return Ok(Some(Step::Row { in_doubt }));
             }
         }
         Ok(None)
@@ -122,19 +138,19 @@ impl<'a> RowWalk<'a> {
         about.is_some()
     }
 
-    fn key(&self) -> &[u8] {
+    pub(super) fn key(&self) -> &[u8] {
         self.entries.key()
     }
 
-    fn value(&self) -> Result<&[u8]> {
+    pub(super) fn value(&self) -> Result<&[u8]> {
         self.entries.value()
     }
 
-    fn sequence(&self) -> u64 {
+    pub(super) fn sequence(&self) -> u64 {
         self.entries.sequence()
     }
 
-    fn file_name(&self) -> &str {
+    pub(super) fn file_name(&self) -> &str {
         self.entries.file_name()
     }
 }
@@ -164,7 +180,13 @@ impl<'a> KeptRows<'a> {
 
     /// To the next row: whether there is one.
     pub(super) fn advance(&mut self) -> Result<bool> {
-        while let Some(is_in_doubt) = self.walk.advance()? {
+        while let Some(step) = self.walk.advance()? {
+            let Step::Row {
+                in_doubt: is_in_doubt,
+            } = step
+            else {
+                continue;
+            };
             if is_in_doubt {
                 self.list();
             }

@@ -17,7 +17,7 @@ use self::sweeper::Sweep;
 use super::cleaning::Budget;
 use super::core::Core;
 use super::open::global_key;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 const SECOND_US: i64 = 1_000_000;
 const HOUR_US: i64 = 3600 * SECOND_US;
@@ -109,6 +109,36 @@ pub(super) fn step(core: &Core) -> Result<Maintenance> {
         return Ok(Maintenance::Idle);
     }
     Ok(Maintenance::Step)
+}
+
+/// Takes away everything that is of no more use, at once and whether it is due or not.
+pub(super) fn clean(core: &Core, tick: &mut dyn FnMut()) -> Result<()> {
+    core.settle()?;
+    while core.remove_released_blobs()? || core.clean_some(&mut Budget::of_step())? {
+        tick();
+    }
+    let mut sweep = Sweep::start(core)?.taking_all();
+    loop {
+        tick();
+        let Some(is_done) = core.while_no_writer_runs(|| sweep.round(core)) else {
+            let what = "a transaction is writing: wait for its end";
+            return Err(Error::new(ErrorKind::Conflict, what));
+        };
+        // A sweep that is not asked for ends earlier.
+        is_done?;
+        if sweep.is_at_end() {
+            return Ok(());
+        }
+    }
+}
+
+/// Compacts all tables of all levels, at once.
+pub(super) fn compact(core: &Core, tick: &mut dyn FnMut()) -> Result<()> {
+    let mut compaction = Compaction::start(core);
+    while !compaction.step(core)? {
+        tick();
+    }
+    Ok(())
 }
 
 /// Both times must have passed: the process's and the store's. A store without one has never been maintained.

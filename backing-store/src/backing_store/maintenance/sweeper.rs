@@ -58,6 +58,8 @@ pub(super) struct Sweep {
     rows: u64,
     /// Indexes of which the last rows were looked at in this round.
     done: Vec<Place>,
+    /// Rows of records that are not there any more go, too.
+    takes_all: bool,
 }
 
 impl Sweep {
@@ -84,7 +86,21 @@ impl Sweep {
             from: None,
             rows: 0,
             done: Vec::new(),
+            takes_all: false,
         })
+    }
+
+    /// Lets the sweep delete rows without a record, which Chromium leaves: those whose record has no exists row and no value either.
+    pub(super) fn taking_all(self) -> Self {
+        Self {
+            takes_all: true,
+            ..self
+        }
+    }
+
+    /// Whether every index was looked at.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.places.is_empty()
     }
 
     /// Looks at the next rows and deletes the stale ones in one batch. Returns whether the sweep is done. No
@@ -143,6 +159,12 @@ impl Sweep {
             rows += 1;
             match judge(snapshot, place, iter.key(), iter.value()?)? {
                 Row::Stale => batch.delete(iter.key()),
+                Row::WithoutRecord(_)
+                    if self.takes_all
+                        && has_no_value(snapshot, place, iter.key(), iter.value()?)? =>
+                {
+                    batch.delete(iter.key());
+                }
                 Row::Live(version) if version <= last_version => {}
                 // A version that the object store has yet to give may not be among those that become suspect when records are replaced.
                 Row::Live(version) | Row::WithoutRecord(version) => {
@@ -198,6 +220,25 @@ fn last_version(snapshot: &Snapshot, place: Place) -> Result<i64> {
         .map_err(|error| Error::from(error).with_key(&key))?;
     let version = row.and_then(|row| int::decode_exact(&row).ok());
     Ok(version.unwrap_or(0))
+}
+
+/// Whether the record of an index row has no data row.
+fn has_no_value(snapshot: &Snapshot, place: Place, key: &[u8], value: &[u8]) -> Result<bool> {
+    let Ok(row) = decode_value(key, value) else {
+        return Ok(false);
+    };
+    let mut data_key = Vec::new();
+    RecordKey {
+        database_id: place.database_id,
+        object_store_id: place.object_store_id,
+        table: RecordTable::Data,
+        key: row.primary_key,
+    }
+    .encode(&mut data_key);
+    let data = snapshot.get(&data_key);
+    Ok(data
+        .map_err(|error| Error::from(error).with_key(&data_key))?
+        .is_none())
 }
 
 fn judge(snapshot: &Snapshot, place: Place, key: &[u8], value: &[u8]) -> Result<Row> {
