@@ -8,6 +8,8 @@ mod archive;
 mod copy;
 mod diff;
 mod find;
+mod maintain;
+mod repair;
 #[cfg(feature = "scripts")]
 mod run;
 mod shared;
@@ -18,6 +20,8 @@ pub use archive::{ExportArgs, ExportFormat, ImportArgs};
 pub use copy::{ConflictRule, CopyArgs};
 pub use diff::DiffArgs;
 pub use find::FindArgs;
+pub use maintain::MaintainArgs;
+pub use repair::RepairArgs;
 #[cfg(feature = "scripts")]
 pub use run::RunArgs;
 pub use shared::{OutputTo, ReportFormat, ReportTo, WhichContent, WhichStores};
@@ -57,7 +61,7 @@ Look into Chromium's IndexedDB stores and get the data out.
 
 PATH may be an origin's folder (*.indexeddb.leveldb), a folder of origins (IndexedDB), a browser profile \
 (Default), a whole user-data folder, or the data folder of an Electron, WebView2 or CEF app: every store \
-below it is found. But for run and repair nothing is ever written there and no lock is taken, so a store in use can be looked at. \
+below it is found. But for run, compact, clean and repair --in-place nothing is ever written there and no lock is taken, so a store in use can be looked at. \
 PATH itself may be a symbolic link; links below it are named and not followed, and only regular files are opened.";
 
 const MAIN_EXAMPLES: &str = "\
@@ -119,9 +123,15 @@ pub enum Command {
     /// Make stores of an archive.
     #[command(after_help = archive::IMPORT_EXIT, long_about = archive::IMPORT_ABOUT, after_long_help = archive::IMPORT_EXAMPLES)]
     Import(ImportArgs),
-    /// Repair a damaged store: write what is whole anew, set the rest aside.
-    #[command(after_help = REPAIR_EXIT, long_about = REPAIR_ABOUT, after_long_help = REPAIR_EXAMPLES)]
+    /// Repair a damaged store: what is certain anew, what is in doubt beside it.
+    #[command(after_help = repair::REPAIR_EXIT, long_about = repair::REPAIR_ABOUT, after_long_help = repair::REPAIR_EXAMPLES)]
     Repair(RepairArgs),
+    /// Compact a store's tables, as Chromium does every few days.
+    #[command(after_help = maintain::MAINTAIN_EXIT, long_about = maintain::COMPACT_ABOUT, after_long_help = maintain::COMPACT_EXAMPLES)]
+    Compact(MaintainArgs),
+    /// Delete what is of no more use in a store: stale index rows, the undo log, loose blob files.
+    #[command(after_help = maintain::MAINTAIN_EXIT, long_about = maintain::CLEAN_ABOUT, after_long_help = maintain::CLEAN_EXAMPLES)]
+    Clean(MaintainArgs),
     /// Run scripts that use IndexedDB, on a store of Chromium's or one to be made.
     #[cfg(feature = "scripts")]
     #[command(after_help = run::RUN_EXIT, long_about = run::RUN_ABOUT, after_long_help = run::RUN_EXAMPLES)]
@@ -164,36 +174,6 @@ Examples:
   larder rows PATH                    the rows that are visible
   larder rows PATH --history          also overwritten and deleted ones
   larder rows PATH --hex              with the bytes of key and value";
-
-const REPAIR_ABOUT: &str = "\
-Repair a damaged store: write what is whole anew, set the rest aside.
-
-Nothing is deleted that was not read whole: damaged files go to the folder lost in the store's. What was lost, and rows that may be \
-outdated because something newer of them is lost, are named on standard error. No other program may have the store open. It needs \
-room for all rows once more; a copy of the folder, made before, is a good idea.";
-
-const REPAIR_EXIT: &str = "Exit status:
-  0  repaired, and nothing was lost
-  1  repaired; what was lost or may be outdated is named on standard error
-  2  not repaired: the store is in use, there are several at PATH, or its files cannot be read or written
-  3  no IndexedDB store at PATH";
-
-const REPAIR_EXAMPLES: &str = "\
-Examples:
-  larder repair ./IndexedDB/https_app.example_0.indexeddb.leveldb
-
-Exit status:
-  0  repaired, and nothing was lost
-  1  repaired; what was lost or may be outdated is named on standard error
-  2  not repaired: the store is in use, there are several at PATH, or its files cannot be read or written
-  3  no IndexedDB store at PATH";
-
-/// `larder repair`.
-#[derive(Debug, Args)]
-pub struct RepairArgs {
-    /// The store's folder, or one that has no other store in it.
-    pub path: PathBuf,
-}
 
 /// `larder ls`.
 #[derive(Debug, Args)]

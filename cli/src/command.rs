@@ -11,13 +11,14 @@ use larder_codec::JsString;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 use larder_leveldb::{OnDamage, TailKind};
 
-use crate::args::{Cli, ColorWhen, Command, DumpFormat, ExportFormat};
+use crate::args::{Cli, ColorWhen, Command, DumpFormat, ExportFormat, RepairArgs};
 use crate::bucket_names::BucketNames;
 use crate::copy::Copy;
 use crate::damage::Tally;
 use crate::diff::{Diff, Others};
 use crate::find::Find;
 use crate::locate::{find_stores, resolve};
+use crate::maintain::{Job, Maintain};
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::progress::Progress;
@@ -55,7 +56,7 @@ pub fn run(cli: Cli) -> ExitCode {
         #[cfg(feature = "scripts")]
         Command::Run(args) => return scripts::run(args),
         Command::Import(args) => return archive::import(args, cli.quiet),
-        Command::Repair(args) => return repair_store(&args.path),
+        Command::Repair(args) => return repair_store(args, cli.quiet),
         Command::Dump(args) if args.digests && args.format != DumpFormat::Canonical => {
             complain("--digests is a form of --format canonical");
             return ExitCode::from(EXIT_USAGE);
@@ -129,6 +130,8 @@ pub fn run(cli: Cli) -> ExitCode {
             }
         },
         Command::Verify(args) => Box::new(Verify::new(args, cli.verbose, output, color)),
+        Command::Compact(args) => Box::new(Maintain::new(args, Job::Compact, output)),
+        Command::Clean(args) => Box::new(Maintain::new(args, Job::Clean, output)),
         // Those that take no store after the other have returned above.
         _ => return ExitCode::from(EXIT_OK),
     };
@@ -172,10 +175,9 @@ fn others(path: &Path, report: &mut Report) -> Result<Others, ExitCode> {
 }
 
 /// Repairs the one store that a path leads to.
-fn repair_store(path: &Path) -> ExitCode {
-    let fs: Arc<dyn FileSystem> = Arc::new(DiskFileSystem::new());
-    let mut report = Report::on_stderr();
-    let stores = match locate(&*fs, path, &mut report) {
+fn repair_store(args: &RepairArgs, quiet: bool) -> ExitCode {
+    let path = &named(&args.path);
+    let stores = match locate(&DiskFileSystem::new(), path, &mut Report::on_stderr()) {
         Ok(stores) => stores,
         Err(code) => return code,
     };
@@ -186,24 +188,7 @@ fn repair_store(path: &Path) -> ExitCode {
         }
         return ExitCode::from(EXIT_USAGE);
     };
-    match repair::run(fs, paths, &mut report) {
-        Ok(text) => {
-            let printed = print(text.as_bytes());
-            match report.is_damaged() {
-                true => report.exit_status(),
-                false => printed,
-            }
-        }
-        Err(error) => {
-            complain(&format!("{}: {error}", paths.leveldb.display()));
-            let is_none = error.kind() == ErrorKind::NotAStore;
-            ExitCode::from(if is_none {
-                EXIT_NOT_A_STORE
-            } else {
-                EXIT_USAGE
-            })
-        }
-    }
+    repair::run(args, quiet, paths)
 }
 
 struct Session<'a> {

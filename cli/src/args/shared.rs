@@ -131,6 +131,9 @@ impl Cli {
             },
             Command::Export(args) => Wanted::new(&args.path, &args.stores).content(&args.content),
             Command::Verify(args) => Wanted::new(&args.path, &args.stores).output(&args.report.to),
+            Command::Compact(args) | Command::Clean(args) => {
+                Wanted::new(&args.path, &args.stores).output(&args.to)
+            }
             _ => return None,
         })
     }

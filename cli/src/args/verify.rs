@@ -31,7 +31,7 @@ Examples:
   larder verify ~/.config/Signal --verbose     every finding, not only the first ten of a kind
 
 What to do about findings:
-  file, level, row, undo-log    larder repair writes what is whole anew
+  file, level, row, undo-log    larder repair makes a store of what is certain
   origin                        larder copy --origin URL gives all databases the folder's origin
   order                         larder copy writes all rows in Chromium's order
   record, index, metadata       larder dump shows what can be read; an export and import makes rows that agree

@@ -9,7 +9,7 @@ use super::Copied;
 use super::rows::Blob;
 
 /// Copies every blob's file. One that cannot be read is a problem of the copy; the others are copied all the same.
-pub(super) fn copy_blobs(
+pub(crate) fn copy_blobs(
     store: &Store,
     new: &NewStore,
     blobs: &[Blob],

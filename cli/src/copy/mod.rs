@@ -14,8 +14,10 @@ mod rows;
 mod selection;
 mod target;
 
+pub(crate) use blobs::copy_blobs;
 pub(crate) use command::Copy;
 pub use merge::{Merged, OnConflict, merge_store};
+pub(crate) use rows::Blob;
 pub use selection::{KeySpan, Part};
 pub(crate) use target::place;
 
@@ -28,7 +30,6 @@ use larder_backing_store::{
 use larder_codec::Origin;
 use larder_leveldb::storage::FileSystem;
 
-use blobs::copy_blobs;
 use rows::SelectedRows;
 use selection::Plan;
 

@@ -17,10 +17,10 @@ use crate::display::Hex;
 
 /// A blob that a record refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Blob {
-    pub(super) database: DatabaseId,
-    pub(super) number: BlobNumber,
-    pub(super) size_bytes: u64,
+pub(crate) struct Blob {
+    pub(crate) database: DatabaseId,
+    pub(crate) number: BlobNumber,
+    pub(crate) size_bytes: u64,
 }
 
 /// The walk.

@@ -267,7 +267,7 @@ fn row_of((database, store, index): FullIndexId, index_key: &[u8], primary_key: 
 }
 
 /// Whether an index has a row of this version. There may be several with other sequence numbers.
-fn is_there(
+pub(crate) fn is_there(
     lookup: &mut StoreRows,
     row: &[u8],
     version: Option<RecordVersion>,

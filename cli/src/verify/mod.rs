@@ -23,6 +23,8 @@ pub(crate) use indexes::ExpectedKeys;
 pub(crate) use sum::Sum;
 
 pub use finding::{Check, Finding, Findings, Severity};
+pub(crate) use indexes::is_there;
+pub(crate) use records::lacks_objects;
 
 use std::fmt::Display;
 

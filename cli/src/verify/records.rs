@@ -223,7 +223,8 @@ fn has_key(
     compare::compare_user_keys(&bytes, primary_key.as_bytes()).is_eq()
 }
 
-fn lacks_objects(tree: &Tree<'_>, objects: &[ExternalObject]) -> bool {
+/// Whether a value refers to external objects that its record does not have.
+pub(crate) fn lacks_objects(tree: &Tree<'_>, objects: &[ExternalObject]) -> bool {
     let lacks = |index: u32| usize::try_from(index).is_ok_and(|index| index >= objects.len());
     tree.objects().any(|object| match object {
         Object::Host(host) => match &**host {

@@ -13,11 +13,14 @@ mod command;
 mod copy;
 mod damage;
 mod diff;
+#[cfg(unix)]
+mod failures;
 mod find;
 mod foreign;
 mod gates;
 #[cfg(target_os = "linux")]
 mod hostile;
+mod maintain;
 #[cfg(unix)]
 mod messages;
 mod nesting;

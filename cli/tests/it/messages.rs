@@ -106,9 +106,9 @@ fn spoil_messages(store: &Path) {
 fn a_missing_table_is_reported_by_names_with_a_total_and_listed_as_damage() {
     let (_dir, folder) = mail("https://a.example");
     let store = store_of(&folder, "https_a.example_0");
-    // Opened and closed again, its log becomes a table.
+    // Compacted, its log becomes a table.
     spoil_messages(&store);
-    let (status, _, reported) = run(&["repair", text(&store)]);
+    let (status, _, reported) = run(&["compact", text(&store)]);
     assert_eq!(status, Some(0), "{reported}");
     fs::remove_file(file_of_type(&store, "ldb")).unwrap();
     let (status, listed, reported) = run(&["ls", text(&folder)]);

@@ -1,0 +1,325 @@
+//! What is not certain, as JSON Lines: records in doubt with why, and records that are lost with where that is known from
+//! (docs/format/salvaged.md).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use larder_backing_store::{DatabaseMetadata, Error, ObjectStoreMetadata, Store};
+use larder_codec::external_object::ExternalObject;
+use larder_codec::row_key::{RecordKey, RecordTable};
+use larder_codec::versioned::DataRow;
+use larder_codec::{JsString, KeyPath, RawKey, RowKey};
+use larder_leveldb::storage::{FileSystem, WritableFile};
+use serde::Serialize;
+
+use super::Reason;
+use super::evidence::Evidence;
+use super::survey::{StoreId, Survey, data_row, version_of};
+use crate::display::Hex;
+use crate::dump::push_key;
+use crate::record::ValueReader;
+
+/// Bytes gathered before a write.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// Where lines go; a file that no line goes to is not made. Without a folder they are only counted.
+pub(super) struct Lines<'a> {
+    fs: &'a dyn FileSystem,
+    path: Option<PathBuf>,
+    file: Option<Box<dyn WritableFile>>,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(fs: &'a dyn FileSystem, folder: Option<&Path>, name: &str) -> Self {
+        Self {
+            fs,
+            path: folder.map(|folder| folder.join(name)),
+            file: None,
+            buffer: Vec::new(),
+        }
+    }
+
+    fn line(&mut self, line: &[u8]) -> Result<(), Error> {
+        if self.path.is_none() {
+            return Ok(());
+        }
+        self.buffer.extend_from_slice(line);
+        self.buffer.push(b'\n');
+        match self.buffer.len() >= BUFFER_BYTES {
+            true => self.write(),
+            false => Ok(()),
+        }
+    }
+
+    fn write(&mut self) -> Result<(), Error> {
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        let failed = |error| io_error(path, error);
+        if self.file.is_none() {
+            self.file = Some(self.fs.create(path).map_err(failed)?);
+        }
+        if let Some(file) = &mut self.file {
+            file.append(&self.buffer).map_err(failed)?;
+        }
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Writes what is left, durably.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(super) fn finish(mut self) -> Result<(), Error> {
+        if !self.buffer.is_empty() {
+            self.write()?;
+        }
+        match (&mut self.file, &self.path) {
+            (Some(file), Some(path)) => file.sync().map_err(|error| io_error(path, error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+pub(super) fn io_error(path: &Path, error: std::io::Error) -> Error {
+    larder_leveldb::Error::io(path, "cannot be written", error).into()
+}
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Salvaged {
+    pub(super) by_reason: BTreeMap<&'static str, u64>,
+    pub(super) lost: u64,
+}
+
+/// A line of `records.jsonl`, but for key and value.
+#[derive(Serialize)]
+struct Head<'a> {
+    reason: &'static str,
+    why: &'a str,
+    database: &'a JsString,
+    store: &'a JsString,
+    /// Names are made up of ids: their metadata is lost, or was deleted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    generated: bool,
+}
+
+/// The records of `all` that are not kept.
+pub(super) struct Walk<'a> {
+    pub(super) all: &'a Store,
+    pub(super) certain: &'a Store,
+    pub(super) survey: &'a Survey,
+    pub(super) evidence: Option<&'a Evidence>,
+}
+
+impl Walk<'_> {
+    /// Writes a line for each record that is in doubt, and for each that is known to be lost.
+    ///
+    /// # Errors
+    /// If a store cannot be read on; `Io`.
+    pub(super) fn write(
+        &self,
+        fs: &dyn FileSystem,
+        folder: Option<&Path>,
+        tick: &mut dyn FnMut(),
+    ) -> Result<Salvaged, Error> {
+        let mut found = Salvaged::default();
+        let mut records = Lines::new(fs, folder, "records.jsonl");
+        let mut lost = Lines::new(fs, folder, "lost.jsonl");
+        let databases = self.all.databases(&mut Vec::new())?;
+        let mut kept = self.certain.rows();
+        let mut there = self.all.rows();
+        let mut rows = self.all.rows();
+        let mut said: BTreeSet<Vec<u8>> = BTreeSet::new();
+        while rows.next()? {
+            tick();
+            let key = rows.key().to_vec();
+            let Ok(RowKey::Record(record)) = RowKey::decode_exact(&key) else {
+                continue;
+            };
+            let id = (record.database_id, record.object_store_id);
+            match record.table {
+                RecordTable::Data => {
+                    let version = version_of(&mut kept, &key)?;
+                    if version.is_some() && self.is_kept(id, &key) {
+                        continue;
+                    }
+                    let (reason, why) = self.reason(id, &key, version.is_some());
+                    *found.by_reason.entry(reason.name()).or_default() += 1;
+                    if folder.is_some() {
+                        let value = rows.value()?;
+                        let (place, meta) = Place::of(&databases, id);
+                        let head = place.head(reason, &why);
+                        records.line(&self.line(&head, meta, &record, value))?;
+                    }
+                }
+                RecordTable::Exists => {
+                    let data = data_row(id, record.key);
+                    if version_of(&mut there, &data)?.is_none() {
+                        found.lost += 1;
+                        let why = "only the row that says that it exists is left";
+                        lost.line(&lost_line(&databases, id, record.key, why))?;
+                        said.insert(data);
+                    }
+                }
+                RecordTable::ExternalObject => {}
+            }
+        }
+        for key in self.evidence.iter().flat_map(|evidence| &evidence.lost) {
+            let is_new = !said.contains(key) && version_of(&mut there, key)?.is_none();
+            if let (true, Ok(RowKey::Record(record))) = (is_new, RowKey::decode_exact(key)) {
+                found.lost += 1;
+                let id = (record.database_id, record.object_store_id);
+                let why =
+                    "its key can be made out in a damaged log; it may have been deleted there";
+                lost.line(&lost_line(&databases, id, record.key, why))?;
+            }
+        }
+        records.finish()?;
+        lost.finish()?;
+        Ok(found)
+    }
+
+    fn is_kept(&self, id: StoreId, data_row: &[u8]) -> bool {
+        !self.survey.dropped.contains_key(data_row) && self.is_known(id)
+    }
+
+    fn is_known(&self, (database, store): StoreId) -> bool {
+        let mut databases = self.survey.databases.iter();
+        let own = databases.find(|own| own.id == database);
+        own.is_some_and(|own| own.object_stores.iter().any(|own| own.id == store))
+    }
+
+    fn reason(&self, id: StoreId, key: &[u8], is_certain: bool) -> (Reason, String) {
+        if let Some((reason, why)) = self.survey.dropped.get(key) {
+            return (*reason, why.clone());
+        }
+        if !is_certain && let Some(evidence) = self.evidence {
+            return evidence.reason(key);
+        }
+        let what = match self.survey.databases.iter().any(|own| own.id == id.0) {
+            false => "no database has its id: it was deleted, or its metadata is lost",
+            true => "no object store has its id: it was deleted, or its metadata is lost",
+        };
+        (Reason::NoMetadata, what.to_owned())
+    }
+
+    fn line(
+        &self,
+        head: &Head<'_>,
+        metadata: Option<&ObjectStoreMetadata>,
+        record: &RecordKey<'_>,
+        row_value: &[u8],
+    ) -> Vec<u8> {
+        let mut line = json(head);
+        line.pop();
+        line.extend_from_slice(b",\"key\":");
+        push_key(&mut line, record.key);
+        let unnamed = ObjectStoreMetadata {
+            id: record.object_store_id,
+            name: JsString::default(),
+            key_path: KeyPath::Null,
+            auto_increment: false,
+            indexes: Vec::new(),
+        };
+        let problem = match DataRow::decode_exact(row_value) {
+            Err(error) => error.to_string(),
+            Ok(row) => {
+                let mut reader =
+                    ValueReader::new(self.all, record.database_id, metadata.unwrap_or(&unnamed));
+                let mut text = Vec::new();
+                let read = reader.read(record.key, row.value, |tree, objects| {
+                    text.extend_from_slice(b",\"value\":");
+                    let written = serde_json::to_writer(&mut text, tree);
+                    push_blobs(&mut text, objects);
+                    written.map_err(|error| error.to_string())
+                });
+                match read {
+                    Ok(Ok(())) => {
+                        line.extend_from_slice(&text);
+                        line.push(b'}');
+                        return line;
+                    }
+                    Ok(Err(error)) => error,
+                    Err(error) => error.to_string(),
+                }
+            }
+        };
+        line.extend_from_slice(b",\"error\":");
+        line.extend_from_slice(&json(&problem));
+        // Writing into a vector cannot fail.
+        let _ = write!(line, ",\"raw\":\"{}\"}}", Hex(row_value));
+        line
+    }
+}
+
+/// The numbers of blobs, by which their files are named.
+fn push_blobs(line: &mut Vec<u8>, objects: &[ExternalObject]) {
+    let numbers: Vec<Option<i64>> = objects
+        .iter()
+        .map(|object| match object {
+            ExternalObject::Blob(blob) | ExternalObject::File { blob, .. } => {
+                Some(blob.number.get())
+            }
+            ExternalObject::FileSystemAccessHandle { .. } => None,
+        })
+        .collect();
+    if !numbers.is_empty() {
+        line.extend_from_slice(b",\"blobs\":");
+        line.extend_from_slice(&json(&numbers));
+    }
+}
+
+/// Names of a record's place.
+struct Place {
+    database: JsString,
+    store: JsString,
+    generated: bool,
+}
+
+impl Place {
+    fn of(databases: &[DatabaseMetadata], id: StoreId) -> (Self, Option<&ObjectStoreMetadata>) {
+        let database = databases.iter().find(|database| database.id == id.0);
+        let mut stores = database.iter().flat_map(|database| &database.object_stores);
+        let store = stores.find(|store| store.id == id.1);
+        let place = Self {
+            database: database.map_or_else(
+                || JsString::from(&*format!("database-{}", id.0)),
+                |database| database.name.clone(),
+            ),
+            store: store.map_or_else(
+                || JsString::from(&*format!("object-store-{}", id.1)),
+                |store| store.name.clone(),
+            ),
+            generated: store.is_none(),
+        };
+        (place, store)
+    }
+
+    fn head<'a>(&'a self, reason: Reason, why: &'a str) -> Head<'a> {
+        Head {
+            reason: reason.name(),
+            why,
+            database: &self.database,
+            store: &self.store,
+            generated: self.generated,
+        }
+    }
+}
+
+fn lost_line(databases: &[DatabaseMetadata], id: StoreId, key: RawKey<'_>, why: &str) -> Vec<u8> {
+    let (place, _) = Place::of(databases, id);
+    let mut line = json(&place.head(Reason::Lost, why));
+    line.pop();
+    line.extend_from_slice(b",\"key\":");
+    push_key(&mut line, key);
+    line.push(b'}');
+    line
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    // Into memory, and of types that have a form: it cannot fail.
+    serde_json::to_vec(value).unwrap_or_default()
+}

@@ -1,0 +1,260 @@
+//! The forms of damage that people meet, one by one: what is certain, what is salvaged, and what is said.
+
+use std::fs;
+use std::path::Path;
+
+use larder_codec::RowKey;
+use larder_codec::row_key::{GlobalKey, RecordTable};
+use larder_leveldb::storage::DiskFileSystem;
+use larder_leveldb::write_batch::BatchWriter;
+use larder_leveldb::{Db, Durability, Options};
+use serde_json::Value;
+
+use super::{contents, repair, repaired, report};
+use crate::support::{compare_with_browser, stderr};
+use larder_fixtures::OpenFixture;
+
+const STORE: &str = "c156-killed-blob";
+const RECORDS: u64 = 804;
+
+fn source() -> OpenFixture {
+    larder_fixtures::get(STORE).copy()
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// Repairs into a folder: its report and its salvaged records.
+fn repaired_to(source: &OpenFixture, dir: &Path, options: &[&str]) -> (Value, Vec<Value>) {
+    let before = contents(source.dir());
+    let output = repair(&source.leveldb(), dir, options);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(contents(source.dir()), before, "the store was changed");
+    (report(dir), lines(&dir.join("salvaged/records.jsonl")))
+}
+
+fn files_named(source: &OpenFixture, part: &str) -> Vec<std::path::PathBuf> {
+    let all = fs::read_dir(source.leveldb()).unwrap();
+    let all = all.map(|entry| entry.unwrap().path());
+    let is_named = |path: &std::path::PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.contains(part)
+    };
+    all.filter(is_named).collect()
+}
+
+#[test]
+fn without_any_manifest_nothing_is_certain_and_all_comes_back_with_doubtful() {
+    let source = source();
+    for path in files_named(&source, "MANIFEST") {
+        fs::remove_file(path).unwrap();
+    }
+    let to = tempfile::tempdir().unwrap();
+    let strict = to.path().join("strict");
+    let (report, salvaged) = repaired_to(&source, &strict, &[]);
+    assert_eq!(
+        (&report["records"], &report["doubtful"]),
+        (&0.into(), &RECORDS.into())
+    );
+    assert!(
+        report["nothingCertain"]
+            .as_str()
+            .unwrap()
+            .contains("cannot be known")
+    );
+    assert_eq!(salvaged.len() as u64, RECORDS);
+    assert!(
+        salvaged
+            .iter()
+            .all(|line| line["reason"] == "may-be-outdated")
+    );
+    assert!(salvaged.iter().all(|line| !line["value"].is_null()));
+    let all = to.path().join("all");
+    repaired_to(&source, &all, &["--with-doubtful"]);
+    let fixture = larder_fixtures::get(STORE);
+    compare_with_browser(&fixture, &repaired(&source, &all), |_| {}).unwrap();
+}
+
+#[test]
+fn of_a_store_that_chromium_has_discarded_the_blobs_are_salvaged() {
+    let source = source();
+    let blobs = fs::read_dir(source.dir().join(blob_folder(&source)).join("1/00"));
+    let blobs = blobs.unwrap().count() as u64;
+    for (path, _) in contents(&source.leveldb()) {
+        fs::remove_file(path).unwrap();
+    }
+    let note = source.leveldb().join("corruption_info.json");
+    fs::write(note, r#"{"message":"Checksum mismatch"}"#).unwrap();
+    let to = tempfile::tempdir().unwrap();
+    let dir = to.path().join("out");
+    let (report, _) = repaired_to(&source, &dir, &[]);
+    assert_eq!(report["chromiumSaid"], "Checksum mismatch");
+    assert!(report["repaired"].is_null() && !repaired(&source, &dir).exists());
+    assert!(blobs > 5);
+    assert_eq!(report["looseBlobs"], blobs);
+    let saved = fs::read_dir(dir.join("salvaged/blobs/1/00"))
+        .unwrap()
+        .count();
+    assert_eq!(saved as u64, blobs);
+}
+
+fn blob_folder(source: &OpenFixture) -> String {
+    let name = source
+        .leveldb()
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .to_owned();
+    name.replace(".leveldb", ".blob")
+}
+
+/// Deletes rows of the store, as if they were lost without a trace.
+fn delete(source: &OpenFixture, is_lost: impl Fn(&RowKey<'_>) -> bool) -> usize {
+    let mut options = Options::new(std::sync::Arc::new(larder_backing_store::IdbComparator));
+    options.background = larder_leveldb::Background::Caller;
+    let fs = std::sync::Arc::new(DiskFileSystem::new());
+    let db = Db::open(fs, &source.leveldb(), options).unwrap();
+    let mut batch = BatchWriter::new();
+    let mut count = 0;
+    let mut iter = db.iter();
+    iter.seek_to_first().unwrap();
+    while iter.valid() {
+        if RowKey::decode_exact(iter.key()).is_ok_and(|key| is_lost(&key)) {
+            batch.delete(iter.key());
+            count += 1;
+        }
+        iter.next().unwrap();
+    }
+    db.write(&mut batch, Durability::Strict).unwrap();
+    db.close().unwrap();
+    count
+}
+
+#[test]
+fn records_of_a_database_without_its_name_row_are_salvaged_under_a_generated_name() {
+    let source = source();
+    let is_name = |key: &RowKey<'_>| matches!(key, RowKey::Global(GlobalKey::DatabaseName { .. }));
+    assert_eq!(delete(&source, is_name), 1);
+    let to = tempfile::tempdir().unwrap();
+    let dir = to.path().join("out");
+    let (report, salvaged) = repaired_to(&source, &dir, &[]);
+    assert_eq!(
+        (&report["databases"], &report["records"]),
+        (&0.into(), &0.into())
+    );
+    // With those that an unfinished transaction had written, which recovery takes back.
+    assert_eq!(salvaged.len() as u64, RECORDS);
+    for line in &salvaged {
+        assert_eq!(line["reason"], "no-metadata");
+        assert_eq!(
+            (&line["generated"], &line["database"]),
+            (&true.into(), &"database-1".into())
+        );
+    }
+}
+
+#[test]
+fn a_record_without_its_value_is_listed_as_lost_and_one_without_its_exists_row_as_incomplete() {
+    let source = source();
+    let of = |table: RecordTable| move |key: &RowKey<'_>| matches!(key, RowKey::Record(key) if key.table == table && key.object_store_id.get() == 1);
+    let values = delete(&source, of(RecordTable::Data)) as u64;
+    assert!(values > 10);
+    let to = tempfile::tempdir().unwrap();
+    let dir = to.path().join("out");
+    let (report, _) = repaired_to(&source, &dir, &[]);
+    assert_eq!(report["lost"], values);
+    let lost = lines(&dir.join("salvaged/lost.jsonl"));
+    assert_eq!(lost.len() as u64, values);
+    assert!(
+        lost.iter()
+            .all(|line| line["reason"] == "lost" && !line["key"].is_null())
+    );
+
+    let source = self::source();
+    delete(&source, of(RecordTable::Exists));
+    let dir = to.path().join("other");
+    let (_, salvaged) = repaired_to(&source, &dir, &[]);
+    assert_eq!(salvaged.len() as u64, values);
+    assert!(salvaged.iter().all(|line| line["reason"] == "incomplete"));
+}
+
+#[test]
+fn a_record_whose_blob_is_lost_is_in_doubt_and_its_blob_file_is_kept() {
+    let source = source();
+    let blobs = Path::new(&blob_folder(&source)).join("1/00");
+    let to = tempfile::tempdir().unwrap();
+    // Some files are of transactions that were not finished.
+    repair(&source.leveldb(), &to.path().join("whole"), &[]);
+    let kept = contents(&to.path().join("whole").join(&blobs));
+    let (path, bytes) = kept.iter().find(|(_, bytes)| bytes.len() > 600).unwrap();
+    let path = blobs.join(path.file_name().unwrap());
+    let saved = Path::new("salvaged/blobs/1/00").join(path.file_name().unwrap());
+    let zeros = vec![0; bytes.len()];
+    for (name, harmed, part) in [
+        ("cut", Some(&bytes[1..]), "bytes, not"),
+        ("zeros", Some(&zeros), "nothing but zeros"),
+        ("gone", None, "No such file"),
+    ] {
+        match harmed {
+            Some(bytes) => fs::write(source.dir().join(&path), bytes).unwrap(),
+            None => fs::remove_file(source.dir().join(&path)).unwrap(),
+        }
+        let dir = to.path().join(name);
+        let (report, salvaged) = repaired_to(&source, &dir, &[]);
+        assert_eq!(report["records"], RECORDS - 1, "{name}");
+        assert_eq!(salvaged.len(), 1, "{name}");
+        assert_eq!(salvaged[0]["reason"], "blob-lost");
+        let why = salvaged[0]["why"].as_str().unwrap();
+        assert!(why.contains(part), "{part}: {why}");
+        assert_eq!(fs::read(dir.join(&saved)).ok().as_deref(), harmed, "{name}");
+    }
+}
+
+#[test]
+fn an_index_whose_rows_are_lost_is_made_anew_from_the_values() {
+    let fixture = larder_fixtures::get("c110-lite");
+    let source = fixture.copy();
+    let lost = delete(&source, |key| matches!(key, RowKey::IndexData(_)));
+    assert!(lost > 50, "{lost}");
+    // That rows are lost must be known: else each index row that a browser has left out would be put back.
+    fs::remove_file(source.leveldb().join("CURRENT")).unwrap();
+    let to = tempfile::tempdir().unwrap();
+    let dir = to.path().join("out");
+    let (report, _) = repaired_to(&source, &dir, &[]);
+    assert!(report["indexEntriesMade"].as_u64().unwrap() > 50);
+    compare_with_browser(&fixture, &repaired(&source, &dir), |_| {}).unwrap();
+}
+
+#[test]
+fn a_value_that_does_not_decode_is_salvaged_as_its_bytes() {
+    let source = source();
+    let mut options = Options::new(std::sync::Arc::new(larder_backing_store::IdbComparator));
+    options.background = larder_leveldb::Background::Caller;
+    let disk = std::sync::Arc::new(DiskFileSystem::new());
+    let db = Db::open(disk, &source.leveldb(), options).unwrap();
+    let mut iter = db.iter();
+    iter.seek_to_first().unwrap();
+    let is_data = |key: &[u8]| matches!(RowKey::decode_exact(key), Ok(RowKey::Record(key)) if key.table == RecordTable::Data);
+    while !is_data(iter.key()) {
+        iter.next().unwrap();
+    }
+    let (key, mut value) = (iter.key().to_vec(), iter.value().unwrap()[..1].to_vec());
+    value.extend_from_slice(&[0xff, 0xfe, 0x00]);
+    db.put(&key, &value, Durability::Strict).unwrap();
+    drop(iter);
+    db.close().unwrap();
+    let to = tempfile::tempdir().unwrap();
+    let (_, salvaged) = repaired_to(&source, &to.path().join("out"), &[]);
+    assert_eq!(salvaged.len(), 1);
+    assert_eq!(salvaged[0]["reason"], "undecodable");
+    assert!(
+        salvaged[0]["raw"].as_str().unwrap().ends_with("fffe00"),
+        "{}",
+        salvaged[0]
+    );
+}

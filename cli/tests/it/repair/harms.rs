@@ -1,0 +1,308 @@
+//! Seeded harms to golden stores: every record that a repair keeps is what the browser had shown, and of every other something is said.
+//!
+//! Left out, as no reader can know it: a log that is cut exactly between two records, or emptied, which is as whole as one that ends
+//! there; and another content of a blob's file with the same length, as blobs have no checksum.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use larder_fixtures::canonical::{comparable, with_large_stack};
+use larder_fixtures::random::Random;
+use larder_fixtures::{Fixture, OpenFixture};
+use serde_json::Value;
+
+use super::{repair, repaired, report};
+use crate::support::{dump_canonical, stderr};
+
+/// What a store shows, by place.
+pub(super) type Shown = HashMap<String, Value>;
+
+/// Records and entries of indexes by their place.
+pub(super) fn shown(databases: &Value) -> Shown {
+    let mut map = HashMap::new();
+    for database in databases.as_array().unwrap() {
+        let name = &database["name"];
+        for store in database["stores"].as_array().unwrap() {
+            let place = format!("{name}/{}", store["name"]);
+            for record in store["records"].as_array().unwrap() {
+                map.insert(format!("record {place} {}", record[0]), record[1].clone());
+            }
+            for index in store["indexes"].as_array().unwrap() {
+                for entry in index["entries"].as_array().unwrap() {
+                    let place = format!("entry {place}/{} {entry}", index["name"]);
+                    map.insert(place, Value::Null);
+                }
+            }
+        }
+    }
+    map
+}
+
+pub(super) fn records(shown: &Shown) -> usize {
+    shown
+        .keys()
+        .filter(|place| place.starts_with("record"))
+        .count()
+}
+
+/// What a store shows; empty if it cannot be dumped.
+pub(super) fn dumped(leveldb: &Path) -> Shown {
+    let output = dump_canonical(leveldb);
+    match output.stdout.is_empty() {
+        true => Shown::new(),
+        false => shown(&comparable(&output.stdout)),
+    }
+}
+
+/// How many records are right and how many wrong.
+pub(super) fn judged(shown: &Shown, truth: &Shown) -> (usize, usize) {
+    let records = shown
+        .iter()
+        .filter(|(place, _)| place.starts_with("record"));
+    let records = records.filter(|(_, value)| value["t"] != "UNREADABLE");
+    let right = |(place, value): &(&String, &Value)| truth.get(*place) == Some(*value);
+    let (right, wrong): (Vec<_>, Vec<_>) = records.partition(right);
+    (right.len(), wrong.len())
+}
+
+/// Where a log's or a MANIFEST's whole records end.
+fn record_ends(bytes: &[u8]) -> Vec<usize> {
+    const BLOCK: usize = 32 << 10;
+    let mut ends = vec![0];
+    let mut at = 0;
+    while at + 7 <= bytes.len() {
+        if BLOCK - at % BLOCK < 7 {
+            at += BLOCK - at % BLOCK;
+            continue;
+        }
+        let len = usize::from(bytes[at + 4]) | usize::from(bytes[at + 5]) << 8;
+        let kind = bytes[at + 6];
+        if kind == 0 {
+            break;
+        }
+        at += 7 + len;
+        // FULL or LAST. Beyond it there may be a rest of the block that is too short for a record.
+        if matches!(kind, 1 | 4) {
+            let rest = (BLOCK - at % BLOCK) % BLOCK;
+            ends.extend(at..=at + if rest < 7 { rest } else { 0 });
+        }
+    }
+    ends
+}
+
+/// The files of a store: those of its LevelDB and its blobs.
+fn files(source: &OpenFixture) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    let mut pending = vec![source.dir().to_owned()];
+    while let Some(dir) = pending.pop() {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => pending.push(path),
+                false if fs::metadata(&path).unwrap().len() > 0 => all.push(path),
+                false => {}
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+fn is_blob(path: &Path) -> bool {
+    path.ancestors()
+        .any(|dir| dir.to_string_lossy().ends_with(".blob"))
+}
+
+fn is_log(path: &Path) -> bool {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    name.ends_with(".log") || name.starts_with("MANIFEST")
+}
+
+/// Does one harm to one file, and says which.
+fn harm(random: &mut Random, all: &[PathBuf]) -> String {
+    // As often a LevelDB file as a blob, of which there are many.
+    let (blobs, others): (Vec<_>, Vec<_>) = all.iter().cloned().partition(|path| is_blob(path));
+    let among = match !blobs.is_empty() && random.one_in(6) {
+        true => &blobs,
+        false => &others,
+    };
+    let path = random.pick(among);
+    let Ok(mut bytes) = fs::read(&path) else {
+        return "nothing more".to_owned();
+    };
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    let len = bytes.len();
+    let kind = if bytes.is_empty() { 1 } else { random.below(4) };
+    let what = match kind {
+        0 => {
+            let mut at = random.index(len);
+            let ends = if is_log(&path) {
+                record_ends(&bytes)
+            } else {
+                Vec::new()
+            };
+            while ends.contains(&at) {
+                at += 1;
+            }
+            bytes.truncate(at.min(len));
+            format!("cut at {at} of {len}")
+        }
+        1 => {
+            fs::remove_file(&path).unwrap();
+            return format!("{name} removed");
+        }
+        // Fewer zeros may be what a page has stored.
+        2 if is_blob(&path) && len >= 512 => {
+            bytes.fill(0);
+            format!("{len} bytes zeroed")
+        }
+        2 if !is_blob(&path) => {
+            let at = random.index(len);
+            let end = (at + 1 + random.index(8192)).min(len);
+            bytes[at..end].fill(0);
+            format!("zeroed {at}..{end}")
+        }
+        _ if is_blob(&path) => {
+            bytes.truncate(len - 1);
+            "cut by one".to_owned()
+        }
+        _ => {
+            let from = random.pick(all);
+            let other = fs::read(&from).unwrap_or_default();
+            let page = random.index(len.div_ceil(4096)) * 4096;
+            let other_page = random.index(other.len().div_ceil(4096).max(1)) * 4096;
+            let other = other.get(other_page..).unwrap_or_default();
+            let count = 4096.min(other.len()).min(len - page);
+            bytes[page..page + count].copy_from_slice(&other[..count]);
+            format!("{count} bytes at {page} of {}", from.display())
+        }
+    };
+    fs::write(&path, bytes).unwrap();
+    format!("{name} {what}")
+}
+
+/// A copy of a golden store with harms of this seed, and what they are.
+pub(super) fn harmed(fixture: &Fixture, seed: u64) -> (OpenFixture, String) {
+    let source = fixture.copy();
+    let name = fixture.name.bytes().map(u64::from);
+    let name = name.fold(seed, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte));
+    let mut random = Random::new(name);
+    let all = files(&source);
+    let count = 1 + random.below(3);
+    let harms: Vec<String> = (0..count).map(|_| harm(&mut random, &all)).collect();
+    (source, harms.join("; "))
+}
+
+/// Shares of records, in sums.
+#[derive(Default)]
+pub(super) struct Sums {
+    pub(super) harms: usize,
+    pub(super) shown: usize,
+    pub(super) certain: usize,
+    pub(super) right: usize,
+    pub(super) wrong: usize,
+    pub(super) untouched: usize,
+}
+
+#[expect(clippy::print_stdout, reason = "a list that was asked for")]
+fn list(line: &str) {
+    println!("{line}");
+}
+
+/// Repairs a harmed store both ways: what is wrong with that.
+fn judge(fixture: &Fixture, truth: &Shown, seed: u64, sums: &mut Sums) -> Result<(), String> {
+    let (source, harms) = harmed(fixture, seed);
+    let told = format!("{} seed {seed}: {harms}", fixture.name);
+    let to = tempfile::tempdir().unwrap();
+    let strict = to.path().join("strict");
+    let output = repair(&source.leveldb(), &strict, &[]);
+    sums.harms += 1;
+    sums.shown += records(truth);
+    if !matches!(output.status.code(), Some(0 | 1)) {
+        return Err(format!("{told}: {:?}: {}", output.status, stderr(&output)));
+    }
+    let certain = dumped(&repaired(&source, &strict));
+    for (place, value) in &certain {
+        if truth.get(place) != Some(value) {
+            return Err(format!("{told}: among the certain, and not so: {place}"));
+        }
+    }
+    let said = report(&strict);
+    let count = |what: &str| said[what].as_u64().unwrap() as usize;
+    if count("records") != records(&certain) {
+        return Err(format!(
+            "{told}: {} records shown: {said}",
+            records(&certain)
+        ));
+    }
+    // Of every record that is not there something is said, or the file that it was in is named.
+    let missing = records(truth) - records(&certain);
+    let listed = count("doubtful") + count("lost");
+    let names_files = ["damage", "torn", "problems"];
+    let is_named = names_files
+        .iter()
+        .any(|what| !said[what].as_array().unwrap().is_empty());
+    if missing > listed && !is_named {
+        return Err(format!(
+            "{told}: {missing} are missing, {listed} listed: {said}"
+        ));
+    }
+    // All of an index: what it lacks, its records lack.
+    let has_all = |place: &&String| !place.starts_with("entry") || certain.contains_key(*place);
+    if records(&certain) == records(truth) && !truth.keys().all(|place| has_all(&place)) {
+        return Err(format!("{told}: index entries are missing: {said}"));
+    }
+    let all = to.path().join("all");
+    repair(&source.leveldb(), &all, &["--with-doubtful"]);
+    let (right, wrong) = judged(&dumped(&repaired(&source, &all)), truth);
+    sums.certain += records(&certain);
+    sums.right += right;
+    sums.wrong += wrong;
+    if std::env::var_os("LARDER_LIST").is_some() {
+        let certain = records(&certain);
+        list(&format!(
+            "{told}: {certain} certain, {right} right, {wrong} wrong: {said}"
+        ));
+    }
+    sums.untouched += usize::from(output.status.success());
+    Ok(())
+}
+
+/// `LARDER_REPAIR_HARMS=300` tries so many harms to each golden store (1 in the default run); `LARDER_SEED` starts elsewhere.
+#[test]
+fn whatever_is_harmed_no_wrong_record_is_among_the_certain() {
+    let number = |name: &str, default: u64| {
+        std::env::var(name).map_or(default, |text| text.parse().unwrap())
+    };
+    let (harms, first) = (number("LARDER_REPAIR_HARMS", 1), number("LARDER_SEED", 1));
+    with_large_stack(move || {
+        let mut by_family: BTreeMap<&str, Sums> = BTreeMap::new();
+        let mut faults = Vec::new();
+        for fixture in larder_fixtures::all() {
+            let truth = shown(&comparable(&fixture.expected()));
+            let family = if fixture.name.contains("killed") {
+                "killed"
+            } else {
+                "closed"
+            };
+            let sums = by_family.entry(family).or_default();
+            for seed in first..first + harms {
+                faults.extend(judge(&fixture, &truth, seed, sums).err());
+            }
+        }
+        for (family, sums) in &by_family {
+            println!(
+                "{family}: {} harms, {} not noticed; of {} records {} certain, {} right with the doubtful and {} of those wrong",
+                sums.harms, sums.untouched, sums.shown, sums.certain, sums.right, sums.wrong
+            );
+            assert!(sums.certain > 0 && sums.right > sums.certain);
+        }
+        assert!(
+            faults.is_empty(),
+            "{} faults, seeds from {first}:\n{}",
+            faults.len(),
+            faults.join("\n")
+        );
+    });
+}
