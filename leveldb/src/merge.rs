@@ -90,7 +90,8 @@ impl MergeCursor {
         };
         if stepped.is_ok() && source.valid() {
             if self.runner_up > 0 && self.leads(self.heap[self.runner_up], front) {
-                self.sift_down(0);
+                self.heap.swap(0, self.runner_up);
+                self.sift_down(self.runner_up);
                 self.find_runner_up();
             }
             return Ok(());

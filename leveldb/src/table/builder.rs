@@ -117,10 +117,7 @@ impl<'a> TableBuilder<'a> {
             return Ok(());
         }
         let last = self.data.last_key().to_vec();
-        let mut block = std::mem::replace(
-            &mut self.data,
-            BlockBuilder::new(self.options.restart_interval),
-        );
+        let mut block = std::mem::take(&mut self.data);
         let handle = self.write_block(block.finish(), self.options.compression)?;
         block.clear();
         self.data = block;
