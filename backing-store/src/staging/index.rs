@@ -144,6 +144,8 @@ pub(super) struct Index {
     len: usize,
     /// Where entries were set last. Any place will do: it is looked at before it is believed.
     hints: [Place; HINTS],
+    /// Which hints there are, a bit for each.
+    hinted: u8,
 }
 
 impl Index {
@@ -196,6 +198,16 @@ impl Index {
             Some(slot) => slot,
             None => self.slot(sought),
         }
+    }
+
+    /// Whether an entry was set with this hint, or one that shares its place, since the index was empty.
+    pub(super) fn has_hint(&self, hint: usize) -> bool {
+        self.hinted & 1 << (hint % HINTS) != 0
+    }
+
+    /// An entry, perhaps that which was set last with a hint.
+    pub(super) fn set_last(&self, hint: usize) -> Option<&Entry> {
+        self.get(self.hints[hint % HINTS])
     }
 
     /// The answer of [`slot_near`](Self::slot_near) where that needs no search.
@@ -259,6 +271,7 @@ impl Index {
     /// Puts an entry into a slot; if it is taken, in place of what is there.
     pub(super) fn set(&mut self, slot: Slot, entry: Entry, hint: usize) {
         self.hints[hint % HINTS] = self.place(slot, entry);
+        self.hinted |= 1 << (hint % HINTS);
     }
 
     fn place(&mut self, slot: Slot, entry: Entry) -> Place {
@@ -375,6 +388,7 @@ impl Index {
         self.blocks.clear();
         self.heads.clear();
         self.len = 0;
+        self.hinted = 0;
     }
 }
 

@@ -59,8 +59,24 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
+    /// Where the value stands that this one can be written over, if the row is that of metadata which was written last, as every put
+    /// writes the last version: found without a search.
+    fn written_last(&self, key: &[u8], value: &[u8]) -> Option<usize> {
+        if table_of(key) != 0 || self.is_unplaced(key) {
+            return None;
+        }
+        let entry = self.index.set_last(0)?;
+        let (value_at, len) = entry.value_range()?;
+        (len == value.len() && entry.key(self.batch.as_bytes()) == key).then_some(value_at)
+    }
+
     /// Gives `key` a value. Key and value together have at most [`ROW_LEN_MAX`] bytes.
     pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) {
+        if let Some(value_at) = self.written_last(key, value) {
+            self.edits += 1;
+            self.batch.overwrite_value(value_at, value);
+            return;
+        }
         let head = head(key);
         let slot = self.slot_for(head, key);
         self.edits += 1;
@@ -100,7 +116,7 @@ impl Staging {
         }
         let (table, sought) = (table_of(key), self.sought(head, key));
         match self.index.slot_by_hint(table, &sought) {
-            None if table == 0 || self.index.is_empty() => Some(self.index.slot(&sought)),
+            None if table == 0 || !self.index.has_hint(table) => Some(self.index.slot(&sought)),
             slot => slot,
         }
     }
