@@ -74,7 +74,8 @@ fn compare_any(a: &[u8], b: &[u8]) -> Ordering {
     decided(compare_rows::<false>(a, b, false))
 }
 
-/// The order of two rows of one table or index whose user keys are two numbers: most of what is compared. `None` of others.
+/// The order of two rows of one table or index whose user keys are two numbers that differ, or that are one row: most of what is
+/// compared. `None` of others.
 #[inline]
 fn compare_numbers(a: &[u8], b: &[u8]) -> Option<Ordering> {
     let (front, behind_a) = a.split_first_chunk::<5>()?;
@@ -87,9 +88,11 @@ fn compare_numbers(a: &[u8], b: &[u8]) -> Option<Ordering> {
     }
     let number_a = f64::from_le_bytes(*behind_a.first_chunk()?);
     let number_b = f64::from_le_bytes(*behind_b.first_chunk()?);
-    number_a
-        .partial_cmp(&number_b)
-        .filter(|order| order.is_ne())
+    match number_a.partial_cmp(&number_b)? {
+        // A row that was written over is met twice by every walk.
+        Ordering::Equal => (behind_a == behind_b).then_some(Ordering::Equal),
+        decided => Some(decided),
+    }
 }
 
 /// Compares two stored keys, looking at rows of an index no further than their index key.
