@@ -12,6 +12,7 @@
 
 mod aside;
 mod output;
+mod permission;
 mod rows;
 mod salvage;
 mod unknown_files;
@@ -32,6 +33,7 @@ use crate::table_file::TableFile;
 use crate::torn::TornTail;
 use aside::Aside;
 use output::Tables;
+use permission::require_permission;
 use rows::{KeptRows, RowWalk};
 pub use salvage::{RowState, Salvage, SalvagedRows};
 use std::cell::Cell;
@@ -107,7 +109,7 @@ impl fmt::Display for Repaired {
 }
 
 /// Repairs the store in a directory: everything whose checksum holds comes back, what does not is listed. Nothing is deleted that
-/// was not read whole: damaged files, and files that an intact MANIFEST does not know, move to the folder `lost` in the
+/// was not read whole: damaged files, and files that an intact MANIFEST does not list, move to the folder `lost` in the
 /// directory. A store without damage is written anew.
 ///
 /// Needs room for all rows once more, and for copies of the damaged files. Afterwards the store can be opened by this crate
@@ -153,6 +155,7 @@ pub fn repair(
     // Before the lock's file is made.
     require_store(&*fs, dir)?;
     let held = lock(&*fs, dir)?;
+    require_permission(&*fs, dir)?;
     let (core, opened) = open::open(new_core, Limits::whole(options), true)?;
     let repaired = Repair::new(core, opened, options)?.run(rows_in_doubt);
     drop(held);

@@ -38,7 +38,7 @@ pub use recording::{Rebuilt, RecordingFileSystem, Step};
 use std::ffi::OsString;
 use std::fmt::Debug;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -144,6 +144,23 @@ pub fn is_out_of_space(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
     )
+}
+
+/// The files of a folder that this process may not open. Such a file is not damaged: its owner can read it.
+///
+/// # Errors
+/// If the folder cannot be listed.
+pub fn files_without_permission(fs: &dyn FileSystem, dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths: Vec<PathBuf> = fs.list(dir)?.iter().map(|name| dir.join(name)).collect();
+    paths.retain(|path| {
+        fs.metadata(path)
+            .is_ok_and(|metadata| !metadata.is_dir && !metadata.is_link)
+            && fs
+                .open_random(path)
+                .is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+    });
+    paths.sort();
+    Ok(paths)
 }
 
 /// Reads exactly `buffer.len()` bytes from `offset`; fails with [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if there
