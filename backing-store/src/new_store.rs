@@ -86,7 +86,9 @@ impl NewStore {
         let fs = &*self.fs;
         if files::exists(fs, &self.target.leveldb)? {
             let place = self.target.leveldb.display();
-            let what = format!("{place}: there is a store already");
+            let what = format!(
+                "{place}: there is a store already: choose another folder, or move it away first"
+            );
             return Err(Error::new(ErrorKind::Usage, what));
         }
         let has_blob = files::exists(fs, &self.target.blob)?;

@@ -108,7 +108,7 @@ pub enum Command {
     /// Find texts, keys and types in keys and values.
     #[command(after_help = EXIT_HELP, long_about = find::FIND_ABOUT, after_long_help = find::FIND_EXAMPLES)]
     Find(FindArgs),
-    /// Say what takes how much, and what maintenance would give back.
+    /// Show what takes how much space, and what maintenance would give back.
     #[command(after_help = EXIT_HELP, long_about = stat::STAT_ABOUT, after_long_help = stat::STAT_EXAMPLES)]
     Stat(StatArgs),
     /// Compare two stores, by database, object store, record and property.
@@ -178,7 +178,7 @@ Examples:
 /// `larder ls`.
 #[derive(Debug, Args)]
 pub struct LsArgs {
-    /// Where to look.
+    /// A folder of a store, or one with stores in it: a profile, a browser's user data, an app.
     pub path: PathBuf,
     /// Print one JSON document a line instead of text, one line a store folder.
     #[arg(long)]
@@ -198,14 +198,14 @@ pub enum DumpFormat {
     Canonical,
     /// One JSON object a record and line, streaming, without indexes; contents of blobs with --blobs only (docs/format/jsonl.md).
     Jsonl,
-    /// For eyes: long values are cut.
+    /// For people: long values are cut.
     Text,
 }
 
 /// `larder dump`.
 #[derive(Debug, Args)]
 pub struct DumpArgs {
-    /// Where to look.
+    /// A folder of a store, or one with stores in it: a profile, a browser's user data, an app.
     pub path: PathBuf,
     /// Which stores.
     #[command(flatten)]
@@ -231,7 +231,7 @@ pub struct DumpArgs {
 /// `larder rows`.
 #[derive(Debug, Args)]
 pub struct RowsArgs {
-    /// Where to look.
+    /// A folder of a store, or one with stores in it: a profile, a browser's user data, an app.
     pub path: PathBuf,
     /// Which stores.
     #[command(flatten)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use larder_backing_store::{ErrorKind, OpenOptions, RowNames, Store, StorePaths};
 use larder_codec::JsString;
-use larder_leveldb::storage::{DiskFileSystem, FileSystem};
+use larder_leveldb::storage::{DiskFileSystem, FileSystem, files_without_permission};
 use larder_leveldb::{OnDamage, TailKind};
 
 use crate::args::{Cli, ColorWhen, Command, DumpFormat, ExportFormat, RepairArgs};
@@ -78,7 +78,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Ok(opened) => opened,
         Err(error) => {
             let path = wanted.output.unwrap_or(Path::new("standard output"));
-            complain(&format!("{}: {}", path.display(), error));
+            complain(&format!("{}: cannot be written: {error}", path.display()));
             return ExitCode::from(EXIT_USAGE);
         }
     };
@@ -335,6 +335,15 @@ impl Session<'_> {
                 _ => self.report.note(place, tail),
             }
         }
+        if !store.db().damage().is_empty() {
+            let forbidden = files_without_permission(&*self.fs, &store.paths().leveldb);
+            for path in forbidden.unwrap_or_default() {
+                self.report.unreadable(
+                    path.display(),
+                    "this user may not read the file, which need not be damaged: run larder as the user that owns it",
+                );
+            }
+        }
         let recovery = store.recovery();
         match recovery.undone.len() {
             0 => {}
@@ -360,7 +369,7 @@ impl Session<'_> {
             for (path, error) in &self.not_stores {
                 self.report.note(path.display(), error);
             }
-            complain("no IndexedDB store here");
+            complain(&format!("no IndexedDB store here: {WHERE_STORES_ARE}"));
             return ExitCode::from(EXIT_NOT_A_STORE);
         }
         for (path, error) in &self.not_stores {
@@ -394,21 +403,30 @@ impl Session<'_> {
             }
             _ if !self.bucket_found => self
                 .wanted_bucket
-                .map(|wanted| format!("no store of bucket {wanted} here")),
+                .map(|wanted| format!("no store of bucket {wanted} here: {LIST}")),
             _ if !self.selection_found => self
                 .selection
                 .describe()
-                .map(|what| format!("no {what} here")),
+                .map(|what| format!("no {what} here: {LIST}")),
             _ => None,
         }
     }
 }
+
+/// What a person does when a name is not found.
+const LIST: &str = "larder ls lists what is there";
+
+/// What a person does when there is no store at PATH.
+const WHERE_STORES_ARE: &str =
+    "give the folder of a browser's profile or of an app, or one named *.indexeddb.leveldb";
 
 /// The path that is given, or, if its own name says nothing, the one that it leads to: `.` has no name, and a link to a
 /// store's folder may have any.
 fn named(path: &Path) -> PathBuf {
     let says_nothing = match path.file_name() {
         None => true,
+        // A file of the folder that the command runs in.
+        Some(_) if path.parent() == Some(Path::new("")) && path.is_file() => true,
         Some(_) => {
             path.is_symlink()
                 && !StorePaths::is_leveldb_name(path)
@@ -429,7 +447,12 @@ fn locate(
     let found = match find_stores(fs, &resolve, path) {
         Ok(found) => found,
         Err(error) => {
-            complain(&format!("{}: {error}", path.display()));
+            let remedy = match error.kind() {
+                io::ErrorKind::NotFound => ": check the path",
+                io::ErrorKind::PermissionDenied => ": run larder as the user that owns it",
+                _ => "",
+            };
+            complain(&format!("{}: {error}{remedy}", path.display()));
             return Err(ExitCode::from(EXIT_NOT_A_STORE));
         }
     };
@@ -453,7 +476,11 @@ fn locate(
         return Err(ExitCode::from(EXIT_DAMAGE));
     }
     if found.stores.is_empty() {
-        complain(&format!("{}: no IndexedDB store here", path.display()));
+        let what = match fs.metadata(path).is_ok_and(|metadata| metadata.is_dir) {
+            true => "no IndexedDB store here",
+            false => "a file, and no file of an IndexedDB store",
+        };
+        complain(&format!("{}: {what}: {WHERE_STORES_ARE}", path.display()));
         return Err(ExitCode::from(EXIT_NOT_A_STORE));
     }
     Ok(found.stores)

@@ -28,6 +28,17 @@ pub(crate) fn write_harmless(out: &mut dyn Write, text: &str) -> io::Result<()> 
     Ok(())
 }
 
+/// A number of things, whose plural has an `s`: `1 record`, `2 records`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counted(pub(crate) u64, pub(crate) &'static str);
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.0 == 1 { "" } else { "s" };
+        write!(f, "{} {}{plural}", self.0, self.1)
+    }
+}
+
 /// A number of bytes: `17 B`, `4.2 KiB`, `1.5 MiB`.
 #[derive(Debug, Clone, Copy)]
 pub struct Size(pub u64);
@@ -55,6 +66,12 @@ impl fmt::Display for Size {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_is_singular() {
+        let shown = [0, 1, 2].map(|number| Counted(number, "record").to_string());
+        assert_eq!(shown, ["0 records", "1 record", "2 records"]);
+    }
 
     #[test]
     fn sizes_change_units_at_1024() {

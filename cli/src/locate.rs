@@ -51,12 +51,17 @@ pub fn find_stores(fs: &dyn FileSystem, resolve: Resolve<'_>, path: &Path) -> io
         metadata => metadata,
     };
     if !metadata.is_dir {
+        // The folder of a bare file name is the one that the program runs in.
+        let parent = path.parent().map(|parent| match parent {
+            parent if parent.as_os_str().is_empty() => Path::new("."),
+            parent => parent,
+        });
         // A file inside a store: the person means the store.
-        if let Some(parent) = path.parent()
+        if let Some(parent) = parent
             && is_leveldb(fs, parent)?
         {
             found.stores.push(StorePaths::of_leveldb(parent));
-        } else if let (Some(parent), Some(name)) = (path.parent(), path.file_name())
+        } else if let (Some(parent), Some(name)) = (parent, path.file_name())
             && sqlite::is_store(fs, parent, &[name.to_owned()])
         {
             found.sqlite.push(parent.to_owned());

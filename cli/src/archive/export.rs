@@ -17,6 +17,7 @@ use super::error::ArchiveError;
 use super::sums::IndexCheck;
 use super::target::{Form, Target};
 use super::{BLOBS_FOLDER, FORMAT_VERSION, push_base64};
+use crate::display::Counted;
 use crate::dump::push_key;
 use crate::record::ValueReader;
 use crate::scan::{Scan, Stop};
@@ -66,7 +67,12 @@ impl fmt::Display for Counts {
         } = self;
         write!(
             f,
-            "{stores} stores, {databases} databases, {object_stores} object stores, {records} records, {blobs} blobs"
+            "{}, {}, {}, {}, {}",
+            Counted(*stores, "store"),
+            Counted(*databases, "database"),
+            Counted(*object_stores, "object store"),
+            Counted(*records, "record"),
+            Counted(*blobs, "blob"),
         )
     }
 }

@@ -176,7 +176,7 @@ impl Contents {
         let path = folder.join(BLOBS_FOLDER).join(name);
         let found = fs
             .metadata(&path)
-            .map_err(|error| format!("{}: cannot be looked at: {error}", path.display()))?;
+            .map_err(|error| format!("{}: its metadata cannot be read: {error}", path.display()))?;
         if found.len_bytes != size || found.is_dir {
             return Err(format!(
                 "{}: has {} bytes, and should have {size}",

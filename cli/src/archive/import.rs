@@ -13,6 +13,7 @@ use super::json::Json;
 use super::line::{Line, StoreHead};
 use super::lines::Lines;
 use super::new_store::StoreWriter;
+use super::target::exists;
 use super::{LINES_FILE, value};
 
 /// How an archive is read back.
@@ -50,8 +51,12 @@ pub fn import_archive(
     tick: &mut dyn FnMut(),
 ) -> Result<Imported, ArchiveError> {
     let found = source.metadata(from);
-    let found = found.map_err(|error| ArchiveError::io(from, "cannot be looked at", error))?;
+    let found = found.map_err(|error| ArchiveError::io(from, "cannot be read", error))?;
     let (path, folder) = match found.is_dir {
+        true if !exists(&**source, &from.join(LINES_FILE))? => {
+            let what = "this folder is no archive, without a file archive.jsonl: give a file or folder that larder export has written";
+            return Err(ArchiveError::new(from, what));
+        }
         true => (from.join(LINES_FILE), Some(from.to_owned())),
         false => (from.to_owned(), None),
     };

@@ -91,6 +91,9 @@ impl Lines {
         }
         match serde_json::from_slice(&self.line) {
             Ok(value) => Ok(Some(value)),
+            Err(error) if self.number == 1 => Err(self.error(format!(
+                "this is no archive: give a file or folder that larder export has written: {error}"
+            ))),
             Err(error) => Err(self.error(format!("this is no line of an archive: {error}"))),
         }
     }

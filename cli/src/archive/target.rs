@@ -260,7 +260,7 @@ pub(super) fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool, ArchiveEr
     match fs.metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(ArchiveError::io(path, "cannot be looked at", error)),
+        Err(error) => Err(ArchiveError::io(path, "its metadata cannot be read", error)),
     }
 }
 

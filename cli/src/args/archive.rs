@@ -47,7 +47,7 @@ pub enum ExportFormat {
 /// `larder export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Where to look for stores.
+    /// A folder of a store, or one with stores in it: a profile, a browser's user data, an app.
     pub path: PathBuf,
     /// The archive: a file if the name ends in .jsonl or .jsonl.zst, else a folder.
     pub to: PathBuf,

@@ -59,7 +59,7 @@ pub enum ConflictRule {
 /// `larder copy`.
 #[derive(Debug, Args)]
 pub struct CopyArgs {
-    /// Where to look for stores.
+    /// A folder of a store, or one with stores in it: a profile, a browser's user data, an app.
     pub from: PathBuf,
     /// Where the copy goes.
     pub to: PathBuf,

@@ -31,7 +31,7 @@ Exit status:
 /// `larder find`.
 #[derive(Debug, Args)]
 pub struct FindArgs {
-    /// Where to look.
+    /// A folder of a store, or one with stores in it: a profile, a browser's user data, an app.
     pub path: PathBuf,
     /// A text to look for.
     #[arg(conflicts_with_all = ["regex", "key", "type"])]

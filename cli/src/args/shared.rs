@@ -39,7 +39,7 @@ pub struct OutputTo {
 /// How findings are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
-    /// For eyes.
+    /// For people.
     Text,
     /// One JSON document a store and line, for programs.
     Json,

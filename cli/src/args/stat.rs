@@ -21,7 +21,7 @@ Examples:
 /// `larder stat`.
 #[derive(Debug, Args)]
 pub struct StatArgs {
-    /// Where to look.
+    /// A folder of a store, or one with stores in it: a profile, a browser's user data, an app.
     pub path: PathBuf,
     /// Do not look for stale index rows, which takes a look at each record for each of its index rows.
     #[arg(long)]

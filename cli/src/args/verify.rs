@@ -45,7 +45,7 @@ Exit status:
 /// `larder verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// Where to look.
+    /// A folder of a store, or one with stores in it: a profile, a browser's user data, an app.
     pub path: PathBuf,
     /// Also decode every value, compare every index with the records, and read every blob.
     #[arg(long)]

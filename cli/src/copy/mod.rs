@@ -30,6 +30,7 @@ use larder_backing_store::{
 use larder_codec::Origin;
 use larder_leveldb::storage::FileSystem;
 
+use crate::display::Counted;
 use rows::SelectedRows;
 use selection::Plan;
 
@@ -77,17 +78,18 @@ impl fmt::Display for Copied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} databases, {} records ({} rows, {})",
-            self.databases,
-            self.records,
-            self.rows,
+            "{}, {} ({}, {})",
+            Counted(self.databases, "database"),
+            Counted(self.records, "record"),
+            Counted(self.rows, "row"),
             crate::display::Size(self.row_bytes)
         )?;
         match self.blobs {
             0 => Ok(()),
             blobs => write!(
                 f,
-                ", {blobs} blobs ({})",
+                ", {} ({})",
+                Counted(blobs, "blob"),
                 crate::display::Size(self.blob_bytes)
             ),
         }

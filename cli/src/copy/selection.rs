@@ -123,7 +123,10 @@ fn stores(database: &DatabaseMetadata, names: &[JsString]) -> Stores {
 /// A misspelt name must not look like an empty store.
 fn check_names(part: &Part, found: &[(&DatabaseMetadata, Stores)]) -> Result<(), Error> {
     let missing = |kind: &str, name: &JsString| {
-        let what = format!("there is no {kind} {} here", Quoted(name));
+        let what = format!(
+            "there is no {kind} {} here: larder ls lists what is there",
+            Quoted(name)
+        );
         Err(Error::new(ErrorKind::Usage, what))
     };
     for name in &part.object_stores {

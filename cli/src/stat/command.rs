@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Amount, DatabaseSizes, StoreSizes, measure};
 use crate::args::StatArgs;
-use crate::display::{Quoted, Size};
+use crate::display::{Counted, Quoted, Size};
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::scan::{Scan, Stop};
@@ -85,7 +85,7 @@ impl Stat {
         ] {
             if amount.rows > 0 {
                 let size = Size(amount.bytes);
-                writeln!(output, "  {what}: {} rows {size}", amount.rows)?;
+                writeln!(output, "  {what}: {} {size}", Counted(amount.rows, "row"))?;
             }
         }
         let gain = &listing.gain;
@@ -106,17 +106,25 @@ fn write_database(out: &mut Output, style: Style, database: &DatabaseSizes) -> i
     write!(out, "  {}", style.name(Quoted(&database.name)))?;
     if database.blobs.rows > 0 {
         let size = Size(database.blobs.bytes);
-        write!(out, ", {} blobs {size}", database.blobs.rows)?;
+        write!(out, ", {} {size}", Counted(database.blobs.rows, "blob"))?;
     }
     writeln!(out)?;
     for store in &database.object_stores {
         let (name, records) = (style.name(Quoted(&store.name)), store.records);
         let size = Size(records.bytes);
-        writeln!(out, "    {name}: {} records {size}", records.rows)?;
+        writeln!(
+            out,
+            "    {name}: {} {size}",
+            Counted(records.rows, "record")
+        )?;
         for index in &store.indexes {
             let (name, entries) = (style.name(Quoted(&index.name)), index.entries);
             let size = Size(entries.bytes);
-            write!(out, "      index {name}: {} rows {size}", entries.rows)?;
+            write!(
+                out,
+                "      index {name}: {} {size}",
+                Counted(entries.rows, "row")
+            )?;
             match index.stale_rows {
                 None | Some(0) => writeln!(out)?,
                 Some(stale) => writeln!(out, ", {stale} of them stale")?,

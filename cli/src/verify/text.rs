@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Severity, Verdict};
-use crate::display::Size;
+use crate::display::{Counted, Size};
 use crate::store_origin::StoreOrigin;
 use crate::style::Style;
 
@@ -43,22 +43,25 @@ pub(super) fn write(
     let counts = &verdict.counts;
     write!(
         out,
-        "  {}: {} databases, {} object stores, {} records, {} index rows",
+        "  {}: {}, {}, {}, {}",
         match verdict.is_clean() {
             true => "nothing is wrong".to_owned(),
-            false => format!("{} things are wrong", findings.faults()),
+            false => match findings.faults() {
+                1 => "1 thing is wrong".to_owned(),
+                faults => format!("{faults} things are wrong"),
+            },
         },
-        counts.databases,
-        counts.object_stores,
-        counts.records,
-        counts.index_rows,
+        Counted(counts.databases, "database"),
+        Counted(counts.object_stores, "object store"),
+        Counted(counts.records, "record"),
+        Counted(counts.index_rows, "index row"),
     )?;
     if counts.stale_index_rows > 0 {
         write!(out, " ({} of them stale)", counts.stale_index_rows)?;
     }
     if counts.blobs > 0 {
         let size = Size(counts.blob_bytes);
-        write!(out, ", {} blobs ({size})", counts.blobs)?;
+        write!(out, ", {} ({size})", Counted(counts.blobs, "blob"))?;
     }
     writeln!(out)
 }

@@ -347,3 +347,78 @@ fn an_interrupted_dump_leaves_no_hidden_file() {
         );
     }
 }
+
+/// What a person does wrong with a path, and what larder says to it.
+#[test]
+fn a_wrong_path_is_named_with_what_to_give_instead() {
+    let (dir, folder) = mail("https://mail.example");
+    let [nowhere, empty, notes, new] =
+        ["nowhere", "empty", "notes.txt", "new"].map(|name| dir.path().join(name));
+    fs::create_dir(&empty).unwrap();
+    fs::write(&notes, "hello\n").unwrap();
+    let cases: [(&[&str], i32, &str); 7] = [
+        (
+            &["ls", text(&nowhere)],
+            3,
+            "nowhere: No such file or directory (os error 2): check the path",
+        ),
+        (
+            &["ls", text(&empty)],
+            3,
+            "empty: no IndexedDB store here: give the folder of a browser's profile",
+        ),
+        (
+            &["ls", text(&notes)],
+            3,
+            "notes.txt: a file, and no file of an IndexedDB store: give the folder",
+        ),
+        (
+            &["dump", text(&folder), "--database", "male"],
+            3,
+            "no database \"male\" here: larder ls lists what is there",
+        ),
+        (
+            &["dump", text(&folder), "--output", text(&empty)],
+            2,
+            "empty: cannot be written: Is a directory",
+        ),
+        (
+            &["import", text(&notes), text(&new)],
+            2,
+            "notes.txt, line 1: this is no archive: give a file or folder that larder export has written",
+        ),
+        (
+            &["import", text(&folder), text(&new)],
+            2,
+            "IndexedDB: this folder is no archive",
+        ),
+    ];
+    for (arguments, expected, said) in cases {
+        let (status, _, reported) = run(arguments);
+        assert_eq!(status, Some(expected), "{arguments:?}: {reported}");
+        assert_has(&reported, said);
+    }
+    assert!(!new.exists());
+}
+
+#[test]
+fn a_file_of_the_working_folder_is_a_path_like_any_other() {
+    let (dir, folder) = mail("https://mail.example");
+    fs::write(dir.path().join("notes.txt"), "hello").unwrap();
+    let in_folder = |folder: &Path, name: &str| {
+        let command = Command::new(env!("CARGO_BIN_EXE_larder"))
+            .args(["ls", name])
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        let shown = String::from_utf8(command.stdout.clone()).unwrap();
+        (command.status.code(), shown, stderr(&command))
+    };
+    let (status, _, reported) = in_folder(dir.path(), "notes.txt");
+    assert_eq!(status, Some(3));
+    assert_has(&reported, "notes.txt: a file, and no file of");
+    let store = store_of(&folder, "https_mail.example_0");
+    let (status, shown, reported) = in_folder(&store, "CURRENT");
+    assert_eq!((status, reported.as_str()), (Some(0), ""));
+    assert_has(&shown, "https://mail.example");
+}

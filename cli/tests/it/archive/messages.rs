@@ -17,7 +17,7 @@ const END: &str =
 const REFUSED: &[(&[&str], u64, &str)] = &[
     (&[], 1, "this file is empty"),
     (&["{\"formatName\":1}"], 1, "this is no archive of larder's"),
-    (&["no JSON"], 1, "this is no line of an archive: "),
+    (&["no JSON"], 1, "this is no archive: give a file"),
     (
         &["{\"archive\":\"larder\",\"format\":2}"],
         1,
@@ -229,7 +229,7 @@ fn what_is_in_the_way_is_named_with_what_to_do() {
         &in_dir("to"),
         &[],
         2,
-        "none: cannot be looked at: ",
+        "none: cannot be read: ",
     );
     refused(
         "import",
