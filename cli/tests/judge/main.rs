@@ -6,7 +6,6 @@
 #![cfg(test)]
 
 mod ages;
-mod archives;
 mod buckets;
 mod copies;
 mod entries;
@@ -23,6 +22,8 @@ mod ours;
 mod pages;
 mod platform_objects;
 mod programs;
+#[expect(clippy::disallowed_methods, reason = "the tests harm real files")]
+mod repaired;
 mod scripts;
 mod theirs;
 
