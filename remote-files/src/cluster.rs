@@ -89,6 +89,24 @@ impl Cluster {
         &self.inner.counters
     }
 
+    /// One request: its time is counted, and it is an event of `tracing` where that feature is on.
+    fn request<T>(&self, what: &'static str, send: impl FnOnce() -> Result<T>) -> Result<T> {
+        let began = self.now();
+        let result = send();
+        let time = self.now().saturating_sub(began);
+        self.inner.counters.took(time);
+        #[cfg(feature = "tracing")]
+        match &result {
+            Ok(_) => tracing::trace!(target: "larder_remote_files", request = what, ?time),
+            Err(error) => {
+                tracing::debug!(target: "larder_remote_files", request = what, ?time, kind = ?error.kind(), %error);
+            }
+        }
+        #[cfg(not(feature = "tracing"))]
+        let _ = what;
+        result
+    }
+
     /// Tries again what may pass, as long as there is patience.
     fn patiently<T>(&self, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
         let mut pauses = Pauses::new(self);
@@ -104,7 +122,7 @@ impl Cluster {
     pub(crate) fn get<const N: usize>(&self, keys: [Vec<u8>; N]) -> Result<[Option<Vec<u8>>; N]> {
         let values = self.patiently(|| {
             self.inner.counters.reads.add(1);
-            self.inner.catalogue.get(&keys)
+            self.request("get", || self.inner.catalogue.get(&keys))
         })?;
         values.try_into().map_err(|_| {
             Error::corruption("the engine returned another number of rows than were asked for")
@@ -122,7 +140,8 @@ impl Cluster {
             let (mut rows, mut rest) = (Vec::<Row>::new(), range.clone());
             loop {
                 self.inner.counters.reads.add(1);
-                let page = snapshot.page(&rest, (rows_max - rows.len()).min(PAGE_ROWS_MAX))?;
+                let count = (rows_max - rows.len()).min(PAGE_ROWS_MAX);
+                let page = self.request("page", || snapshot.page(&rest, count))?;
                 rows.extend(page.rows);
                 match rows.last() {
                     Some(last) if page.has_more && rows.len() < rows_max => {
@@ -155,7 +174,7 @@ impl Cluster {
         loop {
             counters.commits.add(1);
             counters.commit_bytes.add(commit.len_bytes() as u64);
-            let error = match self.inner.catalogue.commit(&commit) {
+            let error = match self.request("commit", || self.inner.catalogue.commit(&commit)) {
                 Ok(Outcome::Committed) => return Ok(Exchange::Made),
                 Ok(Outcome::Refused) => match self.get([key.to_vec()]) {
                     Ok([Some(found)]) if found == next => return Ok(Exchange::Made),
@@ -186,7 +205,8 @@ impl Cluster {
     /// Sends a commit whose outcome does not matter.
     pub(crate) fn commit_once(&self, commit: &Commit) {
         self.inner.counters.commits.add(1);
-        self.inner.catalogue.commit(commit).ok();
+        self.request("commit", || self.inner.catalogue.commit(commit))
+            .ok();
     }
 
     /// Writes segments of a blob.
@@ -200,7 +220,9 @@ impl Cluster {
         self.patiently(|| {
             self.inner.counters.blob_writes.add(1);
             self.inner.counters.blob_write_bytes.add(len_bytes as u64);
-            self.inner.blobs.append(namespace, blob, segments)
+            self.request("append", || {
+                self.inner.blobs.append(namespace, blob, segments)
+            })
         })
     }
 
@@ -213,7 +235,9 @@ impl Cluster {
     ) -> Result<Vec<Segment>> {
         let segments = self.patiently(|| {
             self.inner.counters.blob_reads.add(1);
-            self.inner.blobs.read(namespace, blob, offsets.clone())
+            self.request("read", || {
+                self.inner.blobs.read(namespace, blob, offsets.clone())
+            })
         })?;
         let len_bytes: usize = segments.iter().map(|segment| segment.bytes.len()).sum();
         self.inner.counters.blob_read_bytes.add(len_bytes as u64);
@@ -223,7 +247,7 @@ impl Cluster {
     pub(crate) fn delete_blob(&self, namespace: &Namespace, blob: u64) -> Result<()> {
         self.patiently(|| {
             self.inner.counters.blob_deletes.add(1);
-            self.inner.blobs.delete(namespace, blob)
+            self.request("delete", || self.inner.blobs.delete(namespace, blob))
         })
     }
 
@@ -233,7 +257,11 @@ impl Cluster {
         after: Option<u64>,
         count_max: usize,
     ) -> Result<Vec<u64>> {
-        self.patiently(|| self.inner.blobs.list(namespace, after, count_max))
+        self.patiently(|| {
+            self.request("list", || {
+                self.inner.blobs.list(namespace, after, count_max)
+            })
+        })
     }
 }
 

@@ -24,6 +24,7 @@ mod error;
 mod etcd;
 mod file_system;
 mod frame;
+mod holder;
 #[cfg(any(feature = "etcd", feature = "postgres"))]
 mod io_thread;
 mod keeper;
@@ -54,12 +55,13 @@ pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "etcd")]
 pub use etcd::{Etcd, EtcdOptions, EtcdUrl};
 pub use file_system::{Options, RemoteFileSystem};
+pub use holder::{Holder, Lease};
 pub use keeper::Keeper;
 pub use namespace::{NAME_LEN_MAX, Namespace};
 #[cfg(feature = "postgres")]
 pub use postgres::{Postgres, PostgresOptions, PostgresUrl};
 pub use session::{Session, SessionOptions};
-pub use statistics::Statistics;
+pub use statistics::{LATENCIES, Statistics};
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -19,7 +19,9 @@ fn connect(url: &str, options: EtcdOptions) -> larder_remote_files::Result<Etcd>
 fn setting_of(server: &Server) -> Setting {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let prefix = format!("test {}/", COUNT.fetch_add(1, Ordering::Relaxed));
+    // A disk that others use may be slow, and no test of these is of time.
     let options = EtcdOptions::new().prefix(prefix.as_bytes());
+    let options = options.request_time_max(Duration::from_secs(60));
     let url = format!("etcd://{}", server.endpoints());
     let client = Arc::new(connect(&url, options).unwrap());
     Setting {

@@ -157,3 +157,28 @@ fn a_keeper_commits_what_was_flushed() {
     }
     keeper.stop();
 }
+
+#[test]
+fn a_namespace_is_taken_away_from_its_holder_without_waiting() {
+    let bench = Bench::new();
+    let cluster = bench.cluster();
+    assert_eq!(cluster.holder(&namespace()).unwrap(), None);
+    assert_eq!(cluster.unlock(&namespace()).unwrap(), None);
+    let old = bench.writer(1).unwrap();
+    write(&old, "file", b"x").unwrap();
+    let holder = cluster.holder(&namespace()).unwrap().unwrap();
+    assert_eq!((&*holder.label, holder.epoch), ("process 1", 1));
+    assert_eq!(holder.lease.unwrap().duration, LEASE);
+    assert_eq!(cluster.unlock(&namespace()).unwrap(), Some(holder));
+    assert_eq!(cluster.holder(&namespace()).unwrap(), None);
+    let before = bench.clock.monotonic();
+    let new = bench.writer(2).unwrap();
+    assert_eq!(bench.clock.monotonic(), before);
+    assert_eq!(
+        (new.epoch(), read(&new, "file").unwrap()),
+        (Some(3), b"x".to_vec())
+    );
+    let error = write(&old, "file", b"stale").unwrap_err();
+    assert_eq!(Error::within(&error).unwrap().kind(), ErrorKind::Lost);
+    assert_eq!(read(&new, "file").unwrap(), b"x");
+}

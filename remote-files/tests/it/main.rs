@@ -12,14 +12,19 @@ mod databases;
 mod engine;
 #[cfg(feature = "etcd")]
 mod etcd;
+#[cfg(all(feature = "etcd", feature = "postgres"))]
+mod faults;
 mod laws;
 mod leases;
 mod model;
 mod mortal;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(all(feature = "etcd", feature = "postgres"))]
+mod proxy;
 mod races;
 mod readers;
+mod scale;
 mod setting;
 mod simulation;
 mod support;

@@ -15,7 +15,14 @@ fn connect(url: &str) -> larder_remote_files::Result<Postgres> {
 
 /// A database of its own. Leases are short: what is taken over is dead.
 fn setting_at(url: &str) -> Setting {
-    let client = Arc::new(connect(url).unwrap());
+    // A disk that others use may be slow, and no test of these is of time.
+    let options = PostgresOptions::new().request_time_max(Duration::from_secs(60));
+    setting_with(url, options)
+}
+
+fn setting_with(url: &str, options: PostgresOptions) -> Setting {
+    let url = PostgresUrl::parse(url).unwrap();
+    let client = Arc::new(Postgres::connect(url.config(), options).unwrap());
     Setting {
         catalogue: client.clone(),
         blobs: client,
@@ -198,7 +205,7 @@ fn with_a_synchronous_standby() {
     laws::taken_for_dead(&setting());
     databases::processes(&setting());
     let url = server.new_database();
-    let last = setting_at(&url);
+    let last = setting_with(&url, PostgresOptions::new());
     let put = |value: u32| {
         let mut commit = Commit::default();
         commit.put(b"row".to_vec(), value.to_be_bytes().to_vec());

@@ -1,0 +1,336 @@
+//! Real processes and real connections in trouble: writers that are killed, or stand still for longer than their leases, and a network
+//! that delays, cuts and swallows. Nothing that was acknowledged is lost, and a process that was taken for dead acknowledges nothing more.
+
+use crate::proxy::{Proxy, Trouble};
+use crate::support::namespace;
+use crate::workload;
+use larder_fixtures::servers::{Etcd as EtcdServer, Postgres as PostgresServer, signal};
+use larder_leveldb::Db;
+use larder_leveldb::storage::FileSystem;
+use larder_remote_files::{
+    Blobs, Catalogue, Cluster, Etcd, EtcdOptions, EtcdUrl, Keeper, Options, Postgres,
+    PostgresOptions, PostgresUrl, RemoteFileSystem, Session, SessionOptions, SystemClock,
+};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const LEASE: Duration = Duration::from_secs(2);
+
+/// How often: few times, or as `LARDER_ROUNDS` says.
+fn rounds(few: u32) -> u32 {
+    let text = std::env::var("LARDER_ROUNDS").ok();
+    text.map_or(few, |text| text.parse().expect("LARDER_ROUNDS is a number"))
+}
+
+/// A seed, which is printed: `LARDER_SEED`, or another one each time.
+fn random() -> larder_fixtures::random::Random {
+    let text = std::env::var("LARDER_SEED").ok();
+    let seed = text.map(|text| text.parse().expect("LARDER_SEED is a number"));
+    let seed = seed.unwrap_or_else(|| nonce()[0].into());
+    println!("LARDER_SEED={seed}");
+    larder_fixtures::random::Random::new(seed)
+}
+
+/// Bytes that no other session of these tests has: the time, and the process.
+#[expect(clippy::disallowed_methods, reason = "a nonce of a real process")]
+fn nonce() -> [u8; 16] {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let mut nonce = [0; 16];
+    let nanos = (time.as_nanos() as u64).swap_bytes();
+    nonce[..8].copy_from_slice(&nanos.to_be_bytes());
+    nonce[8..12].copy_from_slice(&std::process::id().to_be_bytes());
+    nonce
+}
+
+fn cluster(url: &str, request_time_max: Duration) -> larder_remote_files::Result<Cluster> {
+    fn over<E: Catalogue + Blobs + 'static>(engine: E) -> Cluster {
+        let engine = Arc::new(engine);
+        Cluster::new(engine.clone(), engine, Arc::new(SystemClock::new()), LEASE)
+    }
+    if url.starts_with("etcd://") {
+        let (options, url) = (EtcdOptions::new(), EtcdUrl::parse(url)?);
+        let options = options
+            .request_time_max(request_time_max)
+            .prefix(b"faults/");
+        return Ok(over(Etcd::connect(url.endpoints(), options)?));
+    }
+    let options = PostgresOptions::new().request_time_max(request_time_max);
+    Ok(over(Postgres::connect(
+        PostgresUrl::parse(url)?.config(),
+        options,
+    )?))
+}
+
+/// A process that writes: its store, and what keeps its lease.
+struct Writer {
+    db: Db,
+    keeper: Keeper,
+}
+
+impl Writer {
+    fn open(url: &str, request_time_max: Duration) -> Result<Writer, String> {
+        let cluster = cluster(url, request_time_max).map_err(|error| error.to_string())?;
+        let options = SessionOptions {
+            nonce: nonce(),
+            label: format!("process {}", std::process::id()),
+            duration: LEASE,
+        };
+        let session = Session::begin(&cluster, options).map_err(|error| error.to_string())?;
+        let keeper = Keeper::start(session.clone(), Duration::from_millis(100)).unwrap();
+        let wait = LEASE * 2 + Duration::from_secs(20);
+        let fs = RemoteFileSystem::write(&session, &namespace(), Options::default(), wait);
+        let fs = fs.map_err(|error| error.to_string())?;
+        keeper.add(&fs);
+        let fs: Arc<dyn FileSystem> = Arc::new(fs);
+        let db = Db::open(fs, Path::new("db"), workload::options());
+        let db = db.map_err(|error| error.to_string())?;
+        Ok(Writer { db, keeper })
+    }
+}
+
+const CHILD: &str = "LARDER_FAULTS_CHILD";
+
+/// What a child process runs: no test without its parent. It writes batches and prints the number of each that was acknowledged.
+#[test]
+fn child() {
+    let Ok(url) = std::env::var(CHILD) else {
+        return;
+    };
+    let writer = match Writer::open(&url, Duration::from_secs(3)) {
+        Ok(writer) => writer,
+        Err(why) => return println!("FAILED {why}"),
+    };
+    let mut batch = match workload::found(&writer.db) {
+        Ok(batch) => batch,
+        Err(why) => return println!("FAILED {why}"),
+    };
+    println!("FOUND {batch}");
+    while workload::write(&writer.db, batch, 1) == batch + 1 {
+        batch += 1;
+        println!("ACKNOWLEDGED {batch}");
+    }
+    println!("LOST");
+    drop(writer.db);
+    writer.keeper.stop();
+}
+
+/// A line of a child.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Line {
+    Found(u32),
+    Acknowledged(u32),
+    /// It writes no more.
+    Over(String),
+}
+
+struct Process {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+    /// The last batch that it found, and the last one that it found or acknowledged.
+    found: u32,
+    last: u32,
+}
+
+impl Process {
+    fn start(url: &str) -> Process {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "faults::child",
+                "--exact",
+                "--nocapture",
+                "--test-threads=1",
+            ])
+            .env(CHILD, url)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Process {
+            child,
+            lines,
+            found: 0,
+            last: 0,
+        }
+    }
+
+    fn next(&mut self) -> Line {
+        loop {
+            let mut line = String::new();
+            if self.lines.read_line(&mut line).unwrap() == 0 {
+                return Line::Over("it has ended".to_owned());
+            }
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let line = match words[..] {
+                [.., "FOUND", number] => Line::Found(number.parse().unwrap()),
+                [.., "ACKNOWLEDGED", number] => Line::Acknowledged(number.parse().unwrap()),
+                _ if words.contains(&"LOST") || words.contains(&"FAILED") => {
+                    Line::Over(line.trim().to_owned())
+                }
+                _ => continue,
+            };
+            if let Line::Found(number) | Line::Acknowledged(number) = line {
+                self.last = number;
+            }
+            return line;
+        }
+    }
+
+    /// Reads until a store that is open has what was acknowledged before, and so many batches more; false: it writes no more.
+    fn go_on(&mut self, acknowledged: u32, count: u32) -> bool {
+        match self.next() {
+            Line::Found(found) => {
+                assert!(found >= acknowledged, "{found} of {acknowledged}");
+                self.found = found;
+            }
+            Line::Over(why) => {
+                println!("did not begin: {why}");
+                return false;
+            }
+            line => panic!("{line:?}"),
+        }
+        (0..count).all(|_| matches!(self.next(), Line::Acknowledged(_)))
+    }
+
+    /// Kills it and reads what it had printed.
+    fn kill(&mut self) -> u32 {
+        self.child.kill().unwrap();
+        while !matches!(self.next(), Line::Over(_)) {}
+        self.child.wait().unwrap();
+        self.last
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Servers of this process, each with room for a test.
+fn urls() -> Vec<String> {
+    let postgres = PostgresServer::shared().map(PostgresServer::new_database);
+    let etcd = EtcdServer::shared().map(|server| format!("etcd://{}", server.endpoints()));
+    postgres.into_iter().chain(etcd).collect()
+}
+
+fn check_in_the_end(url: &str, acknowledged: u32) {
+    let writer = Writer::open(url, Duration::from_secs(10)).unwrap();
+    let found = workload::found(&writer.db).unwrap();
+    assert!(found >= acknowledged, "{found} of {acknowledged}");
+    workload::check(&writer.db, found);
+    drop(writer.db);
+    writer.keeper.stop();
+}
+
+/// Writers are killed at random moments, each while it writes, and another process takes over. Then one stands still for longer than its
+/// lease, is taken for dead, and goes on.
+#[test]
+fn nothing_acknowledged_is_lost_when_writers_are_killed_or_stand_still() {
+    let mut random = random();
+    for url in urls() {
+        let mut acknowledged = 0;
+        for _ in 0..rounds(2) {
+            let mut process = Process::start(&url);
+            process.go_on(acknowledged, random.below(60) as u32);
+            std::thread::sleep(Duration::from_micros(random.below(20_000)));
+            acknowledged = acknowledged.max(process.kill());
+        }
+        for _ in 0..rounds(2).div_ceil(5) {
+            let mut old = Process::start(&url);
+            if !old.go_on(acknowledged, 5) {
+                continue;
+            }
+            signal(old.child.id(), "STOP");
+            let mut new = Process::start(&url);
+            assert!(
+                new.go_on(old.last, 5),
+                "it took the namespace and then lost it"
+            );
+            signal(old.child.id(), "CONT");
+            // What it had printed before, which the other one has found; then it is over.
+            let over = loop {
+                match old.next() {
+                    Line::Over(why) => break why,
+                    _ => assert!(
+                        old.last <= new.found,
+                        "a process that was taken for dead acknowledges {} after {}",
+                        old.last,
+                        new.found
+                    ),
+                }
+            };
+            assert!(over.ends_with("LOST"), "{over}");
+            assert!((0..5).all(|_| matches!(new.next(), Line::Acknowledged(_))));
+            acknowledged = new.kill();
+        }
+        check_in_the_end(&url, acknowledged);
+        println!("{acknowledged} batches acknowledged, none lost");
+    }
+}
+
+/// A network in trouble: a writer goes on, or its store fails and the next one has all that was acknowledged.
+#[test]
+fn nothing_acknowledged_is_lost_when_the_network_is_in_trouble() {
+    let mut random = random();
+    let servers = [
+        PostgresServer::shared().map(|server| (server.port(), server.new_database())),
+        EtcdServer::shared()
+            .map(|server| (server.ports()[0], format!("etcd://{}", server.endpoints()))),
+    ];
+    for (port, url) in servers.into_iter().flatten() {
+        let proxy = Proxy::start(port);
+        let through = url.replace(&format!(":{port}"), &format!(":{}", proxy.port));
+        let time_max = Duration::from_millis(300);
+        let (mut acknowledged, mut lost) = (0, 0);
+        let mut writer: Option<Writer> = None;
+        for _ in 0..rounds(12) {
+            let open = match writer.take() {
+                Some(open) => open,
+                None => match Writer::open(&through, time_max) {
+                    Ok(open) => open,
+                    // Some of the trouble before is still in its way.
+                    Err(_) => continue,
+                },
+            };
+            let found = workload::found(&open.db).unwrap_or(acknowledged);
+            assert!(found >= acknowledged, "{found} of {acknowledged}");
+            proxy.set(match random.below(4) {
+                0 => Trouble::Delay(random.below(50)),
+                1 | 2 => Trouble::Cut(random.below(200)),
+                _ => Trouble::Swallow,
+            });
+            let ended = std::thread::scope(|scope| {
+                let writing = scope.spawn(|| workload::write(&open.db, found, 20));
+                // Some longer than an operation is tried again.
+                let long = if random.one_in(8) {
+                    LEASE
+                } else {
+                    Duration::ZERO
+                };
+                std::thread::sleep(long + Duration::from_millis(100 + random.below(500)));
+                proxy.set(Trouble::None);
+                writing.join().unwrap()
+            });
+            acknowledged = acknowledged.max(ended);
+            match ended == found + 20 {
+                true => writer = Some(open),
+                false => lost += 1,
+            }
+        }
+        drop(writer);
+        check_in_the_end(&url, acknowledged);
+        let (cuts, swallowed) = proxy.troubles();
+        println!(
+            "{acknowledged} batches acknowledged, {lost} stores failed, {cuts} cuts, {swallowed} parts swallowed"
+        );
+        assert!(
+            acknowledged > 20,
+            "hardly anything was written: {acknowledged}"
+        );
+    }
+}
