@@ -9,6 +9,8 @@ mod copy;
 mod diff;
 mod find;
 mod maintain;
+#[cfg(feature = "remote")]
+mod remote;
 mod repair;
 #[cfg(feature = "scripts")]
 mod run;
@@ -21,6 +23,8 @@ pub use copy::{ConflictRule, CopyArgs};
 pub use diff::DiffArgs;
 pub use find::FindArgs;
 pub use maintain::MaintainArgs;
+#[cfg(feature = "remote")]
+pub use remote::{AddressArgs, RemoteArgs, RemoteCommand};
 pub use repair::RepairArgs;
 #[cfg(feature = "scripts")]
 pub use run::RunArgs;
@@ -136,6 +140,10 @@ pub enum Command {
     #[cfg(feature = "scripts")]
     #[command(after_help = run::RUN_EXIT, long_about = run::RUN_ABOUT, after_long_help = run::RUN_EXAMPLES)]
     Run(RunArgs),
+    /// Look after stores in a distributed engine.
+    #[cfg(feature = "remote")]
+    #[command(long_about = remote::REMOTE_ABOUT, after_long_help = remote::REMOTE_EXAMPLES)]
+    Remote(RemoteArgs),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

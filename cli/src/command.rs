@@ -11,13 +11,13 @@ use larder_codec::JsString;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem, files_without_permission};
 use larder_leveldb::{OnDamage, TailKind};
 
-use crate::args::{Cli, ColorWhen, Command, DumpFormat, ExportFormat, RepairArgs};
+use crate::args::{Cli, ColorWhen, Command, CopyArgs, DumpFormat, ExportFormat, RepairArgs};
 use crate::bucket_names::BucketNames;
 use crate::copy::Copy;
 use crate::damage::Tally;
 use crate::diff::{Diff, Others};
 use crate::find::Find;
-use crate::locate::{find_stores, resolve};
+use crate::locate::{find_stores, named, resolve};
 use crate::maintain::{Job, Maintain};
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
@@ -30,8 +30,7 @@ use crate::stat::Stat;
 use crate::store_origin::{StoreOrigin, origins_text};
 use crate::table::TableExport;
 use crate::verify::Verify;
-use crate::within::Within;
-use crate::{archive, dump, ls, manual, repair, rows};
+use crate::{archive, dump, ls, manual, remote, repair, rows};
 
 /// Runs a command line.
 #[must_use]
@@ -57,6 +56,15 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Run(args) => return scripts::run(args),
         Command::Import(args) => return archive::import(args, cli.quiet),
         Command::Repair(args) => return repair_store(args, cli.quiet),
+        #[cfg(feature = "remote")]
+        Command::Remote(args) => return remote::run(&args.command, print),
+        Command::Copy(args)
+            if [&args.from, &args.to]
+                .into_iter()
+                .any(|path| remote::is_address(path)) =>
+        {
+            return copy_files(args, cli.quiet);
+        }
         Command::Dump(args) if args.digests && args.format != DumpFormat::Canonical => {
             complain("--digests is a form of --format canonical");
             return ExitCode::from(EXIT_USAGE);
@@ -68,8 +76,14 @@ pub fn run(cli: Cli) -> ExitCode {
     };
     let mut report = Report::on_stderr();
     // The name of a store's folder says whose it is and where its blobs are.
-    let path = &named(wanted.path);
-    let fs: Arc<dyn FileSystem> = Arc::new(Within::new(Arc::new(DiskFileSystem::new()), path));
+    let (fs, path) = match remote::files(wanted.path) {
+        Ok(found) => found,
+        Err(what) => {
+            complain(&what);
+            return ExitCode::from(EXIT_USAGE);
+        }
+    };
+    let path = &path;
     let paths = match locate(&*fs, path, &mut report) {
         Ok(paths) => paths,
         Err(code) => return code,
@@ -166,10 +180,28 @@ pub fn run(cli: Cli) -> ExitCode {
     session.finish(command)
 }
 
+/// Copies all files, where one end is an address.
+fn copy_files(args: &CopyArgs, quiet: bool) -> ExitCode {
+    let has_parts = args.origin.is_some() || args.dry_run || args.takes_a_part();
+    let copied = match has_parts {
+        true => Err("to and from an address all files are copied: without parts of stores, --origin, --on-conflict and --dry-run".to_owned()),
+        false => remote::copy(&args.from, &args.to, quiet),
+    };
+    match copied {
+        Ok(text) => print(format!("{text}\n").as_bytes()),
+        Err(what) => {
+            complain(&what);
+            ExitCode::from(EXIT_USAGE)
+        }
+    }
+}
+
 /// The stores that others are compared with.
 fn others(path: &Path, report: &mut Report) -> Result<Others, ExitCode> {
-    let root = named(path);
-    let fs: Arc<dyn FileSystem> = Arc::new(Within::new(Arc::new(DiskFileSystem::new()), &root));
+    let (fs, root) = remote::files(path).map_err(|what| {
+        complain(&what);
+        ExitCode::from(EXIT_USAGE)
+    })?;
     let stores = locate(&*fs, &root, report)?;
     Ok(Others { root, fs, stores })
 }
@@ -419,25 +451,6 @@ const LIST: &str = "larder ls lists what is there";
 /// What a person does when there is no store at PATH.
 const WHERE_STORES_ARE: &str =
     "give the folder of a browser's profile or of an app, or one named *.indexeddb.leveldb";
-
-/// The path that is given, or, if its own name says nothing, the one that it leads to: `.` has no name, and a link to a
-/// store's folder may have any.
-fn named(path: &Path) -> PathBuf {
-    let says_nothing = match path.file_name() {
-        None => true,
-        // A file of the folder that the command runs in.
-        Some(_) if path.parent() == Some(Path::new("")) && path.is_file() => true,
-        Some(_) => {
-            path.is_symlink()
-                && !StorePaths::is_leveldb_name(path)
-                && StorePaths::of_blob(path).is_none()
-        }
-    };
-    match says_nothing {
-        true => resolve(path),
-        false => path.to_owned(),
-    }
-}
 
 fn locate(
     fs: &dyn FileSystem,

@@ -24,6 +24,7 @@ pub mod output;
 mod per_store;
 pub mod progress;
 pub mod record;
+mod remote;
 pub mod repair;
 pub mod report;
 mod rows;

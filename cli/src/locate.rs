@@ -39,6 +39,25 @@ pub(crate) fn resolve(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
+/// The path that is given, or, if its own name says nothing, the one that it leads to: `.` has no name, and a link to a
+/// store's folder may have any.
+pub(crate) fn named(path: &Path) -> PathBuf {
+    let says_nothing = match path.file_name() {
+        None => true,
+        // A file of the folder that the command runs in.
+        Some(_) if path.parent() == Some(Path::new("")) && path.is_file() => true,
+        Some(_) => {
+            path.is_symlink()
+                && !StorePaths::is_leveldb_name(path)
+                && StorePaths::of_blob(path).is_none()
+        }
+    };
+    match says_nothing {
+        true => resolve(path),
+        false => path.to_owned(),
+    }
+}
+
 /// Finds every store at or below `path`. `resolve` takes symbolic links out of a path.
 ///
 /// # Errors

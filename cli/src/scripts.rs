@@ -5,13 +5,16 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use larder_backing_store::StorePaths;
 use larder_codec::Origin;
+use larder_js_host::Outcome;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 
 use crate::args::RunArgs;
 use crate::locate::{find_stores, resolve};
+use crate::remote;
 use crate::report::{EXIT_OK, EXIT_USAGE, complain};
 use crate::store_origin::{origins_text, shown};
 
@@ -23,10 +26,7 @@ const STORES: &str = "IndexedDB";
 
 /// Runs scripts.
 pub(crate) fn run(args: &RunArgs) -> ExitCode {
-    match set_up(args).and_then(|options| {
-        let outcome = larder_js_host::run(&options);
-        outcome.map_err(|error| error.to_string())
-    }) {
+    match set_up(args).and_then(|options| run_in(args, options)) {
         Ok(outcome) => match outcome.exit_code {
             Some(code) => ExitCode::from(code),
             None if outcome.uncaught == 0 => ExitCode::from(EXIT_OK),
@@ -37,6 +37,31 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
             ExitCode::from(EXIT_USAGE)
         }
     }
+}
+
+/// Runs scripts on what was set up; at an address, with the namespace taken until the end.
+#[cfg(feature = "remote")]
+fn run_in(args: &RunArgs, mut options: larder_js_host::RunOptions) -> Result<Outcome, String> {
+    let address = args
+        .storage
+        .as_deref()
+        .filter(|path| remote::is_address(path));
+    let Some(address) = address else {
+        return larder_js_host::run(&options).map_err(|error| error.to_string());
+    };
+    let writer = remote::Writer::take(address)?;
+    options.file_system = Some(writer.files());
+    let outcome = larder_js_host::run(&options).map_err(|error| error.to_string());
+    drop(options);
+    let closed = writer.close();
+    let outcome = outcome?;
+    closed?;
+    Ok(outcome)
+}
+
+#[cfg(not(feature = "remote"))]
+fn run_in(_: &RunArgs, options: larder_js_host::RunOptions) -> Result<Outcome, String> {
+    larder_js_host::run(&options).map_err(|error| error.to_string())
 }
 
 fn set_up(args: &RunArgs) -> Result<larder_js_host::RunOptions, String> {
@@ -55,7 +80,14 @@ fn set_up(args: &RunArgs) -> Result<larder_js_host::RunOptions, String> {
     let mut origin = args.origin.clone();
     let mut storage = None;
     if let Some(path) = &args.storage {
-        let place = Place::find(path, origin.as_deref())?;
+        let (files, path) = match remote::is_address(path) {
+            true => remote::files(path)?,
+            false => (
+                Arc::new(DiskFileSystem::new()) as Arc<dyn FileSystem>,
+                path.clone(),
+            ),
+        };
+        let place = Place::find(&*files, &path, origin.as_deref())?;
         if let Some(note) = place.note {
             // Nothing better can be done if standard error is gone.
             let _ = writeln!(io::stderr(), "larder: note: {note}");
@@ -70,6 +102,7 @@ fn set_up(args: &RunArgs) -> Result<larder_js_host::RunOptions, String> {
         files: args.files.clone(),
         all_modules: args.module,
         storage,
+        file_system: None,
         origin: origin.unwrap_or_else(|| ORIGIN.to_owned()),
         threads: args.threads,
         raise_data_version: args.raise_data_version,
@@ -88,13 +121,12 @@ struct Place {
 
 impl Place {
     /// From whatever a person points at: a folder of stores, one that is to be made, a profile, a user-data folder, or a store.
-    fn find(path: &Path, origin: Option<&str>) -> Result<Self, String> {
-        let fs = DiskFileSystem::new();
+    fn find(fs: &dyn FileSystem, path: &Path, origin: Option<&str>) -> Result<Self, String> {
         if StorePaths::is_leveldb_name(path) {
             return Self::of_store(path, origin);
         }
         let mut folder = path.to_owned();
-        let stores = match find_stores(&fs, &resolve, path) {
+        let stores = match find_stores(fs, &resolve, path) {
             Ok(found) => found.stores,
             // It is made when a script opens a database.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),

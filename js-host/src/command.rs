@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use larder_idb::{
-    DiskFileSystem, Executor, LossCallback, LossKind, RaiseDataVersion, StorageOptions, SystemClock,
+    DiskFileSystem, Executor, FileSystem, LossCallback, LossKind, RaiseDataVersion, StorageOptions,
+    SystemClock,
 };
 
 use crate::files::Files;
@@ -29,6 +30,8 @@ pub struct RunOptions {
     /// The folder of the origin's store, Chromium's `IndexedDB`; made if it is missing. None: databases
     /// are gone at the end.
     pub storage: Option<PathBuf>,
+    /// The files that the folder is in; this machine's, if there are none. The folder must be there.
+    pub file_system: Option<Arc<dyn FileSystem>>,
     /// Whose databases scripts see: `https://example.com`.
     pub origin: String,
     /// The engine works on threads of its own, not on the scripts' thread.
@@ -130,6 +133,9 @@ fn storage(options: &RunOptions) -> Result<StorageOptions, Error> {
     let clock = Arc::new(SystemClock);
     let mut storage = match &options.storage {
         None => StorageOptions::in_memory(clock),
+        Some(folder) if let Some(files) = &options.file_system => {
+            StorageOptions::new(Arc::clone(files), folder, clock)
+        }
         Some(folder) => {
             let unusable = |error| Error::new(format!("{}: {error}", folder.display()));
             let mut builder = std::fs::DirBuilder::new();

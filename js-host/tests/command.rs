@@ -26,6 +26,7 @@ fn options(scripts: &[&str], folder: &tempfile::TempDir, extension: &str) -> Run
         files: None,
         all_modules: false,
         storage: Some(folder.path().join("IndexedDB")),
+        file_system: None,
         origin: "https://app.example".into(),
         threads: false,
         raise_data_version: false,

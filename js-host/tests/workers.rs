@@ -28,6 +28,7 @@ fn options(script: &Path, threads: bool) -> RunOptions {
         files: None,
         all_modules: false,
         storage: None,
+        file_system: None,
         origin: "https://app.example".into(),
         threads,
         raise_data_version: false,

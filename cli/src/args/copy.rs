@@ -15,6 +15,9 @@ With --on-conflict a store that is at TO already is merged into. No program may 
 memory, so close the browser first. Databases are found by their names; they must have the same version and object stores with the same keys, and their index \
 entries are made as TO's indexes have it. Records that are equal are passed over. Each database is merged whole or not at all.
 
+If FROM or TO is an address (larder remote --help), all files are copied as they are, read back and compared; what is at TO already with equal content is \
+kept, so that a copy that was broken off goes on. No program may have the stores open.
+
 With --origin all databases get that origin, in their names and in those of the folders, so that an app whose address has changed finds its \
 data again.";
 
@@ -93,4 +96,16 @@ pub struct CopyArgs {
     /// Write nothing; say what would be copied.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+impl CopyArgs {
+    /// Whether something is left out.
+    pub(crate) fn takes_a_part(&self) -> bool {
+        let has_rule = self.on_conflict.is_some();
+        let ends = [&self.lower, &self.upper, &self.from_origin, &self.bucket];
+        has_rule
+            || !self.database.is_empty()
+            || !self.store.is_empty()
+            || ends.iter().any(|end| end.is_some())
+    }
 }

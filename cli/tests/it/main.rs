@@ -28,6 +28,8 @@ mod opened_for_writing;
 mod other_orders;
 mod processes;
 mod readme;
+#[cfg(all(feature = "etcd", feature = "postgres"))]
+mod remote;
 mod repair;
 mod scripts;
 mod stat;

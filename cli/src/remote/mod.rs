@@ -1,0 +1,85 @@
+//! Stores in a distributed engine: wherever a folder is taken, an address is. The features `postgres` and `etcd`.
+//!
+//! `postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE`, `etcd://HOST:PORT,HOST:PORT/NAMESPACE`. The files of a namespace are those
+//! of a folder, from its root on.
+
+#[cfg(feature = "remote")]
+mod address;
+#[cfg(feature = "remote")]
+mod copy;
+#[cfg(feature = "remote")]
+mod namespaces;
+#[cfg(feature = "remote")]
+mod writer;
+
+#[cfg(feature = "remote")]
+pub(crate) use copy::copy;
+#[cfg(feature = "remote")]
+pub(crate) use namespaces::run;
+#[cfg(all(feature = "remote", feature = "scripts"))]
+pub(crate) use writer::Writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use larder_leveldb::storage::{DiskFileSystem, FileSystem};
+
+use crate::within::Within;
+
+/// The beginnings of addresses, each with its feature.
+const SCHEMES: [(&str, &str); 3] = [
+    ("postgres://", "postgres"),
+    ("postgresql://", "postgres"),
+    ("etcd://", "etcd"),
+];
+
+/// The feature that an address needs; `None`: it is a path on this machine.
+fn feature(path: &Path) -> Option<&'static str> {
+    let text = path.to_str()?;
+    let scheme = SCHEMES
+        .iter()
+        .find(|(scheme, _)| text.starts_with(scheme))?;
+    Some(scheme.1)
+}
+
+/// Whether it is an address, and no path on this machine.
+pub(crate) fn is_address(path: &Path) -> bool {
+    feature(path).is_some()
+}
+
+/// Files for reading, at an address or below a path on this machine, and where to look in them.
+pub(crate) fn files(path: &Path) -> Result<(Arc<dyn FileSystem>, PathBuf), String> {
+    match feature(path) {
+        None => {
+            let path = crate::locate::named(path);
+            let fs = Within::new(Arc::new(DiskFileSystem::new()), &path);
+            Ok((Arc::new(fs), path))
+        }
+        Some(feature) => at_address(path, feature),
+    }
+}
+
+#[cfg(feature = "remote")]
+fn at_address(path: &Path, _feature: &str) -> Result<(Arc<dyn FileSystem>, PathBuf), String> {
+    let fs = address::Address::parse(path)?.read()?;
+    Ok((Arc::new(fs), PathBuf::from("/")))
+}
+
+#[cfg(not(feature = "remote"))]
+fn at_address(_path: &Path, feature: &str) -> Result<(Arc<dyn FileSystem>, PathBuf), String> {
+    Err(missing(feature))
+}
+
+/// What is said where the feature is not compiled in.
+#[cfg(not(all(feature = "etcd", feature = "postgres")))]
+fn missing(feature: &str) -> String {
+    format!(
+        "this larder was built without the feature {feature}: build it with `cargo install larder --features {feature}`"
+    )
+}
+
+#[cfg(not(feature = "remote"))]
+pub(crate) fn copy(from: &Path, to: &Path, _quiet: bool) -> Result<String, String> {
+    let needed = feature(from).or_else(|| feature(to));
+    Err(missing(needed.unwrap_or_default()))
+}

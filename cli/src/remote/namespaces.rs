@@ -1,0 +1,144 @@
+//! `larder remote`: what lies in a distributed engine, and which process writes it.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use larder_leveldb::storage::FileSystem;
+use larder_remote_files::{Cluster, Holder, Namespace, Options, RemoteFileSystem};
+
+use super::address::{Address, explain};
+use super::writer::Writer;
+use crate::args::RemoteCommand;
+use crate::report::{EXIT_USAGE, complain};
+
+/// Runs the command.
+pub(crate) fn run(command: &RemoteCommand, print: impl FnOnce(&[u8]) -> ExitCode) -> ExitCode {
+    let done = match command {
+        RemoteCommand::Ls(args) => Address::parse(&args.url).and_then(|address| ls(&address)),
+        RemoteCommand::Stat(args) => Address::parse(&args.url).and_then(|address| stat(&address)),
+        RemoteCommand::Gc(args) => Address::parse(&args.url).and_then(|address| gc(&address)),
+        RemoteCommand::Unlock(args) => {
+            Address::parse(&args.url).and_then(|address| unlock(&address))
+        }
+    };
+    match done {
+        Ok(text) => print(text.as_bytes()),
+        Err(why) => {
+            complain(&why);
+            ExitCode::from(EXIT_USAGE)
+        }
+    }
+}
+
+/// Files and bytes of a namespace.
+#[derive(Default)]
+struct Size {
+    files: u64,
+    bytes: u64,
+}
+
+fn size(cluster: &Cluster, namespace: &Namespace) -> Result<Size, String> {
+    let fs = RemoteFileSystem::read(cluster, namespace, Options::default());
+    let fs = fs.map_err(|error| error.to_string())?;
+    let (mut size, mut open) = (Size::default(), vec![PathBuf::from("/")]);
+    let failed = |error: io::Error| format!("{namespace}: {error}");
+    while let Some(dir) = open.pop() {
+        for name in fs.list(&dir).map_err(failed)? {
+            let path = dir.join(name);
+            match fs.metadata(&path) {
+                Ok(metadata) if metadata.is_dir => open.push(path),
+                Ok(metadata) => {
+                    size.files += 1;
+                    size.bytes += metadata.len_bytes;
+                }
+                // Removed since it was listed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+    Ok(size)
+}
+
+/// A holder, for people. How long it has been alive follows from its renewals: no clock is compared with another one.
+fn shown(holder: Option<&Holder>) -> String {
+    let Some(holder) = holder else {
+        return "free".to_owned();
+    };
+    match &holder.lease {
+        Some(lease) => format!(
+            "written by {} (epoch {}), for some {} s; lease {} s",
+            holder.label,
+            holder.epoch,
+            lease.renewals.saturating_mul(lease.duration.as_secs()) / 3,
+            lease.duration.as_secs()
+        ),
+        None => format!(
+            "written by {} (epoch {}), whose lease has ended",
+            holder.label, holder.epoch
+        ),
+    }
+}
+
+fn line(cluster: &Cluster, namespace: &Namespace) -> Result<String, String> {
+    let Size { files, bytes } = size(cluster, namespace)?;
+    let holder = cluster
+        .holder(namespace)
+        .map_err(|error| error.to_string())?;
+    let holder = shown(holder.as_ref());
+    Ok(format!(
+        "{namespace}: {files} files, {bytes} bytes, {holder}\n"
+    ))
+}
+
+fn ls(address: &Address) -> Result<String, String> {
+    let cluster = &address.cluster;
+    if let Some(namespace) = address.named() {
+        return line(cluster, namespace);
+    }
+    let mut text = String::new();
+    for namespace in cluster.namespaces().map_err(|error| error.to_string())? {
+        text.push_str(&line(cluster, &namespace)?);
+    }
+    match text.is_empty() {
+        true => Ok("no namespaces\n".to_owned()),
+        false => Ok(text),
+    }
+}
+
+fn stat(address: &Address) -> Result<String, String> {
+    let (cluster, namespace) = (&address.cluster, address.namespace()?);
+    let before = cluster.statistics();
+    let mut text = line(cluster, namespace)?;
+    let after = cluster.statistics();
+    let requests = after.reads - before.reads;
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "read in {requests} requests, {} of them again",
+        after.retries - before.retries
+    );
+    Ok(text)
+}
+
+fn gc(address: &Address) -> Result<String, String> {
+    let namespace = address.namespace()?;
+    let writer = Writer::of(address)?;
+    let collected = writer.collect_garbage();
+    writer.close()?;
+    Ok(format!("{namespace}: {} blobs deleted\n", collected?))
+}
+
+fn unlock(address: &Address) -> Result<String, String> {
+    let namespace = address.namespace()?;
+    let holder = address.cluster.unlock(namespace);
+    Ok(match holder.map_err(|error| explain(&error))? {
+        Some(holder) => format!(
+            "{namespace}: taken from {} (epoch {})\n",
+            holder.label, holder.epoch
+        ),
+        None => format!("{namespace}: free\n"),
+    })
+}
