@@ -93,7 +93,7 @@ fn each_failure_says_what_happened_where_and_what_to_do_next() {
             failure: "not a store",
             arguments: vec!["clean", file],
             status: 3,
-            said: &[file, "no IndexedDB store here"],
+            said: &[file, "a file, and no file of an IndexedDB store"],
         },
         Line {
             failure: "a store's folder without a store",
