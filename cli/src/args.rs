@@ -65,7 +65,12 @@ Look into Chromium's IndexedDB stores and get the data out.
 
 PATH may be an origin's folder (*.indexeddb.leveldb), a folder of origins (IndexedDB), a browser profile \
 (Default), a whole user-data folder, or the data folder of an Electron, WebView2 or CEF app: every store \
-below it is found. But for run, compact, clean and repair --in-place nothing is ever written there and no lock is taken, so a store in use can be looked at. \
+below it is found.
+
+Only run, compact, clean, repair --in-place and copy --on-conflict change a store that is there, and take its lock; with --dry-run none does. All other \
+commands leave it as it is and take no lock, so a store in use can be looked at; only repair, and copy to or from an address, refuse one. \
+Copies, archives and repaired stores are new files and folders.
+
 PATH itself may be a symbolic link; links below it are named and not followed, and only regular files are opened.";
 
 const MAIN_EXAMPLES: &str = "\
