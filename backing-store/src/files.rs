@@ -7,14 +7,14 @@ use larder_leveldb::storage::FileSystem;
 
 use crate::error::{Error, Result};
 
-/// Deeper than any blob folder; the rest is no business of ours.
+/// Deeper than any blob folder. What lies deeper is not part of a store.
 const DEPTH_MAX: usize = 8;
 
 /// Removes a file, if it is there.
 pub(crate) fn remove_if_there(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     match fs.remove(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io(path, "cannot remove", error))
+            Err(Error::io(path, "cannot be removed", error))
         }
         _ => Ok(()),
     }
@@ -26,21 +26,21 @@ pub(crate) fn remove_if_there(fs: &dyn FileSystem, path: &Path) -> Result<()> {
 /// `Io`.
 pub fn remove_tree(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     match fs.metadata(dir) {
-        // A symbolic link goes; what it leads to is none of the store's, and so below.
+        // A symbolic link is removed; what it leads to is not part of the store and stays. It is so below, too.
         Ok(metadata) if metadata.is_link => remove_if_there(fs, dir),
         Ok(_) => remove_below(fs, dir, DEPTH_MAX),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::io(dir, "cannot look at", error)),
+        Err(error) => Err(Error::io(dir, "its metadata cannot be read", error)),
     }
 }
 
 fn remove_below(fs: &dyn FileSystem, dir: &Path, depth_max: usize) -> Result<()> {
-    let list_failed = |error| Error::io(dir, "cannot list", error);
+    let list_failed = |error| Error::io(dir, "the folder cannot be listed", error);
     for name in fs.list(dir).map_err(list_failed)? {
         let path = dir.join(name);
         let metadata = fs
             .metadata(&path)
-            .map_err(|error| Error::io(&path, "cannot look at", error))?;
+            .map_err(|error| Error::io(&path, "its metadata cannot be read", error))?;
         if metadata.is_dir && depth_max > 0 {
             remove_below(fs, &path, depth_max - 1)?;
         } else {
@@ -48,7 +48,7 @@ fn remove_below(fs: &dyn FileSystem, dir: &Path, depth_max: usize) -> Result<()>
         }
     }
     fs.remove_dir(dir)
-        .map_err(|error| Error::io(dir, "cannot remove", error))
+        .map_err(|error| Error::io(dir, "the folder cannot be removed", error))
 }
 
 /// Whether something has the name.
@@ -59,7 +59,7 @@ pub fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
     match fs.metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::io(path, "cannot look at", error)),
+        Err(error) => Err(Error::io(path, "its metadata cannot be read", error)),
     }
 }
 
@@ -70,7 +70,7 @@ pub fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
 pub fn sync_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     match fs.sync_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io(dir, "cannot sync", error))
+            Err(Error::io(dir, "the folder cannot be synced", error))
         }
         _ => Ok(()),
     }
@@ -100,7 +100,7 @@ pub fn make_dir(fs: &dyn FileSystem, dir: &Path) -> Result<bool> {
     match fs.create_dir(dir) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(Error::io(dir, "cannot make", error)),
+        Err(error) => Err(Error::io(dir, "the folder cannot be made", error)),
     }
 }
 

@@ -272,10 +272,11 @@ fn rename(fs: &dyn FileSystem, from: &Path, to: &Path) -> Result<()> {
 /// Makes the names in a folder and in all below it durable.
 fn sync_below(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     let listed = fs.list(dir);
-    for name in listed.map_err(|error| Error::io(dir, "cannot list", error))? {
+    for name in listed.map_err(|error| Error::io(dir, "the folder cannot be listed", error))? {
         let path = dir.join(name);
         let metadata = fs.metadata(&path);
-        let metadata = metadata.map_err(|error| Error::io(&path, "cannot look at", error))?;
+        let metadata =
+            metadata.map_err(|error| Error::io(&path, "its metadata cannot be read", error))?;
         if metadata.is_dir {
             sync_below(fs, &path)?;
         }

@@ -114,7 +114,7 @@ fn read_small(fs: &dyn FileSystem, path: &Path) -> Option<String> {
 
 /// When the files in a folder were last written to; 0 if no time is known.
 fn newest(fs: &dyn FileSystem, dir: &Path) -> Result<i64> {
-    let failed = |error| Error::io(dir, "cannot list", error);
+    let failed = |error| Error::io(dir, "the folder cannot be listed", error);
     let names = match fs.list(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         names => names.map_err(failed)?,
@@ -133,7 +133,7 @@ pub fn is_persisted(fs: &dyn FileSystem, paths: &StorePaths) -> Result<bool> {
     match fs.metadata(&path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::io(&path, "cannot be looked at", error)),
+        Err(error) => Err(Error::io(&path, "its metadata cannot be read", error)),
     }
 }
 

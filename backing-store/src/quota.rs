@@ -77,8 +77,8 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Nothing is refused up to `limit_bytes`. Beyond it `ask` is called, by whichever thread commits, which waits for the answer: a
-    /// greater limit from now on, or `None` to refuse. Other transactions go on meanwhile. It must not wait for any of them.
+    /// A limit of `limit_bytes`. When a transaction would pass it, the thread that commits calls `ask` and waits for the answer: a
+    /// greater limit from now on, or `None` to refuse. Other transactions go on meanwhile, and `ask` must not wait for any of them.
     #[must_use]
     pub fn new(limit_bytes: u64, ask: Option<Box<Ask>>) -> Self {
         Self {

@@ -21,7 +21,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// An empty one, to read into.
+    /// An empty record, to read into.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

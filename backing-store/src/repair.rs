@@ -73,8 +73,9 @@ pub fn salvage(fs: Arc<dyn FileSystem>, paths: &StorePaths) -> Result<(Salvage, 
     Ok((Salvage::open(fs, &paths.leveldb, &options)?, order))
 }
 
-/// Writes rows into a LevelDB in Chromium's order, in a folder that is there and has none: how many. For rows that are to be looked at
-/// as a store of their own before they are taken over; nothing gets another name. `next` puts the next row into the two buffers.
+/// Writes rows into a new LevelDB in Chromium's order, and returns how many there were. The folder must be there and have no LevelDB. It
+/// is for rows that are to be looked at as a store before they are used; no file is renamed for that. `next` puts the next row into
+/// the two buffers.
 ///
 /// # Errors
 /// What `next` returns; `Usage` if the rows are not in order or the folder has a store; `Io`.

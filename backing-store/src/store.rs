@@ -126,14 +126,14 @@ impl Store {
         &self.snapshot
     }
 
-    /// A transaction that reads what the store shows. It keeps the files that it reads open, and the store need not be
-    /// there any more. Blobs are not protected from another program that writes to the store.
+    /// A transaction that reads what the store shows. It keeps the files that it reads open, so it may outlive this
+    /// [`Store`]. Blobs are not protected: another program that writes to the store may remove them meanwhile.
     #[must_use]
     pub fn read(&self) -> ReadTransaction {
         ReadTransaction::of_reads(self.reads.clone())
     }
 
-    /// The versions that the store has; of one whose rows do not say, today's.
+    /// The versions that the store has. A store whose rows do not say is taken to have today's.
     #[must_use]
     pub fn versions(&self) -> Arc<StoreVersions> {
         let schema = self.schema_version().unwrap_or(SCHEMA_VERSION_MAX);
@@ -141,7 +141,7 @@ impl Store {
         Arc::new(StoreVersions::of_reader(schema, data))
     }
 
-    /// What recovery did in memory, and what it stumbled over.
+    /// What recovery did in memory, and what it could not read.
     #[must_use]
     pub fn recovery(&self) -> &Recovery {
         &self.recovery

@@ -1,18 +1,18 @@
-//! Threads of a host's for the background work of many stores.
+//! Threads of the host for the background work of many stores.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Threads of the host's that do the background work of any number of stores ([`Background::Pool`](crate::Background::Pool)).
+/// Threads of the host that do the background work of any number of stores ([`Background::Pool`](crate::Background::Pool)).
 pub trait BackgroundPool: Debug + Send + Sync {
-    /// Takes work that is to be [run](BackgroundWork::run) soon, once, on another thread: the caller may hold locks that it
-    /// needs, so it must not run before this returns. A store has at most one of these waiting. One that is dropped instead
-    /// leaves that store's work to writers that have to wait for it, until it is opened again.
+    /// Takes a step of work that is to be [run](BackgroundWork::run) soon and once, on another thread. The caller may hold locks
+    /// that the work needs, so the work must not run before this call returns. A store has at most one step waiting. If a step is
+    /// dropped instead of run, the store's work is left to writers that have to wait for it, until the store is opened again.
     fn run_soon(&self, work: BackgroundWork);
 }
 
-/// One step of a store's background work: a table of a memtable, or one compaction. If more is due then, the pool gets it as
-/// another one, so that stores take turns.
+/// One step of a store's background work: a memtable is made into a table, or one compaction is done. If more is due afterwards,
+/// the pool gets that as another step, so that stores take turns.
 #[derive(Debug)]
 pub struct BackgroundWork(Arc<dyn Work>);
 
@@ -27,7 +27,7 @@ impl BackgroundWork {
         BackgroundWork(work)
     }
 
-    /// Does it, if it is still due and the store still open.
+    /// Does the step, if it is still due and the store is still open.
     ///
     /// # Panics
     /// If the comparator or the file system does; the store takes no more writes then.

@@ -285,8 +285,8 @@ impl Db {
         Ok(deleted)
     }
 
-    /// Whether there was no room when something was to be written last, or when the store was opened: then
-    /// [`forget`](Self::forget) and [`flush`](Self::flush) are worth their while. False for one opened for reading.
+    /// Whether the last write found no room on the disk, or, before any, the opening did. Then [`forget`](Self::forget) and
+    /// [`flush`](Self::flush) can make room. False for a store opened for reading.
     pub fn is_short_of_room(&self) -> bool {
         self.engine().is_ok_and(|engine| engine.is_short_of_room())
     }
@@ -337,8 +337,8 @@ impl Db {
         self.engine()?.compact_range(from, to)
     }
 
-    /// So many bytes of tables [`compact_range`](Self::compact_range) would read at most, if nothing were in memtables and
-    /// nothing written meanwhile. Reads nothing itself.
+    /// The most bytes of tables that [`compact_range`](Self::compact_range) would read. What is in memtables, and what is written
+    /// meanwhile, is not counted. This call reads no file.
     ///
     /// # Errors
     /// `Usage` if it is open for reading only.

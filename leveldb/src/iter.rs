@@ -39,8 +39,8 @@ const OLDER_STEPS_MAX: u32 = 8;
 /// written over has an older version behind it: each such row would take a comparison more.
 const PASSED_BLINDLY_MAX: u32 = 8;
 
-/// A position on a row of a snapshot, or on none. Made by [`Snapshot::iter`](crate::Snapshot::iter), on none. It lends key and value,
-/// and copies neither; [`Rows`] is the iterator of Rust's that does.
+/// A position on a row of a snapshot, or on none. [`Snapshot::iter`](crate::Snapshot::iter) makes one on no row. It lends key and value
+/// and copies neither; [`Rows`] is a Rust iterator, which copies both.
 ///
 /// It owns what it reads from: it may outlive the snapshot and the database handle, and move to another thread. Errors
 /// leave it on no row.

@@ -10,7 +10,7 @@ pub enum OnDamage {
     /// It is written down ([`Db::damage`](crate::Db::damage)), and what is whole is read. A row that may be outdated
     /// because something newer was lost is not shown.
     ///
-    /// An error of the system that passes, such as a timeout, is no damage: the call fails with
+    /// A temporary error of the system, such as a timeout, is not damage: the call fails with
     /// [`ErrorKind::Io`](crate::ErrorKind::Io), and the next one reads again.
     Skip,
 }

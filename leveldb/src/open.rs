@@ -330,7 +330,7 @@ impl Opening<'_> {
     /// A store that is to be written to, in another order: the program that wrote it would not find what is put in.
     fn foreign(&self, checked: &Checked) -> Error {
         let what = format!(
-            "{}: keys are not in the order of {:?}{}; whoever wrote them has another order under that name. The store is left \
+            "{}: keys are not in the order of {:?}{}; the program that wrote them has another order under that name. The store is left \
              as it is: it can be opened for reading, and its rows written into a new store",
             self.core.dir.display(),
             self.core.order.user().name(),

@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub enum Background {
     /// A thread of the [`Db`](crate::Db)'s own, which it stops and joins when it is closed or dropped.
     Thread,
-    /// Threads that any number of stores share, and that the host stops; a writer that would have to wait for work that none of
-    /// them has begun does it itself. A store that is closed has left them.
+    /// Threads that any number of stores share, and that the host stops. A writer that would have to wait for work does the work
+    /// itself if no thread has begun it. A store that is closed uses them no more.
     Pool(Arc<dyn BackgroundPool>),
     /// No thread of its own: the callers of [`Db::do_background_work`](crate::Db::do_background_work), and writers that have to wait for
     /// it. What happens then depends on the calls alone.
@@ -52,9 +52,9 @@ pub struct Options {
     pub open_tables_max: usize,
     /// How many bytes of values of the logs are kept in memory (8 MiB); large ones beyond that are read when needed.
     pub log_value_bytes: usize,
-    /// If tables have together at most so many bytes (1 MiB), every key is looked at when the store is opened, so that a table
-    /// whose keys are in another order is known before anything relies on its order; of larger stores the MANIFEST and the
-    /// tables' indexes are. [`Db::order`](crate::Db::order) says what was found.
+    /// How much opening reads to find tables whose keys are in another order, before anything relies on their order. If all tables
+    /// together have at most so many bytes (1 MiB), every key is checked; of a larger store only the MANIFEST and the tables'
+    /// indexes are. [`Db::order`](crate::Db::order) says what was found.
     pub order_check_bytes: u64,
     /// Whether [`Db::open`](crate::Db::open) makes a store where there is none (`false`).
     pub create_if_missing: bool,

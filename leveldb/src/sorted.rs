@@ -82,7 +82,8 @@ pub fn write_sorted<E: From<Error>>(
 
 fn require_none(core: &Core) -> Result<()> {
     let listed = core.fs.list(&core.dir);
-    let names = listed.map_err(|error| Error::io(&*core.dir, "cannot list the folder", error))?;
+    let names =
+        listed.map_err(|error| Error::io(&*core.dir, "cannot list the directory", error))?;
     let is_part = |name: &std::ffi::OsString| {
         FileName::parse(name).is_some_and(|name| !matches!(name, FileName::Lock))
     };

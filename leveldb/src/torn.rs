@@ -1,4 +1,4 @@
-//! The end of a log or MANIFEST that a crash has taken something from.
+//! The end of a log or MANIFEST that a crash has left incomplete.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,9 +17,9 @@ pub enum TailKind {
     AfterLoss,
 }
 
-/// A log or MANIFEST that is read up to a place only, because a crash, mostly a power cut, has taken something from what no sync
-/// had covered. What comes after the place was never acknowledged as durable; writes that were acknowledged without that are
-/// missing from it, or from there on.
+/// A log or MANIFEST that is read only up to a place, because a crash, mostly a power cut, has destroyed something that no sync had
+/// covered. What comes after the place was never acknowledged as durable. Writes that were acknowledged without being durable may
+/// be missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TornTail {

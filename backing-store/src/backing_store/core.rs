@@ -137,7 +137,7 @@ impl Core {
     pub(crate) fn enter(&self, scope: &Scope) -> Result<u64> {
         let mut active = locked(&self.active);
         if active.scopes.iter().any(|(_, other)| other.overlaps(scope)) {
-            let what = "an object store of the scope is being written by another transaction";
+            let what = "another transaction is writing to an object store of the scope: wait until it ends";
             return Err(Error::new(ErrorKind::Conflict, what));
         }
         let number = active.next;
@@ -236,7 +236,11 @@ impl Core {
     /// A number for a scope of the undo log, not on disk and not in use.
     pub(crate) fn new_scope_id(&self) -> Result<ScopeId> {
         let number = self.next_scope.fetch_add(1, Ordering::Relaxed);
-        ScopeId::new(number)
-            .ok_or_else(|| Error::new(ErrorKind::Usage, "the undo log has no scope numbers left"))
+        ScopeId::new(number).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Usage,
+                "the undo log has no scope numbers left: close the store and open it again",
+            )
+        })
     }
 }

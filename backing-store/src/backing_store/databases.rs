@@ -78,8 +78,9 @@ pub(super) fn create(core: &Core, name: &JsString) -> Result<DatabaseId> {
     let is_named = core.context.named_ids.has(&view, id)?;
     let (low, end) = (range::database_low(id), range::database_end(id));
     if is_named || has_rows(&view, &low, &end)? {
-        let what =
-            format!("the greatest database id is {max}, and there is something of database {id}");
+        let what = format!(
+            "the greatest database id that was given is {max}, but there are rows of database {id}"
+        );
         return Err(Error::inconsistent(&max_key, what));
     }
     let mut number = Vec::new();
@@ -130,7 +131,7 @@ fn delete_named(core: &Core, name_key: &[u8], row: &[u8], is_last_room: bool) ->
     };
     let view = View::committed(core.base());
     if core.context.named_ids.has_twice(&view, id)? {
-        let what = format!("another database has the id {id}, too");
+        let what = format!("another database has the same id, {id}");
         return Err(Error::inconsistent(name_key, what));
     }
     let number = core.enter(&Scope::VersionChange(id))?;

@@ -82,7 +82,8 @@ impl BackingStore {
         self.core.snapshot()
     }
 
-    /// All databases, by origin and name. One without a version has been made and never upgraded; Chromium shows no such.
+    /// All databases, by origin and name. A database without a version was made, and no version change of it has
+    /// been committed; Chromium does not show it.
     ///
     /// # Errors
     /// `Corruption` if a row of metadata cannot be read; `Io`.
@@ -141,9 +142,9 @@ impl BackingStore {
         self.core.db.torn_tails()
     }
 
-    /// Does at once what is otherwise done before the first write: recovers on disk what a crash has left, which readers see as
-    /// recovered anyway, and removes the files of blobs that nothing refers to. Of a store to which nothing is written no row
-    /// changes without this.
+    /// Recovers on disk what a crash has left, and removes the files of blobs that nothing refers to. Otherwise the first write
+    /// does this. It is for a store to which nothing will be written: no row of such a store changes without this call. Readers
+    /// see the store as recovered in any case.
     ///
     /// # Errors
     /// As reading and writing; the first write, or the next opening, tries it again.
@@ -221,7 +222,7 @@ impl BackingStore {
             }
             Err(_) => Err(crate::Error::new(
                 crate::ErrorKind::Usage,
-                "transactions that write are still under way",
+                "transactions that write are still under way: the store closes when the last of them ends",
             )),
         }
     }

@@ -41,10 +41,11 @@ pub struct WriteOptions {
     pub maintenance: Arc<MaintenanceSchedule>,
     /// Where random choices of maintenance start from.
     pub random_seed: u64,
-    /// A file of so many bytes is kept in the LevelDB folder, from the first write on, so that there is room for deleting on a
-    /// full disk (32 KiB; 0: none). Chromium passes over it.
+    /// The length of a reserve file in the LevelDB folder (32 KiB; 0: no such file). Deleting needs some room before it frees
+    /// any; on a full disk the file is removed for that. It is made by the first write. Chromium ignores it.
     pub reserve_bytes: usize,
-    /// How many bytes the store's files may have, which transactions keep to that put something (none): see [`Quota`].
+    /// The limit of the bytes of the store's files (none). A transaction that puts something fails if it would pass the limit:
+    /// see [`Quota`].
     pub quota: Option<Arc<Quota>>,
     /// What compacts LevelDB's tables ([`Background::Thread`]).
     pub background: Background,

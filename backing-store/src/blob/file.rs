@@ -127,7 +127,7 @@ fn copy(
 
 fn wrong_size(path: &Path) -> Error {
     let what = format!(
-        "{}: its content has another size than it said",
+        "{}: its content has another size than was given for it",
         path.display()
     );
     Error::new(ErrorKind::Usage, what)

@@ -24,7 +24,7 @@ pub struct DatabaseMetadata {
     pub origin: JsString,
     /// Its name.
     pub name: JsString,
-    /// Its version; `None` while no version change has ever been committed. Chromium shows no such database.
+    /// Its version; `None` while no version change has ever been committed. Chromium does not show such a database.
     pub version: Option<i64>,
     /// Its object stores, in order of id.
     pub object_stores: Vec<ObjectStoreMetadata>,

@@ -10,8 +10,7 @@ use crate::sync::locked;
 use crate::transaction::WriteTransaction;
 use crate::view::has_rows;
 
-/// A new index. That its name is not taken is for the caller to see to, and that an array of key paths is not combined
-/// with `multi_entry`.
+/// A new index. The caller checks that its name is free, and that an array of key paths is not combined with `multi_entry`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexParameters {
     /// Its id, above all that the object store has ever had; `None` for the next.
@@ -64,7 +63,7 @@ impl WriteTransaction {
         for (low, end) in [metadata, entries] {
             // They must not become those of another index.
             if has_rows(self.view(), &low, &end)? {
-                let what = format!("there are rows of index {id}, which is not to be yet");
+                let what = format!("there are rows of index {id}, which has not been created yet");
                 return Err(Error::inconsistent(&max_key, what));
             }
         }

@@ -47,7 +47,7 @@ impl WriteTransaction {
         match self.scope() {
             Scope::VersionChange(database_id) => Ok(*database_id),
             Scope::Stores(..) => {
-                let what = "only a version change changes metadata";
+                let what = "this transaction may not change metadata: begin a version change";
                 Err(Error::new(ErrorKind::Usage, what))
             }
         }

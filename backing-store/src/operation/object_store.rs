@@ -85,7 +85,8 @@ impl WriteTransaction {
         );
         for (low, end) in [metadata, indexes, records] {
             if has_rows(self.view(), &low, &end)? {
-                let what = format!("there are rows of object store {id}, which is not to be yet");
+                let what =
+                    format!("there are rows of object store {id}, which has not been created yet");
                 return Err(Error::inconsistent(max_key, what));
             }
         }

@@ -136,8 +136,8 @@ impl WriteTransaction {
         })
     }
 
-    /// Sets the number that the key generator gives next, whatever keys there are; above [`KEY_GENERATOR_MAX`] none is left. For a store
-    /// that is made anew of what another had.
+    /// Sets the number that the key generator gives next, whatever keys there are. Above [`KEY_GENERATOR_MAX`] the generator is used up.
+    /// This is for a store that gets the content of another one.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if there is no such object store in the scope, or it has no key generator; if a row cannot be
@@ -202,14 +202,14 @@ impl WriteTransaction {
     /// The next number of the key generator. It is not used up by being asked for.
     fn generate(&self, database_id: DatabaseId, store: &mut OpenStore) -> Result<i64> {
         if !store.auto_increment {
-            let what = "the object store has no key generator";
+            let what = "the object store has no key generator: give the record a key";
             return Err(Error::new(ErrorKind::Usage, what));
         }
         let number = self.generator(database_id, store)?;
         if (0..=KEY_GENERATOR_MAX).contains(&number) {
             return Ok(number);
         }
-        let what = "the key generator is used up";
+        let what = "the key generator is used up: give the record a key";
         Err(Error::new(ErrorKind::Constraint, what))
     }
 
@@ -268,7 +268,7 @@ impl WriteTransaction {
     fn next_version(&mut self, store: &mut OpenStore) -> Result<RecordVersion> {
         let next = store.last_version.checked_add(1);
         let Some(version) = next.and_then(RecordVersion::new) else {
-            let what = "the object store has no record versions left";
+            let what = "the object store has no record versions left: copy its records into a new object store";
             return Err(Error::new(ErrorKind::Usage, what));
         };
         store.last_version = version.get();

@@ -15,10 +15,10 @@ use crate::key_range::KeyRange;
 use crate::record::Record;
 use crate::row_keys::RowKeys;
 
-/// Reads records through one index, any number of them: what is needed to find the first is kept for the next. Made by
+/// Reads any number of records through one index, and keeps its preparation from one read to the next. Made by
 /// [`Reads::index_lookup`].
 ///
-/// Made by a transaction that writes, it sees what that has written up to each read.
+/// In a transaction that writes, each read sees what the transaction has written up to then.
 #[derive(Debug)]
 pub struct IndexLookup {
     reads: Reads,
@@ -79,9 +79,11 @@ impl IndexLookup {
         }
     }
 
-    /// Reads the first record that the index has under each of these keys, in any order and also twice: [`get`](Self::get) for many,
-    /// which takes less time than one after the other. Calls `found` once for each key, in any order, with its number, from 0, and
-    /// the record, `None`, or the error that reading it gives.
+    /// Reads the first record that the index has under each of these keys, which may come in any order and more than once. One call
+    /// takes less time than a [`get`](Self::get) for each key.
+    ///
+    /// `found` is called once for each key, in any order. It gets the key's number, from 0, and the record, `None`, or the error of
+    /// reading it.
     pub fn multi_get<K: Borrow<Key>>(
         &mut self,
         index_keys: &[K],

@@ -253,7 +253,7 @@ impl Reads {
         )
     }
 
-    /// The keys of the records in a range, without the values. These are not read: as cheap for large records as for
+    /// The keys of the records in a range, without the values. Values are not read, so large records cost no more than
     /// small ones.
     #[must_use]
     pub fn keys_in(
@@ -266,8 +266,8 @@ impl Reads {
         RecordCursor::over_keys(self, database_id, object_store_id, range, direction)
     }
 
-    /// The index keys and primary keys in a range, without the values. These are not read: as cheap for large records
-    /// as for small ones. Whether a row is live is decided by the records' exists rows.
+    /// The index keys and primary keys in a range, without the values. Values are not read, so large records cost no
+    /// more than small ones. Whether a row is live is decided by the records' exists rows.
     #[must_use]
     pub fn index_keys_in(
         &self,

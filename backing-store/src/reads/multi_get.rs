@@ -33,17 +33,19 @@ impl<'a> FoundRecord<'a> {
 }
 
 impl Reads {
-    /// How many records are best read by one [`Reads::multi_get`], or [`IndexLookup::multi_get`](crate::IndexLookup::multi_get), of those that
-    /// anyway have to be read: of very many, several lie in each of the engine's blocks
-    /// ([`Snapshot::lookups_together`](larder_leveldb::Snapshot::lookups_together)).
+    /// The best number of keys for one call of [`Reads::multi_get`] or [`IndexLookup::multi_get`](crate::IndexLookup::multi_get), for a
+    /// caller that has more of them. The more keys a call has, the more of their records lie in one block of the engine, which is
+    /// then read once ([`Snapshot::lookups_together`](larder_leveldb::Snapshot::lookups_together)).
     #[must_use]
     pub fn lookups_together(&self) -> usize {
         self.view.lookups_together()
     }
 
-    /// Reads the records with these primary keys, in any order and also twice: [`Reads::get_in`] for many, which takes less time than
-    /// one after the other ([`Snapshot::multi_get`](larder_leveldb::Snapshot::multi_get)). Calls `found` once for each key, in
-    /// any order, with its number, from 0, and the record, `None`, or the error that reading it gives.
+    /// Reads the records with these primary keys, which may come in any order and more than once. One call takes less time than a
+    /// [`Reads::get_in`] for each key ([`Snapshot::multi_get`](larder_leveldb::Snapshot::multi_get)).
+    ///
+    /// `found` is called once for each key, in any order. It gets the key's number, from 0, and the record, `None`, or the error of
+    /// reading it.
     pub fn multi_get<K: Borrow<Key>>(
         &self,
         database_id: DatabaseId,

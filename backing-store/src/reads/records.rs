@@ -96,7 +96,7 @@ impl Reads {
         IndexLookup::new(self, (database_id, object_store_id, index_id))
     }
 
-    /// For each range its first record, in the order of the ranges: [`Reads::get_in`] for many. Each entry says which
+    /// Reads the first record of each range, in the order of the ranges, as [`Reads::get_in`] does for one. Each entry says which
     /// range it answers ([`crate::PageEntry::request`]); a range without records has no entry. `page` is emptied first.
     ///
     /// # Errors

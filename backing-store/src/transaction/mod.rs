@@ -83,7 +83,8 @@ impl State {
     /// Why nothing more is written.
     #[cold]
     fn refusal(self) -> Error {
-        let what = "the transaction cannot go on: an earlier write has failed";
+        let what =
+            "the transaction cannot go on, because an earlier write has failed: roll it back";
         let error = Error::new(ErrorKind::Closed, what);
         match self {
             Self::Failed { is_out_of_space } if is_out_of_space => error.for_want_of_room(),
@@ -148,8 +149,8 @@ impl WriteTransaction {
         &self.scope
     }
 
-    /// How many bytes of rows, keys and values together, have been written before the commit so far, since memory was not to
-    /// hold more ([`WriteOptions::transaction_memory_bytes`](crate::WriteOptions::transaction_memory_bytes)).
+    /// The bytes of rows, keys and values together, that the transaction has written to tables of its own so far. It does so
+    /// once its writes pass [`WriteOptions::transaction_memory_bytes`](crate::WriteOptions::transaction_memory_bytes).
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
         self.seldom
@@ -164,8 +165,8 @@ impl WriteTransaction {
         self.raise_to.map_or(store, |raised| raised.max(store))
     }
 
-    /// A value of these versions is about to be put. If the store's are less and may be raised
-    /// ([`RaiseDataVersion`](crate::RaiseDataVersion)), they are: in the batch that commits the transaction.
+    /// Announces a value that needs these versions of the value formats. If the store has lesser versions, the transaction
+    /// raises them when it is committed, in the same batch; [`RaiseDataVersion`](crate::RaiseDataVersion) says whether it may.
     ///
     /// # Errors
     /// `Unsupported` if they may not.

@@ -425,7 +425,8 @@ impl BlobNumbers {
         loop {
             let number = BlobNumber::new(self.next);
             let (Some(number), Some(next)) = (number, self.next.checked_add(1)) else {
-                let what = "the database has no blob numbers left";
+                let what =
+                    "the database has no blob numbers left: copy its records into a new database";
                 return Err(Error::new(ErrorKind::Usage, what));
             };
             self.next = next;

@@ -21,7 +21,7 @@ impl WriteTransaction {
     /// Writes all staged rows and goes on over them with nothing staged.
     pub(super) fn spill(&mut self) -> Result<()> {
         if !self.core.has_undo_log {
-            let what = "a store of schema version 3 takes at most a GiB in one transaction: it has no undo log";
+            let what = "a store of schema version 3 takes at most a GiB in one transaction, because it has no undo log (`raise_schema` gives it one)";
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
         self.core.settle()?;

@@ -66,7 +66,7 @@ impl Contents {
             self.end_blob();
             if self.blobs.iter().any(|(own, _)| *own == number) {
                 return Err(format!(
-                    "pieces of the blob {number} came before, and others between"
+                    "the pieces of the blob {number} are not all next to each other"
                 ));
             }
             self.open = Some((number, self.spool.len()));

@@ -215,7 +215,7 @@ impl<'a> Pair<'a> {
                     != (&store.key_path, store.auto_increment)
                 {
                     return refused(format!(
-                        "object store {} has other keys there: they cannot be merged",
+                        "object store {} has another key path or key generator there: choose others with --store",
                         Quoted(&store.name)
                     ));
                 }

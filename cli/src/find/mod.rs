@@ -128,7 +128,7 @@ fn by_key(
 }
 
 fn not_a_key(error: larder_codec::Error) -> Stop {
-    let what = format!("the key that is looked for is none: {error}");
+    let what = format!("the key to look for is not a valid key: {error}");
     Stop::Store(larder_backing_store::Error::new(ErrorKind::Usage, what))
 }
 

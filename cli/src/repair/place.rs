@@ -166,10 +166,22 @@ fn rename(fs: &dyn FileSystem, from: &Path, to: &Path) -> Result<(), Error> {
 
 /// Makes the names in a folder and in all below it durable.
 fn sync_below(fs: &dyn FileSystem, dir: &Path) -> Result<(), Error> {
-    let failed = |error| Error::from(larder_leveldb::Error::io(dir, "cannot list", error));
+    let failed = |error| {
+        Error::from(larder_leveldb::Error::io(
+            dir,
+            "the folder cannot be listed",
+            error,
+        ))
+    };
     for name in fs.list(dir).map_err(failed)? {
         let path = dir.join(name);
-        let failed = |error| Error::from(larder_leveldb::Error::io(&path, "cannot look at", error));
+        let failed = |error| {
+            Error::from(larder_leveldb::Error::io(
+                &path,
+                "its metadata cannot be read",
+                error,
+            ))
+        };
         if fs.metadata(&path).map_err(failed)?.is_dir {
             sync_below(fs, &path)?;
         }

@@ -42,7 +42,7 @@ impl fmt::Display for OriginError {
             }
             Self::Port => f.write_str("the port is not a number from 0 to 65535"),
             Self::MoreThanOrigin => {
-                f.write_str("an origin has no user, path, query or fragment: leave it away")
+                f.write_str("an origin has no user, path, query or fragment: leave it out")
             }
             Self::Character(c) => write!(f, "an origin cannot have the character {c:?}"),
         }

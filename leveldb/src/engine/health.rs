@@ -177,7 +177,7 @@ impl Engine {
             Ok(true) => Ok(()),
             Ok(false) => {
                 let what = format!(
-                    "{}: the folder or its LOCK was removed, renamed or replaced while the store was open, so that others may \
+                    "{}: the folder or its LOCK was removed, renamed or replaced while the store was open, so that another program may \
                      have opened it, too: nothing more is written; close the store, put its folder back and open it again",
                     self.core.dir.display()
                 );

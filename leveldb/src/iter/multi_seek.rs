@@ -9,11 +9,14 @@ use crate::sort::{LOOKUPS_MAX, LOOKUPS_MIN, sort_by};
 use std::ops::ControlFlow;
 
 impl Iter {
-    /// Seeks to many prefixes, in any order and also twice, which takes less time than as many [`seek`](Self::seek)s where the
-    /// prefixes are names of groups ([`Identity::Grouped`](crate::Identity::Grouped)), or lie together in tables. Calls `found` once for
-    /// each, in any order, with its number, from 0, and key and value of the first row not less than the prefix, lent for the call, if that row's
-    /// key begins with it; or with the error that the seek or the value gives. Goes on to the next prefix after an error, and stops
-    /// where `found` breaks. Afterwards the iterator stands on no row.
+    /// Finds the first row of each of many prefixes, which may come in any order and more than once. One call takes less time than a
+    /// [`seek`](Self::seek) for each prefix if the prefixes are names of groups ([`Identity::Grouped`](crate::Identity::Grouped)), or
+    /// lie together in tables.
+    ///
+    /// `found` is called once for each prefix, in any order. It gets the prefix's number, from 0, and key and value of the first row
+    /// that is not less than the prefix, lent for the call, if that row's key begins with the prefix; or the error of the seek or the
+    /// value. The call goes on to the next prefix after an error, and stops where `found` breaks. Afterwards the iterator stands on no
+    /// row.
     ///
     /// ```
     /// # use larder_leveldb::{Db, Durability, Options, storage::MemoryFileSystem};

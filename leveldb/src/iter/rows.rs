@@ -1,4 +1,4 @@
-//! The rows of a range as an iterator of Rust's.
+//! The rows of a range as a Rust iterator.
 
 use super::Iter;
 use crate::bounds::Bounds;

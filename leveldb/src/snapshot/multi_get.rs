@@ -60,11 +60,12 @@ struct Batch<'s, 'k> {
 }
 
 impl Snapshot {
-    /// Looks many keys up, in any order and also twice, which takes less time than as many [`get`](Self::get)s: what the memtables
-    /// have of up to sixteen keys is loaded from memory together, and keys that lie in one block of a table, up to 65,536 keys at a time, are
-    /// looked for there one after the other, so that the block is read once. Calls `found` once for each key, in any order, with its
-    /// number, from 0, and what a get of it alone gives: the value, lent for the call, `None`, or its error. Goes on to the next key after
-    /// an error, and stops where `found` breaks.
+    /// Looks up many keys, which may come in any order and more than once. One call takes less time than a [`get`](Self::get) for each
+    /// key. What the memtables have of up to sixteen keys is loaded from memory together. Keys that lie in one block of a table are
+    /// looked for there one after the other, among up to 65,536 keys at a time, so that the block is read once.
+    ///
+    /// `found` is called once for each key, in any order. It gets the key's number, from 0, and what a get of that key alone gives: the
+    /// value, lent for the call, `None`, or an error. The call goes on to the next key after an error, and stops where `found` breaks.
     ///
     /// Nothing is allocated for a single key but by errors and long keys; no lock is held in `found`, which may read the same store.
     ///
@@ -115,8 +116,8 @@ impl Snapshot {
         }
     }
 
-    /// How many lookups are best made by one [`multi_get`](Self::multi_get), of those that anyway have to be made: with fewer, keys share
-    /// fewer blocks, and with more, not many more.
+    /// The best number of keys for one call of [`multi_get`](Self::multi_get), for a caller that has more of them. With fewer keys in a
+    /// call, fewer of them share a block; with more keys, hardly any more do.
     pub fn lookups_together(&self) -> usize {
         if !self.state.is_simple() {
             return GROUP_LEN;

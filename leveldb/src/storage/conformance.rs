@@ -101,7 +101,7 @@ fn reading_and_writing(fs: &dyn FileSystem, dir: &Path) -> Check {
     let random = fs.open_random(&path)?;
     expect(
         random.len()? == 200_000 && !random.is_empty()?,
-        "a file knows its length",
+        "the length of a file",
     )?;
     let mut buffer = [0; 100];
     read_exact_at(&*random, 131_000, &mut buffer)?;

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// Passes everything on to another file system, and counts the blocks of the files that are made and written through it. What
-/// would need a block when none is left fails, with `ENOSPC` or another error that is set: a write, of which what fits is there
-/// then, and a name of a file or directory that is not there yet. Everything else goes on, as on a full disk: reading,
-/// renaming, removing, writing within a block that a file has.
+/// Passes everything on to another file system, and counts the blocks of the files that are made and written through it.
+///
+/// An operation that needs a block when none is left fails with `ENOSPC`, or with another error that is set. That is a write,
+/// which leaves as many bytes as fit, and the making of a file or directory. Everything else succeeds, as on a full disk:
+/// reading, renaming, removing, writing within a block that a file has.
 ///
 /// The files that lie there already do not count until they are written to, renamed or removed.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! The seam: everything the engine asks of the outside.
+//! The interface between the engine and the operating system: everything that the engine needs from outside.
 //!
 //! Contract, checked by [`conformance`]: paths are taken as given; names that are missing give
 //! [`NotFound`](io::ErrorKind::NotFound); a read at or past the end gives zero bytes; a handle stays readable after its file
@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What is known of a file or directory. Of a symbolic link it is the link's own.
+/// Metadata of a file or directory. For a symbolic link it is that of the link itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// Length in bytes (of directories: whatever the system says).

@@ -8,7 +8,7 @@ use crate::compression::Compression;
 pub struct TableOptions {
     /// A data block ends when it has reached so many bytes, unpacked (LevelDB and Chromium: 4096).
     pub block_len: usize,
-    /// Data blocks write every so-manieth key whole (16).
+    /// How often a data block has a key in full: once in so many keys (16). The keys between share bytes with the one before.
     pub restart_interval: usize,
     /// A block is stored as it is unless packing saves an eighth. C++ LevelDB 1.23 and Chromium cannot read
     /// `Compression::Zstd`: to them such a table is damaged.
