@@ -4,19 +4,20 @@ use crate::mortal::mortal;
 use crate::setting::Setting;
 use crate::support::namespace;
 use crate::workload;
-use larder_leveldb::storage::conformance as file_systems;
 use larder_leveldb::{Db, Durability, ErrorKind};
-use larder_remote_files::{Options, RemoteFileSystem, conformance};
+use larder_remote_files::{Options, RemoteFileSystem};
 use std::path::Path;
 use std::time::Duration;
 
 /// Catalogue and blobs.
+#[cfg(any(feature = "postgres", feature = "etcd"))]
 pub(crate) fn contracts(setting: &Setting) {
-    conformance::catalogue(&*setting.catalogue).unwrap();
-    conformance::blobs(&*setting.blobs, &namespace()).unwrap();
+    larder_remote_files::conformance::catalogue(&*setting.catalogue).unwrap();
+    larder_remote_files::conformance::blobs(&*setting.blobs, &namespace()).unwrap();
 }
 
 /// The file system, with chunks and delays of several sizes.
+#[cfg(any(feature = "postgres", feature = "etcd"))]
 pub(crate) fn file_system(setting: &Setting) {
     for (chunk_len, inline_len_max, flush_delay) in [
         (4096, 100, Duration::ZERO),
@@ -34,7 +35,7 @@ pub(crate) fn file_system(setting: &Setting) {
         let fs = RemoteFileSystem::write(&session, &namespace(), options, wait).unwrap();
         let dir = format!("d{chunk_len}");
         larder_leveldb::storage::FileSystem::create_dir(&fs, Path::new(&dir)).unwrap();
-        file_systems::check(&fs, Path::new(&dir)).unwrap();
+        larder_leveldb::storage::conformance::check(&fs, Path::new(&dir)).unwrap();
         fs.close().unwrap();
     }
 }

@@ -41,6 +41,7 @@ impl Setting {
     }
 
     /// The session of another process.
+    #[cfg(any(feature = "postgres", feature = "etcd"))]
     pub(crate) fn session(&self) -> Session {
         self.session_of(&self.cluster()).unwrap()
     }
