@@ -197,15 +197,15 @@ fn fill_and_empty(disk: &Disk, executor: Executor, what: &str, value_of: impl Fn
         write_again(&storage, committed, what, &value_of);
     }
     storage.close().unwrap();
-    let left = disk.used_bytes();
-    let written = match executor {
-        Executor::Threads(_) => 0,
-        _ => full / 3 + full / 16,
+    let is_small = |when: &str| {
+        let (left, written) = (disk.used_bytes(), full / 3 + full / 16);
+        let is_small = left < full / 2 + written;
+        assert!(is_small, "{what}: {full} bytes, and {left} when {when}");
     };
-    assert!(
-        left < full / 2 + written,
-        "{what}: {full} bytes, and {left} when closed"
-    );
+    // Behind threads the compaction for it may have begun before there was room. Then it is done when the store is opened next.
+    if matches!(executor, Executor::Driven { .. }) {
+        is_small("closed");
+    }
     let storage = storage_of();
     let kept = open(&storage, "kept").unwrap();
     assert!(is_whole(&kept), "{what}");
@@ -214,6 +214,7 @@ fn fill_and_empty(disk: &Disk, executor: Executor, what: &str, value_of: impl Fn
         write_again(&storage, committed, what, &value_of);
     }
     storage.close().unwrap();
+    is_small("closed again");
 }
 
 /// Writes a third of what went into the disk before.
