@@ -20,14 +20,14 @@ pub(crate) fn remove_if_there(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     }
 }
 
-/// Removes a folder with all that is in it, if it is there. What links in it lead to stays.
+/// Removes a folder with all that is in it, or a file, if it is there. What links in it lead to stays.
 ///
 /// # Errors
 /// `Io`.
 pub fn remove_tree(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
     match fs.metadata(dir) {
         // A symbolic link is removed; what it leads to is not part of the store and stays. It is so below, too.
-        Ok(metadata) if metadata.is_link => remove_if_there(fs, dir),
+        Ok(metadata) if metadata.is_link || !metadata.is_dir => remove_if_there(fs, dir),
         Ok(_) => remove_below(fs, dir, DEPTH_MAX),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Error::io(dir, "its metadata cannot be read", error)),

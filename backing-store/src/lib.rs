@@ -58,6 +58,7 @@ mod store_order;
 mod sync;
 mod transaction;
 mod undo_log;
+mod unfinished;
 mod versions;
 mod view;
 
@@ -93,6 +94,7 @@ pub use store::{OpenOptions, Store};
 pub use store_order::StoreOrder;
 pub use transaction::{ReadTransaction, WriteTransaction};
 pub use undo_log::Recovery;
+pub use unfinished::Unfinished;
 pub use versions::{
     DATA_VERSION_MAX, NEW_STORE_VERSION, RaiseDataVersion, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN,
     StoreVersions,

@@ -19,9 +19,7 @@ use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::layout::StorePaths;
-
-/// Before the name of the store's folder, in the name of the temporary folder.
-const TEMPORARY_PREFIX: &str = ".larder-unfinished-";
+use crate::unfinished;
 
 /// Bytes of a blob copied at a time.
 const PIECE_LEN: usize = 256 << 10;
@@ -57,9 +55,7 @@ impl NewStore {
     /// `Usage` if there is a store already, or a blob folder without one; `Conflict` if another process is making it; `Io`.
     pub fn begin(fs: Arc<dyn FileSystem>, target: StorePaths) -> Result<Self> {
         let name = target.leveldb.file_name().unwrap_or_default();
-        let mut temporary_name = std::ffi::OsString::from(TEMPORARY_PREFIX);
-        temporary_name.push(name);
-        let temporary = target.leveldb.with_file_name(temporary_name);
+        let temporary = unfinished::path_of(&target.leveldb);
         let leveldb = temporary.join(name);
         let blob = temporary.join(target.blob.file_name().unwrap_or_default());
         let new = Self {
@@ -205,13 +201,13 @@ impl NewStore {
     /// `Io`: there is no store at the place then, or the whole one.
     pub fn finish(mut self) -> Result<()> {
         let fs = &*self.fs;
-        sync_below(fs, &self.temporary)?;
+        unfinished::sync_names(fs, &self.temporary)?;
         let parent = self.target.leveldb.parent().unwrap_or(Path::new(""));
         if files::exists(fs, &self.paths.blob)? {
-            rename(fs, &self.paths.blob, &self.target.blob)?;
+            unfinished::rename(fs, &self.paths.blob, &self.target.blob)?;
             files::sync_dir(fs, parent)?;
         }
-        rename(fs, &self.paths.leveldb, &self.target.leveldb)?;
+        unfinished::rename(fs, &self.paths.leveldb, &self.target.leveldb)?;
         self.is_finished = true;
         files::sync_dir(fs, parent)?;
         // It is empty; the next attempt would remove it as well.
@@ -262,24 +258,4 @@ impl Drop for NewStore {
             let _ = files::remove_tree(&*self.fs, &self.temporary);
         }
     }
-}
-
-fn rename(fs: &dyn FileSystem, from: &Path, to: &Path) -> Result<()> {
-    let renamed = fs.rename(from, to);
-    renamed.map_err(|error| Error::io(to, "the finished folder cannot get this name", error))
-}
-
-/// Makes the names in a folder and in all below it durable.
-fn sync_below(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
-    let listed = fs.list(dir);
-    for name in listed.map_err(|error| Error::io(dir, "the folder cannot be listed", error))? {
-        let path = dir.join(name);
-        let metadata = fs.metadata(&path);
-        let metadata =
-            metadata.map_err(|error| Error::io(&path, "its metadata cannot be read", error))?;
-        if metadata.is_dir {
-            sync_below(fs, &path)?;
-        }
-    }
-    files::sync_dir(fs, dir)
 }

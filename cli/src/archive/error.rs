@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 /// Why an archive could not be written or read.
 #[derive(Debug)]
 pub struct ArchiveError {
-    path: PathBuf,
+    /// `None` if the words name it.
+    path: Option<PathBuf>,
     line: Option<u64>,
     what: String,
     source: Option<io::Error>,
@@ -17,7 +18,7 @@ impl ArchiveError {
     /// Something of the whole archive, or of a file of it.
     pub(super) fn new(path: &Path, what: impl Into<String>) -> Self {
         Self {
-            path: path.to_owned(),
+            path: Some(path.to_owned()),
             line: None,
             what: what.into(),
             source: None,
@@ -47,11 +48,14 @@ impl ArchiveError {
 
 impl fmt::Display for ArchiveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())?;
-        if let Some(line) = self.line {
-            write!(f, ", line {line}")?;
+        if let Some(path) = &self.path {
+            write!(f, "{}", path.display())?;
+            if let Some(line) = self.line {
+                write!(f, ", line {line}")?;
+            }
+            f.write_str(": ")?;
         }
-        write!(f, ": {}", self.what)?;
+        f.write_str(&self.what)?;
         match &self.source {
             Some(error) => write!(f, ": {error}"),
             None => Ok(()),
@@ -63,6 +67,18 @@ impl std::error::Error for ArchiveError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         let source = self.source.as_ref()?;
         Some(source)
+    }
+}
+
+/// A file or folder that the backing store has made or looked at.
+impl From<larder_backing_store::Error> for ArchiveError {
+    fn from(error: larder_backing_store::Error) -> Self {
+        Self {
+            path: None,
+            line: None,
+            what: error.to_string(),
+            source: None,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use larder_backing_store::StorePaths;
+use larder_backing_store::{StorePaths, files};
 use larder_codec::{JsString, Origin};
 use larder_leveldb::storage::FileSystem;
 
@@ -13,7 +13,6 @@ use super::json::Json;
 use super::line::{Line, StoreHead};
 use super::lines::Lines;
 use super::new_store::StoreWriter;
-use super::target::exists;
 use super::{LINES_FILE, value};
 
 /// How an archive is read back.
@@ -53,7 +52,7 @@ pub fn import_archive(
     let found = source.metadata(from);
     let found = found.map_err(|error| ArchiveError::io(from, "cannot be read", error))?;
     let (path, folder) = match found.is_dir {
-        true if !exists(&**source, &from.join(LINES_FILE))? => {
+        true if !files::exists(&**source, &from.join(LINES_FILE))? => {
             let what = "this folder is no archive, without a file archive.jsonl: give a file or folder that larder export has written";
             return Err(ArchiveError::new(from, what));
         }

@@ -1,17 +1,14 @@
 //! Where an archive is written: a folder or a file that appears whole, or not at all.
 
-use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use larder_backing_store::{Unfinished, files};
 use larder_leveldb::storage::{FileSystem, WritableFile};
 
 use super::error::ArchiveError;
 use super::{BLOBS_FOLDER, LINES_FILE};
-
-/// Before the name, in the name of what is not finished.
-const TEMPORARY_PREFIX: &str = ".larder-unfinished-";
 
 /// Lines are written, and packed, by so many bytes.
 const PIECE_LEN: usize = 1 << 20;
@@ -47,12 +44,11 @@ impl Form {
 pub(super) struct Target {
     fs: Arc<dyn FileSystem>,
     to: PathBuf,
-    temporary: PathBuf,
+    unfinished: Unfinished,
     pub(super) form: Form,
     lines: Option<Box<dyn WritableFile>>,
     buffer: Vec<u8>,
     has_blobs: bool,
-    is_finished: bool,
 }
 
 impl Target {
@@ -62,7 +58,7 @@ impl Target {
         to: &Path,
         form: Form,
     ) -> Result<Self, ArchiveError> {
-        if exists(&*fs, to)? {
+        if files::exists(&*fs, to)? {
             let what = "there is something of this name already: choose another name, or move it away first";
             return Err(ArchiveError::new(to, what));
         }
@@ -71,34 +67,30 @@ impl Target {
                 "this larder was built without the feature zstd: choose a name that ends in .jsonl";
             return Err(ArchiveError::new(to, what));
         }
-        let mut name = OsString::from(TEMPORARY_PREFIX);
-        name.push(to.file_name().unwrap_or_default());
-        let temporary = to.with_file_name(name);
         if let Some(folder) = to.parent().filter(|dir| !dir.as_os_str().is_empty())
-            && !exists(&*fs, folder)?
+            && !files::exists(&*fs, folder)?
         {
             let what = "there is no such folder: make it first";
             return Err(ArchiveError::new(folder, what));
         }
-        remove(&*fs, &temporary)?;
+        let unfinished = Unfinished::begin(&fs, to)?;
         let mut target = Self {
             fs,
             to: to.to_owned(),
-            temporary,
+            unfinished,
             form,
             lines: None,
             buffer: Vec::with_capacity(PIECE_LEN),
             has_blobs: false,
-            is_finished: false,
         };
         let file = match form {
             Form::Folder => {
-                let dir = &target.temporary;
+                let dir = target.unfinished.path();
                 let made = target.fs.create_dir(dir);
                 made.map_err(|error| ArchiveError::io(dir, "cannot be made", error))?;
                 dir.join(LINES_FILE)
             }
-            Form::File | Form::PackedFile => target.temporary.clone(),
+            Form::File | Form::PackedFile => target.unfinished.path().to_owned(),
         };
         let created = target.fs.create(&file);
         target.lines =
@@ -125,7 +117,7 @@ impl Target {
         name: &str,
         content: &mut dyn Read,
     ) -> Result<io::Result<u64>, ArchiveError> {
-        let dir = self.temporary.join(BLOBS_FOLDER);
+        let dir = self.unfinished.path().join(BLOBS_FOLDER);
         if !self.has_blobs {
             let made = self.fs.create_dir(&dir);
             made.map_err(|error| ArchiveError::io(&dir, "cannot be made", error))?;
@@ -217,28 +209,7 @@ impl Target {
         if let Some(mut lines) = self.lines.take() {
             lines.sync().map_err(failed)?;
         }
-        let fs = &*self.fs;
-        if self.form == Form::Folder {
-            if self.has_blobs {
-                fs.sync_dir(&self.temporary.join(BLOBS_FOLDER))
-                    .map_err(failed)?;
-            }
-            fs.sync_dir(&self.temporary).map_err(failed)?;
-        }
-        fs.rename(&self.temporary, &self.to).map_err(failed)?;
-        self.is_finished = true;
-        let folder = self.to.parent().filter(|dir| !dir.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        fs.sync_dir(folder).map_err(failed)
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        if !self.is_finished {
-            // What stays, the next attempt removes.
-            let _ = remove(&*self.fs, &self.temporary);
-        }
+        Ok(self.unfinished.finish()?)
     }
 }
 
@@ -254,29 +225,4 @@ fn fill(content: &mut dyn Read, piece: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(filled)
-}
-
-pub(super) fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool, ArchiveError> {
-    match fs.metadata(path) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(ArchiveError::io(path, "its metadata cannot be read", error)),
-    }
-}
-
-/// Removes what an attempt has left: a file, or a folder with files and one folder of files in it.
-pub(super) fn remove(fs: &dyn FileSystem, path: &Path) -> Result<(), ArchiveError> {
-    let failed = |error| ArchiveError::io(path, "cannot be removed", error);
-    let is_dir = match fs.metadata(path) {
-        Ok(metadata) => metadata.is_dir && !metadata.is_link,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(failed(error)),
-    };
-    if !is_dir {
-        return fs.remove(path).map_err(failed);
-    }
-    for name in fs.list(path).map_err(failed)? {
-        remove(fs, &path.join(name))?;
-    }
-    fs.remove_dir(path).map_err(failed)
 }

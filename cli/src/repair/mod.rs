@@ -30,7 +30,7 @@ use serde::Serialize;
 
 use crate::copy::{Copied, copy_blobs};
 use evidence::Evidence;
-use place::{REPAIRED, Unfinished};
+use place::REPAIRED;
 use rows::RepairedRows;
 use stage::{Which, stage};
 use survey::{Survey, survey};
@@ -202,14 +202,14 @@ pub fn repair_store(
         parts.fill(fs, paths, None, &mut report, tick)?;
         return Ok(report);
     };
-    let unfinished = Unfinished::begin(fs, &target)?;
-    let staging = unfinished.dir.join("staged");
+    let unfinished = place::begin(fs, &target)?;
+    let staging = unfinished.path().join("staged");
     files::make_dir(&**fs, &staging)?;
     let parts = Parts::read(fs, &staging, paths, evidence.as_ref(), options, tick)?;
     let store_dir = match in_place {
-        false => unfinished.dir.clone(),
+        false => unfinished.path().to_owned(),
         true => {
-            let dir = unfinished.dir.join(REPAIRED);
+            let dir = unfinished.path().join(REPAIRED);
             files::make_dir(&**fs, &dir)?;
             dir
         }
@@ -217,7 +217,7 @@ pub fn repair_store(
     parts.fill(
         fs,
         paths,
-        Some((&unfinished.dir, &store_dir)),
+        Some((unfinished.path(), &store_dir)),
         &mut report,
         tick,
     )?;
@@ -232,7 +232,7 @@ pub fn repair_store(
     let salvaged = target.join(SALVAGED).display().to_string();
     report.salvaged = report.salvaged.map(|_| salvaged);
     report.set_aside = in_place.then(|| target.display().to_string());
-    write_report(&**fs, &unfinished.dir.join(REPORT), &report)?;
+    write_report(&**fs, &unfinished.path().join(REPORT), &report)?;
     unfinished.finish()?;
     if in_place {
         place::exchange(&**fs, paths, &target)?;

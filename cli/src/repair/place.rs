@@ -3,11 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use larder_backing_store::{Error, ErrorKind, StorePaths, files};
+use larder_backing_store::{Error, ErrorKind, StorePaths, Unfinished, files};
 use larder_leveldb::storage::{FileLock, FileSystem};
-
-/// Before the name of the target, in the name of the temporary folder.
-const TEMPORARY_PREFIX: &str = ".larder-unfinished-";
 
 /// After the name of a store's folder, in the name of the folder with what was there.
 const ASIDE_SUFFIX: &str = ".before-repair";
@@ -15,60 +12,22 @@ const ASIDE_SUFFIX: &str = ".before-repair";
 /// In the folder with what was there, until it has its place.
 pub(super) const REPAIRED: &str = "repaired";
 
-/// A folder that is being made beside its place. Dropped without [`finish`](Self::finish), it is removed as far as that can be done.
-pub(super) struct Unfinished {
-    fs: Arc<dyn FileSystem>,
-    pub(super) dir: PathBuf,
-    target: PathBuf,
-    is_finished: bool,
-}
-
-impl Unfinished {
-    /// Begins a folder where nothing is. What an earlier attempt has left is removed.
-    ///
-    /// # Errors
-    /// `Usage` if something is there; `Io`.
-    pub(super) fn begin(fs: &Arc<dyn FileSystem>, target: &Path) -> Result<Self, Error> {
-        if files::exists(&**fs, target)? {
-            let what = format!(
-                "{}: there is something of this name already: give --to a folder that is not there yet",
-                target.display()
-            );
-            return Err(Error::new(ErrorKind::Usage, what));
-        }
-        let mut name = std::ffi::OsString::from(TEMPORARY_PREFIX);
-        name.push(target.file_name().unwrap_or_default());
-        let dir = target.with_file_name(name);
-        files::create_parents(&**fs, &dir)?;
-        files::remove_tree(&**fs, &dir)?;
-        files::make_dir(&**fs, &dir)?;
-        Ok(Self {
-            fs: Arc::clone(fs),
-            dir,
-            target: target.to_owned(),
-            is_finished: false,
-        })
+/// Begins a folder where nothing is; it appears there whole.
+///
+/// # Errors
+/// `Usage` if something is there; `Io`.
+pub(super) fn begin(fs: &Arc<dyn FileSystem>, target: &Path) -> Result<Unfinished, Error> {
+    if files::exists(&**fs, target)? {
+        let what = format!(
+            "{}: there is something of this name already: give --to a folder that is not there yet",
+            target.display()
+        );
+        return Err(Error::new(ErrorKind::Usage, what));
     }
-
-    /// Makes everything durable and gives the folder its name.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub(super) fn finish(mut self) -> Result<(), Error> {
-        let fs = &*self.fs;
-        sync_below(fs, &self.dir)?;
-        rename(fs, &self.dir, &self.target)?;
-        self.is_finished = true;
-        files::sync_dir(fs, self.target.parent().unwrap_or(Path::new("")))
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        if !self.is_finished {
-            let _ = files::remove_tree(&*self.fs, &self.dir);
-        }
-    }
+    files::create_parents(&**fs, target)?;
+    let unfinished = Unfinished::begin(fs, target)?;
+    files::make_dir(&**fs, unfinished.path())?;
+    Ok(unfinished)
 }
 
 /// Fails if a program has the store open; else none opens it as long as the lock is held, if one is taken.
@@ -162,29 +121,4 @@ pub(super) fn exchange(fs: &dyn FileSystem, paths: &StorePaths, aside: &Path) ->
 fn rename(fs: &dyn FileSystem, from: &Path, to: &Path) -> Result<(), Error> {
     let renamed = fs.rename(from, to);
     renamed.map_err(|error| larder_leveldb::Error::io(to, "cannot get this name", error).into())
-}
-
-/// Makes the names in a folder and in all below it durable.
-fn sync_below(fs: &dyn FileSystem, dir: &Path) -> Result<(), Error> {
-    let failed = |error| {
-        Error::from(larder_leveldb::Error::io(
-            dir,
-            "the folder cannot be listed",
-            error,
-        ))
-    };
-    for name in fs.list(dir).map_err(failed)? {
-        let path = dir.join(name);
-        let failed = |error| {
-            Error::from(larder_leveldb::Error::io(
-                &path,
-                "its metadata cannot be read",
-                error,
-            ))
-        };
-        if fs.metadata(&path).map_err(failed)?.is_dir {
-            sync_below(fs, &path)?;
-        }
-    }
-    files::sync_dir(fs, dir)
 }
