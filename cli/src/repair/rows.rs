@@ -99,13 +99,13 @@ impl<'a> RepairedRows<'a> {
             }
             self.is_waiting = false;
             (self.tick)();
-            let row_key = self.rows.key().to_vec();
-            let row_value = self.rows.value()?.to_vec();
-            if self.is_kept(&row_key, &row_value)? {
-                *key = row_key;
-                *value = row_value;
+            key.extend_from_slice(self.rows.key());
+            value.extend_from_slice(self.rows.value()?);
+            if self.is_kept(key, value)? {
                 return Ok(true);
             }
+            key.clear();
+            value.clear();
         }
     }
 
