@@ -1,8 +1,8 @@
 //! etcd as catalogue, and as blobs of stores of some gigabytes at most: etcd keeps all keys in memory, and 8 GiB are advised as its limit.
 //!
 //! A commit is one transaction with comparisons. Rows and segments lie under a prefix: `r` and the row's key, `s` and the segment's. The
-//! row of a session has a lease of etcd's, so that it goes by itself when its process has died. No request is sent a second time by this client or
-//! by the crate below it.
+//! row of a session has a lease of etcd's, so that it goes by itself when its process has died. No request that may have been executed is sent a
+//! second time by this client or by the crate below it.
 
 mod blobs;
 mod catalogue;
@@ -19,6 +19,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How often a connection with requests under way is asked whether it is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(6);
 /// A reply has so many bytes at most.
 const REPLY_LEN_MAX: usize = 64 << 20;
 /// Keys of a reply: as many values of the greatest length, with their keys, are less than what a reply may have.
@@ -29,7 +31,7 @@ const OPERATIONS_MAX: usize = 100;
 const TRANSACTION_LEN_MAX: usize = 1_200_000;
 
 /// How a cluster is used.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct EtcdOptions {
     /// How long a request may take before it is given up. Less than a lease: 3 seconds by default.
@@ -38,6 +40,17 @@ pub struct EtcdOptions {
     pub user: Option<(String, String)>,
     /// What all keys begin with: `larder/` by default.
     pub prefix: Vec<u8>,
+}
+
+impl std::fmt::Debug for EtcdOptions {
+    /// Without the password.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EtcdOptions")
+            .field("request_time_max", &self.request_time_max)
+            .field("user", &self.user.as_ref().map(|(name, _)| name))
+            .field("prefix", &self.prefix)
+            .finish()
+    }
 }
 
 impl Default for EtcdOptions {
@@ -122,22 +135,24 @@ impl Etcd {
     pub fn connect(endpoints: &[String], options: EtcdOptions) -> Result<Etcd> {
         let thread = IoThread::start("larder-etcd")?;
         let place = format!("etcd at {}", endpoints.join(","));
-        let alive = Duration::from_secs(2);
         let mut connect = ConnectOptions::new()
             .with_connect_timeout(options.request_time_max)
-            .with_keep_alive(alive, alive)
-            .with_keep_alive_while_idle(true)
+            // A server of etcd closes connections that ask more often than every 5 seconds, or without a request under way.
+            .with_keep_alive(KEEP_ALIVE, options.request_time_max)
             .with_require_leader(true);
         if let Some((name, password)) = &options.user {
-            connect = connect.with_user(name, password);
+            // A token ends when its node is started anew. Only what was refused for that is sent again.
+            connect = connect
+                .with_user(name, password)
+                .with_auto_token_refresh(true);
         }
         let endpoints = endpoints.to_vec();
-        let limit = options.request_time_max;
+        let (limit, prefix) = (options.request_time_max, options.prefix.clone());
         let connected = thread.run(limit, ErrorKind::Unavailable, async move {
             let client = Client::connect(endpoints, Some(connect)).await;
             let client = client.map_err(|error| errors::of(&error))?;
-            // Whether it answers.
-            let answer = client.kv_client().get("larder", None).await;
+            // Whether it answers, about what a user of this prefix alone may read.
+            let answer = client.kv_client().get(prefix, None).await;
             answer.map_err(|error| errors::of(&error))?;
             Ok(client)
         });

@@ -52,9 +52,11 @@ fn cluster(url: &str, request_time_max: Duration) -> larder_remote_files::Result
     }
     if url.starts_with("etcd://") {
         let (options, url) = (EtcdOptions::new(), EtcdUrl::parse(url)?);
+        // A room for each test, which run beside each other.
+        let room = url.namespace().map_or("", |room| room.as_str());
         let options = options
             .request_time_max(request_time_max)
-            .prefix(b"faults/");
+            .prefix(format!("faults/{room}/").as_bytes());
         return Ok(over(Etcd::connect(url.endpoints(), options)?));
     }
     let options = PostgresOptions::new().request_time_max(request_time_max);
@@ -211,10 +213,13 @@ impl Drop for Process {
     }
 }
 
-/// Servers of this process, each with room for a test.
-fn urls() -> Vec<String> {
-    let postgres = PostgresServer::shared().map(PostgresServer::new_database);
-    let etcd = EtcdServer::shared().map(|server| format!("etcd://{}", server.endpoints()));
+/// A place of its own on each server of this process, with the server's port.
+fn places(room: &str) -> Vec<(u16, String)> {
+    let postgres = PostgresServer::shared().map(|server| (server.port(), server.new_database()));
+    let etcd = EtcdServer::shared().map(|server| {
+        let url = format!("etcd://{}/{room}", server.endpoints());
+        (server.ports()[0], url)
+    });
     postgres.into_iter().chain(etcd).collect()
 }
 
@@ -232,8 +237,8 @@ fn check_in_the_end(url: &str, acknowledged: u32) {
 #[test]
 fn nothing_acknowledged_is_lost_when_writers_are_killed_or_stand_still() {
     let mut random = random();
-    for url in urls() {
-        let mut acknowledged = 0;
+    for (_, url) in places("killed") {
+        let (mut acknowledged, mut stood_still) = (0, 0);
         for _ in 0..rounds(2) {
             let mut process = Process::start(&url);
             process.go_on(acknowledged, random.below(60) as u32);
@@ -245,6 +250,7 @@ fn nothing_acknowledged_is_lost_when_writers_are_killed_or_stand_still() {
             if !old.go_on(acknowledged, 5) {
                 continue;
             }
+            stood_still += 1;
             signal(old.child.id(), "STOP");
             let mut new = Process::start(&url);
             assert!(
@@ -269,7 +275,8 @@ fn nothing_acknowledged_is_lost_when_writers_are_killed_or_stand_still() {
             acknowledged = new.kill();
         }
         check_in_the_end(&url, acknowledged);
-        println!("{acknowledged} batches acknowledged, none lost");
+        println!("{acknowledged} batches acknowledged, {stood_still} stood still, none lost");
+        assert!(acknowledged > 0 && stood_still > 0);
     }
 }
 
@@ -277,12 +284,7 @@ fn nothing_acknowledged_is_lost_when_writers_are_killed_or_stand_still() {
 #[test]
 fn nothing_acknowledged_is_lost_when_the_network_is_in_trouble() {
     let mut random = random();
-    let servers = [
-        PostgresServer::shared().map(|server| (server.port(), server.new_database())),
-        EtcdServer::shared()
-            .map(|server| (server.ports()[0], format!("etcd://{}", server.endpoints()))),
-    ];
-    for (port, url) in servers.into_iter().flatten() {
+    for (port, url) in places("network") {
         let proxy = Proxy::start(port);
         let through = url.replace(&format!(":{port}"), &format!(":{}", proxy.port));
         let time_max = Duration::from_millis(300);
