@@ -37,6 +37,8 @@ impl Connector {
         if config.get_application_name().is_none() {
             config.application_name("larder");
         }
+        // Of several hosts, the one that takes writes: a standby would answer with what was.
+        config.target_session_attrs(tokio_postgres::config::TargetSessionAttrs::ReadWrite);
         let place = super::url::place(&config);
         let connect = move || -> Connected {
             let (config, tls) = (config.clone(), tls.clone());
