@@ -44,6 +44,13 @@ pub fn run(cli: Cli) -> ExitCode {
                 && std::env::var_os("TERM").is_none_or(|value| value != "dumb")
         }
     };
+    if let Some(address) = on_this_machine(&cli.command).find(|path| remote::is_address(path)) {
+        complain(&format!(
+            "{}: this command works in folders: larder copy brings a store from an address into one, and back",
+            remote::shown(address)
+        ));
+        return ExitCode::from(EXIT_USAGE);
+    }
     match &cli.command {
         Command::Completions { shell } => return print(&manual::completions(*shell)),
         Command::Man => {
@@ -178,6 +185,18 @@ pub fn run(cli: Cli) -> ExitCode {
         }
     }
     session.finish(command)
+}
+
+/// The paths that cannot be addresses: where a command writes otherwise than by copying all files.
+fn on_this_machine(command: &Command) -> impl Iterator<Item = &Path> {
+    let paths = match command {
+        Command::Compact(args) | Command::Clean(args) => [Some(&args.path), None],
+        Command::Repair(args) => [Some(&args.path), args.to.as_ref()],
+        Command::Import(args) => [Some(&args.archive), Some(&args.to)],
+        Command::Export(args) => [Some(&args.to), None],
+        _ => [None, None],
+    };
+    paths.into_iter().flatten().map(PathBuf::as_path)
 }
 
 /// Copies all files, where one end is an address.

@@ -25,3 +25,13 @@ pub(crate) fn decode(text: &str) -> Result<String, String> {
     }
     String::from_utf8(bytes).map_err(|_| format!("{text} is not UTF-8"))
 }
+
+/// Refuses an address whose user or password has a `/`, which ends them: what comes behind it would be shown as a name.
+pub(crate) fn check_slashes(rest: &str) -> Result<(), String> {
+    match rest.split_once('/') {
+        Some((authority, path)) if path.contains('@') && !authority.contains('@') => {
+            Err("a / in a user or password is written %2F, and an @ in a name %40".to_owned())
+        }
+        _ => Ok(()),
+    }
+}

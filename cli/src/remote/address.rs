@@ -28,9 +28,11 @@ impl Address {
         match super::feature(path) {
             Some("postgres") => postgres(address),
             Some("etcd") => etcd(address),
-            _ => Err(format!(
-                "{address}: it is no address of a distributed store"
-            )),
+            // It may have a password.
+            _ => Err(
+                "this is no address of a distributed store: one begins with postgres:// or etcd://"
+                    .to_owned(),
+            ),
         }
     }
 

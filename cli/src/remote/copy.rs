@@ -31,7 +31,7 @@ pub(crate) fn copy(from: &Path, to: &Path, quiet: bool) -> Result<String, String
     let (source, from_root) = super::files(from)?;
     let files = list(&*source, &from_root)?;
     if !files.iter().any(|file| file.modified.is_some()) {
-        return Err(format!("{}: there is no file", shown(from)));
+        return Err(format!("{}: there is no file", super::shown(from)));
     }
     for folder in files.iter().filter(|file| file.is_dir) {
         held(&*source, &from_root.join(&folder.path))?;
@@ -51,7 +51,8 @@ pub(crate) fn copy(from: &Path, to: &Path, quiet: bool) -> Result<String, String
                 &progress,
             );
             drop(target);
-            writer.close().and(copied)
+            let closed = writer.close();
+            copied.and_then(|copied| closed.map(|()| copied))
         }
         false => {
             let mut builder = std::fs::DirBuilder::new();
@@ -71,18 +72,9 @@ pub(crate) fn copy(from: &Path, to: &Path, quiet: bool) -> Result<String, String
     };
     Ok(format!(
         "{}: copied to {}: {files} files, {bytes} bytes{kept}; read back and compared",
-        shown(from),
-        shown(to)
+        super::shown(from),
+        super::shown(to)
     ))
-}
-
-/// An address without its password.
-fn shown(path: &Path) -> String {
-    let text = path.display().to_string();
-    match (text.split_once("://"), text.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, place))) => format!("{scheme}://{place}"),
-        _ => text,
-    }
 }
 
 /// A file or folder below a root.

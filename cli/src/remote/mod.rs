@@ -47,6 +47,24 @@ pub(crate) fn is_address(path: &Path) -> bool {
     feature(path).is_some()
 }
 
+/// A path for people; of an address neither user, password nor parameters.
+pub(crate) fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    let Some((scheme, rest)) = text.split_once("://").filter(|_| is_address(path)) else {
+        return text;
+    };
+    let rest = rest.split_once('?').map_or(rest, |(rest, _)| rest);
+    let authority = rest
+        .split_once('/')
+        .map_or(rest, |(authority, _)| authority);
+    let place = match authority.rfind('@') {
+        Some(at) => &rest[at + 1..],
+        // A password with a / has its @ behind that.
+        None => rest.rsplit_once('@').map_or(rest, |(_, place)| place),
+    };
+    format!("{scheme}://{place}")
+}
+
 /// Files for reading, at an address or below a path on this machine, and where to look in them.
 pub(crate) fn files(path: &Path) -> Result<(Arc<dyn FileSystem>, PathBuf), String> {
     match feature(path) {

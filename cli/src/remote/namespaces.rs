@@ -127,8 +127,10 @@ fn gc(address: &Address) -> Result<String, String> {
     let namespace = address.namespace()?;
     let writer = Writer::of(address)?;
     let collected = writer.collect_garbage();
-    writer.close()?;
-    Ok(format!("{namespace}: {} blobs deleted\n", collected?))
+    let closed = writer.close();
+    let collected = collected?;
+    closed?;
+    Ok(format!("{namespace}: {collected} blobs deleted\n"))
 }
 
 fn unlock(address: &Address) -> Result<String, String> {

@@ -422,3 +422,29 @@ fn a_file_of_the_working_folder_is_a_path_like_any_other() {
     assert_eq!((status, reported.as_str()), (Some(0), ""));
     assert_has(&shown, "https://mail.example");
 }
+
+#[test]
+fn commands_that_write_in_folders_refuse_an_address_and_keep_its_password_to_themselves() {
+    const ADDRESS: &str = "postgres://larder:secret@store.example/d/n?password=secret";
+    const WITH_SLASH: &str = "etcd://larder:se/cret@store.example/n";
+    for address in [ADDRESS, WITH_SLASH] {
+        for arguments in [
+            &["compact", address][..],
+            &["clean", "--dry-run", address],
+            &["repair", address],
+            &["repair", "folder", "--to", address],
+            &["import", address, "folder"],
+            &["import", "a.jsonl", address],
+            &["export", "folder", address],
+        ] {
+            let (status, _, reported) = run(arguments);
+            assert_eq!(status, Some(2), "{arguments:?}: {reported}");
+            assert_has(&reported, "://store.example/");
+            assert_has(
+                &reported,
+                "larder copy brings a store from an address into one",
+            );
+            assert!(!reported.contains("cret"), "{arguments:?}: {reported}");
+        }
+    }
+}

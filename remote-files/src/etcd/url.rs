@@ -44,6 +44,7 @@ impl EtcdUrl {
         let rest = text
             .strip_prefix("etcd://")
             .ok_or_else(|| wrong("it does not begin so"))?;
+        percent::check_slashes(rest).map_err(wrong)?;
         let (authority, namespace) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, hosts) = match authority.rsplit_once('@') {
             Some((user, hosts)) => {
@@ -135,6 +136,7 @@ mod tests {
             ("etcd://user@h/n", "USER:PASSWORD@"),
             ("etcd://h/a%0a", "control characters"),
             ("etcd://h/a%", "% is no encoded byte"),
+            ("etcd://u:se/secret@h/n", "is written %2F"),
         ] {
             let error = EtcdUrl::parse(text).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Usage, "{text}");

@@ -52,6 +52,7 @@ impl PostgresUrl {
             Some((rest, parameters)) => (rest, format!("?{parameters}")),
             None => (rest, String::new()),
         };
+        percent::check_slashes(rest).map_err(wrong)?;
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (database, namespace) = path.split_once('/').unwrap_or((path, ""));
         if database.is_empty() {
@@ -135,6 +136,7 @@ mod tests {
             ("postgres://u:secret@h/d/a%00", "control characters"),
             ("postgres://u:secret@h/d/a%zz", "%zz"),
             ("postgres://u:secret@h/d/n?colour=red", "colour"),
+            ("postgres://u:12/secret@h/d/n", "is written %2F"),
         ] {
             let error = PostgresUrl::parse(text).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Usage, "{text}");
