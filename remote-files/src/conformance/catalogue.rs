@@ -26,6 +26,7 @@ pub fn catalogue(catalogue: &dyn Catalogue) -> Check {
     clear(catalogue)?;
     reading_and_writing(catalogue)?;
     conditions(catalogue)?;
+    replacing(catalogue)?;
     order_and_pages(catalogue)?;
     one_revision(catalogue)?;
     limits(catalogue)?;
@@ -161,12 +162,60 @@ fn conditions(catalogue: &dyn Catalogue) -> Check {
         "a row may be required and written",
     )?;
     expect(get(catalogue, b"empty")?.is_none(), "a range is deleted")?;
+    expect(
+        get(catalogue, b"none")?.is_none(),
+        "a row whose absence was required is still absent",
+    )?;
     refused(
         catalogue,
         &commit,
         "the conditions of a commit that was made do not hold any more",
     )?;
     clear(catalogue)
+}
+
+/// The commit that every writer makes: it requires one row, replaces it, and puts others.
+fn replacing(catalogue: &dyn Catalogue) -> Check {
+    put(catalogue, &[(b"lock", b"1"), (b"there", b"old")])?;
+    let replace = |current: &[u8], next: &[u8]| {
+        let mut commit = Commit::default();
+        commit.require(key(b"lock"), Some(current.to_vec()));
+        commit.put(key(b"there"), next.to_vec());
+        commit.put(key(b"lock"), next.to_vec());
+        commit.put(key(b"new"), next.to_vec());
+        commit
+    };
+    let rows = || -> Result<Vec<Option<Vec<u8>>>, Violation> {
+        Ok(catalogue.get(&[key(b"lock"), key(b"there"), key(b"new")])?)
+    };
+    refused(
+        catalogue,
+        &replace(b"2", b"3"),
+        "a row that is not as required is not replaced",
+    )?;
+    let untouched = [Some(b"1".to_vec()), Some(b"old".to_vec()), None];
+    expect(
+        rows()? == untouched,
+        "what was to be put with the row is not put",
+    )?;
+    made(catalogue, &replace(b"1", b"2"))?;
+    let next = Some(b"2".to_vec());
+    expect(
+        rows()? == [next.clone(), next.clone(), next],
+        "all rows are put with the one that is replaced",
+    )?;
+    refused(
+        catalogue,
+        &replace(b"1", b"2"),
+        "a commit that was made is refused when it comes again",
+    )?;
+    clear(catalogue)?;
+    refused(
+        catalogue,
+        &replace(b"1", b"2"),
+        "a row that is not there is not replaced",
+    )?;
+    expect(rows()? == [None, None, None], "and nothing is put")
 }
 
 fn order_and_pages(catalogue: &dyn Catalogue) -> Check {
@@ -354,6 +403,9 @@ fn crossing(catalogue: &dyn Catalogue) -> Check {
         let cross = |required: &[u8], changed: &[u8]| {
             let mut commit = Commit::default();
             commit.require(key(required), Some(b"1".to_vec()));
+            if round % 8 == 7 {
+                commit.put(key(required), b"2".to_vec());
+            }
             change(&mut commit, changed);
             commit
         };

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::task::Poll;
+use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
-/// The parameters of `larder.make_commit`.
+/// The parameters of `larder.make_commit_2`.
 #[derive(Debug, Default)]
 struct Parameters {
     required: (Vec<Vec<u8>>, Vec<Vec<u8>>),
@@ -48,6 +49,22 @@ impl Parameters {
         all
     }
 
+    /// Takes out the row that is replaced, if that is all that the commit is besides rows that are put.
+    fn fence(&mut self) -> Option<Fence> {
+        let is_plain =
+            self.absent.is_empty() && self.deleted.is_empty() && self.ranges.0.is_empty();
+        let ([key], [current]) = (&self.required.0[..], &self.required.1[..]) else {
+            return None;
+        };
+        let at = self.put.0.iter().position(|put| put == key);
+        let at = at.filter(|_| is_plain)?;
+        Some(Fence {
+            current: current.clone(),
+            key: self.put.0.swap_remove(at),
+            next: self.put.1.swap_remove(at),
+        })
+    }
+
     async fn send(&self, lease: &Lease) -> Result<Outcome, tokio_postgres::Error> {
         let parameters: [&(dyn ToSql + Sync); 8] = [
             &self.required.0,
@@ -59,16 +76,45 @@ impl Parameters {
             &self.ranges.0,
             &self.ranges.1,
         ];
-        let statement = &lease.statements.commit;
-        // The row of the result comes before the commit is made; what ends the query, and is waited for, comes after.
-        let is_made = lease
-            .client
-            .query_one_scalar::<bool, _>(statement, &parameters);
-        Ok(match is_made.await? {
-            true => Outcome::Committed,
-            false => Outcome::Refused,
-        })
+        outcome(lease, &lease.statements.commit, &parameters).await
     }
+}
+
+/// A row that a commit requires and replaces.
+#[derive(Debug)]
+struct Fence {
+    key: Vec<u8>,
+    current: Vec<u8>,
+    next: Vec<u8>,
+}
+
+impl Fence {
+    /// Replaces the row and puts others.
+    async fn send(
+        &self,
+        put: &(Vec<Vec<u8>>, Vec<Vec<u8>>),
+        lease: &Lease,
+    ) -> Result<Outcome, tokio_postgres::Error> {
+        let parameters: [&(dyn ToSql + Sync); 5] =
+            [&self.key, &self.current, &self.next, &put.0, &put.1];
+        outcome(lease, &lease.statements.replace, &parameters).await
+    }
+}
+
+/// What a statement says that became of its commit.
+async fn outcome(
+    lease: &Lease,
+    statement: &Statement,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Outcome, tokio_postgres::Error> {
+    // The row of the result comes before the commit is made; what ends the query, and is waited for, comes after.
+    let is_made = lease
+        .client
+        .query_one_scalar::<bool, _>(statement, parameters);
+    Ok(match is_made.await? {
+        true => Outcome::Committed,
+        false => Outcome::Refused,
+    })
 }
 
 impl Catalogue for Postgres {
@@ -98,9 +144,13 @@ impl Catalogue for Postgres {
     }
 
     fn commit(&self, commit: &Commit) -> Result<Outcome> {
-        let parameters = Parameters::of(commit);
+        let mut parameters = Parameters::of(commit);
+        let fence = parameters.fence();
         self.run(ErrorKind::OutcomeUnknown, |lease| async move {
-            let sent = parameters.send(&lease).await;
+            let sent = match fence {
+                Some(fence) => fence.send(&parameters.put, &lease).await,
+                None => parameters.send(&lease).await,
+            };
             Ok((lease, sent.map_err(|error| errors::of_change(&error))?))
         })
     }

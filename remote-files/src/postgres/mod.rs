@@ -1,8 +1,8 @@
 //! PostgreSQL as catalogue and blobs: two tables in the schema `larder` of a database.
 //!
-//! A commit is one call of a function of the database, which is one transaction: it locks, compares and writes, or changes nothing. It
-//! is acknowledged when PostgreSQL has made it durable, and, if `synchronous_standby_names` is set, on the standbys as well. A
-//! connection that breaks before that leaves the outcome unknown, and is never used again.
+//! A commit is one statement, which is one transaction: it locks, compares and writes, or changes nothing. It is acknowledged when
+//! PostgreSQL has made it durable, and, if `synchronous_standby_names` is set, on the standbys as well. A connection that breaks before that leaves
+//! the outcome unknown, and is never used again.
 //!
 //! Nothing here ever cancels a statement: a commit that is cancelled while it waits for a standby counts as made, and is not on the standby.
 
