@@ -74,6 +74,10 @@ pub struct StorageOptions {
     /// Whether opening for writing raises a store of schema 3 or 4, after which Chromium 83 and older delete it (`false`):
     /// [`WriteOptions::raise_schema`](larder_backing_store::WriteOptions::raise_schema).
     pub raise_schema: bool,
+    /// Whether the order of keys is trusted without a look at a store's tables (`false`), where each look is a round trip. Only for stores that no
+    /// program but this library has ever written:
+    /// [`WriteOptions::trusts_order`](larder_backing_store::WriteOptions::trusts_order).
+    pub trusts_order: bool,
     /// Called when something that was stored turns out to be damaged or lost, with words that a person can be shown ([`Loss`](crate::Loss);
     /// none).
     pub on_loss: Option<LossCallback>,
@@ -146,6 +150,7 @@ impl StorageOptions {
             new_store_version: NEW_STORE_VERSION,
             raise_data_version: RaiseDataVersion::default(),
             raise_schema: false,
+            trusts_order: false,
             on_loss: None,
             reserve_bytes: 32 << 10,
             quota_bytes: u64::MAX,

@@ -17,7 +17,7 @@ use crate::manifest::Manifest;
 use crate::memtable::{MemTable, OpenLog, Replay, Replayed};
 use crate::on_damage::OnDamage;
 use crate::options::Options;
-use crate::order_check::{Checked, KeyOrder, check};
+use crate::order_check::{Checked, Effort, KeyOrder, check};
 use crate::table_file::TableFile;
 use crate::torn::TornTail;
 use crate::unordered;
@@ -85,21 +85,24 @@ pub(crate) fn open(
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     log_value_bytes: usize,
-    order_check_bytes: u64,
+    order_check: Effort,
 }
 
 impl Limits {
     pub(crate) fn of(options: &Options) -> Limits {
         Limits {
             log_value_bytes: options.log_value_bytes,
-            order_check_bytes: options.order_check_bytes,
+            order_check: Effort {
+                whole_bytes: options.order_check_bytes,
+                trusts: options.trusts_order,
+            },
         }
     }
 
     /// For a caller that reads everything anyway.
     pub(crate) fn whole(options: &Options) -> Limits {
         Limits {
-            order_check_bytes: u64::MAX,
+            order_check: Effort::WHOLE,
             ..Limits::of(options)
         }
     }
@@ -186,7 +189,7 @@ impl Opening<'_> {
         let checked = check(
             self.core,
             files,
-            self.limits.order_check_bytes,
+            self.limits.order_check,
             !reversed.is_empty(),
         );
         if checked.order == KeyOrder::Foreign && self.is_locked && self.is_strict() {

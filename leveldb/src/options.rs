@@ -56,6 +56,9 @@ pub struct Options {
     /// together have at most so many bytes (1 MiB), every key is checked; of a larger store only the MANIFEST and the tables'
     /// indexes are. [`Db::order`](crate::Db::order) says what was found.
     pub order_check_bytes: u64,
+    /// Whether no table is opened to find that out (`false`): for a store whose tables were all checked when they came to where they are,
+    /// and where reading them is slow. What the MANIFEST says of them is checked all the same, and the tables if it speaks for another order.
+    pub trusts_order: bool,
     /// Whether [`Db::open`](crate::Db::open) makes a store where there is none (`false`).
     pub create_if_missing: bool,
     /// Whether [`Db::open`](crate::Db::open) refuses a store that is there (`false`).
@@ -83,6 +86,7 @@ impl Options {
             open_tables_max: 500,
             log_value_bytes: 8 << 20,
             order_check_bytes: 1 << 20,
+            trusts_order: false,
             create_if_missing: false,
             error_if_exists: false,
             write_buffer_bytes: 4 << 20,

@@ -20,6 +20,9 @@ pub enum KeyOrder {
     /// The tables are larger than [`Options::order_check_bytes`](crate::Options::order_check_bytes): the keys of their indexes
     /// ascend, the others were not looked at.
     OwnAsIndexed,
+    /// The ranges of the tables that the MANIFEST lists do not overlap where they must not; no table was looked at
+    /// ([`Options::trusts_order`](crate::Options::trusts_order)).
+    OwnAsListed,
     /// Some do not. The store is read all the same, and shown in the comparator's order, with all keys of those tables in memory,
     /// once; it cannot be opened for writing.
     Foreign,
@@ -38,17 +41,38 @@ impl Checked {
     }
 }
 
-/// Looks at tables: at all keys if they are not more than `whole_bytes` together, or something speaks for another order already.
+/// How much is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Tables of not more bytes than this together are read whole.
+    pub(crate) whole_bytes: u64,
+    /// No table is opened.
+    pub(crate) trusts: bool,
+}
+
+impl Effort {
+    /// All keys.
+    pub(crate) const WHOLE: Effort = Effort {
+        whole_bytes: u64::MAX,
+        trusts: false,
+    };
+}
+
+/// Looks at tables: as much as `effort` says, and at all keys if something speaks for another order already.
 pub(crate) fn check(
     core: &Arc<Core>,
     mut files: Vec<TableFile>,
-    whole_bytes: u64,
+    effort: Effort,
     is_suspect: bool,
 ) -> Checked {
     let lens = files.iter().map(|file| file.len_bytes.unwrap_or(0));
     let len = lens.fold(0, u64::saturating_add);
     let is_suspect = is_suspect || overlaps(core, &files);
-    if len > whole_bytes && !is_suspect {
+    if effort.trusts && !is_suspect {
+        let order = KeyOrder::OwnAsListed;
+        return Checked { files, order };
+    }
+    if len > effort.whole_bytes && !is_suspect {
         let is_broken = |file| look_at(core, file, Look::Index) == Ascent::Broken;
         if !files.iter().any(is_broken) {
             let order = KeyOrder::OwnAsIndexed;

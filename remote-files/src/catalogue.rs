@@ -108,6 +108,13 @@ impl Commit {
         self.writes.push(Write::Delete(key));
     }
 
+    /// Whether every engine takes it.
+    pub(crate) fn fits(&self) -> bool {
+        self.writes.len() <= WRITES_MAX
+            && self.conditions.len() <= CONDITIONS_MAX
+            && self.len_bytes() <= COMMIT_LEN_MAX
+    }
+
     /// Bytes of the keys and values.
     pub fn len_bytes(&self) -> usize {
         let conditions = self.conditions.iter();

@@ -153,6 +153,27 @@ impl Cluster {
         })
     }
 
+    /// The rows of a namespace, at one revision: all but those of content, of which there are those that the first page has.
+    pub(crate) fn look(&self, keys: &key::Keys) -> Result<Vec<Row>> {
+        let (all, content) = (keys.all(), keys.all_content());
+        self.patiently(|| {
+            let mut snapshot = self.inner.catalogue.snapshot()?;
+            let (mut rows, mut rest) = (Vec::<Row>::new(), all.clone());
+            loop {
+                self.inner.counters.reads.add(1);
+                let page = self.request("page", || snapshot.page(&rest, PAGE_ROWS_MAX))?;
+                rows.extend(page.rows);
+                let Some(last) = rows.last().filter(|_| page.has_more) else {
+                    return Ok(rows);
+                };
+                rest.start = [&last.key[..], &[0]].concat();
+                if content.contains(&rest.start) {
+                    rest.start.clone_from(&content.end);
+                }
+            }
+        })
+    }
+
     /// Makes a commit that requires the row `key` to be `current` and makes `next` of it: once, however often it has to be sent. No
     /// other commit ever writes `next` there, so that the row itself shows what became of a commit whose reply did not come.
     ///
@@ -168,6 +189,14 @@ impl Cluster {
     ) -> Result<Exchange> {
         commit.require(key.to_vec(), current.map(<[u8]>::to_vec));
         commit.put(key.to_vec(), next.to_vec());
+        if !commit.fits() {
+            let what = format!(
+                "a commit of {} rows and {} bytes is larger than engines take",
+                commit.writes.len(),
+                commit.len_bytes()
+            );
+            return Err(Error::new(ErrorKind::TooLarge, what));
+        }
         let counters = &self.inner.counters;
         let mut pauses = Pauses::new(self);
         let mut is_unknown = false;

@@ -1,6 +1,7 @@
 //! The content of a file: pieces, of which those below an offset lie in a blob and the rest in the catalogue.
 
 use crate::blobs::SPAN_LEN_MAX;
+use crate::catalogue::Row;
 use crate::cluster::Cluster;
 use crate::error::{Error, ErrorKind, Result};
 use crate::frame;
@@ -71,6 +72,19 @@ impl Source<'_> {
                 Error::new(ErrorKind::Gone, what)
             }),
         }
+    }
+
+    /// The last chunk of a file and its number, of rows of the catalogue, if they are all of it.
+    pub(crate) fn last_chunk(&self, extent: &Extent, rows: &[&Row]) -> Option<(u64, Vec<u8>)> {
+        let number = extent.chunk_count().checked_sub(1)?;
+        let piece = |row: &&Row| {
+            let offset = self.keys.offset_of(&row.key).ok()?;
+            let piece = frame::open(&row.value, extent.blob, offset).ok()?;
+            Some((offset, piece.to_vec()))
+        };
+        let mut pieces: Vec<_> = rows.iter().filter_map(piece).collect();
+        let bytes = covered(&mut pieces, &extent.bytes_of(&(number..number + 1))).ok()?;
+        Some((number, bytes))
     }
 
     /// The bytes, or the offset from which on they are missing.

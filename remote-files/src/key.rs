@@ -84,6 +84,25 @@ impl Keys {
         self.with(FILE, &[])..self.with(FILE + 1, &[])
     }
 
+    /// Everything of the namespace: files, content, the lock, and what is to be deleted, in this order.
+    pub(crate) fn all(&self) -> Range<Vec<u8>> {
+        self.with(FILE, &[])..self.with(PENDING + 1, &[])
+    }
+
+    /// The rows of content, of all blobs.
+    pub(crate) fn all_content(&self) -> Range<Vec<u8>> {
+        self.with(CONTENT, &[])..self.with(CONTENT + 1, &[])
+    }
+
+    /// The blob of a piece.
+    pub(crate) fn blob_of(&self, key: &[u8]) -> Result<u64> {
+        let rest = key.get(..key.len().saturating_sub(8));
+        let bytes = rest
+            .and_then(|rest| rest.last_chunk())
+            .ok_or_else(|| wrong(key))?;
+        Ok(u64::from_be_bytes(*bytes))
+    }
+
     /// The file or directory of a row.
     pub(crate) fn place_of(&self, key: &[u8]) -> Result<Place> {
         let rest = key.strip_prefix(&*self.prefix).ok_or_else(|| wrong(key))?;

@@ -8,9 +8,10 @@
 //! next one, and cannot damage what that one writes: see [`Session`]. The rows are documented in `docs/format/remote-files.md`.
 //!
 //! # Durability
-//! A name (made, renamed, removed) is durable when its operation returns, and so are bytes when `sync` returns: the engine has acknowledged the
-//! commit that names them. What was only flushed waits in this process, for [`Options::flush_delay`] after the first such flush, or
-//! until a [`Keeper`]'s next tick after that; a process that dies takes that with it. Readers elsewhere see what is durable.
+//! A rename is durable when it returns, and bytes are when `sync` returns: the engine has acknowledged the commit that names them. Names that are
+//! made or removed are part of the next commit, whatever that is for; `rename`, `sync` and `sync_dir` make one. What was only flushed, and such
+//! names, wait in this process for [`Options::flush_delay`], or until a [`Keeper`]'s next tick after that; a process that dies takes that with it.
+//! Readers elsewhere see what is durable.
 
 mod blobs;
 mod cache;

@@ -4,7 +4,7 @@
 //! its requests arrive, finds the lock's row changed, and its commit changes nothing. After that it is *lost*: no commit is sent any
 //! more. It is lost, too, when the outcome of a commit cannot be found out: what it has in memory may not be what is there.
 
-use crate::catalogue::Commit;
+use crate::catalogue::{Commit, Row};
 use crate::cluster::{Cluster, Exchange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::Keys;
@@ -13,7 +13,8 @@ use crate::namespace::Namespace;
 use crate::place::Place;
 use crate::row::{Entry, LockRow};
 use crate::session::Session;
-use crate::taking;
+use crate::taking::{self, Taken};
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -42,7 +43,45 @@ struct Writing {
     lock: LockRow,
     /// When it was last certain that the lock was held.
     confirmed_at: Duration,
+    staged: Staged,
 }
+
+/// Names that were changed in memory and are not in the catalogue yet. They are part of the next commit, whatever that is for: no later
+/// change is ever made without them.
+#[derive(Debug, Default)]
+struct Staged {
+    places: BTreeSet<Place>,
+    /// Blobs that have lost their names. They are pending when the catalogue says so.
+    doomed: Vec<u64>,
+    since: Option<Duration>,
+}
+
+impl Staged {
+    fn len(&self) -> usize {
+        self.places.len() + self.doomed.len()
+    }
+
+    fn add(&mut self, change: &Change, now: Duration) {
+        self.places
+            .extend(change.entries.iter().map(|(place, _)| place.clone()));
+        self.doomed.extend(&change.doomed);
+        self.since.get_or_insert(now);
+    }
+
+    /// The change that makes the catalogue as the names are.
+    fn change(&self, names: &Names) -> Change {
+        let places = self.places.iter();
+        let entries = places.map(|place| (place.clone(), names.get(place).cloned()));
+        Change {
+            entries: entries.collect(),
+            doomed: self.doomed.clone(),
+            ..Change::default()
+        }
+    }
+}
+
+/// How many rows of a commit are for names that were staged, or for one change.
+const STAGED_MAX: usize = 50;
 
 /// A change of the names.
 #[derive(Debug, Default)]
@@ -58,6 +97,22 @@ pub(crate) struct Change {
 }
 
 impl Change {
+    /// How many rows it writes.
+    fn len(&self) -> usize {
+        self.commit.writes.len() + self.entries.len() + self.doomed.len() + 2 * self.collected.len()
+    }
+
+    /// The two as one; what the later one says of a name holds.
+    fn after(mut self, earlier: Change) -> Change {
+        let is_new = |place: &Place| !self.entries.iter().any(|(one, _)| one == place);
+        let mut entries = earlier.entries;
+        entries.retain(|(place, _)| is_new(place));
+        entries.append(&mut self.entries);
+        self.entries = entries;
+        self.doomed.extend(earlier.doomed);
+        self
+    }
+
     fn is_empty(&self) -> bool {
         self.commit.writes.is_empty()
             && self.entries.is_empty()
@@ -104,8 +159,13 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Owner {
-    /// Takes a namespace and reads its names. If another process has it, waits for its end, at most for `wait`.
-    pub(crate) fn take(session: &Session, namespace: &Namespace, wait: Duration) -> Result<Owner> {
+    /// Takes a namespace with its names. If another process has it, waits for its end, at most for `wait`. With it comes what was read of the
+    /// content that lies in the catalogue: pieces with their keys.
+    pub(crate) fn take(
+        session: &Session,
+        namespace: &Namespace,
+        wait: Duration,
+    ) -> Result<(Owner, Vec<Row>)> {
         if session.is_lost() {
             return Err(session.lost());
         }
@@ -114,35 +174,53 @@ impl Owner {
                 format!("{namespace}: this process writes it already: close its other handle");
             return Err(Error::new(ErrorKind::Held, what));
         }
-        let taken = taking::take(session, namespace, wait);
-        let taken = taken.and_then(|lock| Owner::load(session, namespace, lock));
+        let keys = Keys::new(namespace);
+        let taken = taking::take(session, &keys, namespace, wait);
+        let taken = taken.and_then(|taken| Owner::load(session, namespace, keys, taken));
         if taken.is_err() {
             session.leave(namespace);
         }
         taken
     }
 
-    fn load(session: &Session, namespace: &Namespace, lock: LockRow) -> Result<Owner> {
-        let cluster = session.cluster();
-        let (keys, confirmed_at) = (Keys::new(namespace), cluster.now());
-        let mut names = Names::default();
-        for row in cluster.rows(&keys.files())? {
-            names.set(keys.place_of(&row.key)?, Some(Entry::decode(&row.value)?));
+    fn load(
+        session: &Session,
+        namespace: &Namespace,
+        keys: Keys,
+        taken: Taken,
+    ) -> Result<(Owner, Vec<Row>)> {
+        let Taken {
+            lock,
+            rows,
+            looked_at,
+        } = taken;
+        let (files, pending) = (keys.files(), keys.all_pending());
+        let (mut names, mut content) = (Names::default(), Vec::new());
+        for row in rows {
+            if files.contains(&row.key) {
+                names.set(keys.place_of(&row.key)?, Some(Entry::decode(&row.value)?));
+            } else if pending.contains(&row.key) {
+                // Whichever process has opened it has had that time at least when this one deletes it.
+                names.add_pending(keys.pending_of(&row.key)?, session.cluster().now());
+            } else if row.key != keys.lock() {
+                content.push(row);
+            }
         }
-        for row in cluster.rows(&keys.all_pending())? {
-            // Whichever process has opened it has had that time at least when this one deletes it.
-            names.add_pending(keys.pending_of(&row.key)?, cluster.now());
-        }
-        Ok(Owner {
+        let owner = Owner {
             session: session.clone(),
             namespace: namespace.clone(),
             keys,
             epoch: lock.epoch,
             next_blob: AtomicU32::new(0),
-            writing: Mutex::new(Writing { lock, confirmed_at }),
+            writing: Mutex::new(Writing {
+                lock,
+                confirmed_at: looked_at,
+                staged: Staged::default(),
+            }),
             names: Mutex::new(names),
             lost: Mutex::new(None),
-        })
+        };
+        Ok((owner, content))
     }
 
     pub(crate) fn cluster(&self) -> &Cluster {
@@ -173,9 +251,16 @@ impl Owner {
         }
     }
 
-    /// Whether a number was given by a process that had the namespace before.
-    pub(crate) fn is_older(&self, blob: u64) -> bool {
-        blob >> 32 < u64::from(self.epoch)
+    /// Whether a blob is of a process that had the namespace before, and has no name, neither here nor in the catalogue.
+    pub(crate) fn is_orphan(&self, blob: u64) -> bool {
+        let is_older = blob >> 32 < u64::from(self.epoch);
+        // Nothing goes from one of these to another meanwhile.
+        let writing = locked(&self.writing);
+        let names = self.names();
+        is_older
+            && !names.is_named(blob)
+            && !names.is_pending(blob)
+            && !writing.staged.doomed.contains(&blob)
     }
 
     /// Fails if the namespace is lost.
@@ -215,6 +300,61 @@ impl Owner {
         }
     }
 
+    /// Makes the change that `plan` makes of the names in memory, or none if that fails; it is in the catalogue with the next commit, or when
+    /// [`settle`](Owner::settle) returns.
+    pub(crate) fn stage<T>(
+        &self,
+        plan: impl FnOnce(&Names) -> io::Result<(Change, T)>,
+    ) -> io::Result<T> {
+        let mut writing = locked(&self.writing);
+        self.check()?;
+        if writing.staged.len() >= STAGED_MAX {
+            self.settle_now(&mut writing)?;
+        }
+        let (change, result) = plan(&self.names())?;
+        writing.staged.add(&change, self.cluster().now());
+        for (place, entry) in change.entries {
+            self.names().set(place, entry);
+        }
+        Ok(result)
+    }
+
+    /// All names are in the catalogue when this returns.
+    pub(crate) fn settle(&self) -> Result<()> {
+        let mut writing = locked(&self.writing);
+        self.check()?;
+        self.settle_now(&mut writing)
+    }
+
+    /// If names have waited so long, they are in the catalogue when this returns.
+    pub(crate) fn settle_after(&self, delay: Duration) -> Result<()> {
+        let since = locked(&self.writing).staged.since;
+        match since.is_some_and(|since| self.cluster().now().saturating_sub(since) >= delay) {
+            true => self.settle(),
+            false => Ok(()),
+        }
+    }
+
+    fn settle_now(&self, writing: &mut Writing) -> Result<()> {
+        match writing.staged.since {
+            Some(_) => self.make(writing, Change::default()),
+            None => Ok(()),
+        }
+    }
+
+    /// Commits a change, and what is staged before it.
+    fn make(&self, writing: &mut Writing, change: Change) -> Result<()> {
+        let next = LockRow {
+            sequence: writing.lock.sequence + 1,
+            ..writing.lock.clone()
+        };
+        let change = change.after(writing.staged.change(&self.names()));
+        self.exchange(writing, next, change.commit(&self.keys))?;
+        writing.staged = Staged::default();
+        change.apply(&mut self.names(), self.cluster().now());
+        Ok(())
+    }
+
     /// Makes the change that `plan` makes of the names, or none if that fails. Changes follow one another.
     pub(crate) fn change<T>(
         &self,
@@ -226,12 +366,10 @@ impl Owner {
         if change.is_empty() {
             return Ok(result);
         }
-        let next = LockRow {
-            sequence: writing.lock.sequence + 1,
-            ..writing.lock.clone()
-        };
-        self.exchange(&mut writing, next, change.commit(&self.keys))?;
-        change.apply(&mut self.names(), self.cluster().now());
+        if writing.staged.len() + change.len() > STAGED_MAX {
+            self.settle_now(&mut writing)?;
+        }
+        self.make(&mut writing, change)?;
         Ok(result)
     }
 
@@ -288,7 +426,8 @@ impl Owner {
             label: String::new(),
             ..writing.lock.clone()
         };
-        let released = self.exchange(&mut writing, free, Commit::default());
+        let staged = writing.staged.change(&self.names()).commit(&self.keys);
+        let released = self.exchange(&mut writing, free, staged);
         self.lose("it was closed");
         released
     }

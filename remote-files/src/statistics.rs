@@ -41,6 +41,11 @@ pub struct Statistics {
 pub const LATENCIES: usize = 26;
 
 impl Statistics {
+    /// Requests of whatever kind, attempts included: each is a round trip.
+    pub fn requests(&self) -> u64 {
+        self.latencies.iter().sum()
+    }
+
     /// A time that so many of a thousand requests did not exceed, as far as the classes say: `latency(500)` is the median's class, `latency(990)`
     /// that of all but one of a hundred. `None`: there were no requests.
     ///

@@ -1,6 +1,6 @@
 //! Taking the lock of a namespace, also from a process that has died.
 
-use crate::catalogue::Commit;
+use crate::catalogue::{Commit, Row};
 use crate::cluster::Exchange;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::{self, Keys};
@@ -16,19 +16,41 @@ struct Watch {
     since: Duration,
 }
 
+/// A namespace that was taken.
+pub(crate) struct Taken {
+    pub(crate) lock: LockRow,
+    /// What was in it at that moment, as [`Cluster::look`](crate::Cluster) reads it.
+    pub(crate) rows: Vec<Row>,
+    /// A moment before it was taken.
+    pub(crate) looked_at: Duration,
+}
+
 /// Takes the lock for a session. If another one holds it, waits for its end, at most for `wait`.
 ///
 /// # Errors
 /// `Held` if it is still held then, and the engine's errors.
-pub(crate) fn take(session: &Session, namespace: &Namespace, wait: Duration) -> Result<LockRow> {
+pub(crate) fn take(
+    session: &Session,
+    keys: &Keys,
+    namespace: &Namespace,
+    wait: Duration,
+) -> Result<Taken> {
     let cluster = session.cluster();
-    let keys = Keys::new(namespace);
     let end = cluster.now().saturating_add(wait);
     let mut watch: Option<Watch> = None;
     loop {
         // Before the look: what is seen unchanged has been so at least until now.
         let looked_at = cluster.now();
-        let [found] = cluster.get([keys.lock()])?;
+        // No commit of the namespace leaves the lock as it was: if the lock is taken as it was seen with the rows, or before them, the rows are what is
+        // there. A holder that is waited for is looked at without them.
+        let rows = match watch {
+            None => Some(cluster.look(keys)?),
+            Some(_) => None,
+        };
+        let found = match &rows {
+            Some(rows) => value_of(rows, &keys.lock()),
+            None => cluster.get([keys.lock()])?[0].take(),
+        };
         let lock = found
             .as_deref()
             .map(LockRow::decode)
@@ -60,13 +82,28 @@ pub(crate) fn take(session: &Session, namespace: &Namespace, wait: Duration) -> 
             commit.require(key::session(&nonce), found);
         }
         watch = None;
+        let rows = match rows {
+            Some(rows) => rows,
+            None => cluster.look(keys)?,
+        };
         let next = next_lock(&lock, session)?;
         match cluster.exchange(&keys.lock(), found.as_deref(), &next.encode(), commit)? {
-            Exchange::Made => return Ok(next),
+            Exchange::Made => {
+                return Ok(Taken {
+                    lock: next,
+                    rows,
+                    looked_at,
+                });
+            }
             Exchange::Refused(_) if cluster.now() < end => {}
             Exchange::Refused(_) => return Err(held(namespace, &lock)),
         }
     }
+}
+
+fn value_of(rows: &[Row], key: &[u8]) -> Option<Vec<u8>> {
+    let row = rows.iter().find(|row| row.key == key);
+    row.map(|row| row.value.clone())
 }
 
 /// The lock's row when the session has it.

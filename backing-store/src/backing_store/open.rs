@@ -64,6 +64,7 @@ pub(super) fn open(
     engine.background = options.background.clone();
     // All keys were looked at a moment ago.
     engine.order_check_bytes = 0;
+    engine.trusts_order = options.trusts_order;
     let db = Db::open(Arc::clone(&fs), &paths.leveldb, engine);
     let db = db.map_err(|error| damaged(error.into()))?;
     // Checked again, now that the lock keeps other programs from writing.
@@ -111,6 +112,7 @@ fn look(fs: &Arc<dyn FileSystem>, paths: &StorePaths, options: &WriteOptions) ->
     }
     let mut engine = engine_options();
     engine.block_cache = options.block_cache.clone();
+    engine.trusts_order = options.trusts_order;
     let opened = store_order::open_read_only(fs, &paths.leveldb, engine);
     let (db, order) = opened.map_err(damaged)?;
     store_order::check_writable(order, paths)?;

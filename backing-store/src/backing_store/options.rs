@@ -24,6 +24,9 @@ pub struct WriteOptions {
     pub write_buffer_bytes: usize,
     /// A transaction's writes stay in memory up to so many bytes, then they go to tables of its own (8 MiB).
     pub transaction_memory_bytes: usize,
+    /// Whether the order of the store's keys is trusted without a look at its tables (`false`): only for a store that no program but this
+    /// library has ever written. QtWebEngine's may be in another order, in which a write would do damage.
+    pub trusts_order: bool,
     /// The versions of the value formats that a store gets which is made ([`NEW_STORE_VERSION`]). A store that is there keeps
     /// its own.
     pub new_store_version: DataVersion,
@@ -60,6 +63,7 @@ impl WriteOptions {
             block_cache: BlockCache::new(8 << 20),
             write_buffer_bytes: 4 << 20,
             transaction_memory_bytes: 8 << 20,
+            trusts_order: false,
             new_store_version: NEW_STORE_VERSION,
             raise_data_version: RaiseDataVersion::default(),
             raise_schema: false,

@@ -276,6 +276,7 @@ impl Origin {
         options.new_store_version = own.new_store_version;
         options.raise_data_version = own.raise_data_version;
         options.raise_schema = own.raise_schema;
+        options.trusts_order = own.trusts_order;
         options.random_seed = own.random_seed;
         options.reserve_bytes = own.reserve_bytes;
         options.quota = Some(Arc::clone(&self.quota));

@@ -9,7 +9,7 @@ use crate::file_name::FileName;
 use crate::memtable::Replay;
 use crate::on_damage::OnDamage;
 use crate::options::Options;
-use crate::order_check::check;
+use crate::order_check::{Effort, check};
 use crate::read_state::ReadState;
 use crate::source::Source;
 use crate::table::TableContext;
@@ -76,7 +76,7 @@ impl UnknownFiles {
             }
         }
         let mem = replay.finish().mem;
-        let tables = check(&core, tables, u64::MAX, false).files;
+        let tables = check(&core, tables, Effort::WHOLE, false).files;
         let version = Arc::new(unordered::version(&core, tables));
         let state = Some(ReadState {
             core,

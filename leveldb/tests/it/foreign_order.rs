@@ -404,6 +404,36 @@ fn of_a_store_too_large_to_be_looked_at_whole_the_indexes_say_that_it_is_in_anot
 }
 
 #[test]
+fn of_a_store_whose_order_is_trusted_the_manifest_alone_is_asked() {
+    let trusting = |store: &StoreBuilder| {
+        let options = Options {
+            trusts_order: true,
+            ..options(OnDamage::Skip)
+        };
+        let db = open(&store.fs, options).unwrap();
+        (
+            db.order(),
+            forward(&db).unwrap().into_iter().collect::<Map>(),
+        )
+    };
+    let operations = operations(600, 4);
+    let right = spread(&operations, |_| other(BytewiseComparator));
+    assert_eq!(
+        trusting(&right),
+        (KeyOrder::OwnAsListed, truth(&operations))
+    );
+    // Ranges that end before they begin.
+    for order in OTHERS {
+        let store = spread(&operations, |_| other(order));
+        assert_eq!(
+            trusting(&store),
+            (KeyOrder::Foreign, truth(&operations)),
+            "{order:?}"
+        );
+    }
+}
+
+#[test]
 fn a_repaired_store_has_all_rows_in_the_right_order() {
     for order in OTHERS {
         let operations = operations(600, 5);

@@ -35,6 +35,14 @@ impl Shared {
         result
     }
 
+    /// Commits names that were made or removed long enough ago.
+    pub(super) fn settle_staged(&self) -> io::Result<()> {
+        match &self.owner {
+            Some(owner) => Ok(owner.settle_after(self.options.flush_delay)?),
+            None => Ok(()),
+        }
+    }
+
     /// Blobs that other processes may have left since are searched again.
     pub(super) fn search_orphans(&self) {
         *locked(&self.orphans) = Orphans::default();
@@ -81,11 +89,7 @@ impl Shared {
             let blobs = self
                 .cluster
                 .blobs_after(&self.namespace, orphans.after, LISTED_MAX)?;
-            let is_orphan = |blob: &u64| {
-                let names = owner.names();
-                owner.is_older(*blob) && !names.is_named(*blob) && !names.is_pending(*blob)
-            };
-            for blob in blobs.iter().filter(|blob| is_orphan(blob)) {
+            for blob in blobs.iter().filter(|blob| owner.is_orphan(**blob)) {
                 let is_open = locked(&self.open).contains_key(blob);
                 if !is_open {
                     self.cluster.delete_blob(&self.namespace, *blob)?;

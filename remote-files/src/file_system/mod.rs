@@ -33,7 +33,7 @@ pub struct Options {
     /// What is synced and not longer than this is put into the catalogue in the commit that names it; longer pieces, and whole chunks, go to the
     /// blob before.
     pub inline_len_max: usize,
-    /// How long what was flushed and not synced may wait in this process. Zero: no time, a flush is a sync.
+    /// How long what was flushed and not synced, and names that were made or removed, may wait in this process. Zero: a flush is a sync.
     pub flush_delay: Duration,
     /// How long the content of a removed or replaced file is kept for readers elsewhere that have it open.
     pub grace: Duration,
@@ -118,13 +118,10 @@ impl RemoteFileSystem {
         wait: Duration,
     ) -> Result<RemoteFileSystem> {
         check(&options)?;
-        let owner = Owner::take(session, namespace, wait)?;
-        Ok(RemoteFileSystem::new(
-            session.cluster(),
-            namespace,
-            options,
-            Some(owner),
-        ))
+        let (owner, content) = Owner::take(session, namespace, wait)?;
+        let files = RemoteFileSystem::new(session.cluster(), namespace, options, Some(owner));
+        files.shared.keep(&content);
+        Ok(files)
     }
 
     /// For reading, beside a process that writes: each file is seen as it was last synced when it is opened.
@@ -184,6 +181,7 @@ impl RemoteFileSystem {
     /// The engine's. What fails is tried again by the next call, and reported by the files it belongs to, too.
     pub fn tick(&self) -> io::Result<()> {
         let flushed = self.shared.commit_flushed();
+        let flushed = flushed.and(self.shared.settle_staged());
         self.shared.collect(self.shared.options.grace)?;
         flushed
     }
@@ -194,7 +192,7 @@ impl RemoteFileSystem {
     /// # Errors
     /// `ReadOnly`, and the engine's.
     pub fn collect_garbage(&self) -> io::Result<usize> {
-        self.shared.owner()?;
+        self.shared.owner()?.settle()?;
         self.shared.search_orphans();
         self.shared.collect(Duration::ZERO)
     }

@@ -1,4 +1,5 @@
-//! The operations on names: each change is one commit, whatever the size of the files.
+//! The operations on names: a rename is one commit, whatever the size of the files. Names that are made or removed wait for the next commit,
+//! which has them all.
 
 use super::read::{FileSource, RemoteRandom, RemoteSequential};
 use super::tail::Live;
@@ -57,7 +58,7 @@ impl Shared {
             modified_us: FileRow::micros(self.cluster.clock().wall()),
             chunk_len: self.options.chunk_len,
         };
-        owner.change(|names| {
+        owner.stage(|names| {
             let before = names.file_or_free(place)?.map(|file| file.blob);
             let change = Change {
                 entries: vec![(place.clone(), Some(Entry::File(row.clone())))],
@@ -157,7 +158,7 @@ impl FileSystem for RemoteFileSystem {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         let place = file_place(path)?;
-        let blob = self.shared.owner()?.change(|names| {
+        let blob = self.shared.owner()?.stage(|names| {
             let file = names.file(&place)?;
             Ok((Shared::removal(&place, file), file.blob))
         })?;
@@ -204,7 +205,7 @@ impl FileSystem for RemoteFileSystem {
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
         let place = Place::of(dir)?.ok_or(io::ErrorKind::AlreadyExists)?;
-        self.shared.owner()?.change(|names| {
+        self.shared.owner()?.stage(|names| {
             names.require_parent(&place)?;
             if names.get(&place).is_some() {
                 return Err(io::ErrorKind::AlreadyExists.into());
@@ -219,7 +220,7 @@ impl FileSystem for RemoteFileSystem {
 
     fn remove_dir(&self, dir: &Path) -> io::Result<()> {
         let place = Place::of(dir)?.ok_or(io::ErrorKind::InvalidInput)?;
-        self.shared.owner()?.change(|names| {
+        self.shared.owner()?.stage(|names| {
             names.require_dir(Some(&place))?;
             if names.in_dir(&place.path()).next().is_some() {
                 return Err(io::ErrorKind::DirectoryNotEmpty.into());
@@ -266,7 +267,10 @@ impl FileSystem for RemoteFileSystem {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        // A name is durable when the operation that makes it returns.
-        self.metadata(dir).map(drop)
+        self.metadata(dir)?;
+        match &self.shared.owner {
+            Some(owner) => Ok(owner.settle()?),
+            None => Ok(()),
+        }
     }
 }

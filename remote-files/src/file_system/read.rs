@@ -2,8 +2,10 @@
 
 use super::tail::Live;
 use super::{Hold, Shared};
+use crate::catalogue::Row;
 use crate::content::Extent;
 use larder_leveldb::storage::{RandomFile, SequentialFile};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,6 +67,27 @@ impl FileSource {
 }
 
 impl Shared {
+    /// Keeps pieces that were read with the names in the cache.
+    pub(super) fn keep(&self, rows: &[Row]) {
+        let Some(owner) = &self.owner else {
+            return;
+        };
+        let mut pieces: BTreeMap<u64, Vec<&Row>> = BTreeMap::new();
+        for row in rows {
+            // One that does not decode is damage when it is read.
+            if let Ok(blob) = self.keys.blob_of(&row.key) {
+                pieces.entry(blob).or_default().push(row);
+            }
+        }
+        for (blob, rows) in pieces {
+            let extent = (owner.names().file_of(blob)).map(|(_, row)| Extent::of(row));
+            let chunk = extent.and_then(|extent| self.source().last_chunk(&extent, &rows));
+            if let Some((number, bytes)) = chunk {
+                self.cache.put(blob, number, bytes.into());
+            }
+        }
+    }
+
     /// A chunk, from the cache or from the engine. `ahead` chunks are read at once.
     fn chunk(&self, extent: &Extent, number: u64, ahead: u64) -> io::Result<Arc<[u8]>> {
         let start = number * extent.chunk_len;
@@ -78,16 +101,25 @@ impl Shared {
         let fitting =
             (self.options.cache_len_max as u64 / extent.chunk_len / 2).min(extent.chunks_max());
         let end = number.saturating_add(ahead.clamp(1, fitting.max(1)));
-        let chunks = number..end.min(extent.chunk_count());
+        // A table is read from its end, and its index lies there: a short last chunk comes with the one before it.
+        let is_short_end = end >= extent.chunk_count() && (len as u64) < extent.chunk_len;
+        let is_alone = ahead <= 1 && number > 0 && fitting > 1;
+        let from = match is_short_end && is_alone {
+            true => number - 1,
+            false => number,
+        };
+        let chunks = from..end.min(extent.chunk_count());
         let content = self.source().read(extent, chunks)?;
-        let mut first = None;
+        let mut wanted = None;
         for (i, bytes) in content.chunks(extent.chunk_len as usize).enumerate() {
             let chunk: Arc<[u8]> = bytes.into();
-            self.cache
-                .put(extent.blob, number + i as u64, Arc::clone(&chunk));
-            first.get_or_insert(chunk);
+            let at = from + i as u64;
+            self.cache.put(extent.blob, at, Arc::clone(&chunk));
+            if at == number {
+                wanted = Some(chunk);
+            }
         }
-        first.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        wanted.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 }
 

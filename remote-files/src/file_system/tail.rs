@@ -230,11 +230,12 @@ impl Live {
 
     /// Stores what is long, and makes the commit that names all of it.
     fn name(&self, shared: &Shared, tail: &mut Tail) -> io::Result<()> {
-        self.store(shared, tail, false)?;
-        let unnamed = tail.len() - tail.named.max(tail.stored);
-        if unnamed > shared.options.inline_len_max as u64 {
-            self.store(shared, tail, true)?;
-        }
+        // What is written in bulk has whole chunks when it is first named. It is a table, and not added to again.
+        let whole = tail.len() - tail.len() % self.chunk_len;
+        let is_bulk = tail.named == 0 && whole > 0;
+        let rest = tail.len() - tail.named.max(tail.stored).max(whole);
+        let is_long = rest > shared.options.inline_len_max as u64;
+        self.store(shared, tail, is_long || is_bulk)?;
         let owner = shared.owner()?;
         let named_as = tail.replaces.unwrap_or(self.blob);
         owner.change(|names| {

@@ -108,10 +108,11 @@ impl WritableFile for RemoteWritable {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        match self.push()? {
-            Some(live) => live.sync(&self.shared),
-            None => Ok(()),
+        if let Some(live) = self.push()? {
+            live.sync(&self.shared)?;
         }
+        // Where that was no commit, the name may still wait for one.
+        Ok(self.shared.owner()?.settle()?)
     }
 
     fn set_modified(&mut self, time: SystemTime) -> io::Result<()> {

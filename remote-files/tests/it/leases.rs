@@ -147,6 +147,7 @@ fn a_keeper_commits_what_was_flushed() {
     let keeper = Keeper::start(own, Duration::from_millis(1)).unwrap();
     keeper.add(&fs);
     let mut file = fs.create(Path::new("log")).unwrap();
+    file.sync().unwrap();
     file.append(b"flushed").unwrap();
     file.flush().unwrap();
     assert_eq!(read(&fs, "log").unwrap(), b"flushed");

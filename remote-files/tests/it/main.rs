@@ -24,6 +24,7 @@ mod postgres;
 mod proxy;
 mod races;
 mod readers;
+mod requests;
 mod scale;
 mod setting;
 mod simulation;

@@ -34,6 +34,7 @@ fn a_reader_elsewhere_sees_the_last_sync() {
     let (fs, reader) = (bench.writer(1).unwrap(), bench.reader());
     let content = content(1000);
     let mut file = fs.create(Path::new("log")).unwrap();
+    file.sync().unwrap();
     for end in [10, 30, 99, 100, 101, 450, 450, 1000] {
         let synced = file_len(&reader);
         file.append(&content[synced..end]).unwrap();
@@ -164,7 +165,12 @@ fn a_small_sync_is_one_commit_and_a_rename_moves_no_content() {
         .unwrap();
     fs_of_own.remove(Path::new("renamed")).unwrap();
     let after = own.cluster().statistics();
-    assert_eq!(after.commits - before.commits, 5);
+    // Two renames and a sync. What was made and removed comes with the next one.
+    assert_eq!(after.commits - before.commits, 3);
+    fs_of_own.sync_dir(Path::new("")).unwrap();
+    fs_of_own.sync_dir(Path::new("")).unwrap();
+    let after = own.cluster().statistics();
+    assert_eq!(after.commits - before.commits, 4);
     assert_eq!(after.blob_writes, before.blob_writes);
     assert_eq!(after.conflicts + after.retries, 0);
 }
@@ -212,7 +218,7 @@ fn memory_and_requests_of_reading_are_bounded() {
 }
 
 #[test]
-fn a_namespace_of_a_hundred_files_is_opened_in_few_requests() {
+fn a_namespace_of_a_hundred_files_is_taken_in_two_requests() {
     let bench = Bench::new();
     let fs = bench.writer(1).unwrap();
     fs.create_dir(Path::new("db")).unwrap();
@@ -221,14 +227,11 @@ fn a_namespace_of_a_hundred_files_is_opened_in_few_requests() {
     }
     fs.close().unwrap();
     let own = bench.session(2);
-    let before = own.cluster().statistics();
+    let before = own.cluster().statistics().requests();
     let fs = RemoteFileSystem::write(&own, &namespace(), options(), LEASE).unwrap();
     assert_eq!(fs.list(Path::new("db")).unwrap().len(), 100);
-    let after = own.cluster().statistics();
-    assert!(
-        (after.reads + after.commits) - (before.reads + before.commits) <= 6,
-        "{after:?}"
-    );
+    // All rows, and the lock.
+    assert_eq!(own.cluster().statistics().requests() - before, 2);
     assert_eq!(own.cluster().namespaces().unwrap(), [namespace()]);
 }
 
@@ -243,8 +246,7 @@ fn what_a_dead_process_has_left_unnamed_is_collected() {
     let client = bench.model.client();
     assert_eq!(client.list(&namespace(), None, 9).unwrap().len(), 2);
     let new = bench.writer(2).unwrap();
-    new.remove(Path::new("unfinished")).unwrap();
-    bench.clock.wait(options().grace * 2);
+    assert!(new.metadata(Path::new("unfinished")).is_err());
     new.tick().unwrap();
     assert_eq!(client.list(&namespace(), None, 9).unwrap().len(), 1);
     assert_eq!(read(&new, "kept").unwrap(), content(500));

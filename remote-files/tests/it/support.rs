@@ -46,6 +46,11 @@ impl Bench {
         RemoteFileSystem::write(&self.session(number), &namespace(), options(), wait)
     }
 
+    /// With other options.
+    pub(crate) fn writer_with(&self, number: u8, options: Options) -> RemoteFileSystem {
+        RemoteFileSystem::write(&self.session(number), &namespace(), options, LEASE * 2).unwrap()
+    }
+
     pub(crate) fn reader(&self) -> RemoteFileSystem {
         RemoteFileSystem::read(&self.cluster(), &namespace(), options()).unwrap()
     }

@@ -18,7 +18,10 @@ pub(crate) struct Oracle {
 
 #[derive(Debug, Default)]
 struct Inner {
-    possible: Vec<Files>,
+    /// Each with the number of deferred changes of the epoch that it has.
+    possible: Vec<(Files, u32)>,
+    /// How many changes of the epoch were deferred: names that were made or removed.
+    deferred: u32,
     /// Everything that any file has ever had, maybe.
     history: BTreeSet<(&'static str, Vec<u8>)>,
     violations: Vec<String>,
@@ -27,10 +30,10 @@ struct Inner {
 }
 
 impl Inner {
-    fn set(&mut self, mut possible: Vec<Files>) {
+    fn set(&mut self, mut possible: Vec<(Files, u32)>) {
         possible.sort();
         possible.dedup();
-        for files in &possible {
+        for (files, _) in &possible {
             self.history
                 .extend(files.iter().map(|(name, bytes)| (*name, bytes.clone())));
         }
@@ -40,14 +43,14 @@ impl Inner {
 
 /// A change that is under way.
 pub(crate) struct Begun {
-    after: Vec<Files>,
+    after: Vec<(Files, u32)>,
     has_effect: bool,
 }
 
 impl Oracle {
     pub(crate) fn new(engine: ModelClient) -> Oracle {
         let inner = Inner {
-            possible: vec![Files::new()],
+            possible: vec![(Files::new(), 0)],
             ..Inner::default()
         };
         Oracle {
@@ -83,30 +86,55 @@ impl Oracle {
         }
         let mut inner = self.inner();
         inner.takings += 1;
-        if !inner.possible.contains(&files) {
+        let possible = inner.possible.iter().map(|(files, _)| files);
+        if !possible.clone().any(|one| *one == files) {
             let what = format!(
                 "epoch {epoch} finds {}\nof {:#?}",
                 show(&files),
-                inner.possible.iter().map(show).collect::<Vec<_>>()
+                possible.map(show).collect::<Vec<_>>()
             );
             inner.violations.push(what);
         }
-        inner.set(vec![files]);
+        inner.deferred = 0;
+        inner.set(vec![(files, 0)]);
     }
 
-    /// A process of an epoch begins a change.
+    /// A process of an epoch begins a change. It comes after all that was deferred.
     pub(crate) fn begin(&self, epoch: u32, change: impl Fn(&mut Files)) -> Begun {
         let is_current = self.epoch() == epoch;
         let mut inner = self.inner();
-        let mut after = inner.possible.clone();
-        after.iter_mut().for_each(change);
-        let has_effect = after != inner.possible;
+        let mut before = inner.possible.clone();
+        before.retain(|(_, deferred)| *deferred == inner.deferred);
+        let mut after = before.clone();
+        after.iter_mut().for_each(|(files, _)| change(files));
+        let has_effect = after != before;
         if is_current {
             let mut both = inner.possible.clone();
             both.extend(after.iter().cloned());
             inner.set(both);
         }
         Begun { after, has_effect }
+    }
+
+    /// A process of an epoch defers a change: it is made with a later one, or by itself after a while, and after those that were deferred before.
+    pub(crate) fn defer(&self, epoch: u32, change: impl Fn(&mut Files)) {
+        if self.epoch() != epoch {
+            return;
+        }
+        let mut inner = self.inner();
+        let mut both = inner.possible.clone();
+        inner.deferred += 1;
+        let made = inner.deferred;
+        for (files, deferred) in inner
+            .possible
+            .iter()
+            .filter(|(_, deferred)| deferred + 1 == made)
+        {
+            let mut files = files.clone();
+            change(&mut files);
+            both.push((files, deferred + 1));
+        }
+        inner.set(both);
     }
 
     /// It was acknowledged.

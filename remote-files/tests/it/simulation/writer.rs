@@ -149,6 +149,19 @@ impl<'a> Writer<'a> {
         Ok(done)
     }
 
+    /// Does what changes the names so: in memory for now.
+    fn defer<T>(
+        &mut self,
+        change: impl Fn(&mut Files),
+        act: impl FnOnce(&mut Self) -> io::Result<T>,
+    ) -> io::Result<T> {
+        // It may be committed before the call returns.
+        self.setting.oracle.defer(self.epoch, &change);
+        let done = act(self)?;
+        change(&mut self.own);
+        Ok(done)
+    }
+
     /// The handle goes, and what it has is committed, or is not.
     fn close_file(&mut self) {
         if let Some(open) = self.open.take() {
@@ -173,7 +186,7 @@ impl<'a> Writer<'a> {
     fn create(&mut self) -> io::Result<()> {
         self.close_file();
         let name = self.name();
-        let file = self.change(
+        let file = self.defer(
             |files| {
                 files.insert(name, Vec::new());
             },
@@ -231,7 +244,7 @@ impl<'a> Writer<'a> {
         if !self.own.contains_key(name) {
             return Ok(());
         }
-        self.change(
+        self.defer(
             |files| {
                 files.remove(name);
             },
