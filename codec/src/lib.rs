@@ -32,6 +32,7 @@ pub mod compare;
 pub mod data_version;
 pub mod error;
 pub mod external_object;
+pub mod feed;
 pub mod idb_key;
 pub mod ids;
 pub mod js_string;

@@ -82,10 +82,47 @@ impl Encoder {
 
     /// Appends bytes that are the same for the same value, however that was written or is kept.
     fn encode_canonical(&mut self, tree: &Tree<'_>, out: &mut Vec<u8>) {
-        self.run(tree, Writer::begin(out), true);
+        self.run_from(tree.root(), tree, Writer::begin(out), true);
     }
 
-    fn run(&mut self, tree: &Tree<'_>, mut writer: Writer<'_>, canonical: bool) -> Needs {
+    /// Whether a value in a tree, as a property has it, is the same as one in another tree: the parts' own values, whatever else refers to them.
+    /// Blobs and files are the same if they have the same place among their record's external objects.
+    ///
+    /// ```
+    /// use larder_codec::value::{Decoder, Encoder, Payload, Value};
+    ///
+    /// let (one, other) = (b"\xff\x0fI\x02", b"\xff\x0fN\0\0\0\0\0\0\xf0\x3f");
+    /// let (one, other) = (Payload::read(one)?, Payload::read(other)?);
+    /// let (one, other) = (Decoder::new().decode(&one)?, Decoder::new().decode(&other)?);
+    /// assert!(Encoder::new().is_same_part(&one, one.root(), &other, other.root()));
+    /// assert!(!Encoder::new().is_same_part(&one, one.root(), &other, Value::Null));
+    /// # Ok::<(), larder_codec::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_same_part(
+        &mut self,
+        tree: &Tree<'_>,
+        value: Value<'_>,
+        other: &Tree<'_>,
+        other_value: Value<'_>,
+    ) -> bool {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        self.run_from(value, tree, Writer::begin(&mut ours), true);
+        self.run_from(other_value, other, Writer::begin(&mut theirs), true);
+        ours == theirs
+    }
+
+    fn run(&mut self, tree: &Tree<'_>, writer: Writer<'_>, canonical: bool) -> Needs {
+        self.run_from(tree.root(), tree, writer, canonical)
+    }
+
+    fn run_from(
+        &mut self,
+        root: Value<'_>,
+        tree: &Tree<'_>,
+        mut writer: Writer<'_>,
+        canonical: bool,
+    ) -> Needs {
         self.numbers.clear();
         self.numbers.resize(tree.object_count(), UNWRITTEN);
         self.frames.clear();
@@ -103,7 +140,7 @@ impl Encoder {
             doubles: &tree.doubles,
             numbers_written: 0,
         };
-        run.value_and_inside(tree.root());
+        run.value_and_inside(root);
         run.writer.end()
     }
 }

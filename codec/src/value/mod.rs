@@ -46,6 +46,7 @@ mod node;
 mod number;
 mod reader;
 mod regexp;
+mod revision;
 #[cfg(feature = "serde")]
 pub mod serde;
 mod tag;
@@ -78,5 +79,6 @@ pub use node::{
 };
 pub use number::JsNumber;
 pub use regexp::RegExpFlags;
+pub use revision::{Revision, RevisionKind};
 pub use tree::{Tree, Versions};
 pub use wrap::{COMPRESS_LEN_BYTES_MIN, INLINE_LEN_BYTES_MAX, WRAPPER_MIME_TYPE, Wrapped, wrap};

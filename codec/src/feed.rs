@@ -1,0 +1,167 @@
+//! The change feed's object stores: their names, and the keys of what they keep (`docs/format/feed.md`).
+//!
+//! The value of a revision is [`Revision`](crate::value::Revision).
+
+use crate::error::Result;
+use crate::idb_key::{Key, RawKey, TAG_ARRAY};
+use crate::ids::{ObjectStoreId, RecordVersion};
+use crate::primitive::var_int;
+use crate::reader::{Reader, decode_exact_with};
+use crate::{ErrorKind, JsString, KeyPath};
+
+/// What the names of the feed's object stores begin with, and no other's do.
+pub const RESERVED_PREFIX: &str = "larder.feed.";
+/// The revisions by number.
+pub const REVISIONS: &str = "larder.feed.revisions";
+/// The index of the revisions by object store and key.
+pub const BY_RECORD: &str = "by record";
+/// What records were before they were overwritten or removed.
+pub const HISTORY: &str = "larder.feed.history";
+/// The consumers by name.
+pub const CONSUMERS: &str = "larder.feed.consumers";
+
+/// Whether a name is the feed's.
+#[must_use]
+pub fn is_reserved(name: &JsString) -> bool {
+    let mut units = name.units().iter().copied();
+    RESERVED_PREFIX
+        .encode_utf16()
+        .all(|unit| units.next() == Some(unit))
+}
+
+/// The key path of the index of the revisions.
+#[must_use]
+pub fn by_record_path() -> KeyPath {
+    KeyPath::Array(["store", "key"].map(JsString::from).into())
+}
+
+/// Appends the head of an array key of so many elements, of which the first is an object store's number.
+fn encode_head(len: i64, object_store_id: ObjectStoreId, out: &mut Vec<u8>) {
+    out.push(TAG_ARRAY);
+    var_int::encode(len, out);
+    out.extend_from_slice(&Key::encode_number(object_store_id.get() as f64));
+}
+
+/// Appends the key that the index of the revisions has for a record.
+pub fn encode_record(object_store_id: ObjectStoreId, key: RawKey<'_>, out: &mut Vec<u8>) {
+    encode_head(2, object_store_id, out);
+    key.encode(out);
+}
+
+/// The key of what a record was: an array of the object store's number, the record's key, the version that it had, and the version
+/// of the change that ended that.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HistoryKey<'a> {
+    /// The record's object store.
+    pub object_store_id: ObjectStoreId,
+    /// The record's key.
+    pub key: RawKey<'a>,
+    /// The version that the record had.
+    pub since: RecordVersion,
+    /// The version of the revision that overwrote or removed it.
+    pub until: RecordVersion,
+}
+
+impl<'a> HistoryKey<'a> {
+    /// Appends the key.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        encode_head(4, self.object_store_id, out);
+        self.key.encode(out);
+        for version in [self.since, self.until] {
+            out.extend_from_slice(&Key::encode_number(version.get() as f64));
+        }
+    }
+
+    /// The key that is the whole of `input`.
+    ///
+    /// # Errors
+    /// If it is another key.
+    pub fn decode_exact(input: &'a [u8]) -> Result<Self> {
+        decode_exact_with(input, "key of the history", Self::read)
+    }
+
+    fn read(reader: &mut Reader<'a>) -> Result<Self> {
+        let at_start = *reader;
+        let invalid =
+            |found: u64| at_start.error(ErrorKind::Invalid { found }, "key of the history");
+        let tag = reader.byte("key of the history")?;
+        if tag != TAG_ARRAY {
+            return Err(invalid(u64::from(tag)));
+        }
+        let len = var_int::read_length(reader, "key of the history")?;
+        if len != 4 {
+            return Err(invalid(len));
+        }
+        let number = |reader: &mut Reader<'a>| -> Result<i64> {
+            match RawKey::read(reader)?.to_key() {
+                Key::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
+                    Ok(number as i64)
+                }
+                _ => Err(invalid(0)),
+            }
+        };
+        let object_store_id = number(reader)?;
+        let key = RawKey::read(reader)?;
+        let (since, until) = (number(reader)?, number(reader)?);
+        let all = (
+            ObjectStoreId::new(object_store_id),
+            RecordVersion::new(since),
+            RecordVersion::new(until),
+        );
+        match all {
+            (Some(object_store_id), Some(since), Some(until)) => Ok(Self {
+                object_store_id,
+                key,
+                since,
+                until,
+            }),
+            _ => Err(invalid(0)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quickcheck::quickcheck;
+
+    use super::*;
+
+    fn history_key(store: u16, key: &Key, since: u32, lasted: u16) -> Vec<u8> {
+        let mut raw = Vec::new();
+        key.encode(&mut raw);
+        let mut bytes = Vec::new();
+        HistoryKey {
+            object_store_id: ObjectStoreId::new(i64::from(store) + 1).unwrap(),
+            key: RawKey::decode_exact(&raw).unwrap(),
+            since: RecordVersion::new(i64::from(since) + 1).unwrap(),
+            until: RecordVersion::new(i64::from(since) + i64::from(lasted) + 2).unwrap(),
+        }
+        .encode(&mut bytes);
+        bytes
+    }
+
+    quickcheck! {
+        fn keys_of_the_history_are_keys_in_the_order_of_their_parts(a: (u16, Key, u32), b: (u16, Key, u32)) -> bool {
+            let (one, other) = (history_key(a.0, &a.1, a.2, 1), history_key(b.0, &b.1, b.2, 7));
+            let read = HistoryKey::decode_exact(&one).unwrap();
+            let again = history_key(a.0, &read.key.to_key(), a.2, 1);
+            let (one_key, other_key) = (Key::decode_exact(&one).unwrap(), Key::decode_exact(&other).unwrap());
+            let by_parts = a.0.cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2));
+            again == one && (by_parts.is_eq() || one_key.cmp(&other_key) == by_parts)
+        }
+
+        fn any_bytes_are_a_key_of_the_history_or_refused(bytes: Vec<u8>) -> bool {
+            HistoryKey::decode_exact(&bytes).is_err() || Key::decode_exact(&bytes).is_ok()
+        }
+    }
+
+    #[test]
+    fn only_the_feeds_names_are_reserved() {
+        for name in [REVISIONS, HISTORY, CONSUMERS, RESERVED_PREFIX] {
+            assert!(is_reserved(&name.into()), "{name}");
+        }
+        for name in ["", "larder", "larder.feed", "Larder.feed.revisions", "x"] {
+            assert!(!is_reserved(&name.into()), "{name}");
+        }
+    }
+}
