@@ -191,6 +191,12 @@ pub fn value_wrapper<'a>(
     Ok((at, blob))
 }
 
+/// A time as JavaScript counts it, from one as Chromium does: milliseconds since 1970, without a fraction.
+pub(crate) fn ms_since_1970(micros_since_1601: i64) -> f64 {
+    let micros = micros_since_1601.saturating_sub(UNIX_EPOCH_MICROS);
+    micros.div_euclid(1000) as f64
+}
+
 /// A time as Chromium counts it. Times before 1970 are rounded down, as it does.
 pub(crate) fn micros_since_1601(time: SystemTime) -> i64 {
     let whole = |since: Duration| i64::try_from(since.as_micros()).unwrap_or(i64::MAX);

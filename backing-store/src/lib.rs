@@ -35,6 +35,7 @@ mod comparator;
 pub mod cursor;
 pub mod error;
 mod external_object;
+mod feed;
 pub mod files;
 mod key_range;
 pub mod layout;

@@ -21,6 +21,7 @@ use super::room::Room;
 use super::start::Start;
 use crate::blob::{DurableDirs, HeldBlobs};
 use crate::error::{Error, ErrorKind, Result};
+use crate::feed::Feeds;
 use crate::layout::StorePaths;
 use crate::metadata::NamedIds;
 use crate::open_stores::StoreCache;
@@ -44,6 +45,7 @@ pub(crate) struct Core {
     pub(crate) room: Room,
     active: Mutex<Active>,
     store_cache: Mutex<StoreCache>,
+    pub(crate) feeds: Feeds,
     direct: Mutex<()>,
     pub(super) cleanups: Mutex<Cleanups>,
     maintenance: Mutex<UnderWay>,
@@ -108,6 +110,7 @@ impl Core {
             room,
             active: Mutex::default(),
             store_cache: Mutex::default(),
+            feeds: Feeds::default(),
             direct: Mutex::default(),
             cleanups: Mutex::default(),
             maintenance: Mutex::default(),

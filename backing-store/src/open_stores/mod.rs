@@ -10,7 +10,7 @@ pub(crate) use tracking::{LOOKUPS_MAX, State, Tracking};
 use std::collections::BTreeMap;
 
 use larder_codec::row_key::{RecordKey, RecordTable};
-use larder_codec::{DatabaseId, IndexId, ObjectStoreId, RawKey};
+use larder_codec::{DatabaseId, IndexId, JsString, ObjectStoreId, RawKey};
 
 use crate::reads::EntryLookup;
 
@@ -18,6 +18,9 @@ use crate::reads::EntryLookup;
 #[derive(Debug)]
 pub(crate) struct OpenStore {
     pub(crate) id: ObjectStoreId,
+    pub(crate) name: JsString,
+    /// Its name is one of the change feed's.
+    pub(crate) is_reserved: bool,
     pub(crate) auto_increment: bool,
     pub(crate) indexes: Vec<OpenIndex>,
     pub(crate) data_prefix: Vec<u8>,

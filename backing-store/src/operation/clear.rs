@@ -22,6 +22,9 @@ impl WriteTransaction {
     pub fn delete(&mut self, object_store_id: ObjectStoreId, range: &KeyRange<'_>) -> Result<u64> {
         let database_id = self.scope().database_id();
         self.with_store(object_store_id, |transaction, store| match range.single() {
+            _ if transaction.is_in_feed(store) => {
+                transaction.delete_tracked(database_id, store, range)
+            }
             Some(key) if !has_two_forms(key) => transaction
                 .delete_one(database_id, store, key)
                 .map(u64::from),
@@ -30,7 +33,7 @@ impl WriteTransaction {
     }
 
     /// Deletes one record, if it is there; whether it was.
-    fn delete_one(
+    pub(super) fn delete_one(
         &mut self,
         database_id: DatabaseId,
         store: &mut OpenStore,
@@ -65,7 +68,7 @@ impl WriteTransaction {
     }
 
     /// Deletes from the first to the last record there is, as Chromium does: the tables are asked for no more than that.
-    fn delete_in(
+    pub(super) fn delete_in(
         &mut self,
         database_id: DatabaseId,
         store: &mut OpenStore,
@@ -131,7 +134,11 @@ impl WriteTransaction {
     pub fn clear(&mut self, object_store_id: ObjectStoreId) -> Result<u64> {
         let database_id = self.scope().database_id();
         self.with_store(object_store_id, |transaction, store| {
-            let count = transaction.clear_rows(database_id, store.id)?;
+            let tracked = match transaction.is_in_feed(store) {
+                true => transaction.delete_tracked(database_id, store, &KeyRange::ALL)?,
+                false => 0,
+            };
+            let count = tracked + transaction.clear_rows(database_id, store.id)?;
             store.has_external_objects = false;
             store.tracking = Tracking::of_empty();
             let indexes = store.indexes.iter().map(|index| index.id);

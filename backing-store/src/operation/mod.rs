@@ -9,6 +9,7 @@ mod object_store;
 mod put;
 mod read;
 mod state;
+mod tracked;
 mod tracking;
 
 pub use index::IndexParameters;

@@ -127,6 +127,7 @@ impl WriteTransaction {
         let key = metadata_key(database_id, id, ObjectStoreField::Name);
         self.put_row(&key, &value)?;
         self.put_name_row(database_id, name, id)?;
+        self.forget_store(id);
         self.delete_row(&database_key(
             database_id,
             DatabaseField::ObjectStoreName(old_name),
@@ -141,6 +142,10 @@ impl WriteTransaction {
     pub fn delete_object_store(&mut self, id: ObjectStoreId) -> Result<()> {
         let database_id = self.version_change()?;
         let name = self.object_store_name(database_id, id)?;
+        match self.feed().is_some_and(|feed| feed.keeps(id)) {
+            true => self.end_feed()?,
+            false => self.note_store_cleared(database_id, id)?,
+        }
         self.forget_store(id);
         locked(self.pending()).facts.note_store_gone(id);
         let low = range::object_store_low(database_id, id);

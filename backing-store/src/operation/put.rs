@@ -154,6 +154,7 @@ impl WriteTransaction {
 
     fn put_into(&mut self, store: &mut OpenStore, put: &Put<'_>) -> Result<Option<i64>> {
         let database_id = self.scope().database_id();
+        self.check_is_not_kept_by_feed(store)?;
         self.note_put();
         let mut primary_key = std::mem::take(&mut store.buffers.primary_key);
         let done = self.put_with_key(database_id, store, put, &mut primary_key);
@@ -186,7 +187,10 @@ impl WriteTransaction {
         self.check_unique(store, primary_key, put.index_keys)?;
         let is_new = put.mode == PutMode::Add;
         self.track_put(database_id, store, primary_key, is_new)?;
-        let version = self.next_version(store)?;
+        let version = match self.is_in_feed(store) {
+            true => self.note_put_of(database_id, store, primary_key, is_new)?,
+            false => self.next_version(store)?,
+        };
         self.put_record(database_id, store, primary_key, version, put.value)?;
         if !put.external_objects.is_empty() {
             self.put_objects(store.id, primary_key, put.external_objects)?;
@@ -265,7 +269,7 @@ impl WriteTransaction {
     }
 
     /// Counts the object store's version up, before anything else is written.
-    fn next_version(&mut self, store: &mut OpenStore) -> Result<RecordVersion> {
+    pub(super) fn next_version(&mut self, store: &mut OpenStore) -> Result<RecordVersion> {
         let next = store.last_version.checked_add(1);
         let Some(version) = next.and_then(RecordVersion::new) else {
             let what = "the object store has no record versions left: copy its records into a new object store";

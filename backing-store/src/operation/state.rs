@@ -2,7 +2,7 @@
 
 use larder_codec::primitive::int;
 use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RecordTable};
-use larder_codec::{DatabaseId, KeyPrefix, ObjectStoreId};
+use larder_codec::{DatabaseId, KeyPrefix, ObjectStoreId, feed};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata::read_object_store;
@@ -72,6 +72,8 @@ impl WriteTransaction {
         });
         Ok(Box::new(OpenStore {
             id,
+            is_reserved: feed::is_reserved(&metadata.name),
+            name: metadata.name,
             auto_increment: metadata.auto_increment,
             indexes: indexes.collect(),
             data_prefix: record_row_prefix(database_id, id, RecordTable::Data),

@@ -20,6 +20,8 @@ use larder_leveldb::{Durability, Ingestion, log};
 use crate::backing_store::open::data_version_row;
 use crate::backing_store::{BackingStore, Budget, Core};
 use crate::error::{Error, ErrorKind, Result};
+use crate::external_object::ms_since_1970;
+use crate::feed::{Changes, Feed, Numbering};
 use crate::open_stores::{OpenStores, StoreCache};
 use crate::reads::Reads;
 use crate::scope::Scope;
@@ -51,6 +53,10 @@ pub struct WriteTransaction {
     puts: Puts,
     /// It has deleted something.
     deletes: bool,
+    /// If the database has one.
+    feed: Option<Arc<Feed>>,
+    /// What is to become revisions.
+    changes: Option<Box<Changes>>,
     /// The data version that values in it need, if the store does not have it.
     raise_to: Option<DataVersion>,
     state: State,
@@ -117,6 +123,9 @@ impl WriteTransaction {
         // A file that cannot be removed is no reason to fail the transaction that begins here.
         let _ = core.remove_released_blobs();
         let number = core.enter(&scope)?;
+        // In the scope: a version change that turns the feed on or off has ended.
+        let feed = core.feeds.of(scope.database_id(), || core.committed());
+        let feed = feed.inspect_err(|_| core.leave(number))?;
         let pending = Arc::new(Mutex::new(Pending::new(core.base())));
         let durability = match scope {
             // As in Chromium, whatever was asked for.
@@ -138,6 +147,8 @@ impl WriteTransaction {
             seldom: None,
             puts: Puts::Nothing,
             deletes: false,
+            feed,
+            changes: None,
             raise_to: None,
             state: State::Open,
         })
@@ -207,6 +218,28 @@ impl WriteTransaction {
         &self.view
     }
 
+    /// The database's change feed, if it has one.
+    pub(crate) const fn feed(&self) -> Option<&Arc<Feed>> {
+        self.feed.as_ref()
+    }
+
+    /// Turns the feed on or off within a version change.
+    pub(crate) fn set_feed(&mut self, feed: Option<Feed>) {
+        self.feed = feed.map(Arc::new);
+    }
+
+    /// What is to become revisions.
+    pub(crate) fn changes_mut(&mut self) -> &mut Changes {
+        self.changes.get_or_insert_default()
+    }
+
+    /// Whether it may write a row: one of its scope's, or of the history of its records. No other transaction writes the latter, since
+    /// their keys begin with the object store's number.
+    fn covers(&self, key: &[u8]) -> bool {
+        let is_history = |feed: &Arc<Feed>| feed.has_history_row(key);
+        self.scope.covers(key) || self.feed.as_ref().is_some_and(is_history)
+    }
+
     /// Gives a row a value.
     pub(crate) fn put_row(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.puts = self.puts.max(Puts::Rows);
@@ -257,7 +290,7 @@ impl WriteTransaction {
     }
 
     fn check_row(&self, key: &[u8], value: &[u8]) -> Result<()> {
-        debug_assert!(self.scope.covers(key), "row outside of the scope: {key:?}");
+        debug_assert!(self.covers(key), "row outside of the scope: {key:?}");
         if key.len().saturating_add(value.len()) > ROW_LEN_MAX {
             let what = format!("row of {} bytes; at most {ROW_LEN_MAX}", value.len());
             return Err(Error::new(ErrorKind::Usage, what).with_key(key));
@@ -267,7 +300,7 @@ impl WriteTransaction {
 
     /// Takes a row away, whether or not there is one.
     pub(crate) fn delete_row(&mut self, key: &[u8]) -> Result<()> {
-        debug_assert!(self.scope.covers(key), "row outside of the scope: {key:?}");
+        debug_assert!(self.covers(key), "row outside of the scope: {key:?}");
         self.check_open()?;
         self.deletes = true;
         let len_bytes = {
@@ -381,16 +414,31 @@ impl WriteTransaction {
 
     fn commit_all(&mut self) -> Result<()> {
         self.check_open()?;
+        let numbering = self.numbering()?;
         match self.objects.is_empty() {
-            true => self.write_commit(&[], false),
-            false => self.commit_objects(),
+            true => self.write_commit(&[], false, numbering.as_ref()),
+            false => self.commit_objects(numbering.as_ref()),
         }
+    }
+
+    /// The revisions of what it has changed, if there is a feed and anything was.
+    fn numbering(&self) -> Result<Option<Numbering>> {
+        let (Some(feed), Some(changes)) = (&self.feed, &self.changes) else {
+            return Ok(None);
+        };
+        let now_ms = ms_since_1970(self.core.options.clock.now_us());
+        Numbering::new(feed, changes, self.core.versions.data(), now_ms)
     }
 
     /// Writes one batch: the staged rows, and `rows`, which are of the whole store; or makes them part of the store together with
     /// the rows that were spilled before. If it `has_room`, the quota has given its bytes already.
-    fn write_commit(&mut self, rows: &[(Vec<u8>, Vec<u8>)], has_room: bool) -> Result<()> {
-        let written = self.write_batch(rows, has_room);
+    fn write_commit(
+        &mut self,
+        rows: &[(Vec<u8>, Vec<u8>)],
+        has_room: bool,
+        numbering: Option<&Numbering>,
+    ) -> Result<()> {
+        let written = self.write_batch(rows, has_room, numbering);
         // A failure that is certain leaves the transaction open, and dropping it rolls back. After an uncertain one it must not roll
         // back: the commit may be in the log, and undoing rows of a commit that opening then finds would leave half of it.
         let is_certain = |error: &Error| error.kind() != ErrorKind::Uncertain;
@@ -402,16 +450,28 @@ impl WriteTransaction {
             self.core.room.note_deleted();
         }
         if let Scope::Stores(database_id, _) = self.scope {
-            let open = std::mem::take(&mut self.open_stores);
+            let mut open = std::mem::take(&mut self.open_stores);
+            if let Some(feed) = &self.feed {
+                // Commits write to those without what is cached of them.
+                open.stores.retain(|store| !feed.keeps(store.id));
+            }
             self.core.store_cache().keep(database_id, open);
+        }
+        if let Scope::VersionChange(database_id) = self.scope {
+            self.core.feeds.forget(database_id);
         }
         self.leave_runs();
         Ok(())
     }
 
-    fn write_batch(&mut self, rows: &[(Vec<u8>, Vec<u8>)], has_room: bool) -> Result<()> {
+    fn write_batch(
+        &mut self,
+        rows: &[(Vec<u8>, Vec<u8>)],
+        has_room: bool,
+        numbering: Option<&Numbering>,
+    ) -> Result<()> {
         if let Some(ingestion) = self.ingestion.take() {
-            return self.install(*ingestion, rows, has_room);
+            return self.install(*ingestion, rows, has_room, numbering);
         }
         if locked(&self.pending).staging.is_empty() && rows.is_empty() {
             return Ok(());
@@ -426,7 +486,8 @@ impl WriteTransaction {
         }
         // Room is taken before the turn to raise versions. Another commit may hold room while it waits for that turn, and taking
         // room may wait for such a commit: in the other order the two would wait for each other.
-        let needed = log::growth_bytes_max(batch.len_bytes() + DATA_VERSION_ROW_LEN);
+        let feed_len = numbering.map_or(0, Numbering::len_bytes_max);
+        let needed = log::growth_bytes_max(batch.len_bytes() + feed_len + DATA_VERSION_ROW_LEN);
         let taken = (self.is_under_quota() && !has_room).then(|| self.core.take_room(needed));
         let _taken = taken.transpose()?;
         let _turn = self.raise_to.map(|_| self.core.versions.raising());
@@ -437,6 +498,11 @@ impl WriteTransaction {
             let (key, value) = data_version_row(version);
             batch.put(&key, &value);
         }
+        // The last turn to be taken, and held until the rows are in the store: so the order of the numbers is that of the commits.
+        let turn = numbering.map(Numbering::turn);
+        if let (Some(numbering), Some(turn)) = (numbering, &turn) {
+            numbering.write(turn, |key, value| batch.put(key, value))?;
+        }
         let durability = match raise {
             Some(_) => Durability::Strict,
             None => self.durability,
@@ -446,6 +512,9 @@ impl WriteTransaction {
         let written = self.hand_over(batch, durability);
         staging.clear();
         written?;
+        if let Some(turn) = turn {
+            turn.taken();
+        }
         index_facts.after_commit(database_id, std::mem::take(facts));
         if let Some(version) = raise {
             self.core.versions.note_raised(version);

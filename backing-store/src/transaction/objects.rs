@@ -25,6 +25,7 @@ use crate::backing_store::journal::{self, Emptied};
 use crate::backing_store::open::global_key;
 use crate::blob::{BlobFiles, BlobHandle, BlobSource, NewExternalObject, entry};
 use crate::error::{Error, ErrorKind, Result};
+use crate::feed::Numbering;
 use crate::files;
 use crate::reads::record_row_prefix;
 use crate::sync::locked;
@@ -54,6 +55,18 @@ impl ObjectChanges {
                 }
         };
         self.new.retain(|key, _| !is_gone(key));
+    }
+
+    /// The row that was to list new objects is to be another one: whether there was one.
+    fn move_new(&mut self, from: &[u8], to: &[u8]) -> bool {
+        let is_it = |key: &&Vec<u8>| compare(key, from) == Ordering::Equal;
+        let Some(found) = self.new.keys().find(is_it).cloned() else {
+            return false;
+        };
+        if let Some(objects) = self.new.remove(&found) {
+            self.new.insert(to.to_vec(), objects);
+        }
+        true
     }
 
     /// The record with this row, whose key has no other form, is gone.
@@ -172,6 +185,11 @@ impl WriteTransaction {
         Ok(())
     }
 
+    /// Gives the new external objects of a row to another; whether there were any.
+    pub(crate) fn move_new_objects(&mut self, from: &[u8], to: &[u8]) -> bool {
+        self.objects.move_new(from, to)
+    }
+
     fn objects_key(&self, object_store_id: ObjectStoreId, key: RawKey<'_>) -> Vec<u8> {
         let mut row_key = Vec::new();
         RecordKey {
@@ -186,10 +204,11 @@ impl WriteTransaction {
 
     /// Commits in both phases. At each moment between them a crash leaves every file either referred to by a row or listed in a
     /// journal, so that opening finds all that it has to remove.
-    pub(super) fn commit_objects(&mut self) -> Result<()> {
+    pub(super) fn commit_objects(&mut self, numbering: Option<&Numbering>) -> Result<()> {
         self.settle()?;
         let core = Arc::clone(&self.core);
-        let needed = self.growth_bytes_max()?;
+        let feed_len = numbering.map_or(0, Numbering::len_bytes_max);
+        let needed = self.growth_bytes_max(feed_len)?;
         let taken = self.is_under_quota().then(|| core.take_room(needed));
         let _taken = taken.transpose()?;
         let mut numbered = self.number_objects()?;
@@ -208,7 +227,7 @@ impl WriteTransaction {
             self.durability = Durability::Strict;
         }
         let rows = self.journals_after(&numbered.entries, &removed);
-        let written = rows.and_then(|rows| self.write_commit(&rows, true));
+        let written = rows.and_then(|rows| self.write_commit(&rows, true, numbering));
         if let Err(error) = written {
             drop(turn);
             // If it is open whether the rows that refer to the new files are there, the files stay until opening shows.
@@ -228,14 +247,14 @@ impl WriteTransaction {
 
     /// So many bytes the files grow at most: the blobs, and three records of the log, which list them, commit them and take them out of
     /// the journals.
-    fn growth_bytes_max(&self) -> Result<u64> {
+    fn growth_bytes_max(&self, feed_len: usize) -> Result<u64> {
         let entries = |objects: &Vec<NewExternalObject>| objects.len();
         let new: usize = self.objects.new.values().map(entries).sum();
         let mut journals = (new + self.objects.removed.len()) * JOURNAL_ENTRY_LEN_MAX;
         for kind in [GlobalKey::RecoveryBlobJournal, GlobalKey::ActiveBlobJournal] {
             journals += self.journal(&kind)?.len() * JOURNAL_ENTRY_LEN_MAX + ROW_LEN;
         }
-        let mut rows = locked(&self.pending).staging.batch_len_bytes();
+        let mut rows = feed_len + locked(&self.pending).staging.batch_len_bytes();
         let mut blobs = 0u64;
         for (key, objects) in &self.objects.new {
             rows += key.len() + ROW_LEN;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use crate::backing_store::open::data_version_row;
 use crate::error::{Error, ErrorKind, Result};
+use crate::feed::Numbering;
 use crate::staging::Staging;
 use crate::sync::locked;
 use crate::undo_log::metadata_key;
@@ -65,6 +66,7 @@ impl WriteTransaction {
         mut ingestion: Ingestion,
         rows: &[(Vec<u8>, Vec<u8>)],
         has_room: bool,
+        numbering: Option<&Numbering>,
     ) -> Result<()> {
         let pending = Arc::clone(&self.pending);
         let pending = &mut *locked(&pending);
@@ -73,7 +75,8 @@ impl WriteTransaction {
         }
         let core = Arc::clone(&self.core);
         // Room is taken before the turn to raise versions, as in other commits.
-        let needed = growth_bytes_max(&pending.staging);
+        let feed_len = numbering.map_or(0, Numbering::len_bytes_max) as u64;
+        let needed = growth_bytes_max(&pending.staging) + feed_len;
         let taken = (self.is_under_quota() && !has_room).then(|| core.take_room(needed));
         let _taken = taken.transpose()?;
         let _turn = self.raise_to.map(|_| core.versions.raising());
@@ -81,6 +84,12 @@ impl WriteTransaction {
         if let Some(version) = raise {
             let (key, value) = data_version_row(version);
             pending.staging.put(&key, &value);
+        }
+        // Held until the rows are in the store, as in other commits. Another commit that gave numbers has written the row of the last one
+        // before; the run that has it here is newer.
+        let turn = numbering.map(Numbering::turn);
+        if let (Some(numbering), Some(turn)) = (numbering, &turn) {
+            numbering.write(turn, |key, value| pending.staging.put(key, value))?;
         }
         pending.staging.settle();
         let staged = pending.staging.rows();
@@ -90,6 +99,9 @@ impl WriteTransaction {
         let (index_facts, database_id) = (&core.context.index_facts, self.scope.database_id());
         index_facts.before_commit(database_id, &pending.facts);
         ingestion.install()?;
+        if let Some(turn) = turn {
+            turn.taken();
+        }
         index_facts.after_commit(database_id, std::mem::take(&mut pending.facts));
         if let Some(version) = raise {
             core.versions.note_raised(version);

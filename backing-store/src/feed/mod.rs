@@ -1,0 +1,163 @@
+//! The change feed of a database: each change of a record is a revision, with a number (`docs/format/feed.md`, decision 66).
+//!
+//! What a transaction has changed is noted as it changes it ([`Changes`]), and what records were before is staged with the rest. Numbers
+//! are given when the batch of the commit is written, one commit of the database after the other ([`Numbering`]): so they have no gaps, and
+//! their order is that of the commits. A database without the feed's object stores has nothing of this.
+
+mod changes;
+mod numbering;
+
+pub(crate) use changes::{Change, Changes};
+pub(crate) use numbering::Numbering;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use larder_codec::feed::{BY_RECORD, HISTORY, REVISIONS, by_record_path};
+use larder_codec::primitive::int;
+use larder_codec::row_key::{
+    DatabaseField, DatabaseKey, ObjectStoreField, ObjectStoreMetadataKey, RecordTable,
+};
+use larder_codec::{DatabaseId, JsString, KeyPrefix, ObjectStoreId};
+
+use crate::error::{Error, Result};
+use crate::metadata::{IndexMetadata, read_object_store};
+use crate::reads::record_row_prefix;
+use crate::sync::locked;
+use crate::view::View;
+
+/// The feed of one database, as long as that keeps it: what all its transactions share.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    pub(crate) revisions: ObjectStoreId,
+    pub(crate) history: ObjectStoreId,
+    /// The beginnings of the rows' keys.
+    revision_data: Vec<u8>,
+    revision_exists: Vec<u8>,
+    by_record: Vec<u8>,
+    pub(crate) history_data: Vec<u8>,
+    pub(crate) history_exists: Vec<u8>,
+    pub(crate) history_objects: Vec<u8>,
+    /// The row with the version of the last revision.
+    version_key: Vec<u8>,
+    /// The number of the last revision. A commit that gives numbers holds it until they are written.
+    last: Mutex<i64>,
+}
+
+/// The version of a record of the feed's history. No index needs another for each.
+pub(crate) const HISTORY_VERSION: i64 = 2;
+
+impl Feed {
+    /// The feed of a database, if that has one.
+    pub(crate) fn read(view: &View, database_id: DatabaseId) -> Result<Option<Self>> {
+        let Some(revisions) = object_store_named(view, database_id, REVISIONS)? else {
+            return Ok(None);
+        };
+        let Some(history) = object_store_named(view, database_id, HISTORY)? else {
+            return Ok(None);
+        };
+        let metadata = read_object_store(view, database_id, revisions, &mut Vec::new())?;
+        let indexes = metadata
+            .map(|metadata| metadata.indexes)
+            .unwrap_or_default();
+        let name = JsString::from(BY_RECORD);
+        let is_it =
+            |index: &&IndexMetadata| index.name == name && index.key_path == by_record_path();
+        let Some(index) = indexes.iter().find(is_it) else {
+            return Ok(None);
+        };
+        let mut version_key = Vec::new();
+        ObjectStoreMetadataKey {
+            database_id,
+            object_store_id: revisions,
+            field: ObjectStoreField::LastVersion,
+        }
+        .encode(&mut version_key);
+        let version = match view.get(&version_key)? {
+            None => 1,
+            Some(value) => int::decode_exact(&value)
+                .map_err(|error| Error::row(&version_key, "last version", error))?,
+        };
+        let mut by_record = Vec::new();
+        KeyPrefix::of_index(database_id, revisions, index.id).encode(&mut by_record);
+        let prefix =
+            |object_store_id, table| record_row_prefix(database_id, object_store_id, table);
+        Ok(Some(Self {
+            revisions,
+            history,
+            revision_data: prefix(revisions, RecordTable::Data),
+            revision_exists: prefix(revisions, RecordTable::Exists),
+            by_record,
+            history_data: prefix(history, RecordTable::Data),
+            history_exists: prefix(history, RecordTable::Exists),
+            history_objects: prefix(history, RecordTable::ExternalObject),
+            version_key,
+            // The version before the first record's is 1.
+            last: Mutex::new((version - 1).max(0)),
+        }))
+    }
+
+    /// Whether a row is one of the history's.
+    pub(crate) fn has_history_row(&self, key: &[u8]) -> bool {
+        let all = [
+            &self.history_data,
+            &self.history_exists,
+            &self.history_objects,
+        ];
+        all.iter().any(|prefix| key.starts_with(prefix))
+    }
+
+    /// Whether an object store is written by commits alone.
+    pub(crate) fn keeps(&self, id: ObjectStoreId) -> bool {
+        id == self.revisions || id == self.history
+    }
+}
+
+fn object_store_named(
+    view: &View,
+    database_id: DatabaseId,
+    name: &str,
+) -> Result<Option<ObjectStoreId>> {
+    let mut key = Vec::new();
+    let field = DatabaseField::ObjectStoreName(name.into());
+    DatabaseKey { database_id, field }.encode(&mut key);
+    let Some(value) = view.get(&key)? else {
+        return Ok(None);
+    };
+    let id =
+        int::decode_exact(&value).map_err(|error| Error::row(&key, "object store name", error))?;
+    match ObjectStoreId::new(id) {
+        Some(id) => Ok(Some(id)),
+        None => Err(Error::inconsistent(
+            &key,
+            format!("{id} is no object store id"),
+        )),
+    }
+}
+
+/// The feeds of a store's databases, as far as they have been asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Feeds(Mutex<BTreeMap<DatabaseId, Option<Arc<Feed>>>>);
+
+impl Feeds {
+    /// The one of a database; what is committed says whether there is one.
+    pub(crate) fn of(
+        &self,
+        database_id: DatabaseId,
+        committed: impl FnOnce() -> View,
+    ) -> Result<Option<Arc<Feed>>> {
+        let mut feeds = locked(&self.0);
+        if let Some(known) = feeds.get(&database_id) {
+            return Ok(known.clone());
+        }
+        // With the lock: the last number is read before any commit can give another.
+        let feed = Feed::read(&committed(), database_id)?.map(Arc::new);
+        feeds.insert(database_id, feed.clone());
+        Ok(feed)
+    }
+
+    /// A version change may have made or removed it.
+    pub(crate) fn forget(&self, database_id: DatabaseId) {
+        locked(&self.0).remove(&database_id);
+    }
+}

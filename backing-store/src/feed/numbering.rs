@@ -1,0 +1,126 @@
+//! Revisions get their numbers: while the batch of their commit is written, and no other commit of the database gives any.
+
+use std::sync::{Arc, MutexGuard};
+
+use larder_codec::primitive::int;
+use larder_codec::versioned::{DataRow, ExistsRow, IndexRow};
+use larder_codec::{DataVersion, Key, RawKey, RecordVersion};
+
+use super::Feed;
+use super::changes::{Changes, Prepared};
+use crate::error::{Error, ErrorKind, Result};
+use crate::sync::locked;
+
+/// A transaction's revisions, ready to be numbered.
+#[derive(Debug)]
+pub(crate) struct Numbering {
+    feed: Arc<Feed>,
+    prepared: Prepared,
+    count: usize,
+}
+
+/// Bytes of a revision's three rows beyond its value and its index key, at most: keys of rows with their prefixes, numbers, versions.
+const ROWS_LEN_MAX: usize = 200;
+
+/// The turn to give numbers. When it is dropped without [`taken`](Self::taken), none was given.
+pub(crate) struct NumberingTurn<'a> {
+    last: MutexGuard<'a, i64>,
+    count: usize,
+}
+
+impl Numbering {
+    /// Makes all that can be made before the numbers are known; `None` if nothing has changed.
+    pub(crate) fn new(
+        feed: &Arc<Feed>,
+        changes: &Changes,
+        version: DataVersion,
+        committed_at_ms: f64,
+    ) -> Result<Option<Self>> {
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            prepared: changes.prepare(version, committed_at_ms)?,
+            count: changes.count(),
+            feed: Arc::clone(feed),
+        }))
+    }
+
+    /// So many bytes its rows have in a batch at most.
+    pub(crate) fn len_bytes_max(&self) -> usize {
+        let each = self.prepared.revisions();
+        let lens = each.map(|(value, key)| value.len() + key.len() + ROWS_LEN_MAX);
+        lens.sum::<usize>() + ROWS_LEN_MAX
+    }
+
+    /// Waits for the turn.
+    pub(crate) fn turn(&self) -> NumberingTurn<'_> {
+        NumberingTurn {
+            last: locked(&self.feed.last),
+            count: self.count,
+        }
+    }
+
+    /// Writes the rows: each revision as a record, with its entry in the index, and the number of the last.
+    pub(crate) fn write(
+        &self,
+        turn: &NumberingTurn<'_>,
+        mut put: impl FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        let feed = &*self.feed;
+        let (mut key, mut row) = (Vec::new(), Vec::new());
+        let mut number = *turn.last;
+        for (value, index_key) in self.prepared.revisions() {
+            number += 1;
+            let version = version_of(number)?;
+            let primary_key = Key::encode_number(number as f64);
+            begin(&mut key, &feed.revision_data, &primary_key);
+            row.clear();
+            DataRow { version, value }.encode(&mut row);
+            put(&key, &row);
+            begin(&mut key, &feed.revision_exists, &primary_key);
+            row.clear();
+            ExistsRow { version }.encode(&mut row);
+            put(&key, &row);
+            begin(&mut key, &feed.by_record, index_key);
+            // The sequence number.
+            key.push(0);
+            key.extend_from_slice(&primary_key);
+            row.clear();
+            let primary_key = RawKey::decode_exact(&primary_key)
+                .map_err(|error| Error::row(&key, "number of a revision", error))?;
+            IndexRow {
+                version,
+                primary_key,
+            }
+            .encode(&mut row);
+            put(&key, &row);
+        }
+        row.clear();
+        int::encode(version_of(number)?.get(), &mut row);
+        put(&feed.version_key, &row);
+        Ok(())
+    }
+}
+
+impl NumberingTurn<'_> {
+    /// The rows are in the store.
+    pub(crate) fn taken(mut self) {
+        *self.last += i64::try_from(self.count).unwrap_or(0);
+    }
+}
+
+fn begin(key: &mut Vec<u8>, prefix: &[u8], rest: &[u8]) {
+    key.clear();
+    key.extend_from_slice(prefix);
+    key.extend_from_slice(rest);
+}
+
+/// A revision's record has the version that Chromium would give it: the first record of an object store has 2.
+fn version_of(number: i64) -> Result<RecordVersion> {
+    let version = number.checked_add(1).filter(|version| *version < 1 << 53);
+    version.and_then(RecordVersion::new).ok_or_else(|| {
+        let what = "the feed has no revision numbers left: turn it off and on again";
+        Error::new(ErrorKind::Usage, what)
+    })
+}
