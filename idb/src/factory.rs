@@ -90,17 +90,37 @@ impl Factory {
     /// `TypeError` if the version is 0 or above 2^53 - 1; `SecurityError` if the origin is opaque; `InvalidStateError` if the storage
     /// is closed.
     pub fn open<'a>(&self, name: impl Into<Name<'a>>, version: Option<u64>) -> Result<OpenRequest> {
-        self.open_named(&name.into(), version)
+        self.open_named(&name.into(), version, false)
     }
 
-    fn open_named(&self, name: &JsString, version: Option<u64>) -> Result<OpenRequest> {
+    /// Opens a database at the version that it has, with an upgrade: for what is no new version to those that open it, the change feed
+    /// turned on or off ([`Transaction::set_change_feed`](crate::Transaction::set_change_feed)). Other connections are notified and waited
+    /// for, as in every upgrade. A database that is not there is made, with version 1.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_to_change<'a>(&self, name: impl Into<Name<'a>>) -> Result<OpenRequest> {
+        self.open_named(&name.into(), None, true)
+    }
+
+    fn open_named(
+        &self,
+        name: &JsString,
+        version: Option<u64>,
+        upgrades: bool,
+    ) -> Result<OpenRequest> {
         check_version(version)?;
         self.origin().check_name()?;
         if self.storage().is_closed() {
             return Err(Error::storage_closed());
         }
         let database = self.databases.get(name);
-        Ok(OpenRequest::enqueue(&database, version, self.driver()))
+        Ok(OpenRequest::enqueue(
+            &database,
+            version,
+            upgrades,
+            self.driver(),
+        ))
     }
 
     /// Deletes a database once all connections to it are closed. A database that is not there is no error.

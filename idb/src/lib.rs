@@ -37,6 +37,7 @@
 
 mod blobs;
 mod bucket_id;
+mod change_feed;
 mod connection;
 mod cursor;
 pub mod damage;
@@ -82,6 +83,7 @@ mod value;
 pub use larder_codec as codec;
 
 pub use bucket_id::BucketId;
+pub use change_feed::Commits;
 pub use connection::Connection;
 pub use cursor::{Cursor, Steps};
 pub use damage::Damage;

@@ -87,6 +87,14 @@ impl ObjectStore {
         self.cell().name()
     }
 
+    /// Its number in the database, which it keeps when it gets another name, and no other gets.
+    ///
+    /// # Errors
+    /// If it has just been created and has none yet: when its creation has been executed, it has.
+    pub fn number(&self) -> Result<i64> {
+        Ok(self.cell().id()?.get())
+    }
+
     /// Where keys are found in values.
     #[must_use]
     pub fn key_path(&self) -> &KeyPath {

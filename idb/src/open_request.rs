@@ -70,6 +70,7 @@ impl OpenRequest {
     pub(crate) fn enqueue(
         database: &Arc<Database>,
         version: Option<u64>,
+        upgrades: bool,
         storage: Arc<dyn Driver>,
     ) -> Self {
         let events = EventsCore::new(storage.ready());
@@ -78,7 +79,11 @@ impl OpenRequest {
             storage: Arc::downgrade(&storage),
             upgraded: Mutex::default(),
         });
-        database.enqueue(ConnectionRequest::Open { version, listener });
+        database.enqueue(ConnectionRequest::Open {
+            version,
+            upgrades,
+            listener,
+        });
         Self {
             events: Events::new(events),
             storage,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use larder_backing_store::{DatabaseMetadata, IndexMetadata, ObjectStoreMetadata, ObjectStoreSet};
 use larder_codec::shown::{Quoted, ShownKeyPath};
 use larder_codec::value::{Evaluator, ParsedKeyPath};
-use larder_codec::{IndexId, JsString, KeyPath, ObjectStoreId};
+use larder_codec::{IndexId, JsString, KeyPath, ObjectStoreId, feed};
 
 use crate::error::{Error, ErrorName, Result};
 use crate::name::Name;
@@ -27,17 +27,24 @@ const LISTED_MAX: usize = 10;
 
 /// Names, for messages: `"books", "loans"`, or `none`.
 #[cold]
-fn listed<'a>(names: impl ExactSizeIterator<Item = &'a JsString>) -> String {
-    let more = names.len().saturating_sub(LISTED_MAX);
+fn listed<'a>(names: impl Iterator<Item = &'a JsString>) -> String {
+    let mut names = names;
     let shown: Vec<_> = names
+        .by_ref()
         .take(LISTED_MAX)
         .map(|name| Quoted(name).to_string())
         .collect();
+    let more = names.count();
     match (shown.is_empty(), more) {
         (true, _) => "none".into(),
         (false, 0) => shown.join(", "),
         (false, more) => format!("{} and {more} more", shown.join(", ")),
     }
+}
+
+/// Whether an object store's name is shown unasked.
+fn is_shown(name: &&JsString) -> bool {
+    !feed::is_reserved(name)
 }
 
 /// One object store, created or deleted ones included.
@@ -104,24 +111,34 @@ impl Schema {
         }
     }
 
-    /// Their names, sorted.
+    /// Their names, sorted, without those of the change feed.
     pub(crate) fn object_store_names(&self) -> Vec<JsString> {
-        locked(&self.object_stores).keys().cloned().collect()
+        let stores = locked(&self.object_stores);
+        stores.keys().filter(is_shown).cloned().collect()
     }
 
-    /// Those of these names.
+    /// Whether the database has a change feed.
+    pub(crate) fn has_change_feed(&self) -> bool {
+        let stores = locked(&self.object_stores);
+        let names = [feed::REVISIONS, feed::HISTORY, feed::CONSUMERS];
+        names
+            .iter()
+            .all(|name| stores.contains_key(&JsString::from(*name)))
+    }
+
+    /// Those of these names, of which the change feed's are there only for what asks for them.
     ///
     /// # Errors
     /// `NotFoundError` if there is none of a name.
-    pub(crate) fn set_of(&self, names: &[Name<'_>]) -> Result<ObjectStoreSet> {
+    pub(crate) fn set_of(&self, names: &[Name<'_>], reserved: bool) -> Result<ObjectStoreSet> {
         let stores = locked(&self.object_stores);
         let id = |name: &Name<'_>| match stores.get(&**name) {
-            Some(cell) => cell.id(),
-            None => {
+            Some(cell) if reserved || !feed::is_reserved(name) => cell.id(),
+            _ => {
                 let what = format!(
                     "there is no object store {}; the database has {}",
                     Quoted(name),
-                    listed(stores.keys())
+                    listed(stores.keys().filter(is_shown))
                 );
                 Err(Error::new(ErrorName::NotFoundError, what))
             }

@@ -11,13 +11,15 @@ use larder_codec::JsString;
 
 use crate::connection::Connection;
 use crate::error::{Error, ErrorName, Result};
-use crate::execution::{TransactionCore, TransactionDurability, TransactionMode, TransactionState};
+use crate::execution::{
+    PlanOptions, TransactionCore, TransactionDurability, TransactionMode, TransactionState,
+};
 use crate::name::Scope;
 use crate::request::Request;
 use crate::schema::{Schema, StoreCell};
 use crate::statistics::Statistics;
 
-/// How a transaction is made: its durability.
+/// How a transaction is made.
 ///
 /// ```
 /// # use larder_idb::{Connection, Result, TransactionDurability, TransactionMode, TransactionOptions};
@@ -32,6 +34,11 @@ use crate::statistics::Statistics;
 pub struct TransactionOptions {
     /// When it counts as committed.
     pub durability: TransactionDurability,
+    /// Whether its changes come from a source that the database is a copy of: the change feed has that with each revision, so that
+    /// what brings changes to that source leaves them out.
+    pub from_source: bool,
+    /// Whether its scope may name the object stores of the change feed, which are hidden otherwise.
+    pub reserved: bool,
 }
 
 impl TransactionOptions {
@@ -40,7 +47,23 @@ impl TransactionOptions {
     pub const fn new() -> Self {
         Self {
             durability: TransactionDurability::Default,
+            from_source: false,
+            reserved: false,
         }
+    }
+
+    /// Whether its changes come from the source that the database is a copy of.
+    #[must_use]
+    pub const fn from_source(mut self, from_source: bool) -> Self {
+        self.from_source = from_source;
+        self
+    }
+
+    /// Whether its scope may name the object stores of the change feed.
+    #[must_use]
+    pub const fn reserved(mut self, reserved: bool) -> Self {
+        self.reserved = reserved;
+        self
     }
 
     /// When it counts as committed.
@@ -227,7 +250,12 @@ impl Connection {
         options: TransactionOptions,
     ) -> Result<Transaction> {
         let (core, names) = (self.core(), scope.names());
-        let transaction = core.database.begin(core, names, mode, options.durability)?;
+        let wanted = PlanOptions {
+            durability: options.durability,
+            from_source: options.from_source,
+            reserved: options.reserved,
+        };
+        let transaction = core.database.begin(core, names, mode, wanted)?;
         Ok(Transaction::new(transaction, self.clone()))
     }
 }

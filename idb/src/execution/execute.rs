@@ -256,7 +256,11 @@ impl TransactionCore {
                         Durability::Relaxed
                     }
                 };
-                Backing::Write(store.writer()?.begin(scope, durability)?)
+                let mut transaction = store.writer()?.begin(scope, durability)?;
+                if self.plan.is_from_source {
+                    transaction.set_from_source(true);
+                }
+                Backing::Write(transaction)
             }
             TransactionMode::VersionChange => {
                 let scope = Scope::VersionChange(database_id);

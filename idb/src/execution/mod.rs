@@ -18,7 +18,7 @@ mod statistics;
 pub(crate) use self::core::TransactionCore;
 pub(crate) use self::operation::Length;
 pub(crate) use self::owner::{TransactionOwner, snapshot};
-pub(crate) use self::plan::{Plan, Versions};
+pub(crate) use self::plan::{Plan, PlanOptions, Versions};
 pub use self::plan::{TransactionDurability, TransactionMode, TransactionState};
 pub(crate) use self::queue::SmallPut;
 pub(crate) use self::shared::InitialState;

@@ -38,6 +38,16 @@ pub enum TransactionState {
     Finished,
 }
 
+/// What is asked of a transaction, beside its mode and its scope.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlanOptions {
+    pub(crate) durability: TransactionDurability,
+    /// Whether its changes come from the source that the database is a copy of.
+    pub(crate) from_source: bool,
+    /// Whether its scope may have the change feed's object stores.
+    pub(crate) reserved: bool,
+}
+
 /// What a transaction is about.
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -47,6 +57,8 @@ pub(crate) struct Plan {
     pub(crate) connection: u64,
     pub(crate) mode: TransactionMode,
     pub(crate) durability: TransactionDurability,
+    /// Whether its changes come from the source that the database is a copy of.
+    pub(crate) is_from_source: bool,
     /// Its scope; of a version change, none.
     pub(crate) object_stores: ObjectStoreSet,
     /// The versions of a version change.
@@ -68,6 +80,7 @@ impl Plan {
             connection,
             mode: TransactionMode::VersionChange,
             durability: TransactionDurability::Strict,
+            is_from_source: false,
             object_stores: ObjectStoreSet::new(),
             versions: Some(versions),
         }

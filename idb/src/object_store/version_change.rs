@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use larder_codec::shown::{Quoted, ShownKeyPath};
-use larder_codec::{JsString, KeyPath};
+use larder_codec::{JsString, KeyPath, feed};
 
 use super::{ObjectStore, finished};
 use crate::error::{Error, ErrorName, Result};
@@ -126,7 +126,7 @@ impl Transaction {
 
     fn find_object_store(&self, name: &JsString) -> Option<ObjectStore> {
         let cell = self.schema().object_store(name);
-        let cell = cell.filter(|cell| self.includes(cell))?;
+        let cell = cell.filter(|cell| self.includes(cell) && self.shows(name))?;
         Some(ObjectStore::new(self.clone(), cell))
     }
 
@@ -141,10 +141,12 @@ impl Transaction {
         name: impl Into<Name<'a>>,
         parameters: ObjectStoreParameters,
     ) -> Result<ObjectStore> {
-        self.create_named(name.into().into_js_string(), parameters)
+        let name = name.into().into_js_string();
+        check_not_reserved(&name)?;
+        self.create_named(name, parameters)
     }
 
-    fn create_named(
+    pub(crate) fn create_named(
         &self,
         name: JsString,
         parameters: ObjectStoreParameters,
@@ -183,10 +185,14 @@ impl Transaction {
     /// `InvalidStateError` if this is no version change, or it has finished; `TransactionInactiveError` if it is
     /// committing; `NotFoundError`.
     pub fn delete_object_store<'a>(&self, name: impl Into<Name<'a>>) -> Result<()> {
-        self.delete_named(&name.into())
+        let name = name.into();
+        match self.shows(&name) {
+            true => self.delete_named(&name),
+            false => Err(no_such_store(&name)),
+        }
     }
 
-    fn delete_named(&self, name: &JsString) -> Result<()> {
+    pub(crate) fn delete_named(&self, name: &JsString) -> Result<()> {
         check_upgrade(self)?;
         let missing = || no_such_store(name);
         let cell = self.schema().object_store(name).ok_or_else(missing)?;
@@ -217,6 +223,7 @@ impl ObjectStore {
         if self.name() == *name {
             return Ok(());
         }
+        check_not_reserved(name)?;
         let schema = self.transaction.schema();
         check_name_is_free(schema.object_store(name).is_some())?;
         let (cell, new) = (Arc::clone(self.cell()), name.clone());
@@ -264,6 +271,19 @@ pub(crate) fn check_name_is_free(is_taken: bool) -> Result<()> {
 
 /// Checks that what is to be deleted is still there: another thread may have been faster.
 ///
+/// # Errors
+/// `ConstraintError` for a name that is the change feed's.
+fn check_not_reserved(name: &JsString) -> Result<()> {
+    if !feed::is_reserved(name) {
+        return Ok(());
+    }
+    let what = format!(
+        "names that begin with {:?} are those of change feeds: choose another",
+        feed::RESERVED_PREFIX
+    );
+    Err(Error::new(ErrorName::ConstraintError, what))
+}
+
 /// # Errors
 /// `NotFoundError` if the name means nothing any more, or something else.
 pub(crate) fn check_is_still<T>(found: Option<Arc<T>>, cell: &Arc<T>) -> Result<()> {

@@ -32,8 +32,8 @@ pub(crate) use put::{
 pub(crate) use scan::Wanted;
 pub(crate) use unwrap::Unwrapping;
 pub(crate) use version_change::{
-    create_index, create_object_store, delete_index, delete_object_store, rename_index,
-    rename_object_store,
+    begin_feed, create_index, create_object_store, delete_index, delete_object_store, end_feed,
+    rename_index, rename_object_store,
 };
 pub(crate) use walk::{ENTRIES_MAX, Landed, Scans, Step, Walk, WalkPage};
 

@@ -84,6 +84,7 @@ impl Database {
         // A host that gets the event of the end can open the store elsewhere.
         open.core.release_store();
         drop(open);
+        self.commits.note();
         self.kick();
     }
 }

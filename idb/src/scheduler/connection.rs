@@ -79,6 +79,7 @@ impl TransactionOwner for ConnectionCore {
 
     fn note_modified(&self) {
         self.database.origin().note_modified();
+        self.database.commits.note();
     }
 
     fn note_loss(&self, error: &Error) {

@@ -4,6 +4,7 @@
 //! runs.
 
 mod close;
+mod commits;
 mod connection;
 mod connection_queue;
 mod databases;
@@ -12,6 +13,7 @@ mod scope_locks;
 mod transactions;
 mod version_change;
 
+pub(crate) use commits::CommitSignal;
 pub(crate) use connection::ConnectionCore;
 pub(crate) use connection_queue::{ConnectionRequest, DeleteListener, OpenListener};
 pub(crate) use databases::Databases;
@@ -34,6 +36,7 @@ pub(crate) struct Database {
     /// Those of its origin, it among them: the store's end finds its connections by them.
     databases: Arc<Databases>,
     pub(crate) name: JsString,
+    pub(crate) commits: CommitSignal,
     state: Mutex<State>,
 }
 
@@ -82,6 +85,7 @@ impl Database {
         Self {
             databases,
             name,
+            commits: CommitSignal::default(),
             state: Mutex::default(),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{ConnectionCore, Database, State};
 use crate::error::{Error, ErrorName, Result};
 use crate::execution::{
-    InitialState, Plan, TransactionCore, TransactionDurability, TransactionMode, snapshot,
+    InitialState, Plan, PlanOptions, TransactionCore, TransactionMode, snapshot,
 };
 use crate::executor::Callback;
 use crate::name::Name;
@@ -24,7 +24,7 @@ impl Database {
         connection: &Arc<ConnectionCore>,
         names: &[Name<'_>],
         mode: TransactionMode,
-        durability: TransactionDurability,
+        options: PlanOptions,
     ) -> Result<Arc<TransactionCore>> {
         let is_snapshot_reader = mode == TransactionMode::ReadOnly
             && self.origin().scheduling() == Scheduling::SnapshotReaders;
@@ -37,7 +37,7 @@ impl Database {
             let what = "the connection is being upgraded or closed: use the upgrade's own transaction, or open the database again";
             return Err(Error::new(ErrorName::InvalidStateError, what));
         };
-        let plan = plan(connection, names, mode, durability, state.next_transaction)?;
+        let plan = plan(connection, names, mode, options, state.next_transaction)?;
         if mode == TransactionMode::ReadWrite {
             self.origin().check_writes()?;
         }
@@ -138,10 +138,10 @@ fn plan(
     connection: &ConnectionCore,
     names: &[Name<'_>],
     mode: TransactionMode,
-    durability: TransactionDurability,
+    options: PlanOptions,
     number: u64,
 ) -> Result<Plan> {
-    let object_stores = connection.schema.set_of(names)?;
+    let object_stores = connection.schema.set_of(names, options.reserved)?;
     if names.is_empty() {
         let what = "a transaction needs an object store: name one or more";
         return Err(Error::new(ErrorName::InvalidAccessError, what));
@@ -155,7 +155,8 @@ fn plan(
         number,
         connection: connection.number,
         mode,
-        durability,
+        durability: options.durability,
+        is_from_source: options.from_source,
         object_stores,
         versions: None,
     })

@@ -25,6 +25,8 @@ use crate::sync::locked;
 pub(crate) enum ConnectionRequest {
     Open {
         version: Option<u64>,
+        /// Whether there is an upgrade also if the database has the version.
+        upgrades: bool,
         listener: Arc<dyn OpenListener>,
     },
     Delete {

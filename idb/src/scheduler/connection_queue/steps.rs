@@ -33,7 +33,10 @@ impl Database {
             }
             Err(error) => return Err((request, error)),
         };
-        let ConnectionRequest::Open { version, .. } = &request else {
+        let ConnectionRequest::Open {
+            version, upgrades, ..
+        } = &request
+        else {
             return self.look_up_to_delete(request, store);
         };
         let metadata = match self.origin().metadata(&store, &self.name) {
@@ -49,7 +52,7 @@ impl Database {
             return Err((request, Error::new(ErrorName::VersionError, what)));
         }
         match metadata {
-            Some(metadata) if version == old_version => {
+            Some(metadata) if version == old_version && !upgrades => {
                 self.connect(request, store, &metadata);
                 Ok(())
             }
