@@ -26,6 +26,7 @@ mod programs;
 mod repaired;
 mod scripts;
 mod theirs;
+mod tracked;
 
 use std::path::Path;
 use std::process::Command;

@@ -22,12 +22,13 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The folders of the packages that are the product: libraries, bindings and the command.
-const PRODUCT: [&str; 9] = [
+const PRODUCT: [&str; 10] = [
     "codec",
     "leveldb",
     "remote-files",
     "backing-store",
     "idb",
+    "feed",
     "pages",
     "c",
     "js-host",

@@ -1,0 +1,198 @@
+//! A database with a change feed is an ordinary one for Chromium, the feed's object stores included: a page reads its own feed, and what it
+//! writes harms nothing.
+
+use std::sync::Arc;
+
+use larder_fixtures::canonical::{databases_of, with_large_stack};
+use larder_fixtures::chromium::{self, Store};
+use larder_fixtures::random::Random;
+use larder_idb::{
+    BlobSource, Connection, FixedClock, Key, KeyRange, NewExternalObject, ObjectStoreParameters,
+    Origin, Storage, StorageOptions, TransactionMode, TransactionOptions, Value,
+};
+use serde_json::json;
+
+use crate::entries::check_entries;
+use crate::{ORIGIN, agree, dumped};
+
+#[derive(Debug)]
+struct Text(String);
+
+impl BlobSource for Text {
+    fn size_bytes(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn open(&self) -> std::io::Result<Box<dyn std::io::Read + Send + '_>> {
+        Ok(Box::new(self.0.as_bytes()))
+    }
+}
+
+fn key(random: &mut Random) -> Key {
+    match random.below(6) {
+        0 => Key::Date(random.below(9) as f64 * 1000.0),
+        1 => Key::from(format!("k{}\u{e9}\u{4e2d}", random.below(5))),
+        2 => Key::Binary(vec![random.below(4) as u8]),
+        3 => Key::array(vec![Key::from(1), Key::from("x")]).unwrap(),
+        _ => Key::Number(random.below(12) as f64 / 2.0),
+    }
+}
+
+fn value(random: &mut Random) -> Value {
+    let long = "long ".repeat(if random.one_in(9) { 20_000 } else { 1 });
+    let value = Value::serialize(&json!({ "a": random.below(9), "long": long })).unwrap();
+    match random.one_in(4) {
+        false => value,
+        true => value.and_objects(vec![NewExternalObject::Blob {
+            mime_type: "text/plain".into(),
+            content: Arc::new(Text(format!("content {}", random.below(99)))),
+        }]),
+    }
+}
+
+fn open(store: &Store, spills: bool) -> (Storage, Connection) {
+    let folder = store.leveldb.parent().unwrap();
+    let mut options = StorageOptions::on_disk(folder);
+    options.clock = Arc::new(FixedClock::default());
+    if spills {
+        options.transaction_memory_bytes = 4000;
+    }
+    let storage = Storage::new(options).unwrap();
+    let factory = storage.factory(&Origin::from_url(ORIGIN).unwrap());
+    let opening = factory.open("tracked", Some(2)).unwrap();
+    let connection = opening.with_upgrade(|upgrade| {
+        for name in ["s", "inline"] {
+            let parameters = match name {
+                "s" => ObjectStoreParameters::new(),
+                _ => ObjectStoreParameters::new()
+                    .key_path("id")
+                    .auto_increment(true),
+            };
+            let made = upgrade.transaction.create_object_store(name, parameters)?;
+            made.create_index("by a", "a", larder_idb::IndexParameters::new())?;
+        }
+        upgrade.transaction.set_change_feed(true)
+    });
+    let connection = opening_done(connection);
+    (storage, connection)
+}
+
+fn opening_done(request: larder_idb::Request<Connection>) -> Connection {
+    request.wait().unwrap()
+}
+
+/// Some transactions, and the number of the last revision.
+fn change(store: &Store, random: &mut Random) -> u64 {
+    let (storage, connection) = open(store, random.one_in(2));
+    for _ in 0..6 {
+        let options = TransactionOptions::new();
+        let transaction = connection
+            .transaction(["s", "inline"], TransactionMode::ReadWrite, options)
+            .unwrap();
+        let (plain, inline) = (
+            transaction.object_store("s").unwrap(),
+            transaction.object_store("inline").unwrap(),
+        );
+        for _ in 0..12 {
+            match random.below(8) {
+                0 => plain.delete(key(random)).unwrap().detach(),
+                1 => {
+                    let range = KeyRange::bound(1, 3, false, true).unwrap();
+                    plain.delete(range).unwrap().detach();
+                }
+                2 => inline.delete(random.below(9) as f64).unwrap().detach(),
+                3 if random.one_in(3) => inline.clear().unwrap().detach(),
+                3 | 4 => inline.put(value(random), None).unwrap().detach(),
+                _ => plain
+                    .put(value(random), Some(key(random)))
+                    .unwrap()
+                    .detach(),
+            }
+        }
+        match random.one_in(5) {
+            true => transaction.abort(None).unwrap(),
+            false => transaction.commit().unwrap().wait().unwrap(),
+        }
+    }
+    let options = TransactionOptions::new().reserved(true);
+    let reading = connection
+        .transaction("larder.feed.revisions", TransactionMode::ReadOnly, options)
+        .unwrap();
+    let revisions = reading.object_store("larder.feed.revisions").unwrap();
+    let count = revisions.count(KeyRange::all()).unwrap().wait().unwrap();
+    drop(reading);
+    storage.close().unwrap();
+    count
+}
+
+/// The body of an async function: the page goes through its feed, then changes something.
+const SCRIPT: &str = r#"
+const done = (request) => new Promise((resolve, reject) => {
+  request.onsuccess = () => resolve(request.result);
+  request.onerror = () => reject(request.error);
+});
+const db = await done(indexedDB.open("tracked"));
+const names = Array.from(db.objectStoreNames);
+const transaction = db.transaction(names, "readwrite");
+const revisions = transaction.objectStore("larder.feed.revisions");
+const history = transaction.objectStore("larder.feed.history");
+const all = await done(revisions.getAll());
+const found = { names, version: db.version, revisions: all.length, ends: 0, wrong: [] };
+const last = new Map();
+for (const [at, revision] of all.entries()) {
+  if (revision.committed !== undefined) found.ends++;
+  const own = await done(revisions.index("by record").getAllKeys(IDBKeyRange.only([revision.store, revision.key])));
+  if (!own.includes(at + 1)) found.wrong.push(["index", at + 1]);
+  const isLast = own.at(-1) === at + 1;
+  const before = await done(history.getAllKeys(IDBKeyRange.bound([revision.store, revision.key, revision.version], [revision.store, revision.key, revision.version, []])));
+  const record = await done(transaction.objectStore(revision.name).getKey(revision.key));
+  const expected = revision.operation === 3 ? 0 : isLast ? 0 : 1;
+  if (before.length !== expected) found.wrong.push(["history", at + 1, before.length]);
+  if (isLast && (record !== undefined) !== (revision.operation !== 3)) found.wrong.push(["record", at + 1]);
+}
+transaction.objectStore("s").put({ a: 1, by: "Chromium" }, "a page's");
+await new Promise((resolve) => { transaction.oncomplete = resolve; });
+db.close();
+return JSON.stringify(found);
+"#;
+
+#[test]
+fn a_page_reads_its_own_feed_and_chromium_and_larder_agree_about_everything() {
+    with_large_stack(|| {
+        let Some(chromium) = chromium::shared() else {
+            return;
+        };
+        for seed in 1..=crate::setting("LARDER_TRACKED", 2) {
+            let mut random = Random::new(seed);
+            let what = format!("tracked, seed {seed}");
+            let dir = tempfile::tempdir().unwrap();
+            let store = Store::within(dir.path(), ORIGIN);
+            let count = change(&store, &mut random);
+            let ours = dumped(&store);
+            let theirs = databases_of(chromium.dump(&store).unwrap());
+            agree(&ours, &theirs, &what);
+            check_entries(&ours, &what);
+            let out = dir.path().join("after");
+            let page = chromium.run(&store, SCRIPT, &json!(null), &out).unwrap();
+            let found: serde_json::Value =
+                serde_json::from_str(page.value.as_str().unwrap()).unwrap();
+            assert_eq!(found["revisions"], json!(count), "{what}: {found}");
+            assert_eq!(found["wrong"], json!([]), "{what}");
+            let names = [
+                "inline",
+                "larder.feed.consumers",
+                "larder.feed.history",
+                "larder.feed.revisions",
+                "s",
+            ];
+            assert_eq!(found["names"], json!(names), "{what}");
+            // Nothing was reset: all is there after the page's turn, and the feed goes on.
+            let theirs = databases_of(chromium.dump(&page.store).unwrap());
+            agree(&dumped(&page.store), &theirs, &what);
+            assert!(change(&page.store, &mut random) > count, "{what}");
+            let theirs = databases_of(chromium.dump(&page.store).unwrap());
+            agree(&dumped(&page.store), &theirs, &what);
+            println!("{what}: {count} revisions agreed");
+        }
+    });
+}

@@ -1,0 +1,130 @@
+//! Clean-up: outdated revisions go, a bounded number at a time.
+
+use larder_idb::codec::feed;
+use larder_idb::codec::value::RevisionKind;
+use larder_idb::{GetAllOptions, KeyRange, Transaction};
+
+use crate::consumer::places;
+use crate::error::Result;
+use crate::feed::{Feed, last, number_of};
+use crate::lookup::{older_range, record_key};
+use crate::mark::Marks;
+use crate::revision::Revision;
+
+/// What clean-up keeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CleanUp {
+    keep_revisions: u64,
+    lag_max: Option<u64>,
+}
+
+impl CleanUp {
+    /// Keeps what any consumer has not acknowledged.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            keep_revisions: 0,
+            lag_max: None,
+        }
+    }
+
+    /// Keeps so many of the last revisions in any case.
+    #[must_use]
+    pub const fn keep_revisions(mut self, count: u64) -> Self {
+        self.keep_revisions = count;
+        self
+    }
+
+    /// Keeps nothing for consumers that are more than so many revisions behind the last one. Such a consumer finds out when it reads
+    /// ([`Error::LeftBehind`](crate::Error::LeftBehind)), and begins anew.
+    #[must_use]
+    pub const fn lag_max(mut self, count: u64) -> Self {
+        self.lag_max = Some(count);
+        self
+    }
+}
+
+/// What a step of clean-up has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// So many revisions have gone.
+    pub revisions: u64,
+    /// Whether another step would find more to do.
+    pub is_more: bool,
+}
+
+/// So many revisions are looked at in one step.
+const STEP_LEN: u32 = 256;
+
+impl Feed {
+    /// Does one step of clean-up, in a transaction of its own: of the revisions up to the lower bound, those go that are removals or have
+    /// a newer one of the same record up to there. The lower bound is the position of the consumer that is furthest behind, or what
+    /// `options` keep.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn clean(&self, options: CleanUp) -> Result<Cleaned> {
+        let transaction = self.writing(&[feed::REVISIONS, feed::HISTORY, feed::CONSUMERS])?;
+        let mut marks = Marks::read(&transaction).await?;
+        let last = last(&transaction).await?;
+        let lower_bound = lower_bound(&transaction, last, options).await?;
+        let mut done = Cleaned::default();
+        if lower_bound > marks.cleaned {
+            let range = KeyRange::bound(marks.cleaned as f64, lower_bound as f64, true, false)?;
+            let revisions = transaction.object_store(feed::REVISIONS)?;
+            let page = GetAllOptions::new().count(STEP_LEN);
+            let page = revisions.get_all(range, page)?.await?;
+            for record in &page {
+                let revision = Revision::read(&record)?;
+                done.revisions += clean_one(&transaction, &revision).await?;
+                marks.cleaned = revision.number();
+                if revision.committed_at_ms().is_some() {
+                    marks.whole = revision.number();
+                }
+            }
+            done.is_more = marks.cleaned < lower_bound && !page.is_empty();
+            marks.write(&transaction)?;
+        }
+        transaction.commit()?.await?;
+        Ok(done)
+    }
+}
+
+async fn lower_bound(transaction: &Transaction, last: u64, options: CleanUp) -> Result<u64> {
+    let mut bound = last.saturating_sub(options.keep_revisions);
+    for (_, place) in places(transaction).await? {
+        let lag = last.saturating_sub(place.position);
+        if options.lag_max.is_none_or(|lag_max| lag <= lag_max) {
+            bound = bound.min(place.position);
+        }
+    }
+    Ok(bound)
+}
+
+/// Takes away what a revision makes outdated: so many revisions.
+async fn clean_one(transaction: &Transaction, revision: &Revision) -> Result<u64> {
+    let revisions = transaction.object_store(feed::REVISIONS)?;
+    let mut gone = 0;
+    if revision.kind() != RevisionKind::Creation {
+        let of_record = revisions.index(feed::BY_RECORD)?;
+        let found = of_record
+            .get_all_keys(record_key(revision)?, GetAllOptions::new())?
+            .await?;
+        for entry in &found {
+            let number = number_of(&entry.primary_key());
+            if number < revision.number() {
+                revisions.delete(number as f64)?.detach();
+                gone += 1;
+            }
+        }
+        // What the record was when it had those.
+        let history = transaction.object_store(feed::HISTORY)?;
+        let range = older_range(revision)?;
+        history.delete(range)?.detach();
+    }
+    if revision.kind() == RevisionKind::Removal {
+        revisions.delete(revision.number() as f64)?.detach();
+        gone += 1;
+    }
+    Ok(gone)
+}

@@ -1,0 +1,183 @@
+//! The feed of a database: where reading, consumers and clean-up begin.
+
+use larder_idb::codec::feed;
+use larder_idb::{
+    Connection, CursorDirection, GetAllOptions, JsString, Key, KeyRange, Transaction,
+    TransactionDurability, TransactionMode, TransactionOptions,
+};
+
+use crate::error::{Error, Result};
+use crate::lookup::{value_at, value_before};
+use crate::mark::Marks;
+use crate::revision::Revision;
+use crate::value::changed_properties;
+
+/// The change feed of a database, by one connection to it. Clones are the same.
+#[derive(Debug, Clone)]
+pub struct Feed {
+    connection: Connection,
+}
+
+impl Feed {
+    /// The feed of the database that a connection is to.
+    ///
+    /// # Errors
+    /// [`Error::NoFeed`] if it has none: [`Transaction::set_change_feed`] turns it on.
+    pub fn of(connection: &Connection) -> Result<Self> {
+        match connection.has_change_feed() {
+            true => Ok(Self {
+                connection: connection.clone(),
+            }),
+            false => Err(Error::NoFeed),
+        }
+    }
+
+    pub(crate) const fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The number of the last revision; 0 if there has been none.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn last(&self) -> Result<u64> {
+        last(&self.reading(false)?).await
+    }
+
+    /// A revision, if it is retained.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn revision(&self, number: u64) -> Result<Option<Revision>> {
+        let transaction = self.reading(true)?;
+        let mut found = revision(&transaction, number).await?;
+        if let Some(revision) = &mut found {
+            revision.value = value_at(&transaction, revision).await?;
+        }
+        Ok(found)
+    }
+
+    /// The numbers of the retained revisions of a record, ascending.
+    ///
+    /// # Errors
+    /// `NotFoundError` if there is no object store of this name; if the database fails.
+    pub async fn revisions_of(&self, object_store: &str, key: impl Into<Key>) -> Result<Vec<u64>> {
+        let transaction = self.reading(true)?;
+        let key = Key::array(vec![
+            Key::Number(store_number(&transaction, object_store)? as f64),
+            key.into(),
+        ])?;
+        let revisions = transaction.object_store(feed::REVISIONS)?;
+        let found = revisions
+            .index(feed::BY_RECORD)?
+            .get_all_keys(key, GetAllOptions::new())?
+            .await?;
+        Ok(found
+            .iter()
+            .map(|entry| number_of(&entry.primary_key()))
+            .collect())
+    }
+
+    /// The names of the top-level properties that a modification has changed, by value: first those that the record has since, in their
+    /// order, then those that it had before. For a creation, and a value that is no plain object, they are as if the value before had
+    /// been an empty object; a removal has none. `None` if the revision, or what the record was before, is not retained.
+    ///
+    /// # Errors
+    /// If the database fails or a value cannot be read.
+    pub async fn changed_properties(&self, number: u64) -> Result<Option<Vec<JsString>>> {
+        let transaction = self.reading(true)?;
+        let Some(revision) = revision(&transaction, number).await? else {
+            return Ok(None);
+        };
+        changed(&transaction, &revision).await
+    }
+
+    /// A transaction that reads the feed, with the object stores of the data if values are wanted.
+    pub(crate) fn reading(&self, with_values: bool) -> Result<Transaction> {
+        let mut names: Vec<JsString> = vec![
+            feed::REVISIONS.into(),
+            feed::HISTORY.into(),
+            feed::CONSUMERS.into(),
+        ];
+        if with_values {
+            names.extend(self.connection.object_store_names());
+        }
+        let options = TransactionOptions::new().reserved(true);
+        let mode = TransactionMode::ReadOnly;
+        Ok(self.connection.transaction(names, mode, options)?)
+    }
+
+    /// A transaction that writes positions, or cleans up.
+    pub(crate) fn writing(&self, names: &[&'static str]) -> Result<Transaction> {
+        let options = TransactionOptions::new()
+            .reserved(true)
+            .durability(TransactionDurability::Default);
+        let mode = TransactionMode::ReadWrite;
+        Ok(self.connection.transaction(names.to_vec(), mode, options)?)
+    }
+
+    /// Up to which revision outdated ones have been cleaned up; 0 if none have been.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn cleaned(&self) -> Result<u64> {
+        Ok(Marks::read(&self.reading(false)?).await?.cleaned)
+    }
+}
+
+pub(crate) fn number_of(key: &Key) -> u64 {
+    match key {
+        Key::Number(number) => *number as u64,
+        _ => 0,
+    }
+}
+
+pub(crate) fn store_number(transaction: &Transaction, name: &str) -> Result<i64> {
+    let object_store = transaction.object_store(name)?;
+    Ok(object_store.number()?)
+}
+
+/// The number of the last revision.
+pub(crate) async fn last(transaction: &Transaction) -> Result<u64> {
+    let options = GetAllOptions::new()
+        .count(1)
+        .direction(CursorDirection::Prev);
+    let revisions = transaction.object_store(feed::REVISIONS)?;
+    let found = revisions.get_all_keys(KeyRange::all(), options)?.await?;
+    let last = found
+        .get(0)
+        .map_or(0, |entry| number_of(&entry.primary_key()));
+    // The last may have been a removal, which is gone.
+    Ok(last.max(Marks::read(transaction).await?.cleaned))
+}
+
+pub(crate) async fn revision(transaction: &Transaction, number: u64) -> Result<Option<Revision>> {
+    let revisions = transaction.object_store(feed::REVISIONS)?;
+    let range = KeyRange::only(number as f64);
+    let found = revisions.get_all(range, GetAllOptions::new())?.await?;
+    found
+        .get(0)
+        .map(|record| Revision::read(&record))
+        .transpose()
+}
+
+pub(crate) async fn changed(
+    transaction: &Transaction,
+    revision: &Revision,
+) -> Result<Option<Vec<JsString>>> {
+    use larder_idb::codec::value::RevisionKind;
+    let after = match revision.kind() {
+        RevisionKind::Removal => return Ok(Some(Vec::new())),
+        _ => value_at(transaction, revision).await?,
+    };
+    let Some(after) = after else {
+        return Ok(None);
+    };
+    match revision.kind() {
+        RevisionKind::Creation => changed_properties(None, &after).map(Some),
+        _ => match value_before(transaction, revision).await? {
+            Some(before) => changed_properties(Some(&before), &after).map(Some),
+            None => Ok(None),
+        },
+    }
+}
