@@ -162,12 +162,13 @@ impl TransactionCore {
         Ok(Request::pending(completion, Arc::clone(self) as _, number))
     }
 
-    /// `queue` queues an operation; if it fails, it has not. With what it returns, the operation's number.
+    /// `queue` queues an operation; if it fails, it has not. With what it returns, the operation's number. A thread that has queued many
+    /// puts executes them here, if their turn has come and no other thread does: it is held back, but never waits for another.
     fn enqueue<T>(
         self: &Arc<Self>,
         queue: impl FnOnce(&mut Queue) -> Result<T>,
     ) -> Result<(T, u64)> {
-        let (queued, number, is_due) = {
+        let (queued, number, is_due, token) = {
             let mut shared = locked(&self.shared);
             if shared.phase != Phase::Active {
                 return Err(inactive());
@@ -175,10 +176,15 @@ impl TransactionCore {
             let queued = queue(&mut shared.queue)?;
             let number = self.submitted.load(Ordering::Relaxed) + 1;
             self.submitted.store(number, Ordering::Release);
+            let is_to_execute = shared.queue.is_full_of_puts() && !self.is_driven;
+            let token = is_to_execute.then(|| shared.claim()).flatten();
             let is_due = shared.schedule_if_full() || self.is_driven && shared.schedule(true);
-            (queued, number, is_due)
+            (queued, number, is_due, token)
         };
         self.push(is_due);
+        if let Some(token) = token {
+            self.execute_silently(token, number);
+        }
         Ok((queued, number))
     }
 

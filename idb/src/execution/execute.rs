@@ -41,6 +41,30 @@ enum Next {
     Nothing,
 }
 
+/// What is there when a thread has executed.
+struct Executed {
+    /// Whether callbacks may be due.
+    may_be_due: bool,
+    /// Whether the transaction has come to its end.
+    has_ended: bool,
+}
+
+impl Executed {
+    const fn some(may_be_due: bool) -> Self {
+        Self {
+            may_be_due,
+            has_ended: false,
+        }
+    }
+
+    const fn ended(may_be_due: bool) -> Self {
+        Self {
+            may_be_due,
+            has_ended: true,
+        }
+    }
+}
+
 impl Task for TransactionCore {
     fn run(self: Arc<Self>, turn: &mut Turn) {
         let claimed = {
@@ -125,20 +149,45 @@ impl TransactionCore {
         None
     }
 
+    /// Executes, with the token, up to the operation of this number, on a thread that queues. The host expects no callback there: those
+    /// that are due are left to the storage's threads.
+    pub(super) fn execute_silently(self: &Arc<Self>, token: Token, number: u64) {
+        let done = self.execute_operations(token, &mut Turn::whole(), number);
+        if done.may_be_due {
+            let is_due = locked(&self.shared).schedule(false);
+            self.push(is_due);
+        }
+        self.ready().drain_if_left_alone();
+    }
+
+    /// Executes, with the token, as [`execute_operations`](Self::execute_operations) does. Then callbacks are called. Whether the
+    /// transaction has come to its end.
+    fn execute(self: &Arc<Self>, token: Token, turn: &mut Turn, enough: u64) -> bool {
+        let done = self.execute_operations(token, turn, enough);
+        if done.may_be_due {
+            self.deliver_due(turn);
+        }
+        done.has_ended
+    }
+
     /// Executes, with the token, which is released at the end: as long as there is something and the turn lasts, until the operation
-    /// of the number `enough` has been executed (its request has its result then) or a callback is due. Then callbacks are called.
-    /// Whether the transaction has come to its end.
-    fn execute(self: &Arc<Self>, mut token: Token, turn: &mut Turn, enough: u64) -> bool {
+    /// of the number `enough` has been executed (its request has its result then) or a callback is due.
+    fn execute_operations(
+        self: &Arc<Self>,
+        mut token: Token,
+        turn: &mut Turn,
+        enough: u64,
+    ) -> Executed {
         let mut left = turn.operations;
         let mut short_left = None;
         let mut callbacks = Vec::new();
-        let (may_be_due, has_ended) = loop {
+        loop {
             let operation = match self.next(&mut token) {
                 Next::Operation(operation) => operation,
-                Next::Commit => break (self.commit_now(token), true),
-                Next::Abort => break (self.abort_now(token), true),
+                Next::Commit => return Executed::ended(self.commit_now(token)),
+                Next::Abort => return Executed::ended(self.abort_now(token)),
                 // What is queued meanwhile counts on the thread that has the token.
-                Next::Nothing => break (self.release(token, true), false),
+                Next::Nothing => return Executed::some(self.release(token, true)),
             };
             let Some(execution) = self.begun(&mut token.execution) else {
                 // The transaction is aborted by now. The operation goes back, so that the abort completes its request with the others.
@@ -170,13 +219,9 @@ impl TransactionCore {
                 if is_due {
                     self.note_deliveries(callbacks);
                 }
-                break (self.release(token, is_more_wanted), false);
+                return Executed::some(self.release(token, is_more_wanted));
             }
-        };
-        if may_be_due {
-            self.deliver_due(turn);
         }
-        has_ended
     }
 
     /// Operations come from the token's own batch without the lock, and from the queue under it when the batch is empty. The phase

@@ -19,6 +19,14 @@ use crate::value::StoredValue;
 /// What a queue holds before a thread is woken to execute it though no result is wanted yet: so many bytes, about.
 const HELD_MAX: usize = 16 << 20;
 
+/// What small puts hold before the thread that queues them executes them, in bytes, about: few enough for the processor's cache. A host
+/// that went on queueing would fill memory that is new to the process, which takes longer than the put (decision 8).
+const PUTS_MAX: usize = if cfg!(all(test, shuttle)) {
+    600
+} else {
+    1 << 20
+};
+
 /// What an operation that may be long counts as, so that a thread is woken when 32 of them wait.
 const LONG_LEN: usize = HELD_MAX / 32;
 
@@ -31,6 +39,8 @@ pub(super) struct Queue {
     operations: VecDeque<Operation>,
     /// How much they hold, in bytes, about.
     held_bytes: usize,
+    /// How much of that small puts hold.
+    held_by_puts: usize,
     /// The source of the last get or small put. The queue holds that source, or the token does once it has been executed.
     last_source: Option<SourceIdentity>,
 }
@@ -43,6 +53,11 @@ impl Queue {
     /// Whether it is to be executed though no result is wanted yet.
     pub(super) const fn is_full(&self) -> bool {
         self.held_bytes >= HELD_MAX
+    }
+
+    /// Whether the thread that queues is to execute it.
+    pub(super) const fn is_full_of_puts(&self) -> bool {
+        self.held_by_puts >= PUTS_MAX
     }
 
     /// Adds an operation of its own.
@@ -62,7 +77,11 @@ impl Queue {
         argument: A,
         may_join: bool,
     ) -> Completion<A::Result> {
-        self.held_bytes += SHORT_LEN + argument.held_bytes();
+        let held_bytes = SHORT_LEN + argument.held_bytes();
+        self.held_bytes += held_bytes;
+        if A::IS_PUT {
+            self.held_by_puts += held_bytes;
+        }
         let identity = source.identity();
         let is_another = self.last_source.replace(identity) != Some(identity);
         let last = self
@@ -87,6 +106,7 @@ impl Queue {
             false => batch.append(&mut self.operations),
         }
         self.held_bytes = 0;
+        self.held_by_puts = 0;
     }
 }
 
@@ -134,6 +154,9 @@ impl<A, T: Send + 'static> Run<A, T> {
 /// What runs are of: the argument stands for the operation.
 pub(crate) trait RunArgument: Sized {
     type Result: Send + 'static;
+
+    /// Whether it is a put.
+    const IS_PUT: bool = false;
 
     /// What one holds besides its entry in the queue, in bytes, about.
     fn held_bytes(&self) -> usize;
@@ -188,6 +211,7 @@ impl SmallPut {
 
 impl RunArgument for SmallPut {
     type Result = Key;
+    const IS_PUT: bool = true;
 
     fn held_bytes(&self) -> usize {
         self.bytes.len() + self.key.as_ref().map_or(0, RunArgument::held_bytes)

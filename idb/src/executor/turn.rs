@@ -33,6 +33,14 @@ impl Turn {
         }
     }
 
+    /// Whatever there is.
+    pub(crate) fn whole() -> Self {
+        Self {
+            operations: u32::MAX,
+            panic: None,
+        }
+    }
+
     /// Calls a host's code. Whatever it throws is caught: what is going on here is brought to its end first.
     pub(crate) fn call(&mut self, callback: impl FnOnce()) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(callback)) {

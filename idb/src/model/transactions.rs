@@ -111,6 +111,77 @@ fn threads_put_and_get_in_one_transaction() {
     });
 }
 
+/// Gets that wait are read together with the first, while other threads queue more, wait for some, and abort.
+#[test]
+fn gets_are_read_ahead_while_threads_queue_and_one_aborts() {
+    check_connected(1000, |connection, _| {
+        let transaction = write(connection);
+        let store = transaction.object_store("a").unwrap();
+        let value = Value::serialize(&1).unwrap();
+        drop(store.put(value, Some(Key::Number(1.0))).unwrap());
+        let others: Vec<_> = (0..2_u8)
+            .map(|thread| {
+                let (transaction, store) = (transaction.clone(), store.clone());
+                thread::spawn(move || {
+                    let gets = (0..40).map_while(|n| store.get(Key::Number(f64::from(n % 2))).ok());
+                    let gets: Vec<_> = gets.collect();
+                    if thread == 0 {
+                        drop(transaction.abort(None));
+                    }
+                    for (n, get) in gets.into_iter().enumerate() {
+                        // Without a result only where the abort was first.
+                        if let Ok(found) = get.wait() {
+                            assert_eq!(found.is_some(), n % 2 == 1);
+                        }
+                    }
+                })
+            })
+            .collect();
+        for other in others {
+            other.join().unwrap();
+        }
+        drop(transaction.finished().wait());
+    });
+}
+
+/// Two threads queue so many puts that they execute them, with callbacks, beside one that commits. Each callback is called.
+#[test]
+fn threads_execute_the_puts_that_they_queue_while_another_commits() {
+    check_connected(2000, |connection, _| {
+        let transaction = write(connection);
+        let (asked, told) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        let others: Vec<_> = (0..2_u8)
+            .map(|thread| {
+                let store = transaction.object_store("a").unwrap();
+                let (asked, told) = (Arc::clone(&asked), Arc::clone(&told));
+                thread::spawn(move || {
+                    for _ in 0..3 {
+                        let value = Value::serialize(&thread).unwrap();
+                        let key = Key::Number(f64::from(thread));
+                        let Ok(put) = store.put(value, Some(key)) else {
+                            return;
+                        };
+                        asked.fetch_add(1, Ordering::Relaxed);
+                        let told = Arc::clone(&told);
+                        put.on_done(move |key| {
+                            assert_eq!(key.unwrap(), Key::Number(f64::from(thread)));
+                            told.fetch_add(1, Ordering::Relaxed);
+                        });
+                    }
+                })
+            })
+            .collect();
+        park_until_done(transaction.commit().unwrap()).unwrap();
+        for other in others {
+            other.join().unwrap();
+        }
+        let count = |of: &AtomicU32| of.load(Ordering::Relaxed);
+        while count(&told) < count(&asked) {
+            thread::yield_now();
+        }
+    });
+}
+
 /// The thread that waits for the first result asks for the token, and is gone when it is handed over.
 #[test]
 fn a_callback_is_called_though_its_thread_waited_only_for_an_earlier_result() {

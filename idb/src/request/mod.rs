@@ -17,8 +17,9 @@ use driver::Driver;
 /// What was asked for, and its result once it is there (specification, 2.8).
 ///
 /// It is queued from the moment it was made, and executed in any case if its transaction commits; but no thread is woken to
-/// execute it until its result is demanded or enough has been queued: 32 requests, or 16 MiB of gets of one key and of puts of at most
-/// 4 KiB. To demand it: [`wait`](Self::wait) for it, poll it as a future (of no particular runtime), or hand
+/// execute it until its result is demanded or enough has been queued: 32 requests, or 16 MiB of gets of one key. Puts of at most 4 KiB are
+/// executed by the thread that queues them whenever they hold 1 MiB, inside the call (but not before the transaction's turn, nor where
+/// the host drives). To demand it: [`wait`](Self::wait) for it, poll it as a future (of no particular runtime), or hand
 /// over a callback ([`on_done`](Self::on_done)). Letting it go changes nothing but that its result is not looked at; if it fails
 /// then, the transaction does not commit.
 #[must_use = "its error, if it fails, aborts the transaction when that commits"]

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 
 use larder_idb::{
     ErrorName, Executor, GetAllOptions, Key, KeyRange, Request, StoredValue, TransactionMode, Value,
 };
 
-use super::{EXECUTORS, begin, finish, indexed_store, open, storage, store};
+use super::{EXECUTORS, begin, finish, indexed_store, numbers, open, storage, store};
 
 fn text(number: u64) -> String {
     format!("value {number}")
@@ -180,4 +181,50 @@ fn gets_and_puts_that_are_still_queued_end_in_order_with_an_abort() {
         let expected = [1, 2, 3].map(|number| (number, ErrorName::AbortError));
         assert_eq!(*told.lock().unwrap(), expected);
     }
+}
+
+/// They are executed when they hold a mebibyte. What was registered is called by a thread of the storage, not inside of a put.
+#[test]
+fn many_puts_are_executed_by_the_thread_that_queues_them() {
+    let storage = storage(Executor::Threads(NonZeroUsize::MIN));
+    let connection = numbers(&storage, 0);
+    // The storage's only thread waits in a callback.
+    let (begun, has_begun) = mpsc::channel();
+    let (go_on, goes_on) = mpsc::channel();
+    let before = begin(&connection, TransactionMode::ReadWrite);
+    before.commit().unwrap().on_done(move |_| {
+        begun.send(()).unwrap();
+        goes_on.recv().unwrap();
+    });
+    has_begun.recv().unwrap();
+
+    let transaction = begin(&connection, TransactionMode::ReadWrite);
+    let s = store(&transaction, "s");
+    let put = |number: u64| {
+        let mut bytes = value(number).bytes().to_vec();
+        // With its place in the queue 1 KiB.
+        bytes.resize(768, 0);
+        s.put(Value::from_bytes(bytes), Some(key(number))).unwrap()
+    };
+    let (tell, told) = mpsc::channel();
+    put(0).on_done(move |found| tell.send((thread::current().id(), found)).unwrap());
+    let requests: Vec<_> = (1..1023).map(put).collect();
+    assert!(requests.iter().all(|request| !request.is_done()));
+    // The first run has a callback, which is due then.
+    let last = put(1023);
+    assert!(requests[14].is_done() && !requests[15].is_done());
+    let next: Vec<_> = (1024..2048).map(put).collect();
+    assert!(
+        requests
+            .iter()
+            .chain([&last])
+            .chain(&next)
+            .all(Request::is_done)
+    );
+    assert!(told.try_recv().is_err());
+    go_on.send(()).unwrap();
+    let (thread, found) = told.recv().unwrap();
+    assert_eq!(found.unwrap(), key(0));
+    assert_ne!(thread, thread::current().id());
+    finish(&transaction);
 }

@@ -121,6 +121,24 @@ fn an_overwrite_lies_above_what_it_replaces_also_where_only_level_0_is_left() {
 }
 
 #[test]
+fn an_ingestion_without_rows_writes_nothing_into_the_manifest() {
+    let fs = MemoryFileSystem::new();
+    let db = open(&fs);
+    let manifest_len = || {
+        let mut names = fs.list(Path::new("db")).unwrap().into_iter();
+        let name = names.find(|name| name.to_string_lossy().starts_with("MANIFEST"));
+        fs.metadata(&Path::new("db").join(name.unwrap()))
+            .unwrap()
+            .len_bytes
+    };
+    let before = manifest_len();
+    ingest(&db, &[vec![]], 1);
+    assert_eq!(manifest_len(), before);
+    ingest(&db, &[vec![1]], 1);
+    assert!(manifest_len() > before);
+}
+
+#[test]
 fn a_key_has_each_sequence_number_once() {
     let fs = MemoryFileSystem::new();
     let db = open(&fs);

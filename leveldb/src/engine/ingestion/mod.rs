@@ -192,13 +192,15 @@ impl Ingestion {
         self.merge(0)?;
         self.unsynced.sync_all()?;
         engine.write(&mut BatchWriter::new(), Durability::Strict)?;
+        if self.layers.files().next().is_none() {
+            return Ok(());
+        }
         // As a writer whose memtable is full would.
         if engine.l0_tables.load(Order::Acquire) >= L0_STOP {
             engine.wait_until(|| engine.l0_tables.load(Order::Acquire) < L0_STOP)?;
         }
         let work = &mut *locked(&engine.work);
         engine.health.check()?;
-        engine.flush_kept(work)?;
         engine.mend_manifest(work)?;
         let placed = self.place()?;
         // What was merged for level 0.
@@ -316,7 +318,8 @@ impl Ingestion {
         }))
     }
 
-    /// Sees to it that no memtable has older rows of these tables' keys: there they would be found first.
+    /// Sees to it that no memtable has older rows of these tables' keys: there they would be found first. What opening had no room for
+    /// becomes tables in any case.
     fn flush_older(&self, tables: &[TableFile]) -> Result<()> {
         let engine = &self.engine;
         if engine.has_kept.load(Order::Acquire) {
