@@ -386,3 +386,37 @@ fn a_key_too_deep_for_the_feeds_keys_is_refused_and_the_next_is_not() {
         [1]
     );
 }
+
+#[test]
+fn a_batch_has_whole_transactions_however_long_these_are() {
+    let (library, feed) = library();
+    // Pages of reading end in the midst of the second, and of the fourth.
+    let lens = [1000_i32, 2500, 1, 40];
+    let mut ends = Vec::new();
+    for len in lens {
+        write(&library, |transaction| {
+            let store = transaction.object_store("books").unwrap();
+            for n in 0..len {
+                let value = Value::serialize(&n).unwrap();
+                store.put(value, Some(n.into())).unwrap().detach();
+            }
+        });
+        ends.push(ends.last().unwrap_or(&0) + u64::from(len.unsigned_abs()));
+    }
+    let mut reader = feed.read_from(0, ReadOptions::new());
+    let (mut last, mut positions) = (0, Vec::new());
+    while let Some(batch) = block_on(reader.next()).unwrap() {
+        for revision in batch.revisions() {
+            assert_eq!(revision.number(), last + 1);
+            last += 1;
+        }
+        assert_eq!(batch.position(), last);
+        positions.push(last);
+    }
+    assert_eq!(Some(&last), ends.last());
+    assert!(
+        positions.iter().all(|end| ends.contains(end)),
+        "{positions:?} are not all of {ends:?}"
+    );
+    assert!(positions.len() > 1, "{positions:?}");
+}
