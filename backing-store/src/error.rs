@@ -112,7 +112,9 @@ impl Error {
         }
     }
 
-    pub(crate) fn with_key(mut self, key: &[u8]) -> Self {
+    /// The error with the key of the row that it is about.
+    #[must_use]
+    pub fn with_key(mut self, key: &[u8]) -> Self {
         self.key.get_or_insert_with(|| key.to_vec());
         self
     }

@@ -14,6 +14,15 @@ const BLOB_SUFFIX: &str = ".indexeddb.blob";
 const BUCKET_LEVELDB: &str = "indexeddb.leveldb";
 const BUCKET_BLOB: &str = "indexeddb.blob";
 
+/// The folder of all stores of a profile, or of a bucket's store.
+const ALL_STORES: &str = "IndexedDB";
+
+/// The length of 256 bits in base32.
+const SQLITE_NAME_LEN: usize = 52;
+
+/// No file of a store in SQLite files has this name.
+const SQLITE_BLOB: &str = "blobs";
+
 /// The two folders of one store.
 ///
 /// ```
@@ -68,6 +77,54 @@ impl StorePaths {
         })
     }
 
+    /// The store in SQLite files in this folder. Its blobs lie in the files, and have paths below the folder all the same.
+    #[must_use]
+    pub fn of_sqlite(dir: &Path) -> Self {
+        Self {
+            leveldb: dir.to_owned(),
+            blob: dir.join(SQLITE_BLOB),
+        }
+    }
+
+    /// Whether a file of this name is a database of a store in SQLite files: its name is the unpadded base32 of 32 bytes, or `0`.
+    #[must_use]
+    pub fn is_sqlite_name(path: &Path) -> bool {
+        let name = file_name(path);
+        let is_base32 = |byte: u8| matches!(byte, b'A'..=b'Z' | b'2'..=b'7');
+        name == "0" || (name.len() == SQLITE_NAME_LEN && name.bytes().all(is_base32))
+    }
+
+    /// Whether this is a store in SQLite files.
+    #[must_use]
+    pub fn is_sqlite(&self) -> bool {
+        self.blob.parent() == Some(&self.leveldb)
+    }
+
+    /// The LevelDB folder that Chromium would have for a store in SQLite files, beside or in its own; of another store, its own.
+    ///
+    /// ```
+    /// use larder_backing_store::layout::StorePaths;
+    /// use std::path::Path;
+    ///
+    /// let paths = StorePaths::of_sqlite(Path::new("IndexedDB/https_a.example_0"));
+    /// assert_eq!(paths.identifier(), Some("https_a.example_0"));
+    /// let leveldb = Path::new("IndexedDB/https_a.example_0.indexeddb.leveldb");
+    /// assert_eq!(paths.in_leveldb(), leveldb);
+    /// let bucket = StorePaths::of_sqlite(Path::new("WebStorage/7/IndexedDB"));
+    /// assert_eq!(bucket.bucket(), Some("7"));
+    /// ```
+    #[must_use]
+    pub fn in_leveldb(&self) -> PathBuf {
+        match (self.is_sqlite(), self.identifier()) {
+            (false, _) => self.leveldb.clone(),
+            (true, Some(identifier)) => {
+                let name = format!("{identifier}{LEVELDB_SUFFIX}");
+                self.leveldb.with_file_name(name)
+            }
+            (true, None) => self.leveldb.join(BUCKET_LEVELDB),
+        }
+    }
+
     /// Whether a folder of this name is the LevelDB folder of a store.
     #[must_use]
     pub fn is_leveldb_name(path: &Path) -> bool {
@@ -78,7 +135,11 @@ impl StorePaths {
     /// The origin's identifier according to the folder's name (`https_example.com_0`); a bucket's folder has none.
     #[must_use]
     pub fn identifier(&self) -> Option<&str> {
-        file_name(&self.leveldb).strip_suffix(LEVELDB_SUFFIX)
+        let name = file_name(&self.leveldb);
+        match self.is_sqlite() {
+            true => Some(name).filter(|name| *name != ALL_STORES),
+            false => name.strip_suffix(LEVELDB_SUFFIX),
+        }
     }
 
     /// The bucket's number according to the folders, for any bucket but an origin's default one in its own site.
@@ -94,8 +155,14 @@ impl StorePaths {
     /// ```
     #[must_use]
     pub fn bucket(&self) -> Option<&str> {
-        let folder = self.leveldb.parent()?;
-        (file_name(&self.leveldb) == BUCKET_LEVELDB && file_name(folder) == "IndexedDB")
+        let folder = match self.is_sqlite() {
+            true => &self.leveldb,
+            false => self
+                .leveldb
+                .parent()
+                .filter(|_| file_name(&self.leveldb) == BUCKET_LEVELDB)?,
+        };
+        (file_name(folder) == ALL_STORES)
             .then(|| folder.parent()?.file_name()?.to_str())
             .flatten()
     }

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use larder_codec::DataVersion;
 use larder_codec::primitive::int;
 use larder_codec::row_key::GlobalKey;
-use larder_leveldb::storage::FileSystem;
-use larder_leveldb::{BlockCache, Db, OnDamage, Snapshot};
+use larder_leveldb::storage::{FileSystem, LockHolder};
+use larder_leveldb::{BlockCache, Damage, Db, OnDamage, Snapshot, TornTail};
 
 use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::metadata::NamedIds;
 use crate::reads::{Reads, StoreContext};
+use crate::row_source::RowSource;
 use crate::staleness::IndexFacts;
 use crate::store_order::{self, StoreOrder};
 use crate::transaction::ReadTransaction;
@@ -65,11 +66,32 @@ impl Default for OpenOptions {
 /// ```
 #[derive(Debug)]
 pub struct Store {
-    db: Db,
+    /// None if the store does not lie in LevelDB.
+    engine: Option<Engine>,
     order: StoreOrder,
-    snapshot: Snapshot,
+    holder: Option<LockHolder>,
     reads: Reads,
     recovery: Recovery,
+}
+
+/// LevelDB, and the moment of it that is read.
+#[derive(Debug)]
+struct Engine {
+    db: Db,
+    snapshot: Snapshot,
+}
+
+/// What is to be known of a store whose rows lie in something else than LevelDB.
+#[derive(Debug)]
+pub struct RowForm {
+    /// Where it lies.
+    pub paths: StorePaths,
+    /// The greatest version of the value formats in it.
+    pub data_version: Option<DataVersion>,
+    /// The program that has it open, if any.
+    pub holder: Option<LockHolder>,
+    /// What could not be read when it was opened.
+    pub problems: Vec<Error>,
 }
 
 impl Store {
@@ -100,18 +122,60 @@ impl Store {
             paths,
         };
         Ok(Self {
-            db,
+            holder: db.lock_holder(),
+            engine: Some(Engine { db, snapshot }),
             order,
-            snapshot,
             reads: Reads::new(view, Arc::new(context)),
             recovery,
         })
     }
 
-    /// The engine beneath: damage met so far, files, whether the store is in use.
+    /// A store whose rows lie in something else than LevelDB. Blobs are opened in `fs`, at the paths that [`StorePaths`] gives them.
     #[must_use]
-    pub fn db(&self) -> &Db {
-        &self.db
+    pub fn of_rows(rows: Arc<dyn RowSource>, fs: Arc<dyn FileSystem>, form: RowForm) -> Self {
+        let context = StoreContext {
+            schema_version: Some(SCHEMA_VERSION_MAX),
+            data_version: form.data_version,
+            lost_writes: false,
+            named_ids: NamedIds::default(),
+            index_facts: IndexFacts::default(),
+            fs,
+            paths: form.paths,
+        };
+        Self {
+            engine: None,
+            order: StoreOrder::Chromium,
+            holder: form.holder,
+            reads: Reads::new(View::source(rows), Arc::new(context)),
+            recovery: Recovery {
+                problems: form.problems,
+                ..Recovery::default()
+            },
+        }
+    }
+
+    /// LevelDB beneath, if the store lies there: files, entries.
+    #[must_use]
+    pub fn db(&self) -> Option<&Db> {
+        self.engine.as_ref().map(|engine| &engine.db)
+    }
+
+    /// The damage met so far in the files of LevelDB.
+    #[must_use]
+    pub fn damage(&self) -> Vec<Damage> {
+        self.db().map(Db::damage).unwrap_or_default()
+    }
+
+    /// Logs that end in the middle of a write.
+    #[must_use]
+    pub fn torn_tails(&self) -> &[TornTail] {
+        self.db().map(Db::torn_tails).unwrap_or_default()
+    }
+
+    /// The program that had the store open when it was opened here, if any.
+    #[must_use]
+    pub fn lock_holder(&self) -> Option<LockHolder> {
+        self.holder
     }
 
     /// The order of the store's rows, in which cursors move.
@@ -120,10 +184,10 @@ impl Store {
         self.order
     }
 
-    /// The rows themselves, the undo log included, without recovery.
+    /// The rows themselves in LevelDB, the undo log included, without recovery.
     #[must_use]
-    pub fn snapshot(&self) -> &Snapshot {
-        &self.snapshot
+    pub fn snapshot(&self) -> Option<&Snapshot> {
+        self.engine.as_ref().map(|engine| &engine.snapshot)
     }
 
     /// A transaction that reads what the store shows. It keeps the files that it reads open, so it may outlive this

@@ -63,7 +63,7 @@ pub struct Cli {
 const LONG_ABOUT: &str = "\
 Look into Chromium's IndexedDB stores and get the data out.
 
-PATH may be an origin's folder (*.indexeddb.leveldb), a folder of origins (IndexedDB), a browser profile \
+PATH may be an origin's folder (*.indexeddb.leveldb, or one of SQLite files), a folder of origins (IndexedDB), a browser profile \
 (Default), a whole user-data folder, or the data folder of an Electron, WebView2 or CEF app: every store \
 below it is found.
 

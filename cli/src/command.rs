@@ -19,10 +19,11 @@ use crate::diff::{Diff, Others};
 use crate::find::Find;
 use crate::locate::{find_stores, named, resolve};
 use crate::maintain::{Job, Maintain};
+use crate::open_store::open_store;
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::progress::Progress;
-use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report, complain};
+use crate::report::{EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report, complain};
 use crate::scan::{Scan, Selection, Stop};
 #[cfg(feature = "scripts")]
 use crate::scripts;
@@ -272,7 +273,7 @@ impl Session<'_> {
             ..OpenOptions::default()
         };
         let leveldb = paths.leveldb.clone();
-        let store = match Store::open_read_only(Arc::clone(&self.fs), paths, options) {
+        let store = match open_store(&self.fs, paths, options) {
             Ok(store) => store,
             Err(error) if error.kind() == ErrorKind::NotAStore => {
                 self.not_stores.push((leveldb, error.to_string()));
@@ -322,7 +323,7 @@ impl Session<'_> {
         }
         if self.selection.is_in(names.databases()) {
             self.selection_found = true;
-        } else if store.db().damage().is_empty() && store.recovery().problems.is_empty() {
+        } else if store.damage().is_empty() && store.recovery().problems.is_empty() {
             // Nothing of it is wanted, and nothing that is wanted can have been lost in it.
             return Ok(());
         }
@@ -356,7 +357,7 @@ impl Session<'_> {
 
     /// Reports what the user should read about the store before trusting what comes out.
     fn notes(&mut self, store: &Store, place: &str) {
-        if let Some(holder) = store.db().lock_holder() {
+        if let Some(holder) = store.lock_holder() {
             let holder = holder.pid.map_or_else(
                 || "another process".to_owned(),
                 |pid| format!("process {pid}"),
@@ -369,9 +370,9 @@ impl Session<'_> {
         if let Some(note) = store.order().note() {
             self.report.note(place, note);
         }
-        for tail in store.db().torn_tails() {
+        for tail in store.torn_tails() {
             // A store in use is written to while it is read.
-            let why = match store.db().lock_holder() {
+            let why = match store.lock_holder() {
                 Some(_) => "which was not complete when it was read",
                 None => "as a crash leaves it",
             };
@@ -386,7 +387,7 @@ impl Session<'_> {
                 _ => self.report.note(place, tail),
             }
         }
-        if !store.db().damage().is_empty() {
+        if !store.damage().is_empty() {
             let forbidden = files_without_permission(&*self.fs, &store.paths().leveldb);
             for path in forbidden.unwrap_or_default() {
                 self.report.unreadable(
@@ -491,21 +492,12 @@ fn locate(
     for (dir, error) in &found.unreadable {
         report.unreadable(dir.display(), error);
     }
-    for folder in &found.sqlite {
-        report.unreadable(
-            folder.display(),
-            "a store in Chromium's SQLite format, which is not read yet: open it with that Chromium",
-        );
-    }
     for link in &found.links {
         let what = "a symbolic link, which is not followed: give this path itself to look there";
         match StorePaths::is_leveldb_name(link) {
             true => report.unreadable(link.display(), what),
             false => report.note(link.display(), what),
         }
-    }
-    if found.stores.is_empty() && !found.sqlite.is_empty() {
-        return Err(ExitCode::from(EXIT_DAMAGE));
     }
     if found.stores.is_empty() {
         let what = match fs.metadata(path).is_ok_and(|metadata| metadata.is_dir) {

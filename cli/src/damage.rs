@@ -119,7 +119,7 @@ impl Tally {
     }
 
     pub(crate) fn total(&self, store: &Store) -> Total {
-        let damage = store.db().damage();
+        let damage = store.damage();
         Total {
             places: damage.len(),
             bytes: damage.iter().map(|damage| damage.len_bytes).sum(),
@@ -141,7 +141,7 @@ impl Tally {
                 );
             }
         }
-        for damage in store.db().damage() {
+        for damage in store.damage() {
             report.damage(&self.store, self.names.damage(&damage));
         }
         if !total.is_none() {

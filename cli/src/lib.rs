@@ -20,6 +20,7 @@ pub mod locate;
 mod ls;
 pub mod maintain;
 mod manual;
+mod open_store;
 pub mod output;
 mod per_store;
 pub mod progress;

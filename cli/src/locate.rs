@@ -1,4 +1,4 @@
-//! Finding stores: from whatever folder the user names to the LevelDB and blob folders below it.
+//! Finding stores: from whatever folder the user names to the folders of stores below it, in LevelDB and in SQLite files.
 //!
 //! Chromium keeps the first-party bucket of an origin in `IndexedDB/<identifier>.indexeddb.{leveldb,blob}` of a profile
 //! and every other bucket in `WebStorage/<bucket>/IndexedDB/indexeddb.{leveldb,blob}`; Electron adds
@@ -23,8 +23,6 @@ pub const DEPTH_MAX: usize = 10;
 pub struct Found {
     /// The stores, in order of path.
     pub stores: Vec<StorePaths>,
-    /// Folders of stores in Chromium's SQLite format.
-    pub sqlite: Vec<PathBuf>,
     /// Folders that could not be read, with why.
     pub unreadable: Vec<(PathBuf, io::Error)>,
     /// Symbolic links to folders that do not lie below PATH.
@@ -83,7 +81,7 @@ pub fn find_stores(fs: &dyn FileSystem, resolve: Resolve<'_>, path: &Path) -> io
         } else if let (Some(parent), Some(name)) = (parent, path.file_name())
             && sqlite::is_store(fs, parent, &[name.to_owned()])
         {
-            found.sqlite.push(parent.to_owned());
+            found.stores.push(StorePaths::of_sqlite(parent));
         }
         return Ok(found);
     }
@@ -117,8 +115,7 @@ fn walk(fs: &dyn FileSystem, resolve: Resolve<'_>, root: &Path, found: &mut Foun
         };
         names.sort();
         if sqlite::is_store(fs, &dir, &names) {
-            found.sqlite.push(dir);
-            continue;
+            found.stores.push(StorePaths::of_sqlite(&dir));
         }
         for name in names {
             let child = dir.join(name);

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::args::RowsArgs;
 use crate::display::{Hex, ShownForeign, ShownKey};
+use crate::open_store::needs_leveldb;
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::record::with_foreign;
@@ -127,7 +128,10 @@ impl PerStore for Rows {
         if !self.json {
             writeln!(self.output, "{}", self.style.heading(origin.heading()))?;
         }
-        let mut entries = store.snapshot().entries();
+        let snapshot = store
+            .snapshot()
+            .ok_or_else(|| needs_leveldb(store.paths()))?;
+        let mut entries = snapshot.entries();
         // Entries of one key come newest first.
         let mut newest = Vec::new();
         let mut first = true;

@@ -196,7 +196,7 @@ impl<'a> Scan<'a> {
             Quoted(&object_store.name)
         );
         let row = format!("key {}", ShownKey(key));
-        if self.store.db().lock_holder().is_some() && is_missing_file(problem) {
+        if self.store.lock_holder().is_some() && is_missing_file(problem) {
             let note = format!(
                 "{place}, {row}: {problem}: deleted since, by the program that has the store open"
             );

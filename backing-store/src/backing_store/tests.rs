@@ -113,7 +113,7 @@ fn every_golden_store_has_before_the_first_write_what_recovery_in_memory_showed(
         let before = read_disk(&leveldb);
         recovered += before.recovery().undone.len() + before.recovery().finished.len();
         let versions = (before.schema_version(), before.data_version());
-        let has_log = raw_rows(before.snapshot()).contains_key(&UNDO_LOG_VERSION[..]);
+        let has_log = raw_rows(before.snapshot().unwrap()).contains_key(&UNDO_LOG_VERSION[..]);
         let (mut rows_before, files_before) = (rows(before.view()), files_below(&blob));
         drop(before);
 
@@ -127,7 +127,7 @@ fn every_golden_store_has_before_the_first_write_what_recovery_in_memory_showed(
         let after = read_disk(&leveldb);
         assert!(after.recovery().is_empty(), "{}", fixture.name);
         assert_eq!((after.schema_version(), after.data_version()), versions);
-        let raw = raw_rows(after.snapshot());
+        let raw = raw_rows(after.snapshot().unwrap());
         let log = raw.keys().filter(|key| key.starts_with(&SCOPES_PREFIX));
         let is_started = has_log || versions.0 > Some(3);
         let expected = is_started.then_some(&UNDO_LOG_VERSION[..]);

@@ -21,6 +21,7 @@ use larder_leveldb::{PinnedBytes, Snapshot};
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::row_keys::RowKeys;
+use crate::row_source::{RowIter, RowSource};
 use crate::sync::locked;
 use recovered::{Recovered, RecoveredIter};
 use staged::StagedIter;
@@ -40,6 +41,7 @@ enum Kind {
     Recovered(Recovered),
     Committed(Base),
     Transaction(Arc<Mutex<Pending>>),
+    Source(Arc<dyn RowSource>),
 }
 
 impl View {
@@ -53,6 +55,11 @@ impl View {
         Self(Kind::Committed(base))
     }
 
+    /// What lies in something else than LevelDB.
+    pub(crate) fn source(rows: Arc<dyn RowSource>) -> Self {
+        Self(Kind::Source(rows))
+    }
+
     /// What a transaction sees: what is committed, and over it what it has written.
     pub(crate) fn transaction(pending: Arc<Mutex<Pending>>) -> Self {
         Self(Kind::Transaction(pending))
@@ -62,7 +69,7 @@ impl View {
     pub(crate) fn order(&self) -> RowOrder {
         match &self.0 {
             Kind::Recovered(rows) => rows.order(),
-            Kind::Committed(_) | Kind::Transaction(_) => RowOrder::Chromium,
+            Kind::Committed(_) | Kind::Transaction(_) | Kind::Source(_) => RowOrder::Chromium,
         }
     }
 
@@ -78,13 +85,14 @@ impl View {
             Kind::Recovered(rows) => rows.get_into(key, value),
             Kind::Committed(base) => base.get_into(key, value),
             Kind::Transaction(pending) => locked(pending).get_into(key, value),
+            Kind::Source(rows) => get_from(&**rows, key, value),
         }
     }
 
     /// How many lookups are best made by one [`View::multi_get`], of those that anyway have to be made.
     pub(crate) fn lookups_together(&self) -> usize {
         match &self.0 {
-            Kind::Recovered(_) => 1,
+            Kind::Recovered(_) | Kind::Source(_) => 1,
             Kind::Committed(base) => base.lookups_together(),
             Kind::Transaction(pending) => locked(pending).base.lookups_together(),
         }
@@ -99,6 +107,9 @@ impl View {
     ) {
         match &self.0 {
             Kind::Recovered(rows) => get_each(keys, |key, value| rows.get_into(key, value), found),
+            Kind::Source(rows) => {
+                get_each(keys, |key, value| get_from(&**rows, key, value), found);
+            }
             Kind::Committed(base) => base.multi_get(keys, found),
             Kind::Transaction(pending) => {
                 let (base, staged) = locked(pending).staged(keys);
@@ -113,7 +124,7 @@ impl View {
     /// The stamp that was taken before what is committed was fixed; none where nothing is known of indexes.
     pub(crate) fn stamp(&self) -> Option<u64> {
         match &self.0 {
-            Kind::Recovered(_) => None,
+            Kind::Recovered(_) | Kind::Source(_) => None,
             Kind::Committed(base) => base.stamp(),
             Kind::Transaction(pending) => locked(pending).base.stamp(),
         }
@@ -123,7 +134,7 @@ impl View {
     pub(crate) fn pending(&self) -> Option<&Arc<Mutex<Pending>>> {
         match &self.0 {
             Kind::Transaction(pending) => Some(pending),
-            Kind::Recovered(_) | Kind::Committed(_) => None,
+            Kind::Recovered(_) | Kind::Committed(_) | Kind::Source(_) => None,
         }
     }
 
@@ -158,8 +169,21 @@ impl View {
                 let pending = Arc::clone(pending);
                 Rows::Staged(StagedIter::new(pending, reach))
             }
+            Kind::Source(rows) => Rows::Source(rows.iter()),
         })
     }
+}
+
+/// The value of `key`, into the caller's buffer; whether there is one.
+fn get_from(rows: &dyn RowSource, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+    let mut iter = rows.iter();
+    iter.seek(key)?;
+    if !iter.valid() || compare(iter.key(), key).is_ne() {
+        return Ok(false);
+    }
+    value.clear();
+    value.extend_from_slice(iter.value());
+    Ok(true)
 }
 
 /// What [`View::multi_get`] does, with one get after the other.
@@ -196,6 +220,7 @@ enum Rows {
     Recovered(RecoveredIter),
     Committed(BaseIter),
     Staged(StagedIter),
+    Source(Box<dyn RowIter>),
 }
 
 macro_rules! forward {
@@ -204,6 +229,7 @@ macro_rules! forward {
             Rows::Recovered($iter) => $call,
             Rows::Committed($iter) => $call,
             Rows::Staged($iter) => $call,
+            Rows::Source($iter) => $call,
         }
     };
     (mut $self:ident, $iter:ident => $call:expr) => {
@@ -211,6 +237,7 @@ macro_rules! forward {
             Rows::Recovered($iter) => $call,
             Rows::Committed($iter) => $call,
             Rows::Staged($iter) => $call,
+            Rows::Source($iter) => $call,
         }
     };
 }
@@ -230,12 +257,22 @@ impl ViewIter {
     /// The current value; empty when not on a row.
     #[inline]
     pub(crate) fn value(&self) -> Result<&[u8]> {
-        forward!(self, iter => iter.value())
+        match &self.0 {
+            Rows::Recovered(iter) => iter.value(),
+            Rows::Committed(iter) => iter.value(),
+            Rows::Staged(iter) => iter.value(),
+            Rows::Source(iter) => Ok(iter.value()),
+        }
     }
 
     /// The current value where the engine has it, if it can be had so.
     pub(crate) fn pinned_value(&self) -> Option<PinnedBytes> {
-        forward!(self, iter => iter.pinned_value())
+        match &self.0 {
+            Rows::Recovered(iter) => iter.pinned_value(),
+            Rows::Committed(iter) => iter.pinned_value(),
+            Rows::Staged(iter) => iter.pinned_value(),
+            Rows::Source(_) => None,
+        }
     }
 
     /// To the first row at or behind `key`.

@@ -25,7 +25,7 @@ pub(crate) fn copy_blobs(
             }
             Err(error) => {
                 let is_gone = error.kind() == io::ErrorKind::NotFound;
-                copied.lost_to_writer |= is_gone && store.db().lock_holder().is_some();
+                copied.lost_to_writer |= is_gone && store.lock_holder().is_some();
                 let problem = format!("{}: cannot be read: {error}", path.display());
                 copied.problems.push(problem);
                 continue;

@@ -14,6 +14,7 @@ use super::{
     target,
 };
 use crate::args::{ConflictRule, CopyArgs};
+use crate::open_store::open_store;
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::scan::{Scan, Stop};
@@ -89,7 +90,7 @@ impl Copy {
                 // A blob went between reading its row and reading its file.
                 Err(error)
                     if error.kind() == ErrorKind::Conflict
-                        && scan.store.db().lock_holder().is_some() => {}
+                        && scan.store.lock_holder().is_some() => {}
                 _ => break,
             }
             let options = OpenOptions {
@@ -97,7 +98,7 @@ impl Copy {
                 ..OpenOptions::default()
             };
             let (fs, paths) = (Arc::clone(scan.store.fs()), scan.store.paths().clone());
-            let again = Store::open_read_only(fs, paths, options)?;
+            let again = open_store(&fs, paths, options)?;
             result = copy(&again, &mut tick);
         }
         result

@@ -8,6 +8,7 @@ use larder_codec::primitive::int;
 use larder_codec::row_key::{
     DatabaseField, DatabaseKey, GlobalKey, RecordKey, RecordTable, ScopesKey,
 };
+use larder_codec::scopes::{SCOPES_VERSION, ScopesMetadata};
 use larder_codec::versioned::IndexRow;
 use larder_codec::{BlobNumber, DatabaseId, RowKey, compare};
 
@@ -243,6 +244,15 @@ impl<'a> SelectedRows<'a> {
 fn undo_log_row(store: &Store) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut key = Vec::new();
     ScopesKey::GlobalMetadata.encode(&mut key);
-    let value = store.snapshot().get(&key).ok()??;
+    let value = match store.snapshot() {
+        Some(rows) => rows.get(&key).ok()??,
+        // A Chromium that writes SQLite files writes LevelDB with an undo log.
+        None => {
+            let mut value = Vec::new();
+            let version = SCOPES_VERSION;
+            ScopesMetadata { version }.encode(&mut value);
+            value
+        }
+    };
     Some((key, value))
 }

@@ -17,9 +17,10 @@ pub(crate) fn place(
     if StorePaths::is_leveldb_name(to) {
         return StorePaths::of_leveldb(to);
     }
-    let below = store.leveldb.strip_prefix(from).ok();
+    let leveldb = store.in_leveldb();
+    let below = leveldb.strip_prefix(from).ok();
     let below = below.filter(|below| *below != Path::new(""));
-    let name = || store.leveldb.file_name().map(PathBuf::from);
+    let name = || leveldb.file_name().map(PathBuf::from);
     let mut leveldb = to.join(below.map(PathBuf::from).or_else(name).unwrap_or_default());
     if let (Some(origin), Some(_)) = (origin, store.identifier()) {
         leveldb.set_file_name(origin.leveldb_folder_name());

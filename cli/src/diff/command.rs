@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::{Change, Compared, DiffOptions, Difference, PropertyChange, diff_stores, text};
 use crate::args::DiffArgs;
 use crate::canonical::write_key;
+use crate::open_store::open_store;
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::scan::{Scan, Stop};
@@ -206,7 +207,7 @@ impl PerStore for Diff {
             ..OpenOptions::default()
         };
         let place = other.leveldb.display().to_string();
-        let other = match Store::open_read_only(Arc::clone(&self.others.fs), other, options) {
+        let other = match open_store(&self.others.fs, other, options) {
             Ok(other) => other,
             Err(error) => {
                 scan.report.unreadable(place, &error);
@@ -234,7 +235,7 @@ impl PerStore for Diff {
             let what = format!("{more} more rows, values and blobs");
             scan.report.damage(one.leveldb.display(), what);
         }
-        for damage in other.db().damage() {
+        for damage in other.damage() {
             scan.report.damage(&places[1], damage);
         }
         Ok(())

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::{Job, LooseBlobs, maintain};
 use crate::args::MaintainArgs;
 use crate::display::Size;
+use crate::open_store::needs_leveldb;
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::scan::{Scan, Stop};
@@ -154,6 +155,9 @@ impl PerStore for Maintain {
     fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
         let paths = scan.store.paths().clone();
         let place = paths.leveldb.display().to_string();
+        if paths.is_sqlite() {
+            return Err(needs_leveldb(&paths).into());
+        }
         let gain = if self.dry_run {
             self.would(scan)?
         } else {

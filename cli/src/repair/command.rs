@@ -11,6 +11,7 @@ use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 use super::{Destination, RepairOptions, RepairReport, repair_store};
 use crate::args::RepairArgs;
 use crate::display::Size;
+use crate::open_store::needs_leveldb;
 use crate::progress::Progress;
 use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, complain};
 
@@ -22,6 +23,10 @@ const REPAIRED_SUFFIX: &str = ".repaired";
 
 /// Repairs the store at `paths`.
 pub(crate) fn run(args: &RepairArgs, quiet: bool, paths: &StorePaths) -> ExitCode {
+    if paths.is_sqlite() {
+        complain(&needs_leveldb(paths).to_string());
+        return ExitCode::from(EXIT_USAGE);
+    }
     let fs: Arc<dyn FileSystem> = Arc::new(DiskFileSystem::new());
     let destination = match (args.dry_run, args.in_place) {
         (true, _) => Destination::DryRun,

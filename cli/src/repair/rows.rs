@@ -183,7 +183,9 @@ fn numbers(
     let mut scopes = Vec::new();
     ScopesKey::GlobalMetadata.encode(&mut scopes);
     // Without it the store is one of a Chromium that has no undo log.
-    let log = all.snapshot().get(&scopes).ok().flatten();
+    let log = all
+        .snapshot()
+        .and_then(|rows| rows.get(&scopes).ok().flatten());
     added.extend(log.map(|value| (scopes, value)));
     if survey.databases.is_empty() {
         return Ok(());

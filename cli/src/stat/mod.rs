@@ -167,7 +167,10 @@ fn count_entries(
     sizes: &mut StoreSizes,
     tick: &mut dyn FnMut(),
 ) -> Result<(), Error> {
-    let mut entries = store.snapshot().entries();
+    let Some(snapshot) = store.snapshot() else {
+        return Ok(());
+    };
+    let mut entries = snapshot.entries();
     let mut newest: Option<Vec<u8>> = None;
     while entries.advance()? {
         tick();

@@ -33,7 +33,7 @@ impl Checker<'_> {
             }
         });
         let Err(error) = read else { return };
-        if self.store.db().lock_holder().is_some() && is_missing_file(&error) {
+        if self.store.lock_holder().is_some() && is_missing_file(&error) {
             let place = Place::of_row(self.names.place(row_key));
             let what = format!("{error}: deleted since, by the program that has the store open");
             self.note(Check::Blob, place, what);

@@ -42,7 +42,10 @@ impl Checker<'_> {
         let tables: Tables = self.tables();
         // In another order than Chromium's, levels and key ranges are not what searches rely on.
         let checks_levels = self.store.order() == StoreOrder::Chromium;
-        let mut entries = self.store.snapshot().entries();
+        let Some(snapshot) = self.store.snapshot() else {
+            return Ok(());
+        };
+        let mut entries = snapshot.entries();
         let mut newest: Vec<u8> = Vec::new();
         let mut newest_level = 0;
         let mut file: Option<(String, Option<&LiveFile>)> = None;
@@ -93,8 +96,9 @@ impl Checker<'_> {
     }
 
     fn tables(&self) -> Tables {
-        let files = self.store.db().files().into_iter();
-        files.map(|file| (file.name.clone(), file)).collect()
+        let files = self.store.db().map(|db| db.files()).unwrap_or_default();
+        let named = files.into_iter().map(|file| (file.name.clone(), file));
+        named.collect()
     }
 
     /// Within a level but the first, tables share no keys.
@@ -122,7 +126,7 @@ impl Checker<'_> {
 
     /// What reading has found in the files.
     pub(super) fn files(&mut self) {
-        for damage in self.store.db().damage() {
+        for damage in self.store.damage() {
             let file = damage.file.display().to_string();
             let text = self.names.damage(&damage);
             let text = text
@@ -131,8 +135,8 @@ impl Checker<'_> {
                 .trim_start_matches(": ");
             self.fault(Check::File, Place::file(file), text.trim_start());
         }
-        let is_in_use = self.store.db().lock_holder().is_some();
-        for tail in self.store.db().torn_tails() {
+        let is_in_use = self.store.lock_holder().is_some();
+        for tail in self.store.torn_tails() {
             let file = tail.file.clone();
             let what = match tail.kind {
                 TailKind::Cut if is_in_use => format!(

@@ -121,7 +121,7 @@ impl Checker<'_> {
     /// A value, or a blob of it, that cannot be read. A missing file is no damage while a program has the store open, which may have
     /// deleted the record since.
     fn unreadable(&mut self, row_key: &[u8], error: &ValueError) {
-        if self.store.db().lock_holder().is_some() && is_missing_file(error) {
+        if self.store.lock_holder().is_some() && is_missing_file(error) {
             let place = super::Place::of_row(self.names.place(row_key));
             let what = format!("{error}: deleted since, by the program that has the store open");
             self.note(Check::Value, place, what);

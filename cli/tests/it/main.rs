@@ -32,6 +32,8 @@ mod readme;
 mod remote;
 mod repair;
 mod scripts;
+#[cfg(all(feature = "sqlite", unix))]
+mod sqlite;
 mod stat;
 mod support;
 mod verify;

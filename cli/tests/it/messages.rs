@@ -194,7 +194,7 @@ fn a_blob_that_is_gone_is_damage_unless_a_program_has_the_store_open() {
 }
 
 #[test]
-fn a_store_in_chromiums_newer_format_is_named_and_not_passed_over() {
+fn a_damaged_store_in_sqlite_files_is_named_and_not_passed_over() {
     let (dir, folder) = mail("https://a.example");
     let other = folder.join("https_b.example_0");
     fs::create_dir(&other).unwrap();
@@ -202,10 +202,7 @@ fn a_store_in_chromiums_newer_format_is_named_and_not_passed_over() {
     let (status, listed, reported) = run(&["ls", text(dir.path())]);
     assert_eq!(status, Some(1));
     assert_has(&listed, "https://a.example");
-    let named = format!(
-        "unreadable: {}: a store in Chromium's SQLite format",
-        other.display()
-    );
+    let named = format!("damaged: {}/0: file is not a database", other.display());
     assert_has(&reported, &named);
     for path in [other.clone(), other.join("0")] {
         let (status, _, reported) = run(&["dump", text(&path)]);

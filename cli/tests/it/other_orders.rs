@@ -136,7 +136,7 @@ fn a_store_of_signed_bytes_dumps_to_exactly_what_its_browser_showed_and_is_said_
             assert_eq!(document["order"], "signed bytes");
             let store = open(&copy.leveldb());
             assert_eq!(store.order(), StoreOrder::SignedBytes);
-            assert_eq!(store.db().damage(), []);
+            assert_eq!(store.damage(), []);
         }
     });
 }
@@ -176,7 +176,7 @@ fn every_row_of_a_store_in_another_order_is_there_once_and_is_the_newest() {
         let store = open(&copy.leveldb());
         let order = store.order().of_rows();
         for backward in [false, true] {
-            let mut iter = store.snapshot().iter();
+            let mut iter = store.snapshot().unwrap().iter();
             let mut rows = Vec::new();
             match backward {
                 false => iter.seek_to_first().unwrap(),
@@ -207,12 +207,12 @@ fn every_row_of_a_store_in_another_order_is_there_once_and_is_the_newest() {
         }
         for (key, value) in &naive {
             assert_eq!(
-                store.snapshot().get(key).unwrap().as_ref(),
+                store.snapshot().unwrap().get(key).unwrap().as_ref(),
                 Some(value),
                 "{key:02x?}"
             );
         }
-        assert_eq!(store.db().damage(), [], "{}", fixture.name);
+        assert_eq!(store.damage(), [], "{}", fixture.name);
     }
 }
 

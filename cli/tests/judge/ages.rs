@@ -178,7 +178,7 @@ fn found(store: &Store) -> Found {
     let fs = Arc::new(DiskFileSystem::new());
     let paths = StorePaths::of_leveldb(&store.leveldb);
     let rows = Rows::open_read_only(fs, paths, OpenOptions::default()).unwrap();
-    let (mut iter, mut all) = (rows.snapshot().iter(), Vec::new());
+    let (mut iter, mut all) = (rows.snapshot().unwrap().iter(), Vec::new());
     iter.seek_to_first().unwrap();
     while iter.valid() {
         all.push((iter.key().to_vec(), iter.value().unwrap().to_vec()));

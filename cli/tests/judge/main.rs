@@ -25,6 +25,7 @@ mod programs;
 #[expect(clippy::disallowed_methods, reason = "the tests harm real files")]
 mod repaired;
 mod scripts;
+mod sqlite;
 mod theirs;
 mod tracked;
 

@@ -252,7 +252,7 @@ impl Origin {
             return Err(Error::of_kind(name, kind, what));
         }
         self.forget_reported();
-        self.note_torn_tails(store.db().torn_tails());
+        self.note_torn_tails(store.torn_tails());
         match store.recovery().problems.first() {
             Some(problem) => Err(Error::of_kind(
                 ErrorName::UnknownError,

@@ -12,7 +12,7 @@ fn opening_a_golden_store_for_writing_and_reading_it_changes_no_row() {
         let blob = StorePaths::of_leveldb(&leveldb).blob;
         let before = read_disk(&leveldb);
         let (raw, seen, files) = (
-            raw_rows(before.snapshot()),
+            raw_rows(before.snapshot().unwrap()),
             rows(before.view()),
             files_below(&blob),
         );
@@ -37,7 +37,11 @@ fn opening_a_golden_store_for_writing_and_reading_it_changes_no_row() {
         store.close().unwrap();
 
         let after = read_disk(&leveldb);
-        assert!(raw_rows(after.snapshot()) == raw, "{}", fixture.name);
+        assert!(
+            raw_rows(after.snapshot().unwrap()) == raw,
+            "{}",
+            fixture.name
+        );
         assert_eq!((after.schema_version(), after.data_version()), versions);
         assert_eq!(files_below(&blob), files, "{}", fixture.name);
         checked += 1;

@@ -195,7 +195,7 @@ impl World {
         let fs = Arc::new(self.fs.clone());
         let store = crate::Store::open_read_only(fs, paths, crate::OpenOptions::default()).unwrap();
         assert!(store.recovery().is_empty());
-        let mut iter = store.snapshot().iter();
+        let mut iter = store.snapshot().unwrap().iter();
         iter.seek(&crate::view::SCOPES_PREFIX).unwrap();
         assert_eq!(iter.key(), [0, 0, 0, 0, 50, 0]);
         iter.next().unwrap();

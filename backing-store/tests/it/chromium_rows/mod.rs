@@ -74,7 +74,7 @@ impl Written {
     /// The index rows that are there, stale ones too: by version of the put, index and key.
     fn index_rows(&self, store: i64) -> BTreeMap<i64, PutIndexKeys> {
         let mut rows: BTreeMap<i64, PutIndexKeys> = BTreeMap::new();
-        for (key, value) in database_rows(self.store.snapshot(), self.id) {
+        for (key, value) in database_rows(self.store.snapshot().unwrap(), self.id) {
             if let RowKey::IndexData(row) = RowKey::decode_exact(&key).unwrap()
                 && row.object_store_id == store_id(store)
             {
@@ -131,8 +131,8 @@ impl Ours {
         let paths = StorePaths::of_leveldb("https_a.example_0.indexeddb.leveldb".as_ref());
         let fs = Arc::new(self.fs);
         let store = Store::open_read_only(fs, paths, OpenOptions::default()).unwrap();
-        let ours = comparable(database_rows(store.snapshot(), self.id));
-        let theirs = comparable(database_rows(written.store.snapshot(), written.id));
+        let ours = comparable(database_rows(store.snapshot().unwrap(), self.id));
+        let theirs = comparable(database_rows(written.store.snapshot().unwrap(), written.id));
         assert!(theirs.len() > 10);
         for (ours, theirs) in ours.iter().zip(&theirs) {
             assert_eq!(ours, theirs, "ours and Chromium's");

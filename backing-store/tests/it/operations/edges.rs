@@ -42,7 +42,7 @@ fn usage<T: std::fmt::Debug>(result: larder_backing_store::Result<T>) {
 fn index_rows(fs: &MemoryFileSystem, id: DatabaseId) -> usize {
     let paths = StorePaths::of_leveldb("https_a.example_0.indexeddb.leveldb".as_ref());
     let store = Store::open_read_only(Arc::new(fs.clone()), paths, OpenOptions::default());
-    let rows = database_rows(store.unwrap().snapshot(), id);
+    let rows = database_rows(store.unwrap().snapshot().unwrap(), id);
     rows.iter()
         .filter(|(key, _)| matches!(RowKey::decode_exact(key), Ok(RowKey::IndexData(_))))
         .count()

@@ -1,0 +1,46 @@
+//! The seam below reading: rows in the coding of Chromium's LevelDB store, wherever they lie.
+
+use std::fmt;
+
+use crate::error::Result;
+
+/// A store's rows as of one moment, in Chromium's order: what [`Store::of_rows`](crate::Store::of_rows) reads.
+///
+/// LevelDB has such rows as they are. Another form of store gives its data in their terms: metadata, data, exists and external
+/// object rows, and index rows of which none is stale. It lends what is below, and nothing else: neither sequence numbers nor files.
+pub trait RowSource: fmt::Debug + Send + Sync {
+    /// A cursor that stands on no row.
+    fn iter(&self) -> Box<dyn RowIter>;
+}
+
+/// A cursor over a [`RowSource`].
+///
+/// A move that fails leaves it on no row. One in the same direction then goes on behind what could not be read.
+pub trait RowIter: fmt::Debug + Send {
+    /// To the first row at or behind `key`.
+    ///
+    /// # Errors
+    /// If a row cannot be read.
+    fn seek(&mut self, key: &[u8]) -> Result<()>;
+    /// To the last row at or before `key`.
+    ///
+    /// # Errors
+    /// If a row cannot be read.
+    fn seek_for_prev(&mut self, key: &[u8]) -> Result<()>;
+    /// To the next row.
+    ///
+    /// # Errors
+    /// If a row cannot be read.
+    fn next(&mut self) -> Result<()>;
+    /// To the row before.
+    ///
+    /// # Errors
+    /// If a row cannot be read.
+    fn prev(&mut self) -> Result<()>;
+    /// Whether it stands on a row.
+    fn valid(&self) -> bool;
+    /// The row's key; empty when not on a row.
+    fn key(&self) -> &[u8];
+    /// The row's value; empty when not on a row.
+    fn value(&self) -> &[u8];
+}

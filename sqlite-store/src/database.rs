@@ -1,0 +1,345 @@
+//! One database's file: what is asked of its tables.
+//!
+//! Keys are read from indexes of SQLite's, and each value by its row's id: what is damaged in a table is lost alone, and has a key.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use larder_backing_store::{Error, ErrorKind};
+use larder_codec::external_object::{BlobInfo, ExternalObject};
+use larder_codec::{BlobNumber, JsString};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+
+use crate::image::Image;
+use crate::place::Place;
+use crate::sql;
+use crate::value::unpack;
+
+/// Microseconds from 1601 to 1970: a file of which no time is known.
+const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
+
+/// Blobs are numbered from 2 in LevelDB, and from 1 here.
+const NUMBER_OFFSET: i64 = 1;
+
+/// SQLite's virtual machine runs so many thousand operations at most for one question: a page of keys takes one.
+const KILO_OPERATIONS_MAX: u32 = 1_000_000;
+
+/// An open database file.
+#[derive(Debug)]
+pub(crate) struct Database {
+    pub(crate) path: PathBuf,
+    image: Mutex<Image>,
+    kilo_operations: Arc<AtomicU32>,
+    has_compression: bool,
+}
+
+/// A row of a table, without its value.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    /// Sortable.
+    pub(crate) key: Vec<u8>,
+    /// In an index, the record's key; else empty.
+    pub(crate) record_key: Vec<u8>,
+    /// Of a record.
+    pub(crate) row_id: i64,
+}
+
+/// Rows that are walked over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Walk {
+    Records {
+        object_store: i64,
+    },
+    /// Records with blobs, files or handles alone.
+    WithObjects {
+        object_store: i64,
+    },
+    Index {
+        object_store: i64,
+        index: i64,
+    },
+}
+
+impl Database {
+    pub(crate) fn new(
+        path: PathBuf,
+        mut image: Image,
+        has_compression: bool,
+    ) -> rusqlite::Result<Self> {
+        let kilo_operations = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&kilo_operations);
+        let is_too_long = move || counted.fetch_add(1, Ordering::Relaxed) > KILO_OPERATIONS_MAX;
+        image.connection.progress_handler(1000, Some(is_too_long))?;
+        Ok(Self {
+            path,
+            image: Mutex::new(image),
+            kilo_operations,
+            has_compression,
+        })
+    }
+
+    fn image(&self) -> MutexGuard<'_, Image> {
+        self.kilo_operations.store(0, Ordering::Relaxed);
+        self.image.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ask<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        ask(&self.image().connection).map_err(|error| self.error(&error))
+    }
+
+    fn error(&self, error: &rusqlite::Error) -> Error {
+        sql::error(&self.path, error)
+    }
+
+    /// So many rows from a place on, in a direction; those at the place itself only if it is `included`.
+    pub(crate) fn rows(
+        &self,
+        walk: Walk,
+        from: &Place,
+        included: bool,
+        forward: bool,
+        count: usize,
+    ) -> Result<Vec<Found>, Error> {
+        let mut values: Vec<Value> = Vec::new();
+        let (columns, table, one) = match walk {
+            Walk::Records { object_store } | Walk::WithObjects { object_store } => {
+                values.push(object_store.into());
+                ("key, x'', row_id", "records", "object_store_id = ?1")
+            }
+            Walk::Index {
+                object_store,
+                index,
+            } => {
+                values.extend([object_store.into(), index.into()]);
+                let one = "object_store_id = ?1 AND index_id = ?2";
+                ("key, record_key, 0", "index_references", one)
+            }
+        };
+        let is_index = matches!(walk, Walk::Index { .. });
+        let Some(within) = within(from, included, forward, is_index, &mut values) else {
+            return Ok(Vec::new());
+        };
+        let refers = match walk {
+            Walk::WithObjects { .. } => {
+                " AND EXISTS (SELECT 1 FROM blob_references WHERE record_row_id = records.row_id)"
+            }
+            Walk::Records { .. } | Walk::Index { .. } => "",
+        };
+        let way = if forward { "ASC" } else { "DESC" };
+        let order = match is_index {
+            true => format!("key {way}, record_key {way}"),
+            false => format!("key {way}"),
+        };
+        let sql = format!(
+            "SELECT {columns} FROM {table} WHERE {one}{within}{refers} ORDER BY {order} LIMIT {count}"
+        );
+        self.ask(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let found = |row: &Row<'_>| {
+                Ok(Found {
+                    key: bytes(row.get_ref(0)?)?,
+                    record_key: bytes(row.get_ref(1)?)?,
+                    row_id: row.get(2)?,
+                })
+            };
+            statement
+                .query_map(params_from_iter(values), found)?
+                .collect()
+        })
+    }
+
+    /// Appends the value of a record, as LevelDB has it behind the version.
+    pub(crate) fn value(&self, row_id: i64, out: &mut Vec<u8>) -> Result<(), Error> {
+        let sql = match self.has_compression {
+            true => "SELECT value, compression_type FROM records WHERE row_id = ?1",
+            false => "SELECT value, 0 FROM records WHERE row_id = ?1",
+        };
+        let unpacked = self.ask(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            let found = statement.query_row([row_id], |row| {
+                Ok(unpack(row.get(1)?, row.get_ref(0)?.as_blob()?, out))
+            });
+            found.optional()
+        })?;
+        match unpacked {
+            Some(Ok(())) => Ok(()),
+            Some(Err(what)) => Err(self.damage(&what)),
+            None => Err(self.damage("the record's row is gone")),
+        }
+    }
+
+    fn damage(&self, what: &str) -> Error {
+        Error::new(
+            ErrorKind::Corruption,
+            format!("{}: {what}", self.path.display()),
+        )
+    }
+
+    /// What a record refers to: blobs and files in the order of their ids, then handles. Values number the two apart.
+    pub(crate) fn objects(&self, record_row_id: i64) -> Result<Vec<ExternalObject>, Error> {
+        let sql = "SELECT blobs.row_id, object_type, mime_type, size_bytes, file_name, last_modified, \
+                   CASE object_type WHEN 2 THEN bytes END \
+                   FROM blob_references JOIN blobs ON blobs.row_id = blob_row_id \
+                   WHERE record_row_id = ?1 ORDER BY blobs.row_id";
+        let rows = self.ask(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            let rows = statement.query_map([record_row_id], |row| Ok(object(row)))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        })?;
+        let (mut objects, mut handles) = (Vec::new(), Vec::new());
+        for object in rows {
+            match object.map_err(|error| self.error(&error))? {
+                handle @ ExternalObject::FileSystemAccessHandle { .. } => handles.push(handle),
+                object => objects.push(object),
+            }
+        }
+        objects.append(&mut handles);
+        Ok(objects)
+    }
+
+    /// The pieces of a blob: of each its number, from 0, and its length. Nothing if its bytes lie in a file of their own.
+    pub(crate) fn pieces(&self, number: BlobNumber) -> Result<Option<Vec<(i64, u64)>>, Error> {
+        let row_id = row_id(number);
+        self.ask(|connection| {
+            let sql = "SELECT length(bytes) FROM blobs WHERE row_id = ?1";
+            let first: Option<Option<i64>> = connection
+                .query_row(sql, [row_id], |row| row.get(0))
+                .optional()?;
+            let Some(first) = first else {
+                return Ok(Some(Vec::new()));
+            };
+            let Some(first) = first else {
+                return Ok(None);
+            };
+            let mut pieces = vec![(0, first.unsigned_abs())];
+            let sql = "SELECT chunk_index, length(bytes) FROM overflow_blob_chunks \
+                       WHERE blob_row_id = ?1 ORDER BY chunk_index";
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query([row_id])?;
+            while let Some(row) = rows.next()? {
+                pieces.push((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()));
+            }
+            Ok(Some(pieces))
+        })
+    }
+
+    /// The bytes of a piece.
+    pub(crate) fn piece(&self, number: BlobNumber, piece: i64) -> Result<Vec<u8>, Error> {
+        let row_id = row_id(number);
+        self.ask(|connection| {
+            let first = |row: &Row<'_>| bytes(row.get_ref(0)?);
+            if piece == 0 {
+                let sql = "SELECT bytes FROM blobs WHERE row_id = ?1";
+                return connection.prepare_cached(sql)?.query_row([row_id], first);
+            }
+            let sql = "SELECT bytes FROM overflow_blob_chunks WHERE blob_row_id = ?1 AND chunk_index = ?2";
+            connection.prepare_cached(sql)?.query_row([row_id, piece], first)
+        })
+    }
+
+    /// When a file was last modified; blobs have no time.
+    pub(crate) fn last_modified(&self, number: BlobNumber) -> Result<Option<i64>, Error> {
+        let row_id = row_id(number);
+        self.ask(|connection| {
+            let sql = "SELECT last_modified FROM blobs WHERE row_id = ?1";
+            let found = connection
+                .query_row(sql, [row_id], |row| row.get(0))
+                .optional()?;
+            Ok(found.flatten())
+        })
+    }
+
+    /// The file of a blob whose bytes lie in none of the tables, as a migration from LevelDB leaves it.
+    pub(crate) fn blob_path(&self, number: BlobNumber) -> PathBuf {
+        let mut dir = self.path.as_os_str().to_owned();
+        dir.push("_");
+        Path::new(&dir).join(format!("{:x}", row_id(number)))
+    }
+}
+
+/// The number in LevelDB's terms of the blob with this row id.
+pub(crate) fn number(row_id: i64) -> Option<BlobNumber> {
+    BlobNumber::new(row_id.checked_add(NUMBER_OFFSET)?)
+}
+
+fn row_id(number: BlobNumber) -> i64 {
+    number.get() - NUMBER_OFFSET
+}
+
+fn object(row: &Row<'_>) -> rusqlite::Result<ExternalObject> {
+    let object_type: i64 = row.get(1)?;
+    if object_type == 2 {
+        let token = bytes(row.get_ref(6)?)?;
+        return Ok(ExternalObject::FileSystemAccessHandle { token });
+    }
+    let row_id: i64 = row.get(0)?;
+    let number = number(row_id).ok_or(rusqlite::Error::IntegralValueOutOfRange(0, row_id))?;
+    let blob = BlobInfo {
+        number,
+        mime_type: text(row.get_ref(2)?)?,
+        size_bytes: row.get::<_, Option<i64>>(3)?.unwrap_or(0),
+    };
+    match object_type {
+        0 => Ok(ExternalObject::Blob(blob)),
+        1 => Ok(ExternalObject::File {
+            blob,
+            name: text(row.get_ref(4)?)?,
+            last_modified_micros: row.get::<_, Option<i64>>(5)?.unwrap_or(UNIX_EPOCH_MICROS),
+        }),
+        _ => Err(rusqlite::Error::IntegralValueOutOfRange(1, object_type)),
+    }
+}
+
+/// Text in UTF-8, which may stand in a column as text or as bytes.
+fn text(value: ValueRef<'_>) -> rusqlite::Result<JsString> {
+    let bytes = match value {
+        ValueRef::Null => &[],
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
+        _ => value.as_str()?.as_bytes(),
+    };
+    Ok(JsString::from(&*String::from_utf8_lossy(bytes)))
+}
+
+fn bytes(value: ValueRef<'_>) -> rusqlite::Result<Vec<u8>> {
+    Ok(value.as_blob()?.to_vec())
+}
+
+/// The condition that rows lie from a place on, with its values; nothing if none does.
+fn within(
+    from: &Place,
+    included: bool,
+    forward: bool,
+    is_index: bool,
+    values: &mut Vec<Value>,
+) -> Option<String> {
+    let at = values.len() + 1;
+    let (less, greater) = match forward {
+        true => (">", ">="),
+        false => ("<", "<="),
+    };
+    Some(match from {
+        Place::First if forward => String::new(),
+        Place::Last if !forward => String::new(),
+        Place::First | Place::Last => return None,
+        // Going forward from before a key takes its rows in; going backward it does not. Behind it is the other way round.
+        Place::Before(key) => {
+            values.push(key.clone().into());
+            format!(" AND key {} ?{at}", if forward { ">=" } else { "<" })
+        }
+        Place::Behind(key) => {
+            values.push(key.clone().into());
+            format!(" AND key {} ?{at}", if forward { ">" } else { "<=" })
+        }
+        Place::At(key, record_key) => {
+            values.push(key.clone().into());
+            let than = if included { greater } else { less };
+            if !is_index {
+                return Some(format!(" AND key {than} ?{at}"));
+            }
+            values.push(record_key.clone().into());
+            format!(" AND (key, record_key) {than} (?{at}, ?{})", at + 1)
+        }
+    })
+}
