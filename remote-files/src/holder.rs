@@ -1,6 +1,6 @@
 //! Which process writes a namespace, as others see it; and taking it away from one that is known to be dead.
 
-use crate::catalogue::Commit;
+use crate::catalogue::{Commit, Condition};
 use crate::cluster::{Cluster, Exchange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::{self, Keys};
@@ -38,32 +38,37 @@ impl Cluster {
     pub fn holder(&self, namespace: &Namespace) -> Result<Option<Holder>> {
         let [found] = self.get([Keys::new(namespace).lock()])?;
         let lock = found.map(|row| LockRow::decode(&row)).transpose()?;
-        match lock {
-            Some(lock) => self.holder_of(&lock),
-            None => Ok(None),
-        }
+        let held = lock
+            .map(|lock| self.holder_of(&lock))
+            .transpose()?
+            .flatten();
+        Ok(held.map(|(holder, _)| holder))
     }
 
-    fn holder_of(&self, lock: &LockRow) -> Result<Option<Holder>> {
+    /// The holder, and its session's row with its key.
+    fn holder_of(&self, lock: &LockRow) -> Result<Option<(Holder, Condition)>> {
         let Some(nonce) = lock.session else {
             return Ok(None);
         };
-        let [found] = self.get([key::session(&nonce)])?;
-        let session = found.map(|row| SessionRow::decode(&row)).transpose()?;
+        let key = key::session(&nonce);
+        let [found] = self.get([key.clone()])?;
+        let session = found.as_deref().map(SessionRow::decode).transpose()?;
         let lease = session.map(|row| Lease {
             duration: Duration::from_millis(row.duration_ms),
             renewals: row.renewals,
         });
-        Ok(Some(Holder {
+        let holder = Holder {
             label: lock.label.clone(),
             epoch: lock.epoch,
             lease,
-        }))
+        };
+        let expected = found;
+        Ok(Some((holder, Condition { key, expected })))
     }
 
-    /// Takes a namespace away from the process that writes it, so that another one need not wait for the end of its lease. If that
-    /// process lives after all, nothing is damaged: its next commit is refused, and it finds the namespace lost. Returns
-    /// which process it was.
+    /// Takes a namespace away from the process that writes it, so that another one need not wait for the end of its lease. The process counts as
+    /// dead from then on: its session ends, and its other namespaces can be taken at once, too. If it lives after all, nothing is damaged: its
+    /// commits in this namespace are refused, its next renewal fails, and it finds all of them lost. Returns which process it was.
     ///
     /// # Errors
     /// `Held` if the lock changes all the time, which a process that is dead does not do, and the engine's errors.
@@ -74,15 +79,20 @@ impl Cluster {
             let Some(lock) = found.as_deref().map(LockRow::decode).transpose()? else {
                 return Ok(None);
             };
-            let Some(holder) = self.holder_of(&lock)? else {
+            let Some((holder, session)) = self.holder_of(&lock)? else {
                 return Ok(None);
             };
+            let mut commit = Commit::default();
+            if session.expected.is_some() {
+                commit.delete(session.key.clone());
+            }
+            commit.conditions.push(session);
             // An epoch of its own, so that the row is one that no other commit writes.
             let free = LockRow {
                 epoch: lock.epoch.saturating_add(1),
                 ..LockRow::default()
             };
-            match self.exchange(&key, found.as_deref(), &free.encode(), Commit::default())? {
+            match self.exchange(&key, found.as_deref(), &free.encode(), commit)? {
                 Exchange::Made => return Ok(Some(holder)),
                 Exchange::Refused(_) => {}
             }

@@ -70,12 +70,6 @@ impl IoThread {
             )),
         }
     }
-
-    /// Runs something that nothing waits for.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn detach(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.handle.spawn(task);
-    }
 }
 
 impl Drop for IoThread {

@@ -95,6 +95,10 @@ impl Shared {
             let file_systems = state.file_systems.clone();
             drop(state);
             for file_system in &file_systems {
+                // Each may take a while, and there may be many. What fails is tried again below.
+                if session.due_in().is_zero() {
+                    session.renew().ok();
+                }
                 // What fails is reported by the file that it belongs to.
                 file_system.tick().ok();
             }

@@ -33,10 +33,13 @@ pub(crate) fn copy(from: &Path, to: &Path, quiet: bool) -> Result<String, String
     if !files.iter().any(|file| file.modified.is_some()) {
         return Err(format!("{}: there is no file", super::shown(from)));
     }
-    for folder in files.iter().filter(|file| file.is_dir) {
-        held(&*source, &from_root.join(&folder.path))?;
-    }
-    held(&*source, &from_root)?;
+    let none_held = || {
+        let folders = files.iter().filter(|file| file.is_dir);
+        let folders = folders.map(|folder| from_root.join(&folder.path));
+        let mut folders = folders.chain([from_root.clone()]);
+        folders.try_for_each(|folder| held(&*source, &folder))
+    };
+    none_held()?;
     let progress = Progress::new(quiet);
     let copied = match super::is_address(to) {
         true => {
@@ -65,7 +68,10 @@ pub(crate) fn copy(from: &Path, to: &Path, quiet: bool) -> Result<String, String
         }
     };
     progress.finish();
-    let Copied { files, bytes, kept } = copied?;
+    let copied = copied?;
+    // A program that has begun meanwhile has changed what was read.
+    none_held()?;
+    let Copied { files, bytes, kept } = copied;
     let kept = match kept {
         0 => String::new(),
         kept => format!(", {kept} of them there already"),
@@ -137,7 +143,9 @@ fn held(fs: &dyn FileSystem, dir: &Path) -> Result<(), String> {
                 dir.display()
             ))
         }
-        Ok(None) | Err(_) => Ok(()),
+        Ok(None) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(format!("{}: {error}", dir.display())),
     }
 }
 

@@ -12,6 +12,7 @@ fn status(error: &ClientError) -> Option<(i32, &str)> {
 }
 
 const INVALID_ARGUMENT: i32 = 3;
+const NOT_FOUND: i32 = 5;
 const PERMISSION_DENIED: i32 = 7;
 const RESOURCE_EXHAUSTED: i32 = 8;
 const FAILED_PRECONDITION: i32 = 9;
@@ -32,6 +33,8 @@ fn refusal(error: &ClientError) -> Option<Error> {
             ErrorKind::Denied,
             ": check user and password, and what they may read and write",
         ),
+        // It ran out before its row was there; the next attempt has another one.
+        NOT_FOUND if has("lease not found") => (ErrorKind::Unavailable, ""),
         RESOURCE_EXHAUSTED if has("database space") => (
             ErrorKind::Full,
             ": compact and defragment it, raise its quota, and disarm the alarm (etcdctl)",

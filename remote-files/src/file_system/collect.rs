@@ -11,6 +11,8 @@ use std::time::Duration;
 const COLLECTED_MAX: usize = 20;
 /// How many numbers of blobs are listed at once.
 const LISTED_MAX: usize = 1000;
+/// How many blobs one tick deletes: its caller has a lease to renew.
+pub(super) const DELETED_MAX: usize = 100;
 
 /// How far the search has come for blobs that processes before this one have left without a name.
 #[derive(Debug, Default)]
@@ -48,18 +50,19 @@ impl Shared {
         *locked(&self.orphans) = Orphans::default();
     }
 
-    /// Deletes orphans, and the blobs that lost their names that long ago and that no handle of this process has.
-    pub(super) fn collect(&self, grace: Duration) -> io::Result<usize> {
+    /// Deletes orphans, and the blobs that lost their names that long ago and that no handle of this process has: so many at most.
+    pub(super) fn collect(&self, grace: Duration, count_max: usize) -> io::Result<usize> {
         let Some(owner) = &self.owner else {
             return Ok(0);
         };
         owner.check()?;
-        let mut count = self.collect_orphans()?;
+        let mut count = self.collect_orphans(count_max)?;
         let Some(until) = self.cluster.now().checked_sub(grace) else {
             return Ok(count);
         };
         let mut old = owner.names().pending_until(until);
         old.retain(|blob| !locked(&self.open).contains_key(blob));
+        old.truncate(count_max - count);
         for blobs in old.chunks(COLLECTED_MAX) {
             for blob in blobs {
                 self.cluster.delete_blob(&self.namespace, *blob)?;
@@ -79,7 +82,7 @@ impl Shared {
 
     /// A process that has lost the namespace can name nothing any more: what it has left unnamed is never named. The same
     /// process's requests may still arrive; what they make is found the next time.
-    fn collect_orphans(&self) -> Result<usize> {
+    fn collect_orphans(&self, count_max: usize) -> Result<usize> {
         let Some(owner) = &self.owner else {
             return Ok(0);
         };
@@ -89,15 +92,18 @@ impl Shared {
             let blobs = self
                 .cluster
                 .blobs_after(&self.namespace, orphans.after, LISTED_MAX)?;
-            for blob in blobs.iter().filter(|blob| owner.is_orphan(**blob)) {
+            for blob in &blobs {
+                if count == count_max {
+                    return Ok(count);
+                }
                 let is_open = locked(&self.open).contains_key(blob);
-                if !is_open {
+                if owner.is_orphan(*blob) && !is_open {
                     self.cluster.delete_blob(&self.namespace, *blob)?;
                     count += 1;
                 }
+                orphans.after = Some(*blob);
             }
             orphans.is_done = blobs.len() < LISTED_MAX;
-            orphans.after = blobs.last().copied().or(orphans.after);
         }
         Ok(count)
     }

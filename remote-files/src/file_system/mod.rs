@@ -17,7 +17,7 @@ use crate::namespace::Namespace;
 use crate::owner::Owner;
 use crate::row::CHUNK_LEN_MAX;
 use crate::session::Session;
-use collect::Orphans;
+use collect::{DELETED_MAX, Orphans};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -174,7 +174,7 @@ impl RemoteFileSystem {
         self.shared.cache.len_bytes()
     }
 
-    /// Does what was put off: commits what was flushed longer ago than its delay, and deletes what has had its grace. A
+    /// Does what was put off: commits what was flushed longer ago than its delay, and deletes what has had its grace, a hundred blobs at most. A
     /// [`Keeper`](crate::Keeper) calls this; a host without threads does.
     ///
     /// # Errors
@@ -182,7 +182,8 @@ impl RemoteFileSystem {
     pub fn tick(&self) -> io::Result<()> {
         let flushed = self.shared.commit_flushed();
         let flushed = flushed.and(self.shared.settle_staged());
-        self.shared.collect(self.shared.options.grace)?;
+        self.shared
+            .collect(self.shared.options.grace, DELETED_MAX)?;
         flushed
     }
 
@@ -194,7 +195,7 @@ impl RemoteFileSystem {
     pub fn collect_garbage(&self) -> io::Result<usize> {
         self.shared.owner()?.settle()?;
         self.shared.search_orphans();
-        self.shared.collect(Duration::ZERO)
+        self.shared.collect(Duration::ZERO, usize::MAX)
     }
 
     /// Commits what was flushed, and gives the namespace up, so that another process can take it at once. Handles that are still there

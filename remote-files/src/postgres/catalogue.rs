@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
@@ -257,16 +257,19 @@ async fn both<A, B>(one: impl Future<Output = A>, other: impl Future<Output = B>
 }
 
 impl Drop for PostgresSnapshot<'_> {
-    /// The transaction ends, and nothing waits for that.
+    /// The transaction ends, and nothing waits for that: what is sent on the connection next comes after it.
     fn drop(&mut self) {
-        if let Some(lease) = self.lease.take() {
-            let time_max = self.postgres.shared.time_max;
-            self.postgres.shared.thread.detach(async move {
-                let ended = lease.client.batch_execute("rollback");
-                if let Ok(Ok(())) = tokio::time::timeout(time_max, ended).await {
-                    lease.give_back();
-                }
-            });
+        let Some(lease) = self.lease.take() else {
+            return;
+        };
+        let is_sent = {
+            let ended = std::pin::pin!(lease.client.batch_execute("rollback"));
+            // Sent when it is polled, or failed at once.
+            let polled = ended.poll(&mut Context::from_waker(Waker::noop()));
+            !matches!(polled, Poll::Ready(Err(_)))
+        };
+        if is_sent {
+            lease.give_back();
         }
     }
 }

@@ -92,6 +92,7 @@ fn of_server(error: &DbError) -> (ErrorKind, &'static str) {
             ErrorKind::Unavailable,
             ": this server is a standby; give all servers in the address, and target_session_attrs=read-write",
         ),
+        () if class == "54" => (ErrorKind::TooLarge, ""),
         // Connections, conflicts, resources, what an operator does, failures of the system.
         () if ["08", "40", "53", "55", "57", "58"].contains(&class) => (ErrorKind::Unavailable, ""),
         () => (

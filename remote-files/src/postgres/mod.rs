@@ -20,6 +20,7 @@ use crate::io_thread::IoThread;
 use pool::{Connector, Lease, Pool};
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Config, NoTls, Socket};
@@ -136,13 +137,22 @@ impl Postgres {
         F: Future<Output = Result<(Lease, T)>> + Send + 'static,
     {
         let pool = Arc::clone(&self.shared.pool);
+        let has_begun = Arc::new(AtomicBool::new(false));
+        let begins = Arc::clone(&has_begun);
         let request = async move {
             let lease = pool.lease().await?;
+            begins.store(true, Ordering::Release);
             let (lease, result) = request(lease).await?;
             lease.give_back();
             Ok(result)
         };
-        self.shared.thread.run(self.shared.time_max, late, request)
+        let result = self.shared.thread.run(self.shared.time_max, late, request);
+        result.map_err(|error| match has_begun.load(Ordering::Acquire) {
+            true => error,
+            // No connection was free, or none could be made, in time: nothing was sent.
+            false if error.kind() == late => error.of_kind(ErrorKind::Unavailable),
+            false => error,
+        })
     }
 }
 

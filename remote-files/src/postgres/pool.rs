@@ -11,7 +11,18 @@ use tokio::task::AbortHandle;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Client, Config, Socket, Statement};
 
-type Connected = Pin<Box<dyn Future<Output = Result<(Client, AbortHandle)>> + Send>>;
+type Connected = Pin<Box<dyn Future<Output = Result<(Client, Task)>> + Send>>;
+
+/// The task of a connection, which ends with it: also when setting the connection up was given up.
+#[derive(Debug)]
+struct Task(AbortHandle);
+
+impl Drop for Task {
+    /// Nothing more is sent: whether the connection is whole is not clear.
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
 
 /// Opens connections.
 pub(super) struct Connector {
@@ -49,7 +60,7 @@ impl Connector {
                     // What breaks a connection is reported by the request that waits at it.
                     connection.await.ok();
                 });
-                Ok((client, task.abort_handle()))
+                Ok((client, Task(task.abort_handle())))
             })
         };
         Connector {
@@ -63,15 +74,8 @@ impl Connector {
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) client: Client,
-    task: AbortHandle,
+    _task: Task,
     pub(super) statements: Statements,
-}
-
-impl Drop for Connection {
-    /// Nothing more is sent on it: whether it is whole is not clear.
-    fn drop(&mut self) {
-        self.task.abort();
-    }
 }
 
 /// Statements that the server has planned.
@@ -131,18 +135,12 @@ impl Pool {
     async fn open(&self) -> Result<Connection> {
         let opened = async {
             let (client, task) = (self.connector.connect)().await?;
-            let connection = set_up(&client).await;
-            match connection {
-                Ok(statements) => Ok(Connection {
-                    client,
-                    task,
-                    statements,
-                }),
-                Err(error) => {
-                    task.abort();
-                    Err(errors::of(&error))
-                }
-            }
+            let statements = set_up(&client).await;
+            Ok(Connection {
+                statements: statements.map_err(|error| errors::of(&error))?,
+                client,
+                _task: task,
+            })
         };
         opened
             .await

@@ -2,8 +2,12 @@
 
 use crate::support::{Bench, LEASE, namespace, options, read, session, write};
 use larder_leveldb::storage::FileSystem;
-use larder_remote_files::{Clock, Error, ErrorKind, Keeper, Namespace, RemoteFileSystem};
+use larder_remote_files::model::{Fate, Gate, ModelClock, Request};
+use larder_remote_files::{
+    Blobs, Clock, Error, ErrorKind, Keeper, Namespace, Options, RemoteFileSystem, Segment, Session,
+};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A process that dies: it gives nothing back.
@@ -157,6 +161,104 @@ fn a_keeper_commits_what_was_flushed() {
         std::thread::yield_now();
     }
     keeper.stop();
+}
+
+/// Time passes with each blob that is deleted.
+#[derive(Debug)]
+struct SlowDeletions(Arc<ModelClock>);
+
+impl Gate for SlowDeletions {
+    fn fate(&self, request: Request) -> Fate {
+        if request == Request::Delete {
+            self.0.advance(Duration::from_secs(1));
+        }
+        Fate::Served
+    }
+}
+
+#[test]
+fn a_keeper_renews_however_much_there_is_to_delete() {
+    let bench = Bench::new();
+    let gate = SlowDeletions(bench.clock.clone());
+    let cluster = bench.cluster_of(bench.model.client_through(Arc::new(gate)));
+    let own = session(&cluster, 1).unwrap();
+    let name = |number: usize| Namespace::new(format!("n{number}")).unwrap();
+    let open = |number| {
+        let no_grace = Options {
+            grace: Duration::ZERO,
+            ..options()
+        };
+        let fs = RemoteFileSystem::write(&own, &name(number), no_grace, LEASE).unwrap();
+        for file in ["a", "b", "c", "d"] {
+            write(&fs, file, b"x").unwrap();
+            fs.remove(Path::new(file)).unwrap();
+        }
+        fs.sync_dir(Path::new("")).unwrap();
+        fs
+    };
+    let all: Vec<RemoteFileSystem> = (0..8).map(open).collect();
+    let keeper = Keeper::start(own.clone(), Duration::from_millis(1)).unwrap();
+    all.iter().for_each(|fs| keeper.add(fs));
+    while cluster.statistics().blob_deletes < 32 {
+        std::thread::yield_now();
+    }
+    keeper.stop();
+    let lease = cluster.holder(&name(0)).unwrap().unwrap().lease.unwrap();
+    // 32 seconds, in four at a time; due is a renewal after 3.3.
+    assert!(lease.renewals >= 7, "{}", lease.renewals);
+}
+
+#[test]
+fn a_tick_deletes_a_hundred_blobs_and_the_next_one_goes_on() {
+    let bench = Bench::new();
+    let blobs = || bench.model.client().list(&namespace(), None, 1000).unwrap();
+    let old = bench.writer(1).unwrap();
+    for number in 0..120 {
+        write(&old, &format!("{number}"), &[7; 60]).unwrap();
+    }
+    old.close().unwrap();
+    // What a process that died has never named.
+    let client = bench.model.client();
+    let unnamed = Segment {
+        offset: 0,
+        bytes: b"unnamed".to_vec(),
+    };
+    for number in 0..30 {
+        let blob = (1 << 32) + 1000 + number;
+        let segments = std::slice::from_ref(&unnamed);
+        client.append(&namespace(), blob, segments).unwrap();
+    }
+    let new = bench.writer(2).unwrap();
+    for name in new.list(Path::new("")).unwrap() {
+        new.remove(Path::new(&name)).unwrap();
+    }
+    new.sync_dir(Path::new("")).unwrap();
+    bench.clock.wait(options().grace);
+    assert_eq!(blobs().len(), 150);
+    new.tick().unwrap();
+    assert_eq!(blobs().len(), 50);
+    new.tick().unwrap();
+    assert!(blobs().is_empty(), "{:?}", blobs());
+}
+
+#[test]
+fn a_process_that_counts_as_dead_is_so_in_all_its_namespaces() {
+    let bench = Bench::new();
+    let old = bench.session(1);
+    let name = |name: &str| Namespace::new(name).unwrap();
+    let take = |session: &Session, namespace: &str, wait| {
+        RemoteFileSystem::write(session, &name(namespace), options(), wait)
+    };
+    let _one = take(&old, "one", LEASE).unwrap();
+    let other = take(&old, "other", LEASE).unwrap();
+    let new = bench.session(2);
+    let error = take(&new, "other", Duration::ZERO).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Held);
+    assert!(bench.cluster().unlock(&name("one")).unwrap().is_some());
+    let taken = take(&new, "other", Duration::ZERO).unwrap();
+    assert_eq!(old.renew().unwrap_err().kind(), ErrorKind::Lost);
+    assert!(write(&other, "file", b"stale").is_err());
+    assert!(taken.list(Path::new("")).unwrap().is_empty());
 }
 
 #[test]

@@ -100,6 +100,62 @@ fn of_commits_that_require_a_rows_absence_one_is_made() {
 }
 
 #[test]
+fn reading_a_snapshot_and_writing_after_it_takes_one_connection() {
+    let Some(server) = Server::shared() else {
+        return;
+    };
+    let url = server.new_database();
+    let setting = setting_at(&url);
+    for round in 0..10 {
+        let all = b"a".to_vec()..b"z".to_vec();
+        setting
+            .catalogue
+            .snapshot()
+            .unwrap()
+            .page(&all, 10)
+            .unwrap();
+        let mut commit = Commit::default();
+        commit.put(b"row".to_vec(), vec![round]);
+        setting.catalogue.commit(&commit).unwrap();
+    }
+    let name = url.rsplit('/').next().unwrap();
+    let count = format!("select count(*) from pg_stat_activity where datname = '{name}'");
+    assert_eq!(server.sql(&count).unwrap(), "1");
+}
+
+#[test]
+fn what_waited_for_a_connection_in_vain_was_not_sent() {
+    let Some(server) = Server::shared() else {
+        return;
+    };
+    let options = PostgresOptions::new().connections_max(1);
+    let options = options.request_time_max(Duration::from_secs(2));
+    let setting = setting_with(&server.new_database(), options);
+    let mut snapshot = setting.catalogue.snapshot().unwrap();
+    let all = b"a".to_vec()..b"z".to_vec();
+    snapshot.page(&all, 1).unwrap();
+    let mut commit = Commit::default();
+    commit.put(b"row".to_vec(), b"x".to_vec());
+    let error = setting.catalogue.commit(&commit).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    drop(snapshot);
+    assert_eq!(
+        setting.catalogue.get(&[b"row".to_vec()]).unwrap(),
+        [None::<Vec<u8>>]
+    );
+}
+
+#[test]
+fn a_key_that_an_index_does_not_take_is_too_large() {
+    let Some(setting) = setting() else { return };
+    let mut random = larder_fixtures::random::Random::new(1);
+    let mut commit = Commit::default();
+    commit.put((0..9000).map(|_| random.next() as u8).collect(), vec![]);
+    let error = setting.catalogue.commit(&commit).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
+}
+
+#[test]
 fn what_cannot_be_reached_says_why() {
     let Some(server) = Server::shared() else {
         return;
