@@ -151,13 +151,13 @@ fn changed_properties_are_those_whose_values_differ() {
         &library,
         "books",
         1.0,
-        &json!({ "same": [1, { "x": 2 }], "title": "Emma", "gone": 1 }),
+        &json!({ "gone": 1, "same": [1, { "x": 2 }], "title": "Emma" }),
     );
     put(
         &library,
         "books",
         1.0,
-        &json!({ "new": null, "title": "Persuasion", "same": [1, { "x": 2 }] }),
+        &json!({ "new": null, "same": [1, { "x": 2 }], "title": "Persuasion" }),
     );
     put(&library, "books", 1.0, &json!(7));
     remove(&library, "books", 1.0);
