@@ -8,9 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use larder_leveldb::storage::{
-    FileLock, FileSystem, LockHolder, Metadata, RandomFile, SequentialFile, WritableFile,
-};
+use larder_leveldb::storage::{FileSystem, LockHolder, Metadata, RandomFile, SequentialFile};
 
 /// Another file system as seen from PATH.
 #[derive(Debug)]
@@ -48,10 +46,6 @@ impl Within {
     }
 }
 
-fn read_only<T>() -> io::Result<T> {
-    Err(io::ErrorKind::ReadOnlyFilesystem.into())
-}
-
 impl FileSystem for Within {
     fn open_random(&self, path: &Path) -> io::Result<Arc<dyn RandomFile>> {
         self.check_way(path)?;
@@ -61,22 +55,6 @@ impl FileSystem for Within {
     fn open_sequential(&self, path: &Path) -> io::Result<Box<dyn SequentialFile>> {
         self.check_way(path)?;
         self.inner.open_sequential(path)
-    }
-
-    fn create(&self, _path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        read_only()
-    }
-
-    fn append(&self, _path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        read_only()
-    }
-
-    fn rename(&self, _from: &Path, _to: &Path) -> io::Result<()> {
-        read_only()
-    }
-
-    fn remove(&self, _path: &Path) -> io::Result<()> {
-        read_only()
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<OsString>> {
@@ -90,24 +68,8 @@ impl FileSystem for Within {
         self.inner.metadata(path)
     }
 
-    fn create_dir(&self, _dir: &Path) -> io::Result<()> {
-        read_only()
-    }
-
-    fn remove_dir(&self, _dir: &Path) -> io::Result<()> {
-        read_only()
-    }
-
-    fn lock(&self, _path: &Path) -> io::Result<Box<dyn FileLock>> {
-        read_only()
-    }
-
     fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>> {
         self.check_way(path)?;
         self.inner.lock_holder(path)
-    }
-
-    fn sync_dir(&self, _dir: &Path) -> io::Result<()> {
-        read_only()
     }
 }

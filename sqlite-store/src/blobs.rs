@@ -9,13 +9,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use larder_backing_store::StorePaths;
 use larder_codec::external_object::last_modified_ms;
 use larder_codec::{BlobNumber, DatabaseId};
-use larder_leveldb::storage::{
-    FileLock, FileSystem, LockHolder, Metadata, RandomFile, SequentialFile, WritableFile,
-};
+use larder_leveldb::storage::{FileSystem, LockHolder, Metadata, RandomFile, SequentialFile};
 
 use crate::database::Database;
 
-/// A file system that cannot be written to.
+/// The file system of a store, with its blobs, for reading.
 #[derive(Debug)]
 pub(crate) struct BlobFiles {
     pub(crate) fs: Arc<dyn FileSystem>,
@@ -136,11 +134,6 @@ fn time(micros: i64) -> Option<SystemTime> {
     }
 }
 
-fn read_only<T>() -> io::Result<T> {
-    let what = "a store in SQLite files is only read";
-    Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, what))
-}
-
 impl FileSystem for BlobFiles {
     fn open_random(&self, path: &Path) -> io::Result<Arc<dyn RandomFile>> {
         self.open(path)
@@ -171,37 +164,5 @@ impl FileSystem for BlobFiles {
 
     fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>> {
         self.fs.lock_holder(path)
-    }
-
-    fn create(&self, _: &Path) -> io::Result<Box<dyn WritableFile>> {
-        read_only()
-    }
-
-    fn append(&self, _: &Path) -> io::Result<Box<dyn WritableFile>> {
-        read_only()
-    }
-
-    fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
-        read_only()
-    }
-
-    fn remove(&self, _: &Path) -> io::Result<()> {
-        read_only()
-    }
-
-    fn create_dir(&self, _: &Path) -> io::Result<()> {
-        read_only()
-    }
-
-    fn remove_dir(&self, _: &Path) -> io::Result<()> {
-        read_only()
-    }
-
-    fn lock(&self, _: &Path) -> io::Result<Box<dyn FileLock>> {
-        read_only()
-    }
-
-    fn sync_dir(&self, _: &Path) -> io::Result<()> {
-        read_only()
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use larder_backing_store::{Error, ErrorKind};
+use larder_backing_store::Error;
 use larder_codec::external_object::{BlobInfo, ExternalObject};
 use larder_codec::{BlobNumber, JsString};
 use rusqlite::types::{Value, ValueRef};
@@ -42,24 +42,28 @@ pub(crate) struct Found {
     pub(crate) key: Vec<u8>,
     /// In an index, the record's key; else empty.
     pub(crate) record_key: Vec<u8>,
-    /// Of a record.
+    /// The row of a record; 0 in an index.
     pub(crate) row_id: i64,
 }
 
-/// Rows that are walked over.
+/// The rows of an object store that are walked over.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Walk {
-    Records {
-        object_store: i64,
-    },
-    /// Records with blobs, files or handles alone.
-    WithObjects {
-        object_store: i64,
-    },
-    Index {
-        object_store: i64,
-        index: i64,
-    },
+pub(crate) struct Walk {
+    pub(crate) object_store: i64,
+    pub(crate) kind: Kind,
+}
+
+/// What LevelDB's rows of the kind have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The records.
+    Data,
+    /// Their keys alone.
+    Exists,
+    /// The blobs, files and handles of those that have any.
+    ExternalObjects,
+    /// The entries of an index with this id in the file.
+    Index(i64),
 }
 
 impl Database {
@@ -102,30 +106,24 @@ impl Database {
         forward: bool,
         count: usize,
     ) -> Result<Vec<Found>, Error> {
-        let mut values: Vec<Value> = Vec::new();
-        let (columns, table, one) = match walk {
-            Walk::Records { object_store } | Walk::WithObjects { object_store } => {
-                values.push(object_store.into());
-                ("key, x'', row_id", "records", "object_store_id = ?1")
-            }
-            Walk::Index {
-                object_store,
-                index,
-            } => {
-                values.extend([object_store.into(), index.into()]);
-                let one = "object_store_id = ?1 AND index_id = ?2";
-                ("key, record_key, 0", "index_references", one)
-            }
+        let mut values: Vec<Value> = vec![walk.object_store.into()];
+        let is_index = matches!(walk.kind, Kind::Index(_));
+        let (columns, table) = match walk.kind {
+            Kind::Index(_) => ("key, record_key, 0", "index_references"),
+            _ => ("key, x'', row_id", "records"),
         };
-        let is_index = matches!(walk, Walk::Index { .. });
-        let Some(within) = within(from, included, forward, is_index, &mut values) else {
-            return Ok(Vec::new());
-        };
-        let refers = match walk {
-            Walk::WithObjects { .. } => {
+        let among = match walk.kind {
+            Kind::Index(index) => {
+                values.push(index.into());
+                " AND index_id = ?2"
+            }
+            Kind::ExternalObjects => {
                 " AND EXISTS (SELECT 1 FROM blob_references WHERE record_row_id = records.row_id)"
             }
-            Walk::Records { .. } | Walk::Index { .. } => "",
+            Kind::Data | Kind::Exists => "",
+        };
+        let Some(within) = within(from, included, forward, is_index, &mut values) else {
+            return Ok(Vec::new());
         };
         let way = if forward { "ASC" } else { "DESC" };
         let order = match is_index {
@@ -133,7 +131,7 @@ impl Database {
             false => format!("key {way}"),
         };
         let sql = format!(
-            "SELECT {columns} FROM {table} WHERE {one}{within}{refers} ORDER BY {order} LIMIT {count}"
+            "SELECT {columns} FROM {table} WHERE object_store_id = ?1{among}{within} ORDER BY {order} LIMIT {count}"
         );
         self.ask(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
@@ -165,16 +163,9 @@ impl Database {
         })?;
         match unpacked {
             Some(Ok(())) => Ok(()),
-            Some(Err(what)) => Err(self.damage(&what)),
-            None => Err(self.damage("the record's row is gone")),
+            Some(Err(what)) => Err(sql::damage(&self.path, &what)),
+            None => Err(sql::damage(&self.path, "the record's row is gone")),
         }
-    }
-
-    fn damage(&self, what: &str) -> Error {
-        Error::new(
-            ErrorKind::Corruption,
-            format!("{}: {what}", self.path.display()),
-        )
     }
 
     /// What a record refers to: blobs and files in the order of their ids, then handles. Values number the two apart.

@@ -37,20 +37,7 @@ struct Opened {
 /// # Errors
 /// [`ErrorKind::NotAStore`] if no file in the folder is a database's; [`ErrorKind::Io`] if it cannot be listed.
 pub fn open(fs: &Arc<dyn FileSystem>, dir: &Path, scratch: &Path) -> Result<Store, Error> {
-    let listed = fs.list(dir).map_err(|error| {
-        let what = format!("{}: the folder cannot be listed: {error}", dir.display());
-        Error::new(ErrorKind::Io, what)
-    })?;
-    let mut names: Vec<String> = listed
-        .into_iter()
-        .filter_map(|name| name.into_string().ok())
-        .filter(|name| StorePaths::is_sqlite_name(Path::new(name)))
-        .collect();
-    names.sort();
-    if names.is_empty() {
-        let what = format!("{}: no database of IndexedDB in SQLite", dir.display());
-        return Err(Error::new(ErrorKind::NotAStore, what));
-    }
+    let names = file_names(&**fs, dir)?;
     let mut keep = Keep {
         scratch: scratch.to_owned(),
         memory: MEMORY_MAX,
@@ -65,42 +52,28 @@ pub fn open(fs: &Arc<dyn FileSystem>, dir: &Path, scratch: &Path) -> Result<Stor
             Err(error) => problems.push(error),
         }
     }
+    leave_one_of_a_name(&mut opened, &mut problems);
     let paths = StorePaths::of_sqlite(dir);
     let origin = JsString::from(format!("{}@1", paths.identifier().unwrap_or("unknown_0")));
-    // Of two files with one name, Chromium opens the one that is called by it.
-    opened.sort_by(|a, b| {
-        let is_misnamed = |file: &Opened| file.file_name != file_name(&file.schema.metadata.name);
-        let (one, other) = (&a.schema.metadata.name, &b.schema.metadata.name);
-        one.cmp(other).then(is_misnamed(a).cmp(&is_misnamed(b)))
-    });
-    opened.dedup_by(|later, first| {
-        let is_second = later.schema.metadata.name == first.schema.metadata.name;
-        if is_second {
-            let what = format!(
-                "{}: another file has a database of this name, and its right file name: this one is not read",
-                later.database.path.display()
-            );
-            problems.push(Error::new(ErrorKind::Corruption, what));
-        }
-        is_second
-    });
-    let holder = opened.iter().find_map(|file| file.holder);
-    let mut data_version: Option<DataVersion> = None;
-    let mut parts = Vec::new();
-    let mut databases = Vec::new();
     for (n, file) in opened.iter_mut().enumerate() {
         if let Some(id) = metadata_rows::database_id(n) {
             file.schema.metadata.id = id;
         }
         file.schema.metadata.origin = origin.clone();
-        let version = file.schema.data_version;
-        data_version = match (data_version, version) {
-            (Some(one), Some(other)) => Some(one.max(other)),
-            (one, other) => one.or(other),
-        };
     }
+    let data_versions = opened.iter().filter_map(|file| file.schema.data_version);
+    let form = RowForm {
+        paths: paths.clone(),
+        data_version: data_versions.reduce(DataVersion::max),
+        holder: opened.iter().find_map(|file| file.holder),
+        problems,
+    };
     let all: Vec<_> = opened.iter().map(|file| &file.schema.metadata).collect();
-    parts.extend(Part::of_rows(metadata_rows::of_store(&all, data_version)));
+    let mut parts = Vec::from_iter(Part::of_rows(metadata_rows::of_store(
+        &all,
+        form.data_version,
+    )));
+    let mut databases = Vec::new();
     for file in opened {
         let database = Arc::new(file.database);
         parts.extend(Part::of_rows(metadata_rows::of_database(&file.schema)));
@@ -109,20 +82,50 @@ pub fn open(fs: &Arc<dyn FileSystem>, dir: &Path, scratch: &Path) -> Result<Stor
     }
     let blobs = BlobFiles {
         fs: Arc::clone(fs),
-        paths: paths.clone(),
-        databases,
-    };
-    let form = RowForm {
         paths,
-        data_version,
-        holder,
-        problems,
+        databases,
     };
     Ok(Store::of_rows(
         Arc::new(Parts(Arc::new(parts))),
         Arc::new(blobs),
         form,
     ))
+}
+
+/// The names of the databases' files in a folder.
+fn file_names(fs: &dyn FileSystem, dir: &Path) -> Result<Vec<String>, Error> {
+    let listed = fs.list(dir).map_err(|error| {
+        let what = format!("{}: the folder cannot be listed: {error}", dir.display());
+        Error::new(ErrorKind::Io, what)
+    })?;
+    let names = listed
+        .into_iter()
+        .filter_map(|name| name.into_string().ok());
+    let mut names: Vec<String> = names
+        .filter(|name| StorePaths::is_sqlite_name(Path::new(name)))
+        .collect();
+    if names.is_empty() {
+        let what = format!("{}: no database of IndexedDB in SQLite", dir.display());
+        return Err(Error::new(ErrorKind::NotAStore, what));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Sorts by the databases' names. Of two files with one, Chromium opens the one that is called by it.
+fn leave_one_of_a_name(opened: &mut Vec<Opened>, problems: &mut Vec<Error>) {
+    opened.sort_by_cached_key(|file| {
+        let name = &file.schema.metadata.name;
+        (name.clone(), file.file_name != file_name(name))
+    });
+    opened.dedup_by(|later, first| {
+        let is_second = later.schema.metadata.name == first.schema.metadata.name;
+        if is_second {
+            let what = "another file has a database of this name, and its right file name: this one is not read";
+            problems.push(sql::damage(&later.database.path, what));
+        }
+        is_second
+    });
 }
 
 fn open_file(

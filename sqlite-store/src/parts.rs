@@ -12,7 +12,7 @@ use larder_codec::{
 };
 
 use crate::cursor::Cursor;
-use crate::database::{Database, Found, Walk};
+use crate::database::{Database, Found, Kind, Walk};
 use crate::place::{self, Place};
 use crate::schema::Schema;
 
@@ -38,21 +38,13 @@ pub(crate) enum Content {
     Table(Table),
 }
 
-/// The rows that are made of one of SQLite's.
+/// The rows that are made of one of SQLite's tables.
 #[derive(Debug)]
 pub(crate) struct Table {
     database: Arc<Database>,
-    kind: Kind,
-    pub(crate) walk: Walk,
-    pub(crate) prefix: Vec<u8>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Data,
-    ExternalObjects,
-    Exists,
-    Index,
+    walk: Walk,
+    /// What the rows' keys begin with.
+    prefix: Vec<u8>,
 }
 
 /// All parts of a store.
@@ -76,73 +68,59 @@ impl Part {
 
     /// The parts of a database's object stores, in order.
     pub(crate) fn of_object_stores(database: &Arc<Database>, schema: &Schema) -> Vec<Self> {
-        let id = schema.metadata.id;
         let mut parts = Vec::new();
         for store in &schema.metadata.object_stores {
-            let object_store = store.id.get();
-            let mut table = |table, kind, walk| {
-                parts.push(Self::of_table(database, id, store.id, table, kind, walk))
+            let of_store = OfStore {
+                database,
+                database_id: schema.metadata.id,
+                id: store.id,
             };
-            let records = Walk::Records { object_store };
-            table(RecordTable::Data, Kind::Data, records);
-            table(RecordTable::Exists, Kind::Exists, records);
+            parts.push(of_store.table(RecordTable::Data, Kind::Data));
+            parts.push(of_store.table(RecordTable::Exists, Kind::Exists));
             if schema.has_blobs {
-                let walk = Walk::WithObjects { object_store };
-                table(RecordTable::ExternalObject, Kind::ExternalObjects, walk);
+                parts.push(of_store.table(RecordTable::ExternalObject, Kind::ExternalObjects));
             }
-            for (_, index_id, index) in schema.index_ids.iter().filter(|(of, ..)| *of == store.id) {
-                let walk = Walk::Index {
-                    object_store,
-                    index: *index,
-                };
-                parts.push(Self::of_index(database, id, store.id, *index_id, walk));
-            }
+            let indexes = schema.index_ids.iter().filter(|(of, ..)| *of == store.id);
+            parts.extend(indexes.map(|(_, id, in_file)| of_store.index(*id, *in_file)));
         }
         parts
     }
+}
 
-    fn of_table(
-        database: &Arc<Database>,
-        id: DatabaseId,
-        store: ObjectStoreId,
-        table: RecordTable,
-        kind: Kind,
-        walk: Walk,
-    ) -> Self {
-        let mut prefix = Vec::new();
-        KeyPrefix::of_object_store(id, store, table.index_number()).encode(&mut prefix);
-        Self {
-            low: range::table_low(id, store, table),
-            high: range::table_high(id, store, table),
-            content: Content::Table(Table {
-                database: Arc::clone(database),
-                kind,
-                walk,
-                prefix,
-            }),
-        }
+/// Makes the parts of one object store.
+struct OfStore<'a> {
+    database: &'a Arc<Database>,
+    database_id: DatabaseId,
+    id: ObjectStoreId,
+}
+
+impl OfStore<'_> {
+    fn table(&self, table: RecordTable, kind: Kind) -> Part {
+        let low = range::table_low(self.database_id, self.id, table);
+        let high = range::table_high(self.database_id, self.id, table);
+        self.part(low, high, table.index_number(), kind)
     }
 
-    fn of_index(
-        database: &Arc<Database>,
-        id: DatabaseId,
-        store: ObjectStoreId,
-        index: IndexId,
-        walk: Walk,
-    ) -> Self {
+    fn index(&self, id: IndexId, in_file: i64) -> Part {
+        let low = range::index_entries_low(self.database_id, self.id, id);
+        let high = range::index_entries_high(self.database_id, self.id, id);
+        let number = u32::try_from(id.get()).unwrap_or(u32::MAX);
+        self.part(low, high, number, Kind::Index(in_file))
+    }
+
+    fn part(&self, low: Vec<u8>, high: Vec<u8>, number: u32, kind: Kind) -> Part {
         let mut prefix = Vec::new();
-        let number = u32::try_from(index.get()).unwrap_or(u32::MAX);
-        KeyPrefix::of_object_store(id, store, number).encode(&mut prefix);
-        Self {
-            low: range::index_entries_low(id, store, index),
-            high: range::index_entries_high(id, store, index),
-            content: Content::Table(Table {
-                database: Arc::clone(database),
-                kind: Kind::Index,
-                walk,
-                prefix,
-            }),
-        }
+        KeyPrefix::of_object_store(self.database_id, self.id, number).encode(&mut prefix);
+        let walk = Walk {
+            object_store: self.id.get(),
+            kind,
+        };
+        let content = Content::Table(Table {
+            database: Arc::clone(self.database),
+            walk,
+            prefix,
+        });
+        Part { low, high, content }
     }
 }
 
@@ -150,8 +128,8 @@ impl Table {
     /// The place that a row's key leads to, which has the prefix.
     pub(crate) fn place(&self, key: &[u8]) -> Result<Place, Error> {
         let tail = key.strip_prefix(&*self.prefix).unwrap_or_default();
-        match self.kind {
-            Kind::Index => place::of_entry(tail),
+        match self.walk.kind {
+            Kind::Index(_) => place::of_entry(tail),
             Kind::Data | Kind::ExternalObjects | Kind::Exists => place::of_record(tail),
         }
     }
@@ -179,7 +157,7 @@ impl Table {
         key.extend_from_slice(&self.prefix);
         self.push_key(&found.key, key)?;
         let version = RecordVersion::new(RECORD_VERSION).unwrap_or(RecordVersion::MIN);
-        match self.kind {
+        match self.walk.kind {
             Kind::Data => {
                 DataRow {
                     version,
@@ -194,7 +172,7 @@ impl Table {
                 let objects = self.database.objects(found.row_id);
                 encode_all(&objects.map_err(|error| error.with_key(key))?, value);
             }
-            Kind::Index => {
+            Kind::Index(_) => {
                 var_int::encode(0, key);
                 let from = key.len();
                 self.push_key(&found.record_key, key)?;

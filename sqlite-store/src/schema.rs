@@ -7,8 +7,8 @@ use larder_backing_store::{
     DatabaseMetadata, Error, ErrorKind, IndexMetadata, ObjectStoreMetadata,
 };
 use larder_codec::{DataVersion, DatabaseId, IndexId, JsString, KeyPath, ObjectStoreId};
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row};
+use rusqlite::types::{FromSql, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::sql;
 
@@ -85,203 +85,155 @@ pub(crate) struct Schema {
     pub(crate) blob_max: i64,
 }
 
-/// Reads it; nothing if the file is no database: a browser was killed in its first upgrade, or the file is empty.
+/// Reads it; nothing if the file is no database: a browser was killed in its first upgrade. What cannot be read of it goes to `problems`.
 pub(crate) fn read(
     path: &Path,
     connection: &Connection,
     problems: &mut Vec<Error>,
 ) -> Result<Option<Schema>, Error> {
-    let failed = |error: rusqlite::Error| sql::error(path, &error);
-    let wrong =
-        |what: String| Error::new(ErrorKind::Corruption, format!("{}: {what}", path.display()));
-    let is_new = !has_table(connection, "meta").map_err(failed)?;
-    if is_new && !has_table(connection, "indexed_db_metadata").map_err(failed)? {
-        return Err(wrong(
-            "an SQLite file without the tables of IndexedDB".to_owned(),
-        ));
-    }
-    for key in ["version", "last_compatible_version"] {
-        if let Some(version) = meta(connection, key).map_err(failed)?
-            && key == "last_compatible_version"
-            && version > VERSION_MAX
-        {
-            let what = format!(
-                "{}: its form is version {version}; this Larder reads {VERSION_MAX}",
-                path.display()
-            );
-            return Err(Error::new(ErrorKind::Unsupported, what));
-        }
-    }
-    for (table, needed) in COLUMNS {
-        let columns = columns(connection, table).map_err(failed)?;
-        if let Some(missing) = needed.iter().find(|name| !columns.contains(**name)) {
-            return Err(wrong(format!("table {table} has no column {missing}")));
-        }
-    }
-    let mut has_blobs = true;
-    for (table, needed) in BLOB_COLUMNS {
-        let columns = columns(connection, table).map_err(failed)?;
-        has_blobs &= needed.iter().all(|name| columns.contains(*name));
-    }
-    if !has_blobs {
-        problems.push(wrong("the tables of blobs are missing".to_owned()));
-    }
-    let has_compression = columns(connection, "records")
-        .map_err(failed)?
-        .contains("compression_type");
-    let mut statement = connection
-        .prepare("SELECT name, version FROM indexed_db_metadata ORDER BY rowid LIMIT 1")
-        .map_err(failed)?;
-    let row = |row: &Row<'_>| Ok((name(row, 0)?, row.get::<_, i64>(1)?));
-    let mut found = statement.query_map((), row).map_err(failed)?;
-    let (database_name, version) = match found.next() {
-        Some(found) => found.map_err(failed)?,
-        None => return Err(wrong("it does not say which database it is".to_owned())),
+    let mut reader = Reader {
+        path,
+        connection,
+        problems,
     };
-    drop(found);
-    if version < 0 {
+    reader.check_tables()?;
+    let Some((name, version)) = reader.database()? else {
         return Ok(None);
-    }
-    let data_version = meta(connection, "v8_data_version").map_err(failed)?;
+    };
+    let has_blob_tables = reader.has_blob_tables()?;
+    let blob_max = "SELECT coalesce(max(row_id), 0) FROM blobs";
+    let any = "SELECT EXISTS (SELECT 1 FROM blob_references WHERE record_row_id IS NOT NULL)";
     let mut schema = Schema {
         metadata: DatabaseMetadata {
             id: DatabaseId::MIN,
             origin: JsString::from(""),
-            name: database_name,
+            name,
             version: Some(version),
             object_stores: Vec::new(),
         },
-        data_version: data_version.map(|version| {
-            let version = version.cast_unsigned();
-            DataVersion {
-                v8: (version >> 32) as u32,
-                blink: version as u32,
-            }
-        }),
+        data_version: reader.meta("v8_data_version")?.map(data_version),
         next_keys: Vec::new(),
         index_ids: Vec::new(),
-        has_compression,
-        has_blobs: false,
-        blob_max: 0,
+        has_compression: reader.columns("records")?.contains("compression_type"),
+        has_blobs: has_blob_tables && reader.one(any)?,
+        blob_max: if has_blob_tables {
+            reader.one(blob_max)?
+        } else {
+            0
+        },
     };
-    if has_blobs {
-        let max = "SELECT coalesce(max(row_id), 0) FROM blobs";
-        let blob_max = connection.query_row(max, (), |row| row.get(0));
-        schema.blob_max = blob_max.map_err(failed)?;
-        let any = "SELECT EXISTS (SELECT 1 FROM blob_references WHERE record_row_id IS NOT NULL)";
-        let any = connection.query_row(any, (), |row| row.get(0));
-        schema.has_blobs = any.map_err(failed)?;
-    }
-    schema.object_stores(path, connection, problems)?;
-    schema.indexes(path, connection, problems)?;
+    reader.object_stores(&mut schema)?;
+    reader.indexes(&mut schema)?;
     Ok(Some(schema))
 }
 
-impl Schema {
-    fn object_stores(
-        &mut self,
-        path: &Path,
-        connection: &Connection,
-        problems: &mut Vec<Error>,
-    ) -> Result<(), Error> {
-        let failed = |error: rusqlite::Error| sql::error(path, &error);
-        let mut statement = connection
-            .prepare(
-                "SELECT id, name, key_path, auto_increment, key_generator_current_number \
-                 FROM object_stores ORDER BY id",
-            )
-            .map_err(failed)?;
-        let mut rows = statement.query(()).map_err(failed)?;
-        while let Some(row) = rows.next().map_err(failed)? {
-            let read = || -> rusqlite::Result<_> {
-                let key_path = key_path(row, 2)?;
-                Ok((
-                    row.get(0)?,
-                    name(row, 1)?,
-                    key_path,
-                    row.get(3)?,
-                    row.get(4)?,
-                ))
-            };
-            let (id, name, key_path, auto_increment, next_key): (i64, _, _, bool, i64) =
-                match read() {
-                    Ok(read) => read,
-                    Err(error) => {
-                        problems.push(sql::error(path, &error));
-                        continue;
-                    }
-                };
+/// V8's version stands above Blink's.
+fn data_version(version: i64) -> DataVersion {
+    let version = version.cast_unsigned();
+    DataVersion {
+        v8: (version >> 32) as u32,
+        blink: version as u32,
+    }
+}
+
+struct Reader<'a> {
+    path: &'a Path,
+    connection: &'a Connection,
+    problems: &'a mut Vec<Error>,
+}
+
+impl Reader<'_> {
+    fn failed(&self, error: &rusqlite::Error) -> Error {
+        sql::error(self.path, error)
+    }
+
+    /// Fails if the tables have another form than is known here.
+    fn check_tables(&self) -> Result<(), Error> {
+        if let Some(version) = self.meta("last_compatible_version")?
+            && version > VERSION_MAX
+        {
+            let path = self.path.display();
+            let what =
+                format!("{path}: its form is version {version}; this Larder reads {VERSION_MAX}");
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+        for (table, needed) in COLUMNS {
+            let columns = self.columns(table)?;
+            if let Some(missing) = needed.iter().find(|name| !columns.contains(**name)) {
+                let what = format!("its table {table} has no column {missing}");
+                return Err(sql::damage(self.path, &what));
+            }
+        }
+        Ok(())
+    }
+
+    fn has_blob_tables(&mut self) -> Result<bool, Error> {
+        for (table, needed) in BLOB_COLUMNS {
+            let columns = self.columns(table)?;
+            if !needed.iter().all(|name| columns.contains(*name)) {
+                let what =
+                    format!("its table {table}, of blobs, is missing or has not all columns");
+                self.problems.push(sql::damage(self.path, &what));
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Its name and version; nothing if no version was ever committed.
+    fn database(&self) -> Result<Option<(JsString, i64)>, Error> {
+        let sql = "SELECT name, version FROM indexed_db_metadata ORDER BY rowid LIMIT 1";
+        let read = |row: &Row<'_>| Ok((name(row, 0)?, row.get::<_, i64>(1)?));
+        let found = self.connection.query_row(sql, (), read).optional();
+        match found.map_err(|error| self.failed(&error))? {
+            Some((name, version)) => Ok((version >= 0).then_some((name, version))),
+            None => Err(sql::damage(
+                self.path,
+                "it does not say which database it is",
+            )),
+        }
+    }
+
+    fn object_stores(&mut self, schema: &mut Schema) -> Result<(), Error> {
+        let sql = "SELECT id, name, key_path, auto_increment, key_generator_current_number \
+                   FROM object_stores ORDER BY id";
+        self.each(sql, |row| {
+            let (id, name, key_path) = (row.get(0)?, name(row, 1)?, key_path(row, 2)?);
+            let (auto_increment, next_key) = (row.get(3)?, row.get(4)?);
             let Some(id) = ObjectStoreId::new(id) else {
-                let what = format!("{}: object store id {id} is none", path.display());
-                problems.push(Error::new(ErrorKind::Corruption, what));
-                continue;
+                return Ok(Err(format!("object store id {id} is none")));
             };
-            self.next_keys.push((id, next_key));
-            self.metadata.object_stores.push(ObjectStoreMetadata {
+            schema.next_keys.push((id, next_key));
+            schema.metadata.object_stores.push(ObjectStoreMetadata {
                 id,
                 name,
                 key_path,
                 auto_increment,
                 indexes: Vec::new(),
             });
-        }
-        Ok(())
+            Ok(Ok(()))
+        })
     }
 
-    fn indexes(
-        &mut self,
-        path: &Path,
-        connection: &Connection,
-        problems: &mut Vec<Error>,
-    ) -> Result<(), Error> {
-        let failed = |error: rusqlite::Error| sql::error(path, &error);
-        let mut statement = connection
-            .prepare(
-                "SELECT object_store_id, id, name, key_path, is_unique, multi_entry \
-                 FROM indexes ORDER BY object_store_id, id",
-            )
-            .map_err(failed)?;
-        let mut rows = statement.query(()).map_err(failed)?;
-        while let Some(row) = rows.next().map_err(failed)? {
-            let read = || -> rusqlite::Result<_> {
-                let key_path = key_path(row, 3)?;
-                Ok((
-                    row.get(0)?,
-                    row.get(1)?,
-                    name(row, 2)?,
-                    key_path,
-                    row.get(4)?,
-                    row.get(5)?,
-                ))
-            };
-            let (store, id, name, key_path, unique, multi_entry): (i64, i64, _, _, bool, bool) =
-                match read() {
-                    Ok(read) => read,
-                    Err(error) => {
-                        problems.push(sql::error(path, &error));
-                        continue;
-                    }
-                };
-            let mut stores = self.metadata.object_stores.iter_mut();
+    fn indexes(&mut self, schema: &mut Schema) -> Result<(), Error> {
+        let sql = "SELECT object_store_id, id, name, key_path, is_unique, multi_entry \
+                   FROM indexes ORDER BY object_store_id, id";
+        self.each(sql, |row| {
+            let (store, id): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let (name, key_path) = (name(row, 2)?, key_path(row, 3)?);
+            let (unique, multi_entry) = (row.get(4)?, row.get(5)?);
+            let mut stores = schema.metadata.object_stores.iter_mut();
             let Some(object_store) = stores.find(|candidate| candidate.id.get() == store) else {
-                let what = format!(
-                    "{}: index {id} is of object store {store}, which is not there",
-                    path.display()
-                );
-                problems.push(Error::new(ErrorKind::Corruption, what));
-                continue;
+                let what = format!("index {id} is of object store {store}, which is not there");
+                return Ok(Err(what));
             };
             // Ids up to Chromium's first one, as a store has them that was made after a reopening, move behind those of its own.
-            let last = object_store
-                .indexes
-                .last()
-                .map_or(INDEX_ID_BASE, |index| index.id.get());
+            let last = object_store.indexes.last();
+            let last = last.map_or(INDEX_ID_BASE, |index| index.id.get());
             let Some(given) = IndexId::new(id.max(last + 1)) else {
-                let what = format!("{}: index id {id} is none", path.display());
-                problems.push(Error::new(ErrorKind::Corruption, what));
-                continue;
+                return Ok(Err(format!("index id {id} is none")));
             };
-            self.index_ids.push((object_store.id, given, id));
+            schema.index_ids.push((object_store.id, given, id));
             object_store.indexes.push(IndexMetadata {
                 id: given,
                 name,
@@ -289,41 +241,64 @@ impl Schema {
                 unique,
                 multi_entry,
             });
+            Ok(Ok(()))
+        })
+    }
+
+    /// Calls `take` with each row of an answer, which reads it and may say what is wrong with it; the others are read all the same.
+    fn each(
+        &mut self,
+        sql: &str,
+        mut take: impl FnMut(&Row<'_>) -> rusqlite::Result<Result<(), String>>,
+    ) -> Result<(), Error> {
+        let mut statement = self
+            .connection
+            .prepare(sql)
+            .map_err(|error| self.failed(&error))?;
+        let mut rows = statement.query(()).map_err(|error| self.failed(&error))?;
+        while let Some(row) = rows.next().map_err(|error| self.failed(&error))? {
+            match take(row) {
+                Ok(Ok(())) => {}
+                Ok(Err(what)) => self.problems.push(sql::damage(self.path, &what)),
+                Err(error) => self.problems.push(sql::error(self.path, &error)),
+            }
         }
         Ok(())
     }
-}
 
-/// The names of a table's columns; none if there is no such table. What is computed is no column here.
-fn columns(connection: &Connection, table: &str) -> rusqlite::Result<BTreeSet<String>> {
-    if !has_table(connection, table)? {
-        return Ok(BTreeSet::new());
+    /// The one value of an answer.
+    fn one<T: FromSql>(&self, sql: &str) -> Result<T, Error> {
+        let found = self.connection.query_row(sql, (), |row| row.get(0));
+        found.map_err(|error| self.failed(&error))
     }
-    let mut columns = BTreeSet::new();
-    connection.pragma(None, "table_info", table, |row| {
-        columns.insert(row.get::<_, String>("name")?);
-        Ok(())
-    })?;
-    Ok(columns)
-}
 
-fn has_table(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
-    // A view, or a table that a module makes up, has no root page.
-    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND rootpage > 0)";
-    connection.query_row(sql, [table], |row| row.get(0))
-}
-
-/// A number in `meta`, which has text or numbers.
-fn meta(connection: &Connection, key: &str) -> rusqlite::Result<Option<i64>> {
-    if !columns(connection, "meta")?.contains("value") {
-        return Ok(None);
+    /// The names of a table's columns; none if there is no such table. What is computed is no column here.
+    fn columns(&self, table: &str) -> Result<BTreeSet<String>, Error> {
+        // A view, or a table that a module makes up, has no root page.
+        let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND rootpage > 0)";
+        let mut columns = BTreeSet::new();
+        let is_there = self.connection.query_row(sql, [table], |row| row.get(0));
+        if is_there.map_err(|error| self.failed(&error))? {
+            let listed = self.connection.pragma(None, "table_info", table, |row| {
+                columns.insert(row.get::<_, String>("name")?);
+                Ok(())
+            });
+            listed.map_err(|error| self.failed(&error))?;
+        }
+        Ok(columns)
     }
-    let mut statement =
-        connection.prepare("SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?1")?;
-    let mut rows = statement.query([key])?;
-    match rows.next()? {
-        Some(row) => row.get(0),
-        None => Ok(None),
+
+    /// A number in `meta`, which has text or numbers.
+    fn meta(&self, key: &str) -> Result<Option<i64>, Error> {
+        if !self.columns("meta")?.contains("value") {
+            return Ok(None);
+        }
+        let sql = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?1";
+        let found = self
+            .connection
+            .query_row(sql, [key], |row| row.get(0))
+            .optional();
+        Ok(found.map_err(|error| self.failed(&error))?.flatten())
     }
 }
 

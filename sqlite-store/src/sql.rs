@@ -15,3 +15,8 @@ pub(crate) fn error(path: &Path, error: &rusqlite::Error) -> Error {
     };
     Error::new(kind, format!("{}: {error}", path.display()))
 }
+
+/// Something in a file that is not what it must be.
+pub(crate) fn damage(path: &Path, what: &str) -> Error {
+    Error::new(ErrorKind::Corruption, format!("{}: {what}", path.display()))
+}

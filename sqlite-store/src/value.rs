@@ -4,8 +4,8 @@ use std::io::Read;
 
 use ruzstd::decoding::StreamingDecoder;
 
-/// A value packed in few bytes may not take more than this: no page can make one so long.
-const LEN_MAX: u64 = 1 << 30;
+/// A value packed in few bytes may not take more than this. Chromium refuses to put 133,169,152 bytes and more.
+const LEN_MAX: u64 = 256 << 20;
 
 /// Unpacks a value behind what is in `out`; what is wrong with it.
 pub(crate) fn unpack(compression: i64, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {

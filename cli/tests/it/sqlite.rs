@@ -3,22 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{compare_with_browser, dump_canonical, larder, stderr};
-use larder_fixtures::Fixture;
-use larder_fixtures::canonical::with_large_stack;
+use crate::support::{compare_with_browser, dump_canonical, for_every, larder, stderr};
 use rusqlite::Connection;
-
-fn for_every_store(check: fn(&Fixture) -> Result<(), String>) {
-    with_large_stack(move || {
-        let fixtures = larder_fixtures::in_sqlite();
-        assert!(fixtures.len() >= 10);
-        let failures: Vec<String> = fixtures
-            .iter()
-            .filter_map(|fixture| check(fixture).err())
-            .collect();
-        assert!(failures.is_empty(), "{}", failures.join("\n"));
-    });
-}
 
 /// Every file and folder below, with bytes and times.
 fn state(dir: &Path) -> Vec<(PathBuf, Vec<u8>, std::time::SystemTime)> {
@@ -44,7 +30,7 @@ fn state(dir: &Path) -> Vec<(PathBuf, Vec<u8>, std::time::SystemTime)> {
 
 #[test]
 fn every_store_dumps_to_what_its_browser_showed_and_stays_as_it_was() {
-    for_every_store(|fixture| {
+    for_every(larder_fixtures::in_sqlite(), |fixture| {
         let store = fixture.copy();
         let before = state(store.dir());
         compare_with_browser(fixture, &store.sqlite(), |_| {})?;
@@ -57,7 +43,7 @@ fn every_store_dumps_to_what_its_browser_showed_and_stays_as_it_was() {
 
 #[test]
 fn a_copy_is_a_leveldb_store_with_the_same_in_it() {
-    for_every_store(|fixture| {
+    for_every(larder_fixtures::in_sqlite(), |fixture| {
         let store = fixture.open();
         let to = tempfile::tempdir().unwrap();
         let copied = larder([

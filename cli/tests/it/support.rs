@@ -50,11 +50,15 @@ pub(crate) fn compare_with_browser(
     }
 }
 
-/// Checks all golden stores and reports every one that fails.
-#[expect(clippy::print_stdout, reason = "CI shows what was tried")]
+/// Checks all golden stores in LevelDB and reports every one that fails.
 pub(crate) fn for_every_golden_store(check: fn(&Fixture) -> Result<(), String>) {
+    for_every(larder_fixtures::all(), check);
+}
+
+/// Checks all of these stores and reports every one that fails.
+#[expect(clippy::print_stdout, reason = "CI shows what was tried")]
+pub(crate) fn for_every(fixtures: Vec<Fixture>, check: fn(&Fixture) -> Result<(), String>) {
     with_large_stack(move || {
-        let fixtures = larder_fixtures::all();
         assert!(fixtures.len() >= 10);
         let failures: Vec<String> = fixtures
             .iter()

@@ -62,36 +62,65 @@ pub struct LockHolder {
     pub pid: Option<u32>,
 }
 
-/// Files, for the engine.
+/// Files, for the engine. One that is only read has the methods that read, and leaves those that write as they are: they fail with
+/// [`ReadOnlyFilesystem`](io::ErrorKind::ReadOnlyFilesystem).
 pub trait FileSystem: Send + Sync + Debug {
     /// Opens a file for reading anywhere.
     fn open_random(&self, path: &Path) -> io::Result<Arc<dyn RandomFile>>;
     /// Opens a file for reading from its start.
     fn open_sequential(&self, path: &Path) -> io::Result<Box<dyn SequentialFile>>;
     /// Makes an empty file, or empties the one that is there. On a disk, a file that is made is its owner's alone.
-    fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>>;
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
+        let _ = path;
+        read_only()
+    }
     /// Opens a file for writing at its end; makes it if it is missing.
-    fn append(&self, path: &Path) -> io::Result<Box<dyn WritableFile>>;
+    fn append(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
+        let _ = path;
+        read_only()
+    }
     /// Gives a file another name, in place of a file that has it. A disk does so for a directory, too, where nothing has the name.
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let _ = (from, to);
+        read_only()
+    }
     /// Removes a file.
-    fn remove(&self, path: &Path) -> io::Result<()>;
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let _ = path;
+        read_only()
+    }
     /// The names in a directory, in no particular order.
     fn list(&self, dir: &Path) -> io::Result<Vec<OsString>>;
     /// What is known of a file or directory. A symbolic link is not followed.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
     /// Makes a directory whose parent is there. On a disk it is its owner's alone.
-    fn create_dir(&self, dir: &Path) -> io::Result<()>;
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        let _ = dir;
+        read_only()
+    }
     /// Removes an empty directory.
-    fn remove_dir(&self, dir: &Path) -> io::Result<()>;
+    fn remove_dir(&self, dir: &Path) -> io::Result<()> {
+        let _ = dir;
+        read_only()
+    }
     /// Takes the lock that a file stands for, and makes the file if it is missing. Fails with
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if a process, this one included, holds it.
-    fn lock(&self, path: &Path) -> io::Result<Box<dyn FileLock>>;
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn FileLock>> {
+        let _ = path;
+        read_only()
+    }
     /// The holder of the lock; takes nothing and makes nothing. `None` if there is none or the file is missing.
     fn lock_holder(&self, path: &Path) -> io::Result<Option<LockHolder>>;
     /// Makes the names in a directory durable, those of directories too. The empty path is the directory that relative paths
     /// begin in.
-    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        let _ = dir;
+        read_only()
+    }
+}
+
+fn read_only<T>() -> io::Result<T> {
+    Err(io::ErrorKind::ReadOnlyFilesystem.into())
 }
 
 /// A file read anywhere.

@@ -374,63 +374,40 @@ fn a_store_in_another_order_is_not_opened_for_writing_and_stays_as_it_is() {
     }
 }
 
-#[test]
-fn of_a_store_too_large_to_be_looked_at_whole_the_indexes_say_that_it_is_in_another_order() {
-    let few_looked_at = |store: &StoreBuilder| {
-        let options = Options {
-            order_check_bytes: 100,
-            ..options(OnDamage::Skip)
-        };
-        let db = open(&store.fs, options).unwrap();
-        (
-            db.order(),
-            forward(&db).unwrap().into_iter().collect::<Map>(),
-        )
+/// What a store in the comparator's order is said to be, and that one in any other order is found out and read, with these options.
+fn check_what_is_noticed(options: &Options, said_of_right: KeyOrder) {
+    let opened = |store: &StoreBuilder| {
+        let db = open(&store.fs, options.clone()).unwrap();
+        let rows = forward(&db).unwrap();
+        (db.order(), rows.into_iter().collect::<Map>())
     };
     let operations = operations(600, 4);
     let right = spread(&operations, |_| other(BytewiseComparator));
-    assert_eq!(
-        few_looked_at(&right),
-        (KeyOrder::OwnAsIndexed, truth(&operations))
-    );
+    assert_eq!(opened(&right), (said_of_right, truth(&operations)));
     for order in OTHERS {
         let store = spread(&operations, |_| other(order));
-        assert_eq!(
-            few_looked_at(&store),
-            (KeyOrder::Foreign, truth(&operations)),
-            "{order:?}"
-        );
+        let found = (KeyOrder::Foreign, truth(&operations));
+        assert_eq!(opened(&store), found, "{order:?}");
     }
 }
 
 #[test]
-fn of_a_store_whose_order_is_trusted_the_manifest_alone_is_asked() {
-    let trusting = |store: &StoreBuilder| {
-        let options = Options {
-            trusts_order: true,
-            ..options(OnDamage::Skip)
-        };
-        let db = open(&store.fs, options).unwrap();
-        (
-            db.order(),
-            forward(&db).unwrap().into_iter().collect::<Map>(),
-        )
+fn of_a_store_too_large_to_be_looked_at_whole_the_indexes_say_that_it_is_in_another_order() {
+    let few_looked_at = Options {
+        order_check_bytes: 100,
+        ..options(OnDamage::Skip)
     };
-    let operations = operations(600, 4);
-    let right = spread(&operations, |_| other(BytewiseComparator));
-    assert_eq!(
-        trusting(&right),
-        (KeyOrder::OwnAsListed, truth(&operations))
-    );
-    // Ranges that end before they begin.
-    for order in OTHERS {
-        let store = spread(&operations, |_| other(order));
-        assert_eq!(
-            trusting(&store),
-            (KeyOrder::Foreign, truth(&operations)),
-            "{order:?}"
-        );
-    }
+    check_what_is_noticed(&few_looked_at, KeyOrder::OwnAsIndexed);
+}
+
+#[test]
+fn of_a_store_whose_order_is_trusted_the_manifest_alone_is_asked() {
+    let trusting = Options {
+        trusts_order: true,
+        ..options(OnDamage::Skip)
+    };
+    // In the others' there are ranges that end before they begin.
+    check_what_is_noticed(&trusting, KeyOrder::OwnAsListed);
 }
 
 #[test]
