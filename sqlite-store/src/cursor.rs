@@ -302,3 +302,56 @@ impl RowIter for Cursor {
         if self.is_valid { &self.value } else { &[] }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use larder_backing_store::RowSource;
+    use larder_fixtures::random::Random;
+    use larder_leveldb::storage::{DiskFileSystem, FileSystem};
+
+    use super::*;
+
+    #[test]
+    fn moves_of_every_kind_lead_where_they_do_in_a_list() {
+        let fixture = larder_fixtures::get("s156-odd").open();
+        let fs: Arc<dyn FileSystem> = Arc::new(DiskFileSystem::new());
+        let (rows, _, _) = crate::open::read(&fs, &fixture.sqlite(), Path::new("")).unwrap();
+        let mut cursor = rows.iter();
+        let mut all: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+        cursor.seek(&[0; 5]).unwrap();
+        while cursor.valid() {
+            all.push((cursor.key().to_vec(), cursor.value().to_vec()));
+            cursor.next().unwrap();
+        }
+        assert!(all.len() > 200, "{}", all.len());
+        let seed = std::env::var("LARDER_SEED").map_or(1, |seed| seed.parse().unwrap());
+        let mut random = Random::new(seed);
+        let mut at: Option<usize> = None;
+        for step in 0..4000 {
+            let target = random.index(all.len());
+            match random.below(8) {
+                0 => {
+                    cursor.seek(&all[target].0).unwrap();
+                    at = Some(target);
+                }
+                1 => {
+                    cursor.seek_for_prev(&all[target].0).unwrap();
+                    at = Some(target);
+                }
+                2..5 => {
+                    cursor.next().unwrap();
+                    at = at.map(|at| at + 1).filter(|at| *at < all.len());
+                }
+                _ => {
+                    cursor.prev().unwrap();
+                    at = at.and_then(|at| at.checked_sub(1));
+                }
+            }
+            let found = cursor.valid().then(|| (cursor.key(), cursor.value()));
+            let expected = at.map(|at| (&*all[at].0, &*all[at].1));
+            assert_eq!(found, expected, "seed {seed}, step {step}");
+        }
+    }
+}

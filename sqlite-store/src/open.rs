@@ -37,6 +37,16 @@ struct Opened {
 /// # Errors
 /// [`ErrorKind::NotAStore`] if no file in the folder is a database's; [`ErrorKind::Io`] if it cannot be listed.
 pub fn open(fs: &Arc<dyn FileSystem>, dir: &Path, scratch: &Path) -> Result<Store, Error> {
+    let (rows, blobs, form) = read(fs, dir, scratch)?;
+    Ok(Store::of_rows(Arc::new(rows), Arc::new(blobs), form))
+}
+
+/// The rows, the blobs, and what else is to be known of a store.
+pub(crate) fn read(
+    fs: &Arc<dyn FileSystem>,
+    dir: &Path,
+    scratch: &Path,
+) -> Result<(Parts, BlobFiles, RowForm), Error> {
     let names = file_names(&**fs, dir)?;
     let mut keep = Keep {
         scratch: scratch.to_owned(),
@@ -85,11 +95,7 @@ pub fn open(fs: &Arc<dyn FileSystem>, dir: &Path, scratch: &Path) -> Result<Stor
         paths,
         databases,
     };
-    Ok(Store::of_rows(
-        Arc::new(Parts(Arc::new(parts))),
-        Arc::new(blobs),
-        form,
-    ))
+    Ok((Parts(Arc::new(parts)), blobs, form))
 }
 
 /// The names of the databases' files in a folder.

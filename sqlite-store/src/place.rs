@@ -81,3 +81,37 @@ fn wrong(error: &larder_codec::Error) -> Error {
         format!("the key of a row to look for: {error}"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use larder_codec::Key;
+
+    fn encoded(key: &Key, sort: bool) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        match sort {
+            true => sortable::encode(key, &mut bytes),
+            false => key.encode(&mut bytes),
+        }
+        bytes
+    }
+
+    #[test]
+    fn what_follows_an_index_key_says_on_which_side_of_its_entries_the_place_is() {
+        let (a, one) = (Key::from("a"), Key::Number(1.0));
+        let sorted = encoded(&a, true);
+        let place = |rest: &[u8]| of_entry(&[&*encoded(&a, false), rest].concat()).unwrap();
+        assert_eq!(place(&[]), Place::Before(sorted.clone()));
+        assert_eq!(place(&[0]), Place::Before(sorted.clone()));
+        // The sentinels, and a sequence number that no row has.
+        assert_eq!(place(&[0, 5]), Place::Before(sorted.clone()));
+        assert_eq!(place(&[0, 0]), Place::Behind(sorted.clone()));
+        assert_eq!(place(&[1]), Place::Behind(sorted.clone()));
+        let at = place(&[&[0][..], &encoded(&one, false)].concat());
+        assert_eq!(at, Place::At(sorted, encoded(&one, true)));
+        assert_eq!(of_entry(&[]).unwrap(), Place::First);
+        assert_eq!(of_record(&[5]).unwrap(), Place::First);
+        assert_eq!(of_record(&[0]).unwrap(), Place::Last);
+        assert_eq!(of_record(&[77]).unwrap_err().kind(), ErrorKind::Usage);
+    }
+}

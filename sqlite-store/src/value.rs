@@ -52,3 +52,64 @@ pub(crate) fn unpack(compression: i64, bytes: &[u8], out: &mut Vec<u8>) -> Resul
         other => Err(format!("the value is packed in an unknown way: {other}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A frame of zstd with one raw block, which says how long it is.
+    fn frame(stated: u8, content: &[u8]) -> Vec<u8> {
+        let head = [
+            0x28,
+            0xb5,
+            0x2f,
+            0xfd,
+            0x20,
+            stated,
+            (content.len() as u8) << 3 | 1,
+            0,
+            0,
+        ];
+        [&head[..], content].concat()
+    }
+
+    fn unpacked(compression: i64, bytes: &[u8]) -> Result<Vec<u8>, String> {
+        let mut out = b"before".to_vec();
+        unpack(compression, bytes, &mut out).map(|()| out.split_off(6))
+    }
+
+    #[test]
+    fn values_are_unpacked_behind_what_is_there() {
+        assert_eq!(unpacked(0, b"plain").unwrap(), b"plain");
+        assert_eq!(unpacked(1, &frame(5, b"value")).unwrap(), b"value");
+        let packed = snap::raw::Encoder::new().compress_vec(b"snappy").unwrap();
+        assert_eq!(unpacked(2, &packed).unwrap(), b"snappy");
+    }
+
+    #[test]
+    fn what_chromium_takes_for_damage_is_damage() {
+        let whole = frame(5, b"value");
+        let behind = [&*whole, b"!"].concat();
+        // A window in place of the length.
+        let silent = [&[0x28, 0xb5, 0x2f, 0xfd, 0, 0, 41, 0, 0][..], b"value"].concat();
+        // Of four GiB.
+        let huge = [&[
+            0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0,
+        ][..]]
+        .concat();
+        for (compression, bytes) in [
+            (1, &*behind),
+            (1, &silent),
+            (1, &huge),
+            (1, &frame(4, b"value")),
+            (1, &frame(6, b"value")),
+            (1, &whole[..whole.len() - 1]),
+            (1, b"garbage"),
+            (2, b"\xff\xff\xff\xff\x0f\0"),
+            (3, b"value"),
+        ] {
+            let said = unpacked(compression, bytes);
+            assert!(said.is_err(), "{compression}: {bytes:?}: {said:?}");
+        }
+    }
+}

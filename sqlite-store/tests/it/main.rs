@@ -1,0 +1,12 @@
+//! Stores in SQLite files, read: one program, so that helpers are shared and linked once.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests stop on trouble, and read real files"
+)]
+
+mod files;
+mod harm;
+mod log;
+mod rows;
+mod support;
