@@ -181,9 +181,6 @@ impl Cursor {
             }
             let key = self.key.clone();
             self.position(&key, forward)?;
-            if !self.is_valid || compare(&self.key, &key) != Ordering::Equal {
-                return Ok(());
-            }
         }
         self.advance()
     }
