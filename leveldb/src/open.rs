@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::{SEQUENCE_MAX, is_valid};
 use crate::manifest::Manifest;
-use crate::memtable::{MemTable, OpenLog, Replay, Replayed};
+use crate::memtable::{KnownLogs, MemTable, OpenLog, Replay, Replayed};
 use crate::on_damage::OnDamage;
 use crate::options::Options;
 use crate::order_check::{Checked, Effort, KeyOrder, check};
@@ -44,6 +44,10 @@ pub(crate) struct Opened {
     pub(crate) torn: Vec<TornTail>,
     /// The sequence number that follows those in the logs, if there is anything in them.
     pub(crate) goes_on_at: Option<u64>,
+    /// How far what was written to logs is known.
+    pub(crate) known: KnownLogs,
+    /// Whether a MANIFEST says which tables are the store; else all are taken that are there.
+    pub(crate) is_listed: bool,
     /// The number of the MANIFEST; zero without one.
     pub(crate) manifest_number: u64,
     /// What the MANIFEST says of the next file, and of where compactions go on; zero and none without a MANIFEST.
@@ -214,7 +218,11 @@ impl Opening<'_> {
             last_sequence: last_in_logs,
             goes_on_at,
             mut torn,
+            mut known,
         } = replay.finish();
+        if lacks_first_log(&manifest, &names) {
+            known.lost_from = Some(known.begin.unwrap_or(SEQUENCE_MAX));
+        }
         torn.extend(manifest.torn);
         let manifest_number = match FileName::parse(manifest.name.as_ref()) {
             Some(FileName::Manifest(number)) => number,
@@ -231,6 +239,8 @@ impl Opening<'_> {
             last_sequence,
             torn,
             goes_on_at,
+            known,
+            is_listed: is_complete,
             manifest_number,
             next_file_number: manifest.next_file_number.unwrap_or(0),
             compact_pointers: manifest.compact_pointers,
@@ -523,6 +533,14 @@ fn blamed(manifest: &Manifest, error: Error) -> Error {
             Error::corruption(&*manifest.name, Some(tail.offset), what)
         }
         _ => error,
+    }
+}
+
+/// Whether the log is not there that the MANIFEST names, or, if it names none, any log. Opening a store for writing leaves at least one.
+fn lacks_first_log(manifest: &Manifest, names: &Names) -> bool {
+    match manifest.log_number.unwrap_or(0) {
+        0 => names.logs.is_empty(),
+        first => !names.logs.contains(&first),
     }
 }
 

@@ -3,18 +3,18 @@
 //! Each database is one transaction: it is merged whole, or not at all. What both have alike is passed over, so a merge that was interrupted
 //! between two databases is finished by the next.
 
+mod pair;
+mod putter;
+
 use std::fmt;
 use std::sync::Arc;
 
-use larder_backing_store::blob::{BlobSource, NewExternalObject};
 use larder_backing_store::{
-    BackingStore, CursorDirection, DatabaseMetadata, Durability, Error, ErrorKind, IndexKeys,
-    IndexParameters, ObjectStoreMetadata, ObjectStoreParameters, OpenOptions, Put, PutKey, PutMode,
-    Record, Scope, Store, StorePaths, SystemClock, WriteOptions, WriteTransaction,
+    BackingStore, CursorDirection, Durability, Error, ErrorKind, IndexParameters,
+    ObjectStoreMetadata, ObjectStoreParameters, OpenOptions, Record, Scope, Store, StorePaths,
+    SystemClock, WriteOptions, WriteTransaction,
 };
-use larder_codec::external_object::{BlobInfo, ExternalObject};
-use larder_codec::value::Foreign;
-use larder_codec::{DatabaseId, IndexId, Key, Origin, RawKey};
+use larder_codec::{DatabaseId, Origin};
 use larder_leveldb::OnDamage;
 use larder_leveldb::storage::FileSystem;
 
@@ -22,9 +22,10 @@ use super::CopyOptions;
 use super::selection::Plan;
 use crate::diff::digest;
 use crate::display::{Quoted, ShownKey};
-use crate::file_part::FilePart;
 use crate::index_keys::IndexKeyFinder;
 use crate::record::{StoreBlobs, ValueReader};
+use pair::Pair;
+use putter::{Coming, Putter};
 
 /// What happens to a record of which the other store has another with the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,71 +171,6 @@ fn open_for_writing(
     BackingStore::open(Arc::clone(fs), to.clone(), options)
 }
 
-/// A database, and that of the same name in the other store.
-struct Pair<'a> {
-    ours: &'a DatabaseMetadata,
-    theirs: Option<&'a DatabaseMetadata>,
-    stores: Vec<(&'a ObjectStoreMetadata, Option<&'a ObjectStoreMetadata>)>,
-}
-
-impl<'a> Pair<'a> {
-    fn new(
-        plan: &Plan,
-        ours: &'a DatabaseMetadata,
-        known: &'a [DatabaseMetadata],
-    ) -> Result<Self, Error> {
-        let theirs = known
-            .iter()
-            .find(|own| own.name == ours.name && own.version.is_some());
-        let refused = |what: String| {
-            let what = format!("database {}: {what}", Quoted(&ours.name));
-            Err(Error::new(ErrorKind::Usage, what))
-        };
-        if let Some(theirs) = theirs
-            && theirs.version != ours.version
-        {
-            let [ours, theirs] = [ours.version, theirs.version].map(Option::unwrap_or_default);
-            return refused(format!(
-                "it has version {theirs} there and {ours} here: let the app open the older one first, which makes it as the newer"
-            ));
-        }
-        let mut stores = Vec::new();
-        for store in ours
-            .object_stores
-            .iter()
-            .filter(|store| plan.has_store(ours.id, store.id))
-        {
-            let there = theirs.and_then(|theirs| {
-                theirs
-                    .object_stores
-                    .iter()
-                    .find(|own| own.name == store.name)
-            });
-            if let Some(there) = there {
-                if (&there.key_path, there.auto_increment)
-                    != (&store.key_path, store.auto_increment)
-                {
-                    return refused(format!(
-                        "object store {} has another key path or key generator there: choose others with --store",
-                        Quoted(&store.name)
-                    ));
-                }
-            } else if theirs.is_some() {
-                return refused(format!(
-                    "there is no object store {} there: choose others with --store",
-                    Quoted(&store.name)
-                ));
-            }
-            stores.push((store, there));
-        }
-        Ok(Self {
-            ours,
-            theirs,
-            stores,
-        })
-    }
-}
-
 struct Merge<'a> {
     store: &'a Store,
     theirs: &'a Store,
@@ -249,12 +185,6 @@ enum Verdict {
     Put,
     PutUnderNewKey,
     Leave,
-}
-
-/// A record on its way.
-struct Coming<'a> {
-    key: RawKey<'a>,
-    value: &'a [u8],
 }
 
 impl Merge<'_> {
@@ -480,132 +410,4 @@ fn create(
         )?;
     }
     Ok(store)
-}
-
-/// Puts records of one object store into another.
-struct Putter<'a> {
-    store: &'a Store,
-    database: DatabaseId,
-    ours: &'a ObjectStoreMetadata,
-    theirs: &'a ObjectStoreMetadata,
-    finder: &'a mut IndexKeyFinder,
-}
-
-impl Putter<'_> {
-    /// Puts a record; why it cannot be, inside, if the others can.
-    fn put(
-        self,
-        transaction: &mut WriteTransaction,
-        reader: &mut ValueReader<'_>,
-        coming: &Coming<'_>,
-        (is_there, is_new_key): (bool, bool),
-    ) -> Result<Result<(), String>, Error> {
-        let mut new_key = Vec::new();
-        if is_new_key {
-            let number =
-                transaction.key_generator(transaction.scope().database_id(), self.theirs.id)?;
-            #[expect(clippy::cast_precision_loss, reason = "2^53 at most")]
-            Key::Number(number as f64).encode(&mut new_key);
-        }
-        let key = match is_new_key {
-            true => RawKey::decode_exact(&new_key)
-                .map_err(|error| Error::new(ErrorKind::Corruption, error.to_string()))?,
-            false => coming.key,
-        };
-        let has_indexes = !self.theirs.indexes.is_empty();
-        let keys = reader.read_whole(coming.key, coming.value, |value| match has_indexes {
-            false => Ok(Vec::new()),
-            true if Foreign::of_tree(value.tree).is_some() => Err(
-                "its value is another engine's, and only that knows what indexes have of it"
-                    .to_owned(),
-            ),
-            true => self
-                .finder
-                .find(self.theirs, key, value.stored, value.objects),
-        });
-        let keys = match keys {
-            Ok(Ok(keys)) => keys,
-            Ok(Err(problem)) => return Ok(Err(problem)),
-            Err(error) => return Ok(Err(error.to_string())),
-        };
-        let keys: Vec<(IndexId, Vec<RawKey<'_>>)> = keys
-            .iter()
-            .map(|(id, keys)| {
-                (
-                    *id,
-                    keys.iter()
-                        .filter_map(|key| RawKey::decode_exact(key).ok())
-                        .collect(),
-                )
-            })
-            .collect();
-        let index_keys: Vec<IndexKeys<'_>> = keys
-            .iter()
-            .map(|(index_id, keys)| IndexKeys {
-                index_id: *index_id,
-                keys,
-            })
-            .collect();
-        let objects = self
-            .store
-            .external_objects(self.database, self.ours.id, coming.key)?;
-        let objects: Vec<NewExternalObject> = objects
-            .into_iter()
-            .map(|object| self.new_object(object))
-            .collect();
-        let put = transaction.put(
-            self.theirs.id,
-            &Put {
-                key: if is_new_key {
-                    PutKey::Generated
-                } else {
-                    PutKey::Given(key)
-                },
-                value: coming.value,
-                // One that was not there must not have come meanwhile.
-                mode: match is_there && !is_new_key {
-                    true => PutMode::Put,
-                    false => PutMode::Add,
-                },
-                index_keys: &index_keys,
-                external_objects: &objects,
-            },
-        );
-        match put {
-            Ok(_) => Ok(Ok(())),
-            Err(error) if error.kind() == ErrorKind::Constraint => Ok(Err(error.to_string())),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// An external object as it is put; its bytes stay where they are until the transaction is committed.
-    fn new_object(&self, object: ExternalObject) -> NewExternalObject {
-        let content = |blob: &BlobInfo| -> Arc<dyn BlobSource> {
-            let path = self.store.paths().blob_file(self.database, blob.number);
-            match u64::try_from(blob.size_bytes).unwrap_or(0) {
-                // An empty blob has no file.
-                0 => Arc::new(Vec::new()),
-                size => Arc::new(FilePart::whole(Arc::clone(self.store.fs()), path, size)),
-            }
-        };
-        match object {
-            ExternalObject::FileSystemAccessHandle { token } => {
-                NewExternalObject::FileSystemAccessHandle { token }
-            }
-            ExternalObject::Blob(blob) => NewExternalObject::Blob {
-                content: content(&blob),
-                mime_type: blob.mime_type,
-            },
-            ExternalObject::File {
-                blob,
-                name,
-                last_modified_micros,
-            } => NewExternalObject::File {
-                content: content(&blob),
-                mime_type: blob.mime_type,
-                name,
-                last_modified_micros,
-            },
-        }
-    }
 }

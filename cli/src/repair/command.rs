@@ -94,6 +94,13 @@ fn write(
             true => writeln!(out, "  records may be outdated or deleted: {why}")?,
         }
     }
+    if let Some(as_of) = &report.as_of {
+        writeln!(
+            out,
+            "  as it was before a loss, after write {}: {}",
+            as_of.sequence, as_of.why
+        )?;
+    }
     let kept = match (is_dry, options.with_doubtful) {
         (true, _) => "would be kept",
         (false, false) => "certain",
@@ -153,6 +160,7 @@ fn write(
         writeln!(out, "  what was there: {path}")?;
     }
     let may_help = report.doubtful_by_reason.contains_key("may-be-outdated")
+        || report.doubtful_by_reason.contains_key("later")
         || report.doubtful_by_reason.contains_key("not-listed");
     if may_help && !options.with_doubtful {
         writeln!(

@@ -1,7 +1,9 @@
 //! What is known of each row of a damaged store, from its LevelDB alone.
 //!
-//! A row is certain if nothing that is lost can have replaced or deleted it. Where it cannot be known what is lost (no MANIFEST, a log that
-//! ends within a record), every row that is not newer than the loss is in doubt.
+//! A row is certain if nothing that is lost can have replaced or deleted it. Where it cannot be known which rows the lost writes had (a log
+//! that ends within a record, a log that is missing), every row that is not newer than the loss is in doubt as what it is at the end. But
+//! the state that the store had before the first lost write may be known as a whole: then the rows are certain as of that moment.
+//! Whichever of the two has more records is taken (decision 68).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +12,7 @@ use larder_backing_store::{Error, ErrorKind, StoreOrder, StorePaths, salvage};
 use larder_codec::RowKey;
 use larder_codec::row_key::{RecordKey, RecordTable};
 use larder_leveldb::storage::FileSystem;
-use larder_leveldb::{Damage, RowState, Salvage};
+use larder_leveldb::{Damage, RowState, Salvage, SalvagedRows};
 
 use super::Reason;
 use super::undo_log::UndoLog;
@@ -27,6 +29,8 @@ pub(super) struct Evidence {
     pub(super) order: StoreOrder,
     /// Why no row is certain.
     pub(super) whole: Option<String>,
+    /// The sequence number up to which all writes count, and no others, if the certain part is the state of that moment.
+    pub(super) as_of: Option<u64>,
     /// Up to this sequence number rows are in doubt.
     up_to: Option<u64>,
     /// Records in doubt, by the key of their data row.
@@ -63,6 +67,7 @@ impl Evidence {
             salvage,
             order,
             whole: None,
+            as_of: None,
             up_to: None,
             noted: HashMap::new(),
             files: Vec::new(),
@@ -115,6 +120,41 @@ impl Evidence {
             let what = "what an unfinished transaction has to take back may be lost";
             self.whole = Some(what.to_owned());
         }
+        self.look_back(tick)
+    }
+
+    /// Takes the state before the first lost write, if it is known and has at least as many records as are certain at the end.
+    fn look_back(&mut self, tick: &mut dyn FnMut()) -> Result<(), Error> {
+        let (Some(_), Some(as_of)) = (self.up_to, self.salvage.known_up_to()) else {
+            return Ok(());
+        };
+        let mut undo_log = UndoLog::default();
+        let (mut before, mut at_the_end) = (0, 0);
+        let mut rows = self.salvage.rows_as_of(as_of);
+        while let Some(state) = rows.advance()? {
+            tick();
+            undo_log.row(rows.key(), state);
+            before += u64::from(state == RowState::Certain && is_data_row(rows.key()));
+        }
+        let greatest = rows.greatest_sequence();
+        let is_hidden = undo_log.may_be_hidden(&self.salvage.damage());
+        if is_hidden || before == 0 {
+            return Ok(());
+        }
+        let mut rows = self.salvage.rows();
+        while self.whole.is_none()
+            && let Some(state) = rows.advance()?
+        {
+            tick();
+            let is_certain = self.is_certain(state, rows.sequence());
+            at_the_end += u64::from(is_certain && is_data_row(rows.key()));
+        }
+        drop(rows);
+        if before >= at_the_end {
+            // The number of a write that there was.
+            self.as_of = Some(as_of.min(greatest));
+            self.whole = None;
+        }
         Ok(())
     }
 
@@ -135,16 +175,28 @@ impl Evidence {
         }
     }
 
-    /// Whether a row is certain.
+    /// The rows of the moment that the certain part is of.
+    pub(super) fn rows(&self) -> SalvagedRows<'_> {
+        match self.as_of {
+            Some(as_of) => self.salvage.rows_as_of(as_of),
+            None => self.salvage.rows(),
+        }
+    }
+
+    /// Whether one of [`rows`](Self::rows) is certain.
     pub(super) fn is_certain(&self, state: RowState, sequence: u64) -> bool {
-        state == RowState::Certain
-            && self.whole.is_none()
-            && self.up_to.is_none_or(|up_to| sequence > up_to)
+        let is_newer = || self.up_to.is_none_or(|up_to| sequence > up_to);
+        state == RowState::Certain && self.whole.is_none() && (self.as_of.is_some() || is_newer())
     }
 
     /// Whether every row is certain.
     pub(super) fn is_all_certain(&self) -> bool {
         self.whole.is_none() && self.up_to.is_none() && self.doubtful_rows == 0
+    }
+
+    /// What is lost, so that the certain part is of the moment before.
+    pub(super) fn why_as_of(&self) -> String {
+        self.why_unknown(&self.salvage.damage())
     }
 
     /// Why the record of a data row is in doubt, if it is not certain: a reason, and in words.
@@ -164,9 +216,14 @@ impl Evidence {
                 ),
             };
         }
-        match &self.whole {
-            Some(why) => (Reason::MayBeOutdated, why.clone()),
-            None => (
+        match (&self.whole, self.as_of) {
+            (Some(why), _) => (Reason::MayBeOutdated, why.clone()),
+            (None, Some(_)) => (
+                Reason::Later,
+                "it was written after something that is lost, and the store is as it was before"
+                    .to_owned(),
+            ),
+            (None, None) => (
                 Reason::MayBeOutdated,
                 "something newer of it may be lost".to_owned(),
             ),

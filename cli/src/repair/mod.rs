@@ -68,6 +68,7 @@ pub struct RepairOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reason {
     MayBeOutdated,
+    Later,
     NotListed,
     NoMetadata,
     Incomplete,
@@ -80,6 +81,7 @@ impl Reason {
     const fn name(self) -> &'static str {
         match self {
             Self::MayBeOutdated => "may-be-outdated",
+            Self::Later => "later",
             Self::NotListed => "not-listed",
             Self::NoMetadata => "no-metadata",
             Self::Incomplete => "incomplete",
@@ -88,6 +90,16 @@ impl Reason {
             Self::Lost => "lost",
         }
     }
+}
+
+/// A moment in the life of a store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AsOf {
+    /// The sequence number of the last write that counts.
+    pub sequence: u64,
+    /// What is lost behind it.
+    pub why: String,
 }
 
 /// What was found and done.
@@ -108,6 +120,9 @@ pub struct RepairReport {
     /// Why no record is certain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nothing_certain: Option<String>,
+    /// The moment of which the repaired store is, if what came after it is lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<AsOf>,
     /// What Chromium has said about the damage for which it has discarded the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chromium_said: Option<String>,
@@ -248,6 +263,7 @@ struct Parts<'a> {
     /// With the rows in doubt, if there are any.
     all: Option<Store>,
     survey: Survey,
+    which: Which,
 }
 
 impl<'a> Parts<'a> {
@@ -279,6 +295,7 @@ impl<'a> Parts<'a> {
             certain,
             all,
             survey,
+            which,
         })
     }
 
@@ -347,6 +364,13 @@ impl<'a> Parts<'a> {
         let torn = evidence.salvage.torn_tails();
         report.torn = torn.iter().map(ToString::to_string).collect();
         report.nothing_certain = evidence.whole.clone();
+        if let Some(sequence) = evidence.as_of {
+            let why = evidence.why_as_of();
+            match self.which {
+                Which::Certain => report.as_of = Some(AsOf { sequence, why }),
+                Which::All => report.nothing_certain = Some(why),
+            }
+        }
     }
 
     fn write_store(

@@ -143,10 +143,17 @@ impl Walk<'_> {
             match record.table {
                 RecordTable::Data => {
                     let version = version_of(&mut kept, &key)?;
-                    if version.is_some() && self.is_kept(id, &key) {
+                    let is_known = self.is_known(id);
+                    let is_later = version.is_some()
+                        && self
+                            .evidence
+                            .is_some_and(|evidence| evidence.as_of.is_some())
+                        && kept.value()? != rows.value()?;
+                    if version.is_some() && !is_later && self.is_kept(id, &key) {
                         continue;
                     }
-                    let (reason, why) = self.reason(id, &key, version.is_some());
+                    let is_certain = version.is_some() && !(is_later && is_known);
+                    let (reason, why) = self.reason(id, &key, is_certain);
                     *found.by_reason.entry(reason.name()).or_default() += 1;
                     if folder.is_some() {
                         let value = rows.value()?;

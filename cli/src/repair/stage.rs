@@ -34,7 +34,13 @@ pub(super) fn stage(
 ) -> Result<Store, Error> {
     files::make_dir(&**fs, dir)?;
     let order = evidence.map_or(larder_backing_store::StoreOrder::Chromium, |all| all.order);
-    let mut rows = evidence.map(|evidence| (evidence, evidence.salvage.rows()));
+    let mut rows = evidence.map(|evidence| {
+        let rows = match which {
+            Which::Certain => evidence.rows(),
+            Which::All => evidence.salvage.rows(),
+        };
+        (evidence, rows)
+    });
     write_rows(Arc::clone(fs), dir, order, |key, value| {
         let Some((evidence, rows)) = &mut rows else {
             return Ok(false);

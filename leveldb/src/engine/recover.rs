@@ -21,7 +21,7 @@ use super::{Current, Engine, Signal, locked};
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
-use crate::memtable::MemTable;
+use crate::memtable::{KnownLogs, MemTable};
 use crate::on_damage::OnDamage;
 use crate::open::{self, Limits, Opened};
 use crate::options::Options;
@@ -183,6 +183,8 @@ fn nothing(fs: &dyn FileSystem, dir: &Path) -> Result<Opened> {
         last_sequence: 0,
         torn: Vec::new(),
         goes_on_at: None,
+        known: KnownLogs::default(),
+        is_listed: true,
         manifest_number: 0,
         next_file_number: 1,
         compact_pointers: BTreeMap::new(),

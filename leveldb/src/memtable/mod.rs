@@ -7,7 +7,7 @@
 mod ending;
 mod replay;
 
-pub(crate) use replay::{Replay, Replayed};
+pub(crate) use replay::{KnownLogs, Replay, Replayed};
 
 use crate::error::{Error, Result};
 use crate::internal_key::{self, EntryKind, InternalOrder};

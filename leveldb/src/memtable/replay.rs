@@ -27,6 +27,15 @@ struct Waiting {
     keys: BTreeMap<Vec<u8>, u64>,
 }
 
+/// How far what was written to logs is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KnownLogs {
+    /// The first sequence number that was read.
+    pub(crate) begin: Option<u64>,
+    /// The first one of which it is not known what was written under it; `None` if nothing is missing that leaves a trace.
+    pub(crate) lost_from: Option<u64>,
+}
+
 /// What logs held.
 pub(crate) struct Replayed {
     pub(crate) mem: MemTable,
@@ -35,6 +44,7 @@ pub(crate) struct Replayed {
     /// The sequence number that comes next, if anything was read.
     pub(crate) goes_on_at: Option<u64>,
     pub(crate) torn: Vec<TornTail>,
+    pub(crate) known: KnownLogs,
 }
 
 /// Logs being replayed.
@@ -48,6 +58,10 @@ pub(crate) struct Replay<'a> {
     last_sequence: u64,
     torn: Vec<TornTail>,
     waiting: Vec<Waiting>,
+    /// The first sequence number that was read.
+    begin: Option<u64>,
+    /// `expected` where the first write was lost whose keys are not known.
+    first_loss: Option<Option<u64>>,
     /// How many logs came before the one being replayed, and whether nothing of it was met yet.
     logs_before: usize,
     is_at_start: bool,
@@ -75,6 +89,8 @@ impl<'a> Replay<'a> {
             last_sequence: 0,
             torn: Vec::new(),
             waiting: Vec::new(),
+            begin: None,
+            first_loss: None,
             logs_before: 0,
             is_at_start: true,
             is_torn: false,
@@ -141,6 +157,12 @@ impl<'a> Replay<'a> {
     fn tear(&mut self, name: &str, offset: u64, end: u64, kind: TailKind) {
         self.torn.push(TornTail::new(name, offset, end, kind));
         self.is_torn = true;
+        self.note_loss();
+    }
+
+    /// Writes down that it is not known which keys the writes had that come next.
+    fn note_loss(&mut self) {
+        self.first_loss.get_or_insert(self.expected);
     }
 
     /// Ends the logs before one that goes on from what is missing. It was not synced, then; if it was, that is damage.
@@ -203,7 +225,14 @@ impl<'a> Replay<'a> {
     /// What was read.
     pub(crate) fn finish(mut self) -> Replayed {
         self.resolve(None);
+        // Lost before anything was read: what comes first is the first that is known.
+        let lost_from = |at: Option<u64>| at.or(self.begin).unwrap_or(SEQUENCE_MAX);
+        let known = KnownLogs {
+            begin: self.begin,
+            lost_from: self.first_loss.map(lost_from),
+        };
         Replayed {
+            known,
             mem: self.builder.finish(self.order),
             last_sequence: self.last_sequence,
             goes_on_at: self.expected,
@@ -255,7 +284,13 @@ impl<'a> Replay<'a> {
                 if self.is_gap(place, reader, zeros, batch.sequence())? {
                     return Ok(());
                 }
+                // Where nothing damaged is left in their place, a log may be missing.
+                if self.expected.is_some_and(|at| at < batch.sequence()) && self.waiting.is_empty()
+                {
+                    self.note_loss();
+                }
                 self.resolve(Some(batch.sequence()));
+                self.begin.get_or_insert(batch.sequence());
                 self.expected = Some(batch.sequence() + u64::from(batch.entry_count()));
                 for entry in batch.flatten() {
                     self.add(&entry, reader.fragments());
@@ -375,6 +410,9 @@ impl<'a> Replay<'a> {
         let mut damage = Damage::new(name, Some(lost.offset), kind, what);
         damage.len_bytes = lost.end.saturating_sub(lost.offset);
         damage.outdated_possible = !lost.single_byte;
+        if damage.outdated_possible {
+            self.note_loss();
+        }
         self.waiting.push(Waiting {
             damage,
             keys: keys_of(lost),

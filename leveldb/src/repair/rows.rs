@@ -41,8 +41,9 @@ pub(super) struct RowWalk<'a> {
     key: Option<Vec<u8>>,
     is_decided: bool,
     is_lost: bool,
-    /// The bytes of all entries passed, also those that became no row.
+    /// Of all entries passed, also those that became no row.
     greatest_sequence: u64,
+    tables_up_to: u64,
 }
 
 impl<'a> RowWalk<'a> {
@@ -61,6 +62,7 @@ impl<'a> RowWalk<'a> {
             is_decided: false,
             is_lost: false,
             greatest_sequence: 0,
+            tables_up_to: 0,
         }
     }
 
@@ -71,6 +73,7 @@ impl<'a> RowWalk<'a> {
             self.sure.seek_to_first()?;
         }
         while self.entries.advance()? {
+            self.note_table();
             self.enter_key();
             if self.is_decided {
                 continue;
@@ -99,6 +102,24 @@ impl<'a> RowWalk<'a> {
             }
         }
         Ok(None)
+    }
+
+    fn note_table(&mut self) {
+        let sequence = self.entries.sequence();
+        let name = self.entries.file_name();
+        if sequence > self.tables_up_to && !name.ends_with(".log") && !self.unknown.has(name) {
+            self.tables_up_to = sequence;
+        }
+    }
+
+    /// The greatest sequence number of the store's own entries that were passed.
+    pub(super) fn greatest_sequence(&self) -> u64 {
+        self.greatest_sequence
+    }
+
+    /// The greatest sequence number in tables of the store, of the entries passed.
+    pub(super) fn tables_up_to(&self) -> u64 {
+        self.tables_up_to
     }
 
     fn enter_key(&mut self) {

@@ -5,7 +5,9 @@ use super::unknown_files::UnknownFiles;
 use crate::core::Core;
 use crate::damage::Damage;
 use crate::error::Result;
+use crate::file_name::FileName;
 use crate::internal_key::SEQUENCE_MAX;
+use crate::memtable::KnownLogs;
 use crate::on_damage::OnDamage;
 use crate::open::{self, Limits, Opened};
 use crate::options::Options;
@@ -16,6 +18,10 @@ use crate::table::TableContext;
 use crate::torn::TornTail;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The sequence number of a store's first write.
+const FIRST_SEQUENCE: u64 = 1;
 
 /// What is known of a row of a damaged store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +65,11 @@ pub struct Salvage {
     sequence: u64,
     torn: Vec<TornTail>,
     order: KeyOrder,
+    known: KnownLogs,
+    is_listed: bool,
     unknown: UnknownFiles,
+    /// The greatest sequence number in tables that a walk has come upon.
+    tables_up_to: AtomicU64,
 }
 
 impl Salvage {
@@ -80,6 +90,8 @@ impl Salvage {
             last_sequence,
             torn,
             order,
+            known,
+            is_listed,
             ..
         } = opened;
         let state = Arc::new(ReadState {
@@ -94,15 +106,24 @@ impl Salvage {
             sequence: last_sequence,
             torn,
             order,
+            known,
+            is_listed,
             unknown,
+            tables_up_to: AtomicU64::new(0),
         })
     }
 
     /// A walk over the newest whole entry of every key, in the order of keys.
     pub fn rows(&self) -> SalvagedRows<'_> {
+        self.rows_as_of(SEQUENCE_MAX)
+    }
+
+    /// A walk over the newest whole entry that every key had when this sequence number had been written, and nothing after it.
+    pub fn rows_as_of(&self, sequence: u64) -> SalvagedRows<'_> {
+        let sequence = sequence.min(self.sequence);
         SalvagedRows {
-            walk: RowWalk::new(&self.state, self.sequence, &self.unknown),
-            unknown: &self.unknown,
+            walk: RowWalk::new(&self.state, sequence, &self.unknown),
+            salvage: self,
         }
     }
 
@@ -133,21 +154,64 @@ impl Salvage {
         let torn = self.torn.iter().map(|_| SEQUENCE_MAX);
         lost.chain(torn).max()
     }
+
+    /// The sequence number up to which all that was written is known, whatever came after it: [`rows_as_of`](Self::rows_as_of) it are
+    /// the state that the store had then, but for rows that damage of tables makes doubtful. `None` if no such state is known.
+    /// Known after a whole walk.
+    ///
+    /// Sequence numbers have no gaps in logs, so a state is known up to the first place where a log is not readable. What is older
+    /// is in tables, which the MANIFEST has to list; or nothing is, as logs that begin with the first number of all have everything. A
+    /// MANIFEST that lacks its last edits lists tables that are whole as long as they, and the logs since, are there.
+    pub fn known_up_to(&self) -> Option<u64> {
+        let sequence = match self.known.lost_from {
+            None => SEQUENCE_MAX,
+            Some(lost_from) => lost_from.checked_sub(1)?,
+        };
+        let is_listed = self.is_listed && !self.may_lack_tables();
+        let has_everything = is_listed || self.known.begin == Some(FIRST_SEQUENCE);
+        let is_sorted = || {
+            let mut damage = self.damage().into_iter();
+            damage.all(|damage| !damage.outdated_possible || !is_table(&damage.file))
+        };
+        // Tables that were written later may have replaced rows of that state.
+        let tables_up_to = self.tables_up_to.load(Ordering::Relaxed);
+        (has_everything && tables_up_to <= sequence && is_sorted()).then_some(sequence)
+    }
+
+    /// Whether the MANIFEST lacks edits at its end, which may have added tables that are there.
+    fn may_lack_tables(&self) -> bool {
+        let is_manifest = |tail: &TornTail| {
+            let name = FileName::parse(tail.file.as_ref());
+            matches!(name, Some(FileName::Manifest(_)))
+        };
+        self.torn.iter().any(is_manifest) && self.unknown.has_tables()
+    }
+}
+
+fn is_table(name: &Path) -> bool {
+    let name = FileName::parse(name.as_os_str());
+    matches!(name, Some(FileName::Table(_) | FileName::OldTable(_)))
 }
 
 /// A walk over a [`Salvage`]; stands before the first row at the beginning.
 #[derive(Debug)]
 pub struct SalvagedRows<'a> {
     walk: RowWalk<'a>,
-    unknown: &'a UnknownFiles,
+    salvage: &'a Salvage,
 }
 
 impl SalvagedRows<'_> {
     /// To the next row, or lost key: what is known of it beside [`Salvage::outdated_up_to`]. `None` at the end.
     pub fn advance(&mut self) -> Result<Option<RowState>> {
-        Ok(self.walk.advance()?.map(|step| match step {
+        let Some(step) = self.walk.advance()? else {
+            let greatest = self.walk.tables_up_to();
+            let tables_up_to = &self.salvage.tables_up_to;
+            tables_up_to.fetch_max(greatest, Ordering::Relaxed);
+            return Ok(None);
+        };
+        Ok(Some(match step {
             Step::Lost => RowState::Lost,
-            Step::Row { .. } if self.unknown.has(self.walk.file_name()) => RowState::Beside,
+            Step::Row { .. } if self.salvage.unknown.has(self.walk.file_name()) => RowState::Beside,
             Step::Row { in_doubt: true } => RowState::MayBeOutdated,
             Step::Row { in_doubt: false } => RowState::Certain,
         }))
@@ -166,6 +230,11 @@ impl SalvagedRows<'_> {
     /// The sequence number.
     pub fn sequence(&self) -> u64 {
         self.walk.sequence()
+    }
+
+    /// The greatest sequence number of the store so far, that of deletions included.
+    pub fn greatest_sequence(&self) -> u64 {
+        self.walk.greatest_sequence()
     }
 
     /// The name of the file that the row was read from.

@@ -92,6 +92,12 @@ impl UnknownFiles {
         self.names.contains(name)
     }
 
+    pub(super) fn has_tables(&self) -> bool {
+        let parsed = self.names.iter().map(|name| FileName::parse(name.as_ref()));
+        let is_table = |name| matches!(name, Some(FileName::Table(_) | FileName::OldTable(_)));
+        parsed.into_iter().any(is_table)
+    }
+
     pub(super) fn sources(&self) -> Vec<Source> {
         self.state.as_ref().map_or(Vec::new(), ReadState::sources)
     }

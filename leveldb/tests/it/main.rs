@@ -11,6 +11,8 @@ mod engine_crash;
 #[cfg(test)]
 mod engine_damage;
 #[cfg(test)]
+mod engine_failure;
+#[cfg(test)]
 mod engine_faults;
 #[cfg(test)]
 mod engine_full_disk;

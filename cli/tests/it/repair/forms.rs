@@ -10,9 +10,11 @@ use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Db, Durability, Options};
 use serde_json::Value;
 
+use super::harms::{as_of, dumped, records, shown};
 use super::{contents, repair, repaired, report};
 use crate::support::{compare_with_browser, stderr};
 use larder_fixtures::OpenFixture;
+use larder_fixtures::canonical::comparable;
 
 const STORE: &str = "c156-killed-blob";
 const RECORDS: u64 = 804;
@@ -48,35 +50,75 @@ fn files_named(source: &OpenFixture, part: &str) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn without_any_manifest_nothing_is_certain_and_all_comes_back_with_doubtful() {
-    let source = source();
+fn tables_without_any_manifest_are_not_certain_and_all_comes_back_with_doubtful() {
+    let fixture = larder_fixtures::get("c156-lite");
+    let source = fixture.copy();
     for path in files_named(&source, "MANIFEST") {
         fs::remove_file(path).unwrap();
     }
+    let of_all = records(&shown(&comparable(&fixture.expected()))) as u64;
     let to = tempfile::tempdir().unwrap();
     let strict = to.path().join("strict");
     let (report, salvaged) = repaired_to(&source, &strict, &[]);
     assert_eq!(
         (&report["records"], &report["doubtful"]),
-        (&0.into(), &RECORDS.into())
+        (&0.into(), &of_all.into())
     );
-    assert!(
-        report["nothingCertain"]
-            .as_str()
-            .unwrap()
-            .contains("cannot be known")
-    );
-    assert_eq!(salvaged.len() as u64, RECORDS);
-    assert!(
-        salvaged
-            .iter()
-            .all(|line| line["reason"] == "may-be-outdated")
-    );
-    assert!(salvaged.iter().all(|line| !line["value"].is_null()));
+    let why = report["nothingCertain"].as_str().unwrap();
+    assert!(why.contains("cannot be known"), "{why}");
+    assert!(report["asOf"].is_null());
+    assert_eq!(salvaged.len() as u64, of_all);
+    let doubts = salvaged
+        .iter()
+        .filter(|line| line["reason"] == "may-be-outdated");
+    assert_eq!(doubts.count(), salvaged.len());
     let all = to.path().join("all");
     repaired_to(&source, &all, &["--with-doubtful"]);
-    let fixture = larder_fixtures::get(STORE);
     compare_with_browser(&fixture, &repaired(&source, &all), |_| {}).unwrap();
+}
+
+#[test]
+fn a_log_from_the_first_write_on_has_everything_without_any_manifest() {
+    let source = source();
+    assert!(files_named(&source, ".ldb").is_empty());
+    for path in files_named(&source, "MANIFEST") {
+        fs::remove_file(path).unwrap();
+    }
+    let to = tempfile::tempdir().unwrap();
+    let dir = to.path().join("out");
+    let (report, salvaged) = repaired_to(&source, &dir, &[]);
+    assert_eq!(
+        (&report["records"], &report["doubtful"]),
+        (&RECORDS.into(), &0.into())
+    );
+    assert!(report["nothingCertain"].is_null() && salvaged.is_empty());
+    let fixture = larder_fixtures::get(STORE);
+    compare_with_browser(&fixture, &repaired(&source, &dir), |_| {}).unwrap();
+}
+
+#[test]
+fn of_a_log_that_was_cut_the_state_before_is_kept_and_the_moment_is_named() {
+    let source = source();
+    let log = files_named(&source, ".log").remove(0);
+    let bytes = fs::read(&log).unwrap();
+    // Behind the first transaction, which nearly all of it is.
+    fs::write(&log, &bytes[..bytes.len() / 10 * 9]).unwrap();
+    let to = tempfile::tempdir().unwrap();
+    let dir = to.path().join("out");
+    let (report, _) = repaired_to(&source, &dir, &[]);
+    let sequence = report["asOf"]["sequence"].as_u64().unwrap();
+    let why = report["asOf"]["why"].as_str().unwrap();
+    assert!(why.contains("can be read up to byte"), "{why}");
+    let fixture = larder_fixtures::get(STORE);
+    let earlier = dumped(&as_of(&fixture, sequence).leveldb());
+    let kept = dumped(&repaired(&source, &dir));
+    assert_eq!(kept, earlier);
+    let count = records(&kept) as u64;
+    assert!((1..RECORDS).contains(&count), "{count}");
+    let said = repair(&source.leveldb(), &to.path().join("again"), &[]);
+    let said = String::from_utf8(said.stdout).unwrap();
+    let moment = format!("as it was before a loss, after write {sequence}: 000003.log");
+    assert!(said.contains(&moment), "{said}");
 }
 
 #[test]

@@ -66,10 +66,24 @@ pub(super) fn judged(shown: &Shown, truth: &Shown) -> (usize, usize) {
     (right.len(), wrong.len())
 }
 
-/// Where a log's or a MANIFEST's whole records end.
-fn record_ends(bytes: &[u8]) -> Vec<usize> {
-    const BLOCK: usize = 32 << 10;
-    let mut ends = vec![0];
+/// A record of a log, or a part of one.
+struct Part {
+    at: usize,
+    len: usize,
+    kind: u8,
+}
+
+impl Part {
+    const FULL: u8 = 1;
+    const FIRST: u8 = 2;
+    const LAST: u8 = 4;
+}
+
+const BLOCK: usize = 32 << 10;
+
+/// The parts of the records of an undamaged log, or MANIFEST.
+fn parts(bytes: &[u8]) -> Vec<Part> {
+    let mut parts = Vec::new();
     let mut at = 0;
     while at + 7 <= bytes.len() {
         if BLOCK - at % BLOCK < 7 {
@@ -81,14 +95,53 @@ fn record_ends(bytes: &[u8]) -> Vec<usize> {
         if kind == 0 {
             break;
         }
+        parts.push(Part { at, len, kind });
         at += 7 + len;
-        // FULL or LAST. Beyond it there may be a rest of the block that is too short for a record.
-        if matches!(kind, 1 | 4) {
+    }
+    parts
+}
+
+/// Where a log's or a MANIFEST's whole records end.
+fn record_ends(bytes: &[u8]) -> Vec<usize> {
+    let mut ends = vec![0];
+    for part in parts(bytes) {
+        let at = part.at + 7 + part.len;
+        // Beyond it there may be a rest of the block that is too short for a record.
+        if matches!(part.kind, Part::FULL | Part::LAST) {
             let rest = (BLOCK - at % BLOCK) % BLOCK;
             ends.extend(at..=at + if rest < 7 { rest } else { 0 });
         }
     }
     ends
+}
+
+/// The golden store as it was after a write: its logs end there.
+pub(super) fn as_of(fixture: &Fixture, sequence: u64) -> OpenFixture {
+    let source = fixture.copy();
+    for path in files(&source) {
+        if path.extension().is_none_or(|extension| extension != "log") {
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        let parts = parts(&bytes);
+        // The number may lie in two parts.
+        let first_number = |at: usize| {
+            let content = parts[at..]
+                .iter()
+                .flat_map(|part| bytes[part.at + 7..].iter().take(part.len));
+            let number: Vec<u8> = content.take(8).copied().collect();
+            // The last record may end before it.
+            number.try_into().map_or(u64::MAX, u64::from_le_bytes)
+        };
+        let mut begins = parts
+            .iter()
+            .enumerate()
+            .filter(|(_, part)| matches!(part.kind, Part::FULL | Part::FIRST));
+        if let Some((_, part)) = begins.find(|(at, _)| first_number(*at) > sequence) {
+            fs::write(&path, &bytes[..part.at]).unwrap();
+        }
+    }
+    source
 }
 
 /// The files of a store: those of its LevelDB and its blobs.
@@ -200,6 +253,9 @@ pub(super) struct Sums {
     pub(super) harms: usize,
     pub(super) shown: usize,
     pub(super) certain: usize,
+    /// Of those, what has changed after the moment of which the store is.
+    pub(super) outdated: usize,
+    pub(super) as_of: usize,
     pub(super) right: usize,
     pub(super) wrong: usize,
     pub(super) untouched: usize,
@@ -223,12 +279,19 @@ fn judge(fixture: &Fixture, truth: &Shown, seed: u64, sums: &mut Sums) -> Result
         return Err(format!("{told}: {:?}: {}", output.status, stderr(&output)));
     }
     let certain = dumped(&repaired(&source, &strict));
+    let said = report(&strict);
+    // What is written down as the state of an earlier moment has to be all of that.
+    let at_the_end = truth;
+    let earlier = said["asOf"]["sequence"]
+        .as_u64()
+        .map(|sequence| dumped(&as_of(fixture, sequence).leveldb()));
+    sums.as_of += usize::from(earlier.is_some());
+    let truth = earlier.as_ref().unwrap_or(at_the_end);
     for (place, value) in &certain {
         if truth.get(place) != Some(value) {
             return Err(format!("{told}: among the certain, and not so: {place}"));
         }
     }
-    let said = report(&strict);
     let count = |what: &str| said[what].as_u64().unwrap() as usize;
     if count("records") != records(&certain) {
         return Err(format!(
@@ -255,8 +318,9 @@ fn judge(fixture: &Fixture, truth: &Shown, seed: u64, sums: &mut Sums) -> Result
     }
     let all = to.path().join("all");
     repair(&source.leveldb(), &all, &["--with-doubtful"]);
-    let (right, wrong) = judged(&dumped(&repaired(&source, &all)), truth);
+    let (right, wrong) = judged(&dumped(&repaired(&source, &all)), at_the_end);
     sums.certain += records(&certain);
+    sums.outdated += judged(&certain, at_the_end).1;
     sums.right += right;
     sums.wrong += wrong;
     if std::env::var_os("LARDER_LIST").is_some() {
@@ -293,8 +357,15 @@ fn whatever_is_harmed_no_wrong_record_is_among_the_certain() {
         }
         for (family, sums) in &by_family {
             println!(
-                "{family}: {} harms, {} not noticed; of {} records {} certain, {} right with the doubtful and {} of those wrong",
-                sums.harms, sums.untouched, sums.shown, sums.certain, sums.right, sums.wrong
+                "{family}: {} harms, {} not noticed, {} as of an earlier moment; of {} records {} certain, {} of them as they were then and not at the end; {} right with the doubtful and {} of those wrong",
+                sums.harms,
+                sums.untouched,
+                sums.as_of,
+                sums.shown,
+                sums.certain,
+                sums.outdated,
+                sums.right,
+                sums.wrong
             );
             assert!(sums.certain > 0 && sums.right > sums.certain);
         }

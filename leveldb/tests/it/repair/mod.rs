@@ -4,6 +4,7 @@
 //! whatever else comes back was written once, and is said to be in doubt.
 
 mod faults;
+mod known;
 mod peer;
 
 use crate::store::{Operation, StoreBuilder, get_file, put_file};
