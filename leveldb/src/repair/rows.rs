@@ -41,7 +41,7 @@ pub(super) struct RowWalk<'a> {
     key: Option<Vec<u8>>,
     is_decided: bool,
     is_lost: bool,
-    /// Of all entries passed, also those that became no row.
+    /// The greatest of all entries passed, also of those that became no row.
     greatest_sequence: u64,
     tables_up_to: u64,
 }

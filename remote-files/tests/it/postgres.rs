@@ -287,7 +287,7 @@ fn with_a_synchronous_standby() {
     standby.kill();
     assert_eq!(put(100).unwrap_err().kind(), ErrorKind::OutcomeUnknown);
     standby.restart().unwrap();
-    // As long as the standby does not have it, nobody sees it, either; that it is up again does not say that it has.
+    // As long as the standby does not have it, it is not seen, either; that the standby is up again does not say that it has.
     let value = || {
         let rows = last.catalogue.get(&[b"row".to_vec()]).unwrap();
         u32::from_be_bytes(rows[0].as_deref().unwrap().try_into().unwrap())

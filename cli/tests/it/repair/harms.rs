@@ -253,7 +253,7 @@ pub(super) struct Sums {
     pub(super) harms: usize,
     pub(super) shown: usize,
     pub(super) certain: usize,
-    /// Of those, what has changed after the moment of which the store is.
+    /// How many of those have changed after the moment of which the store is.
     pub(super) outdated: usize,
     pub(super) as_of: usize,
     pub(super) right: usize,
