@@ -56,10 +56,6 @@ impl Changes {
         self.noted.is_empty()
     }
 
-    pub(super) fn count(&self) -> usize {
-        self.noted.len()
-    }
-
     pub(crate) fn note(&mut self, change: &Change<'_>) {
         let is_its = |(id, name): &(ObjectStoreId, JsString)| {
             *id == change.object_store_id && name == change.object_store_name

@@ -18,7 +18,7 @@ use larder_codec::primitive::int;
 use larder_codec::row_key::{
     DatabaseField, DatabaseKey, ObjectStoreField, ObjectStoreMetadataKey, RecordTable,
 };
-use larder_codec::{DatabaseId, JsString, KeyPrefix, ObjectStoreId};
+use larder_codec::{DatabaseId, JsString, KeyPrefix, ObjectStoreId, RecordVersion};
 
 use crate::error::{Error, Result};
 use crate::metadata::{IndexMetadata, read_object_store};
@@ -45,7 +45,7 @@ pub(crate) struct Feed {
 }
 
 /// The version of a record of the feed's history. No index needs another for each.
-pub(crate) const HISTORY_VERSION: i64 = 2;
+pub(crate) const HISTORY_VERSION: RecordVersion = RecordVersion::new(2).unwrap();
 
 impl Feed {
     /// The feed of a database, if that has one.

@@ -16,16 +16,16 @@ use crate::sync::locked;
 pub(crate) struct Numbering {
     feed: Arc<Feed>,
     prepared: Prepared,
-    count: usize,
 }
 
 /// Bytes of a revision's three rows beyond its value and its index key, at most: keys of rows with their prefixes, numbers, versions.
 const ROWS_LEN_MAX: usize = 200;
 
-/// The turn to give numbers. When it is dropped without [`taken`](Self::taken), none was given.
+/// The turn to give numbers, with the rows written. When it is dropped without [`taken`](Self::taken), none was given.
 pub(crate) struct NumberingTurn<'a> {
     last: MutexGuard<'a, i64>,
-    count: usize,
+    /// The last number that it has given.
+    number: i64,
 }
 
 impl Numbering {
@@ -41,7 +41,6 @@ impl Numbering {
         }
         Ok(Some(Self {
             prepared: changes.prepare(version, committed_at_ms)?,
-            count: changes.count(),
             feed: Arc::clone(feed),
         }))
     }
@@ -53,23 +52,12 @@ impl Numbering {
         lens.sum::<usize>() + ROWS_LEN_MAX
     }
 
-    /// Waits for the turn.
-    pub(crate) fn turn(&self) -> NumberingTurn<'_> {
-        NumberingTurn {
-            last: locked(&self.feed.last),
-            count: self.count,
-        }
-    }
-
-    /// Writes the rows: each revision as a record, with its entry in the index, and the number of the last.
-    pub(crate) fn write(
-        &self,
-        turn: &NumberingTurn<'_>,
-        mut put: impl FnMut(&[u8], &[u8]),
-    ) -> Result<()> {
+    /// Waits for the turn, and writes the rows: each revision as a record, with its entry in the index, and the number of the last.
+    pub(crate) fn write(&self, mut put: impl FnMut(&[u8], &[u8])) -> Result<NumberingTurn<'_>> {
         let feed = &*self.feed;
         let (mut key, mut row) = (Vec::new(), Vec::new());
-        let mut number = *turn.last;
+        let last = locked(&feed.last);
+        let mut number = *last;
         for (value, index_key) in self.prepared.revisions() {
             number += 1;
             let version = version_of(number)?;
@@ -99,14 +87,14 @@ impl Numbering {
         row.clear();
         int::encode(version_of(number)?.get(), &mut row);
         put(&feed.version_key, &row);
-        Ok(())
+        Ok(NumberingTurn { last, number })
     }
 }
 
 impl NumberingTurn<'_> {
     /// The rows are in the store.
     pub(crate) fn taken(mut self) {
-        *self.last += i64::try_from(self.count).unwrap_or(0);
+        *self.last = self.number;
     }
 }
 

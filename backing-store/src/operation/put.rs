@@ -226,7 +226,8 @@ impl WriteTransaction {
         Ok(number)
     }
 
-    fn has_record(
+    /// Whether a record is there; then its data row is in the buffer for values.
+    pub(super) fn has_record(
         &self,
         database_id: DatabaseId,
         store: &mut OpenStore,

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::feed::{Change, Changes, Feed, HISTORY_VERSION};
 use crate::key_range::KeyRange;
 use crate::open_stores::OpenStore;
-use crate::reads::{get_row, has_two_forms, record_row_prefix};
+use crate::reads::{has_two_forms, record_row_prefix};
 use crate::transaction::WriteTransaction;
 
 /// So many records of a range are looked up before they are deleted.
@@ -177,6 +177,20 @@ impl WriteTransaction {
         }
     }
 
+    /// Deletes what there is of an object store, with revisions if it has any, before it is deleted itself.
+    pub(super) fn note_store_cleared(
+        &mut self,
+        database_id: DatabaseId,
+        id: ObjectStoreId,
+    ) -> Result<()> {
+        self.with_store(id, |transaction, store| {
+            if transaction.is_in_feed(store) {
+                transaction.delete_tracked(database_id, store, &KeyRange::ALL)?;
+            }
+            Ok(())
+        })
+    }
+
     fn note_change(
         &mut self,
         store: &OpenStore,
@@ -200,11 +214,8 @@ impl WriteTransaction {
         store: &mut OpenStore,
         key: RawKey<'_>,
     ) -> Result<Option<Vec<u8>>> {
-        let (mut row_key, mut row) = (std::mem::take(&mut store.buffers.key), Vec::new());
-        store.record_row(database_id, RecordTable::Data, key, &mut row_key);
-        let found = get_row(self.view(), &row_key, key, &mut row);
-        store.buffers.key = row_key;
-        Ok(found?.then_some(row))
+        let is_there = self.has_record(database_id, store, key)?;
+        Ok(is_there.then(|| std::mem::take(&mut store.buffers.value)))
     }
 
     /// Puts what a record was into the history, with its external objects, which are the history's from now on.
@@ -230,14 +241,11 @@ impl WriteTransaction {
             until,
         }
         .encode(&mut history_key);
-        let Some(version) = RecordVersion::new(HISTORY_VERSION) else {
-            return Ok(());
-        };
         let mut value = Vec::with_capacity(old.value.len() + 1);
-        let value_of = old.value;
+        let version = HISTORY_VERSION;
         DataRow {
             version,
-            value: value_of,
+            value: old.value,
         }
         .encode(&mut value);
         self.put_row(&[&*feed.history_data, &history_key].concat(), &value)?;
@@ -291,20 +299,4 @@ fn check_depth(key: RawKey<'_>) -> Result<()> {
         ARRAYS_MAX - 2
     );
     Err(Error::new(ErrorKind::Usage, what))
-}
-
-impl WriteTransaction {
-    /// Deletes what there is of an object store, with revisions if it has any, before it is deleted itself.
-    pub(super) fn note_store_cleared(
-        &mut self,
-        database_id: DatabaseId,
-        id: ObjectStoreId,
-    ) -> Result<()> {
-        self.with_store(id, |transaction, store| {
-            if transaction.is_in_feed(store) {
-                transaction.delete_tracked(database_id, store, &KeyRange::ALL)?;
-            }
-            Ok(())
-        })
-    }
 }

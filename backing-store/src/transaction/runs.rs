@@ -87,10 +87,10 @@ impl WriteTransaction {
         }
         // Held until the rows are in the store, as in other commits. Another commit that gave numbers has written the row of the last one
         // before; the run that has it here is newer.
-        let turn = numbering.map(Numbering::turn);
-        if let (Some(numbering), Some(turn)) = (numbering, &turn) {
-            numbering.write(turn, |key, value| pending.staging.put(key, value))?;
-        }
+        let staging = &mut pending.staging;
+        let numbered =
+            numbering.map(|numbering| numbering.write(|key, value| staging.put(key, value)));
+        let numbered = numbered.transpose()?;
         pending.staging.settle();
         let staged = pending.staging.rows();
         ingestion.add(staged.map(|row| (row.key, row.value)), |key, next| {
@@ -99,8 +99,8 @@ impl WriteTransaction {
         let (index_facts, database_id) = (&core.context.index_facts, self.scope.database_id());
         index_facts.before_commit(database_id, &pending.facts);
         ingestion.install()?;
-        if let Some(turn) = turn {
-            turn.taken();
+        if let Some(numbered) = numbered {
+            numbered.taken();
         }
         index_facts.after_commit(database_id, std::mem::take(&mut pending.facts));
         if let Some(version) = raise {

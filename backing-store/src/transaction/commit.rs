@@ -1,0 +1,144 @@
+//! Commits: everything staged becomes one batch of the engine, or one edit with the runs that were spilled.
+
+use std::sync::Arc;
+
+use larder_leveldb::{Durability, log};
+
+use super::{DATA_VERSION_ROW_LEN, State, WriteTransaction};
+use crate::backing_store::open::data_version_row;
+use crate::error::{Error, ErrorKind, Result};
+use crate::external_object::ms_since_1970;
+use crate::feed::Numbering;
+use crate::scope::Scope;
+use crate::sync::locked;
+use crate::view::Pending;
+
+impl WriteTransaction {
+    /// Makes all of it visible to every transaction that begins from now on, and durable as was asked for at the
+    /// beginning; always, if rows were written before. Blobs and files are written first, and are durable in any case.
+    ///
+    /// # Errors
+    /// If a blob's content cannot be read or written, the engine cannot write, or the quota has no room
+    /// ([`Error::quota`]), the transaction is rolled back: nothing of it is there, nor will it be when the store is
+    /// opened again. `Uncertain` if the engine can neither write nor take back what it began to write; then it takes no
+    /// further writes, and what is there shows when the store is opened again.
+    pub fn commit(mut self) -> Result<()> {
+        let core = Arc::clone(&self.core);
+        let committed = self.commit_all();
+        match committed.is_ok() {
+            true => self.gain_room(),
+            false => drop(self),
+        }
+        core.remove_replaced();
+        committed
+    }
+
+    fn commit_all(&mut self) -> Result<()> {
+        self.check_open()?;
+        let numbering = self.numbering()?;
+        match self.objects.is_empty() {
+            true => self.write_commit(&[], false, numbering.as_ref()),
+            false => self.commit_objects(numbering.as_ref()),
+        }
+    }
+
+    /// The revisions of what it has changed, if there is a feed and anything was.
+    fn numbering(&self) -> Result<Option<Numbering>> {
+        let (Some(feed), Some(changes)) = (&self.feed, &self.changes) else {
+            return Ok(None);
+        };
+        let now_ms = ms_since_1970(self.core.options.clock.now_us());
+        Numbering::new(feed, changes, self.core.versions.data(), now_ms)
+    }
+
+    /// Writes one batch: the staged rows, and `rows`, which are of the whole store; or makes them part of the store together with
+    /// the rows that were spilled before. If it `has_room`, the quota has given its bytes already.
+    pub(super) fn write_commit(
+        &mut self,
+        rows: &[(Vec<u8>, Vec<u8>)],
+        has_room: bool,
+        numbering: Option<&Numbering>,
+    ) -> Result<()> {
+        let written = self.write_batch(rows, has_room, numbering);
+        // A failure that is certain leaves the transaction open, and dropping it rolls back. After an uncertain one it must not roll
+        // back: the commit may be in the log, and undoing rows of a commit that opening then finds would leave half of it.
+        let is_certain = |error: &Error| error.kind() != ErrorKind::Uncertain;
+        if !written.as_ref().is_err_and(is_certain) {
+            self.state = State::Ended;
+        }
+        written?;
+        if self.deletes {
+            self.core.room.note_deleted();
+        }
+        if let Scope::Stores(database_id, _) = self.scope {
+            let mut open = std::mem::take(&mut self.open_stores);
+            if let Some(feed) = &self.feed {
+                // Commits write to those without what is cached of them.
+                open.stores.retain(|store| !feed.keeps(store.id));
+            }
+            self.core.store_cache().keep(database_id, open);
+        }
+        if let Scope::VersionChange(database_id) = self.scope {
+            self.core.feeds.forget(database_id);
+        }
+        self.leave_runs();
+        Ok(())
+    }
+
+    fn write_batch(
+        &mut self,
+        rows: &[(Vec<u8>, Vec<u8>)],
+        has_room: bool,
+        numbering: Option<&Numbering>,
+    ) -> Result<()> {
+        if let Some(ingestion) = self.ingestion.take() {
+            return self.install(*ingestion, rows, has_room, numbering);
+        }
+        if locked(&self.pending).staging.is_empty() && rows.is_empty() {
+            return Ok(());
+        }
+        self.settle()?;
+        let shared = Arc::clone(&self.pending);
+        let mut pending = locked(&shared);
+        let Pending { staging, facts, .. } = &mut *pending;
+        let batch = staging.batch();
+        for (key, value) in rows {
+            batch.put(key, value);
+        }
+        // Room is taken before the turn to raise versions. Another commit may hold room while it waits for that turn, and taking
+        // room may wait for such a commit: in the other order the two would wait for each other.
+        let feed_len = numbering.map_or(0, Numbering::len_bytes_max);
+        let needed = log::growth_bytes_max(batch.len_bytes() + feed_len + DATA_VERSION_ROW_LEN);
+        let taken = (self.is_under_quota() && !has_room).then(|| self.core.take_room(needed));
+        let _taken = taken.transpose()?;
+        let _turn = self.raise_to.map(|_| self.core.versions.raising());
+        let raise = self
+            .raise_to
+            .map(|needed| needed.max(self.core.versions.data()));
+        if let Some(version) = raise {
+            let (key, value) = data_version_row(version);
+            batch.put(&key, &value);
+        }
+        // The last turn to be taken, and held until the rows are in the store: so the order of the numbers is that of the commits.
+        let numbered =
+            numbering.map(|numbering| numbering.write(|key, value| batch.put(key, value)));
+        let numbered = numbered.transpose()?;
+        let durability = match raise {
+            Some(_) => Durability::Strict,
+            None => self.durability,
+        };
+        let (index_facts, database_id) = (self.index_facts(), self.scope.database_id());
+        index_facts.before_commit(database_id, facts);
+        let written = self.hand_over(batch, durability);
+        staging.clear();
+        written?;
+        if let Some(numbered) = numbered {
+            numbered.taken();
+        }
+        index_facts.after_commit(database_id, std::mem::take(facts));
+        if let Some(version) = raise {
+            self.core.versions.note_raised(version);
+        }
+        Ok(())
+    }
+}
