@@ -80,7 +80,7 @@ impl Staged {
     }
 }
 
-/// How many rows of a commit are for names that were staged, or for one change.
+/// So many rows of a commit are for names that were staged; etcd takes a hundred, of which a change has forty at most.
 const STAGED_MAX: usize = 50;
 
 /// A change of the names.
@@ -97,11 +97,6 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// How many rows it writes.
-    fn len(&self) -> usize {
-        self.commit.writes.len() + self.entries.len() + self.doomed.len() + 2 * self.collected.len()
-    }
-
     /// The two as one; what the later one says of a name holds.
     fn after(mut self, earlier: Change) -> Change {
         let is_new = |place: &Place| !self.entries.iter().any(|(one, _)| one == place);
@@ -365,9 +360,6 @@ impl Owner {
         let (change, result) = plan(&self.names())?;
         if change.is_empty() {
             return Ok(result);
-        }
-        if writing.staged.len() + change.len() > STAGED_MAX {
-            self.settle_now(&mut writing)?;
         }
         self.make(&mut writing, change)?;
         Ok(result)
