@@ -84,7 +84,9 @@ pub use larder_leveldb::{
 pub use layout::StorePaths;
 pub use metadata::{DatabaseMetadata, DatabaseName, IndexMetadata, ObjectStoreMetadata};
 pub use new_store::{NewStore, RowSequence};
-pub use operation::{IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode};
+pub use operation::{
+    FeedCleaned, IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode,
+};
 pub use origin_note::{OriginNote, delete_store, is_persisted, set_persisted};
 pub use quota::{OverQuota, Quota, Usage};
 pub use reads::{FoundRecord, IndexLookup, KEY_GENERATOR_MAX, Reads, StoreRows};

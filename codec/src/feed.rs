@@ -1,6 +1,6 @@
 //! The change feed's object stores: their names, and the keys of what they keep (`docs/format/feed.md`).
 //!
-//! The value of a revision is [`Revision`](crate::value::Revision).
+//! The values of revisions are [`RevisionsRow`](crate::value::RevisionsRow).
 
 use crate::error::Result;
 use crate::idb_key::{Key, RawKey, TAG_ARRAY};
@@ -13,8 +13,8 @@ use crate::{ErrorKind, JsString, KeyPath};
 pub const RESERVED_PREFIX: &str = "larder.feed.";
 /// The revisions by number.
 pub const REVISIONS: &str = "larder.feed.revisions";
-/// The index of the revisions by object store and key.
-pub const BY_RECORD: &str = "by record";
+/// The index of the revisions by object store and version.
+pub const BY_VERSION: &str = "by version";
 /// What records were before they were overwritten or removed.
 pub const HISTORY: &str = "larder.feed.history";
 /// The consumers by name.
@@ -29,10 +29,10 @@ pub fn is_reserved(name: &JsString) -> bool {
         .all(|unit| units.next() == Some(unit))
 }
 
-/// The key path of the index of the revisions.
+/// The key path of the index of the revisions, which is multi-entry.
 #[must_use]
-pub fn by_record_path() -> KeyPath {
-    KeyPath::Array(["store", "key"].map(JsString::from).into())
+pub fn by_version_path() -> KeyPath {
+    KeyPath::String("ends".into())
 }
 
 /// Appends the head of an array key of so many elements, of which the first is an object store's number.
@@ -42,10 +42,29 @@ fn encode_head(len: i64, object_store_id: ObjectStoreId, out: &mut Vec<u8>) {
     out.extend_from_slice(&Key::encode_number(object_store_id.get() as f64));
 }
 
-/// Appends the key that the index of the revisions has for a record.
-pub fn encode_record(object_store_id: ObjectStoreId, key: RawKey<'_>, out: &mut Vec<u8>) {
+/// Appends the key that the index of the revisions has for the last of an object store's in a record of them.
+pub fn encode_version(object_store_id: ObjectStoreId, version: RecordVersion, out: &mut Vec<u8>) {
     encode_head(2, object_store_id, out);
-    key.encode(out);
+    out.extend_from_slice(&Key::encode_number(version.get() as f64));
+}
+
+/// What such a key says.
+#[must_use]
+pub fn decode_version(key: RawKey<'_>) -> Option<(ObjectStoreId, RecordVersion)> {
+    let Key::Array(elements) = key.to_key() else {
+        return None;
+    };
+    match &*elements {
+        [Key::Number(id), Key::Number(version)] => Some((
+            ObjectStoreId::new(integer(*id)?)?,
+            RecordVersion::new(integer(*version)?)?,
+        )),
+        _ => None,
+    }
+}
+
+fn integer(number: f64) -> Option<i64> {
+    (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64)
 }
 
 /// The key of what a record was: an array of the object store's number, the record's key, the version that it had, and the version
@@ -94,9 +113,7 @@ impl<'a> HistoryKey<'a> {
         }
         let number = |reader: &mut Reader<'a>| -> Result<i64> {
             match RawKey::read(reader)?.to_key() {
-                Key::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
-                    Ok(number as i64)
-                }
+                Key::Number(number) => integer(number).ok_or_else(|| invalid(0)),
                 _ => Err(invalid(0)),
             }
         };

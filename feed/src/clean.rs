@@ -1,15 +1,12 @@
 //! Clean-up: outdated revisions go, a bounded number at a time.
 
+use larder_idb::Transaction;
 use larder_idb::codec::feed;
-use larder_idb::codec::value::RevisionKind;
-use larder_idb::{GetAllOptions, KeyRange, Transaction};
 
 use crate::consumer::places;
 use crate::error::Result;
-use crate::feed::{Feed, last, number_of};
-use crate::lookup::{older_range, record_key};
+use crate::feed::{Feed, last};
 use crate::mark::Marks;
-use crate::revision::Revision;
 
 /// What clean-up keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,7 +51,7 @@ pub struct Cleaned {
 }
 
 /// So many revisions are looked at in one step.
-const STEP_LEN: u32 = 256;
+const STEP_LEN: usize = 256;
 
 impl Feed {
     /// Does one step of clean-up, in a transaction of its own: of the revisions up to the lower bound, those go that are removals or have
@@ -70,19 +67,16 @@ impl Feed {
         let lower_bound = lower_bound(&transaction, last, options).await?;
         let mut done = Cleaned::default();
         if lower_bound > marks.cleaned {
-            let range = KeyRange::bound(marks.cleaned as f64, lower_bound as f64, true, false)?;
-            let revisions = transaction.object_store(feed::REVISIONS)?;
-            let page = GetAllOptions::new().count(STEP_LEN);
-            let page = revisions.get_all(range, page)?.await?;
-            for record in &page {
-                let revision = Revision::read(&record)?;
-                done.revisions += clean_one(&transaction, &revision).await?;
-                marks.cleaned = revision.number();
-                if revision.committed_at_ms().is_some() {
-                    marks.whole = revision.number();
-                }
-            }
-            done.is_more = marks.cleaned < lower_bound && !page.is_empty();
+            let step = transaction.clean_change_feed(marks.cleaned, lower_bound, STEP_LEN)?;
+            let step = step.await?;
+            done.revisions = step.revisions;
+            // If there was none left to look at, all up to the bound have been.
+            done.is_more = step.cleaned != 0 && step.cleaned < lower_bound;
+            marks.cleaned = match step.cleaned {
+                0 => marks.cleaned,
+                cleaned => cleaned,
+            };
+            marks.whole = marks.whole.max(step.whole);
             marks.write(&transaction)?;
         }
         transaction.commit()?.await?;
@@ -99,32 +93,4 @@ async fn lower_bound(transaction: &Transaction, last: u64, options: CleanUp) -> 
         }
     }
     Ok(bound)
-}
-
-/// Takes away what a revision makes outdated: so many revisions.
-async fn clean_one(transaction: &Transaction, revision: &Revision) -> Result<u64> {
-    let revisions = transaction.object_store(feed::REVISIONS)?;
-    let mut gone = 0;
-    if revision.kind() != RevisionKind::Creation {
-        let of_record = revisions.index(feed::BY_RECORD)?;
-        let found = of_record
-            .get_all_keys(record_key(revision)?, GetAllOptions::new())?
-            .await?;
-        for entry in &found {
-            let number = number_of(&entry.primary_key());
-            if number < revision.number() {
-                revisions.delete(number as f64)?.detach();
-                gone += 1;
-            }
-        }
-        // What the record was when it had those.
-        let history = transaction.object_store(feed::HISTORY)?;
-        let range = older_range(revision)?;
-        history.delete(range)?.detach();
-    }
-    if revision.kind() == RevisionKind::Removal {
-        revisions.delete(revision.number() as f64)?.detach();
-        gone += 1;
-    }
-    Ok(gone)
 }

@@ -1,6 +1,8 @@
 //! The feed of a database: where reading, consumers and clean-up begin.
 
-use larder_idb::codec::feed;
+use std::collections::BTreeSet;
+
+use larder_idb::codec::feed::{self, HistoryKey};
 use larder_idb::{
     Connection, CursorDirection, GetAllOptions, JsString, Key, KeyRange, Transaction,
     TransactionDurability, TransactionMode, TransactionOptions,
@@ -9,7 +11,7 @@ use larder_idb::{
 use crate::error::{Error, Result};
 use crate::lookup::{value_at, value_before};
 use crate::mark::Marks;
-use crate::revision::Revision;
+use crate::revision::{Revision, number_of, revision, revision_of_version};
 use crate::value::changed_properties;
 
 /// The change feed of a database, by one connection to it. Clones are the same.
@@ -63,19 +65,27 @@ impl Feed {
     /// `NotFoundError` if there is no object store of this name; if the database fails.
     pub async fn revisions_of(&self, object_store: &str, key: impl Into<Key>) -> Result<Vec<u64>> {
         let transaction = self.reading(true)?;
-        let key = Key::array(vec![
-            Key::Number(store_number(&transaction, object_store)? as f64),
-            key.into(),
-        ])?;
-        let revisions = transaction.object_store(feed::REVISIONS)?;
-        let found = revisions
-            .index(feed::BY_RECORD)?
-            .get_all_keys(key, GetAllOptions::new())?
-            .await?;
-        Ok(found
-            .iter()
-            .map(|entry| number_of(&entry.primary_key()))
-            .collect())
+        let (number, key) = (store_number(&transaction, object_store)?, key.into());
+        let mut versions = BTreeSet::new();
+        // Each that ended a value is retained with that, and so is the one before.
+        let history = transaction.object_store(feed::HISTORY)?;
+        let bounds = [f64::NEG_INFINITY, f64::INFINITY]
+            .map(|version| Key::array(vec![(number as f64).into(), key.clone(), version.into()]));
+        let [lower, upper] = bounds;
+        let range = KeyRange::bound(lower?, upper?, false, false)?;
+        let keys = history.get_all_keys(range, GetAllOptions::new())?.await?;
+        for entry in &keys {
+            let key = HistoryKey::decode_exact(entry.raw_primary_key().as_bytes())?;
+            versions.extend([key.since.get(), key.until.get()]);
+        }
+        let records = transaction.object_store(object_store)?;
+        versions.extend(records.record_version(key)?.await?);
+        let mut numbers = Vec::new();
+        for version in versions {
+            let found = revision_of_version(&transaction, number, version).await?;
+            numbers.extend(found.map(|revision| revision.number()));
+        }
+        Ok(numbers)
     }
 
     /// The names of the top-level properties that a modification has changed, by value: first those that the record has since, in their
@@ -125,13 +135,6 @@ impl Feed {
     }
 }
 
-pub(crate) fn number_of(key: &Key) -> u64 {
-    match key {
-        Key::Number(number) => *number as u64,
-        _ => 0,
-    }
-}
-
 pub(crate) fn store_number(transaction: &Transaction, name: &str) -> Result<i64> {
     let object_store = transaction.object_store(name)?;
     Ok(object_store.number()?)
@@ -149,16 +152,6 @@ pub(crate) async fn last(transaction: &Transaction) -> Result<u64> {
         .map_or(0, |entry| number_of(&entry.primary_key()));
     // The last may have been a removal, which is gone.
     Ok(last.max(Marks::read(transaction).await?.cleaned))
-}
-
-pub(crate) async fn revision(transaction: &Transaction, number: u64) -> Result<Option<Revision>> {
-    let revisions = transaction.object_store(feed::REVISIONS)?;
-    let range = KeyRange::only(number as f64);
-    let found = revisions.get_all(range, GetAllOptions::new())?.await?;
-    found
-        .get(0)
-        .map(|record| Revision::read(&record))
-        .transpose()
 }
 
 pub(crate) async fn changed(

@@ -3,49 +3,22 @@
 use larder_idb::codec::RecordVersion;
 use larder_idb::codec::feed::{self, HistoryKey};
 use larder_idb::codec::value::{Evaluator, ParsedKeyPath, Payload, RevisionKind};
-use larder_idb::{CursorDirection, GetAllOptions, JsString, Key, KeyPath, KeyRange, Transaction};
+use larder_idb::{JsString, Key, KeyPath, KeyRange, Transaction};
 
 use crate::error::Result;
 use crate::revision::Revision;
 use crate::value::RevisionValue;
 
-/// The keys that the history has for a record, from one version on up to and with another.
-fn history_range(
-    revision: &Revision,
-    since: RecordVersion,
-    up_to: Option<RecordVersion>,
-) -> Result<KeyRange> {
-    let raw = revision.raw_key()?;
-    let bound = |since, until| -> Result<Key> {
-        let mut bytes = Vec::new();
-        HistoryKey {
-            object_store_id: revision.row.object_store_id,
-            key: raw,
-            since,
-            until,
-        }
-        .encode(&mut bytes);
-        Ok(Key::decode_exact(&bytes)?)
-    };
-    let lower = bound(since, RecordVersion::MIN)?;
-    let upper = bound(up_to.unwrap_or(since), RecordVersion::MAX)?;
-    Ok(KeyRange::bound(lower, upper, false, false)?)
-}
-
-/// The keys that the history has for what a record was before a revision.
-pub(crate) fn older_range(revision: &Revision) -> Result<KeyRange> {
-    let before = RecordVersion::new(revision.version().get() - 1).unwrap_or(RecordVersion::MIN);
-    history_range(revision, RecordVersion::MIN, Some(before))
-}
-
-/// The key of a record in the index of the revisions.
-pub(crate) fn record_key(revision: &Revision) -> Result<Key> {
+/// The key that the history has for what a record was from one version on, until another.
+fn history_key(revision: &Revision, since: RecordVersion, until: RecordVersion) -> Result<Key> {
     let mut bytes = Vec::new();
-    feed::encode_record(
-        revision.row.object_store_id,
-        revision.raw_key()?,
-        &mut bytes,
-    );
+    HistoryKey {
+        object_store_id: revision.row.object_store_id,
+        key: revision.raw_key()?,
+        since,
+        until,
+    }
+    .encode(&mut bytes);
     Ok(Key::decode_exact(&bytes)?)
 }
 
@@ -58,27 +31,24 @@ pub(crate) async fn value_at(
         return Ok(None);
     }
     let history = transaction.object_store(feed::HISTORY)?;
-    let range = history_range(revision, revision.version(), None)?;
+    let since = revision.version();
+    let lower = history_key(revision, since, RecordVersion::MIN)?;
+    let upper = history_key(revision, since, RecordVersion::MAX)?;
+    let range = KeyRange::bound(lower, upper, false, false)?;
     if let Some(found) = history.get(range)?.await? {
         let value = RevisionValue::of(&found);
         return with_key(transaction, revision, value).map(Some);
     }
     // It is the record's own value if nothing has changed since.
-    let revisions = transaction.object_store(feed::REVISIONS)?;
-    let last = GetAllOptions::new()
-        .count(1)
-        .direction(CursorDirection::Prev);
-    let of_record = revisions.index(feed::BY_RECORD)?;
-    let last = of_record.get_all_keys(record_key(revision)?, last)?.await?;
-    let is_last =
-        last.get(0).map(|entry| entry.primary_key()) == Some(Key::Number(revision.number() as f64));
-    let Some(object_store) = current_name(transaction, revision)
-        .filter(|_| is_last)
-        .and_then(|name| transaction.known_object_store(&name))
-    else {
+    let name = current_name(transaction, revision);
+    let Some(object_store) = name.and_then(|name| transaction.known_object_store(&name)) else {
         return Ok(None);
     };
-    let found = object_store.get(revision.key())?.await?;
+    let key = revision.key();
+    if object_store.record_version(key.clone())?.await? != Some(since.get()) {
+        return Ok(None);
+    }
+    let found = object_store.get(key)?.await?;
     Ok(found.as_ref().map(RevisionValue::of))
 }
 
@@ -87,20 +57,15 @@ pub(crate) async fn value_before(
     transaction: &Transaction,
     revision: &Revision,
 ) -> Result<Option<RevisionValue>> {
-    let history = transaction.object_store(feed::HISTORY)?;
-    let range = older_range(revision)?;
-    let options = GetAllOptions::new()
-        .count(1)
-        .direction(CursorDirection::Prev);
-    let found = history.get_all(range, options)?.await?;
-    let Some(found) = found.get(0) else {
+    let Some(before) = revision.before() else {
         return Ok(None);
     };
-    let key = found.raw_primary_key();
-    if HistoryKey::decode_exact(key.as_bytes())?.until != revision.version() {
+    let history = transaction.object_store(feed::HISTORY)?;
+    let key = history_key(revision, before, revision.version())?;
+    let Some(found) = history.get(key)?.await? else {
         return Ok(None);
-    }
-    let value = RevisionValue::of(&found.stored_value());
+    };
+    let value = RevisionValue::of(&found);
     with_key(transaction, revision, value).map(Some)
 }
 

@@ -1,14 +1,16 @@
 //! The database as it was at a revision.
 
-use larder_idb::codec::feed;
-use larder_idb::codec::value::RevisionKind;
-use larder_idb::{Cursor, Key, KeyRange, Transaction};
+use std::ops::Bound;
+
+use larder_idb::codec::feed::{self, HistoryKey};
+use larder_idb::codec::value::RevisionRow;
+use larder_idb::{Cursor, CursorDirection, GetAllOptions, Key, KeyRange, ObjectStore, Transaction};
 
 use crate::error::{Error, Result};
-use crate::feed::{Feed, last, number_of, revision, store_number};
+use crate::feed::{Feed, last, store_number};
 use crate::lookup::value_at;
 use crate::mark::Marks;
-use crate::revision::Revision;
+use crate::revision::{Revision, number_of, read_all, revision_of_version};
 use crate::value::RevisionValue;
 
 /// The database at a revision: its records, not its indexes. What is shown stays the same whatever is written or cleaned up meanwhile.
@@ -53,13 +55,56 @@ impl Past {
     /// An object store, by the name that it has now.
     ///
     /// # Errors
-    /// `NotFoundError` if there is none of this name.
-    pub fn object_store(&self, name: &str) -> Result<PastObjectStore> {
+    /// `NotFoundError` if there is none of this name; if the database fails.
+    pub async fn object_store(&self, name: &str) -> Result<PastObjectStore> {
+        let number = store_number(&self.transaction, name)?;
         Ok(PastObjectStore {
-            number: store_number(&self.transaction, name)?,
+            version: version_at(&self.transaction, number, self.revision).await?,
+            number,
+            records: self.transaction.object_store(name)?,
             past: self.clone(),
         })
     }
+}
+
+/// The greatest version that an object store's retained revisions up to this one have given; 0 if there is none.
+async fn version_at(transaction: &Transaction, number: i64, revision: u64) -> Result<i64> {
+    let index = transaction.object_store(feed::REVISIONS)?;
+    let index = index.index(feed::BY_VERSION)?;
+    let at = |version: f64| Key::array(vec![Key::Number(number as f64), version.into()]);
+    // The versions below which the entries are of records up to the revision, and from which they are of later ones.
+    let (mut low, mut high) = (0_i64, 1_i64 << 53);
+    let mut version = 0;
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let range = KeyRange::bound(at(middle as f64)?, at(high as f64)?, false, true)?;
+        let options = GetAllOptions::new().count(1);
+        let found = index.get_all_keys(range, options)?.await?;
+        let entry = found.get(0);
+        let place = entry.and_then(|entry| {
+            let (_, end) = feed::decode_version(entry.raw_key())?;
+            Some((end.get(), number_of(&entry.primary_key())))
+        });
+        match place {
+            Some((end, last)) if last <= revision => {
+                version = end;
+                low = end + 1;
+            }
+            _ => high = middle,
+        }
+    }
+    // The next record may have some up to there, and later ones.
+    let range = KeyRange::bound(at(low as f64)?, at(f64::INFINITY)?, false, false)?;
+    let options = GetAllOptions::new().count(1);
+    let found = index.get_all(range, options)?.await?;
+    let mut revisions = Vec::new();
+    if let Some(record) = found.get(0) {
+        let is_before =
+            |of, row: &RevisionRow<()>| of <= revision && row.object_store_id.get() == number;
+        read_all(&record, is_before, &mut revisions)?;
+    }
+    let last = revisions.last().map(|revision| revision.version().get());
+    Ok(last.unwrap_or(version))
 }
 
 /// An object store at a revision.
@@ -67,6 +112,9 @@ impl Past {
 pub struct PastObjectStore {
     past: Past,
     number: i64,
+    /// Up to here its versions are of the revision and of those before.
+    version: i64,
+    records: ObjectStore,
 }
 
 impl PastObjectStore {
@@ -85,34 +133,36 @@ impl PastObjectStore {
     /// If the database fails.
     pub async fn records(&self, range: impl Into<KeyRange>) -> Result<PastRecords> {
         let range = range.into();
-        let revisions = self.past.transaction.object_store(feed::REVISIONS)?;
-        let of_store = |key: Key| Key::array(vec![Key::Number(self.number as f64), key]);
-        let number = |number: i64| Key::array(vec![Key::Number(number as f64)]);
-        use std::ops::Bound;
+        let history = self.past.transaction.object_store(feed::HISTORY)?;
+        let number = Key::Number(self.number as f64);
+        let of = |rest: Vec<Key>| Key::array([vec![number.clone()], rest].concat());
+        // An array is greater than all keys that are none, and one with more elements than what it begins with.
+        let last = |key: &Key| of(vec![key.clone(), f64::INFINITY.into()]);
         let lower = match range.lower() {
-            Bound::Included(key) => (of_store(key.clone())?, false),
-            Bound::Excluded(key) => (of_store(key.clone())?, true),
-            Bound::Unbounded => (number(self.number)?, true),
+            Bound::Included(key) => of(vec![key.clone()])?,
+            Bound::Excluded(key) => last(key)?,
+            Bound::Unbounded => of(vec![])?,
         };
         let upper = match range.upper() {
-            Bound::Included(key) => (of_store(key.clone())?, false),
-            Bound::Excluded(key) => (of_store(key.clone())?, true),
-            Bound::Unbounded => (number(self.number + 1)?, true),
+            Bound::Included(key) => last(key)?,
+            Bound::Excluded(key) => of(vec![key.clone()])?,
+            Bound::Unbounded => Key::array(vec![Key::Number((self.number + 1) as f64)])?,
         };
-        let range = KeyRange::bound(lower.0, upper.0, lower.1, upper.1)?;
-        let index = revisions.index(feed::BY_RECORD)?;
-        let direction = larder_idb::CursorDirection::Next;
+        let of_history = KeyRange::bound(lower, upper, false, false)?;
+        let direction = CursorDirection::Next;
         Ok(PastRecords {
-            cursor: index.open_key_cursor(range, direction)?.await?,
-            past: self.past.clone(),
+            history: history.open_key_cursor(of_history, direction)?.await?,
+            cursor: self.records.open_key_cursor(range, direction)?.await?,
+            object_store: self.clone(),
         })
     }
 }
 
-/// A walk over the records of an object store at a revision.
+/// A walk over the records of an object store at a revision: those that are there now, and those of the history, side by side.
 #[derive(Debug)]
 pub struct PastRecords {
-    past: Past,
+    object_store: PastObjectStore,
+    history: Option<Cursor>,
     cursor: Option<Cursor>,
 }
 
@@ -122,33 +172,67 @@ impl PastRecords {
     /// # Errors
     /// If the database fails.
     pub async fn next(&mut self) -> Result<Option<(Revision, RevisionValue)>> {
-        while let Some(first) = self.cursor.take() {
-            // The entries of a record are its revisions, ascending.
-            let record = first.key();
-            let mut found = None;
-            let mut cursor = Some(first);
-            while let Some(entry) = cursor.take_if(|entry| entry.key() == record) {
-                let number = number_of(&entry.primary_key());
-                if number <= self.past.revision {
-                    found = Some(number);
-                }
-                cursor = entry.next()?.await?;
-            }
-            self.cursor = cursor;
-            let Some(number) = found else {
+        while let Some((key, version)) = self.next_version().await? {
+            let PastObjectStore {
+                past,
+                number,
+                version: at,
+                records,
+            } = &self.object_store;
+            let version = match version {
+                Some(version) => Some(version),
+                None => records
+                    .record_version(key)?
+                    .await?
+                    .filter(|version| version <= at),
+            };
+            let Some(version) = version else {
                 continue;
             };
-            let transaction = &self.past.transaction;
-            let Some(revision) = revision(transaction, number).await? else {
+            let transaction = &past.transaction;
+            let found = revision_of_version(transaction, *number, version).await?;
+            let Some(revision) = found else {
                 continue;
             };
-            if revision.kind() == RevisionKind::Removal {
-                continue;
-            }
             if let Some(value) = value_at(transaction, &revision).await? {
                 return Ok(Some((revision, value)));
             }
         }
         Ok(None)
     }
+
+    /// The next key, and the version that its record had if the history has it.
+    async fn next_version(&mut self) -> Result<Option<(Key, Option<i64>)>> {
+        let of_history = self.history.as_ref().map(history_key).transpose()?;
+        let of_records = self.cursor.as_ref().map(Cursor::primary_key);
+        let key = match (&of_history, of_records) {
+            (None, None) => return Ok(None),
+            (None, Some(key)) => key,
+            (Some((key, ..)), None) => key.clone(),
+            (Some((key, ..)), Some(of_records)) => of_records.min(key.clone()),
+        };
+        let at = self.object_store.version;
+        let mut version = None;
+        while let Some(cursor) = self.history.take() {
+            let (of, since, until) = history_key(&cursor)?;
+            if of != key {
+                self.history = Some(cursor);
+                break;
+            }
+            if since <= at && at < until {
+                version = Some(since);
+            }
+            self.history = cursor.next()?.await?;
+        }
+        if let Some(cursor) = self.cursor.take_if(|cursor| cursor.primary_key() == key) {
+            self.cursor = cursor.next()?.await?;
+        }
+        Ok(Some((key, version)))
+    }
+}
+
+/// The record's key, and the versions that begin and end what it was.
+fn history_key(cursor: &Cursor) -> Result<(Key, i64, i64)> {
+    let key = HistoryKey::decode_exact(cursor.raw_primary_key().as_bytes())?;
+    Ok((key.key.to_key(), key.since.get(), key.until.get()))
 }

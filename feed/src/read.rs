@@ -1,14 +1,14 @@
 //! Reading revisions in whole transactions, up to the last one and then as they come.
 
 use larder_idb::codec::feed;
-use larder_idb::codec::value::RevisionKind;
+use larder_idb::codec::value::{RevisionKind, RevisionRow};
 use larder_idb::{Commits, GetAllOptions, JsString, KeyRange, Transaction};
 
 use crate::error::{Error, Result};
 use crate::feed::Feed;
 use crate::lookup::value_at;
 use crate::mark::Marks;
-use crate::revision::Revision;
+use crate::revision::{Revision, number_of, read_all};
 
 /// What a reader gets: by default every revision, without values.
 #[derive(Debug, Clone, Default)]
@@ -99,8 +99,8 @@ impl Batch {
     }
 }
 
-/// So many revisions are read at once.
-const PAGE_LEN: u32 = 1024;
+/// So many records of revisions are read at once.
+const PAGE_LEN: u32 = 32;
 
 /// Reads revisions behind a position ([`Feed::read_from`]). Between two calls it has nothing in memory but that.
 #[derive(Debug)]
@@ -204,13 +204,15 @@ impl Reader {
     async fn read_whole(&self, transaction: &Transaction, marks: Marks) -> Result<Vec<Revision>> {
         let store = transaction.object_store(feed::REVISIONS)?;
         let mut revisions: Vec<Revision> = Vec::new();
+        let mut behind = self.position;
         loop {
-            let behind = revisions.last().map_or(self.position, Revision::number);
             let range = KeyRange::lower_bound(behind as f64, true);
             let options = GetAllOptions::new().count(PAGE_LEN);
             let page = store.get_all(range, options)?.await?;
             for record in &page {
-                revisions.push(Revision::read(&record)?);
+                let is_new = |number, _: &RevisionRow<()>| number > self.position;
+                read_all(&record, is_new, &mut revisions)?;
+                behind = number_of(&record.primary_key());
             }
             let is_end = |revision: &Revision| {
                 revision.committed_at_ms().is_some() || revision.number() <= marks.whole

@@ -1,8 +1,9 @@
 //! Revisions, as a reader gets them.
 
-use larder_idb::codec::value::{Payload, Revision as Row, RevisionKind};
-use larder_idb::codec::{RawKey, RecordVersion};
-use larder_idb::{JsString, Key, Record};
+use larder_idb::codec::feed;
+use larder_idb::codec::value::{Payload, RevisionKind, RevisionRow, RevisionsReader};
+use larder_idb::codec::{ObjectStoreId, RawKey, RecordVersion};
+use larder_idb::{GetAllOptions, JsString, Key, KeyRange, Record, Transaction};
 
 use crate::error::Result;
 use crate::value::RevisionValue;
@@ -11,38 +12,99 @@ use crate::value::RevisionValue;
 #[derive(Debug, Clone)]
 pub struct Revision {
     pub(crate) number: u64,
-    pub(crate) row: Row<()>,
-    pub(crate) name: JsString,
-    pub(crate) key: Vec<u8>,
+    pub(crate) row: RevisionRow<()>,
+    is_from_source: bool,
+    committed_at_ms: Option<f64>,
+    name: JsString,
+    key: Vec<u8>,
     pub(crate) value: Option<RevisionValue>,
 }
 
-impl Revision {
-    /// Reads a record of the feed's.
-    pub(crate) fn read(record: &Record<'_>) -> Result<Self> {
-        let number = match record.raw_primary_key().to_key() {
-            Key::Number(number) => number as u64,
-            _ => 0,
-        };
-        let payload = Payload::read(record.value())?;
-        let mut key = Vec::new();
-        let row = Row::decode(&payload, &mut key)?;
-        Ok(Self {
-            number,
-            name: JsString::from_units(row.object_store_name.units().collect()),
-            row: Row {
-                object_store_id: row.object_store_id,
-                object_store_name: (),
-                kind: row.kind,
-                version: row.version,
-                is_from_source: row.is_from_source,
-                committed_at_ms: row.committed_at_ms,
-            },
-            key,
-            value: None,
-        })
+/// The number in a key of the feed's.
+pub(crate) fn number_of(key: &Key) -> u64 {
+    match key {
+        Key::Number(number) => *number as u64,
+        _ => 0,
     }
+}
 
+/// Reads the revisions of a record of the feed's that `wanted` says to, by their numbers.
+pub(crate) fn read_all(
+    record: &Record<'_>,
+    wanted: impl Fn(u64, &RevisionRow<()>) -> bool,
+    revisions: &mut Vec<Revision>,
+) -> Result<()> {
+    let last = number_of(&record.primary_key());
+    let mut reader = RevisionsReader::new(&Payload::read(record.value())?)?;
+    let mut names: Vec<(ObjectStoreId, JsString)> = Vec::new();
+    let mut key = Vec::new();
+    while let Some(row) = reader.next(&mut key)? {
+        let number = last.saturating_sub(u64::from(row.back));
+        let row = row.with_key(());
+        if !wanted(number, &row) {
+            continue;
+        }
+        let (id, shared) = (row.object_store_id, reader.row());
+        let name = match names.iter().find(|(of, _)| *of == id) {
+            Some((_, name)) => name.clone(),
+            None => {
+                let mut stores = shared.object_stores.iter();
+                let found = stores.find(|store| store.id == id);
+                let units = found.map(|store| store.name.units().collect());
+                let name = JsString::from_units(units.unwrap_or_default());
+                names.push((id, name.clone()));
+                name
+            }
+        };
+        revisions.push(Revision {
+            number,
+            row,
+            is_from_source: shared.is_from_source,
+            committed_at_ms: shared.committed_at_ms.filter(|_| row.back == 0),
+            name,
+            key: key.clone(),
+            value: None,
+        });
+    }
+    Ok(())
+}
+
+/// A revision, if it is retained.
+pub(crate) async fn revision(transaction: &Transaction, number: u64) -> Result<Option<Revision>> {
+    let revisions = transaction.object_store(feed::REVISIONS)?;
+    let range = KeyRange::lower_bound(number as f64, false);
+    let options = GetAllOptions::new().count(1);
+    let found = revisions.get_all(range, options)?.await?;
+    let mut read = Vec::new();
+    if let Some(record) = found.get(0) {
+        read_all(&record, |of, _| of == number, &mut read)?;
+    }
+    Ok(read.pop())
+}
+
+/// The revision that gave a record of an object store this version, if it is retained.
+pub(crate) async fn revision_of_version(
+    transaction: &Transaction,
+    object_store: i64,
+    version: i64,
+) -> Result<Option<Revision>> {
+    let at = |version: f64| Key::array(vec![Key::Number(object_store as f64), version.into()]);
+    let range = KeyRange::bound(at(version as f64)?, at(f64::INFINITY)?, false, false)?;
+    let revisions = transaction.object_store(feed::REVISIONS)?;
+    let by_version = revisions.index(feed::BY_VERSION)?;
+    let options = GetAllOptions::new().count(1);
+    let found = by_version.get_all(range, options)?.await?;
+    let mut read = Vec::new();
+    if let Some(record) = found.get(0) {
+        let is_it = |row: &RevisionRow<()>| {
+            row.object_store_id.get() == object_store && row.version.get() == version
+        };
+        read_all(&record, |_, row| is_it(row), &mut read)?;
+    }
+    Ok(read.pop())
+}
+
+impl Revision {
     /// Its number.
     #[must_use]
     pub const fn number(&self) -> u64 {
@@ -81,17 +143,22 @@ impl Revision {
         self.row.version
     }
 
+    /// The version that the record had before.
+    pub(crate) const fn before(&self) -> Option<RecordVersion> {
+        self.row.before
+    }
+
     /// Whether the change came from the source that the database is a copy of
     /// ([`TransactionOptions::from_source`](larder_idb::TransactionOptions::from_source)).
     #[must_use]
     pub const fn is_from_source(&self) -> bool {
-        self.row.is_from_source
+        self.is_from_source
     }
 
     /// In the last revision of a transaction: when it was committed, in milliseconds since 1970 UTC.
     #[must_use]
     pub const fn committed_at_ms(&self) -> Option<f64> {
-        self.row.committed_at_ms
+        self.committed_at_ms
     }
 
     /// The record's value at this revision, if values were asked for ([`ReadOptions::values`](crate::ReadOptions::values)) and it is retained.

@@ -3,13 +3,17 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 
-use larder_codec::{JsString, KeyPath, feed};
+use larder_backing_store::FeedCleaned;
+use larder_codec::{JsString, Key, KeyPath, feed};
 
 use crate::connection::Connection;
 use crate::error::Result;
-use crate::execution::TransactionMode;
-use crate::object_store::{IndexParameters, ObjectStoreParameters, check_version_change};
+use crate::execution::{Length, TransactionMode};
+use crate::object_store::{
+    IndexParameters, ObjectStore, ObjectStoreParameters, check_version_change,
+};
 use crate::operation;
+use crate::request::Request;
 use crate::scheduler::Database;
 use crate::transaction::Transaction;
 
@@ -43,17 +47,52 @@ impl Transaction {
             let is_revisions = name == feed::REVISIONS;
             let made = self.create_named(name, ObjectStoreParameters::new())?;
             if is_revisions {
-                let path: KeyPath = feed::by_record_path();
-                made.create_index(feed::BY_RECORD, path, IndexParameters::new())?;
+                let path: KeyPath = feed::by_version_path();
+                let each = IndexParameters::new().multi_entry(true);
+                made.create_index(feed::BY_VERSION, path, each)?;
             }
         }
         self.core()
             .submit_unrequested(operation::begin_feed, || Ok(()))
     }
 
+    /// Takes away which revisions of the change feed up to `up_to` are removals or have a newer one of the same record up to there, and the
+    /// values that they had. Looks at those behind `behind`, up to where a step before has come, and at no more than `count`. What bounds
+    /// there are, such as the positions of consumers, is the caller's to know: `larder-feed` does.
+    ///
+    /// # Errors
+    /// `TransactionInactiveError` if the transaction is committing or has ended. The request fails if the database has no feed, or the
+    /// transaction does not write its object stores.
+    pub fn clean_change_feed(
+        &self,
+        behind: u64,
+        up_to: u64,
+        count: usize,
+    ) -> Result<Request<FeedCleaned>> {
+        self.core().submit(Length::Long, move |execution| {
+            operation::clean_feed(execution, (behind, up_to), count)
+        })
+    }
+
     /// Whether an object store's name is to be found: in an upgrade, which has all in its scope, the change feed's are not.
     pub(crate) fn shows(&self, name: &JsString) -> bool {
         self.mode() != TransactionMode::VersionChange || !feed::is_reserved(name)
+    }
+}
+
+impl ObjectStore {
+    /// The version of a record, if there is one: a number that every put counts up in the object store, which revisions of the change feed
+    /// name. Its value is not read.
+    ///
+    /// # Errors
+    /// As those of [`get`](Self::get).
+    pub fn record_version(&self, key: impl Into<Key>) -> Result<Request<Option<i64>>> {
+        self.check_readable()?;
+        let (cell, key) = (Arc::clone(self.cell()), key.into());
+        let core = self.transaction().core();
+        core.submit(Length::Long, move |execution| {
+            operation::record_version(execution, &cell, &key)
+        })
     }
 }
 

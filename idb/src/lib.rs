@@ -98,9 +98,9 @@ pub use index::Index;
 pub use key_range::KeyRange;
 pub use larder_backing_store::blob::{BlobSource, NewExternalObject};
 pub use larder_backing_store::{
-    Clock, CursorDirection, DATA_VERSION_MAX, FixedClock, Maintenance, NEW_STORE_VERSION,
-    OverQuota, PageLimits, RaiseDataVersion, Repaired, RowInDoubt, RowPlace, RowsInDoubt,
-    SystemClock, TailKind, TornTail, Usage,
+    Clock, CursorDirection, DATA_VERSION_MAX, FeedCleaned, FixedClock, Maintenance,
+    NEW_STORE_VERSION, OverQuota, PageLimits, RaiseDataVersion, Repaired, RowInDoubt, RowPlace,
+    RowsInDoubt, SystemClock, TailKind, TornTail, Usage,
 };
 pub use larder_codec::external_object::ExternalObject as ExternalObjectInfo;
 pub use larder_codec::value::Foreign;

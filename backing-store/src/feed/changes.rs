@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use larder_codec::value::{Revision, RevisionKind};
+use larder_codec::value::{ChangedObjectStore, RevisionKind, RevisionRow, RevisionsRow};
 use larder_codec::{DataVersion, JsString, ObjectStoreId, RawKey, RecordVersion, feed};
 
 use crate::error::{Error, Result};
@@ -15,9 +15,10 @@ pub(crate) struct Change<'a> {
     pub(crate) key: RawKey<'a>,
     pub(crate) kind: RevisionKind,
     pub(crate) version: RecordVersion,
+    pub(crate) before: Option<RecordVersion>,
 }
 
-/// The changes of a transaction. In memory a change takes its key and about thirty bytes, until the commit.
+/// The changes of a transaction. In memory a change takes its key and about forty bytes, until the commit.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     noted: Vec<Noted>,
@@ -32,22 +33,62 @@ struct Noted {
     object_store: usize,
     kind: RevisionKind,
     version: RecordVersion,
+    before: Option<RecordVersion>,
     key_end: usize,
 }
 
-/// The values and the index keys of a transaction's revisions, before they have numbers.
+/// So many revisions are one record at most. With more, clean-up that takes one of them away would write more anew.
+const REVISIONS_MAX: usize = 32;
+/// Keys of so many bytes end a record.
+const KEYS_LEN_MAX: usize = 4 << 10;
+
+/// The records of a transaction's revisions, before these have numbers.
 #[derive(Debug, Default)]
 pub(super) struct Prepared {
     bytes: Vec<u8>,
-    revisions: Vec<(Range<usize>, Range<usize>)>,
+    records: Vec<PreparedRecord>,
+    /// Keys of the index.
+    ends: Vec<Range<usize>>,
+}
+
+#[derive(Debug)]
+struct PreparedRecord {
+    count: usize,
+    value: Range<usize>,
+    ends: Range<usize>,
+}
+
+/// A record of revisions that has no number yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RecordToNumber<'a> {
+    /// How many revisions it has.
+    pub(super) count: usize,
+    pub(super) value: &'a [u8],
+    prepared: &'a Prepared,
+    ends: &'a Range<usize>,
+}
+
+impl<'a> RecordToNumber<'a> {
+    /// Its keys in the index.
+    pub(super) fn ends(&self) -> impl Iterator<Item = &'a [u8]> {
+        let prepared = self.prepared;
+        let ends = prepared.ends.get(self.ends.clone()).unwrap_or_default();
+        ends.iter().map(|end| prepared.part(end))
+    }
 }
 
 impl Prepared {
-    /// Value and index key of each.
-    pub(super) fn revisions(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let part = |range: &Range<usize>| self.bytes.get(range.clone()).unwrap_or_default();
-        let revisions = self.revisions.iter();
-        revisions.map(move |(value, key)| (part(value), part(key)))
+    fn part(&self, range: &Range<usize>) -> &[u8] {
+        self.bytes.get(range.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn records(&self) -> impl Iterator<Item = RecordToNumber<'_>> {
+        self.records.iter().map(|record| RecordToNumber {
+            count: record.count,
+            value: self.part(&record.value),
+            prepared: self,
+            ends: &record.ends,
+        })
     }
 }
 
@@ -73,6 +114,7 @@ impl Changes {
             object_store,
             kind: change.kind,
             version: change.version,
+            before: change.before,
             key_end: self.keys.len(),
         });
     }
@@ -80,34 +122,100 @@ impl Changes {
     /// Makes the values, for a store of this data version. The last one says when the transaction was committed.
     pub(super) fn prepare(&self, version: DataVersion, committed_at_ms: f64) -> Result<Prepared> {
         let mut prepared = Prepared {
-            bytes: Vec::with_capacity(self.keys.len() * 2 + self.noted.len() * 128),
-            revisions: Vec::with_capacity(self.noted.len()),
+            bytes: Vec::with_capacity(self.keys.len() + self.noted.len() * 40),
+            ..Prepared::default()
         };
-        let out = &mut prepared.bytes;
-        let mut key_start = 0;
-        for (at, noted) in self.noted.iter().enumerate() {
-            let key = self.keys.get(key_start..noted.key_end).unwrap_or_default();
-            key_start = noted.key_end;
-            let key = RawKey::decode_exact(key)
-                .map_err(|error| Error::row(key, "key of a change", error))?;
-            let Some((object_store_id, name)) = self.object_stores.get(noted.object_store) else {
-                continue;
-            };
-            let start = out.len();
-            Revision {
-                object_store_id: *object_store_id,
-                object_store_name: name,
-                kind: noted.kind,
-                version: noted.version,
-                is_from_source: self.is_from_source,
-                committed_at_ms: (at + 1 == self.noted.len()).then_some(committed_at_ms),
-            }
-            .encode(key, version, out);
-            let value_end = out.len();
-            feed::encode_record(*object_store_id, key, out);
-            let value = start..value_end;
-            prepared.revisions.push((value, value_end..out.len()));
+        let (mut rest, mut key_start) = (&*self.noted, 0);
+        while let Some((record, behind)) = self.split(rest, key_start) {
+            let is_last = behind.is_empty();
+            let committed_at_ms = is_last.then_some(committed_at_ms);
+            key_start =
+                self.prepare_record(record, key_start, version, committed_at_ms, &mut prepared)?;
+            rest = behind;
         }
         Ok(prepared)
+    }
+
+    /// The changes that the next record has, and those behind it. In one record an object store has one name.
+    fn split<'a>(
+        &self,
+        noted: &'a [Noted],
+        key_start: usize,
+    ) -> Option<(&'a [Noted], &'a [Noted])> {
+        let first = noted.first()?;
+        let id = |at: usize| self.object_stores.get(at).map(|(id, _)| *id);
+        let mut names = vec![first.object_store];
+        let goes_on = |change: &Noted| {
+            if change.key_end - key_start > KEYS_LEN_MAX {
+                return false;
+            }
+            if names.contains(&change.object_store) {
+                return true;
+            }
+            let is_renamed = names.iter().any(|at| id(*at) == id(change.object_store));
+            names.push(change.object_store);
+            !is_renamed
+        };
+        let others = noted.iter().skip(1).take(REVISIONS_MAX - 1);
+        let len = 1 + others.map(goes_on).take_while(|goes_on| *goes_on).count();
+        noted.split_at_checked(len)
+    }
+
+    /// Makes one record, and returns where the keys behind it begin.
+    fn prepare_record(
+        &self,
+        noted: &[Noted],
+        mut key_start: usize,
+        version: DataVersion,
+        committed_at_ms: Option<f64>,
+        prepared: &mut Prepared,
+    ) -> Result<usize> {
+        let mut row = RevisionsRow {
+            object_stores: Vec::new(),
+            is_from_source: self.is_from_source,
+            committed_at_ms,
+        };
+        let mut revisions = Vec::with_capacity(noted.len());
+        for (at, change) in noted.iter().enumerate() {
+            let Some((id, name)) = self.object_stores.get(change.object_store) else {
+                continue;
+            };
+            let key = self.keys.get(key_start..change.key_end).unwrap_or_default();
+            key_start = change.key_end;
+            let stores = &mut row.object_stores;
+            match stores.iter_mut().find(|store| store.id == *id) {
+                Some(store) => store.version = change.version,
+                None => stores.push(ChangedObjectStore {
+                    id: *id,
+                    name,
+                    version: change.version,
+                }),
+            }
+            revisions.push(RevisionRow {
+                back: (noted.len() - 1 - at) as u32,
+                kind: change.kind,
+                object_store_id: *id,
+                version: change.version,
+                before: change.before,
+                key: RawKey::decode_exact(key)
+                    .map_err(|error| Error::row(key, "key of a change", error))?,
+            });
+        }
+        let out = &mut prepared.bytes;
+        let start = out.len();
+        row.encode(revisions.into_iter(), version, out);
+        let value = start..out.len();
+        let first_end = prepared.ends.len();
+        for store in &row.object_stores {
+            let start = out.len();
+            feed::encode_version(store.id, store.version, out);
+            prepared.ends.push(start..out.len());
+        }
+        prepared.records.push(PreparedRecord {
+            count: noted.len(),
+            value,
+            ends: first_end..prepared.ends.len(),
+        });
+        Ok(key_start)
     }
 }

@@ -13,7 +13,7 @@ pub(crate) use numbering::Numbering;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use larder_codec::feed::{BY_RECORD, HISTORY, REVISIONS, by_record_path};
+use larder_codec::feed::{BY_VERSION, HISTORY, REVISIONS, by_version_path};
 use larder_codec::primitive::int;
 use larder_codec::row_key::{
     DatabaseField, DatabaseKey, ObjectStoreField, ObjectStoreMetadataKey, RecordTable,
@@ -32,9 +32,9 @@ pub(crate) struct Feed {
     pub(crate) revisions: ObjectStoreId,
     pub(crate) history: ObjectStoreId,
     /// The beginnings of the rows' keys.
-    revision_data: Vec<u8>,
-    revision_exists: Vec<u8>,
-    by_record: Vec<u8>,
+    pub(crate) revision_data: Vec<u8>,
+    pub(crate) revision_exists: Vec<u8>,
+    pub(crate) by_version: Vec<u8>,
     pub(crate) history_data: Vec<u8>,
     pub(crate) history_exists: Vec<u8>,
     pub(crate) history_objects: Vec<u8>,
@@ -60,9 +60,10 @@ impl Feed {
         let indexes = metadata
             .map(|metadata| metadata.indexes)
             .unwrap_or_default();
-        let name = JsString::from(BY_RECORD);
-        let is_it =
-            |index: &&IndexMetadata| index.name == name && index.key_path == by_record_path();
+        let name = JsString::from(BY_VERSION);
+        let is_it = |index: &&IndexMetadata| {
+            index.name == name && index.multi_entry && index.key_path == by_version_path()
+        };
         let Some(index) = indexes.iter().find(is_it) else {
             return Ok(None);
         };
@@ -78,8 +79,8 @@ impl Feed {
             Some(value) => int::decode_exact(&value)
                 .map_err(|error| Error::row(&version_key, "last version", error))?,
         };
-        let mut by_record = Vec::new();
-        KeyPrefix::of_index(database_id, revisions, index.id).encode(&mut by_record);
+        let mut by_version = Vec::new();
+        KeyPrefix::of_index(database_id, revisions, index.id).encode(&mut by_version);
         let prefix =
             |object_store_id, table| record_row_prefix(database_id, object_store_id, table);
         Ok(Some(Self {
@@ -87,7 +88,7 @@ impl Feed {
             history,
             revision_data: prefix(revisions, RecordTable::Data),
             revision_exists: prefix(revisions, RecordTable::Exists),
-            by_record,
+            by_version,
             history_data: prefix(history, RecordTable::Data),
             history_exists: prefix(history, RecordTable::Exists),
             history_objects: prefix(history, RecordTable::ExternalObject),
@@ -95,6 +96,16 @@ impl Feed {
             // The version before the first record's is 1.
             last: Mutex::new((version - 1).max(0)),
         }))
+    }
+
+    /// The key of a row of the index, of an object store's last version in a record.
+    pub(crate) fn by_version_row(&self, end: &[u8], primary_key: &[u8], key: &mut Vec<u8>) {
+        key.clear();
+        key.extend_from_slice(&self.by_version);
+        key.extend_from_slice(end);
+        // The sequence number.
+        key.push(0);
+        key.extend_from_slice(primary_key);
     }
 
     /// Whether a row is one of the history's.

@@ -18,8 +18,8 @@ pub(crate) struct Numbering {
     prepared: Prepared,
 }
 
-/// Bytes of a revision's three rows beyond its value and its index key, at most: keys of rows with their prefixes, numbers, versions.
-const ROWS_LEN_MAX: usize = 200;
+/// Bytes of a row beyond its value or its index key, at most: its key with the prefix, numbers, versions.
+const ROW_LEN_MAX: usize = 80;
 
 /// The turn to give numbers, with the rows written. When it is dropped without [`taken`](Self::taken), none was given.
 pub(crate) struct NumberingTurn<'a> {
@@ -47,42 +47,44 @@ impl Numbering {
 
     /// So many bytes its rows have in a batch at most.
     pub(crate) fn len_bytes_max(&self) -> usize {
-        let each = self.prepared.revisions();
-        let lens = each.map(|(value, key)| value.len() + key.len() + ROWS_LEN_MAX);
-        lens.sum::<usize>() + ROWS_LEN_MAX
+        let each = self.prepared.records().map(|record| {
+            let ends = record.ends().map(|end| end.len() + ROW_LEN_MAX);
+            record.value.len() + 2 * ROW_LEN_MAX + ends.sum::<usize>()
+        });
+        each.sum::<usize>() + ROW_LEN_MAX
     }
 
-    /// Waits for the turn, and writes the rows: each revision as a record, with its entry in the index, and the number of the last.
+    /// Waits for the turn, and writes the rows: revisions as records, with their entries in the index, and the number of the last.
     pub(crate) fn write(&self, mut put: impl FnMut(&[u8], &[u8])) -> Result<NumberingTurn<'_>> {
         let feed = &*self.feed;
         let (mut key, mut row) = (Vec::new(), Vec::new());
         let last = locked(&feed.last);
         let mut number = *last;
-        for (value, index_key) in self.prepared.revisions() {
-            number += 1;
+        for record in self.prepared.records() {
+            number += record.count as i64;
             let version = version_of(number)?;
             let primary_key = Key::encode_number(number as f64);
             begin(&mut key, &feed.revision_data, &primary_key);
             row.clear();
+            let value = record.value;
             DataRow { version, value }.encode(&mut row);
             put(&key, &row);
             begin(&mut key, &feed.revision_exists, &primary_key);
             row.clear();
             ExistsRow { version }.encode(&mut row);
             put(&key, &row);
-            begin(&mut key, &feed.by_record, index_key);
-            // The sequence number.
-            key.push(0);
-            key.extend_from_slice(&primary_key);
             row.clear();
-            let primary_key = RawKey::decode_exact(&primary_key)
+            let raw = RawKey::decode_exact(&primary_key)
                 .map_err(|error| Error::row(&key, "number of a revision", error))?;
             IndexRow {
                 version,
-                primary_key,
+                primary_key: raw,
             }
             .encode(&mut row);
-            put(&key, &row);
+            for end in record.ends() {
+                feed.by_version_row(end, &primary_key, &mut key);
+                put(&key, &row);
+            }
         }
         row.clear();
         int::encode(version_of(number)?.get(), &mut row);

@@ -52,6 +52,8 @@ pub(crate) struct Buffers {
     pub(crate) primary_key: Vec<u8>,
     pub(crate) key: Vec<u8>,
     pub(crate) value: Vec<u8>,
+    /// The data row of a record that is replaced or deleted.
+    pub(crate) old: Vec<u8>,
 }
 
 /// The object stores that a transaction has opened.
@@ -114,7 +116,7 @@ impl StoreCache {
 
 impl Buffers {
     fn is_large(&self) -> bool {
-        let all = [&self.primary_key, &self.key, &self.value];
+        let all = [&self.primary_key, &self.key, &self.value, &self.old];
         all.iter().any(|buffer| buffer.capacity() > KEPT_LEN_MAX)
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Key paths, clones and events are not here: callers evaluate key paths and hand over keys.
 
+mod clean_feed;
 mod clear;
 mod index;
 mod object_store;
@@ -12,6 +13,7 @@ mod state;
 mod tracked;
 mod tracking;
 
+pub use clean_feed::FeedCleaned;
 pub use index::IndexParameters;
 pub use object_store::ObjectStoreParameters;
 pub use put::{IndexKeys, Put, PutKey, PutMode};

@@ -186,7 +186,7 @@ impl WriteTransaction {
         }
         self.check_unique(store, primary_key, put.index_keys)?;
         let is_new = put.mode == PutMode::Add;
-        self.track_put(database_id, store, primary_key, is_new)?;
+        let is_new = self.track_put(database_id, store, primary_key, is_new)?;
         let version = match self.is_in_feed(store) {
             true => self.note_put_of(database_id, store, primary_key, is_new)?,
             false => self.next_version(store)?,

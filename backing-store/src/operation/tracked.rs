@@ -6,13 +6,13 @@ use larder_codec::idb_key::{ARRAYS_MAX, KeyPart};
 use larder_codec::row_key::RecordTable;
 use larder_codec::value::RevisionKind;
 use larder_codec::versioned::{DataRow, ExistsRow};
-use larder_codec::{DatabaseId, ObjectStoreId, RawKey, RecordVersion};
+use larder_codec::{DatabaseId, JsString, ObjectStoreId, RawKey, RecordVersion};
 
 use crate::cursor::CursorDirection;
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::{Change, Changes, Feed, HISTORY_VERSION};
 use crate::key_range::KeyRange;
-use crate::open_stores::OpenStore;
+use crate::open_stores::{Buffers, OpenStore};
 use crate::reads::{has_two_forms, record_row_prefix};
 use crate::transaction::WriteTransaction;
 
@@ -27,7 +27,7 @@ impl WriteTransaction {
     }
 
     /// Turns the change feed on, whose object stores have been created before. Each record that is there becomes a revision, in
-    /// the order of the object stores' numbers and of the keys.
+    /// the order of the object stores' numbers and of the records' versions.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if this is no version change or the object stores are not there; if a row cannot be read or written.
@@ -44,30 +44,47 @@ impl WriteTransaction {
             return Err(problem);
         }
         for object_store in object_stores {
-            if feed::is_reserved(&object_store.name) {
-                continue;
+            if !feed::is_reserved(&object_store.name) {
+                self.note_all_of(database_id, object_store.id, &object_store.name)?;
             }
-            let id = object_store.id;
-            let prefix = record_row_prefix(database_id, id, RecordTable::Exists);
-            let view = self.view().clone();
-            let mut iter = view.iter();
-            iter.seek(&prefix)?;
-            while iter.valid() && iter.key().starts_with(&prefix) {
-                let bad_row = |error| Error::row(iter.key(), "exists row", error);
-                let key = iter.key().strip_prefix(&*prefix).unwrap_or_default();
-                let change = Change {
-                    object_store_id: id,
-                    object_store_name: &object_store.name,
-                    key: RawKey::decode_exact(key).map_err(bad_row)?,
-                    kind: RevisionKind::Creation,
-                    version: ExistsRow::decode_exact(iter.value()?)
-                        .map_err(|error| Error::row(&prefix, "exists row", error))?
-                        .version,
-                };
-                check_depth(change.key)?;
-                self.changes_mut().note(&change);
-                iter.next()?;
-            }
+        }
+        Ok(())
+    }
+
+    /// Notes all records of an object store as creations, in the order of their versions.
+    fn note_all_of(
+        &mut self,
+        database_id: DatabaseId,
+        id: ObjectStoreId,
+        name: &JsString,
+    ) -> Result<()> {
+        let prefix = record_row_prefix(database_id, id, RecordTable::Exists);
+        let view = self.view().clone();
+        let mut iter = view.iter();
+        iter.seek(&prefix)?;
+        let (mut keys, mut found) = (Vec::new(), Vec::new());
+        while iter.valid() && iter.key().starts_with(&prefix) {
+            let bad_row = |error| Error::row(iter.key(), "exists row", error);
+            let key = iter.key().strip_prefix(&*prefix).unwrap_or_default();
+            check_depth(RawKey::decode_exact(key).map_err(bad_row)?)?;
+            let row = ExistsRow::decode_exact(iter.value()?).map_err(bad_row)?;
+            let start = keys.len();
+            keys.extend_from_slice(key);
+            found.push((row.version, start..keys.len()));
+            iter.next()?;
+        }
+        found.sort_unstable_by_key(|(version, key)| (*version, key.start));
+        for (version, key) in found {
+            let key = keys.get(key).unwrap_or_default();
+            self.changes_mut().note(&Change {
+                object_store_id: id,
+                object_store_name: name,
+                key: RawKey::decode_exact(key)
+                    .map_err(|error| Error::row(key, "exists row", error))?,
+                kind: RevisionKind::Creation,
+                version,
+                before: None,
+            });
         }
         Ok(())
     }
@@ -106,19 +123,18 @@ impl WriteTransaction {
         is_new: bool,
     ) -> Result<RecordVersion> {
         check_depth(key)?;
-        let old = match is_new {
+        let before = match is_new {
             true => None,
-            false => self.old_row(database_id, store, key)?,
+            false => self.find_old(database_id, store, key)?,
         };
         let version = self.next_version(store)?;
-        let kind = match old {
-            None => RevisionKind::Creation,
-            Some(row) => {
-                self.keep_old(database_id, store, key, &row, version)?;
-                RevisionKind::Modification
-            }
-        };
-        self.note_change(store, key, kind, version);
+        let mut kind = RevisionKind::Creation;
+        if let Some(before) = before {
+            kind = RevisionKind::Modification;
+            self.track_deleted(database_id, store, Some(before.get()));
+            self.keep_old(database_id, store, key, (before, version))?;
+        }
+        self.note_change(store, key, kind, (before, version));
         Ok(version)
     }
 
@@ -129,12 +145,12 @@ impl WriteTransaction {
         store: &mut OpenStore,
         key: RawKey<'_>,
     ) -> Result<bool> {
-        let Some(row) = self.old_row(database_id, store, key)? else {
+        let Some(before) = self.find_old(database_id, store, key)? else {
             return Ok(false);
         };
         let version = self.next_version(store)?;
-        self.keep_old(database_id, store, key, &row, version)?;
-        self.note_change(store, key, RevisionKind::Removal, version);
+        self.keep_old(database_id, store, key, (before, version))?;
+        self.note_change(store, key, RevisionKind::Removal, (Some(before), version));
         Ok(true)
     }
 
@@ -196,7 +212,7 @@ impl WriteTransaction {
         store: &OpenStore,
         key: RawKey<'_>,
         kind: RevisionKind,
-        version: RecordVersion,
+        (before, version): (Option<RecordVersion>, RecordVersion),
     ) {
         self.changes_mut().note(&Change {
             object_store_id: store.id,
@@ -204,57 +220,76 @@ impl WriteTransaction {
             key,
             kind,
             version,
+            before,
         });
     }
 
-    /// The data row of a record, if that is there.
-    fn old_row(
+    /// The version of a record, if that is there; then its data row is in the buffer for old ones.
+    fn find_old(
         &self,
         database_id: DatabaseId,
         store: &mut OpenStore,
         key: RawKey<'_>,
-    ) -> Result<Option<Vec<u8>>> {
-        let is_there = self.has_record(database_id, store, key)?;
-        Ok(is_there.then(|| std::mem::take(&mut store.buffers.value)))
+    ) -> Result<Option<RecordVersion>> {
+        if !self.has_record(database_id, store, key)? {
+            return Ok(None);
+        }
+        let Buffers { value, old, .. } = &mut store.buffers;
+        std::mem::swap(value, old);
+        let row = DataRow::decode_exact(old).map_err(|error| {
+            let what = "record with an undecodable version";
+            Error::row(key.as_bytes(), what, error)
+        })?;
+        Ok(Some(row.version))
     }
 
-    /// Puts what a record was into the history, with its external objects, which are the history's from now on.
+    /// Puts what a record was, which is in the buffer for old ones, into the history, with its external objects, which are the history's
+    /// from now on.
     fn keep_old(
         &mut self,
         database_id: DatabaseId,
         store: &mut OpenStore,
         key: RawKey<'_>,
-        row: &[u8],
-        until: RecordVersion,
+        (since, until): (RecordVersion, RecordVersion),
     ) -> Result<()> {
         let Some(feed) = self.feed().cloned() else {
             return Ok(());
         };
-        let bad_row =
-            |error| Error::row(key.as_bytes(), "record with an undecodable version", error);
-        let old = DataRow::decode_exact(row).map_err(bad_row)?;
-        let mut history_key = Vec::new();
-        HistoryKey {
+        let history_key = HistoryKey {
             object_store_id: store.id,
             key,
-            since: old.version,
+            since,
             until,
+        };
+        let Buffers {
+            key: row_key,
+            value,
+            old,
+            ..
+        } = &mut store.buffers;
+        // The history's version takes one byte, and the record's at least one.
+        let old_len = DataRow::decode_exact(old).map_or(0, |row| row.value.len());
+        let start = (old.len() - old_len).saturating_sub(1);
+        if let Some(version) = old.get_mut(start) {
+            *version = HISTORY_VERSION.get() as u8;
         }
-        .encode(&mut history_key);
-        let mut value = Vec::with_capacity(old.value.len() + 1);
-        let version = HISTORY_VERSION;
-        DataRow {
-            version,
-            value: old.value,
-        }
-        .encode(&mut value);
-        self.put_row(&[&*feed.history_data, &history_key].concat(), &value)?;
+        row_key.clear();
+        row_key.extend_from_slice(&feed.history_data);
+        history_key.encode(row_key);
+        self.put_row(row_key, old.get(start..).unwrap_or_default())?;
         value.clear();
-        ExistsRow { version }.encode(&mut value);
-        self.put_row(&[&*feed.history_exists, &history_key].concat(), &value)?;
+        ExistsRow {
+            version: HISTORY_VERSION,
+        }
+        .encode(value);
+        row_key.clear();
+        row_key.extend_from_slice(&feed.history_exists);
+        history_key.encode(row_key);
+        self.put_row(row_key, value)?;
         if store.has_external_objects {
-            let objects_key = [&*feed.history_objects, &history_key].concat();
-            self.move_objects(database_id, store, key, objects_key)?;
+            let mut to = feed.history_objects.clone();
+            history_key.encode(&mut to);
+            self.move_objects(database_id, store, key, to)?;
         }
         Ok(())
     }
@@ -287,6 +322,9 @@ impl WriteTransaction {
 /// Refuses a key that the feed's keys cannot have in them.
 fn check_depth(key: RawKey<'_>) -> Result<()> {
     let is_array = |part: &KeyPart<'_>| matches!(part, KeyPart::Array { .. });
+    if !key.parts().next().as_ref().is_some_and(is_array) {
+        return Ok(());
+    }
     // Nothing is deeper than the arrays that are in it.
     if key.parts().filter(is_array).count() < ARRAYS_MAX - 1
         || key.to_key().height() < ARRAYS_MAX - 1

@@ -14,36 +14,40 @@ use crate::sync::locked;
 use crate::transaction::WriteTransaction;
 
 impl WriteTransaction {
-    /// Before a record is put; `is_new` if it is certain that there is none with its key.
+    /// Before a record is put; `is_new` if it is certain that there is none with its key. Whether that is certain now.
     pub(super) fn track_put(
         &mut self,
         database_id: DatabaseId,
         store: &mut OpenStore,
         primary_key: RawKey<'_>,
         is_new: bool,
-    ) -> Result<()> {
-        if !self.is_tracked(database_id, store) {
+    ) -> Result<bool> {
+        let is_in_feed = self.is_in_feed(store);
+        if !self.is_tracked(database_id, store) && !is_in_feed {
             // A key may come to lie above what was the greatest.
             store.tracking.greatest = None;
-            return Ok(());
+            return Ok(is_new);
         }
         if store.tracking.greatest.is_none() {
             store.tracking.greatest = Some(self.greatest_key(database_id, store)?);
         }
         let goes_on = store.tracking.goes_on(primary_key)?;
-        if store.tracking.is_new_greatest(primary_key)? || is_new || goes_on {
-            return Ok(());
+        let is_new = store.tracking.is_new_greatest(primary_key)? || is_new;
+        if is_new || goes_on || is_in_feed {
+            // The feed has what is replaced looked up in any case.
+            return Ok(is_new);
         }
         if store.tracking.lookups == LOOKUPS_MAX {
             store.tracking.begin_run(primary_key);
             self.suspect_all(store);
-            return Ok(());
+            return Ok(false);
         }
         store.tracking.lookups += 1;
-        self.look_up_replaced(database_id, store, primary_key)
+        self.look_up_replaced(database_id, store, primary_key)?;
+        Ok(false)
     }
 
-    /// A record with this version is deleted.
+    /// A record with this version is deleted or replaced.
     pub(super) fn track_deleted(
         &self,
         database_id: DatabaseId,

@@ -1,11 +1,12 @@
 //! Records by key, by range, through an index, many at a time; counts.
 
 use larder_codec::row_key::RecordTable;
-use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey};
+use larder_codec::versioned::ExistsRow;
+use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, RecordVersion};
 
 use super::{IndexLookup, Reads, get_row, record_row_prefix};
 use crate::cursor::{CursorDirection, Page};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::record::Record;
 
@@ -39,6 +40,27 @@ impl Reads {
             }
         }
         Ok(true)
+    }
+
+    /// The version of the record with this primary key, if there is one. Its value is not read.
+    ///
+    /// # Errors
+    /// If its exists row cannot be read.
+    pub fn record_version(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+        primary_key: RawKey<'_>,
+    ) -> Result<Option<RecordVersion>> {
+        let mut key = record_row_prefix(database_id, object_store_id, RecordTable::Exists);
+        primary_key.encode(&mut key);
+        let mut value = Vec::new();
+        if !get_row(&self.view, &key, primary_key, &mut value)? {
+            return Ok(None);
+        }
+        let row = ExistsRow::decode_exact(&value);
+        row.map(|row| Some(row.version))
+            .map_err(|error| Error::row(&key, "exists row", error))
     }
 
     /// Reads the first record with a primary key in the range; whether there is one.

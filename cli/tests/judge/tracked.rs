@@ -7,8 +7,9 @@ use larder_fixtures::canonical::{databases_of, with_large_stack};
 use larder_fixtures::chromium::{self, Store};
 use larder_fixtures::random::Random;
 use larder_idb::{
-    BlobSource, Connection, FixedClock, Key, KeyRange, NewExternalObject, ObjectStoreParameters,
-    Origin, Storage, StorageOptions, TransactionMode, TransactionOptions, Value,
+    BlobSource, Connection, FixedClock, GetAllOptions, Key, KeyRange, NewExternalObject,
+    ObjectStoreParameters, Origin, Storage, StorageOptions, TransactionMode, TransactionOptions,
+    Value,
 };
 use serde_json::json;
 
@@ -119,10 +120,15 @@ fn change(store: &Store, random: &mut Random) -> u64 {
         .transaction("larder.feed.revisions", TransactionMode::ReadOnly, options)
         .unwrap();
     let revisions = reading.object_store("larder.feed.revisions").unwrap();
-    let count = revisions.count(KeyRange::all()).unwrap().wait().unwrap();
+    let keys = revisions.get_all_keys(KeyRange::all(), GetAllOptions::new());
+    let keys = keys.unwrap().wait().unwrap();
+    let last = keys.iter().next_back().map(|entry| entry.primary_key());
     drop(reading);
     storage.close().unwrap();
-    count
+    match last {
+        Some(Key::Number(number)) => number as u64,
+        other => panic!("no revision: {other:?}"),
+    }
 }
 
 /// The body of an async function: the page goes through its feed, then changes something.
@@ -136,19 +142,32 @@ const names = Array.from(db.objectStoreNames);
 const transaction = db.transaction(names, "readwrite");
 const revisions = transaction.objectStore("larder.feed.revisions");
 const history = transaction.objectStore("larder.feed.history");
-const all = await done(revisions.getAll());
+const byVersion = revisions.index("by version");
+const records = await done(revisions.getAll());
+const numbers = await done(revisions.getAllKeys());
+const all = [];
+for (const [at, record] of records.entries()) {
+  for (const [back, operation, store, version, before, key] of record.changes) {
+    const name = record.names[record.ends.findIndex(([id]) => id === store)];
+    all.push({ number: numbers[at] - back, operation, store, version, before, key, name, ends: back === 0 && record.committed !== undefined });
+  }
+}
 const found = { names, version: db.version, revisions: all.length, ends: 0, wrong: [] };
-const last = new Map();
 for (const [at, revision] of all.entries()) {
-  if (revision.committed !== undefined) found.ends++;
-  const own = await done(revisions.index("by record").getAllKeys(IDBKeyRange.only([revision.store, revision.key])));
-  if (!own.includes(at + 1)) found.wrong.push(["index", at + 1]);
-  const isLast = own.at(-1) === at + 1;
-  const before = await done(history.getAllKeys(IDBKeyRange.bound([revision.store, revision.key, revision.version], [revision.store, revision.key, revision.version, []])));
-  const record = await done(transaction.objectStore(revision.name).getKey(revision.key));
-  const expected = revision.operation === 3 ? 0 : isLast ? 0 : 1;
-  if (before.length !== expected) found.wrong.push(["history", at + 1, before.length]);
-  if (isLast && (record !== undefined) !== (revision.operation !== 3)) found.wrong.push(["record", at + 1]);
+  if (revision.ends) found.ends++;
+  if (revision.number !== at + 1) found.wrong.push(["number", at + 1]);
+  const { store, key, version, before } = revision;
+  const place = await done(byVersion.getKey(IDBKeyRange.bound([store, version], [store, []])));
+  const at_place = numbers.indexOf(place);
+  if (!records[at_place].changes.some((change) => change[2] === store && change[3] === version)) found.wrong.push(["index", at + 1]);
+  const later = all.slice(at + 1).find((other) => other.store === store && indexedDB.cmp(other.key, key) === 0);
+  if (later && later.operation !== 1 && later.before !== version) found.wrong.push(["before", at + 1]);
+  if ((revision.operation === 1) !== (before === 0)) found.wrong.push(["creation", at + 1]);
+  const was = await done(history.getAllKeys(IDBKeyRange.bound([store, key, version], [store, key, version, []])));
+  const record = await done(transaction.objectStore(revision.name).getKey(key));
+  const expected = revision.operation === 3 || !later ? 0 : 1;
+  if (was.length !== expected) found.wrong.push(["history", at + 1, was.length]);
+  if (!later && (record !== undefined) !== (revision.operation !== 3)) found.wrong.push(["record", at + 1]);
 }
 transaction.objectStore("s").put({ a: 1, by: "Chromium" }, "a page's");
 await new Promise((resolve) => { transaction.oncomplete = resolve; });

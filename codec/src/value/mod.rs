@@ -79,6 +79,6 @@ pub use node::{
 };
 pub use number::JsNumber;
 pub use regexp::RegExpFlags;
-pub use revision::{Revision, RevisionKind};
+pub use revision::{ChangedObjectStore, RevisionKind, RevisionRow, RevisionsReader, RevisionsRow};
 pub use tree::{Tree, Versions};
 pub use wrap::{COMPRESS_LEN_BYTES_MIN, INLINE_LEN_BYTES_MAX, WRAPPER_MIME_TYPE, Wrapped, wrap};

@@ -420,3 +420,42 @@ fn a_batch_has_whole_transactions_however_long_these_are() {
     );
     assert!(positions.len() > 1, "{positions:?}");
 }
+
+#[test]
+fn revisions_of_one_upgrade_have_the_names_that_the_object_store_had_at_the_time() {
+    let opening = Database::in_memory("library", 1, |upgrade| {
+        let transaction = &upgrade.transaction;
+        transaction.set_change_feed(true)?;
+        let books = transaction.create_object_store("books", ObjectStoreParameters::new())?;
+        for (n, name) in ["novels", "poems", "books"].into_iter().enumerate() {
+            books
+                .put(Value::serialize(&n)?, Some((n as f64).into()))?
+                .detach();
+            books.rename(name)?;
+        }
+        books.put(Value::serialize(&3)?, Some(3.into()))?.detach();
+        Ok(())
+    });
+    let library = opening.unwrap().wait().unwrap();
+    let feed = Feed::of(library.connection()).unwrap();
+    let mut reader = feed.read_from(0, ReadOptions::new());
+    let batch = block_on(reader.next()).unwrap().unwrap();
+    let found = batch.revisions().iter().map(|at| {
+        (
+            at.number(),
+            at.object_store_name().to_string_lossy(),
+            at.committed_at_ms().is_some(),
+        )
+    });
+    let found: Vec<_> = found.collect();
+    let expected = [
+        (1, "books", false),
+        (2, "novels", false),
+        (3, "poems", false),
+        (4, "books", true),
+    ];
+    let expected = expected.map(|(number, name, ends)| (number, name.to_owned(), ends));
+    assert_eq!(found, expected);
+    assert!(block_on(reader.next()).unwrap().is_none());
+    assert_eq!(block_on(feed.revisions_of("books", 2)).unwrap(), [3]);
+}

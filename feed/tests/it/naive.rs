@@ -96,7 +96,10 @@ impl Naive {
             Step::Feed(false) => self.feed = None,
             Step::Feed(true) => {
                 self.feed = Some(NaiveFeed::default());
-                for ((store, key), value) in self.records.clone() {
+                // In the order in which they were put: each value is greater than those before.
+                let mut records: Vec<_> = self.records.clone().into_iter().collect();
+                records.sort_by_key(|((store, _), value)| (*store, *value));
+                for ((store, key), value) in records {
                     self.note(store, key, RevisionKind::Creation, Some(value), from_source);
                 }
             }

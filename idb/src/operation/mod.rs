@@ -4,6 +4,7 @@
 //! waited for.
 
 mod build_index;
+mod change_feed;
 mod count;
 mod delete;
 mod execution;
@@ -19,6 +20,7 @@ mod version_change;
 mod walk;
 
 pub(crate) use build_index::ForeignKeys;
+pub(crate) use change_feed::{begin_feed, clean_feed, end_feed, record_version};
 pub(crate) use count::count;
 pub(crate) use delete::{clear, delete};
 pub(crate) use execution::{Backing, Execution};
@@ -32,8 +34,8 @@ pub(crate) use put::{
 pub(crate) use scan::Wanted;
 pub(crate) use unwrap::Unwrapping;
 pub(crate) use version_change::{
-    begin_feed, create_index, create_object_store, delete_index, delete_object_store, end_feed,
-    rename_index, rename_object_store,
+    create_index, create_object_store, delete_index, delete_object_store, rename_index,
+    rename_object_store,
 };
 pub(crate) use walk::{ENTRIES_MAX, Landed, Scans, Step, Walk, WalkPage};
 

@@ -37,16 +37,6 @@ pub(crate) fn rename_object_store(
     Ok(execution.writer()?.rename_object_store(cell.id()?, name)?)
 }
 
-/// Turns the change feed on, whose object stores there are.
-pub(crate) fn begin_feed(execution: &mut Execution) -> Result<()> {
-    Ok(execution.writer()?.begin_feed()?)
-}
-
-/// Turns the change feed off.
-pub(crate) fn end_feed(execution: &mut Execution) -> Result<()> {
-    Ok(execution.writer()?.end_feed()?)
-}
-
 /// Creates an index and fills it.
 ///
 /// # Errors
