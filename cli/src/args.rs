@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod archive;
 mod copy;
 mod diff;
+mod feed;
 mod find;
 mod maintain;
 #[cfg(feature = "remote")]
@@ -21,6 +22,9 @@ mod verify;
 pub use archive::{ExportArgs, ExportFormat, ImportArgs};
 pub use copy::{ConflictRule, CopyArgs};
 pub use diff::DiffArgs;
+pub use feed::{
+    CleanFeedArgs, FeedArgs, FeedCommand, ReplayArgs, TailArgs, WhichFeed, WhichRevisions,
+};
 pub use find::FindArgs;
 pub use maintain::MaintainArgs;
 #[cfg(feature = "remote")]
@@ -67,7 +71,7 @@ PATH may be an origin's folder (*.indexeddb.leveldb, or one of SQLite files), a 
 (Default), a whole user-data folder, or the data folder of an Electron, WebView2 or CEF app: every store \
 below it is found.
 
-Only run, compact, clean, repair --in-place and copy --on-conflict change a store that is there, and take its lock; with --dry-run none does. All other \
+Only run, compact, clean, feed clean, feed replay --consumer, repair --in-place and copy --on-conflict change a store that is there, and take its lock; with --dry-run none does. All other \
 commands leave it as it is and take no lock, so a store in use can be looked at; only repair, and copy to or from an address, refuse one. \
 Copies, archives and repaired stores are new files and folders.
 
@@ -141,6 +145,9 @@ pub enum Command {
     /// Delete what is of no more use in a store: stale index rows, the undo log, loose blob files.
     #[command(after_help = maintain::MAINTAIN_EXIT, long_about = maintain::CLEAN_ABOUT, after_long_help = maintain::CLEAN_EXAMPLES)]
     Clean(MaintainArgs),
+    /// Show what changed in databases that have a change feed.
+    #[command(long_about = feed::FEED_ABOUT, after_long_help = feed::FEED_EXAMPLES)]
+    Feed(FeedArgs),
     /// Run scripts that use IndexedDB, on a store of Chromium's or one to be made.
     #[cfg(feature = "scripts")]
     #[command(after_help = run::RUN_EXIT, long_about = run::RUN_ABOUT, after_long_help = run::RUN_EXAMPLES)]

@@ -31,7 +31,7 @@ use crate::stat::Stat;
 use crate::store_origin::{StoreOrigin, origins_text};
 use crate::table::TableExport;
 use crate::verify::Verify;
-use crate::{archive, dump, ls, manual, remote, repair, rows};
+use crate::{archive, dump, feed, ls, manual, remote, repair, rows};
 
 /// Runs a command line.
 #[must_use]
@@ -63,6 +63,7 @@ pub fn run(cli: Cli) -> ExitCode {
         #[cfg(feature = "scripts")]
         Command::Run(args) => return scripts::run(args),
         Command::Import(args) => return archive::import(args, cli.quiet),
+        Command::Feed(args) => return feed::run(&args.command),
         Command::Repair(args) => return repair_store(args, cli.quiet),
         #[cfg(feature = "remote")]
         Command::Remote(args) => return remote::run(&args.command, print),
@@ -192,6 +193,7 @@ pub fn run(cli: Cli) -> ExitCode {
 fn on_this_machine(command: &Command) -> impl Iterator<Item = &Path> {
     let paths = match command {
         Command::Compact(args) | Command::Clean(args) => [Some(&args.path), None],
+        Command::Feed(args) => [Some(&args.command.feed().path), None],
         Command::Repair(args) => [Some(&args.path), args.to.as_ref()],
         Command::Import(args) => [Some(&args.archive), Some(&args.to)],
         Command::Export(args) => [Some(&args.to), None],

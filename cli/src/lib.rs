@@ -11,6 +11,7 @@ pub mod diff;
 pub mod display;
 mod dump;
 mod external_blob;
+pub mod feed;
 mod file_part;
 pub mod find;
 mod index_keys;

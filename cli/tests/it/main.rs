@@ -15,6 +15,7 @@ mod damage;
 mod diff;
 #[cfg(unix)]
 mod failures;
+mod feed;
 mod find;
 mod foreign;
 mod gates;
