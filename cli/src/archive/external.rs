@@ -177,6 +177,12 @@ impl Contents {
         let found = fs
             .metadata(&path)
             .map_err(|error| format!("{}: its metadata cannot be read: {error}", path.display()))?;
+        if found.is_link {
+            return Err(format!(
+                "{}: is a symbolic link, which is not followed: put the file itself in its place",
+                path.display()
+            ));
+        }
         if found.len_bytes != size || found.is_dir {
             return Err(format!(
                 "{}: has {} bytes, and should have {size}",

@@ -7,7 +7,9 @@ use std::process::Output;
 
 use larder_fixtures::Fixture;
 
-use crate::support::{compare_with_browser, for_every_golden_store, larder, stderr};
+use crate::support::{
+    compare_with_browser, dump_canonical, for_every_golden_store, larder, stderr,
+};
 
 #[cfg(unix)]
 mod faults;
@@ -33,6 +35,25 @@ fn leveldb_in(dir: &Path) -> PathBuf {
         .map(|entry| entry.unwrap().path());
     let mut stores = names.filter(|path| path.to_string_lossy().ends_with(".leveldb"));
     stores.next().unwrap()
+}
+
+/// The lines of an archive with one object store "s", which has these records; `generator` is what its schema says of a key generator.
+fn small_archive(generator: &str, records: &[&str], blobs: usize) -> String {
+    let count = records.len();
+    let auto_increment = !generator.is_empty();
+    let mut text = format!(
+        "{{\"archive\":\"larder\",\"format\":1}}\n\
+         {{\"store\":{{\"origin\":\"https://a.example\",\"folder\":\"https_a.example_0.indexeddb.leveldb\"}}}}\n\
+         {{\"database\":{{\"name\":\"d\",\"version\":1,\"objectStores\":[{{\"name\":\"s\",\"keyPath\":null,\"autoIncrement\":{auto_increment}{generator},\"indexes\":[]}}]}}}}\n\
+         {{\"records\":{{\"database\":\"d\",\"objectStore\":\"s\"}}}}\n"
+    );
+    for record in records {
+        text.push_str(record);
+        text.push('\n');
+    }
+    text + &format!(
+        "{{\"end\":{{\"stores\":1,\"databases\":1,\"objectStores\":1,\"records\":{count},\"blobs\":{blobs}}}}}\n"
+    )
 }
 
 /// The archive of this name, and the store made of it, in a folder.
@@ -71,4 +92,35 @@ fn check(fixture: &Fixture) -> Result<(), String> {
 #[test]
 fn every_golden_store_exported_and_imported_is_what_its_browser_showed() {
     for_every_golden_store(check);
+}
+
+/// As a page may have it that has put a record with a greater key of its own, whose number a browser has not kept.
+#[test]
+fn the_number_that_the_key_generator_gives_next_is_the_archives_whatever_keys_the_records_have() {
+    for (next, key) in [
+        ("7", "6"),
+        ("7", "41"),
+        ("41", "7"),
+        ("null", "7"),
+        ("1", "9007199254740992"),
+    ] {
+        let dir = folder();
+        let archive = dir.path().join("a.jsonl");
+        let record = format!("{{\"key\":{key},\"value\":0}}");
+        fs::write(
+            &archive,
+            small_archive(&format!(",\"nextKey\":{next}"), &[&record], 0),
+        )
+        .unwrap();
+        let to = dir.path().join("to");
+        let output = run("import", &archive, &to, &[]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let output = dump_canonical(&leveldb_in(&to));
+        let shown: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let shown = &shown["databases"][0]["stores"][0]["nextKey"];
+        match next {
+            "null" => assert_eq!(shown, "error ConstraintError", "{key}"),
+            _ => assert_eq!(shown["v"], next, "{key}"),
+        }
+    }
 }

@@ -1,9 +1,11 @@
 //! Archives that are damaged, or were made to harm: an error with the line, no panic, and no memory that the archive does not have itself.
 
+use std::path::Path;
+
 use larder::archive::check_bytes;
 use larder_fixtures::random::Random;
 
-use super::{folder, run};
+use super::{folder, run, small_archive};
 use crate::support::stderr;
 
 const HEAD: &str = "{\"archive\":\"larder\",\"format\":1}\n";
@@ -104,4 +106,102 @@ fn an_archive_that_is_cut_anywhere_is_not_imported() {
             assert!(!to.exists() || std::fs::read_dir(&to).unwrap().count() == 0);
         }
     }
+}
+
+/// Imports an archive in a folder with a blob whose file has this name: what is said. `None` if it was imported.
+fn imported_with_blob(dir: &Path, name: &str, size: usize) -> Option<String> {
+    let record = format!(
+        "{{\"key\":1,\"value\":{{\"$blob\":0}},\"external\":[{{\"kind\":\"blob\",\"type\":\"\",\"size\":{size},\"file\":{}}}]}}",
+        serde_json::json!(name)
+    );
+    let lines = small_archive("", &[&record], 1);
+    std::fs::write(dir.join("archive/archive.jsonl"), lines).unwrap();
+    let to = dir.join("to");
+    let output = run("import", &dir.join("archive"), &to, &[]);
+    if output.status.success() {
+        std::fs::remove_dir_all(&to).unwrap();
+        return None;
+    }
+    assert_eq!(output.status.code(), Some(2), "{name}");
+    assert!(!to.exists() || std::fs::read_dir(&to).unwrap().count() == 0);
+    Some(stderr(&output))
+}
+
+#[test]
+fn no_name_of_a_blob_leads_out_of_the_archive() {
+    const SECRET: &[u8] = b"what an archive has no business to read";
+    let dir = folder();
+    let dir = dir.path();
+    std::fs::create_dir_all(dir.join("archive/blobs/inner")).unwrap();
+    for place in [
+        "secret",
+        "archive/secret",
+        "archive/blobs/own",
+        "archive/blobs/inner/secret",
+    ] {
+        std::fs::write(dir.join(place), SECRET).unwrap();
+    }
+    let said = |name: &str| imported_with_blob(dir, name, SECRET.len());
+    assert_eq!(said("blobs/own"), None);
+    let absolute = dir.join("secret").to_str().unwrap().to_owned();
+    let behind = format!("blobs/{absolute}");
+    let names = [
+        "secret",
+        "../secret",
+        "blobs/../secret",
+        "blobs/../../secret",
+        "blobs/inner/secret",
+        "blobs/inner/../own",
+        "blobs/./own",
+        "blobs//own",
+        "./blobs/own",
+        "blobs/",
+        "blobs/.",
+        "blobs/..",
+        "blobs",
+        "",
+        "blobs/..\\secret",
+        "blobs\\own",
+        "blobs/own:stream",
+        "blobs/own\0",
+        &absolute,
+        &behind,
+    ];
+    for name in names {
+        let said = said(name).unwrap_or_else(|| panic!("{name:?} was imported"));
+        assert!(
+            said.contains("line 5: ") && said.contains("is no file in the archive's folder blobs"),
+            "{name:?}: {said}"
+        );
+    }
+}
+
+/// A link has the length of the name that it leads to; the blobs have that length, so that no length gives them away.
+#[cfg(unix)]
+#[test]
+fn no_link_among_the_blobs_leads_out_of_the_archive() {
+    use std::os::unix::fs::symlink;
+    let dir = folder();
+    let dir = dir.path();
+    std::fs::create_dir_all(dir.join("archive/blobs")).unwrap();
+    let target = dir.join("secret");
+    let len = target.as_os_str().len();
+    std::fs::write(&target, vec![b'x'; len]).unwrap();
+    symlink(&target, dir.join("archive/blobs/link")).unwrap();
+    let said = imported_with_blob(dir, "blobs/link", len).expect("a link was followed");
+    assert!(
+        said.contains("line 5: ")
+            && said.contains("blobs/link: is a symbolic link, which is not followed"),
+        "{said}"
+    );
+
+    std::fs::create_dir(dir.join("elsewhere")).unwrap();
+    std::fs::rename(&target, dir.join("elsewhere/own")).unwrap();
+    std::fs::remove_dir_all(dir.join("archive/blobs")).unwrap();
+    symlink(dir.join("elsewhere"), dir.join("archive/blobs")).unwrap();
+    let said = imported_with_blob(dir, "blobs/own", len).expect("a linked folder was read");
+    assert!(
+        said.contains("blobs is a symbolic link, which is not followed"),
+        "{said}"
+    );
 }
