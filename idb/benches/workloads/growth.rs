@@ -1,7 +1,7 @@
 //! How everyday work grows with the number of records: ours, values as bytes, beside SQLite, redb, fjall and LMDB in one run.
 //!
-//! `… -- growth [RUNS [FOLDER]] [records=N,N,…] [bytes=N]`: so many runs (3) with each number of records (10,000, 100,000 and 1,000,000), of
-//! 100 B or so many. Each run of a column is a process of its own, and the columns take turns. Below a million records, it does all rows
+//! `… -- growth [RUNS [FOLDER]] [records=N,N,…] [bytes=N] [cache=MIB]`: so many runs (3) with each number of records (10,000), of 100 B or
+//! so many, ours with a block cache of 64 MiB or so many. Each run of a column is a process of its own, and the columns take turns. Below a million records, it does all rows
 //! once before, to warm up. Prints tables of medians: wall time, CPU time of the whole process, and the most memory that it had beside
 //! what was prepared for all rows (a map of a file counts; so do values that are prepared for one row of ours, which takes them
 //! over). With a FOLDER, plots of CPU time and memory are written there.
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use crate::growth_plot::{self, Line, Panel};
-use crate::ours::{Manner, Ours};
+use crate::ours::{Manner, Ours, Setup};
 use crate::rows::{self, ROWS, SINGLES};
 use crate::scale::{SIZES, Scale};
 use crate::table::{self, Column, What};
@@ -54,7 +54,7 @@ pub(crate) fn run(scale: &Scale, args: &[String]) {
         let mut columns: Vec<Column> = names.iter().copied().map(Column::new).collect();
         for _ in 0..runs {
             for column in &mut columns {
-                one_run(column, *records, bytes, dir.path());
+                one_run(column, scale, (*records, bytes), dir.path());
             }
         }
         table::print(&columns, *records);
@@ -69,9 +69,9 @@ pub(crate) fn run(scale: &Scale, args: &[String]) {
 }
 
 /// One run of a column in a process of its own.
-fn one_run(column: &mut Column, records: u32, bytes: usize, dir: &Path) {
+fn one_run(column: &mut Column, scale: &Scale, (records, bytes): (u32, usize), dir: &Path) {
     let costs = match column.is_of(LARDER) {
-        true => run_of_ours(records, bytes),
+        true => run_of_ours(&scale.of(records, bytes)),
         false => pages::peers(1, records, bytes, Some(column.name()), dir).unwrap(),
     };
     for (_, bytes, row, cost) in costs {
@@ -88,10 +88,10 @@ fn one_run(column: &mut Column, records: u32, bytes: usize, dir: &Path) {
     }
 }
 
-fn run_of_ours(records: u32, bytes: usize) -> Vec<pages::PeerCost> {
+fn run_of_ours(scale: &Scale) -> Vec<pages::PeerCost> {
     let output = Command::new(std::env::current_exe().unwrap())
         .arg(OURS)
-        .args(Scale::of(records, bytes).to_args())
+        .args(scale.to_args())
         .stderr(Stdio::inherit())
         .output()
         .unwrap();
@@ -107,9 +107,13 @@ pub(crate) fn of_ours(scale: &Scale) {
     let workload = workload(scale.one(), bytes);
     // Values as bytes have no use for Rust types.
     let types = Arc::default();
+    let setup = Setup {
+        cache_bytes: scale.cache_bytes(),
+        ..Setup::of(Manner::Bytes)
+    };
     for run in rows::first_run(scale.one())..=1 {
         let costs = rows::run(dir.path(), &workload, |dir, indexed| {
-            Ours::create(dir, indexed, 0, Manner::Bytes, &types)
+            Ours::create(dir, indexed, setup, &types)
         });
         for (row, cost) in ROWS.into_iter().zip(costs).filter(|_| run > 0) {
             println!("{}", rows::line(LARDER, bytes, row, cost));

@@ -31,7 +31,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use larder_codec::value::serde::to_bytes;
-use ours::{Manner, Ours};
+use ours::{Manner, Ours, Setup};
 use rows::{Cost, ROWS, SINGLES, Time, Workload};
 use scale::{SIZES, Scale};
 use table::Column;
@@ -184,7 +184,11 @@ fn ours_round(scale: &Scale, round: usize, runs: usize) {
                 let at = (begun + turn) % COLUMNS.len();
                 let costs = match MANNERS.get(at) {
                     Some(&manner) => rows::run(dir.path(), &workload, |dir, indexed| {
-                        Ours::create(dir, indexed, others, manner, &rows)
+                        let setup = Setup {
+                            others,
+                            ..Setup::of(manner)
+                        };
+                        Ours::create(dir, indexed, setup, &rows)
                     }),
                     None => rows::run(dir.path(), &workload, |dir, indexed| {
                         raw::Raw::create(dir, indexed, others, keys.clone())

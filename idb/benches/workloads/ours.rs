@@ -29,6 +29,27 @@ pub(crate) enum Manner {
     Waiting,
 }
 
+/// What a store of ours is like.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setup {
+    pub(crate) manner: Manner,
+    /// So many other object stores, which stay empty.
+    pub(crate) others: usize,
+    /// Of the block cache, if it is not the usual one.
+    pub(crate) cache_bytes: Option<usize>,
+}
+
+impl Setup {
+    /// No other object stores, and the usual cache.
+    pub(crate) const fn of(manner: Manner) -> Self {
+        Self {
+            manner,
+            others: 0,
+            cache_bytes: None,
+        }
+    }
+}
+
 /// What a host has of its names once it has made them, as raw calls have ids.
 #[derive(Debug)]
 struct Names {
@@ -65,14 +86,14 @@ pub(crate) fn rows_of(workload: &Workload) -> Arc<Vec<[Row; 2]>> {
 }
 
 impl Ours {
-    /// With so many `other` object stores, which stay empty.
+    /// A new store, with the index or without.
     pub(crate) fn create(
         dir: &Path,
         indexed: bool,
-        others: usize,
-        manner: Manner,
+        setup: Setup,
         rows: &Arc<Vec<[Row; 2]>>,
     ) -> Self {
+        let manner = setup.manner;
         let mut options = StorageOptions::new(
             Arc::new(DiskFileSystem::new()),
             dir,
@@ -80,6 +101,9 @@ impl Ours {
         );
         // As the page's store: a new one of ours has older headers, which are shorter.
         options.new_store_version = DATA_VERSION_MAX;
+        if let Some(bytes) = setup.cache_bytes {
+            options.block_cache_bytes = bytes;
+        }
         options.executor = match manner {
             Manner::Waiting => Executor::Driven { seed: None },
             _ => Executor::Threads(NonZeroUsize::new(2).unwrap()),
@@ -94,7 +118,7 @@ impl Ours {
                 transaction.create_object_store(name, parameters.clone())
             };
             let store = create("s")?;
-            for n in 0..others {
+            for n in 0..setup.others {
                 create(&format!("other {n}"))?;
             }
             if indexed {

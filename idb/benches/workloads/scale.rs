@@ -1,17 +1,20 @@
-//! How much is measured: `records=N,…` and `bytes=N` among the arguments.
+//! How much is measured: `records=N,…`, `bytes=N` and `cache=MIB` among the arguments.
 
 /// Bytes of a record's value.
 pub(crate) const SIZES: [usize; 2] = [100, 1024];
 
 const RECORDS: &str = "records=";
 const BYTES: &str = "bytes=";
+const CACHE: &str = "cache=";
 
-/// How many records, of how many bytes.
+/// How many records, of how many bytes, and the block cache that ours has for them.
 #[derive(Debug)]
 pub(crate) struct Scale {
     /// Not empty.
     records: Vec<u32>,
     bytes: Option<usize>,
+    /// Where it is not the usual one.
+    cache_mib: Option<usize>,
 }
 
 impl Scale {
@@ -20,6 +23,7 @@ impl Scale {
         let mut scale = Self {
             records: vec![10_000],
             bytes: None,
+            cache_mib: None,
         };
         let mut others = Vec::new();
         for arg in args {
@@ -30,6 +34,8 @@ impl Scale {
                 let bytes = bytes.parse().unwrap();
                 assert!(SIZES.contains(&bytes), "{BYTES} is one of {SIZES:?}");
                 scale.bytes = Some(bytes);
+            } else if let Some(mib) = arg.strip_prefix(CACHE) {
+                scale.cache_mib = Some(mib.parse().unwrap());
             } else {
                 others.push(arg);
             }
@@ -42,15 +48,22 @@ impl Scale {
         let numbers: Vec<String> = self.records.iter().map(u32::to_string).collect();
         let records = format!("{RECORDS}{}", numbers.join(","));
         let bytes = self.bytes.map(|bytes| format!("{BYTES}{bytes}"));
-        std::iter::once(records).chain(bytes).collect()
+        let cache = self.cache_mib.map(|mib| format!("{CACHE}{mib}"));
+        (std::iter::once(records).chain(bytes).chain(cache)).collect()
     }
 
     /// With another number of records, of one size.
-    pub(crate) fn of(records: u32, bytes: usize) -> Self {
+    pub(crate) fn of(&self, records: u32, bytes: usize) -> Self {
         Self {
             records: vec![records],
             bytes: Some(bytes),
+            cache_mib: self.cache_mib,
         }
+    }
+
+    /// Bytes of the block cache, where it is not the usual one.
+    pub(crate) fn cache_bytes(&self) -> Option<usize> {
+        self.cache_mib.map(|mib| mib << 20)
     }
 
     /// All numbers of records.

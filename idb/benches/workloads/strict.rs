@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use crate::ours::{Manner, Ours};
+use crate::ours::{Manner, Ours, Setup};
 use crate::rows::{Subject, Workload, measured};
 use crate::table::{goal, median};
 
@@ -18,7 +18,7 @@ pub(crate) fn compare(dir: &Path, size: usize, workload: &Workload) {
     let dir = dir.join("strict");
     std::fs::create_dir_all(&dir).unwrap();
     let rows = crate::ours::rows_of(workload);
-    let mut ours = Ours::create(&dir, false, 0, Manner::Bytes, &rows);
+    let mut ours = Ours::create(&dir, false, Setup::of(Manner::Bytes), &rows);
     let before = log_len(&dir);
     ours.put_one(&workload.singles[0], true);
     let bytes = vec![7; (log_len(&dir) - before) as usize];
