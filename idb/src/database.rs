@@ -8,13 +8,13 @@ use larder_codec::Origin;
 
 use crate::connection::Connection;
 use crate::error::Result;
-use crate::execution::TransactionMode;
+use crate::execution::{TransactionMode, TransactionOptions};
 use crate::name::{Name, Scope};
 use crate::open_request::Upgrade;
 use crate::options::{Scheduling, StorageOptions};
 use crate::request::Request;
 use crate::storage::Storage;
-use crate::transaction::{Transaction, TransactionOptions};
+use crate::transaction::Transaction;
 
 /// A database that is open, with the storage that it lies in. Clones are handles to the same database.
 ///

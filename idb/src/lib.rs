@@ -90,7 +90,7 @@ pub use damage::Damage;
 pub use database::Database;
 pub use error::{Error, ErrorKind, ErrorName, Result};
 pub use events::{Events, NextEvent};
-pub use execution::{TransactionDurability, TransactionMode, TransactionState};
+pub use execution::{TransactionDurability, TransactionMode, TransactionOptions, TransactionState};
 pub use executor::{Executor, WorkCallback};
 pub use factory::{DatabaseInfo, Factory};
 pub use file_system::{DiskFileSystem, FileSystem, MemoryFileSystem};
@@ -122,7 +122,7 @@ pub use statistics::Statistics;
 pub use storage::Storage;
 #[cfg(feature = "stream")]
 pub use stream::{EventStream, PageStream, StepStream};
-pub use transaction::{Transaction, TransactionOptions};
+pub use transaction::Transaction;
 pub use value::records::{Record, Records, RecordsIter};
 pub use value::{ExternalObject, StoredValue, Value};
 

@@ -35,7 +35,7 @@ pub(crate) struct Setup {
     pub(crate) manner: Manner,
     /// So many other object stores, which stay empty.
     pub(crate) others: usize,
-    /// Of the block cache, if it is not the usual one.
+    /// The size of the block cache, if it is not the usual one.
     pub(crate) cache_bytes: Option<usize>,
 }
 

@@ -14,14 +14,16 @@ mod report;
 mod run;
 mod shared;
 mod statistics;
+mod transaction_options;
 
 pub(crate) use self::core::TransactionCore;
 pub(crate) use self::operation::Length;
 pub(crate) use self::owner::{TransactionOwner, snapshot};
-pub(crate) use self::plan::{Plan, PlanOptions, Versions};
+pub(crate) use self::plan::{Plan, Versions};
 pub use self::plan::{TransactionDurability, TransactionMode, TransactionState};
 pub(crate) use self::queue::SmallPut;
 pub(crate) use self::shared::InitialState;
+pub use self::transaction_options::TransactionOptions;
 
 #[cfg(test)]
 mod tests;

@@ -38,16 +38,6 @@ pub enum TransactionState {
     Finished,
 }
 
-/// What is asked of a transaction, beside its mode and its scope.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PlanOptions {
-    pub(crate) durability: TransactionDurability,
-    /// Whether its changes come from the source that the database is a copy of.
-    pub(crate) from_source: bool,
-    /// Whether its scope may have the change feed's object stores.
-    pub(crate) reserved: bool,
-}
-
 /// What a transaction is about.
 #[derive(Debug)]
 pub(crate) struct Plan {

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use larder_backing_store::{CursorDirection, FixedClock};
 use larder_codec::{JsString, Key, Origin};
 
-use super::{Length, TransactionMode};
+use super::{Length, TransactionMode, TransactionOptions};
 use crate::connection::Connection;
 use crate::error::{Error, ErrorName, Result};
 use crate::executor::Executor;
@@ -21,7 +21,7 @@ use crate::request::Request;
 use crate::scheduler::ConnectionEvent;
 use crate::storage::Storage;
 use crate::sync::locked;
-use crate::transaction::{Transaction, TransactionOptions};
+use crate::transaction::Transaction;
 use crate::value::Value;
 
 const MODES: [Executor; 3] = [

@@ -12,13 +12,13 @@ use larder_backing_store::FixedClock;
 use larder_codec::{JsString, Origin};
 
 use crate::connection::Connection;
-use crate::execution::TransactionMode;
+use crate::execution::{TransactionMode, TransactionOptions};
 use crate::executor::Executor;
 use crate::object_store::ObjectStoreParameters;
 use crate::options::StorageOptions;
 use crate::request::Request;
 use crate::storage::Storage;
-use crate::transaction::{Transaction, TransactionOptions};
+use crate::transaction::Transaction;
 
 /// Runs `law` under so many schedules; each starts with a storage of one or two threads.
 fn check(schedules: usize, law: impl Fn(Storage) + Send + Sync + 'static) {

@@ -9,11 +9,11 @@ use larder_codec::{JsString, Key, Origin};
 use super::{ask_to_open, check, check_with, open, options, write};
 use crate::connection::Connection;
 use crate::execution::TransactionMode;
+use crate::execution::TransactionOptions;
 use crate::open_request::OpenEvent;
 use crate::options::StorageOptions;
 use crate::storage::Storage;
 use crate::sync::thread;
-use crate::transaction::TransactionOptions;
 use crate::value::Value;
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{ConnectionCore, Database, State};
 use crate::error::{Error, ErrorName, Result};
 use crate::execution::{
-    InitialState, Plan, PlanOptions, TransactionCore, TransactionMode, snapshot,
+    InitialState, Plan, TransactionCore, TransactionMode, TransactionOptions, snapshot,
 };
 use crate::executor::Callback;
 use crate::name::Name;
@@ -24,7 +24,7 @@ impl Database {
         connection: &Arc<ConnectionCore>,
         names: &[Name<'_>],
         mode: TransactionMode,
-        options: PlanOptions,
+        options: TransactionOptions,
     ) -> Result<Arc<TransactionCore>> {
         let is_snapshot_reader = mode == TransactionMode::ReadOnly
             && self.origin().scheduling() == Scheduling::SnapshotReaders;
@@ -138,7 +138,7 @@ fn plan(
     connection: &ConnectionCore,
     names: &[Name<'_>],
     mode: TransactionMode,
-    options: PlanOptions,
+    options: TransactionOptions,
     number: u64,
 ) -> Result<Plan> {
     let object_stores = connection.schema.set_of(names, options.reserved)?;
