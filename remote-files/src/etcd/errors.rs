@@ -71,3 +71,28 @@ pub(super) fn of(error: &ClientError) -> Error {
 pub(super) fn of_change(error: &ClientError) -> Error {
     refusal(error).unwrap_or_else(|| Error::new(ErrorKind::OutcomeUnknown, words(error)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::etcd::{Etcd, EtcdOptions};
+    use etcd_client::PutOptions;
+
+    /// In the words of a real server: a lease may end before the row that it is for is there.
+    #[test]
+    fn a_row_whose_lease_has_ended_was_not_written() {
+        let Some(server) = larder_fixtures::servers::Etcd::shared() else {
+            return;
+        };
+        let etcd = Etcd::connect(&[server.endpoints()], EtcdOptions::new()).unwrap();
+        let mut kv = etcd.kv();
+        let put = etcd.run(ErrorKind::OutcomeUnknown, async move {
+            let options = PutOptions::new().with_lease(7);
+            let put = kv.put("row", "value", Some(options)).await;
+            put.map_err(|error| of_change(&error))
+        });
+        let error = put.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        assert!(error.to_string().contains("lease not found"), "{error}");
+    }
+}

@@ -28,6 +28,8 @@ pub(super) const IS_THERE: &str = "select to_regprocedure(
 /// server ends one of them then, and nothing of it is done). A row that is not there cannot be locked: where one must be absent, an empty one is
 /// inserted, and deleted before the function writes. Another commit that inserts it waits for the end of this one.
 ///
+/// An earlier version's function stays: its clients may be connected.
+///
 /// A page keeps room for new versions of its rows, so that an index need not learn of each.
 pub(super) const MAKE: &str = r#"
 begin;
@@ -38,7 +40,6 @@ create table if not exists larder.segments (key bytea primary key, bytes bytea n
 alter table larder.rows alter column value set storage external;
 alter table larder.rows set (fillfactor = 70);
 alter table larder.segments alter column bytes set storage external;
-drop function if exists larder.make_commit(bytea[], bytea[], bytea[], bytea[], bytea[], bytea[], bytea[], bytea[]);
 create or replace function larder.make_commit_2(
     required_keys bytea[], required_values bytea[], absent_keys bytea[],
     put_keys bytea[], put_values bytea[], deleted_keys bytea[], deleted_from bytea[], deleted_to bytea[]

@@ -111,6 +111,34 @@ fn the_lease_of_a_dead_process_ends_in_etcd() {
 }
 
 #[test]
+fn a_page_of_a_revision_that_was_compacted_says_that_it_is_gone() {
+    let Some(server) = Server::own(1) else { return };
+    let catalogue = setting_of(&server).catalogue;
+    let put = |value: u8| {
+        let mut commit = Commit::default();
+        (0..3).for_each(|row| commit.put(vec![b'a' + row], vec![value]));
+        assert_eq!(catalogue.commit(&commit).unwrap(), Outcome::Committed);
+    };
+    put(0);
+    let mut snapshot = catalogue.snapshot().unwrap();
+    let first = snapshot.page(&(b"a".to_vec()..b"z".to_vec()), 1).unwrap();
+    assert!(first.has_more);
+    put(1);
+    // It reads its own revision as long as there is one.
+    let rest = b"b".to_vec()..b"z".to_vec();
+    let rows = snapshot.page(&rest, 10).unwrap().rows;
+    assert!(rows.iter().all(|row| row.value == [0]), "{rows:?}");
+    server.compact().unwrap();
+    let error = snapshot.page(&rest, 10).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::SnapshotGone, "{error}");
+    assert!(error.may_pass(), "{error}");
+    // Another one is of the revision that is there.
+    let mut snapshot = catalogue.snapshot().unwrap();
+    let rows = snapshot.page(&rest, 10).unwrap().rows;
+    assert!(rows.iter().all(|row| row.value == [1]), "{rows:?}");
+}
+
+#[test]
 fn what_cannot_be_reached_says_why() {
     let none = format!("etcd://127.0.0.1:{}", free_port());
     let error = connect(&none, EtcdOptions::new()).unwrap_err();

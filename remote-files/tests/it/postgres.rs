@@ -106,6 +106,12 @@ fn reading_a_snapshot_and_writing_after_it_takes_one_connection() {
     };
     let url = server.new_database();
     let setting = setting_at(&url);
+    let name = url.rsplit('/').next().unwrap();
+    let servers =
+        format!("select string_agg(pid::text, ' ') from pg_stat_activity where datname = '{name}'");
+    // The process that serves a connection: another one would serve a new connection.
+    let first = server.sql(&servers).unwrap();
+    assert!(first.parse::<u32>().is_ok(), "{first:?}");
     for round in 0..10 {
         let all = b"a".to_vec()..b"z".to_vec();
         setting
@@ -118,9 +124,31 @@ fn reading_a_snapshot_and_writing_after_it_takes_one_connection() {
         commit.put(b"row".to_vec(), vec![round]);
         setting.catalogue.commit(&commit).unwrap();
     }
-    let name = url.rsplit('/').next().unwrap();
-    let count = format!("select count(*) from pg_stat_activity where datname = '{name}'");
-    assert_eq!(server.sql(&count).unwrap(), "1");
+    assert_eq!(server.sql(&servers).unwrap(), first);
+}
+
+/// A client of an earlier version is connected to the database when this one makes its schema.
+#[test]
+fn the_function_of_an_earlier_version_stays() {
+    let Some(server) = Server::shared() else {
+        return;
+    };
+    let url = server.new_database();
+    let setting = setting_at(&url);
+    let eight = ["bytea[]"; 8].join(", ");
+    let function = format!("larder.make_commit({eight})");
+    let (_, database) = url.rsplit_once('/').unwrap();
+    let earlier = format!(
+        "create function {function} returns boolean language sql as 'select true'; drop function larder.make_commit_2"
+    );
+    server.sql_in(database, &earlier).unwrap();
+    drop(setting);
+    let mut commit = Commit::default();
+    commit.put(b"row".to_vec(), b"x".to_vec());
+    let made = setting_at(&url).catalogue.commit(&commit).unwrap();
+    assert_eq!(made, Outcome::Committed);
+    let is_there = format!("select to_regprocedure('{function}') is not null");
+    assert_eq!(server.sql_in(database, &is_there).unwrap(), "t");
 }
 
 #[test]
