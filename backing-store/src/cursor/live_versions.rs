@@ -18,14 +18,19 @@ use crate::view::{View, ViewIter};
 /// When so many index rows have been asked about one by one, so many exists rows may have been read. A walk that ends early has not paid
 /// for all records, and one that goes on pays for them once.
 #[cfg(not(test))]
-const STAGES: [(u64, usize); 3] = [(512, 16 << 10), (4096, 128 << 10), (32 << 10, RECORDS_MAX)];
+const STAGES: [(u64, usize); 4] = [
+    (512, 16 << 10),
+    (4096, 128 << 10),
+    (32 << 10, 2 << 20),
+    (256 << 10, RECORDS_MAX),
+];
 /// Small, so that tests come to each.
 #[cfg(test)]
-const STAGES: [(u64, usize); 3] = [(4, 12), (10, 20), (20, 60)];
+const STAGES: [(u64, usize); 4] = [(4, 12), (10, 20), (20, 40), (30, 60)];
 
-/// For more records nothing is kept: this is some 32 MiB while they are read, and half as much for a moment besides.
+/// For more records nothing is kept: this is some 128 MiB while they are read, and half as much for a moment besides.
 #[cfg(not(test))]
-const RECORDS_MAX: usize = 2 << 20;
+const RECORDS_MAX: usize = 16 << 20;
 
 /// A table of versions has no more places than so many for each record.
 const PLACES_FOR_EACH: usize = 2;
@@ -51,17 +56,17 @@ enum State {
 #[derive(Debug)]
 struct Reading {
     iter: ViewIter,
-    /// A version, and the hash of the primary key that has it.
-    found: Vec<(i64, u32)>,
+    /// A version, and the hash of the primary key that has it. No database has come to versions that do not fit.
+    found: Vec<(u32, u32)>,
 }
 
 /// All of them.
 #[derive(Debug)]
 enum Table {
     /// By version, from the first on, the hash of the primary key; 0 for none.
-    Dense(i64, Vec<u32>),
+    Dense(u32, Vec<u32>),
     /// In order.
-    Sparse(Vec<(i64, u32)>),
+    Sparse(Vec<(u32, u32)>),
 }
 
 impl LiveVersions {
@@ -100,7 +105,7 @@ impl LiveVersions {
             return None;
         }
         let hash = || hash_of(&self.hasher, primary_key.as_bytes());
-        Some(table.has(version.get(), hash))
+        Some(u32::try_from(version.get()).is_ok_and(|version| table.has(version, hash)))
     }
 
     /// So many rows were asked about: reads on, when there were enough. `prefix` is that of the exists rows.
@@ -165,11 +170,14 @@ impl Reading {
             let Some(primary_key) = self.iter.key().strip_prefix(prefix) else {
                 return Ok(Some(true));
             };
-            let Ok(row) = ExistsRow::decode_exact(self.iter.value()?) else {
+            let row = ExistsRow::decode_exact(self.iter.value()?);
+            let Some(version) = row
+                .ok()
+                .and_then(|row| u32::try_from(row.version.get()).ok())
+            else {
                 return Ok(None);
             };
-            let hash = hash_of(hasher, primary_key);
-            self.found.push((row.version.get(), hash));
+            self.found.push((version, hash_of(hasher, primary_key)));
             self.iter.next()?;
         }
         Ok(Some(false))
@@ -183,31 +191,31 @@ fn hash_of(hasher: &RandomState, primary_key: &[u8]) -> u32 {
 }
 
 impl Table {
-    fn new(mut found: Vec<(i64, u32)>) -> Self {
+    fn new(mut found: Vec<(u32, u32)>) -> Self {
         found.sort_unstable();
         let has_twice = found.windows(2).any(|pair| pair[0].0 == pair[1].0);
         let first = found.first().map_or(0, |(version, _)| *version);
         let span = found.last().map_or(0, |(version, _)| version - first);
-        match usize::try_from(span) {
-            Ok(span) if span / PLACES_FOR_EACH <= found.len() && !has_twice => {
-                let mut hashes = vec![0; span + 1];
-                for (version, hash) in found {
-                    if let Some(place) = place(version, first).and_then(|at| hashes.get_mut(at)) {
-                        *place = hash;
-                    }
-                }
-                Self::Dense(first, hashes)
-            }
-            _ => Self::Sparse(found),
+        let span = span as usize;
+        if span / PLACES_FOR_EACH > found.len() || has_twice {
+            return Self::Sparse(found);
         }
+        let mut hashes = vec![0; span + 1];
+        for (version, hash) in found {
+            if let Some(place) = hashes.get_mut((version - first) as usize) {
+                *place = hash;
+            }
+        }
+        Self::Dense(first, hashes)
     }
 
     /// Whether the record with this version has a primary key with this hash.
     #[inline]
-    fn has(&self, version: i64, hash: impl Fn() -> u32) -> bool {
+    fn has(&self, version: u32, hash: impl Fn() -> u32) -> bool {
         match self {
             Self::Dense(first, hashes) => {
-                let found = place(version, *first).and_then(|at| hashes.get(at));
+                let place = version.checked_sub(*first);
+                let found = place.and_then(|at| hashes.get(at as usize));
                 found.is_some_and(|found| *found != 0 && *found == hash())
             }
             Self::Sparse(found) => {
@@ -220,25 +228,19 @@ impl Table {
     }
 }
 
-fn place(version: i64, first: i64) -> Option<usize> {
-    usize::try_from(version - first).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_table_has_each_version_with_its_hash_however_they_lie() {
-        let lists: [Vec<(i64, u32)>; 5] = [
+        let lists: [Vec<(u32, u32)>; 5] = [
             Vec::new(),
             vec![(7, 3)],
-            (10..500).rev().map(|n| (n, n as u32 | 1)).collect(),
-            (1..500)
-                .map(|n| (n * 1_000_000_007, n as u32 | 1))
-                .collect(),
+            (10..500).rev().map(|n| (n, n | 1)).collect(),
+            (1..500).map(|n| (n * 8_000_009, n | 1)).collect(),
             // A version that was given twice.
-            (1..500).map(|n| (n / 2, n as u32 | 1)).collect(),
+            (1..500).map(|n| (n / 2, n | 1)).collect(),
         ];
         for list in lists {
             let table = Table::new(list.clone());
