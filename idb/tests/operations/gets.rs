@@ -36,17 +36,24 @@ fn key(n: u64) -> Key {
 /// A value of any length. Some values have no key for the index.
 fn value(random: &mut Random) -> Value {
     let i = random.below(60) as f64 - 10.0;
-    let text = "x".repeat(match random.below(8) {
+    let len = match random.below(8) {
         0 => 0,
         1 => 3000,
         2 => 300,
         3 if random.below(9) == 0 => 70_000,
         n => 9 * n as usize,
-    });
+    };
+    let text = letters(random, len);
     match random.below(9) {
         0 => Value::serialize(&text).unwrap(),
         _ => Value::serialize(&Row { i, text }).unwrap(),
     }
+}
+
+/// Letters that do not compress: only of tables of some size gets are read together that are not in one run.
+fn letters(random: &mut Random, len: usize) -> String {
+    let letter = |_| char::from(b'!' + random.below(90) as u8);
+    (0..len).map(letter).collect()
 }
 
 type Found = Result<Option<Vec<u8>>, ErrorName>;
@@ -309,4 +316,31 @@ fn values_that_were_read_together_stay_when_the_others_and_the_storage_have_gone
     let numbers = kept.iter().map(|value| value.deserialize::<f64>().unwrap());
     assert!(numbers.eq([7.0, 47.0, 87.0, 127.0, 167.0]));
     assert!(kept.iter().all(|value| value.objects().is_empty()));
+}
+
+#[test]
+fn more_bytes_than_are_read_together_are_found_all_the_same() {
+    let seed = 20_261_126;
+    let mut random = Random::new(seed);
+    // Behind so many short ones so many are read together that the long ones do not fit. Longer ones would lie in files.
+    let lens = [10; 320].into_iter().chain([60_000; 400]);
+    let texts: Vec<_> = lens.map(|len| letters(&mut random, len)).collect();
+    let storage = on(&Arc::new(MemoryFileSystem::new()), THREADS, 200_000);
+    let connection = connect(&storage);
+    let transaction = begin(&connection, TransactionMode::ReadWrite);
+    let s = store(&transaction, "s");
+    for (n, text) in texts.iter().enumerate() {
+        let value = Value::serialize(text).unwrap();
+        s.put(value, Some((n as f64).into())).unwrap().detach();
+    }
+    finish(&transaction);
+    let (before, transaction, s) = queued_behind(&connection);
+    let requests: Vec<_> = (0..720).map(|n| s.get(f64::from(n)).unwrap()).collect();
+    finish(&before);
+    for (request, text) in requests.into_iter().zip(&texts) {
+        let found: Option<StoredValue> = request.wait().unwrap();
+        let found: Option<String> = found.map(|value| value.deserialize().unwrap());
+        assert!(found.as_ref() == Some(text), "seed {seed}");
+    }
+    finish(&transaction);
 }
