@@ -6,7 +6,7 @@ use std::sync::Arc;
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::{self, DataRow, ExistsRow};
 use larder_codec::{DatabaseId, IndexId, Key, KeyPrefix, ObjectStoreId, Origin, RecordVersion};
-use larder_leveldb::storage::MemoryFileSystem;
+use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 use super::*;
 use crate::reads::{Reads, record_row_prefix};
@@ -16,14 +16,20 @@ use crate::{
 
 const ENTRIES: u32 = 60;
 
+const DIR: &str = "https_a.example_0.indexeddb.leveldb";
+
 fn store() -> BackingStore {
+    store_on(&MemoryFileSystem::new())
+}
+
+fn store_on(fs: &MemoryFileSystem) -> BackingStore {
     let origin = Origin::from_url("https://a.example").unwrap();
     let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
     options.create_if_missing = true;
     options.background = crate::Background::Caller;
     options.write_buffer_bytes = 6000;
-    let paths = StorePaths::of_leveldb(Path::new("https_a.example_0.indexeddb.leveldb"));
-    BackingStore::open(Arc::new(MemoryFileSystem::new()), paths, options).unwrap()
+    let paths = StorePaths::of_leveldb(Path::new(DIR));
+    BackingStore::open(Arc::new(fs.clone()), paths, options).unwrap()
 }
 
 fn bytes(key: &Key) -> Vec<u8> {
@@ -71,9 +77,14 @@ fn put(write: &mut WriteTransaction, n: u32) {
         5 | 6 | 40..44 => version(1000),
         _ => row.version,
     };
+    // The record's rows have the other form of its key: an equal key, of other bytes.
+    let record_key = match n {
+        21 => bytes(&Key::Number(0.0)),
+        _ => primary_key.clone(),
+    };
     for table in [RecordTable::Exists, RecordTable::Data] {
         let mut row_key = record_row_prefix(database, object_store, table);
-        row_key.extend_from_slice(&primary_key);
+        row_key.extend_from_slice(&record_key);
         let mut row_value = Vec::new();
         match table {
             RecordTable::Exists => ExistsRow {
@@ -205,19 +216,57 @@ fn put_scattered(write: &mut WriteTransaction, n: u32, count: u32) {
     write.put_row(&row_key, &row_value).unwrap();
 }
 
-#[test]
-fn a_long_walk_that_passes_more_and_more_rows_meets_each_entry_once() {
-    const COUNT: u32 = 600;
-    let store = store();
+/// So many entries, of which a long walk passes many at once.
+const SCATTERED: u32 = 600;
+
+fn put_all_scattered(store: &BackingStore) {
     for part in 0..6 {
         let scope = Scope::Stores(DatabaseId::MIN, [ObjectStoreId::MIN].into());
         let mut write = store.begin(scope, Durability::Relaxed).unwrap();
-        (0..COUNT)
+        (0..SCATTERED)
             .filter(|n| n % 6 == part)
-            .for_each(|n| put_scattered(&mut write, n, COUNT));
+            .for_each(|n| put_scattered(&mut write, n, SCATTERED));
         write.commit().unwrap();
         while store.core.db.do_background_work().unwrap() {}
     }
+}
+
+#[test]
+fn a_record_in_a_damaged_block_is_an_error_in_its_place_on_a_long_walk_too() {
+    let fs = MemoryFileSystem::new();
+    put_all_scattered(&store_on(&fs));
+    let tables = fs.list(Path::new(DIR)).unwrap();
+    let tables = tables.iter().map(|name| Path::new(DIR).join(name));
+    let tables = tables.filter(|path| path.extension().is_some_and(|kind| kind == "ldb"));
+    let len = |path: &std::path::PathBuf| fs.open_random(path).unwrap().len().unwrap();
+    let largest = tables.max_by_key(len).unwrap();
+    let mut bytes = vec![0; len(&largest) as usize];
+    fs.open_random(&largest)
+        .unwrap()
+        .read_at(0, &mut bytes)
+        .unwrap();
+    // Records' rows come first.
+    let at = bytes.len() / 4;
+    bytes[at] ^= 1;
+    fs.create(&largest).unwrap().append(&bytes).unwrap();
+    let store = store_on(&fs);
+    let read = store.read();
+    assert!(read.lookups_together() > 100);
+    for direction in [CursorDirection::Next, CursorDirection::Prev] {
+        let expected = walk(&mut cursor(&read, direction, false), IndexCursor::next);
+        assert!(expected.iter().any(Met::is_err));
+        for count in [4, 100, usize::MAX] {
+            let mut ahead = cursor(&read, direction, false);
+            let met = walk(&mut ahead, |cursor| cursor.next_of(count));
+            assert!(met == expected, "{count} wanted");
+        }
+    }
+}
+
+#[test]
+fn a_long_walk_that_passes_more_and_more_rows_meets_each_entry_once() {
+    let store = store();
+    put_all_scattered(&store);
     let read = store.read();
     assert!(read.lookups_together() > 100);
     for direction in [CursorDirection::Next, CursorDirection::Prev] {
