@@ -75,9 +75,15 @@ const done = (request) => new Promise((resolve, reject) => {
   request.onupgradeneeded = () => reject(new Error("made anew"));
 });
 const library = await done(indexedDB.open("library"));
-const books = library.transaction("books", "readwrite").objectStore("books");
+const writing = library.transaction("books", "readwrite");
+const books = writing.objectStore("books");
 const found = await done(books.getAll());
-await done(books.put(args));
+// The browser ends when the page has its answer, which a put has before its transaction commits.
+await new Promise((resolve, reject) => {
+  writing.oncomplete = resolve;
+  writing.onabort = () => reject(writing.error);
+  books.put(args);
+});
 library.close();
 return { version: library.version, found };
 "#;
