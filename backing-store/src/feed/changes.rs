@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use larder_codec::value::{ChangedObjectStore, RevisionKind, RevisionRow, RevisionsRow};
+use larder_codec::value::{ChangedObjectStore, JsStr, RevisionKind, RevisionRow, RevisionsRow};
 use larder_codec::{DataVersion, JsString, ObjectStoreId, RawKey, RecordVersion, feed};
 
 use crate::error::{Error, Result};
@@ -125,12 +125,22 @@ impl Changes {
             bytes: Vec::with_capacity(self.keys.len() + self.noted.len() * 40),
             ..Prepared::default()
         };
+        // With the names as values have them.
+        let stores = self.object_stores.iter().map(|(id, name)| {
+            let units = name.units().iter().copied();
+            (*id, units.flat_map(u16::to_le_bytes).collect())
+        });
+        let stores: Vec<_> = stores.collect();
         let (mut rest, mut key_start) = (&*self.noted, 0);
         while let Some((record, behind)) = self.split(rest, key_start) {
             let is_last = behind.is_empty();
-            let committed_at_ms = is_last.then_some(committed_at_ms);
+            let row = RevisionsRow {
+                object_stores: Vec::new(),
+                is_from_source: self.is_from_source,
+                committed_at_ms: is_last.then_some(committed_at_ms),
+            };
             key_start =
-                self.prepare_record(record, key_start, version, committed_at_ms, &mut prepared)?;
+                self.prepare_record(record, key_start, &stores, row, version, &mut prepared)?;
             rest = behind;
         }
         Ok(prepared)
@@ -162,22 +172,18 @@ impl Changes {
     }
 
     /// Makes one record, and returns where the keys behind it begin.
-    fn prepare_record(
+    fn prepare_record<'a>(
         &self,
         noted: &[Noted],
         mut key_start: usize,
+        object_stores: &'a [(ObjectStoreId, Vec<u8>)],
+        mut row: RevisionsRow<'a>,
         version: DataVersion,
-        committed_at_ms: Option<f64>,
         prepared: &mut Prepared,
     ) -> Result<usize> {
-        let mut row = RevisionsRow {
-            object_stores: Vec::new(),
-            is_from_source: self.is_from_source,
-            committed_at_ms,
-        };
         let mut revisions = Vec::with_capacity(noted.len());
         for (at, change) in noted.iter().enumerate() {
-            let Some((id, name)) = self.object_stores.get(change.object_store) else {
+            let Some((id, name)) = object_stores.get(change.object_store) else {
                 continue;
             };
             let key = self.keys.get(key_start..change.key_end).unwrap_or_default();
@@ -187,7 +193,7 @@ impl Changes {
                 Some(store) => store.version = change.version,
                 None => stores.push(ChangedObjectStore {
                     id: *id,
-                    name,
+                    name: JsStr::Utf16Le(name),
                     version: change.version,
                 }),
             }

@@ -7,11 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use larder_codec::feed::{self, HistoryKey};
-use larder_codec::value::{
-    ChangedObjectStore, JsStr, Payload, RevisionKind, RevisionRow, RevisionsReader, RevisionsRow,
-};
+use larder_codec::value::{Payload, RevisionKind, RevisionRow, RevisionsReader};
 use larder_codec::versioned::{DataRow, IndexRow};
-use larder_codec::{JsString, Key, ObjectStoreId, RawKey, RecordVersion};
+use larder_codec::{Key, ObjectStoreId, RawKey, RecordVersion};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Feed;
@@ -63,10 +61,8 @@ impl WriteTransaction {
         let mut iter = records_behind(self, &feed, behind)?;
         let (mut looked_at, mut key) = (0, Vec::new());
         'records: while let Some(last) = number_at(&iter, &feed) {
-            let row = data_row(iter.key(), iter.value()?)?;
-            let bad_row = |error| Error::row(iter.key(), "revisions", error);
-            let payload = Payload::read(row.value).map_err(bad_row)?;
-            let mut revisions = RevisionsReader::new(&payload).map_err(bad_row)?;
+            let bad_row = |error| Error::row(iter.key(), RECORD, error);
+            let (_, mut revisions) = read_record(iter.value()?).map_err(bad_row)?;
             let ends = revisions.row().committed_at_ms.is_some();
             while let Some(revision) = revisions.next(&mut key).map_err(bad_row)? {
                 let number = last.saturating_sub(u64::from(revision.back));
@@ -151,10 +147,8 @@ impl WriteTransaction {
         let Some(old) = self.view().get(&row_key)? else {
             return Ok(0);
         };
-        let row = data_row(&row_key, &old)?;
-        let bad_row = |error| Error::row(&row_key, "revisions", error);
-        let payload = Payload::read(row.value).map_err(bad_row)?;
-        let mut reader = RevisionsReader::new(&payload).map_err(bad_row)?;
+        let bad_row = |error| Error::row(&row_key, RECORD, error);
+        let (version, mut reader) = read_record(&old).map_err(bad_row)?;
         let (mut kept, mut keys, mut key, mut gone) = (Vec::new(), Vec::new(), Vec::new(), 0);
         while let Some(revision) = reader.next(&mut key).map_err(bad_row)? {
             if places.contains(&(revision.object_store_id, revision.version)) {
@@ -178,36 +172,17 @@ impl WriteTransaction {
             }
             return Ok(gone);
         }
-        let name = |store: &ChangedObjectStore<JsStr<'_>>| {
-            JsString::from_units(store.name.units().collect())
-        };
-        let names: Vec<JsString> = shared.object_stores.iter().map(name).collect();
-        let stores = shared.object_stores.iter().zip(&names);
-        let rewritten = RevisionsRow {
-            // Not changed, whatever is left: the index has them.
-            object_stores: stores
-                .map(|(store, name)| ChangedObjectStore {
-                    id: store.id,
-                    name,
-                    version: store.version,
-                })
-                .collect(),
-            is_from_source: shared.is_from_source,
-            committed_at_ms: shared.committed_at_ms,
-        };
         let mut revisions = Vec::with_capacity(kept.len());
         for revision in kept {
             let key = keys.get(revision.key.clone()).unwrap_or_default();
             revisions.push(revision.with_key(RawKey::decode_exact(key).map_err(bad_row)?));
         }
         let mut value = Vec::with_capacity(old.len());
-        rewritten.encode(revisions.into_iter(), self.data_version(), &mut value);
+        // The object stores stay, whatever is left of theirs: the index has them.
+        shared.encode(revisions.into_iter(), self.data_version(), &mut value);
         let mut new = Vec::with_capacity(value.len() + 8);
-        DataRow {
-            version: row.version,
-            value: &value,
-        }
-        .encode(&mut new);
+        let value = &value;
+        DataRow { version, value }.encode(&mut new);
         self.put_small_row(&row_key, &new)?;
         Ok(gone)
     }
@@ -276,6 +251,11 @@ fn entry_at(iter: &ViewIter, feed: &Feed) -> Result<Option<(Place, u64)>> {
     Ok(place.map(|place| (place, number as u64)))
 }
 
-fn data_row<'a>(key: &[u8], row: &'a [u8]) -> Result<DataRow<'a>> {
-    DataRow::decode_exact(row).map_err(|error| Error::row(key, "record of revisions", error))
+const RECORD: &str = "record of revisions";
+
+/// What is in a record's data row, with its version.
+fn read_record(row: &[u8]) -> larder_codec::Result<(RecordVersion, RevisionsReader<'_>)> {
+    let row = DataRow::decode_exact(row)?;
+    let revisions = RevisionsReader::new(&Payload::read(row.value)?)?;
+    Ok((row.version, revisions))
 }

@@ -1,11 +1,12 @@
 //! The cursor that every value decoder reads through.
 //!
 //! Numbers as V8 and Blink write them inside values: varints of 32 and 64 bits, little-endian doubles, length-prefixed
-//! UTF-8. Tags are no concern of it. Every read is bounds-checked and says where it failed; nothing is allocated.
+//! UTF-8. Of tags it has those of strings only. Every read is bounds-checked and says where it failed; nothing is allocated.
 
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::js_str::JsStr;
+use super::tag::v8 as tag;
 use crate::{Error, ErrorKind, Result};
 
 /// A position in borrowed bytes.
@@ -160,6 +161,22 @@ impl<'a> Reader<'a> {
                 let at = broken.valid_up_to();
                 invalid(u64::from(bytes[at]), start + at, what)
             }
+        }
+    }
+
+    /// What is behind the tag of a string of V8's, which stands at `at`.
+    #[inline]
+    pub(super) fn string(&mut self, tag: u8, at: usize) -> Result<JsStr<'a>> {
+        let len = self.varint_u32("string length")?;
+        let bytes = self.bytes(len as usize, "string")?;
+        match tag {
+            tag::ONE_BYTE_STRING => Ok(JsStr::Latin1(bytes)),
+            tag::TWO_BYTE_STRING => match JsStr::from_utf16_le(bytes) {
+                Some(string) => Ok(string),
+                None => invalid(u64::from(len), at, "two-byte string length"),
+            },
+            tag::UTF8_STRING => Ok(JsStr::Utf8(bytes)),
+            tag => error(ErrorKind::UnknownTag { tag }, at, "string"),
         }
     }
 

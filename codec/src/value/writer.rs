@@ -296,16 +296,19 @@ impl<'o> Writer<'o> {
 
     /// A string with its tag, of one byte per unit if all fit.
     fn narrowest(&mut self, string: JsStr<'_>) {
-        let (count, all) =
-            (string.units()).fold((0, 0), |(count, all), unit| (count + 1, all | unit));
+        self.units(|| string.units());
+    }
+
+    /// A string of these units with its tag, of one byte per unit if all fit.
+    pub(super) fn units<I: Iterator<Item = u16>>(&mut self, units: impl Fn() -> I) {
+        let (count, all) = units().fold((0, 0), |(count, all), unit| (count + 1, all | unit));
         if all <= 0xff {
             self.byte(tag::ONE_BYTE_STRING);
             self.len(count);
-            self.out
-                .extend(string.units().map(|unit| unit.to_le_bytes()[0]));
+            self.out.extend(units().map(|unit| unit.to_le_bytes()[0]));
         } else {
             self.two_byte_head(count * 2);
-            self.out.extend(string.units().flat_map(u16::to_le_bytes));
+            self.out.extend(units().flat_map(u16::to_le_bytes));
         }
     }
 

@@ -183,17 +183,7 @@ impl<'a> Run<'a> {
     /// What follows the tag of a string: length in bytes, bytes.
     #[inline]
     pub(super) fn string(&mut self, tag: u8, at: usize) -> Result<JsStr<'a>> {
-        let len = self.reader.varint_u32("string length")?;
-        let bytes = self.reader.bytes(len as usize, "string")?;
-        match tag {
-            tag::ONE_BYTE_STRING => Ok(JsStr::Latin1(bytes)),
-            tag::TWO_BYTE_STRING => match JsStr::from_utf16_le(bytes) {
-                Some(string) => Ok(string),
-                None => invalid(u64::from(len), at, "two-byte string length"),
-            },
-            tag::UTF8_STRING => Ok(JsStr::Utf8(bytes)),
-            tag => error(ErrorKind::UnknownTag { tag }, at, "string"),
-        }
+        self.reader.string(tag, at)
     }
 
     /// A string inside an object: with a tag, or in old versions UTF-8 without.

@@ -221,9 +221,7 @@ fn write_way(writer: &mut Writer<'_>, steps: &[Identifier]) {
 fn write_key(writer: &mut Writer<'_>, key: &Key) -> Attempt<usize> {
     match key {
         Key::Number(number) => writer.number(*number),
-        Key::String(string) => {
-            writer.string(Text::new(string.units()).as_str());
-        }
+        Key::String(string) => writer.units(|| string.units().iter().copied()),
         Key::Date(time_ms) => {
             writer.byte(tag::DATE);
             writer.f64(*time_ms);
