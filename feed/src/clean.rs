@@ -72,10 +72,7 @@ impl Feed {
             done.revisions = step.revisions;
             // If there was none left to look at, all up to the bound have been.
             done.is_more = step.cleaned != 0 && step.cleaned < lower_bound;
-            marks.cleaned = match step.cleaned {
-                0 => marks.cleaned,
-                cleaned => cleaned,
-            };
+            marks.cleaned = marks.cleaned.max(step.cleaned);
             marks.whole = marks.whole.max(step.whole);
             marks.write(&transaction)?;
         }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use larder_idb::codec::feed::{self, HistoryKey};
+use larder_idb::codec::value::RevisionKind;
 use larder_idb::{
     Connection, CursorDirection, GetAllOptions, JsString, Key, KeyRange, Transaction,
-    TransactionDurability, TransactionMode, TransactionOptions,
+    TransactionMode, TransactionOptions,
 };
 
 use crate::error::{Error, Result};
@@ -99,7 +100,17 @@ impl Feed {
         let Some(revision) = revision(&transaction, number).await? else {
             return Ok(None);
         };
-        changed(&transaction, &revision).await
+        if revision.kind() == RevisionKind::Removal {
+            return Ok(Some(Vec::new()));
+        }
+        let before = value_before(&transaction, &revision).await?;
+        if before.is_none() && revision.kind() == RevisionKind::Modification {
+            return Ok(None);
+        }
+        match value_at(&transaction, &revision).await? {
+            Some(after) => changed_properties(before.as_ref(), &after).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// A transaction that reads the feed, with the object stores of the data if values are wanted.
@@ -119,9 +130,7 @@ impl Feed {
 
     /// A transaction that writes positions, or cleans up.
     pub(crate) fn writing(&self, names: &[&'static str]) -> Result<Transaction> {
-        let options = TransactionOptions::new()
-            .reserved(true)
-            .durability(TransactionDurability::Default);
+        let options = TransactionOptions::new().reserved(true);
         let mode = TransactionMode::ReadWrite;
         Ok(self.connection.transaction(names.to_vec(), mode, options)?)
     }
@@ -152,25 +161,4 @@ pub(crate) async fn last(transaction: &Transaction) -> Result<u64> {
         .map_or(0, |entry| number_of(&entry.primary_key()));
     // The last may have been a removal, which is gone.
     Ok(last.max(Marks::read(transaction).await?.cleaned))
-}
-
-pub(crate) async fn changed(
-    transaction: &Transaction,
-    revision: &Revision,
-) -> Result<Option<Vec<JsString>>> {
-    use larder_idb::codec::value::RevisionKind;
-    let after = match revision.kind() {
-        RevisionKind::Removal => return Ok(Some(Vec::new())),
-        _ => value_at(transaction, revision).await?,
-    };
-    let Some(after) = after else {
-        return Ok(None);
-    };
-    match revision.kind() {
-        RevisionKind::Creation => changed_properties(None, &after).map(Some),
-        _ => match value_before(transaction, revision).await? {
-            Some(before) => changed_properties(Some(&before), &after).map(Some),
-            None => Ok(None),
-        },
-    }
 }

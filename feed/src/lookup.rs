@@ -3,7 +3,7 @@
 use larder_idb::codec::RecordVersion;
 use larder_idb::codec::feed::{self, HistoryKey};
 use larder_idb::codec::value::{Evaluator, ParsedKeyPath, Payload, RevisionKind};
-use larder_idb::{JsString, Key, KeyPath, KeyRange, Transaction};
+use larder_idb::{Key, KeyPath, KeyRange, ObjectStore, Transaction};
 
 use crate::error::Result;
 use crate::revision::Revision;
@@ -14,7 +14,7 @@ fn history_key(revision: &Revision, since: RecordVersion, until: RecordVersion) 
     let mut bytes = Vec::new();
     HistoryKey {
         object_store_id: revision.row.object_store_id,
-        key: revision.raw_key()?,
+        key: revision.raw_key(),
         since,
         until,
     }
@@ -40,8 +40,7 @@ pub(crate) async fn value_at(
         return with_key(transaction, revision, value).map(Some);
     }
     // It is the record's own value if nothing has changed since.
-    let name = current_name(transaction, revision);
-    let Some(object_store) = name.and_then(|name| transaction.known_object_store(&name)) else {
+    let Some(object_store) = current_object_store(transaction, revision) else {
         return Ok(None);
     };
     let key = revision.key();
@@ -69,11 +68,11 @@ pub(crate) async fn value_before(
     with_key(transaction, revision, value).map(Some)
 }
 
-/// The name that the revision's object store has now. A store that was deleted and made anew under its name is another.
-fn current_name(transaction: &Transaction, revision: &Revision) -> Option<JsString> {
-    transaction
-        .connection()
-        .object_store_name_of(revision.object_store_id())
+/// The revision's object store as it is named now. One that was deleted and made anew under its name is another.
+fn current_object_store(transaction: &Transaction, revision: &Revision) -> Option<ObjectStore> {
+    let connection = transaction.connection();
+    let name = connection.object_store_name_of(revision.object_store_id())?;
+    transaction.known_object_store(&name)
 }
 
 /// Chromium keeps generated keys out of values, and so does the history.
@@ -82,8 +81,7 @@ fn with_key(
     revision: &Revision,
     mut value: RevisionValue,
 ) -> Result<RevisionValue> {
-    let name = current_name(transaction, revision);
-    let Some(object_store) = name.and_then(|name| transaction.known_object_store(&name)) else {
+    let Some(object_store) = current_object_store(transaction, revision) else {
         return Ok(value);
     };
     let KeyPath::String(_) = object_store.key_path() else {

@@ -3,14 +3,13 @@
 use std::ops::Bound;
 
 use larder_idb::codec::feed::{self, HistoryKey};
-use larder_idb::codec::value::RevisionRow;
 use larder_idb::{Cursor, CursorDirection, GetAllOptions, Key, KeyRange, ObjectStore, Transaction};
 
 use crate::error::{Error, Result};
 use crate::feed::{Feed, last, store_number};
 use crate::lookup::value_at;
 use crate::mark::Marks;
-use crate::revision::{Revision, number_of, read_all, revision_of_version};
+use crate::revision::{Revision, number_of, revision_of_version, revisions_at, version_key};
 use crate::value::RevisionValue;
 
 /// The database at a revision: its records, not its indexes. What is shown stays the same whatever is written or cleaned up meanwhile.
@@ -71,13 +70,14 @@ impl Past {
 async fn version_at(transaction: &Transaction, number: i64, revision: u64) -> Result<i64> {
     let index = transaction.object_store(feed::REVISIONS)?;
     let index = index.index(feed::BY_VERSION)?;
-    let at = |version: f64| Key::array(vec![Key::Number(number as f64), version.into()]);
     // The versions below which the entries are of records up to the revision, and from which they are of later ones.
     let (mut low, mut high) = (0_i64, 1_i64 << 53);
     let mut version = 0;
     while low < high {
         let middle = low + (high - low) / 2;
-        let range = KeyRange::bound(at(middle as f64)?, at(high as f64)?, false, true)?;
+        let lower = version_key(number, middle as f64)?;
+        let upper = version_key(number, high as f64)?;
+        let range = KeyRange::bound(lower, upper, false, true)?;
         let options = GetAllOptions::new().count(1);
         let found = index.get_all_keys(range, options)?.await?;
         let entry = found.get(0);
@@ -94,16 +94,8 @@ async fn version_at(transaction: &Transaction, number: i64, revision: u64) -> Re
         }
     }
     // The next record may have some up to there, and later ones.
-    let range = KeyRange::bound(at(low as f64)?, at(f64::INFINITY)?, false, false)?;
-    let options = GetAllOptions::new().count(1);
-    let found = index.get_all(range, options)?.await?;
-    let mut revisions = Vec::new();
-    if let Some(record) = found.get(0) {
-        let is_before =
-            |of, row: &RevisionRow<()>| of <= revision && row.object_store_id.get() == number;
-        read_all(&record, is_before, &mut revisions)?;
-    }
-    let last = revisions.last().map(|revision| revision.version().get());
+    let found = revisions_at(transaction, number, low, |of, _| of <= revision).await?;
+    let last = found.last().map(|revision| revision.version().get());
     Ok(last.unwrap_or(version))
 }
 

@@ -82,26 +82,47 @@ pub(crate) async fn revision(transaction: &Transaction, number: u64) -> Result<O
     Ok(read.pop())
 }
 
+/// The revisions that `wanted` says to, of the record that has those of an object store with this version, or the next there is.
+pub(crate) async fn revisions_at(
+    transaction: &Transaction,
+    object_store: i64,
+    version: i64,
+    wanted: impl Fn(u64, &RevisionRow<()>) -> bool,
+) -> Result<Vec<Revision>> {
+    let revisions = transaction.object_store(feed::REVISIONS)?;
+    let by_version = revisions.index(feed::BY_VERSION)?;
+    let lower = version_key(object_store, version as f64)?;
+    let upper = version_key(object_store, f64::INFINITY)?;
+    let range = KeyRange::bound(lower, upper, false, false)?;
+    let options = GetAllOptions::new().count(1);
+    let found = by_version.get_all(range, options)?.await?;
+    let mut read = Vec::new();
+    if let Some(record) = found.get(0) {
+        let is_of_store = |row: &RevisionRow<()>| row.object_store_id.get() == object_store;
+        read_all(
+            &record,
+            |of, row| is_of_store(row) && wanted(of, row),
+            &mut read,
+        )?;
+    }
+    Ok(read)
+}
+
+/// A key of the index by version.
+pub(crate) fn version_key(object_store: i64, version: f64) -> Result<Key> {
+    let elements = vec![Key::Number(object_store as f64), Key::Number(version)];
+    Ok(Key::array(elements)?)
+}
+
 /// The revision that gave a record of an object store this version, if it is retained.
 pub(crate) async fn revision_of_version(
     transaction: &Transaction,
     object_store: i64,
     version: i64,
 ) -> Result<Option<Revision>> {
-    let at = |version: f64| Key::array(vec![Key::Number(object_store as f64), version.into()]);
-    let range = KeyRange::bound(at(version as f64)?, at(f64::INFINITY)?, false, false)?;
-    let revisions = transaction.object_store(feed::REVISIONS)?;
-    let by_version = revisions.index(feed::BY_VERSION)?;
-    let options = GetAllOptions::new().count(1);
-    let found = by_version.get_all(range, options)?.await?;
-    let mut read = Vec::new();
-    if let Some(record) = found.get(0) {
-        let is_it = |row: &RevisionRow<()>| {
-            row.object_store_id.get() == object_store && row.version.get() == version
-        };
-        read_all(&record, |_, row| is_it(row), &mut read)?;
-    }
-    Ok(read.pop())
+    let is_it = |_, row: &RevisionRow<()>| row.version.get() == version;
+    let mut found = revisions_at(transaction, object_store, version, is_it).await?;
+    Ok(found.pop())
 }
 
 impl Revision {
@@ -132,11 +153,17 @@ impl Revision {
     /// The record's primary key.
     #[must_use]
     pub fn key(&self) -> Key {
-        self.raw_key().map_or(Key::Number(0.0), |key| key.to_key())
+        self.raw_key().to_key()
     }
 
-    pub(crate) fn raw_key(&self) -> Result<RawKey<'_>> {
-        Ok(RawKey::decode_exact(&self.key)?)
+    /// The record's primary key in its encoded bytes.
+    #[must_use]
+    #[expect(
+        clippy::expect_used,
+        reason = "a revision is made with bytes that are a key's"
+    )]
+    pub fn raw_key(&self) -> RawKey<'_> {
+        RawKey::decode_exact(&self.key).expect("a revision's key decodes")
     }
 
     pub(crate) const fn version(&self) -> RecordVersion {

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 
 use larder_backing_store::FeedCleaned;
-use larder_codec::{JsString, Key, KeyPath, feed};
+use larder_codec::{JsString, Key, feed};
 
 use crate::connection::Connection;
 use crate::error::Result;
@@ -47,9 +47,8 @@ impl Transaction {
             let is_revisions = name == feed::REVISIONS;
             let made = self.create_named(name, ObjectStoreParameters::new())?;
             if is_revisions {
-                let path: KeyPath = feed::by_version_path();
                 let each = IndexParameters::new().multi_entry(true);
-                made.create_index(feed::BY_VERSION, path, each)?;
+                made.create_index(feed::BY_VERSION, feed::by_version_path(), each)?;
             }
         }
         self.core()

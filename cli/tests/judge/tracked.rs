@@ -7,27 +7,13 @@ use larder_fixtures::canonical::{databases_of, with_large_stack};
 use larder_fixtures::chromium::{self, Store};
 use larder_fixtures::random::Random;
 use larder_idb::{
-    BlobSource, Connection, FixedClock, GetAllOptions, Key, KeyRange, NewExternalObject,
-    ObjectStoreParameters, Origin, Storage, StorageOptions, TransactionMode, TransactionOptions,
-    Value,
+    Connection, FixedClock, GetAllOptions, Key, KeyRange, NewExternalObject, ObjectStoreParameters,
+    Origin, Storage, StorageOptions, TransactionMode, TransactionOptions, Value,
 };
 use serde_json::json;
 
 use crate::entries::check_entries;
 use crate::{ORIGIN, agree, dumped};
-
-#[derive(Debug)]
-struct Text(String);
-
-impl BlobSource for Text {
-    fn size_bytes(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn open(&self) -> std::io::Result<Box<dyn std::io::Read + Send + '_>> {
-        Ok(Box::new(self.0.as_bytes()))
-    }
-}
 
 fn key(random: &mut Random) -> Key {
     match random.below(6) {
@@ -46,7 +32,7 @@ fn value(random: &mut Random) -> Value {
         false => value,
         true => value.and_objects(vec![NewExternalObject::Blob {
             mime_type: "text/plain".into(),
-            content: Arc::new(Text(format!("content {}", random.below(99)))),
+            content: Arc::new(format!("content {}", random.below(99)).into_bytes()),
         }]),
     }
 }
@@ -61,7 +47,7 @@ fn open(store: &Store, spills: bool) -> (Storage, Connection) {
     let storage = Storage::new(options).unwrap();
     let factory = storage.factory(&Origin::from_url(ORIGIN).unwrap());
     let opening = factory.open("tracked", Some(2)).unwrap();
-    let connection = opening.with_upgrade(|upgrade| {
+    let opening = opening.with_upgrade(|upgrade| {
         for name in ["s", "inline"] {
             let parameters = match name {
                 "s" => ObjectStoreParameters::new(),
@@ -74,12 +60,7 @@ fn open(store: &Store, spills: bool) -> (Storage, Connection) {
         }
         upgrade.transaction.set_change_feed(true)
     });
-    let connection = opening_done(connection);
-    (storage, connection)
-}
-
-fn opening_done(request: larder_idb::Request<Connection>) -> Connection {
-    request.wait().unwrap()
+    (storage, opening.wait().unwrap())
 }
 
 /// Some transactions, and the number of the last revision.

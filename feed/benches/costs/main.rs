@@ -34,9 +34,9 @@ const ROUNDS: u32 = 9;
 const REPLAYED: u32 = 1_000_000;
 const OVERWRITTEN: u32 = 100_000;
 
-/// Processor time so far: of the process, the engine's thread included, or of this thread.
-fn cpu(clock: ClockId) -> Duration {
-    let now = clock_gettime(clock);
+/// Processor time of the process so far, the engine's thread included.
+fn cpu() -> Duration {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
@@ -82,7 +82,7 @@ impl Database {
         let values = keys.clone().map(|key| value(key, turn, len_bytes));
         let mut values: Vec<_> = values.collect();
         let mut values = values.drain(..);
-        let begun = cpu(ClockId::ProcessCPUTime);
+        let begun = cpu();
         for start in keys.clone().step_by(TRANSACTION_LEN as usize) {
             let options = TransactionOptions::default();
             let mode = TransactionMode::ReadWrite;
@@ -94,7 +94,7 @@ impl Database {
             }
             transaction.commit().unwrap().wait().unwrap();
         }
-        (cpu(ClockId::ProcessCPUTime) - begun).as_nanos() as f64 / count
+        (cpu() - begun).as_nanos() as f64 / count
     }
 
     /// Does what there is to do until a future is ready.
@@ -162,7 +162,7 @@ fn replay() {
     let database = Database::new(true, false);
     database.put(0..REPLAYED, 0, 100);
     let mut reader = database.feed().read_from(0, ReadOptions::new());
-    let begun = cpu(ClockId::ProcessCPUTime);
+    let begun = cpu();
     let mut count = 0;
     while count < REPLAYED as usize {
         count += database
@@ -172,7 +172,7 @@ fn replay() {
             .revisions()
             .len();
     }
-    let seconds = (cpu(ClockId::ProcessCPUTime) - begun).as_secs_f64();
+    let seconds = (cpu() - begun).as_secs_f64();
     println!(
         "replay of {count} revisions without values: {:.0} a second",
         count as f64 / seconds
@@ -188,7 +188,7 @@ fn clean() {
     }
     let feed = database.feed();
     let (mut revisions, mut steps) = (0, Vec::new());
-    let begun_all = cpu(ClockId::ProcessCPUTime);
+    let begun_all = cpu();
     loop {
         let begun = Instant::now();
         let cleaned = block_on(feed.clean(CleanUp::new())).unwrap();
@@ -198,7 +198,7 @@ fn clean() {
             break;
         }
     }
-    let seconds = (cpu(ClockId::ProcessCPUTime) - begun_all).as_secs_f64();
+    let seconds = (cpu() - begun_all).as_secs_f64();
     // A revision is a record of the feed, and so is what a record was.
     let records = 2 * revisions;
     steps.sort_by(f64::total_cmp);

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use larder_feed::{Feed, RevisionValue};
 use larder_idb::codec::value::{Builder, Decoder, JsStr, Payload, PropertyName, Value as Part};
 use larder_idb::{
-    BlobSource, Connection, Executor, FileSystem, FixedClock, Key, KeyRange, NewExternalObject,
+    Connection, Executor, FileSystem, FixedClock, Key, KeyRange, NewExternalObject, ObjectStore,
     ObjectStoreParameters, Origin, Storage, StorageOptions, Transaction, TransactionMode,
     TransactionOptions, Value,
 };
@@ -158,19 +158,6 @@ fn apply(
     Ok(())
 }
 
-#[derive(Debug)]
-struct Bytes(Vec<u8>);
-
-impl BlobSource for Bytes {
-    fn size_bytes(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn open(&self) -> std::io::Result<Box<dyn Read + Send + '_>> {
-        Ok(Box::new(&*self.0))
-    }
-}
-
 fn has_blob(number: u64) -> bool {
     number.is_multiple_of(5)
 }
@@ -193,7 +180,7 @@ fn value(number: u64) -> Value {
         false => value,
         true => value.and_objects(vec![NewExternalObject::Blob {
             mime_type: "text/plain".into(),
-            content: Arc::new(Bytes(number.to_le_bytes().to_vec())),
+            content: Arc::new(number.to_le_bytes().to_vec()),
         }]),
     }
 }
@@ -252,5 +239,26 @@ impl Host {
         step: &Step,
     ) -> larder_idb::Result<()> {
         apply(transaction, names, step)
+    }
+
+    /// An object store of the feed, to be read.
+    pub(crate) fn reserved(&self, name: &str) -> ObjectStore {
+        let options = TransactionOptions::new().reserved(true);
+        let mode = TransactionMode::ReadOnly;
+        let transaction = self.connection.transaction(name, mode, options).unwrap();
+        transaction.object_store(name).unwrap()
+    }
+
+    /// How many records an object store of the feed has.
+    pub(crate) fn count_of(&self, name: &str) -> u64 {
+        let store = self.reserved(name);
+        self.wait(store.count(KeyRange::all()).unwrap()).unwrap()
+    }
+
+    /// How far clean-up has come, as it is written down: up to which revision, and the last end of a transaction up to there.
+    pub(crate) fn marks(&self) -> [u64; 2] {
+        let store = self.reserved("larder.feed.consumers");
+        let found = self.wait(store.get(0).unwrap()).unwrap();
+        found.map_or([0, 0], |value| value.deserialize().unwrap())
     }
 }

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod cases;
+mod clean;
 mod crash;
 mod host;
 mod naive;

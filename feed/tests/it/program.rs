@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use larder_feed::{CleanUp, Error, Feed, ReadOptions, RevisionKind};
 use larder_fixtures::random::Random;
-use larder_idb::{FileSystem, Key, KeyRange, TransactionMode, TransactionOptions};
+use larder_idb::{FileSystem, Key};
 
 use crate::host::{Host, number_of, records, store_of};
 use crate::naive::{Naive, NaiveRevision, Records, Step};
@@ -65,15 +65,6 @@ fn retained(host: &Host, feed: &Feed) -> (Vec<NaiveRevision>, Vec<i64>) {
     (all, stores)
 }
 
-/// How many records an object store of the feed has.
-fn rows_of(host: &Host, name: &str) -> u64 {
-    let options = TransactionOptions::new().reserved(true);
-    let mode = TransactionMode::ReadOnly;
-    let transaction = host.connection.transaction(name, mode, options).unwrap();
-    let store = transaction.object_store(name).unwrap();
-    host.wait(store.count(KeyRange::all()).unwrap()).unwrap()
-}
-
 /// Compares a database with the model, all of it.
 pub(crate) fn compare(host: &Host, naive: &Naive) -> Result<(), String> {
     let named = |records: &Records| -> BTreeMap<(String, i64), u64> {
@@ -124,12 +115,18 @@ pub(crate) fn compare(host: &Host, naive: &Naive) -> Result<(), String> {
     // What records were is there for the revisions that ended it, and for no others.
     let behind = &expected.all[expected.cleaned as usize..];
     let ending = behind.iter().filter(|at| at.kind != RevisionKind::Creation);
-    let rows = rows_of(host, "larder.feed.history");
+    let rows = host.count_of("larder.feed.history");
     if rows != ending.count() as u64 {
         return Err(format!("the history has {rows} records"));
     }
-    if rows_of(host, "larder.feed.revisions") > wanted.len() as u64 {
+    if host.count_of("larder.feed.revisions") > wanted.len() as u64 {
         return Err("there are records without revisions".into());
+    }
+    let cleaned = &expected.all[..expected.cleaned as usize];
+    let whole = cleaned.iter().rfind(|at| at.ends).map_or(0, |at| at.number);
+    let marks = host.marks();
+    if marks != [expected.cleaned, whole] {
+        return Err(format!("{marks:?}, not [{}, {whole}]", expected.cleaned));
     }
     let mut numbers = BTreeMap::new();
     for (real, wanted) in stores.iter().zip(&wanted) {

@@ -1,10 +1,11 @@
 //! What the change feed needs of the backing store beyond its object stores.
 
 use larder_backing_store::FeedCleaned;
-use larder_codec::Key;
+use larder_codec::{Key, RecordVersion};
 
 use super::Execution;
 use crate::error::Result;
+use crate::key_range::raw_key;
 use crate::schema::StoreCell;
 
 /// Turns it on; its object stores are there.
@@ -34,8 +35,8 @@ pub(crate) fn record_version(
 ) -> Result<Option<i64>> {
     let mut bytes = Vec::new();
     key.encode(&mut bytes);
-    let key = larder_codec::RawKey::decode_exact(&bytes)?;
+    let key = raw_key(&bytes)?;
     let reads = execution.backing.reads();
     let version = reads.record_version(execution.database_id, store.id()?, key)?;
-    Ok(version.map(larder_codec::RecordVersion::get))
+    Ok(version.map(RecordVersion::get))
 }
