@@ -11,7 +11,7 @@ use larder_codec::JsString;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem, files_without_permission};
 use larder_leveldb::{OnDamage, TailKind};
 
-use crate::args::{Cli, ColorWhen, Command, CopyArgs, DumpFormat, ExportFormat, RepairArgs};
+use crate::args::{Cli, ColorWhen, Command, CopyArgs, DumpFormat, ExportFormat};
 use crate::bucket_names::BucketNames;
 use crate::copy::Copy;
 use crate::damage::Tally;
@@ -63,8 +63,15 @@ pub fn run(cli: Cli) -> ExitCode {
         #[cfg(feature = "scripts")]
         Command::Run(args) => return scripts::run(args),
         Command::Import(args) => return archive::import(args, cli.quiet),
-        Command::Feed(args) => return feed::run(&args.command),
-        Command::Repair(args) => return repair_store(args, cli.quiet),
+        Command::Feed(args) => {
+            let path = &args.command.feed().path;
+            return with_only_store(path, "read", |paths| feed::run(&args.command, paths));
+        }
+        Command::Repair(args) => {
+            return with_only_store(&args.path, "repaired", |paths| {
+                repair::run(args, cli.quiet, paths)
+            });
+        }
         #[cfg(feature = "remote")]
         Command::Remote(args) => return remote::run(&args.command, print),
         Command::Copy(args)
@@ -228,21 +235,23 @@ fn others(path: &Path, report: &mut Report) -> Result<Others, ExitCode> {
     Ok(Others { root, fs, stores })
 }
 
-/// Repairs the one store that a path leads to.
-fn repair_store(args: &RepairArgs, quiet: bool) -> ExitCode {
-    let path = &named(&args.path);
+/// Does what is `done` to one store at a time to the one that a path leads to.
+fn with_only_store(path: &Path, done: &str, run: impl FnOnce(&StorePaths) -> ExitCode) -> ExitCode {
+    let path = &named(path);
     let stores = match locate(&DiskFileSystem::new(), path, &mut Report::on_stderr()) {
         Ok(stores) => stores,
         Err(code) => return code,
     };
     let [paths] = &stores[..] else {
-        complain("there are several stores here, and one is repaired at a time:");
+        complain(&format!(
+            "there are several stores here, and one is {done} at a time:"
+        ));
         for paths in &stores {
             complain(&paths.leveldb.display().to_string());
         }
         return ExitCode::from(EXIT_USAGE);
     };
-    repair::run(args, quiet, paths)
+    run(paths)
 }
 
 struct Session<'a> {

@@ -1,39 +1,32 @@
 //! `larder feed`: prints what the library's functions give.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
 
 use futures_executor::block_on;
+use larder_backing_store::layout::StorePaths;
 use larder_feed::{CleanUp, ReadOptions};
-use larder_leveldb::storage::DiskFileSystem;
+use larder_idb::ErrorKind;
 
 use super::{FeedError, OpenFeeds, clean, replay, replay_to, write_line};
 use crate::args::{FeedCommand, TailArgs, WhichFeed, WhichRevisions};
-use crate::locate::{find_stores, named, resolve};
 use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_USAGE, complain};
 
 /// How often `--follow` looks for more.
 const FOLLOW_EVERY: Duration = Duration::from_secs(1);
 
-/// Does the command.
-pub(crate) fn run(command: &FeedCommand) -> ExitCode {
-    let feed = command.feed();
+/// Does the command for a store.
+pub(crate) fn run(command: &FeedCommand, paths: &StorePaths) -> ExitCode {
+    let (feed, path) = (command.feed(), &*paths.leveldb);
     let writes = match command {
         FeedCommand::Ls(_) | FeedCommand::Tail(_) => false,
         FeedCommand::Replay(args) => args.consumer.is_some(),
         FeedCommand::Clean(_) => true,
     };
-    let path = match store_of(&feed.path) {
-        Ok(path) => path,
-        Err(what) => {
-            complain(&what);
-            return ExitCode::from(EXIT_NOT_A_STORE);
-        }
-    };
-    match done(command, feed, &path, writes) {
+    match done(command, feed, path, writes) {
         Ok(()) => ExitCode::SUCCESS,
         Err(FeedError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
@@ -50,26 +43,10 @@ fn exit_code(error: &FeedError) -> u8 {
     match error {
         FeedError::NoOrigin | FeedError::NoFeed(_) => EXIT_NOT_A_STORE,
         FeedError::Feed(Error::LeftBehind { .. } | Error::NotRetained { .. }) => EXIT_DAMAGE,
+        FeedError::Feed(Error::Database(error)) if error.kind() == ErrorKind::Corruption => {
+            EXIT_DAMAGE
+        }
         _ => EXIT_USAGE,
-    }
-}
-
-/// The only store that a path leads to.
-fn store_of(path: &Path) -> Result<PathBuf, String> {
-    let path = &named(path);
-    let found = find_stores(&DiskFileSystem::new(), &resolve, path);
-    let found = found.map_err(|error| format!("{}: {error}", path.display()))?;
-    match &found.stores[..] {
-        [] => Err(format!(
-            "{}: there is no IndexedDB store here",
-            path.display()
-        )),
-        [store] => Ok(store.leveldb.clone()),
-        several => Err(format!(
-            "{}: there are {} stores here: name the folder of one",
-            path.display(),
-            several.len()
-        )),
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use futures_executor::block_on;
 use larder_backing_store::layout::StorePaths;
-use larder_codec::{JsString, Key, Origin, RawKey};
+use larder_codec::{JsString, Origin};
 use larder_feed::{CleanUp, Feed, ReadOptions, Revision, RevisionKind};
 use larder_idb::{Storage, StorageOptions};
 use serde::Serialize;
@@ -252,7 +252,7 @@ pub fn write_line(revision: &Revision, out: &mut impl Write) -> Result<(), FeedE
     let bad = |error: serde_json::Error| FeedError::Output(error.into());
     serde_json::to_writer(&mut line, revision.object_store_name()).map_err(bad)?;
     line.extend_from_slice(b",\"key\":");
-    write_key(&revision.key(), &mut line);
+    push_key(&mut line, revision.raw_key());
     if revision.is_from_source() {
         line.extend_from_slice(b",\"fromSource\":true");
     }
@@ -265,12 +265,4 @@ pub fn write_line(revision: &Revision, out: &mut impl Write) -> Result<(), FeedE
     }
     line.extend_from_slice(b"}\n");
     Ok(out.write_all(&line)?)
-}
-
-fn write_key(key: &Key, line: &mut Vec<u8>) {
-    let mut bytes = Vec::new();
-    key.encode(&mut bytes);
-    if let Ok(raw) = RawKey::decode_exact(&bytes) {
-        push_key(line, raw);
-    }
 }

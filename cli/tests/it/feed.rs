@@ -2,12 +2,16 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
+use larder_backing_store::IdbComparator;
 use larder_idb::{
     Connection, ObjectStoreParameters, Origin, Storage, StorageOptions, Transaction,
     TransactionMode, TransactionOptions, Value,
 };
+use larder_leveldb::storage::DiskFileSystem;
+use larder_leveldb::{Db, Durability, Options};
 use serde_json::{Value as Json, json};
 
 use crate::support::{larder, stderr};
@@ -61,15 +65,14 @@ fn fill(connection: &Connection) {
     });
 }
 
+fn feed(arguments: &[&str], store: &Path) -> Output {
+    let feed = ["feed", arguments[0], store.to_str().unwrap()];
+    larder([&feed, &arguments[1..]].concat())
+}
+
 /// What it prints, without the times of commits.
 fn lines(arguments: &[&str], store: &Path) -> Vec<Json> {
-    let output = larder(
-        [
-            &["feed", arguments[0], store.to_str().unwrap()],
-            &arguments[1..],
-        ]
-        .concat(),
-    );
+    let output = feed(arguments, store);
     assert!(
         output.status.success(),
         "{arguments:?}: {}",
@@ -89,13 +92,7 @@ fn line(text: &str) -> Json {
 }
 
 fn refused(arguments: &[&str], store: &Path, code: i32) -> String {
-    let output = larder(
-        [
-            &["feed", arguments[0], store.to_str().unwrap()],
-            &arguments[1..],
-        ]
-        .concat(),
-    );
+    let output = feed(arguments, store);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}");
     stderr(&output)
 }
@@ -220,5 +217,35 @@ fn what_has_no_feed_and_what_has_several_is_said() {
     let none = refused(&["tail", "--database", "three"], &store, 3);
     assert!(none.contains("\"three\""), "{none}");
     let nothing = refused(&["ls"], &dir.path().join("none"), 3);
-    assert!(nothing.contains("none"), "{nothing}");
+    assert!(nothing.contains("check the path"), "{nothing}");
+    let other = dir.path().join("https_b.example_0.indexeddb.leveldb");
+    let (storage, _) = open(&dir.path().join("b"), &["one"]);
+    storage.close().unwrap();
+    std::fs::rename(store_in(&dir.path().join("b")), &other).unwrap();
+    let two = refused(&["ls"], dir.path(), 2);
+    assert!(two.contains("one is read at a time"), "{two}");
+}
+
+#[test]
+fn a_revision_that_cannot_be_read_is_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = store_in(dir.path());
+    let (storage, connections) = open(dir.path(), &["library"]);
+    fill(&connections[0]);
+    storage.close().unwrap();
+    let options = Options::new(Arc::new(IdbComparator));
+    let db = Db::open(Arc::new(DiskFileSystem::new()), &store, options).unwrap();
+    let mut iter = db.iter();
+    iter.seek_to_first().unwrap();
+    let is_revisions = |value: &[u8]| value.windows(8).any(|at| at == b"\x07changes");
+    while !is_revisions(iter.value().unwrap()) {
+        iter.next().unwrap();
+    }
+    let (key, value) = (iter.key().to_vec(), iter.value().unwrap().to_vec());
+    let cut = &value[..value.len() - 1];
+    db.put(&key, cut, Durability::Strict).unwrap();
+    drop(iter);
+    db.close().unwrap();
+    let damage = refused(&["replay"], &store, 1);
+    assert!(damage.contains("count of properties"), "{damage}");
 }
