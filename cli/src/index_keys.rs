@@ -1,12 +1,34 @@
 //! The keys that the indexes of an object store have of a value.
 
-use larder_backing_store::ObjectStoreMetadata;
+use larder_backing_store::{IndexKeys, ObjectStoreMetadata};
 use larder_codec::external_object::ExternalObject;
 use larder_codec::value::{Decoder, Envelope, Evaluator, Foreign, ParsedKeyPath, Payload};
 use larder_codec::{IndexId, RawKey};
 
 /// The keys of one index, in bytes.
 pub(crate) type KeysOfIndex = (IndexId, Vec<Vec<u8>>);
+
+/// The keys of indexes, as a put takes them.
+pub(crate) struct RawKeysOfIndexes<'k>(Vec<(IndexId, Vec<RawKey<'k>>)>);
+
+impl<'k> RawKeysOfIndexes<'k> {
+    pub(crate) fn new(all: &'k [KeysOfIndex]) -> Self {
+        let raw = |(id, keys): &'k KeysOfIndex| {
+            let keys = keys.iter().filter_map(|key| RawKey::decode_exact(key).ok());
+            (*id, keys.collect())
+        };
+        Self(all.iter().map(raw).collect())
+    }
+
+    pub(crate) fn to_put(&self) -> Vec<IndexKeys<'_>> {
+        let all = self.0.iter();
+        all.map(|(id, keys)| IndexKeys {
+            index_id: *id,
+            keys,
+        })
+        .collect()
+    }
+}
 
 /// Works them out, and keeps its memory from value to value.
 pub(crate) struct IndexKeyFinder {

@@ -22,7 +22,7 @@ use super::json::{Json, Wrong};
 use super::line::{Database, StoreHead};
 use super::spool::Spool;
 use super::value;
-use crate::index_keys::{IndexKeyFinder, KeysOfIndex};
+use crate::index_keys::{IndexKeyFinder, KeysOfIndex, RawKeysOfIndexes};
 
 /// A transaction is committed after so many blobs, since it keeps a list of them.
 const BLOBS_PER_COMMIT: u64 = 1000;
@@ -271,25 +271,12 @@ impl StoreWriter {
                 wrapped.inline
             }
         };
-        let raw: Vec<(IndexId, Vec<RawKey<'_>>)> = keys
-            .iter()
-            .map(|(id, keys)| {
-                let keys = keys.iter().filter_map(|key| RawKey::decode_exact(key).ok());
-                (*id, keys.collect())
-            })
-            .collect();
-        let index_keys: Vec<IndexKeys<'_>> = raw
-            .iter()
-            .map(|(index_id, keys)| IndexKeys {
-                index_id: *index_id,
-                keys,
-            })
-            .collect();
+        let raw = RawKeysOfIndexes::new(&keys);
         let put = Put {
             key: PutKey::Given(key),
             value: &stored,
             mode: PutMode::Put,
-            index_keys: &index_keys,
+            index_keys: &raw.to_put(),
             external_objects: &objects,
         };
         writing

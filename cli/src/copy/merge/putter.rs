@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use larder_backing_store::blob::{BlobSource, NewExternalObject};
 use larder_backing_store::{
-    Error, ErrorKind, IndexKeys, ObjectStoreMetadata, Put, PutKey, PutMode, Store, WriteTransaction,
+    Error, ErrorKind, ObjectStoreMetadata, Put, PutKey, PutMode, Store, WriteTransaction,
 };
 use larder_codec::external_object::{BlobInfo, ExternalObject};
 use larder_codec::value::Foreign;
-use larder_codec::{DatabaseId, IndexId, Key, RawKey};
+use larder_codec::{DatabaseId, Key, RawKey};
 
 use crate::file_part::FilePart;
-use crate::index_keys::IndexKeyFinder;
+use crate::index_keys::{IndexKeyFinder, RawKeysOfIndexes};
 use crate::record::ValueReader;
 
 /// A record on its way.
@@ -66,24 +66,7 @@ impl Putter<'_> {
             Ok(Err(problem)) => return Ok(Err(problem)),
             Err(error) => return Ok(Err(error.to_string())),
         };
-        let keys: Vec<(IndexId, Vec<RawKey<'_>>)> = keys
-            .iter()
-            .map(|(id, keys)| {
-                (
-                    *id,
-                    keys.iter()
-                        .filter_map(|key| RawKey::decode_exact(key).ok())
-                        .collect(),
-                )
-            })
-            .collect();
-        let index_keys: Vec<IndexKeys<'_>> = keys
-            .iter()
-            .map(|(index_id, keys)| IndexKeys {
-                index_id: *index_id,
-                keys,
-            })
-            .collect();
+        let keys = RawKeysOfIndexes::new(&keys);
         let objects = self
             .store
             .external_objects(self.database, self.ours.id, coming.key)?;
@@ -105,7 +88,7 @@ impl Putter<'_> {
                     true => PutMode::Put,
                     false => PutMode::Add,
                 },
-                index_keys: &index_keys,
+                index_keys: &keys.to_put(),
                 external_objects: &objects,
             },
         );

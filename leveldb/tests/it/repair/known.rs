@@ -1,5 +1,6 @@
 //! Up to which write a damaged store is known, and what it was then.
 
+use crate::store::{get_file, put_file};
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 use larder_leveldb::{Background, Db, Durability, Options, RowState, Salvage};
 use std::path::{Path, PathBuf};
@@ -35,19 +36,6 @@ fn named(fs: &MemoryFileSystem, part: &str) -> PathBuf {
     Path::new(DIR).join(names.find(|name| name.contains(part)).unwrap())
 }
 
-fn content(fs: &MemoryFileSystem, path: &Path) -> Vec<u8> {
-    let file = fs.open_random(path).unwrap();
-    let mut bytes = vec![0; file.len().unwrap() as usize];
-    assert_eq!(file.read_at(0, &mut bytes).unwrap(), bytes.len());
-    bytes
-}
-
-fn put(fs: &MemoryFileSystem, path: &Path, bytes: &[u8]) {
-    let mut file = fs.create(path).unwrap();
-    file.append(bytes).unwrap();
-    file.sync().unwrap();
-}
-
 /// Up to which write all is known, and the rows as of then: keys with their numbers.
 fn known(fs: &Arc<MemoryFileSystem>) -> Option<(u64, Vec<(u8, u8)>)> {
     let salvage = Salvage::open(fs.clone(), Path::new(DIR), &options()).unwrap();
@@ -67,8 +55,8 @@ fn known(fs: &Arc<MemoryFileSystem>) -> Option<(u64, Vec<(u8, u8)>)> {
 fn a_log_that_was_cut_is_known_up_to_its_last_whole_write() {
     let fs = store(&[Some(1), Some(2), Some(1)]);
     let log = named(&fs, ".log");
-    let bytes = content(&fs, &log);
-    put(&fs, &log, &bytes[..bytes.len() - 30]);
+    let bytes = get_file(&fs, &log);
+    put_file(&fs, &log, &bytes[..bytes.len() - 30]);
     assert_eq!(known(&fs), Some((2, vec![(1, 1), (2, 2)])));
 }
 
@@ -76,10 +64,10 @@ fn a_log_that_was_cut_is_known_up_to_its_last_whole_write() {
 fn writes_behind_a_damaged_one_are_not_of_the_state_before_it() {
     let fs = store(&[Some(1), Some(2), Some(1), Some(3)]);
     let log = named(&fs, ".log");
-    let mut bytes = content(&fs, &log);
+    let mut bytes = get_file(&fs, &log);
     let second = bytes.len() / 4;
     bytes[second + 10..second + 40].fill(0xaa);
-    put(&fs, &log, &bytes);
+    put_file(&fs, &log, &bytes);
     assert_eq!(known(&fs), Some((1, vec![(1, 1)])));
 }
 
@@ -105,9 +93,9 @@ fn without_a_manifest_only_logs_from_the_first_write_on_have_everything() {
 #[test]
 fn a_state_that_tables_have_gone_beyond_is_not_known() {
     let early = store(&[Some(1), Some(2), Some(3)]);
-    let bytes = content(&early, &named(&early, ".log"));
+    let bytes = get_file(&early, &named(&early, ".log"));
     let fs = store(&[Some(1), Some(2), Some(3), None, Some(1), None]);
-    put(&fs, &named(&fs, ".log"), &bytes[..bytes.len() - 30]);
+    put_file(&fs, &named(&fs, ".log"), &bytes[..bytes.len() - 30]);
     assert_eq!(known(&fs), None);
 }
 
@@ -117,14 +105,14 @@ fn a_manifest_without_its_last_edits_lists_what_is_whole_unless_there_are_other_
     let db = Db::open(fs.clone(), Path::new(DIR), options()).unwrap();
     db.put(&[3], &[4; 50], Durability::Relaxed).unwrap();
     let log = named(&fs, ".log");
-    let (bytes, first_table) = (content(&fs, &log), named(&fs, ".ldb"));
+    let (bytes, first_table) = (get_file(&fs, &log), named(&fs, ".ldb"));
     db.flush().unwrap();
     drop(db);
     let manifest = named(&fs, "MANIFEST");
-    let edits = content(&fs, &manifest);
-    put(&fs, &manifest, &edits[..edits.len() - 3]);
+    let edits = get_file(&fs, &manifest);
+    put_file(&fs, &manifest, &edits[..edits.len() - 3]);
     // The log that the last edit has replaced by a table is there. The edit may have added more than that table.
-    put(&fs, &log, &bytes);
+    put_file(&fs, &log, &bytes);
     assert_eq!(known(&fs), None);
     for name in fs.list(Path::new(DIR)).unwrap() {
         let path = Path::new(DIR).join(name);
