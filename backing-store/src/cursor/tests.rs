@@ -77,14 +77,9 @@ fn put(write: &mut WriteTransaction, n: u32) {
         5 | 6 | 40..44 => version(1000),
         _ => row.version,
     };
-    // The record's rows have the other form of its key: an equal key, of other bytes.
-    let record_key = match n {
-        21 => bytes(&Key::Number(0.0)),
-        _ => primary_key.clone(),
-    };
     for table in [RecordTable::Exists, RecordTable::Data] {
         let mut row_key = record_row_prefix(database, object_store, table);
-        row_key.extend_from_slice(&record_key);
+        row_key.extend_from_slice(&primary_key);
         let mut row_value = Vec::new();
         match table {
             RecordTable::Exists => ExistsRow {
@@ -179,10 +174,17 @@ fn entries_and_what_cannot_be_read_come_in_their_place_however_many_are_wanted()
     }
 }
 
-/// A record and its entry, which lies anywhere among the others; every fifth entry is stale. Some values are long.
+/// A record and its entry, which lies anywhere among the others; every fifth entry is stale. Some values are long. Of one record the index
+/// has the other form of its key: an equal key of other bytes.
 fn put_scattered(write: &mut WriteTransaction, n: u32, count: u32) {
     let (database, object_store) = (DatabaseId::MIN, ObjectStoreId::MIN);
-    let primary_key = bytes(&Key::Number(f64::from(n + 1)));
+    let (primary_key, record_key) = match n {
+        301 => (bytes(&Key::Number(-0.0)), bytes(&Key::Number(0.0))),
+        _ => {
+            let key = bytes(&Key::Number(f64::from(n + 1)));
+            (key.clone(), key)
+        }
+    };
     let raw = RawKey::decode_exact(&primary_key).unwrap();
     let mut row_key = Vec::new();
     KeyPrefix::of_index(database, object_store, IndexId::MIN).encode(&mut row_key);
@@ -198,7 +200,7 @@ fn put_scattered(write: &mut WriteTransaction, n: u32, count: u32) {
     write.put_row(&row_key, &row_value).unwrap();
     let row_version = version(i64::from(n) + 1);
     let mut row_key = record_row_prefix(database, object_store, RecordTable::Data);
-    row_key.extend_from_slice(&primary_key);
+    row_key.extend_from_slice(&record_key);
     // What does not pack well, so that there are enough tables.
     let mut byte = n;
     let value: Vec<u8> = (0..if n.is_multiple_of(3) { 12_000 } else { 40 })
