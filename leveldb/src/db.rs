@@ -3,7 +3,7 @@
 use crate::bounds::Bounds;
 use crate::core::Core;
 use crate::damage::Damage;
-use crate::engine::{Durability, Engine, Ingestion, Recovered, Statistics};
+use crate::engine::{BackgroundPause, Durability, Engine, Ingestion, Recovered, Statistics};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_name::FileName;
 use crate::internal_key::user_key;
@@ -289,6 +289,16 @@ impl Db {
     /// [`flush`](Self::flush) can make room. False for a store opened for reading.
     pub fn is_short_of_room(&self) -> bool {
         self.engine().is_ok_and(|engine| engine.is_short_of_room())
+    }
+
+    /// Lets no background thread begin anything while the returned value lives, and waits for what one has begun. For a write that
+    /// needs the little room a disk has left: a table that is being made takes it all, if only until it finds too little. Writers
+    /// that have to wait for background work do it themselves meanwhile.
+    ///
+    /// # Errors
+    /// `Usage` if it is open for reading only.
+    pub fn pause_background(&self) -> Result<BackgroundPause<'_>> {
+        Ok(self.engine()?.pause_background())
     }
 
     /// Declares the rows from `from` up to and without `to` useless, and those that are written there later: they must not be read

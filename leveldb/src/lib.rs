@@ -88,7 +88,9 @@ pub use comparator::{BytewiseComparator, Comparator, Identity, KeyFacts};
 pub use damage::{Damage, DamageKind, KeyRange};
 pub use db::{Db, LiveFile};
 pub use destroy::destroy;
-pub use engine::{Durability, IngestedRow, Ingestion, LevelStatistics, Statistics};
+pub use engine::{
+    BackgroundPause, Durability, IngestedRow, Ingestion, LevelStatistics, Statistics,
+};
 pub use entries::Entries;
 pub use error::{Error, ErrorKind, Result};
 pub use internal_key::EntryKind;

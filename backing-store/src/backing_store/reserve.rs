@@ -66,14 +66,20 @@ fn give_up(fs: &dyn FileSystem, paths: &StorePaths) -> bool {
 
 impl Core {
     /// Runs `work`, which deletes or rolls back. If it finds no room on the disk, it runs once more without the
-    /// reserve, and its argument is then true.
+    /// reserve, and its argument is then true. No background work is begun beside that, since a table would take the
+    /// room that the reserve had.
     ///
     /// # Errors
     /// Those of `work`, which must be repeatable after an error.
     pub(crate) fn with_reserve<T>(&self, mut work: impl FnMut(bool) -> Result<T>) -> Result<T> {
-        match work(false) {
-            Err(error) if error.is_out_of_space() && self.take_reserve() => work(true),
-            done => done,
+        let done = work(false);
+        if !matches!(&done, Err(error) if error.is_out_of_space()) {
+            return done;
+        }
+        let _pause = self.db.pause_background()?;
+        match self.take_reserve() {
+            true => work(true),
+            false => done,
         }
     }
 

@@ -16,6 +16,7 @@ use crate::{
     Scope, Store,
 };
 
+mod reserve;
 mod tombstones;
 mod versions;
 

@@ -1,5 +1,6 @@
 //! Where the work behind the writers is done: a thread, a pool's threads, or the caller.
 
+use super::install::Work;
 use super::{Engine, compaction, locked};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{JoinHandle, MutexGuard, thread};
@@ -50,7 +51,7 @@ impl Engine {
             }
             drop(signal);
             // An error is kept for the writers.
-            let _ = self.work_once();
+            let _ = self.work_behind_writers();
         }
     }
 
@@ -97,7 +98,12 @@ impl Engine {
         self.report_done();
     }
 
+    /// Whether a thread behind the writers has something to begin.
     pub(super) fn is_work_due(&self) -> bool {
+        !self.is_paused() && self.is_work_left()
+    }
+
+    fn is_work_left(&self) -> bool {
         !self.health.is_failed() && !self.health.is_put_off() && self.has_work()
     }
 
@@ -134,7 +140,7 @@ impl Engine {
                     Ok(true) => {}
                     Ok(false) => return Err(self.health.stuck()),
                     // The damaged table was given up; others are left.
-                    Err(error) if error.kind() == ErrorKind::Corruption && self.is_work_due() => {}
+                    Err(error) if error.kind() == ErrorKind::Corruption && self.is_work_left() => {}
                     Err(error) => return Err(error),
                 }
             }
@@ -159,6 +165,13 @@ impl Engine {
             if !self.has_work() && !is_done() {
                 return Err(self.health.stuck());
             }
+            if self.is_paused() {
+                drop(signal);
+                // What it fails for is found above.
+                let _ = self.work_once();
+                signal = locked(&self.signal);
+                continue;
+            }
             if self.desk.is_some() && !signal.is_at_work {
                 drop(signal);
                 self.lend_a_hand();
@@ -173,10 +186,24 @@ impl Engine {
     /// Makes a table of the full memtable, or else does one compaction that is due. Whether there was any work. What fails is
     /// left undone, and tried again by the next call; the thread waits for a new reason to.
     pub(crate) fn work_once(&self) -> Result<bool> {
-        self.health.resume();
+        self.work_unless(|| false)
+    }
+
+    /// As [`work_once`](Self::work_once), but for a pause.
+    pub(super) fn work_behind_writers(&self) -> Result<bool> {
+        self.work_unless(|| self.is_paused())
+    }
+
+    /// `must_not` is asked when no other work is under way.
+    fn work_unless(&self, must_not: impl Fn() -> bool) -> Result<bool> {
         let result = self.watched("background work", || {
+            let work = &mut *locked(&self.work);
+            if must_not() {
+                return Ok(false);
+            }
+            self.health.resume();
             self.switch_for_walk();
-            self.try_work()
+            self.try_work(work)
         });
         match &result {
             Err(error) if error.kind() == ErrorKind::Io => self.health.put_off(error),
@@ -189,8 +216,7 @@ impl Engine {
         result
     }
 
-    fn try_work(&self) -> Result<bool> {
-        let work = &mut *locked(&self.work);
+    fn try_work(&self, work: &mut Work) -> Result<bool> {
         self.health.check()?;
         if !self.has_begun.load(Ordering::Acquire) {
             return Ok(false);

@@ -19,6 +19,7 @@ mod install;
 mod kept;
 mod output;
 mod pace;
+mod pause;
 mod pool;
 mod reclaim;
 mod recover;
@@ -32,6 +33,7 @@ mod write;
 pub use group::Durability;
 pub use ingestion::{IngestedRow, Ingestion};
 pub(crate) use install::{FirstEdit, Numbers};
+pub use pause::BackgroundPause;
 pub(crate) use recover::{Recovered, lock};
 pub(crate) use settle::first_number;
 pub use statistics::{LevelStatistics, Statistics};
@@ -81,6 +83,8 @@ pub(crate) struct Engine {
     /// Some background work was done.
     work_done: Condvar,
     stop: AtomicBool,
+    /// How many callers keep background work from being begun.
+    pauses: AtomicUsize,
     /// Where a pool's threads come in.
     desk: Option<Arc<Desk>>,
     /// There is a log to write to. It is begun by the first write if opening had no room for one.

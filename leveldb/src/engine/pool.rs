@@ -6,6 +6,7 @@
 
 use super::{Engine, locked};
 use crate::background_pool::{BackgroundPool, BackgroundWork, Work};
+use crate::error::Result;
 use crate::sync::{Condvar, Mutex};
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -132,7 +133,7 @@ impl Engine {
             }
             signal.is_at_work = true;
         }
-        self.be_at_work();
+        self.be_at_work(Engine::work_behind_writers);
     }
 
     /// Does work of a pool's that no thread is at: whether there was any such. For callers that would otherwise wait for it.
@@ -144,14 +145,14 @@ impl Engine {
             }
             signal.is_at_work = true;
         }
-        self.be_at_work();
+        self.be_at_work(Engine::work_once);
         true
     }
 
-    fn be_at_work(&self) {
+    fn be_at_work(&self, work: fn(&Engine) -> Result<bool>) {
         let at_work = AtWork(self);
         // An error is kept for the writers.
-        let _ = self.work_once();
+        let _ = work(self);
         drop(at_work);
         self.hand_over();
     }

@@ -269,6 +269,7 @@ fn recover(
         work_ready: Condvar::new(),
         work_done: Condvar::new(),
         stop: AtomicBool::new(false),
+        pauses: AtomicUsize::new(0),
         has_begun: AtomicBool::new(!is_unsettled),
         has_kept: AtomicBool::new(is_unsettled),
         has_full: AtomicBool::new(false),

@@ -25,6 +25,8 @@ mod engine_model;
 #[cfg(test)]
 mod engine_oracle;
 #[cfg(test)]
+mod engine_pause;
+#[cfg(test)]
 mod engine_process;
 #[cfg(test)]
 mod engine_reclaim;

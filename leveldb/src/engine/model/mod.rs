@@ -5,6 +5,7 @@
 //! thousands of schedules.
 
 mod kept_logs;
+mod paused;
 mod pooled;
 
 use crate::iter::Iter;
