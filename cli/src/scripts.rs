@@ -49,13 +49,13 @@ fn run_in(args: &RunArgs, mut options: larder_js_host::RunOptions) -> Result<Out
     let Some(address) = address else {
         return larder_js_host::run(&options).map_err(|error| error.to_string());
     };
-    let writer = remote::Writer::take(address)?;
-    options.file_system = Some(writer.files());
+    let writer = remote::take(address)?;
+    options.file_system = Some(Arc::new(writer.files().clone()));
     let outcome = larder_js_host::run(&options).map_err(|error| error.to_string());
     drop(options);
     let closed = writer.close();
     let outcome = outcome?;
-    closed?;
+    closed.map_err(|error| error.to_string())?;
     Ok(outcome)
 }
 

@@ -35,6 +35,8 @@ pub enum ErrorKind {
     Usage,
     /// The file system only reads.
     ReadOnly,
+    /// The engine is not compiled in: its feature is off.
+    Unsupported,
 }
 
 /// An error: its kind, what was being done, and what the engine's client said.
@@ -117,6 +119,7 @@ impl From<Error> for io::Error {
             ErrorKind::Denied => io::ErrorKind::PermissionDenied,
             ErrorKind::Usage => io::ErrorKind::InvalidInput,
             ErrorKind::ReadOnly => io::ErrorKind::ReadOnlyFilesystem,
+            ErrorKind::Unsupported => io::ErrorKind::Unsupported,
         };
         io::Error::new(kind, error)
     }

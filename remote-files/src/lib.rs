@@ -13,6 +13,7 @@
 //! names, wait in this process for [`Options::flush_delay`], or until a [`Keeper`]'s next tick after that; a process that dies takes that with it.
 //! Readers elsewhere see what is durable.
 
+mod address;
 mod blobs;
 mod cache;
 mod catalogue;
@@ -20,6 +21,7 @@ mod clock;
 mod cluster;
 pub mod conformance;
 mod content;
+mod engine_address;
 mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
@@ -44,7 +46,9 @@ mod segment_key;
 mod session;
 mod statistics;
 mod taking;
+mod writer;
 
+pub use address::Address;
 pub use blobs::{Blobs, SEGMENT_LEN_MAX, SPAN_LEN_MAX, Segment};
 pub use catalogue::{
     COMMIT_LEN_MAX, CONDITIONS_MAX, Catalogue, Commit, Condition, KEY_LEN_MAX, Lasting, Outcome,
@@ -63,6 +67,7 @@ pub use namespace::{NAME_LEN_MAX, Namespace};
 pub use postgres::{Postgres, PostgresOptions, PostgresUrl};
 pub use session::{Session, SessionOptions};
 pub use statistics::{LATENCIES, Statistics};
+pub use writer::Writer;
 
 /// The examples of the README.
 #[cfg(doctest)]

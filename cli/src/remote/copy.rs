@@ -7,8 +7,7 @@ use std::sync::Arc;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 use sha2::{Digest, Sha256};
 
-use super::address::Address;
-use super::writer::Writer;
+use super::writer;
 use crate::progress::Progress;
 
 /// Folders below one another, at most.
@@ -43,18 +42,17 @@ pub(crate) fn copy(from: &Path, to: &Path, quiet: bool) -> Result<String, String
     let progress = Progress::new(quiet);
     let copied = match super::is_address(to) {
         true => {
-            let writer = Writer::of(&Address::parse(to)?)?;
+            let writer = writer::take(to)?;
             let target = writer.files();
             let copied = copy_files(
                 &*source,
                 &from_root,
-                &*target,
+                target,
                 Path::new("/"),
                 &files,
                 &progress,
             );
-            drop(target);
-            let closed = writer.close();
+            let closed = writer.close().map_err(|error| error.to_string());
             copied.and_then(|copied| closed.map(|()| copied))
         }
         false => {

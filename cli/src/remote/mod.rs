@@ -4,7 +4,7 @@
 //! of a folder, from its root on.
 
 #[cfg(feature = "remote")]
-mod address;
+mod connection;
 #[cfg(feature = "remote")]
 mod copy;
 #[cfg(feature = "remote")]
@@ -17,29 +17,19 @@ pub(crate) use copy::copy;
 #[cfg(feature = "remote")]
 pub(crate) use namespaces::run;
 #[cfg(all(feature = "remote", feature = "scripts"))]
-pub(crate) use writer::Writer;
+pub(crate) use writer::take;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
+use larder_remote_files::Address;
 
 use crate::within::Within;
 
-/// The beginnings of addresses, each with its feature.
-const SCHEMES: [(&str, &str); 3] = [
-    ("postgres://", "postgres"),
-    ("postgresql://", "postgres"),
-    ("etcd://", "etcd"),
-];
-
 /// The feature that an address needs; `None`: it is a path on this machine.
 fn feature(path: &Path) -> Option<&'static str> {
-    let text = path.to_str()?;
-    let scheme = SCHEMES
-        .iter()
-        .find(|(scheme, _)| text.starts_with(scheme))?;
-    Some(scheme.1)
+    Address::feature(path.to_str()?)
 }
 
 /// Whether it is an address, and no path on this machine.
@@ -49,20 +39,7 @@ pub(crate) fn is_address(path: &Path) -> bool {
 
 /// A path for people; of an address neither user, password nor parameters.
 pub(crate) fn shown(path: &Path) -> String {
-    let text = path.display().to_string();
-    let Some((scheme, rest)) = text.split_once("://").filter(|_| is_address(path)) else {
-        return text;
-    };
-    let rest = rest.split_once('?').map_or(rest, |(rest, _)| rest);
-    let authority = rest
-        .split_once('/')
-        .map_or(rest, |(authority, _)| authority);
-    let place = match authority.rfind('@') {
-        Some(at) => &rest[at + 1..],
-        // A password with a / has its @ behind that.
-        None => rest.rsplit_once('@').map_or(rest, |(_, place)| place),
-    };
-    format!("{scheme}://{place}")
+    Address::without_secrets(&path.display().to_string())
 }
 
 /// Files for reading, at an address or below a path on this machine, and where to look in them.
@@ -79,7 +56,7 @@ pub(crate) fn files(path: &Path) -> Result<(Arc<dyn FileSystem>, PathBuf), Strin
 
 #[cfg(feature = "remote")]
 fn at_address(path: &Path, _feature: &str) -> Result<(Arc<dyn FileSystem>, PathBuf), String> {
-    let fs = address::Address::parse(path)?.read()?;
+    let fs = connection::Connection::open(path)?.read()?;
     Ok((Arc::new(fs), PathBuf::from("/")))
 }
 
@@ -89,7 +66,6 @@ fn at_address(_path: &Path, feature: &str) -> Result<(Arc<dyn FileSystem>, PathB
 }
 
 /// What is said where the feature is not compiled in.
-#[cfg(not(all(feature = "etcd", feature = "postgres")))]
 fn missing(feature: &str) -> String {
     format!(
         "this larder was built without the feature {feature}: build it with `cargo install larder --features {feature}`"

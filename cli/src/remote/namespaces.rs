@@ -8,20 +8,18 @@ use std::process::ExitCode;
 use larder_leveldb::storage::FileSystem;
 use larder_remote_files::{Cluster, Holder, Namespace, Options, RemoteFileSystem};
 
-use super::address::{Address, explain};
-use super::writer::Writer;
+use super::connection::{Connection, explain};
+use super::writer;
 use crate::args::RemoteCommand;
 use crate::report::{EXIT_USAGE, complain};
 
 /// Runs the command.
 pub(crate) fn run(command: &RemoteCommand, print: impl FnOnce(&[u8]) -> ExitCode) -> ExitCode {
     let done = match command {
-        RemoteCommand::Ls(args) => Address::parse(&args.url).and_then(|address| ls(&address)),
-        RemoteCommand::Stat(args) => Address::parse(&args.url).and_then(|address| stat(&address)),
-        RemoteCommand::Gc(args) => Address::parse(&args.url).and_then(|address| gc(&address)),
-        RemoteCommand::Unlock(args) => {
-            Address::parse(&args.url).and_then(|address| unlock(&address))
-        }
+        RemoteCommand::Ls(args) => Connection::open(&args.url).and_then(|at| ls(&at)),
+        RemoteCommand::Stat(args) => Connection::open(&args.url).and_then(|at| stat(&at)),
+        RemoteCommand::Gc(args) => Connection::open(&args.url).and_then(|at| gc(&at)),
+        RemoteCommand::Unlock(args) => Connection::open(&args.url).and_then(|at| unlock(&at)),
     };
     match done {
         Ok(text) => print(text.as_bytes()),
@@ -93,9 +91,9 @@ fn line(cluster: &Cluster, namespace: &Namespace) -> Result<String, String> {
     ))
 }
 
-fn ls(address: &Address) -> Result<String, String> {
-    let cluster = &address.cluster;
-    if let Some(namespace) = address.named() {
+fn ls(connection: &Connection) -> Result<String, String> {
+    let cluster = &connection.cluster;
+    if let Some(namespace) = connection.named() {
         return line(cluster, namespace);
     }
     let mut text = String::new();
@@ -108,8 +106,8 @@ fn ls(address: &Address) -> Result<String, String> {
     }
 }
 
-fn stat(address: &Address) -> Result<String, String> {
-    let (cluster, namespace) = (&address.cluster, address.namespace()?);
+fn stat(connection: &Connection) -> Result<String, String> {
+    let (cluster, namespace) = (&connection.cluster, connection.namespace()?);
     let before = cluster.statistics();
     let mut text = line(cluster, namespace)?;
     let after = cluster.statistics();
@@ -123,19 +121,19 @@ fn stat(address: &Address) -> Result<String, String> {
     Ok(text)
 }
 
-fn gc(address: &Address) -> Result<String, String> {
-    let namespace = address.namespace()?;
-    let writer = Writer::of(address)?;
-    let collected = writer.collect_garbage();
+fn gc(connection: &Connection) -> Result<String, String> {
+    let namespace = connection.namespace()?;
+    let writer = writer::take_of(connection)?;
+    let collected = writer.files().collect_garbage();
     let closed = writer.close();
-    let collected = collected?;
-    closed?;
+    let collected = collected.map_err(|error| error.to_string())?;
+    closed.map_err(|error| error.to_string())?;
     Ok(format!("{namespace}: {collected} blobs deleted\n"))
 }
 
-fn unlock(address: &Address) -> Result<String, String> {
-    let namespace = address.namespace()?;
-    let holder = address.cluster.unlock(namespace);
+fn unlock(connection: &Connection) -> Result<String, String> {
+    let namespace = connection.namespace()?;
+    let holder = connection.cluster.unlock(namespace);
     Ok(match holder.map_err(|error| explain(&error))? {
         Some(holder) => format!(
             "{namespace}: taken from {} (epoch {})\n",

@@ -1,8 +1,13 @@
 //! Addresses: `etcd://USER:PASSWORD@HOST:PORT,HOST:PORT/NAMESPACE`.
 
+use super::{Etcd, EtcdOptions};
+use crate::blobs::Blobs;
+use crate::catalogue::Catalogue;
+use crate::engine_address::{self, EngineAddress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::namespace::Namespace;
 use crate::percent;
+use std::sync::Arc;
 
 /// An address of a cluster, and of a namespace in it if there is one.
 ///
@@ -81,6 +86,21 @@ impl EtcdUrl {
 
     /// The namespace.
     pub fn namespace(&self) -> Option<&Namespace> {
+        self.namespace.as_ref()
+    }
+}
+
+impl EngineAddress for EtcdUrl {
+    /// An address with a user has its password.
+    fn connect(&self, _: Option<&str>) -> Result<(Arc<dyn Catalogue>, Arc<dyn Blobs>)> {
+        let mut options = EtcdOptions::new();
+        if let Some((name, password)) = self.user() {
+            options = options.user(name, password);
+        }
+        Etcd::connect(&self.endpoints, options).map(engine_address::both)
+    }
+
+    fn namespace(&self) -> Option<&Namespace> {
         self.namespace.as_ref()
     }
 }

@@ -1,8 +1,13 @@
 //! Addresses: `postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE?PARAMETERS`.
 
+use super::{Postgres, PostgresOptions};
+use crate::blobs::Blobs;
+use crate::catalogue::Catalogue;
+use crate::engine_address::{self, EngineAddress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::namespace::Namespace;
 use crate::percent;
+use std::sync::Arc;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
@@ -79,6 +84,20 @@ impl PostgresUrl {
 
     /// The namespace.
     pub fn namespace(&self) -> Option<&Namespace> {
+        self.namespace.as_ref()
+    }
+}
+
+impl EngineAddress for PostgresUrl {
+    fn connect(&self, password: Option<&str>) -> Result<(Arc<dyn Catalogue>, Arc<dyn Blobs>)> {
+        let mut config = self.config.clone();
+        if let (None, Some(password)) = (config.get_password(), password) {
+            config.password(password);
+        }
+        Postgres::connect(&config, PostgresOptions::new()).map(engine_address::both)
+    }
+
+    fn namespace(&self) -> Option<&Namespace> {
         self.namespace.as_ref()
     }
 }

@@ -1,0 +1,162 @@
+//! Addresses in words: which engine one is of, and the connection to it.
+
+use crate::clock::Clock;
+use crate::cluster::Cluster;
+use crate::engine_address::EngineAddress;
+use crate::error::{Error, ErrorKind, Result};
+use crate::namespace::Namespace;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long what the engine could not do for the moment is tried again.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The beginnings of addresses, each with its feature.
+const SCHEMES: [(&str, &str); 3] = [
+    ("postgres://", "postgres"),
+    ("postgresql://", "postgres"),
+    ("etcd://", "etcd"),
+];
+
+/// The address of a cluster of any engine, and of a namespace in it if there is one: what stands where a folder does.
+///
+/// `postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE?PARAMETERS` or `etcd://USER:PASSWORD@HOST:PORT,HOST:PORT/NAMESPACE`. Which of
+/// them can be parsed is a matter of the features `postgres` and `etcd`; which there are is not.
+///
+/// ```
+/// use larder_remote_files::{Address, ErrorKind};
+/// assert_eq!(Address::feature("etcd://10.0.0.1/tenants/7"), Some("etcd"));
+/// assert_eq!(Address::feature("/var/lib/stores"), None);
+/// match Address::parse("etcd://10.0.0.1/tenants/7") {
+///     Ok(address) => assert_eq!(address.namespace().unwrap().as_str(), "tenants/7"),
+///     Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported),
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Address {
+    of_engine: Box<dyn EngineAddress>,
+}
+
+impl Address {
+    /// The feature of this crate that an address needs; `None`: the text is no address.
+    pub fn feature(text: &str) -> Option<&'static str> {
+        let scheme = SCHEMES
+            .iter()
+            .find(|(scheme, _)| text.starts_with(scheme))?;
+        Some(scheme.1)
+    }
+
+    /// An address for people: with neither user, password nor parameters, also where it cannot be parsed. Any other text stays as it is.
+    ///
+    /// ```
+    /// use larder_remote_files::Address;
+    /// let shown = Address::without_secrets("postgres://u:secret@h/d/n?connect_timeout=3");
+    /// assert_eq!(shown, "postgres://h/d/n");
+    /// ```
+    pub fn without_secrets(text: &str) -> String {
+        let Some((scheme, rest)) = text
+            .split_once("://")
+            .filter(|_| Address::feature(text).is_some())
+        else {
+            return text.to_owned();
+        };
+        let rest = rest.split_once('?').map_or(rest, |(rest, _)| rest);
+        let authority = rest
+            .split_once('/')
+            .map_or(rest, |(authority, _)| authority);
+        let place = match authority.rfind('@') {
+            Some(at) => &rest[at + 1..],
+            // A password with a / has its @ behind that.
+            None => rest.rsplit_once('@').map_or(rest, |(_, place)| place),
+        };
+        format!("{scheme}://{place}")
+    }
+
+    /// Parses an address.
+    ///
+    /// # Errors
+    /// `Usage`, in words without the password; `Unsupported` if the feature that it needs is not compiled in.
+    pub fn parse(text: &str) -> Result<Address> {
+        match Address::feature(text) {
+            #[cfg(feature = "postgres")]
+            Some("postgres") => Ok(Address {
+                of_engine: Box::new(crate::postgres::PostgresUrl::parse(text)?),
+            }),
+            #[cfg(feature = "etcd")]
+            Some("etcd") => Ok(Address {
+                of_engine: Box::new(crate::etcd::EtcdUrl::parse(text)?),
+            }),
+            Some(feature) => Err(Error::new(
+                ErrorKind::Unsupported,
+                format!("this program was built without the feature {feature}: build it with that"),
+            )),
+            // It may have a password.
+            None => Err(Error::new(
+                ErrorKind::Usage,
+                "this is no address of a distributed store: one begins with postgres:// or etcd://",
+            )),
+        }
+    }
+
+    /// The namespace, if the address names one.
+    pub fn namespace(&self) -> Option<&Namespace> {
+        self.of_engine.namespace()
+    }
+
+    /// Connects to the cluster. `password` is for a PostgreSQL whose address has none: its own programs take that from `PGPASSWORD`, since
+    /// an address is in every list of processes. What the engine cannot do for the moment is tried again for ten seconds.
+    ///
+    /// # Errors
+    /// The engine's: it cannot be reached, or refuses the user.
+    pub fn connect(&self, password: Option<&str>, clock: Arc<dyn Clock>) -> Result<Cluster> {
+        let (catalogue, blobs) = self.of_engine.connect(password)?;
+        Ok(Cluster::new(catalogue, blobs, clock, PATIENCE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_what_is_secret() {
+        for (text, shown) in [
+            ("postgres://u:secret@h:1,g/d/n", "postgres://h:1,g/d/n"),
+            ("postgresql://u:sec@ret@h/d/a@b", "postgresql://h/d/a@b"),
+            ("postgres://u:12/secret@h/d/n", "postgres://h/d/n"),
+            ("postgres://h/d?password=secret", "postgres://h/d"),
+            ("etcd://u:secret@h,g/n", "etcd://h,g/n"),
+            ("etcd://h", "etcd://h"),
+            ("folder/etcd://a@b", "folder/etcd://a@b"),
+        ] {
+            assert_eq!(Address::without_secrets(text), shown);
+        }
+    }
+
+    #[test]
+    fn each_scheme_leads_to_its_engine_if_that_is_compiled_in() {
+        for (text, feature, is_here) in [
+            ("postgres://h/d/n", "postgres", cfg!(feature = "postgres")),
+            ("postgresql://h/d/n", "postgres", cfg!(feature = "postgres")),
+            ("etcd://h/n", "etcd", cfg!(feature = "etcd")),
+        ] {
+            assert_eq!(Address::feature(text), Some(feature));
+            match Address::parse(text) {
+                Ok(address) => {
+                    assert!(is_here, "{text}");
+                    let namespace = address.namespace().map(Namespace::as_str);
+                    assert_eq!(namespace, Some("n"), "{text}");
+                }
+                Err(error) => {
+                    assert!(!is_here, "{text}: {error}");
+                    assert_eq!(error.kind(), ErrorKind::Unsupported, "{text}");
+                    assert!(error.to_string().contains(feature), "{error}");
+                }
+            }
+        }
+        for text in ["etcd:/h", "http://h:1/n", "", "/etcd"] {
+            let error = Address::parse(text).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage, "{text}");
+        }
+    }
+}
