@@ -3,13 +3,12 @@
 use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use larder_idb::{DiskFileSystem, Executor, RaiseDataVersion, StorageOptions, SystemClock};
 use larder_js_host::{Console, Global, Host, Options, Scripts, Stream};
 use serde_json::json;
 
 use crate::keep::{self, Keeper};
+use crate::place::Place;
 use crate::run::Settings;
 use crate::server;
 use crate::suite::{Form, TestFile};
@@ -48,7 +47,7 @@ pub(crate) fn run(
     let suite = &settings.suite;
     let test = TestFile::read(suite, file)?;
     let name = format!("{file}{}.{}", variant.replace('?', "-"), form.name());
-    let storage = storage(settings, &name)?;
+    let (place, storage) = Place::open(settings, &name)?;
     let host = Host::new(Options {
         global: match form {
             Form::Window => Global::Window,
@@ -94,7 +93,8 @@ pub(crate) fn run(
     host.run_until_idle();
     // Nothing more can come. If the harness has not reported yet, it waits in vain.
     host.run_script("timeout.js", "timeout();");
-    Ok(())
+    drop(host);
+    place.close()
 }
 
 /// Passes on what a test prints, and takes a copy of its store when the test requests one.
@@ -157,27 +157,6 @@ const fn form_script(form: Form) -> &'static str {
             "self.GLOBAL = { isWindow: () => false, isWorker: () => true, isShadowRealm: () => false };"
         }
     }
-}
-
-/// Where databases are kept: in memory, or in a folder of this name.
-fn storage(settings: &Settings, name: &str) -> Result<StorageOptions, Box<dyn Error>> {
-    let clock = Arc::new(SystemClock);
-    let mut storage = match &settings.storage {
-        None => StorageOptions::in_memory(clock),
-        Some(folder) => {
-            let folder = folder.join(name);
-            let fs = DiskFileSystem::new();
-            std::fs::DirBuilder::new().recursive(true).create(&folder)?;
-            let mut options = StorageOptions::new(Arc::new(fs), folder, clock);
-            // Tests put everything, and open what they left again.
-            options.raise_data_version = RaiseDataVersion::WhenNeeded;
-            options
-        }
-    };
-    if !settings.threads {
-        storage.executor = Executor::Driven { seed: None };
-    }
-    Ok(storage)
 }
 
 /// `fetch` of the interface definitions, which idlharness uses.

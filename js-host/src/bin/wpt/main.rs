@@ -15,6 +15,7 @@
 mod child;
 mod expectations;
 mod keep;
+mod place;
 mod process;
 mod report;
 mod run;
@@ -30,10 +31,11 @@ use run::Settings;
 use suite::{Files, Form};
 
 const USAGE: &str =
-    "usage: WPT_DIR=SUITE wpt [--form FORM] [--storage FOLDER [--keep FOLDER]] [--threads] [--jobs N] [--limit SECONDS] [--json FILE] [NAME...]
+    "usage: WPT_DIR=SUITE wpt [--form FORM] [--storage PLACE [--keep FOLDER]] [--threads] [--jobs N] [--limit SECONDS] [--json FILE] [NAME...]
   NAME             only files whose names contain one of these
   --form FORM      window or worker (otherwise both)
-  --storage FOLDER stores on disk, a folder for each file (otherwise in memory)
+  --storage PLACE  stores on disk, a folder for each file; or at an address of a distributed
+                   store, postgres://… or etcd://…, a namespace for each (otherwise in memory)
   --keep FOLDER    copies of the stores in which a script is about to delete a database
   --threads        the engine on threads of its own (otherwise the host drives it)
   --jobs N         so many processes at once (2)
@@ -76,8 +78,11 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
             _ => names.push(arg),
         }
     }
-    // A copy is whole only if nothing happens beside it.
-    if settings.keep.is_some() && (settings.storage.is_none() || settings.threads) {
+    // A copy is one of a folder, and whole only if nothing happens beside it.
+    let is_folder = |storage: &PathBuf| !place::is_address(storage);
+    if settings.keep.is_some()
+        && (!settings.storage.as_ref().is_some_and(is_folder) || settings.threads)
+    {
         return Err(USAGE.into());
     }
     if let Some((file, variant, form)) = child {

@@ -19,6 +19,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// How the suite is run.
 pub(crate) struct Settings {
     pub(crate) suite: PathBuf,
+    /// A folder, or an address.
     pub(crate) storage: Option<PathBuf>,
     /// Where copies of the stores go that are about to lose a database.
     pub(crate) keep: Option<PathBuf>,
