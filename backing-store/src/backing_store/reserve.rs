@@ -77,10 +77,9 @@ impl Core {
             return done;
         }
         let _pause = self.db.pause_background()?;
-        match self.take_reserve() {
-            true => work(true),
-            false => done,
-        }
+        // Without a reserve there may be room again, too: background work that has just ended gave back what it had taken.
+        self.take_reserve();
+        work(true)
     }
 
     /// Makes room of databases that were deleted, once, and then a reserve again: whether there were any.

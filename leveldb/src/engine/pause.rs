@@ -18,7 +18,7 @@ impl Engine {
     /// Waits for what is under way.
     pub(crate) fn pause_background(&self) -> BackgroundPause<'_> {
         {
-            // Who waits for work looks at it with this lock.
+            // A thread that waits for work looks at it with this lock.
             let _signal = locked(&self.signal);
             self.pauses.fetch_add(1, Ordering::AcqRel);
         }
