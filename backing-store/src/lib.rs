@@ -97,7 +97,7 @@ pub use row_source::{RowIter, RowSource};
 pub use scope::{ObjectStoreSet, Scope};
 pub use store::{OpenOptions, RowForm, Store};
 pub use store_order::StoreOrder;
-pub use transaction::{ReadTransaction, WriteTransaction};
+pub use transaction::{CaughtUp, ReadTransaction, WriteTransaction};
 pub use undo_log::Recovery;
 pub use unfinished::Unfinished;
 pub use versions::{

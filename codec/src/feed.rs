@@ -7,6 +7,7 @@ use crate::idb_key::{Key, RawKey, TAG_ARRAY};
 use crate::ids::{ObjectStoreId, RecordVersion};
 use crate::primitive::var_int;
 use crate::reader::{Reader, decode_exact_with};
+use crate::value::{Builder, Decoder, Needs, Payload, PropertyName, Value};
 use crate::{ErrorKind, JsString, KeyPath};
 
 /// What the names of the feed's object stores begin with, and no other's do.
@@ -19,6 +20,40 @@ pub const BY_VERSION: &str = "by version";
 pub const HISTORY: &str = "larder.feed.history";
 /// The consumers by name.
 pub const CONSUMERS: &str = "larder.feed.consumers";
+
+/// The version of a record of the history whose value is not known. All others have a lesser one.
+pub const LOST_VERSION: i64 = 3;
+/// Among the consumers, the key of how far clean-up has come: two numbers.
+pub const CLEANED_KEY: f64 = 0.0;
+/// Among the consumers, the key of the store's last sequence number when this was written: one number.
+pub const SEQUENCE_KEY: f64 = 1.0;
+
+/// Appends an array of numbers, as the consumers' values are.
+pub fn build_numbers(numbers: &[u64], out: &mut Vec<u8>) -> Needs {
+    let mut builder = Builder::begin(out);
+    builder.begin_array(u32::try_from(numbers.len()).unwrap_or(u32::MAX));
+    for number in numbers {
+        builder.number(*number as f64);
+    }
+    builder.close();
+    builder.end()
+}
+
+/// Reads such an array; what is no number in it is 0.
+///
+/// # Errors
+/// If the bytes are no value.
+pub fn read_numbers<const N: usize>(bytes: &[u8]) -> Result<[u64; N]> {
+    let tree = Decoder::new().decode(&Payload::read(bytes)?)?;
+    let number = |index| match tree.root() {
+        Value::Object(array) => match tree.get(array, &PropertyName::Index(index)) {
+            Some(Value::Number(number)) => number as u64,
+            _ => 0,
+        },
+        _ => 0,
+    };
+    Ok(std::array::from_fn(|index| number(index as u32)))
+}
 
 /// Whether a name is the feed's.
 #[must_use]

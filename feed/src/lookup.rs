@@ -2,11 +2,11 @@
 
 use larder_idb::codec::RecordVersion;
 use larder_idb::codec::feed::{self, HistoryKey};
-use larder_idb::codec::value::{Evaluator, ParsedKeyPath, Payload, RevisionKind};
+use larder_idb::codec::value::{Evaluator, ParsedKeyPath, Payload, RevisionKind, Value};
 use larder_idb::{Key, KeyPath, KeyRange, ObjectStore, Transaction};
 
 use crate::error::Result;
-use crate::revision::Revision;
+use crate::revision::{Revision, revision_of_version};
 use crate::value::RevisionValue;
 
 /// The key that the history has for what a record was from one version on, until another.
@@ -30,14 +30,14 @@ pub(crate) async fn value_at(
     if revision.kind() == RevisionKind::Removal {
         return Ok(None);
     }
-    let history = transaction.object_store(feed::HISTORY)?;
     let since = revision.version();
     let lower = history_key(revision, since, RecordVersion::MIN)?;
     let upper = history_key(revision, since, RecordVersion::MAX)?;
     let range = KeyRange::bound(lower, upper, false, false)?;
-    if let Some(found) = history.get(range)?.await? {
-        let value = RevisionValue::of(&found);
-        return with_key(transaction, revision, value).map(Some);
+    match in_history(transaction, range).await? {
+        InHistory::Value(value) => return with_key(transaction, revision, value).map(Some),
+        InHistory::Lost => return Ok(None),
+        InHistory::Nothing => {}
     }
     // It is the record's own value if nothing has changed since.
     let Some(object_store) = current_object_store(transaction, revision) else {
@@ -59,13 +59,51 @@ pub(crate) async fn value_before(
     let Some(before) = revision.before() else {
         return Ok(None);
     };
-    let history = transaction.object_store(feed::HISTORY)?;
     let key = history_key(revision, before, revision.version())?;
-    let Some(found) = history.get(key)?.await? else {
-        return Ok(None);
+    match in_history(transaction, KeyRange::only(key)).await? {
+        InHistory::Value(value) => with_key(transaction, revision, value).map(Some),
+        InHistory::Lost | InHistory::Nothing => Ok(None),
+    }
+}
+
+/// The number of the revision that ended what a record was from another one on; that one's if none did.
+pub(crate) async fn revision_after(transaction: &Transaction, revision: &Revision) -> Result<u64> {
+    let history = transaction.object_store(feed::HISTORY)?;
+    let lower = history_key(revision, revision.version(), RecordVersion::MIN)?;
+    let upper = history_key(revision, revision.version(), RecordVersion::MAX)?;
+    let range = KeyRange::bound(lower, upper, false, false)?;
+    let Some(key) = history.get_key(range)?.await? else {
+        return Ok(revision.number());
+    };
+    let mut bytes = Vec::new();
+    key.encode(&mut bytes);
+    let until = HistoryKey::decode_exact(&bytes)?.until.get();
+    let after = revision_of_version(transaction, revision.object_store_id(), until).await?;
+    Ok(after.map_or_else(|| revision.number(), |after| after.number()))
+}
+
+/// What the history has under a key.
+enum InHistory {
+    Nothing,
+    Value(RevisionValue),
+    /// Others have overwritten or removed it.
+    Lost,
+}
+
+async fn in_history(transaction: &Transaction, range: KeyRange) -> Result<InHistory> {
+    let history = transaction.object_store(feed::HISTORY)?;
+    let Some(found) = history.get(range.clone())?.await? else {
+        return Ok(InHistory::Nothing);
     };
     let value = RevisionValue::of(&found);
-    with_key(transaction, revision, value).map(Some)
+    // Only by its version what is lost differs from a value that is undefined.
+    if matches!(value.tree()?.root(), Value::Undefined)
+        && let Some(key) = history.get_key(range)?.await?
+        && history.record_version(key)?.await? == Some(feed::LOST_VERSION)
+    {
+        return Ok(InHistory::Lost);
+    }
+    Ok(InHistory::Value(value))
 }
 
 /// The revision's object store as it is named now. One that was deleted and made anew under its name is another.

@@ -14,12 +14,10 @@ pub(crate) struct Marks {
     pub(crate) whole: u64,
 }
 
-const KEY: f64 = 0.0;
-
 impl Marks {
     pub(crate) async fn read(transaction: &Transaction) -> Result<Self> {
         let consumers = transaction.object_store(feed::CONSUMERS)?;
-        let Some(found) = consumers.get(KEY)?.await? else {
+        let Some(found) = consumers.get(feed::CLEANED_KEY)?.await? else {
             return Ok(Self::default());
         };
         let [cleaned, whole] = numbers(found.bytes())?;
@@ -29,34 +27,20 @@ impl Marks {
     pub(crate) fn write(self, transaction: &Transaction) -> Result<()> {
         let consumers = transaction.object_store(feed::CONSUMERS)?;
         let value = list([self.cleaned, self.whole]);
-        consumers.put(value, Some(Key::Number(KEY)))?.detach();
+        consumers
+            .put(value, Some(Key::Number(feed::CLEANED_KEY)))?
+            .detach();
         Ok(())
     }
 }
 
 /// An array of two numbers, as a value.
 pub(crate) fn list(numbers: [u64; 2]) -> Value {
-    use larder_idb::codec::value::Builder;
     let mut bytes = Vec::new();
-    let mut builder = Builder::begin(&mut bytes);
-    builder.begin_array(2);
-    numbers
-        .iter()
-        .for_each(|number| builder.number(*number as f64));
-    builder.close();
-    let needs = builder.end();
+    let needs = feed::build_numbers(&numbers, &mut bytes);
     Value::from_written(bytes, needs)
 }
 
 pub(crate) fn numbers(bytes: &[u8]) -> Result<[u64; 2]> {
-    use larder_idb::codec::value::{Decoder, Payload, PropertyName, Value};
-    let tree = Decoder::new().decode(&Payload::read(bytes)?)?;
-    let number = |index| match tree.root() {
-        Value::Object(array) => match tree.get(array, &PropertyName::Index(index)) {
-            Some(Value::Number(number)) => number as u64,
-            _ => 0,
-        },
-        _ => 0,
-    };
-    Ok([number(0), number(1)])
+    Ok(feed::read_numbers(bytes)?)
 }

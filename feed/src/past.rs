@@ -7,7 +7,7 @@ use larder_idb::{Cursor, CursorDirection, GetAllOptions, Key, KeyRange, ObjectSt
 
 use crate::error::{Error, Result};
 use crate::feed::{Feed, last, store_number};
-use crate::lookup::value_at;
+use crate::lookup::{revision_after, value_at};
 use crate::mark::Marks;
 use crate::revision::{Revision, number_of, revision_of_version, revisions_at, version_key};
 use crate::value::RevisionValue;
@@ -113,7 +113,7 @@ impl PastObjectStore {
     /// The record of a key, if there was one: its last revision up to then, and its value.
     ///
     /// # Errors
-    /// If the database fails.
+    /// Those of [`PastRecords::next`].
     pub async fn get(&self, key: impl Into<Key>) -> Result<Option<(Revision, RevisionValue)>> {
         let mut records = self.records(KeyRange::only(key.into())).await?;
         records.next().await
@@ -162,7 +162,8 @@ impl PastRecords {
     /// The next record.
     ///
     /// # Errors
-    /// If the database fails.
+    /// [`Error::NotRetained`] if a program without the feed, such as a browser, has overwritten or removed what the record
+    /// was then; if the database fails.
     pub async fn next(&mut self) -> Result<Option<(Revision, RevisionValue)>> {
         while let Some((key, version)) = self.next_version().await? {
             let PastObjectStore {
@@ -189,6 +190,12 @@ impl PastRecords {
             if let Some(value) = value_at(transaction, &revision).await? {
                 return Ok(Some((revision, value)));
             }
+            // It is lost: the record can be shown from where the feed goes on.
+            return Err(Error::NotRetained {
+                revision: past.revision,
+                first: revision_after(transaction, &revision).await?,
+                last: last(transaction).await?,
+            });
         }
         Ok(None)
     }

@@ -14,6 +14,7 @@ use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{Db, Snapshot};
 
 use super::cleaning::Cleanups;
+use super::feeds::Compared;
 use super::journal::{self, Emptied};
 use super::maintenance::UnderWay;
 use super::options::WriteOptions;
@@ -46,6 +47,7 @@ pub(crate) struct Core {
     active: Mutex<Active>,
     store_cache: Mutex<StoreCache>,
     pub(crate) feeds: Feeds,
+    pub(crate) compared: Mutex<Compared>,
     direct: Mutex<()>,
     pub(super) cleanups: Mutex<Cleanups>,
     maintenance: Mutex<UnderWay>,
@@ -101,8 +103,9 @@ impl Core {
             index_facts: IndexFacts::default(),
         };
         Self {
-            db,
             context: Arc::new(context),
+            compared: Mutex::new(Compared::since(&db)),
+            db,
             fs,
             paths,
             held_blobs: HeldBlobs::default(),

@@ -3,6 +3,7 @@
 mod cleaning;
 mod core;
 mod databases;
+mod feeds;
 
 pub(crate) mod journal;
 mod maintenance;
@@ -15,6 +16,7 @@ mod start;
 
 pub(crate) use self::cleaning::Budget;
 pub(crate) use self::core::Core;
+pub(crate) use self::feeds::{FeedState, noted};
 pub use maintenance::{Maintenance, MaintenanceSchedule};
 pub use options::{Background, BackgroundPool, BackgroundWork, WriteOptions};
 
@@ -215,6 +217,7 @@ impl BackingStore {
                 unless_full(core.clean_within(Budget::of_closing()))?;
                 core.held_blobs.retry();
                 unless_full(core.remove_released_blobs())?;
+                core.note_sequence();
                 if core.db.statistics().memtable_bytes > LOG_LEFT_MAX {
                     unless_full(core.db.flush().map_err(Error::from))?;
                 }

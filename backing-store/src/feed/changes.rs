@@ -26,6 +26,8 @@ pub(crate) struct Changes {
     object_stores: Vec<(ObjectStoreId, JsString)>,
     keys: Vec<u8>,
     pub(crate) is_from_source: bool,
+    /// The number behind which they come, if that is not the last revision's.
+    pub(crate) behind: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -49,6 +51,7 @@ pub(super) struct Prepared {
     records: Vec<PreparedRecord>,
     /// Keys of the index.
     ends: Vec<Range<usize>>,
+    pub(super) behind: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -94,7 +97,7 @@ impl Prepared {
 
 impl Changes {
     pub(crate) fn is_empty(&self) -> bool {
-        self.noted.is_empty()
+        self.noted.is_empty() && self.behind.is_none()
     }
 
     pub(crate) fn note(&mut self, change: &Change<'_>) {
@@ -123,6 +126,7 @@ impl Changes {
     pub(super) fn prepare(&self, version: DataVersion, committed_at_ms: f64) -> Result<Prepared> {
         let mut prepared = Prepared {
             bytes: Vec::with_capacity(self.keys.len() + self.noted.len() * 40),
+            behind: self.behind,
             ..Prepared::default()
         };
         // With the names as values have them.

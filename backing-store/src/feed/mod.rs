@@ -5,15 +5,21 @@
 //! their order is that of the commits. A database without the feed's object stores has nothing of this.
 
 mod changes;
+mod known;
 mod numbering;
+mod records;
+mod versions;
 
 pub(crate) use changes::{Change, Changes};
+pub(crate) use known::{Known, KnownStore, read_known};
 pub(crate) use numbering::Numbering;
+pub(crate) use records::{Place, RECORD, entry_at, number_at, read_record};
+pub(crate) use versions::Versions;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use larder_codec::feed::{BY_VERSION, HISTORY, REVISIONS, by_version_path};
+use larder_codec::feed::{BY_VERSION, CONSUMERS, HISTORY, REVISIONS, by_version_path};
 use larder_codec::primitive::int;
 use larder_codec::row_key::{
     DatabaseField, DatabaseKey, ObjectStoreField, ObjectStoreMetadataKey, RecordTable,
@@ -31,6 +37,7 @@ use crate::view::View;
 pub(crate) struct Feed {
     pub(crate) revisions: ObjectStoreId,
     pub(crate) history: ObjectStoreId,
+    pub(crate) consumers: ObjectStoreId,
     /// The beginnings of the rows' keys.
     pub(crate) revision_data: Vec<u8>,
     pub(crate) revision_exists: Vec<u8>,
@@ -47,13 +54,25 @@ pub(crate) struct Feed {
 /// The version of a record of the feed's history. No index needs another for each.
 pub(crate) const HISTORY_VERSION: RecordVersion = RecordVersion::new(2).unwrap();
 
+/// That of a record of the history whose value is not known, because others have overwritten or removed it.
+pub(crate) const LOST_VERSION: RecordVersion =
+    RecordVersion::new(larder_codec::feed::LOST_VERSION).unwrap();
+
 impl Feed {
+    /// The number of the last revision.
+    pub(crate) fn last(&self) -> u64 {
+        locked(&self.last).unsigned_abs()
+    }
+
     /// The feed of a database, if that has one.
     pub(crate) fn read(view: &View, database_id: DatabaseId) -> Result<Option<Self>> {
         let Some(revisions) = object_store_named(view, database_id, REVISIONS)? else {
             return Ok(None);
         };
         let Some(history) = object_store_named(view, database_id, HISTORY)? else {
+            return Ok(None);
+        };
+        let Some(consumers) = object_store_named(view, database_id, CONSUMERS)? else {
             return Ok(None);
         };
         let metadata = read_object_store(view, database_id, revisions, &mut Vec::new())?;
@@ -86,6 +105,7 @@ impl Feed {
         Ok(Some(Self {
             revisions,
             history,
+            consumers,
             revision_data: prefix(revisions, RecordTable::Data),
             revision_exists: prefix(revisions, RecordTable::Exists),
             by_version,

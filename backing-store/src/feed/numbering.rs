@@ -59,7 +59,8 @@ impl Numbering {
         let feed = &*self.feed;
         let (mut key, mut row) = (Vec::new(), Vec::new());
         let last = locked(&feed.last);
-        let mut number = *last;
+        let behind = self.prepared.behind.map(u64::cast_signed);
+        let mut number = behind.unwrap_or(*last);
         for record in self.prepared.records() {
             number += record.count as i64;
             let version = version_of(number)?;

@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use larder_codec::feed::{self, HistoryKey};
-use larder_codec::value::{Payload, RevisionKind, RevisionRow, RevisionsReader};
-use larder_codec::versioned::{DataRow, IndexRow};
-use larder_codec::{Key, ObjectStoreId, RawKey, RecordVersion};
+use larder_codec::value::{RevisionKind, RevisionRow};
+use larder_codec::versioned::DataRow;
+use larder_codec::{Key, RawKey, RecordVersion};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::feed::Feed;
+use crate::feed::{Feed, Place, RECORD, entry_at, number_at, read_record};
 use crate::scope::Scope;
 use crate::transaction::WriteTransaction;
 use crate::view::ViewIter;
@@ -27,9 +27,6 @@ pub struct FeedCleaned {
     /// So many revisions have gone.
     pub revisions: u64,
 }
-
-/// A revision, by the version that its record got.
-type Place = (ObjectStoreId, RecordVersion);
 
 /// Removes the history's rows.
 #[derive(Debug)]
@@ -225,37 +222,4 @@ fn records_behind(transaction: &WriteTransaction, feed: &Feed, behind: u64) -> R
     let first = Key::encode_number((behind + 1) as f64);
     iter.seek(&[&*feed.revision_data, &first].concat())?;
     Ok(iter)
-}
-
-/// The number of the record of revisions on which a cursor stands, if it is on one.
-fn number_at(iter: &ViewIter, feed: &Feed) -> Option<u64> {
-    let key = iter.key().strip_prefix(&*feed.revision_data)?;
-    match RawKey::decode_exact(key).ok()?.to_key() {
-        Key::Number(number) if number >= 1.0 => Some(number as u64),
-        _ => None,
-    }
-}
-
-/// What the row of the index says on which a cursor stands, if it is on one.
-fn entry_at(iter: &ViewIter, feed: &Feed) -> Result<Option<(Place, u64)>> {
-    let Some(key) = iter.key().strip_prefix(&*feed.by_version) else {
-        return Ok(None);
-    };
-    let bad_row = |error| Error::row(iter.key(), "index row of a revision", error);
-    let row = IndexRow::decode_exact(iter.value()?).map_err(bad_row)?;
-    let Key::Number(number) = row.primary_key.to_key() else {
-        return Ok(None);
-    };
-    let place = RawKey::decode(key).ok();
-    let place = place.and_then(|(key, _)| feed::decode_version(key));
-    Ok(place.map(|place| (place, number as u64)))
-}
-
-const RECORD: &str = "record of revisions";
-
-/// What is in a record's data row, with its version.
-fn read_record(row: &[u8]) -> larder_codec::Result<(RecordVersion, RevisionsReader<'_>)> {
-    let row = DataRow::decode_exact(row)?;
-    let revisions = RevisionsReader::new(&Payload::read(row.value)?)?;
-    Ok((row.version, revisions))
 }

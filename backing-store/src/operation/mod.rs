@@ -7,6 +7,7 @@ mod clean_feed;
 mod clear;
 mod index;
 mod object_store;
+mod others;
 mod put;
 mod read;
 mod state;

@@ -19,6 +19,13 @@ use crate::transaction::WriteTransaction;
 /// So many records of a range are looked up before they are deleted.
 const PAGE_LEN: usize = 256;
 
+/// What happens to a record whose key the feed's keys cannot have in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TooDeep {
+    Refused,
+    LeftOut,
+}
+
 impl WriteTransaction {
     /// Marks all changes of the transaction as come from the source that the database is a copy of: a program that brings changes to that
     /// source leaves them out. Without a change feed it has no effect.
@@ -45,18 +52,20 @@ impl WriteTransaction {
         }
         for object_store in object_stores {
             if !feed::is_reserved(&object_store.name) {
-                self.note_all_of(database_id, object_store.id, &object_store.name)?;
+                let (id, name) = (object_store.id, &object_store.name);
+                self.note_all_of(database_id, id, name, TooDeep::Refused)?;
             }
         }
         Ok(())
     }
 
     /// Notes all records of an object store as creations, in the order of their versions.
-    fn note_all_of(
+    pub(super) fn note_all_of(
         &mut self,
         database_id: DatabaseId,
         id: ObjectStoreId,
         name: &JsString,
+        too_deep: TooDeep,
     ) -> Result<()> {
         let prefix = record_row_prefix(database_id, id, RecordTable::Exists);
         let view = self.view().clone();
@@ -66,7 +75,14 @@ impl WriteTransaction {
         while iter.valid() && iter.key().starts_with(&prefix) {
             let bad_row = |error| Error::row(iter.key(), "exists row", error);
             let key = iter.key().strip_prefix(&*prefix).unwrap_or_default();
-            check_depth(RawKey::decode_exact(key).map_err(bad_row)?)?;
+            match check_depth(RawKey::decode_exact(key).map_err(bad_row)?) {
+                Err(error) if too_deep == TooDeep::Refused => return Err(error),
+                Err(_) => {
+                    iter.next()?;
+                    continue;
+                }
+                Ok(()) => {}
+            }
             let row = ExistsRow::decode_exact(iter.value()?).map_err(bad_row)?;
             let start = keys.len();
             keys.extend_from_slice(key);
@@ -273,25 +289,39 @@ impl WriteTransaction {
         if let Some(version) = old.get_mut(start) {
             *version = HISTORY_VERSION.get() as u8;
         }
-        row_key.clear();
-        row_key.extend_from_slice(&feed.history_data);
-        history_key.encode(row_key);
-        self.put_row(row_key, old.get(start..).unwrap_or_default())?;
-        value.clear();
-        ExistsRow {
-            version: HISTORY_VERSION,
-        }
-        .encode(value);
-        row_key.clear();
-        row_key.extend_from_slice(&feed.history_exists);
-        history_key.encode(row_key);
-        self.put_row(row_key, value)?;
+        let row = old.get(start..).unwrap_or_default();
+        self.put_history(
+            &feed,
+            &history_key,
+            (row, HISTORY_VERSION),
+            (row_key, value),
+        )?;
         if store.has_external_objects {
             let mut to = feed.history_objects.clone();
             history_key.encode(&mut to);
             self.move_objects(database_id, store, key, to)?;
         }
         Ok(())
+    }
+
+    /// Puts a record of this version into the history; the buffers' content does not matter.
+    pub(super) fn put_history(
+        &mut self,
+        feed: &Feed,
+        history_key: &HistoryKey<'_>,
+        (row, version): (&[u8], RecordVersion),
+        (row_key, exists): (&mut Vec<u8>, &mut Vec<u8>),
+    ) -> Result<()> {
+        row_key.clear();
+        row_key.extend_from_slice(&feed.history_data);
+        history_key.encode(row_key);
+        self.put_row(row_key, row)?;
+        exists.clear();
+        ExistsRow { version }.encode(exists);
+        row_key.clear();
+        row_key.extend_from_slice(&feed.history_exists);
+        history_key.encode(row_key);
+        self.put_row(row_key, exists)
     }
 
     fn move_objects(
@@ -320,7 +350,7 @@ impl WriteTransaction {
 }
 
 /// Refuses a key that the feed's keys cannot have in them.
-fn check_depth(key: RawKey<'_>) -> Result<()> {
+pub(super) fn check_depth(key: RawKey<'_>) -> Result<()> {
     let is_array = |part: &KeyPart<'_>| matches!(part, KeyPart::Array { .. });
     if !key.parts().next().as_ref().is_some_and(is_array) {
         return Ok(());

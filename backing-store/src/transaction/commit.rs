@@ -94,7 +94,8 @@ impl WriteTransaction {
         if let Some(ingestion) = self.ingestion.take() {
             return self.install(*ingestion, rows, has_room, numbering);
         }
-        if locked(&self.pending).staging.is_empty() && rows.is_empty() {
+        let has_staged = !locked(&self.pending).staging.is_empty();
+        if !has_staged && rows.is_empty() && numbering.is_none() {
             return Ok(());
         }
         self.settle()?;

@@ -2,12 +2,14 @@
 //!
 //! This file is the row level: rows as bytes. What a put or a clear of IndexedDB does with rows is not here.
 
+mod catch_up;
 mod commit;
 mod objects;
 mod read;
 mod room;
 mod runs;
 
+pub use catch_up::CaughtUp;
 pub use read::ReadTransaction;
 
 use std::cmp::Ordering;
@@ -111,6 +113,7 @@ impl BackingStore {
     /// [`ErrorKind::Conflict`](crate::ErrorKind::Conflict) if a transaction that is under way has an object store of
     /// `scope`: there is no waiting here.
     pub fn begin(&self, scope: Scope, durability: Durability) -> Result<WriteTransaction> {
+        catch_up::catch_up_before_writing(&self.core, scope.database_id())?;
         WriteTransaction::begin(Arc::clone(&self.core), scope, durability)
     }
 }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use larder_feed::{Feed, RevisionValue};
-use larder_idb::codec::value::{Builder, Decoder, JsStr, Payload, PropertyName, Value as Part};
+use larder_idb::codec::value::{
+    Builder, Decoder, JsStr, Needs, Payload, PropertyName, Value as Part,
+};
 use larder_idb::{
     Connection, Executor, FileSystem, FixedClock, Key, KeyRange, NewExternalObject, ObjectStore,
     ObjectStoreParameters, Origin, Storage, StorageOptions, Transaction, TransactionMode,
@@ -158,12 +160,12 @@ fn apply(
     Ok(())
 }
 
-fn has_blob(number: u64) -> bool {
+pub(crate) fn has_blob(number: u64) -> bool {
     number.is_multiple_of(5)
 }
 
-/// An object with a number, sometimes long, sometimes with a blob of that number.
-fn value(number: u64) -> Value {
+/// An object with a number, sometimes long: its bytes.
+pub(crate) fn written(number: u64) -> (Vec<u8>, Needs) {
     let mut bytes = Vec::new();
     let mut builder = Builder::begin(&mut bytes);
     builder.begin_object();
@@ -175,6 +177,12 @@ fn value(number: u64) -> Value {
     }
     builder.close();
     let needs = builder.end();
+    (bytes, needs)
+}
+
+/// Such an object, sometimes with a blob of its number.
+fn value(number: u64) -> Value {
+    let (bytes, needs) = written(number);
     let value = Value::from_written(bytes, needs);
     match has_blob(number) {
         false => value,
@@ -239,6 +247,13 @@ impl Host {
         step: &Step,
     ) -> larder_idb::Result<()> {
         apply(transaction, names, step)
+    }
+
+    /// The number of an object store.
+    pub(crate) fn number_of(&self, name: &str) -> i64 {
+        let (mode, options) = (TransactionMode::ReadOnly, TransactionOptions::new());
+        let transaction = self.connection.transaction(name, mode, options).unwrap();
+        transaction.object_store(name).unwrap().number().unwrap()
     }
 
     /// An object store of the feed, to be read.

@@ -2,11 +2,13 @@
 //! they begin.
 #![cfg(test)]
 
+mod beside;
 mod cases;
 mod clean;
 mod crash;
 mod host;
 mod naive;
+mod others;
 mod program;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

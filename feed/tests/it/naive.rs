@@ -13,6 +13,8 @@ pub(crate) struct NaiveRevision {
     pub(crate) key: i64,
     pub(crate) kind: RevisionKind,
     pub(crate) value: Option<u64>,
+    /// The value was overwritten or removed by others, and is not to be had.
+    pub(crate) is_lost: bool,
     pub(crate) from_source: bool,
     pub(crate) ends: bool,
 }
@@ -106,6 +108,65 @@ impl Naive {
         }
     }
 
+    /// Applies what others do without a note: what has changed by the end becomes revisions, as a comparison finds it.
+    pub(crate) fn others(&mut self, steps: &[Step]) {
+        let (before, names) = (self.records.clone(), self.names.clone());
+        let feed = self.feed.take();
+        for step in steps {
+            self.step(step, false);
+        }
+        self.feed = feed;
+        let (last, names_after) = (self.last(), self.names.clone());
+        for (store, name) in &names {
+            let of_store = |at: &&(u64, i64)| at.0 == *store;
+            // Each value is greater than those that were put before it, and keeps its place.
+            let mut put: Vec<_> = self
+                .records
+                .iter()
+                .map(|(at, value)| (*value, *at))
+                .collect();
+            put.retain(|(value, at)| of_store(&at) && before.get(at) != Some(value));
+            put.sort_unstable();
+            for (value, at) in put {
+                let kind = match before.contains_key(&at) {
+                    true => RevisionKind::Modification,
+                    false => RevisionKind::Creation,
+                };
+                self.note_of_others(at, name, kind, Some(value));
+            }
+            let gone = before
+                .iter()
+                .filter(|(at, _)| of_store(at) && !self.records.contains_key(at));
+            let mut gone: Vec<_> = gone.map(|(at, value)| (*value, *at)).collect();
+            gone.sort_unstable();
+            for (_, at) in gone {
+                self.note_of_others(at, name, RevisionKind::Removal, None);
+            }
+        }
+        if let Some(feed) = &mut self.feed
+            && let Some(at) = feed.all.last_mut().filter(|at| at.number > last)
+        {
+            at.ends = true;
+        }
+        self.names = names_after;
+    }
+
+    fn note_of_others(
+        &mut self,
+        (store, key): (u64, i64),
+        name: &str,
+        kind: RevisionKind,
+        value: Option<u64>,
+    ) {
+        let Some(feed) = &mut self.feed else { return };
+        let of_record = |at: &&mut NaiveRevision| (at.store, at.key) == (store, key);
+        if let Some(before) = feed.all.iter_mut().rfind(of_record) {
+            before.is_lost = before.value.is_some();
+        }
+        self.names.insert(store, name.to_owned());
+        self.note(store, key, kind, value, false);
+    }
+
     fn delete(&mut self, store: u64, from: i64, to: i64, from_source: bool) {
         let range = (store, from)..=(store, to);
         let gone: Vec<_> = self.records.range(range).map(|(at, _)| *at).collect();
@@ -134,6 +195,7 @@ impl Naive {
             key,
             kind,
             value,
+            is_lost: false,
             from_source,
             ends: false,
         });
@@ -152,6 +214,19 @@ impl NaiveFeed {
             }
         }
         records
+    }
+
+    /// Those records, as they were at a revision, whose values are lost.
+    pub(crate) fn lost_at(&self, revision: u64) -> BTreeSet<(u64, i64)> {
+        let mut lost = BTreeSet::new();
+        for change in &self.all[..revision as usize] {
+            let at = (change.store, change.key);
+            match change.is_lost {
+                true => lost.insert(at),
+                false => lost.remove(&at),
+            };
+        }
+        lost
     }
 
     /// The rule of seed 002, as its implementation has it.

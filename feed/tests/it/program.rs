@@ -8,8 +8,9 @@ use larder_feed::{CleanUp, Error, Feed, ReadOptions, RevisionKind};
 use larder_fixtures::random::Random;
 use larder_idb::{FileSystem, Key};
 
-use crate::host::{Host, number_of, records, store_of};
+use crate::host::{Host, has_blob, number_of, records, store_of};
 use crate::naive::{Naive, NaiveRevision, Records, Step};
+use crate::others;
 
 /// What was committed when, for crashes.
 #[derive(Debug, Default)]
@@ -24,11 +25,12 @@ pub(crate) struct Run {
     pub(crate) host: Host,
     pub(crate) naive: Naive,
     /// What each consumer has made of its revisions, by the numbers of the real object stores.
-    mirrors: BTreeMap<String, BTreeMap<(i64, i64), u64>>,
+    mirrors: BTreeMap<String, BTreeMap<(i64, i64), Option<u64>>>,
     /// After each commit.
     pub(crate) states: Vec<Naive>,
     commits: Arc<Commits>,
     values: u64,
+    fs: Arc<dyn FileSystem>,
 }
 
 /// A revision as the feed shows it.
@@ -43,6 +45,7 @@ fn shown(revision: &larder_feed::Revision) -> NaiveRevision {
         key: key as i64,
         kind: revision.kind(),
         value: revision.value().map(number_of),
+        is_lost: false,
         from_source: revision.is_from_source(),
         ends: revision.committed_at_ms().is_some(),
     }
@@ -101,7 +104,12 @@ pub(crate) fn compare(host: &Host, naive: &Naive) -> Result<(), String> {
             store: wanted.store,
             ..found.clone()
         };
-        if found != **wanted {
+        let wanted = NaiveRevision {
+            value: wanted.value.filter(|_| !wanted.is_lost),
+            is_lost: false,
+            ..(*wanted).clone()
+        };
+        if found != wanted {
             return Err(format!("revision {found:?}, not {wanted:?}"));
         }
     }
@@ -147,7 +155,7 @@ pub(crate) fn compare(host: &Host, naive: &Naive) -> Result<(), String> {
 
 impl Run {
     pub(crate) fn new(seed: u64, fs: Arc<dyn FileSystem>, commits: Arc<Commits>) -> Self {
-        let host = Host::open(fs, seed.is_multiple_of(3)).unwrap();
+        let host = Host::open(Arc::clone(&fs), seed.is_multiple_of(3)).unwrap();
         Self {
             random: Random::new(seed),
             host,
@@ -156,6 +164,7 @@ impl Run {
             states: vec![Naive::default()],
             commits,
             values: 0,
+            fs,
         }
     }
 
@@ -172,7 +181,8 @@ impl Run {
                 0..9 => self.transactions(),
                 9 | 10 => self.random_upgrade(),
                 11..15 => self.consume(),
-                15..17 => self.clean(),
+                15 | 16 => self.clean(),
+                17 => self.others(),
                 _ => self.look_back(),
             }
             if checks {
@@ -193,6 +203,42 @@ impl Run {
             .acknowledged
             .store(self.states.len() - 1, Ordering::SeqCst);
         done
+    }
+
+    /// A program without the feed has the store for a while.
+    fn others(&mut self) {
+        let mut stores = self.stores();
+        let mut numbers = BTreeMap::new();
+        for (id, name) in &self.naive.names {
+            numbers.insert(*id, self.host.number_of(name));
+        }
+        let mut steps = Vec::new();
+        for _ in 0..self.random.below(9) {
+            let at = self.random.index(stores.len().max(1));
+            let Some(store) = stores.get(at).copied() else {
+                break;
+            };
+            steps.push(match self.record_step(store) {
+                // It has no blobs.
+                Step::Put(_, key, value) if has_blob(value) => {
+                    self.values += 1;
+                    Step::Put(store, key, self.values)
+                }
+                Step::Clear(_) if stores.len() > 1 && self.random.one_in(3) => {
+                    stores.remove(at);
+                    Step::Drop(store)
+                }
+                Step::Clear(_) => Step::Delete(store, -2, 9),
+                step => step,
+            });
+        }
+        let mut next = self.naive.clone();
+        next.others(&steps);
+        self.committing(next, |run| {
+            run.host.storage.clone().close().unwrap();
+            others::write(Arc::clone(&run.fs), &steps, &numbers);
+            run.host = Host::open(Arc::clone(&run.fs), false).unwrap();
+        });
     }
 
     fn stores(&self) -> Vec<u64> {
@@ -369,15 +415,18 @@ impl Run {
             let at = (revision.object_store_id(), key as i64);
             match revision.kind() {
                 RevisionKind::Removal => drop(mirror.remove(&at)),
-                _ => drop(mirror.insert(at, number_of(revision.value().unwrap()))),
+                _ => drop(mirror.insert(at, revision.value().map(number_of))),
             }
         }
         // A whole transaction, or what is left of several.
         let is_whole = naive.all[position as usize - 1].ends || position <= naive.cleaned;
         assert!(is_whole, "a batch ends at {position}, in a transaction");
         if position >= naive.cleaned {
-            let mut expected: Vec<u64> = naive.records_at(position).into_values().collect();
-            let mut found: Vec<u64> = mirror.values().copied().collect();
+            let lost = naive.lost_at(position);
+            let records = naive.records_at(position).into_iter();
+            let known = |(at, value)| (!lost.contains(&at)).then_some(value);
+            let mut expected: Vec<Option<u64>> = records.map(known).collect();
+            let mut found: Vec<Option<u64>> = mirror.values().copied().collect();
             expected.sort_unstable();
             found.sort_unstable();
             assert_eq!(
@@ -469,18 +518,39 @@ impl Run {
             let store = self.host.wait(past.object_store(name)).unwrap();
             let mut records = self.host.wait(store.records(..)).unwrap();
             let mut found = BTreeMap::new();
-            while let Some((revision, value)) = self.host.wait(records.next()).unwrap() {
-                let Key::Number(key) = revision.key() else {
-                    panic!("another key")
-                };
-                found.insert((*id, key as i64), number_of(&value));
-            }
+            let failed = loop {
+                match self.host.wait(records.next()) {
+                    Ok(Some((revision, value))) => {
+                        let Key::Number(key) = revision.key() else {
+                            panic!("another key")
+                        };
+                        found.insert((*id, key as i64), number_of(&value));
+                    }
+                    Ok(None) => break None,
+                    Err(error) => break Some(error),
+                }
+            };
+            // Up to the first of which others have taken the value away.
             let own = expected.range((*id, i64::MIN)..=(*id, i64::MAX));
+            let lost = naive.lost_at(revision);
+            let whole = own.clone().take_while(|(at, _)| !lost.contains(at));
+            let first_lost = own.clone().find(|(at, _)| lost.contains(at));
             assert_eq!(
                 found,
-                own.map(|(at, value)| (*at, *value)).collect(),
+                whole.map(|(at, value)| (*at, *value)).collect(),
                 "{name} at {revision}"
             );
+            match (failed, first_lost) {
+                (None, None) => {}
+                (Some(Error::NotRetained { first, .. }), Some((at, _))) => {
+                    let behind = naive.all[revision as usize..].iter();
+                    let next = behind
+                        .into_iter()
+                        .find(|later| (later.store, later.key) == *at);
+                    assert_eq!(Some(first), next.map(|later| later.number), "{at:?}");
+                }
+                other => panic!("{name} at {revision}: {other:?}"),
+            }
         }
     }
 }

@@ -43,6 +43,11 @@ impl Database {
             Ok(metadata) => metadata,
             Err(error) => return Err((request, error)),
         };
+        if let (Some(metadata), Ok(writer)) = (&metadata, store.backing().writer()) {
+            // What a browser has changed meanwhile is in the change feed from the first connection on. Opening takes no room: if that fails,
+            // the first transaction that writes tries it again, and says so.
+            let _ = writer.catch_up(metadata.id);
+        }
         let old_version = version_of(metadata.as_ref());
         let version = version.unwrap_or(old_version.max(1));
         if version < old_version {

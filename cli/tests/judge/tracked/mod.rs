@@ -1,6 +1,8 @@
 //! A database with a change feed is an ordinary one for Chromium, the feed's object stores included: a page reads its own feed, and what it
 //! writes harms nothing.
 
+mod turns;
+
 use std::sync::Arc;
 
 use larder_fixtures::canonical::{databases_of, with_large_stack};
@@ -46,7 +48,11 @@ fn open(store: &Store, spills: bool) -> (Storage, Connection) {
     }
     let storage = Storage::new(options).unwrap();
     let factory = storage.factory(&Origin::from_url(ORIGIN).unwrap());
-    let opening = factory.open("tracked", Some(2)).unwrap();
+    // A page may have given it a greater version.
+    let opening = match store.leveldb.exists() {
+        true => factory.open("tracked", None).unwrap(),
+        false => factory.open("tracked", Some(2)).unwrap(),
+    };
     let opening = opening.with_upgrade(|upgrade| {
         for name in ["s", "inline"] {
             let parameters = match name {
