@@ -139,8 +139,19 @@ impl Naive {
                 .filter(|(at, _)| of_store(at) && !self.records.contains_key(at));
             let mut gone: Vec<_> = gone.map(|(at, value)| (*value, *at)).collect();
             gone.sort_unstable();
+            // An object store that is gone has the name of the last revision of those that were there.
+            let all = self.feed.as_ref().map_or(&[][..], |feed| &feed.all);
+            let of_last = |(_, last): &(u64, (u64, i64))| {
+                let revision = all
+                    .iter()
+                    .rfind(|revision| (revision.store, revision.key) == *last);
+                revision.map(|revision| revision.name.clone())
+            };
+            let is_there = names_after.contains_key(store);
+            let known = gone.last().filter(|_| !is_there).and_then(of_last);
+            let name = known.unwrap_or_else(|| name.clone());
             for (_, at) in gone {
-                self.note_of_others(at, name, RevisionKind::Removal, None);
+                self.note_of_others(at, &name, RevisionKind::Removal, None);
             }
         }
         if let Some(feed) = &mut self.feed
