@@ -13,7 +13,7 @@ use larder_leveldb::storage::FileSystem;
 use larder_leveldb::write_batch::BatchWriter;
 
 use super::core::Core;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
 use crate::sync::locked;
 
@@ -66,14 +66,17 @@ fn give_up(fs: &dyn FileSystem, paths: &StorePaths) -> bool {
 
 impl Core {
     /// Runs `work`, which deletes or rolls back. If it finds no room on the disk, it runs once more without the
-    /// reserve, and its argument is then true. No background work is begun beside that, since a table would take the
+    /// reserve, and its argument is then true. An error after which nothing is certain stays what it is: the engine
+    /// refuses what would come after it, and says of that that nothing was done. No background work is begun beside that, since a table would take the
     /// room that the reserve had.
     ///
     /// # Errors
     /// Those of `work`, which must be repeatable after an error.
     pub(crate) fn with_reserve<T>(&self, mut work: impl FnMut(bool) -> Result<T>) -> Result<T> {
         let done = work(false);
-        if !matches!(&done, Err(error) if error.is_out_of_space()) {
+        let is_repeatable =
+            |error: &Error| error.is_out_of_space() && error.kind() != ErrorKind::Uncertain;
+        if !matches!(&done, Err(error) if is_repeatable(error)) {
             return done;
         }
         let _pause = self.db.pause_background()?;

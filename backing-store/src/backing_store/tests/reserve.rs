@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{io, thread};
 
-use larder_leveldb::storage::{FaultFileSystem, FileSystem as _};
+use larder_leveldb::storage::{Fault, FaultFileSystem, FileSystem as _, Manner};
 
 use super::*;
 use crate::backing_store::reserve::RESERVE;
@@ -53,4 +53,43 @@ fn what_uses_the_reserve_has_no_background_work_beside_it() {
     });
     done.unwrap();
     assert_eq!(runs, [(false, false), (true, true)]);
+}
+
+/// Puts a row with a disk that is full from the so-manieth operation of it on: what the last error and every try are.
+fn put_on_a_full_disk(from: u64) -> (ErrorKind, Vec<ErrorKind>) {
+    let fs = Arc::new(FaultFileSystem::new(Arc::new(MemoryFileSystem::new())));
+    let mut options = options();
+    options.create_if_missing = true;
+    let store = BackingStore::open(fs.clone(), paths(), options).unwrap();
+    store.settle().unwrap();
+    fs.set_manner(Manner {
+        raw_os_error: Some(28),
+        ..Manner::default()
+    });
+    fs.fail_at(Fault {
+        operation: fs.operations() + from,
+        kind: io::ErrorKind::Other,
+        every_later_too: true,
+    });
+    let mut tries = Vec::new();
+    let done = store.core.with_reserve(|_| {
+        let put = store.core.db.put(b"key", b"value", Durability::Strict);
+        let put = put.map_err(Error::from);
+        tries.extend(put.as_ref().err().map(Error::kind));
+        put
+    });
+    (done.unwrap_err().kind(), tries)
+}
+
+#[test]
+fn what_nothing_is_certain_of_is_not_tried_again() {
+    let outcomes = [1, 2, 3, 4].map(put_on_a_full_disk);
+    assert!(outcomes.iter().any(|(_, tries)| tries.len() == 2));
+    let is_uncertain = |(_, tries): &&(ErrorKind, Vec<ErrorKind>)| tries[0] == ErrorKind::Uncertain;
+    let uncertain = outcomes.iter().filter(is_uncertain);
+    let uncertain = Vec::from_iter(uncertain);
+    assert!(!uncertain.is_empty(), "{outcomes:?}");
+    for (error, tries) in uncertain {
+        assert_eq!((*error, tries.len()), (ErrorKind::Uncertain, 1));
+    }
 }
