@@ -12,6 +12,7 @@ pub mod display;
 mod dump;
 mod external_blob;
 pub mod feed;
+mod feed_notes;
 mod file_part;
 pub mod find;
 mod index_keys;

@@ -28,6 +28,12 @@ pub const CLEANED_KEY: f64 = 0.0;
 /// Among the consumers, the key of the store's last sequence number when this was written: one number.
 pub const SEQUENCE_KEY: f64 = 1.0;
 
+/// Whether it is the key of that number among the consumers. Every LevelDB counts by itself, so a copy of the rows is without it.
+#[must_use]
+pub fn is_sequence_key(key: RawKey<'_>) -> bool {
+    key.as_bytes() == Key::encode_number(SEQUENCE_KEY)
+}
+
 /// Appends an array of numbers, as the consumers' values are.
 pub fn build_numbers(numbers: &[u64], out: &mut Vec<u8>) -> Needs {
     let mut builder = Builder::begin(out);

@@ -10,7 +10,7 @@ use larder_backing_store::{
 };
 use larder_codec::external_object::{BlobInfo, ExternalObject};
 use larder_codec::value::{ArrayBuffer, BufferKind, Encoder, HostObject, Object, Tree, ViewKind};
-use larder_codec::{DataVersion, JsString, KeyPath};
+use larder_codec::{DataVersion, JsString, KeyPath, feed};
 use larder_leveldb::storage::FileSystem;
 
 use super::error::ArchiveError;
@@ -19,6 +19,7 @@ use super::target::{Form, Target};
 use super::{BLOBS_FOLDER, FORMAT_VERSION, push_base64};
 use crate::display::Counted;
 use crate::dump::push_key;
+use crate::feed_notes::object_store_named;
 use crate::record::ValueReader;
 use crate::scan::{Scan, Stop};
 
@@ -54,6 +55,8 @@ pub struct Counts {
     pub records: u64,
     /// Blobs and files.
     pub blobs: u64,
+    /// Change feeds, which are not in it: their numbers and versions are those of the store.
+    pub feeds_left: u64,
 }
 
 impl fmt::Display for Counts {
@@ -64,6 +67,7 @@ impl fmt::Display for Counts {
             object_stores,
             records,
             blobs,
+            feeds_left,
         } = self;
         write!(
             f,
@@ -73,7 +77,11 @@ impl fmt::Display for Counts {
             Counted(*object_stores, "object store"),
             Counted(*records, "record"),
             Counted(*blobs, "blob"),
-        )
+        )?;
+        match *feeds_left {
+            0 => Ok(()),
+            feeds => write!(f, ", without {}", Counted(feeds, "change feed")),
+        }
     }
 }
 
@@ -116,6 +124,13 @@ impl ArchiveWriter {
     pub fn store(&mut self, scan: &mut Scan<'_>, source: &Source<'_>) -> Result<(), Stop> {
         let mut databases = scan.databases()?;
         databases.retain(|database| database.version.is_some());
+        for database in &mut databases {
+            let is_feed = object_store_named(database, feed::REVISIONS).is_some();
+            self.counts.feeds_left += u64::from(is_feed);
+            database
+                .object_stores
+                .retain(|store| !feed::is_reserved(&store.name));
+        }
         self.head(scan, source)?;
         for database in &databases {
             self.schema(scan, database)?;
@@ -141,6 +156,7 @@ impl ArchiveWriter {
             object_stores,
             records,
             blobs,
+            feeds_left: _,
         } = self.counts;
         let end = format!(
             "{{\"end\":{{\"stores\":{stores},\"databases\":{databases},\"objectStores\":{object_stores},\"records\":{records},\"blobs\":{blobs}}}}}\n"

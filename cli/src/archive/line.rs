@@ -1,11 +1,12 @@
 //! What the lines of an archive say.
 
 use larder_backing_store::{IndexParameters, KEY_GENERATOR_MAX, ObjectStoreParameters};
-use larder_codec::{DataVersion, JsString, KeyPath};
+use larder_codec::{DataVersion, JsString, KeyPath, feed};
 
 use super::FORMAT_VERSION;
 use super::export::Counts;
 use super::json::{Json, Wrong};
+use crate::display::Quoted;
 
 /// A line.
 #[derive(Debug)]
@@ -110,6 +111,7 @@ impl Line {
                     object_stores: count("objectStores")?,
                     records: count("records")?,
                     blobs: count("blobs")?,
+                    feeds_left: 0,
                 }))
             }
             other => Err(format!("lines that begin with {other:?} are not known")),
@@ -174,6 +176,13 @@ impl Database {
         names.sort();
         if names.windows(2).any(|pair| pair.first() == pair.last()) {
             return Err("two object stores have one name".to_owned());
+        }
+        if let Some(name) = names.iter().find(|name| feed::is_reserved(name)) {
+            let begins = feed::RESERVED_PREFIX;
+            return Err(format!(
+                "object store {}: names that begin with {begins} are a change feed's, which is turned on in a store and not imported: take it and its records out of the archive",
+                Quoted(name)
+            ));
         }
         Ok(database)
     }

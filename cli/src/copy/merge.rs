@@ -1,5 +1,7 @@
 //! Merges a store, or a part of it, into one that exists.
 //!
+//! A change feed is not merged: what is put is revisions of the feed that is there, if there is one.
+//!
 //! Each database is one transaction: it is merged whole, or not at all. What both have alike is passed over, so a merge that was interrupted
 //! between two databases is finished by the next.
 
@@ -14,7 +16,7 @@ use larder_backing_store::{
     ObjectStoreMetadata, ObjectStoreParameters, OpenOptions, Record, Scope, Store, StorePaths,
     SystemClock, WriteOptions, WriteTransaction,
 };
-use larder_codec::{DatabaseId, Origin};
+use larder_codec::{DatabaseId, Origin, feed};
 use larder_leveldb::OnDamage;
 use larder_leveldb::storage::FileSystem;
 
@@ -101,6 +103,18 @@ pub fn merge_store(
     tick: &mut dyn FnMut(),
 ) -> Result<Merged, Error> {
     let plan = Plan::new(store, &options.part, None)?;
+    if let Some(name) = options
+        .part
+        .object_stores
+        .iter()
+        .find(|name| feed::is_reserved(name))
+    {
+        let what = format!(
+            "object store {} is a part of a change feed, which is not merged: leave it out. Records that are merged become revisions of the feed that is there",
+            Quoted(name)
+        );
+        return Err(Error::new(ErrorKind::Usage, what));
+    }
     let open = || {
         let options = OpenOptions {
             on_damage: OnDamage::Fail,

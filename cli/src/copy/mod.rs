@@ -1,7 +1,7 @@
 //! Copies a store, or a part of it, to another place, and gives it another origin if that is wanted.
 //!
 //! Rows are copied as bytes, as recovery leaves them: what a transaction that never committed has written is not copied, nor are lists of
-//! blobs to be removed. Ids stay. The rows come in Chromium's order, whatever order the source has, so a store of
+//! blobs to be removed, nor how far the LevelDB has counted. Ids stay. The rows come in Chromium's order, whatever order the source has, so a store of
 //! `QtWebEngine` 5.15 becomes one that every Chromium reads. Blobs are copied with their times.
 //!
 //! The copy appears at its place whole, or not at all ([`NewStore`]).
@@ -60,6 +60,8 @@ pub struct Copied {
     pub blobs: u64,
     /// Their bytes.
     pub blob_bytes: u64,
+    /// Change feeds that stayed behind, since only a part of their databases was copied.
+    pub feeds_left: u64,
     /// What could not be copied, each with its place: rows and blobs that cannot be read.
     pub problems: Vec<String>,
     /// Whether a blob was gone that a program which has the store open may have removed.
@@ -84,14 +86,16 @@ impl fmt::Display for Copied {
             Counted(self.rows, "row"),
             crate::display::Size(self.row_bytes)
         )?;
-        match self.blobs {
+        if self.blobs > 0 {
+            let (blobs, size) = (
+                Counted(self.blobs, "blob"),
+                crate::display::Size(self.blob_bytes),
+            );
+            write!(f, ", {blobs} ({size})")?;
+        }
+        match self.feeds_left {
             0 => Ok(()),
-            blobs => write!(
-                f,
-                ", {} ({})",
-                Counted(blobs, "blob"),
-                crate::display::Size(self.blob_bytes)
-            ),
+            feeds => write!(f, ", without {}", Counted(feeds, "change feed")),
         }
     }
 }
@@ -112,6 +116,7 @@ pub fn copy_store(
     let plan = Plan::new(store, &options.part, options.origin.as_ref())?;
     let mut copied = Copied {
         databases: plan.databases(),
+        feeds_left: plan.feeds_left(),
         ..Copied::default()
     };
     let mut rows = SelectedRows::new(store, &plan, &mut copied, tick);

@@ -196,7 +196,10 @@ impl<'a> SelectedRows<'a> {
             }
             RowKey::IndexMetadata(key) => plan.has_store(key.database_id, key.object_store_id),
             RowKey::Record(key) => {
-                plan.has_store(key.database_id, key.object_store_id) && plan.keys.contains(key.key)
+                let id = (key.database_id, key.object_store_id);
+                plan.has_store(id.0, id.1)
+                    && plan.keys.contains(key.key)
+                    && !plan.feed_notes.has(id, key.key)
             }
             RowKey::IndexData(key) => {
                 plan.has_store(key.database_id, key.object_store_id)

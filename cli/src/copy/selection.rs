@@ -3,18 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use larder_backing_store::{DatabaseMetadata, Error, ErrorKind, Store};
-use larder_codec::{DatabaseId, JsString, ObjectStoreId, Origin, RawKey, compare};
+use larder_codec::{DatabaseId, JsString, ObjectStoreId, Origin, RawKey, compare, feed};
 
 use crate::display::Quoted;
+use crate::feed_notes::{FeedNotes, object_store_named};
 
 /// A part of a store; all of it by default.
 #[derive(Debug, Clone, Default)]
 pub struct Part {
     /// Only databases of these names; all if it is empty.
     pub databases: Vec<JsString>,
-    /// Only object stores of these names; all if it is empty.
+    /// Only object stores of these names; all if it is empty. A change feed goes with the whole of its database only, as it would
+    /// say of every record that is not there that it was removed; its own object stores can be named, as others.
     pub object_stores: Vec<JsString>,
-    /// Only records with primary keys in this span.
+    /// Only records with primary keys in this span. Without names of object stores, a change feed stays behind.
     pub keys: KeySpan,
 }
 
@@ -48,6 +50,10 @@ pub(super) struct Plan {
     /// Everything, rows of no known database too.
     is_all: bool,
     databases: BTreeMap<DatabaseId, Stores>,
+    /// Rows that say something of this LevelDB alone.
+    pub(super) feed_notes: FeedNotes,
+    /// How many change feeds stay behind.
+    feeds_left: u64,
     pub(super) keys: KeySpan,
     /// The origin in names, if it is another one.
     pub(super) origin: Option<JsString>,
@@ -68,15 +74,25 @@ impl Plan {
         };
         let wanted = databases.iter().filter(is_wanted);
         let with_stores: Vec<_> = wanted
-            .map(|database| (database, stores(database, &part.object_stores)))
+            .map(|database| (database, stores(database, part)))
             .filter(|(_, stores)| !matches!(stores, Stores::These(none) if none.is_empty()))
             .collect();
         let is_all = part.databases.is_empty() && part.object_stores.is_empty();
         if !is_all {
             check_names(part, &with_stores)?;
         }
+        let mut feed_notes = FeedNotes::default();
+        for (database, _) in &with_stores {
+            feed_notes.add(database);
+        }
+        let leaves_feed = |(database, stores): &&(&DatabaseMetadata, Stores)| {
+            let revisions = object_store_named(database, feed::REVISIONS);
+            revisions.is_some_and(|revisions| !stores.has(revisions.id))
+        };
         Ok(Self {
             is_all: is_all && part.keys.is_all(),
+            feed_notes,
+            feeds_left: with_stores.iter().filter(leaves_feed).count() as u64,
             databases: with_stores
                 .into_iter()
                 .map(|(database, stores)| (database.id, stores))
@@ -103,21 +119,43 @@ impl Plan {
     /// Whether an object store is copied.
     pub(super) fn has_store(&self, database: DatabaseId, store: ObjectStoreId) -> bool {
         self.is_all
-            || match self.databases.get(&database) {
-                None => false,
-                Some(Stores::All) => true,
-                Some(Stores::These(stores)) => stores.contains(&store),
-            }
+            || self
+                .databases
+                .get(&database)
+                .is_some_and(|stores| stores.has(store))
+    }
+
+    /// How many change feeds of databases that are copied, or a part of them, are not.
+    pub(super) const fn feeds_left(&self) -> u64 {
+        self.feeds_left
     }
 }
 
-fn stores(database: &DatabaseMetadata, names: &[JsString]) -> Stores {
-    if names.is_empty() {
+impl Stores {
+    fn has(&self, id: ObjectStoreId) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(stores) => stores.contains(&id),
+        }
+    }
+}
+
+fn stores(database: &DatabaseMetadata, part: &Part) -> Stores {
+    let names = &part.object_stores;
+    let has_feed = database
+        .object_stores
+        .iter()
+        .any(|store| feed::is_reserved(&store.name));
+    if names.is_empty() && (part.keys.is_all() || !has_feed) {
         return Stores::All;
     }
+    let is_wanted = |name: &JsString| match names.is_empty() {
+        true => !feed::is_reserved(name),
+        false => names.contains(name),
+    };
     let stores = database.object_stores.iter();
-    let named = stores.filter(|store| names.contains(&store.name));
-    Stores::These(named.map(|store| store.id).collect())
+    let wanted = stores.filter(|store| is_wanted(&store.name));
+    Stores::These(wanted.map(|store| store.id).collect())
 }
 
 /// A misspelt name must not look like an empty store.

@@ -139,6 +139,9 @@ impl<'a> RepairedRows<'a> {
             }
             RowKey::Record(record) => {
                 let id = (record.database_id, record.object_store_id);
+                if self.survey.feed_notes.has(id, record.key) {
+                    return Ok(false);
+                }
                 let data = match record.table {
                     RecordTable::Data => return Ok(self.keeps(id, key)),
                     _ => data_row(id, record.key),

@@ -18,6 +18,7 @@ use larder_leveldb::storage::RandomFile;
 
 use super::Reason;
 use crate::copy::Blob;
+use crate::feed_notes::FeedNotes;
 use crate::record::ValueReader;
 use crate::verify::{is_there, lacks_objects};
 
@@ -34,6 +35,8 @@ pub(super) struct Survey {
     pub(super) databases: Vec<DatabaseMetadata>,
     /// Records of them that are not kept, by the key of their data row.
     pub(super) dropped: HashMap<Vec<u8>, (Reason, String)>,
+    /// Records that are left out, as they say something of the LevelDB that was.
+    pub(super) feed_notes: FeedNotes,
     /// How many are kept.
     pub(super) records: u64,
     /// Their blobs.
@@ -82,6 +85,7 @@ pub(super) fn survey(
                 .indexes
                 .retain(|index| index.key_path != KeyPath::Null);
         }
+        survey.feed_notes.add(&database);
         for object_store in &database.object_stores {
             Walk {
                 store,
@@ -163,6 +167,9 @@ impl Walk<'_> {
             }
             tick();
             let primary_key = rows.primary_key()?;
+            if self.survey.feed_notes.has(id, primary_key) {
+                continue;
+            }
             let Some(version) = rows.version() else {
                 continue;
             };

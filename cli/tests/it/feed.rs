@@ -16,6 +16,8 @@ use serde_json::{Value as Json, json};
 
 use crate::support::{larder, stderr};
 
+mod moved;
+
 fn open(folder: &Path, names: &[&str]) -> (Storage, Vec<Connection>) {
     let storage = Storage::new(StorageOptions::on_disk(folder)).unwrap();
     let factory = storage.factory(&Origin::from_url("https://app.example").unwrap());

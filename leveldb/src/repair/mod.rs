@@ -276,7 +276,8 @@ impl<'a> Repair<'a> {
         Ok(Prepared {
             files,
             log_number,
-            last_sequence: last_sequence.min(SEQUENCE_MAX),
+            // A repair may take rows away, so it counts as a write: a number that was noted before shows that.
+            last_sequence: last_sequence.saturating_add(1).min(SEQUENCE_MAX),
         })
     }
 }

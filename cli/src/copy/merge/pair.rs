@@ -1,6 +1,7 @@
 //! Which databases and object stores of two stores belong together, and whether they fit.
 
 use larder_backing_store::{DatabaseMetadata, Error, ErrorKind, ObjectStoreMetadata};
+use larder_codec::feed;
 
 use crate::copy::selection::Plan;
 use crate::display::Quoted;
@@ -39,6 +40,10 @@ impl<'a> Pair<'a> {
             .iter()
             .filter(|store| plan.has_store(ours.id, store.id))
         {
+            // Its numbers and versions mean nothing in another store. What is merged there becomes revisions of the feed that is there.
+            if feed::is_reserved(&store.name) {
+                continue;
+            }
             let there = theirs.and_then(|theirs| {
                 theirs
                     .object_stores
