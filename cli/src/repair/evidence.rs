@@ -6,6 +6,7 @@
 //! Whichever of the two has more records is taken (decision 68).
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use larder_backing_store::{Error, ErrorKind, StoreOrder, StorePaths, salvage};
@@ -192,6 +193,18 @@ impl Evidence {
     /// Whether every row is certain.
     pub(super) fn is_all_certain(&self) -> bool {
         self.whole.is_none() && self.up_to.is_none() && self.doubtful_rows == 0
+    }
+
+    /// Whether writes are lost that may have ended a transaction: those of a log or a table.
+    pub(super) fn may_lack_commits(&self) -> bool {
+        let has_writes = |file: &Path| {
+            let is_written_to = |end| end == "log" || end == "ldb" || end == "sst";
+            file.extension().is_some_and(is_written_to)
+        };
+        let torn = self.salvage.torn_tails().iter();
+        let damage = self.salvage.damage();
+        let mut damaged = damage.iter().map(|damage| &*damage.file);
+        damaged.any(has_writes) || torn.map(|tail| Path::new(&tail.file)).any(has_writes)
     }
 
     /// What is lost, so that the certain part is of the moment before.

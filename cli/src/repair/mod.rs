@@ -70,6 +70,7 @@ pub(crate) enum Reason {
     MayBeOutdated,
     Later,
     NotListed,
+    NotCommitted,
     NoMetadata,
     Incomplete,
     Undecodable,
@@ -83,6 +84,7 @@ impl Reason {
             Self::MayBeOutdated => "may-be-outdated",
             Self::Later => "later",
             Self::NotListed => "not-listed",
+            Self::NotCommitted => "not-committed",
             Self::NoMetadata => "no-metadata",
             Self::Incomplete => "incomplete",
             Self::Undecodable => "undecodable",
@@ -262,6 +264,8 @@ struct Parts<'a> {
     certain: Store,
     /// With the rows in doubt, if there are any.
     all: Option<Store>,
+    /// With what unfinished transactions have written, if there are any of which the end may be lost.
+    not_undone: Option<Store>,
     survey: Survey,
     which: Which,
 }
@@ -282,10 +286,20 @@ impl<'a> Parts<'a> {
         };
         let certain = stage(fs, &staging.join("certain"), paths, evidence, which, tick)?;
         let all = match which {
-            Which::All => None,
+            Which::All | Which::NotUndone => None,
             Which::Certain => {
                 let dir = staging.join("all");
                 Some(stage(fs, &dir, paths, evidence, Which::All, tick)?)
+            }
+        };
+        let unfinished = &all.as_ref().unwrap_or(&certain).recovery().undone;
+        let may_lack_commits = evidence.is_some_and(Evidence::may_lack_commits);
+        let not_undone = match may_lack_commits && !unfinished.is_empty() {
+            false => None,
+            true => {
+                let dir = staging.join("not-undone");
+                let which = Which::NotUndone;
+                Some(stage(fs, &dir, paths, evidence, which, tick)?)
             }
         };
         let is_damaged = evidence.is_some_and(|evidence| !evidence.salvage.damage().is_empty());
@@ -294,6 +308,7 @@ impl<'a> Parts<'a> {
             evidence,
             certain,
             all,
+            not_undone,
             survey,
             which,
         })
@@ -319,6 +334,7 @@ impl<'a> Parts<'a> {
         }
         let walk = salvaged::Walk {
             all: self.all(),
+            not_undone: self.not_undone.as_ref(),
             certain: &self.certain,
             survey: &self.survey,
             evidence: self.evidence,
@@ -368,7 +384,7 @@ impl<'a> Parts<'a> {
             let why = evidence.why_as_of();
             match self.which {
                 Which::Certain => report.as_of = Some(AsOf { sequence, why }),
-                Which::All => report.nothing_certain = Some(why),
+                Which::All | Which::NotUndone => report.nothing_certain = Some(why),
             }
         }
     }

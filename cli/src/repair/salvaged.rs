@@ -109,6 +109,8 @@ struct Head<'a> {
 /// The records of `all` that are not kept.
 pub(super) struct Walk<'a> {
     pub(super) all: &'a Store,
+    /// With what unfinished transactions have written.
+    pub(super) not_undone: Option<&'a Store>,
     pub(super) certain: &'a Store,
     pub(super) survey: &'a Survey,
     pub(super) evidence: Option<&'a Evidence>,
@@ -159,7 +161,7 @@ impl Walk<'_> {
                         let value = rows.value()?;
                         let (place, meta) = Place::of(&databases, id);
                         let head = place.head(reason, &why);
-                        records.line(&self.line(&head, meta, &record, value))?;
+                        records.line(&line(self.all, &head, meta, &record, value))?;
                     }
                 }
                 RecordTable::Exists => {
@@ -184,9 +186,52 @@ impl Walk<'_> {
                 lost.line(&lost_line(&databases, id, record.key, why))?;
             }
         }
+        if let Some(store) = self.not_undone {
+            let count = self.not_committed(store, &mut records, folder.is_some(), tick)?;
+            if count > 0 {
+                let reason = Reason::NotCommitted.name();
+                found.by_reason.insert(reason, count);
+            }
+        }
         records.finish()?;
         lost.finish()?;
         Ok(found)
+    }
+
+    /// Writes a line for each record as a transaction has left it whose commit may be lost: how many.
+    fn not_committed(
+        &self,
+        store: &Store,
+        records: &mut Lines<'_>,
+        is_written: bool,
+        tick: &mut dyn FnMut(),
+    ) -> Result<u64, Error> {
+        let databases = store.databases(&mut Vec::new())?;
+        let (mut rows, mut before) = (store.rows(), self.all.rows());
+        let mut count = 0;
+        while rows.next()? {
+            tick();
+            let key = rows.key().to_vec();
+            let Ok(RowKey::Record(record)) = RowKey::decode_exact(&key) else {
+                continue;
+            };
+            if record.table != RecordTable::Data {
+                continue;
+            }
+            let is_there = version_of(&mut before, &key)?.is_some();
+            if is_there && before.value()? == rows.value()? {
+                continue;
+            }
+            count += 1;
+            if is_written {
+                let id = (record.database_id, record.object_store_id);
+                let (place, meta) = Place::of(&databases, id);
+                let why = "a transaction has written it whose commit is not there, and may be lost; the store is as it was before";
+                let head = place.head(Reason::NotCommitted, why);
+                records.line(&line(store, &head, meta, &record, rows.value()?))?;
+            }
+        }
+        Ok(count)
     }
 
     fn is_kept(&self, id: StoreId, data_row: &[u8]) -> bool {
@@ -212,54 +257,55 @@ impl Walk<'_> {
         };
         (Reason::NoMetadata, what.to_owned())
     }
+}
 
-    fn line(
-        &self,
-        head: &Head<'_>,
-        metadata: Option<&ObjectStoreMetadata>,
-        record: &RecordKey<'_>,
-        row_value: &[u8],
-    ) -> Vec<u8> {
-        let mut line = json(head);
-        line.pop();
-        line.extend_from_slice(b",\"key\":");
-        push_key(&mut line, record.key);
-        let unnamed = ObjectStoreMetadata {
-            id: record.object_store_id,
-            name: JsString::default(),
-            key_path: KeyPath::Null,
-            auto_increment: false,
-            indexes: Vec::new(),
-        };
-        let problem = match DataRow::decode_exact(row_value) {
-            Err(error) => error.to_string(),
-            Ok(row) => {
-                let mut reader =
-                    ValueReader::new(self.all, record.database_id, metadata.unwrap_or(&unnamed));
-                let mut text = Vec::new();
-                let read = reader.read(record.key, row.value, |tree, objects| {
-                    text.extend_from_slice(b",\"value\":");
-                    let written = serde_json::to_writer(&mut text, tree);
-                    push_blobs(&mut text, objects);
-                    written.map_err(|error| error.to_string())
-                });
-                match read {
-                    Ok(Ok(())) => {
-                        line.extend_from_slice(&text);
-                        line.push(b'}');
-                        return line;
-                    }
-                    Ok(Err(error)) => error,
-                    Err(error) => error.to_string(),
+/// A line of `records.jsonl`.
+fn line(
+    store: &Store,
+    head: &Head<'_>,
+    metadata: Option<&ObjectStoreMetadata>,
+    record: &RecordKey<'_>,
+    row_value: &[u8],
+) -> Vec<u8> {
+    let mut line = json(head);
+    line.pop();
+    line.extend_from_slice(b",\"key\":");
+    push_key(&mut line, record.key);
+    let unnamed = ObjectStoreMetadata {
+        id: record.object_store_id,
+        name: JsString::default(),
+        key_path: KeyPath::Null,
+        auto_increment: false,
+        indexes: Vec::new(),
+    };
+    let problem = match DataRow::decode_exact(row_value) {
+        Err(error) => error.to_string(),
+        Ok(row) => {
+            let mut reader =
+                ValueReader::new(store, record.database_id, metadata.unwrap_or(&unnamed));
+            let mut text = Vec::new();
+            let read = reader.read(record.key, row.value, |tree, objects| {
+                text.extend_from_slice(b",\"value\":");
+                let written = serde_json::to_writer(&mut text, tree);
+                push_blobs(&mut text, objects);
+                written.map_err(|error| error.to_string())
+            });
+            match read {
+                Ok(Ok(())) => {
+                    line.extend_from_slice(&text);
+                    line.push(b'}');
+                    return line;
                 }
+                Ok(Err(error)) => error,
+                Err(error) => error.to_string(),
             }
-        };
-        line.extend_from_slice(b",\"error\":");
-        line.extend_from_slice(&json(&problem));
-        // Writing into a vector cannot fail.
-        let _ = write!(line, ",\"raw\":\"{}\"}}", Hex(row_value));
-        line
-    }
+        }
+    };
+    line.extend_from_slice(b",\"error\":");
+    line.extend_from_slice(&json(&problem));
+    // Writing into a vector cannot fail.
+    let _ = write!(line, ",\"raw\":\"{}\"}}", Hex(row_value));
+    line
 }
 
 /// The numbers of blobs, by which their files are named.

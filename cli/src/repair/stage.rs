@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use larder_backing_store::{Error, OpenOptions, Store, StorePaths, files, write_rows};
 use larder_codec::RowKey;
-use larder_codec::row_key::{DatabaseField, GlobalKey, ObjectStoreField};
+use larder_codec::row_key::{DatabaseField, GlobalKey, ObjectStoreField, ScopeTask, ScopesKey};
 use larder_leveldb::RowState;
 use larder_leveldb::storage::FileSystem;
 
@@ -18,6 +18,8 @@ pub(super) enum Which {
     Certain,
     /// Those in doubt, too.
     All,
+    /// All but the tasks that take back what unfinished transactions have written.
+    NotUndone,
 }
 
 /// Writes the rows into `dir`, which is made, and opens them as a store with the blobs of the damaged one.
@@ -37,7 +39,7 @@ pub(super) fn stage(
     let mut rows = evidence.map(|evidence| {
         let rows = match which {
             Which::Certain => evidence.rows(),
-            Which::All => evidence.salvage.rows(),
+            Which::All | Which::NotUndone => evidence.salvage.rows(),
         };
         (evidence, rows)
     });
@@ -47,11 +49,15 @@ pub(super) fn stage(
         };
         while let Some(state) = rows.advance()? {
             tick();
-            let is_wanted = state != RowState::Lost
-                && (which == Which::All
-                    || evidence.is_certain(state, rows.sequence())
-                    || (evidence.whole.is_none() && is_number(rows.key())));
-            if is_wanted {
+            let is_wanted = match which {
+                Which::All => true,
+                Which::NotUndone => !is_undo_task(rows.key()),
+                Which::Certain => {
+                    evidence.is_certain(state, rows.sequence())
+                        || (evidence.whole.is_none() && is_number(rows.key()))
+                }
+            };
+            if state != RowState::Lost && is_wanted {
                 key.extend_from_slice(rows.key());
                 value.extend_from_slice(rows.value()?);
                 return Ok(true);
@@ -64,6 +70,14 @@ pub(super) fn stage(
         blob: paths.blob.clone(),
     };
     Store::open_read_only(Arc::clone(fs), staged, OpenOptions::default())
+}
+
+fn is_undo_task(key: &[u8]) -> bool {
+    let undo = ScopeTask::Undo;
+    matches!(
+        RowKey::decode_exact(key),
+        Ok(RowKey::Scopes(ScopesKey::Task { task, .. })) if task == undo
+    )
 }
 
 /// Whether it is a row with a number that only ascends, and that most transactions write. An outdated one will do: it is raised to what

@@ -11,6 +11,7 @@ use larder_leveldb::{Db, Durability, Options};
 use serde_json::Value;
 
 use super::harms::{as_of, dumped, records, shown};
+use super::peers::{line_of, listing};
 use super::{contents, repair, repaired, report};
 use crate::support::{compare_with_browser, stderr};
 use larder_fixtures::OpenFixture;
@@ -94,6 +95,34 @@ fn a_log_from_the_first_write_on_has_everything_without_any_manifest() {
     assert!(report["nothingCertain"].is_null() && salvaged.is_empty());
     let fixture = larder_fixtures::get(STORE);
     compare_with_browser(&fixture, &repaired(&source, &dir), |_| {}).unwrap();
+}
+
+#[test]
+fn what_a_transaction_wrote_whose_commit_is_lost_is_listed_and_taken_back() {
+    let fixture = larder_fixtures::get("c131-lite");
+    let source = fixture.copy();
+    let log = files_named(&source, "000006.log").remove(0);
+    // In the last records of a transaction that wrote to the engine before its commit.
+    let bytes = fs::read(&log).unwrap();
+    fs::write(&log, &bytes[..699_209]).unwrap();
+    let to = tempfile::tempdir().unwrap();
+    let dir = to.path().join("out");
+    let (report, salvaged) = repaired_to(&source, &dir, &[]);
+    let is_listed = |line: &&Value| line["reason"] == "not-committed";
+    let listed: Vec<_> = salvaged.iter().filter(is_listed).collect();
+    let count = &report["doubtfulByReason"]["not-committed"];
+    assert_eq!(*count, listed.len());
+    // Chromium, which had the rest of the log, showed each of them, and in the repaired store are those before.
+    let (then, now) = (
+        listing(&fixture.copy().leveldb()),
+        listing(&repaired(&source, &dir)),
+    );
+    assert!(listed.len() > 50, "{report}");
+    for line in listed {
+        let (place, value) = line_of(line).unwrap();
+        assert_eq!(then.get(&place), Some(&value), "{place}");
+        assert_ne!(now.get(&place), Some(&value), "{place}");
+    }
 }
 
 #[test]
