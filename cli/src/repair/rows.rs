@@ -272,7 +272,9 @@ fn numbers(
     let versions = global(GlobalKey::DataVersion);
     if value_of(store, &versions)?.is_none() {
         let mut value = Vec::new();
-        DATA_VERSION_MAX.encode(&mut value);
+        // Not more than the values have: a browser throws a store away whose versions are above its own.
+        let greatest = survey.versions.unwrap_or(DATA_VERSION_MAX);
+        greatest.encode(&mut value);
         added.push((versions, value));
     }
     Ok(())

@@ -13,7 +13,9 @@ use larder_codec::row_key::{
 };
 use larder_codec::value::{Foreign, ParsedKeyPath};
 use larder_codec::versioned::{DataRow, ExistsRow, IndexRow};
-use larder_codec::{DatabaseId, IndexId, KeyPath, ObjectStoreId, RawKey, RecordVersion, RowKey};
+use larder_codec::{
+    DataVersion, DatabaseId, IndexId, KeyPath, ObjectStoreId, RawKey, RecordVersion, RowKey,
+};
 use larder_leveldb::storage::RandomFile;
 
 use super::Reason;
@@ -44,6 +46,8 @@ pub(super) struct Survey {
     pub(super) blob_bytes: u64,
     /// Index rows that the values have and the store lacks.
     pub(super) index_rows: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The greatest versions in which they were written.
+    pub(super) versions: Option<DataVersion>,
     /// The greatest of what the records have, by object store.
     pub(super) numbers: BTreeMap<StoreId, Numbers>,
     /// What is wrong with metadata.
@@ -126,6 +130,7 @@ struct Walk<'a> {
 struct Said {
     /// Why the record is not kept.
     refused: Option<String>,
+    versions: DataVersion,
     /// The keys that each index should have, unless the value is another engine's.
     keys: Vec<(IndexId, Vec<u8>)>,
 }
@@ -184,6 +189,7 @@ impl Walk<'_> {
             let said = reader.read(primary_key, value, |tree, objects| Said {
                 refused: lacks_objects(tree, objects)
                     .then(|| "the rows of its blobs or files are lost".to_owned()),
+                versions: tree.versions().into(),
                 keys: match Foreign::of_tree(tree) {
                     Some(_) => Vec::new(),
                     None => index_keys(&paths, |path, multi| tree.index_keys(path, multi, objects)),
@@ -248,6 +254,9 @@ impl Walk<'_> {
             return Ok(());
         }
         self.survey.records += 1;
+        let greatest = self.survey.versions.get_or_insert(said.versions);
+        greatest.v8 = greatest.v8.max(said.versions.v8);
+        greatest.blink = greatest.blink.max(said.versions.blink);
         let numbers = self.survey.numbers.entry(id).or_default();
         numbers.version = numbers.version.max(version.get());
         if let Some(KeyPart::Number(number)) = primary_key.parts().next() {

@@ -126,6 +126,28 @@ fn what_a_transaction_wrote_whose_commit_is_lost_is_listed_and_taken_back() {
 }
 
 #[test]
+fn a_store_without_its_data_versions_gets_those_of_its_values() {
+    let fixture = larder_fixtures::get("c83-lite");
+    let source = fixture.copy();
+    let row = |dir: &Path| {
+        let mut key = Vec::new();
+        GlobalKey::DataVersion.encode(&mut key);
+        let options = Options::new(std::sync::Arc::new(larder_backing_store::IdbComparator));
+        let fs = std::sync::Arc::new(DiskFileSystem::new());
+        let db = Db::open_read_only(fs, dir, options).unwrap();
+        db.get(&key).unwrap()
+    };
+    let had = row(&source.leveldb());
+    fs::remove_file(source.leveldb().join("000005.ldb")).unwrap();
+    assert!(had.is_some());
+    let to = tempfile::tempdir().unwrap();
+    let dir = to.path().join("out");
+    repaired_to(&source, &dir, &["--with-doubtful"]);
+    // A Chromium 83 throws away a store that says that it has those of a later one.
+    assert_eq!(row(&repaired(&source, &dir)), had);
+}
+
+#[test]
 fn of_a_log_that_was_cut_the_state_before_is_kept_and_the_moment_is_named() {
     let source = source();
     let log = files_named(&source, ".log").remove(0);
