@@ -200,7 +200,7 @@ impl Indexer {
             .index
             .writer_with_num_threads(1, INDEX_BUFFER_BYTES)?;
         let reader = match position < consumer.position().await? {
-            // Someone has removed the index: it begins anew.
+            // The index was removed: it begins anew.
             true => {
                 writer.delete_all_documents()?;
                 consumer.restart(0).await?;
