@@ -6,6 +6,7 @@
 //! | read revisions, and wait for more | [`Feed::read_from`], [`Reader`] |
 //! | keep a position in the database | [`Feed::consumer`], [`Consumer`] |
 //! | see the database as it was | [`Feed::at`], [`Past`] |
+//! | bring changes to the source that the database is a copy of | [`Consumer::write_back`], [`WriteBack`] |
 //! | let outdated revisions go | [`Feed::clean`], [`CleanUp`] |
 
 mod clean;
@@ -18,6 +19,7 @@ mod past;
 mod read;
 mod revision;
 mod value;
+mod write_back;
 
 pub use clean::{CleanUp, Cleaned};
 pub use consumer::Consumer;
@@ -28,3 +30,4 @@ pub use past::{Past, PastObjectStore, PastRecords};
 pub use read::{Batch, ReadOptions, Reader};
 pub use revision::Revision;
 pub use value::RevisionValue;
+pub use write_back::{BackOff, Progress, Sent, WriteBack};

@@ -187,6 +187,10 @@ impl Reader {
         }
     }
 
+    pub(crate) const fn wants_values(&self) -> bool {
+        self.options.values
+    }
+
     fn check_not_left_behind(&mut self, marks: Marks) -> Result<()> {
         if self.position == 0 && self.since.is_none() {
             self.since = Some(marks.cleaned);

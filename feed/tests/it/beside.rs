@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use larder_backing_store::{BackingStore, CaughtUp, FixedClock, StorePaths, WriteOptions};
-use larder_feed::{CleanUp, Error, ReadOptions, RevisionKind};
+use larder_feed::{CleanUp, Error, Progress, ReadOptions, Revision, RevisionKind, Sent};
 use larder_idb::codec::{DatabaseId, Origin};
 use larder_idb::{Key, MemoryFileSystem, TransactionMode, TransactionOptions};
 use larder_leveldb::storage::CrashImage;
@@ -245,4 +245,37 @@ fn what_was_is_lost_with_what_others_overwrite_and_what_is_undefined_is_not() {
         host.wait(transaction.commit().unwrap()).unwrap();
     }
     assert!(revision(8).value().is_some());
+}
+
+#[test]
+fn a_value_that_others_have_overwritten_cannot_go_back_to_the_source() {
+    let fs = MemoryFileSystem::new();
+    let (_, number) = tracked(&fs);
+    let steps = [Step::Put(0, 1, 7), Step::Put(0, 2, 8)];
+    others::write(Arc::new(fs.clone()), &steps, &[(0, number)].into());
+    let host = Host::open(Arc::new(fs), false).unwrap();
+    let consumer = host.wait(host.feed().unwrap().consumer("source")).unwrap();
+    let options = ReadOptions::new().values(true);
+    let mut write_back = host.wait(consumer.write_back(options)).unwrap();
+    let mut progress = Vec::new();
+    while let Some(made) = host
+        .wait(write_back.next(async |_: &Revision| Sent::Done))
+        .unwrap()
+    {
+        progress.push(made);
+    }
+    let (done, skipped) = (Progress::Done, Progress::Skipped);
+    assert_eq!(
+        progress,
+        [
+            done(1),
+            skipped(2),
+            done(3),
+            skipped(4),
+            done(5),
+            done(6),
+            done(7)
+        ]
+    );
+    assert_eq!(write_back.skipped(), 2);
 }

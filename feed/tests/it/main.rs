@@ -10,6 +10,7 @@ mod host;
 mod naive;
 mod others;
 mod program;
+mod write_back;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
