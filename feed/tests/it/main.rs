@@ -7,6 +7,7 @@ mod cases;
 mod clean;
 mod crash;
 mod host;
+mod index_laws;
 mod naive;
 mod others;
 mod program;
