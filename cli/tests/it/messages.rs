@@ -399,6 +399,29 @@ fn a_wrong_path_is_named_with_what_to_give_instead() {
 }
 
 #[test]
+fn what_has_no_change_feed_says_how_one_comes_about() {
+    let (dir, folder) = mail("https://mail.example");
+    let store = store_of(&folder, "https_mail.example_0");
+    for command in ["tail", "replay", "clean"] {
+        let (status, shown, reported) = run(&["feed", command, text(&store)]);
+        assert_eq!((status, shown.as_str()), (Some(3), ""));
+        assert_has(&reported, "no database here has a change feed");
+        assert_has(&reported, "Transaction::set_change_feed");
+        let (status, _, reported) = run(&["feed", command, text(&store), "--database", "post"]);
+        assert_eq!(status, Some(3));
+        assert_has(&reported, "no database \"post\" with a change feed here");
+        assert_has(&reported, "larder feed ls");
+        let (status, _, reported) =
+            run(&["feed", command, text(dir.path().join("none").as_path())]);
+        assert_eq!(status, Some(3));
+        assert_has(&reported, "check the path");
+        let (status, _, reported) = run(&["feed", command, "etcd://127.0.0.1:1/x"]);
+        assert_eq!(status, Some(2));
+        assert_has(&reported, "larder copy brings a store from an address");
+    }
+}
+
+#[test]
 fn a_file_of_the_working_folder_is_a_path_like_any_other() {
     let (dir, folder) = mail("https://mail.example");
     fs::write(dir.path().join("notes.txt"), "hello").unwrap();
