@@ -21,6 +21,7 @@ use std::thread;
 
 use futures_executor::block_on;
 use larder_feed::{CleanUp, Consumer, Feed, ReadOptions, Reader, RevisionValue};
+use larder_fixtures::random::Random;
 use larder_idb::codec::value::Value as Decoded;
 use larder_idb::{
     Connection, DiskFileSystem, GetAllOptions, Key, KeyRange, ObjectStoreParameters, Origin,
@@ -60,29 +61,16 @@ fn main() -> Result {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match *arguments {
         // The program that will be killed is this one once more.
-        ["write", folder, seed] => write_and_index(Path::new(folder), Numbers(seed.parse()?)),
+        ["write", folder, seed] => write_and_index(Path::new(folder), Random::new(seed.parse()?)),
         [] => be_killed(10, 1),
         [kills] => be_killed(kills.parse()?, 1),
         [kills, seed, ..] => be_killed(kills.parse()?, seed.parse()?),
     }
 }
 
-/// Numbers that look like random ones.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-
-    fn text(&mut self) -> String {
-        let words = (0..1 + self.below(8)).map(|_| WORDS[self.below(12) as usize]);
-        Vec::from_iter(words).join(" ")
-    }
+fn text(random: &mut Random) -> String {
+    let words = (0..1 + random.below(8)).map(|_| *random.of(&WORDS));
+    Vec::from_iter(words).join(" ")
 }
 
 fn open_notes(folder: &Path) -> Result<(Storage, Connection)> {
@@ -98,18 +86,18 @@ fn open_notes(folder: &Path) -> Result<(Storage, Connection)> {
 }
 
 /// Writes transactions of some changes each, without end.
-fn write(connection: &Connection, numbers: &mut Numbers) -> Result {
+fn write(connection: &Connection, random: &mut Random) -> Result {
     loop {
         let options = TransactionOptions::new();
         let transaction = connection.transaction([NOTES], TransactionMode::ReadWrite, options)?;
         let notes = transaction.object_store(NOTES)?;
-        for _ in 0..1 + numbers.below(5) {
-            let key = Key::from(format!("note {}", numbers.below(200)).as_str());
-            match numbers.below(20) {
+        for _ in 0..1 + random.below(5) {
+            let key = Key::from(format!("note {}", random.below(200)).as_str());
+            match random.below(20) {
                 0 => notes.clear()?.detach(),
                 1..6 => notes.delete(key)?.detach(),
                 _ => notes
-                    .put(Value::serialize(&numbers.text())?, Some(key))?
+                    .put(Value::serialize(&text(random))?, Some(key))?
                     .detach(),
             }
         }
@@ -257,7 +245,7 @@ fn text_of(value: &RevisionValue) -> Result<String> {
     }
 }
 
-fn write_and_index(folder: &Path, mut numbers: Numbers) -> Result {
+fn write_and_index(folder: &Path, mut random: Random) -> Result {
     let (_storage, connection) = open_notes(folder)?;
     let feed = Feed::of(&connection)?;
     let search = Search::open(folder)?;
@@ -270,7 +258,7 @@ fn write_and_index(folder: &Path, mut numbers: Numbers) -> Result {
             }
             Result::Ok(())
         });
-        write(&connection, &mut numbers)?;
+        write(&connection, &mut random)?;
         indexing.join().map_err(|_| "the indexer has panicked")?
     })
 }
@@ -279,7 +267,7 @@ fn write_and_index(folder: &Path, mut numbers: Numbers) -> Result {
 fn be_killed(kills: u64, seed: u64) -> Result {
     println!("seed {seed}");
     let dir = tempfile::tempdir()?;
-    let mut numbers = Numbers(seed);
+    let mut random = Random::new(seed);
     let (mut steps, mut behind) = (0, 0);
     for kill in 1..=kills {
         let mut child = Command::new(std::env::current_exe()?)
@@ -288,7 +276,7 @@ fn be_killed(kills: u64, seed: u64) -> Result {
             .stdout(Stdio::piped())
             .spawn()?;
         let lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
-        let wanted = 1 + numbers.below(60) as usize;
+        let wanted = 1 + random.below(60) as usize;
         let done = lines.take(wanted).filter(|line| line.is_ok()).count();
         child.kill()?;
         child.wait()?;

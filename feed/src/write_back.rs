@@ -70,8 +70,8 @@ impl BackOff {
 /// front of it is done or refused ([`Consumer::write_back`]).
 ///
 /// The consumer's position is what the source has: clean-up keeps everything behind it. It is acknowledged at the end of each transaction,
-/// as positions always are. So after a crash the sink gets the revisions of one transaction again that it may have had, and recognises them by their
-/// numbers; apart from that each comes once.
+/// as positions always are. So after a crash the sink gets the revisions of one transaction again that it may have had, and recognises them
+/// by their numbers; apart from that each comes once.
 ///
 /// It has no clock and no thread: the host calls, and waits as long as [`Progress::Failed`] says.
 ///
@@ -159,19 +159,21 @@ impl WriteBack {
     ///
     /// # Errors
     /// [`Error::LeftBehind`](crate::Error::LeftBehind) if clean-up that does not wait has passed it: [`Consumer::restart`] and begin anew;
-    /// [`Error::NoConsumer`](crate::Error::NoConsumer) if the consumer was removed; if the database fails. If a position could not be acknowledged, what came
-    /// since the last one comes again when it is begun anew.
+    /// [`Error::NoConsumer`](crate::Error::NoConsumer) if the consumer was removed; if the database fails. If a position could not be
+    /// acknowledged, what came since the last one comes again when it is begun anew.
     pub async fn next(
         &mut self,
         mut sink: impl AsyncFnMut(&Revision) -> Sent,
     ) -> Result<Option<Progress>> {
-        while self.batch.is_none() {
+        loop {
+            if let Some(progress) = self.hand(&mut sink).await? {
+                return Ok(Some(progress));
+            }
             let Some(batch) = self.reader.next().await? else {
                 return Ok(None);
             };
             self.take(batch).await?;
         }
-        self.hand(&mut sink).await
     }
 
     /// Hands the next revision to the sink, and waits for one if the source has all there are.
@@ -183,13 +185,11 @@ impl WriteBack {
         mut sink: impl AsyncFnMut(&Revision) -> Sent,
     ) -> Result<Progress> {
         loop {
-            while self.batch.is_none() {
-                let batch = self.reader.next_live().await?;
-                self.take(batch).await?;
-            }
             if let Some(progress) = self.hand(&mut sink).await? {
                 return Ok(progress);
             }
+            let batch = self.reader.next_live().await?;
+            self.take(batch).await?;
         }
     }
 
@@ -203,6 +203,7 @@ impl WriteBack {
         Ok(())
     }
 
+    /// Hands the next revision of the batch to the sink, if there is one.
     async fn hand(
         &mut self,
         sink: &mut impl AsyncFnMut(&Revision) -> Sent,

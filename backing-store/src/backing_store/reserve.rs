@@ -66,9 +66,11 @@ fn give_up(fs: &dyn FileSystem, paths: &StorePaths) -> bool {
 
 impl Core {
     /// Runs `work`, which deletes or rolls back. If it finds no room on the disk, it runs once more without the
-    /// reserve, and its argument is then true. An error after which nothing is certain stays what it is: the engine
-    /// refuses what would come after it, and says of that that nothing was done. No background work is begun beside that, since a table would take the
+    /// reserve, and its argument is then true. No background work is begun beside that, since a table would take the
     /// room that the reserve had.
+    ///
+    /// An error after which nothing is certain stays what it is. The engine refuses every write after such an error as not
+    /// done, which of a second try is true, and of the first is not known.
     ///
     /// # Errors
     /// Those of `work`, which must be repeatable after an error.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use larder_codec::{DatabaseId, IndexId, Key, KeyPath, ObjectStoreId, Origin, RawKey};
+use larder_fixtures::random::Random;
 use larder_leveldb::storage::MemoryFileSystem;
 
 use crate::cursor::{CursorDirection, IndexCursor, Movement, Page, PageLimits};
@@ -22,19 +23,6 @@ const DIRECTIONS: [CursorDirection; 4] = [
     CursorDirection::Prev,
     CursorDirection::PrevUnique,
 ];
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-}
 
 #[derive(Debug, Default)]
 struct Hand(AtomicI64);
@@ -83,7 +71,7 @@ fn object_store(n: usize) -> ObjectStoreId {
 
 impl World {
     fn new(seed: u64) -> Self {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let memory = [600, 3000, 1 << 20][random.below(3) as usize];
         let fs = MemoryFileSystem::new();
         let clock = Arc::new(Hand::default());

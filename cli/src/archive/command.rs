@@ -79,8 +79,8 @@ impl PerStore for Export {
             ..
         } = *self;
         if has_stores {
-            let counts = writer.finish()?;
-            writeln!(output, "{}: {counts}", to.display())?;
+            let exported = writer.finish()?;
+            writeln!(output, "{}: {exported}", to.display())?;
         }
         output.finish()
     }

@@ -55,8 +55,6 @@ pub struct Counts {
     pub records: u64,
     /// Blobs and files.
     pub blobs: u64,
-    /// Change feeds, which are not in it: their numbers and versions are those of the store.
-    pub feeds_left: u64,
 }
 
 impl fmt::Display for Counts {
@@ -67,7 +65,6 @@ impl fmt::Display for Counts {
             object_stores,
             records,
             blobs,
-            feeds_left,
         } = self;
         write!(
             f,
@@ -77,8 +74,23 @@ impl fmt::Display for Counts {
             Counted(*object_stores, "object store"),
             Counted(*records, "record"),
             Counted(*blobs, "blob"),
-        )?;
-        match *feeds_left {
+        )
+    }
+}
+
+/// What was exported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// What the archive has.
+    pub counts: Counts,
+    /// Change feeds, which are not in it: their numbers and versions are those of the store.
+    pub feeds_left: u64,
+}
+
+impl fmt::Display for Exported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.counts.fmt(f)?;
+        match self.feeds_left {
             0 => Ok(()),
             feeds => write!(f, ", without {}", Counted(feeds, "change feed")),
         }
@@ -88,7 +100,7 @@ impl fmt::Display for Counts {
 /// An archive being written. It appears with [`finish`](Self::finish), whole; dropped without, there is nothing.
 pub struct ArchiveWriter {
     target: Target,
-    counts: Counts,
+    exported: Exported,
     next_blob: u64,
     line: Vec<u8>,
     encoder: Encoder,
@@ -109,7 +121,7 @@ impl ArchiveWriter {
         target.line(head.as_bytes())?;
         Ok(Self {
             target,
-            counts: Counts::default(),
+            exported: Exported::default(),
             next_blob: 1,
             line: Vec::new(),
             encoder: Encoder::new(),
@@ -126,7 +138,7 @@ impl ArchiveWriter {
         databases.retain(|database| database.version.is_some());
         for database in &mut databases {
             let is_feed = object_store_named(database, feed::REVISIONS).is_some();
-            self.counts.feeds_left += u64::from(is_feed);
+            self.exported.feeds_left += u64::from(is_feed);
             database
                 .object_stores
                 .retain(|store| !feed::is_reserved(&store.name));
@@ -140,8 +152,8 @@ impl ArchiveWriter {
                 self.records(scan, database, object_store)?;
             }
         }
-        self.counts.stores += 1;
-        self.counts.databases += databases.len() as u64;
+        self.exported.counts.stores += 1;
+        self.exported.counts.databases += databases.len() as u64;
         Ok(())
     }
 
@@ -149,21 +161,20 @@ impl ArchiveWriter {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn finish(mut self) -> Result<Counts, ArchiveError> {
+    pub fn finish(mut self) -> Result<Exported, ArchiveError> {
         let Counts {
             stores,
             databases,
             object_stores,
             records,
             blobs,
-            feeds_left: _,
-        } = self.counts;
+        } = self.exported.counts;
         let end = format!(
             "{{\"end\":{{\"stores\":{stores},\"databases\":{databases},\"objectStores\":{object_stores},\"records\":{records},\"blobs\":{blobs}}}}}\n"
         );
         self.target.line(end.as_bytes())?;
         self.target.finish()?;
-        Ok(self.counts)
+        Ok(self.exported)
     }
 
     fn write(&mut self) -> Result<(), Stop> {
@@ -210,7 +221,7 @@ impl ArchiveWriter {
         let _ = write!(line, ",\"version\":{version},\"objectStores\":[");
         let mut separator: &[u8] = b"";
         for object_store in scan.object_stores(database) {
-            self.counts.object_stores += 1;
+            self.exported.counts.object_stores += 1;
             line.extend_from_slice(separator);
             separator = b",";
             line.extend_from_slice(b"{\"name\":");
@@ -258,7 +269,7 @@ impl ArchiveWriter {
         while scan.advance(|| records.next())? {
             let key = records.primary_key()?;
             let (version, bytes) = (records.version(), records.value()?);
-            self.counts.records += 1;
+            self.exported.counts.records += 1;
             let mut line = std::mem::take(&mut self.line);
             line.clear();
             line.extend_from_slice(b"{\"key\":");
@@ -396,7 +407,7 @@ impl ArchiveWriter {
         };
         match written {
             Ok(_) => {
-                self.counts.blobs += 1;
+                self.exported.counts.blobs += 1;
                 match self.target.form {
                     Form::Folder => {
                         line.extend_from_slice(b",\"file\":");

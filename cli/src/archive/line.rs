@@ -111,7 +111,6 @@ impl Line {
                     object_stores: count("objectStores")?,
                     records: count("records")?,
                     blobs: count("blobs")?,
-                    feeds_left: 0,
                 }))
             }
             other => Err(format!("lines that begin with {other:?} are not known")),

@@ -20,7 +20,7 @@ mod value;
 
 pub(crate) use command::{Export, import};
 pub use error::ArchiveError;
-pub use export::{ArchiveWriter, Counts, Source};
+pub use export::{ArchiveWriter, Counts, Exported, Source};
 pub use import::{ImportOptions, Imported, check_bytes, import_archive};
 pub(crate) use json::Json;
 pub use target::Form;

@@ -64,7 +64,10 @@ impl fmt::Display for FeedError {
                 "the folder's name does not say whose store it is: a change feed is read in a folder that is named as Chromium names it, such as \
                  https_app.example_0.indexeddb.leveldb",
             ),
-            Self::NoFeed(None) => f.write_str("no database here has a change feed: the program whose data it is turns one on (Transaction::set_change_feed of larder-idb)"),
+            Self::NoFeed(None) => f.write_str(
+                "no database here has a change feed: the program whose data it is turns one on (Transaction::set_change_feed of \
+                 larder-idb)",
+            ),
             Self::NoFeed(Some(name)) => {
                 write!(f, "there is no database {name:?} with a change feed here: larder feed ls lists those that have one")
             }

@@ -35,15 +35,11 @@ impl<'a> Pair<'a> {
             ));
         }
         let mut stores = Vec::new();
-        for store in ours
-            .object_stores
-            .iter()
-            .filter(|store| plan.has_store(ours.id, store.id))
-        {
-            // Its numbers and versions mean nothing in another store. What is merged there becomes revisions of the feed that is there.
-            if feed::is_reserved(&store.name) {
-                continue;
-            }
+        // A feed's numbers and versions mean nothing in another store. What is merged there becomes revisions of the feed that is there.
+        let is_merged = |store: &&ObjectStoreMetadata| {
+            plan.has_store(ours.id, store.id) && !feed::is_reserved(&store.name)
+        };
+        for store in ours.object_stores.iter().filter(is_merged) {
             let there = theirs.and_then(|theirs| {
                 theirs
                     .object_stores

@@ -118,6 +118,16 @@ fn overwrite(store: &Path, db: &Db) {
     db.write(&mut batch, Durability::Strict).unwrap();
 }
 
+/// Notes that the feed was right at a sequence number.
+fn note_sequence(store: &Path, db: &Db, sequence: u64) {
+    let (mut batch, mut value) = (BatchWriter::new(), Vec::new());
+    let _ = rows::build_numbers(&[sequence], &mut value);
+    let consumers = number_of(store, rows::CONSUMERS);
+    let key = Key::from(rows::SEQUENCE_KEY);
+    put_record(&mut batch, consumers, &key, 2, &value);
+    db.write(&mut batch, Durability::Strict).unwrap();
+}
+
 fn count(db: &Db) -> u64 {
     let mut iter = db.iter();
     iter.seek_to_first().unwrap();
@@ -153,19 +163,8 @@ fn a_copy_has_the_feed_and_it_goes_on() {
 fn what_has_changed_before_a_copy_is_found_in_it() {
     let (_dir, store) = library();
     let db = database(&store);
-    let mut value = Vec::new();
     // The copy writes each row once.
-    let _ = rows::build_numbers(&[count(&db)], &mut value);
-    let mut batch = BatchWriter::new();
-    let consumers = number_of(&store, rows::CONSUMERS);
-    put_record(
-        &mut batch,
-        consumers,
-        &Key::from(rows::SEQUENCE_KEY),
-        2,
-        &value,
-    );
-    db.write(&mut batch, Durability::Strict).unwrap();
+    note_sequence(&store, &db, count(&db));
     overwrite(&store, &db);
     db.close().unwrap();
     let to = tempfile::tempdir().unwrap();
@@ -280,19 +279,8 @@ fn what_a_repair_takes_away_is_found() {
     // The row that says that the record exists has gone.
     let exists = record_row(books, RecordTable::Exists, &Key::from("b"));
     db.delete(&exists, Durability::Strict).unwrap();
-    let consumers = number_of(&store, rows::CONSUMERS);
-    let mut value = Vec::new();
-    // As many rows as there are without the record and with these two.
-    let _ = rows::build_numbers(&[count(&db) - 1], &mut value);
-    let mut batch = BatchWriter::new();
-    put_record(
-        &mut batch,
-        consumers,
-        &Key::from(rows::SEQUENCE_KEY),
-        2,
-        &value,
-    );
-    db.write(&mut batch, Durability::Strict).unwrap();
+    // As many rows as there are without the record and with the note's two.
+    note_sequence(&store, &db, count(&db) - 1);
     db.close().unwrap();
     let to = dir.path().join("repaired");
     let output = larder([
