@@ -1,6 +1,6 @@
 //! A record's value, as a reader gets it, and how two differ.
 
-use larder_idb::codec::value::{Decoder, Encoder, Payload, Property, Tree, Value};
+use larder_idb::codec::value::{Decoder, Encoder, Payload, Tree, Value};
 use larder_idb::{ExternalObject, JsString, StoredValue};
 
 use crate::error::Result;
@@ -53,7 +53,11 @@ pub(crate) fn changed_properties(
     let after = after.tree()?;
     let Some(before) = before else {
         return Ok(match after.root() {
-            Value::Object(object) => after.own_properties(object).iter().map(name_of).collect(),
+            Value::Object(object) => after
+                .own_properties(object)
+                .iter()
+                .map(|own| own.name.to_js_string())
+                .collect(),
             _ => vec![JsString::from("")],
         });
     };
@@ -72,17 +76,11 @@ pub(crate) fn changed_properties(
             .get(old, &property.name)
             .is_some_and(|value| encoder.is_same_part(&before, value, &after, property.value));
         if !is_same {
-            changed.push(name_of(property));
+            changed.push(property.name.to_js_string());
         }
     }
     let gone = before.own_properties(old).iter();
     let gone = gone.filter(|property| after.get(new, &property.name).is_none());
-    changed.extend(gone.map(name_of));
+    changed.extend(gone.map(|own| own.name.to_js_string()));
     Ok(changed)
-}
-
-fn name_of(property: &Property<'_>) -> JsString {
-    property
-        .name
-        .with_str(|text| JsString::from_units(text.units().collect()))
 }

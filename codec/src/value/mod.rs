@@ -5,7 +5,7 @@
 //! headers. [`Decoder`] turns what is left into a [`Tree`], and a `Tree` serialises as JSON
 //! (`docs/format/jsonl-values.md`). [`Encoder`] turns it into bytes again,
 //! [`Builder`] writes bytes as a host walks values of its own, and [`wrap`] compresses
-//! them or moves them to a blob. [`Evaluator`] finds keys in the bytes, [`serde`] makes values of
+//! them or moves them to a blob. [`Overlay`] takes properties of two values. [`Evaluator`] finds keys in the bytes, [`serde`] makes values of
 //! Rust's. [`Foreign`] is bytes of another engine's. Byte shapes: `docs/format/values.md`. Fetching
 //! and storing blobs is not done here.
 //!
@@ -44,6 +44,7 @@ mod names;
 mod needs;
 mod node;
 mod number;
+mod overlay;
 mod reader;
 mod regexp;
 mod revision;
@@ -78,6 +79,7 @@ pub use node::{
     Array, ErrorObject, ErrorType, Object, ObjectId, Property, PropertyName, Slot, Span, Value,
 };
 pub use number::JsNumber;
+pub use overlay::{Overlay, Side};
 pub use regexp::RegExpFlags;
 pub use revision::{ChangedObjectStore, RevisionKind, RevisionRow, RevisionsReader, RevisionsRow};
 pub use tree::{Tree, Versions};

@@ -11,6 +11,7 @@ use super::host::HostObject;
 use super::js_str::JsStr;
 use super::number::JsNumber;
 use super::regexp::RegExpFlags;
+use crate::JsString;
 
 /// A JavaScript value: a primitive, or a reference to an object of the same tree.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -118,6 +119,12 @@ impl<'a> PropertyName<'a> {
         } else {
             Self::Number(number)
         }
+    }
+
+    /// The name as a string of its own.
+    #[must_use]
+    pub fn to_js_string(&self) -> JsString {
+        self.with_str(|text| JsString::from_units(text.units().collect()))
     }
 
     /// Calls `f` with the name as a string.
