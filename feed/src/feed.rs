@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 
 use larder_idb::codec::feed::{self, HistoryKey};
-use larder_idb::codec::value::RevisionKind;
 use larder_idb::{
-    Connection, CursorDirection, GetAllOptions, JsString, Key, KeyRange, Transaction,
+    Connection, CursorDirection, GetAllOptions, JsString, Key, KeyRange, ObjectStore, Transaction,
     TransactionMode, TransactionOptions,
 };
 
 use crate::error::{Error, Result};
-use crate::lookup::{value_at, value_before};
+use crate::lookup::{changes_at, value_at};
 use crate::mark::Marks;
 use crate::revision::{Revision, number_of, revision, revision_of_version};
-use crate::value::changed_properties;
+use crate::value::Changes;
 
 /// The change feed of a database, by one connection to it. Clones are the same.
 #[derive(Debug, Clone)]
@@ -66,21 +65,9 @@ impl Feed {
     /// `NotFoundError` if there is no object store of this name; if the database fails.
     pub async fn revisions_of(&self, object_store: &str, key: impl Into<Key>) -> Result<Vec<u64>> {
         let transaction = self.reading(true)?;
-        let (number, key) = (store_number(&transaction, object_store)?, key.into());
-        let mut versions = BTreeSet::new();
-        // Each that ended a value is retained with that, and so is the one before.
-        let history = transaction.object_store(feed::HISTORY)?;
-        let bounds = [f64::NEG_INFINITY, f64::INFINITY]
-            .map(|version| Key::array(vec![(number as f64).into(), key.clone(), version.into()]));
-        let [lower, upper] = bounds;
-        let range = KeyRange::bound(lower?, upper?, false, false)?;
-        let keys = history.get_all_keys(range, GetAllOptions::new())?.await?;
-        for entry in &keys {
-            let key = HistoryKey::decode_exact(entry.raw_primary_key().as_bytes())?;
-            versions.extend([key.since.get(), key.until.get()]);
-        }
         let records = transaction.object_store(object_store)?;
-        versions.extend(records.record_version(key)?.await?);
+        let number = records.number()?;
+        let versions = versions_of(&records, &key.into()).await?;
         let mut numbers = Vec::new();
         for version in versions {
             let found = revision_of_version(&transaction, number, version).await?;
@@ -90,8 +77,8 @@ impl Feed {
     }
 
     /// The names of the top-level properties that a modification has changed, by value: first those that the record has since, in their
-    /// order, then those that it had before. For a creation, and a value that is no plain object, they are as if the value before had
-    /// been an empty object; a removal has none. `None` if the revision, or what the record was before, is not retained.
+    /// order, then those that it had before. For a creation they are all that it has; a removal has none. Values that are no plain objects
+    /// differ as a whole, which is the name "". `None` if the revision, or what the record was before, is not retained.
     ///
     /// # Errors
     /// If the database fails or a value cannot be read.
@@ -100,17 +87,11 @@ impl Feed {
         let Some(revision) = revision(&transaction, number).await? else {
             return Ok(None);
         };
-        if revision.kind() == RevisionKind::Removal {
-            return Ok(Some(Vec::new()));
-        }
-        let before = value_before(&transaction, &revision).await?;
-        if before.is_none() && revision.kind() == RevisionKind::Modification {
-            return Ok(None);
-        }
-        match value_at(&transaction, &revision).await? {
-            Some(after) => changed_properties(before.as_ref(), &after).map(Some),
-            None => Ok(None),
-        }
+        let changes = changes_at(&transaction, &revision).await?;
+        Ok(changes.map(|changes| match changes {
+            Changes::Properties(names) => names,
+            Changes::Whole => vec![JsString::from("")],
+        }))
     }
 
     /// A transaction that reads the feed, with the object stores of the data if values are wanted.
@@ -144,9 +125,22 @@ impl Feed {
     }
 }
 
-pub(crate) fn store_number(transaction: &Transaction, name: &str) -> Result<i64> {
-    let object_store = transaction.object_store(name)?;
-    Ok(object_store.number()?)
+/// The versions of the retained revisions of a record: each that ended a value is retained with that, and so is the one before.
+pub(crate) async fn versions_of(records: &ObjectStore, key: &Key) -> Result<BTreeSet<i64>> {
+    let mut versions = BTreeSet::new();
+    let number = Key::Number(records.number()? as f64);
+    let history = records.transaction().object_store(feed::HISTORY)?;
+    let bounds = [f64::NEG_INFINITY, f64::INFINITY]
+        .map(|version| Key::array(vec![number.clone(), key.clone(), version.into()]));
+    let [lower, upper] = bounds;
+    let range = KeyRange::bound(lower?, upper?, false, false)?;
+    let keys = history.get_all_keys(range, GetAllOptions::new())?.await?;
+    for entry in &keys {
+        let key = HistoryKey::decode_exact(entry.raw_primary_key().as_bytes())?;
+        versions.extend([key.since.get(), key.until.get()]);
+    }
+    versions.extend(records.record_version(key.clone())?.await?);
+    Ok(versions)
 }
 
 /// The number of the last revision.

@@ -7,12 +7,14 @@
 //! | keep a position in the database | [`Feed::consumer`], [`Consumer`] |
 //! | see the database as it was | [`Feed::at`], [`Past`] |
 //! | bring changes to the source that the database is a copy of | [`Consumer::write_back`], [`WriteBack`] |
+//! | write what comes from the source, and keep what was changed here | [`Feed::from_source`], [`FromSource`] |
 //! | let outdated revisions go | [`Feed::clean`], [`CleanUp`] |
 
 mod clean;
 mod consumer;
 mod error;
 mod feed;
+mod from_source;
 mod lookup;
 mod mark;
 mod past;
@@ -25,6 +27,7 @@ pub use clean::{CleanUp, Cleaned};
 pub use consumer::Consumer;
 pub use error::{Error, Result};
 pub use feed::Feed;
+pub use from_source::{ChangedHere, FromSource, Merged};
 pub use larder_idb::codec::value::RevisionKind;
 pub use past::{Past, PastObjectStore, PastRecords};
 pub use read::{Batch, ReadOptions, Reader};

@@ -7,7 +7,7 @@ use larder_idb::{Key, KeyPath, KeyRange, ObjectStore, Transaction};
 
 use crate::error::Result;
 use crate::revision::{Revision, revision_of_version};
-use crate::value::RevisionValue;
+use crate::value::{Changes, RevisionValue};
 
 /// The key that the history has for what a record was from one version on, until another.
 fn history_key(revision: &Revision, since: RecordVersion, until: RecordVersion) -> Result<Key> {
@@ -63,6 +63,24 @@ pub(crate) async fn value_before(
     match in_history(transaction, KeyRange::only(key)).await? {
         InHistory::Value(value) => with_key(transaction, revision, value).map(Some),
         InHistory::Lost | InHistory::Nothing => Ok(None),
+    }
+}
+
+/// What a revision has changed in its record; `None` if what that was before or since is not there any more.
+pub(crate) async fn changes_at(
+    transaction: &Transaction,
+    revision: &Revision,
+) -> Result<Option<Changes>> {
+    if revision.kind() == RevisionKind::Removal {
+        return Ok(Some(Changes::Properties(Vec::new())));
+    }
+    let before = value_before(transaction, revision).await?;
+    if before.is_none() && revision.kind() == RevisionKind::Modification {
+        return Ok(None);
+    }
+    match value_at(transaction, revision).await? {
+        Some(after) => Changes::between(before.as_ref(), &after).map(Some),
+        None => Ok(None),
     }
 }
 

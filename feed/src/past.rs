@@ -6,7 +6,7 @@ use larder_idb::codec::feed::{self, HistoryKey};
 use larder_idb::{Cursor, CursorDirection, GetAllOptions, Key, KeyRange, ObjectStore, Transaction};
 
 use crate::error::{Error, Result};
-use crate::feed::{Feed, last, store_number};
+use crate::feed::{Feed, last};
 use crate::lookup::{revision_after, value_at};
 use crate::mark::Marks;
 use crate::revision::{Revision, number_of, revision_of_version, revisions_at, version_key};
@@ -56,11 +56,12 @@ impl Past {
     /// # Errors
     /// `NotFoundError` if there is none of this name; if the database fails.
     pub async fn object_store(&self, name: &str) -> Result<PastObjectStore> {
-        let number = store_number(&self.transaction, name)?;
+        let records = self.transaction.object_store(name)?;
+        let number = records.number()?;
         Ok(PastObjectStore {
             version: version_at(&self.transaction, number, self.revision).await?,
             number,
-            records: self.transaction.object_store(name)?,
+            records,
             past: self.clone(),
         })
     }

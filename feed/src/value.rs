@@ -1,6 +1,8 @@
 //! A record's value, as a reader gets it, and how two differ.
 
-use larder_idb::codec::value::{Decoder, Encoder, Payload, Tree, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+use larder_idb::codec::value::{Decoder, Encoder, Object, ObjectId, Payload, Tree, Value};
 use larder_idb::{ExternalObject, JsString, StoredValue};
 
 use crate::error::Result;
@@ -43,44 +45,63 @@ impl RevisionValue {
     }
 }
 
-/// The names of the top-level properties in which two values differ, in the order of the later one's, then of the earlier one's.
-/// Values that are no plain objects differ as a whole, which is the name "".
-pub(crate) fn changed_properties(
-    before: Option<&RevisionValue>,
-    after: &RevisionValue,
-) -> Result<Vec<JsString>> {
-    let before = before.map(RevisionValue::tree).transpose()?;
-    let after = after.tree()?;
-    let Some(before) = before else {
-        return Ok(match after.root() {
-            Value::Object(object) => after
-                .own_properties(object)
-                .iter()
-                .map(|own| own.name.to_js_string())
-                .collect(),
-            _ => vec![JsString::from("")],
-        });
-    };
-    let mut encoder = Encoder::new();
-    let (Value::Object(old), Value::Object(new)) = (before.root(), after.root()) else {
-        let is_same = encoder.is_same_part(&before, before.root(), &after, after.root());
-        return Ok(if is_same {
-            vec![]
-        } else {
-            vec![JsString::from("")]
-        });
-    };
-    let mut changed = Vec::new();
-    for property in after.own_properties(new) {
-        let is_same = before
-            .get(old, &property.name)
-            .is_some_and(|value| encoder.is_same_part(&before, value, &after, property.value));
-        if !is_same {
-            changed.push(property.name.to_js_string());
-        }
+/// In what two values of a record differ.
+#[derive(Debug)]
+pub(crate) enum Changes {
+    /// In these top-level properties, in the order of the later value's, then of the earlier one's.
+    Properties(Vec<JsString>),
+    /// As a whole, since one of them is no plain object.
+    Whole,
+}
+
+impl Changes {
+    /// Without an earlier value, all properties are new.
+    pub(crate) fn between(before: Option<&RevisionValue>, after: &RevisionValue) -> Result<Self> {
+        let before = before.map(RevisionValue::tree).transpose()?;
+        let after = after.tree()?;
+        let mut encoder = Encoder::new();
+        let Some(before) = before else {
+            return Ok(match after.root() {
+                Value::Object(new) if is_plain(&after, new) => {
+                    Self::Properties(properties(&after, new).map(|(name, _)| name).collect())
+                }
+                _ => Self::Whole,
+            });
+        };
+        let (old, new) = match (before.root(), after.root()) {
+            (Value::Object(old), Value::Object(new))
+                if is_plain(&before, old) && is_plain(&after, new) =>
+            {
+                (old, new)
+            }
+            (old, new) if encoder.is_same_part(&before, old, &after, new) => {
+                return Ok(Self::Properties(Vec::new()));
+            }
+            _ => return Ok(Self::Whole),
+        };
+        let olds: BTreeMap<JsString, Value<'_>> = properties(&before, old).collect();
+        let news: BTreeSet<JsString> = properties(&after, new).map(|(name, _)| name).collect();
+        let differs = |(name, value): (JsString, Value<'_>)| {
+            let is_same = olds
+                .get(&name)
+                .is_some_and(|old| encoder.is_same_part(&before, *old, &after, value));
+            (!is_same).then_some(name)
+        };
+        let changed = properties(&after, new).filter_map(differs);
+        let gone = properties(&before, old).map(|(name, _)| name);
+        let gone = gone.filter(|name| !news.contains(name));
+        Ok(Self::Properties(changed.chain(gone).collect()))
     }
-    let gone = before.own_properties(old).iter();
-    let gone = gone.filter(|property| after.get(new, &property.name).is_none());
-    changed.extend(gone.map(|own| own.name.to_js_string()));
-    Ok(changed)
+}
+
+fn is_plain(tree: &Tree<'_>, id: ObjectId) -> bool {
+    matches!(tree.object(id), Object::Plain(_))
+}
+
+fn properties<'t, 'a>(
+    tree: &'t Tree<'a>,
+    id: ObjectId,
+) -> impl Iterator<Item = (JsString, Value<'a>)> + 't {
+    let own = tree.own_properties(id).iter();
+    own.map(|own| (own.name.to_js_string(), own.value))
 }

@@ -175,6 +175,12 @@ fn changed_properties_are_those_whose_values_differ() {
     assert_eq!(changed(3), names(&[""]));
     assert_eq!(changed(4), names(&[]));
     assert_eq!(changed(5), None);
+    // An array is no plain object.
+    put(&library, "books", 1.0, &json!([1]));
+    put(&library, "books", 1.0, &json!([2]));
+    put(&library, "books", 1.0, &json!([2]));
+    assert_eq!(changed(6), names(&[""]));
+    assert_eq!(changed(7), names(&[]));
 }
 
 #[test]

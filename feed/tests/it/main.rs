@@ -6,6 +6,7 @@ mod beside;
 mod cases;
 mod clean;
 mod crash;
+mod from_source;
 mod host;
 mod index_laws;
 mod naive;

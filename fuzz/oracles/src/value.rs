@@ -3,7 +3,9 @@
 use larder::canonical::{Browser, NoBlobs, write_value};
 use larder_codec::DataVersion;
 use larder_codec::value::serde::{from_tree, to_bytes};
-use larder_codec::value::{Decoder, Encoder, Envelope, Foreign, Payload, Tree, wrap};
+use larder_codec::value::{
+    DEPTH_MAX, Decoder, Encoder, Envelope, Foreign, Overlay, Payload, Tree, Value, wrap,
+};
 
 /// Any bytes decode or err, twice the same, and whatever decodes is written as JSON that parsers take.
 pub fn value_decoding(data: &[u8]) {
@@ -96,6 +98,43 @@ fn canonical(tree: &Tree<'_>) {
     }
 }
 
+/// Laid over itself, an object is what it was, whichever of its properties come from where.
+fn overlay(tree: &Tree<'_>) {
+    let Value::Object(root) = tree.root() else {
+        return;
+    };
+    let names = tree.own_properties(root).iter().step_by(2);
+    let names = names.map(|own| own.name.to_js_string()).collect();
+    let mut bytes = Vec::new();
+    let Some(overlay) = Overlay::encode(tree, tree, &names, &mut bytes) else {
+        return;
+    };
+    if overlay.needs.depth() > DEPTH_MAX {
+        return;
+    }
+    with_payload(&bytes, |payload| {
+        let made = Decoder::new().decode(payload);
+        let made = made.expect("what was laid together decodes");
+        let Value::Object(made_root) = made.root() else {
+            panic!("an object stays one")
+        };
+        let (ours, theirs) = (tree.own_properties(root), made.own_properties(made_root));
+        assert!(
+            ours.iter()
+                .map(|own| own.name)
+                .eq(theirs.iter().map(|own| own.name))
+        );
+        // Places of blobs are others, and what the two halves share is there twice: to be seen in parts that refer to the whole.
+        if overlay.blobs.is_empty() && overlay.tokens.is_empty() {
+            let mut encoder = Encoder::new();
+            for (our, their) in ours.iter().zip(theirs) {
+                let is_same = encoder.is_same_part(tree, our.value, &made, their.value);
+                assert!(is_same || tree.is_shared(root), "{:?}", our.name);
+            }
+        }
+    });
+}
+
 /// Whatever decodes, encodes to bytes that are the same value, and these to themselves; wrapping hides nothing; and what
 /// serde reads of it, serde writes.
 pub fn value_encoding(data: &[u8]) {
@@ -114,6 +153,7 @@ pub fn value_encoding(data: &[u8]) {
         is_same(&again, &tree);
         assert_eq!(encode(&again), encoded, "encoding twice");
     });
+    overlay(&tree);
     let version = DataVersion { v8: 16, blink: 21 };
     let wrapped = wrap(encoded.clone(), 0, version);
     let (mut buffer, mut blob_buffer) = (Vec::new(), Vec::new());

@@ -147,6 +147,15 @@ impl ObjectStore {
             })
     }
 
+    /// The key that a value has where the object store's key path leads; `None` if there is none, as for keys that are generated or given
+    /// beside values.
+    ///
+    /// # Errors
+    /// `DataCloneError` if the value's bytes have no header of a value or do not decode where the path leads.
+    pub fn key_in(&self, value: &Value) -> Result<Option<Key>> {
+        inline_key::of_value(self.cell(), value)
+    }
+
     /// Checks a record (4.5, "add or put", from where the mode has been looked at) and finds its key, unless that is to be generated.
     fn checked_key(&self, value: &mut Value, key: Option<Key>) -> Result<Option<Key>> {
         let is_inline = self.cell().uses_inline_keys() && !value.is_foreign();

@@ -84,6 +84,36 @@ impl ExternalObject {
         }
     }
 
+    /// Stores it once more, as in another record: with its type, name and time, and the content that is read from this one then.
+    #[must_use]
+    pub fn to_new(&self) -> NewExternalObject {
+        let content = || -> Arc<dyn BlobSource> {
+            match &self.content {
+                Content::New(source) => Arc::clone(source),
+                Content::File(_) | Content::None => Arc::new(self.clone()),
+            }
+        };
+        match &self.object {
+            Object::Blob(blob) => NewExternalObject::Blob {
+                mime_type: blob.mime_type.clone(),
+                content: content(),
+            },
+            Object::File {
+                blob,
+                name,
+                last_modified_micros,
+            } => NewExternalObject::File {
+                mime_type: blob.mime_type.clone(),
+                content: content(),
+                name: name.clone(),
+                last_modified_micros: *last_modified_micros,
+            },
+            Object::FileSystemAccessHandle { token } => NewExternalObject::FileSystemAccessHandle {
+                token: token.clone(),
+            },
+        }
+    }
+
     /// What it is: kind, type, size, name, time. The number of one that was put in the same transaction means nothing.
     #[must_use]
     pub const fn info(&self) -> &Object {
@@ -128,6 +158,16 @@ impl ExternalObject {
         let blob = blob_of(&self.object).ok_or_else(no_content)?;
         let reader = BlobReader::open(&*file.fs, &file.paths, file.database_id, blob);
         reader.map_err(|error| unreadable(error.kind(), error.to_string()))
+    }
+}
+
+impl BlobSource for ExternalObject {
+    fn size_bytes(&self) -> u64 {
+        blob_of(&self.object).map_or(0, |blob| u64::try_from(blob.size_bytes).unwrap_or(0))
+    }
+
+    fn open(&self) -> io::Result<Box<dyn Read + Send + '_>> {
+        Self::open(self).map_err(io::Error::other)
     }
 }
 

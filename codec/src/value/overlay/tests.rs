@@ -20,7 +20,12 @@ fn overlaid(under: &[u8], over: &[u8], of: &[&str]) -> Option<(String, Overlay)>
     let mut bytes = Vec::new();
     let overlay = Overlay::encode(&tree(&under), &tree(&over), &names(of), &mut bytes)?;
     let made = Payload::read(&bytes).unwrap();
-    Some((serde_json::to_string(&tree(&made)).unwrap(), overlay))
+    let made = tree(&made);
+    // In the order in which V8 writes.
+    let mut again = Vec::new();
+    Encoder::new().encode(&made, &mut again);
+    assert_eq!(bytes, again);
+    Some((serde_json::to_string(&made).unwrap(), overlay))
 }
 
 #[test]
