@@ -7,13 +7,15 @@ use clap::{Args, Subcommand};
 pub(super) const FEED_ABOUT: &str = "\
 Show what changed in databases that have a change feed.
 
-A database has one if a program has turned it on (larder-idb: Transaction::set_change_feed). PATH is an origin's folder (*.indexeddb.leveldb), or a folder in which there is \
-just one. ls, tail and replay without --consumer write nothing and take no lock, so a program may have the store open; clean, and replay with --consumer, take the store's lock.
+A database has one if it was turned on: by larder feed on, or by the program whose data it is (larder-idb: Transaction::set_change_feed). PATH is an origin's folder \
+(*.indexeddb.leveldb), or a folder in which there is just one. ls, tail and replay without --consumer write nothing and take no lock, so a program may have the store open; \
+all else takes the store's lock.
 
 A revision is one JSON object a line (docs/format/feed.md).";
 
 pub(super) const FEED_EXAMPLES: &str = "\
 Examples:
+  larder feed on PATH --database library          from now on; each record that is there is the first revision
   larder feed ls PATH                             databases with a feed, how far it has come, its consumers
   larder feed tail PATH --follow                  the last ten revisions, and then each as it is committed
   larder feed replay PATH --values > all.jsonl    all that is retained, with values
@@ -45,6 +47,10 @@ pub enum FeedCommand {
     Replay(ReplayArgs),
     /// Delete outdated revisions that no consumer waits for, with the values that they had.
     Clean(CleanFeedArgs),
+    /// Turn the change feed of a database on, and print what ls prints of it. One that is on stays as it is.
+    On(WhichFeed),
+    /// Turn the change feed of a database off: it is deleted, with its consumers.
+    Off(WhichFeed),
 }
 
 impl FeedCommand {
@@ -52,7 +58,7 @@ impl FeedCommand {
     #[must_use]
     pub const fn feed(&self) -> &WhichFeed {
         match self {
-            Self::Ls(feed) => feed,
+            Self::Ls(feed) | Self::On(feed) | Self::Off(feed) => feed,
             Self::Tail(args) => &args.feed,
             Self::Replay(args) => &args.feed,
             Self::Clean(args) => &args.feed,
@@ -65,7 +71,7 @@ impl FeedCommand {
 pub struct WhichFeed {
     /// An origin's folder.
     pub path: PathBuf,
-    /// The database, if several of the store have a feed.
+    /// The database, if there are several.
     #[arg(long, value_name = "NAME")]
     pub database: Option<String>,
 }

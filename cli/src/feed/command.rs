@@ -11,7 +11,7 @@ use larder_backing_store::layout::StorePaths;
 use larder_feed::{CleanUp, ReadOptions};
 use larder_idb::ErrorKind;
 
-use super::{FeedError, OpenFeeds, clean, replay, replay_to, write_line};
+use super::{FeedError, OpenFeeds, clean, replay, replay_to, set_feed, write_line};
 use crate::args::{FeedCommand, TailArgs, WhichFeed, WhichRevisions};
 use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_USAGE, complain};
 
@@ -24,7 +24,7 @@ pub(crate) fn run(command: &FeedCommand, paths: &StorePaths) -> ExitCode {
     let writes = match command {
         FeedCommand::Ls(_) | FeedCommand::Tail(_) => false,
         FeedCommand::Replay(args) => args.consumer.is_some(),
-        FeedCommand::Clean(_) => true,
+        FeedCommand::Clean(_) | FeedCommand::On(_) | FeedCommand::Off(_) => true,
     };
     match done(command, feed, path, writes) {
         Ok(()) => ExitCode::SUCCESS,
@@ -41,7 +41,7 @@ pub(crate) fn run(command: &FeedCommand, paths: &StorePaths) -> ExitCode {
 fn exit_code(error: &FeedError) -> u8 {
     use larder_feed::Error;
     match error {
-        FeedError::NoOrigin | FeedError::NoFeed(_) => EXIT_NOT_A_STORE,
+        FeedError::NoOrigin | FeedError::NoFeed(_) | FeedError::NoDatabase(_) => EXIT_NOT_A_STORE,
         FeedError::Feed(Error::LeftBehind { .. } | Error::NotRetained { .. }) => EXIT_DAMAGE,
         FeedError::Feed(Error::Database(error)) if error.kind() == ErrorKind::Corruption => {
             EXIT_DAMAGE
@@ -56,11 +56,16 @@ fn done(
     path: &Path,
     writes: bool,
 ) -> Result<(), FeedError> {
-    let open = OpenFeeds::open(path, writes)?;
-    let mut out = io::stdout().lock();
     let database = which.database.as_deref();
     match command {
-        FeedCommand::Ls(_) => {
+        FeedCommand::On(_) => set_feed(path, database, true)?,
+        FeedCommand::Off(_) => return set_feed(path, database, false),
+        _ => {}
+    }
+    let open = OpenFeeds::open(path, writes)?;
+    let mut out = io::stdout().lock();
+    match command {
+        FeedCommand::Ls(_) | FeedCommand::On(_) | FeedCommand::Off(_) => {
             if let Some(name) = database {
                 open.only(Some(name))?;
             }

@@ -14,7 +14,7 @@ use futures_executor::block_on;
 use larder_backing_store::layout::StorePaths;
 use larder_codec::{JsString, Origin};
 use larder_feed::{CleanUp, Feed, ReadOptions, Revision, RevisionKind};
-use larder_idb::{Storage, StorageOptions};
+use larder_idb::{Factory, Storage, StorageOptions};
 use serde::Serialize;
 
 use crate::dump::push_key;
@@ -51,6 +51,10 @@ pub enum FeedError {
     NoFeed(Option<String>),
     /// Several have one: their names.
     Several(Vec<String>),
+    /// There is no database, or not the one of this name.
+    NoDatabase(Option<String>),
+    /// There are several databases: their names.
+    SeveralDatabases(Vec<String>),
     /// The feed says what is wrong.
     Feed(larder_feed::Error),
     /// The output cannot be written.
@@ -65,8 +69,8 @@ impl fmt::Display for FeedError {
                  https_app.example_0.indexeddb.leveldb",
             ),
             Self::NoFeed(None) => f.write_str(
-                "no database here has a change feed: the program whose data it is turns one on (Transaction::set_change_feed of \
-                 larder-idb)",
+                "no database here has a change feed: larder feed on turns one on, or the program whose data it is \
+                 (Transaction::set_change_feed of larder-idb)",
             ),
             Self::NoFeed(Some(name)) => {
                 write!(f, "there is no database {name:?} with a change feed here: larder feed ls lists those that have one")
@@ -74,6 +78,15 @@ impl fmt::Display for FeedError {
             Self::Several(names) => write!(
                 f,
                 "several databases have a change feed ({}): choose one with --database",
+                names.join(", ")
+            ),
+            Self::NoDatabase(None) => f.write_str("there is no database here"),
+            Self::NoDatabase(Some(name)) => {
+                write!(f, "there is no database {name:?} here: larder ls lists what is there")
+            }
+            Self::SeveralDatabases(names) => write!(
+                f,
+                "there are several databases ({}): choose one with --database",
                 names.join(", ")
             ),
             Self::Feed(error) => error.fmt(f),
@@ -102,6 +115,49 @@ impl From<io::Error> for FeedError {
     }
 }
 
+fn open(leveldb: &Path, writes: bool) -> Result<(Storage, Factory), FeedError> {
+    let paths = StorePaths::of_leveldb(leveldb);
+    let origin = paths.identifier().and_then(Origin::from_identifier);
+    let (Some(origin), Some(folder)) = (origin, leveldb.parent()) else {
+        return Err(FeedError::NoOrigin);
+    };
+    let mut options = StorageOptions::on_disk(folder);
+    options.read_only = !writes;
+    let storage = Storage::new(options)?;
+    let factory = storage.factory(&origin);
+    Ok((storage, factory))
+}
+
+/// Turns the feed of a database, or of the only one, on or off ([`Transaction::set_change_feed`](larder_idb::Transaction::set_change_feed)).
+/// What is so already stays so.
+///
+/// # Errors
+/// If there is no such database, or several without a name; if the store is in use, or fails.
+pub fn set_feed(leveldb: &Path, database: Option<&str>, is_on: bool) -> Result<(), FeedError> {
+    let (storage, factory) = open(leveldb, true)?;
+    let databases = factory.databases().wait()?;
+    let name = match (database, &databases[..]) {
+        (None, [only]) => &only.name,
+        (None, []) => return Err(FeedError::NoDatabase(None)),
+        (None, several) => {
+            let names = several
+                .iter()
+                .map(|database| database.name.to_string_lossy());
+            return Err(FeedError::SeveralDatabases(names.collect()));
+        }
+        (Some(name), all) => {
+            let found = all.iter().find(|database| database.name == *name);
+            let none = || FeedError::NoDatabase(Some(name.to_owned()));
+            &found.ok_or_else(none)?.name
+        }
+    };
+    let opening = factory.open_to_change(name)?;
+    opening
+        .with_upgrade(move |upgrade| upgrade.transaction.set_change_feed(is_on))
+        .wait()?;
+    Ok(storage.close()?)
+}
+
 /// The feeds of a store, which is open as long as this is there.
 #[derive(Debug)]
 pub struct OpenFeeds {
@@ -115,15 +171,7 @@ impl OpenFeeds {
     /// # Errors
     /// If the folder's name does not say whose store it is; if the store cannot be opened.
     pub fn open(leveldb: &Path, writes: bool) -> Result<Self, FeedError> {
-        let paths = StorePaths::of_leveldb(leveldb);
-        let origin = paths.identifier().and_then(Origin::from_identifier);
-        let (Some(origin), Some(folder)) = (origin, leveldb.parent()) else {
-            return Err(FeedError::NoOrigin);
-        };
-        let mut options = StorageOptions::on_disk(folder);
-        options.read_only = !writes;
-        let storage = Storage::new(options)?;
-        let factory = storage.factory(&origin);
+        let (storage, factory) = open(leveldb, writes)?;
         let mut feeds = Vec::new();
         for database in factory.databases().wait()? {
             let connection = factory.open(&database.name, None)?.connection().wait()?;

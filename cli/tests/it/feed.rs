@@ -251,3 +251,35 @@ fn a_revision_that_cannot_be_read_is_damage() {
     let damage = refused(&["replay"], &store, 1);
     assert!(damage.contains("count of properties"), "{damage}");
 }
+
+#[test]
+fn a_feed_is_turned_on_for_a_database_full_of_data_and_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = store_in(dir.path());
+    let (storage, connections) = open(dir.path(), &["library", "other"]);
+    fill(&connections[0]);
+    let in_use = refused(&["off", "--database", "library"], &store, 2);
+    assert!(in_use.contains("has the store open"), "{in_use}");
+    storage.close().unwrap();
+    let which = ["--database", "library"];
+    let with = |command: &'static str| [&[command], &which[..]].concat();
+    assert_eq!(lines(&with("off"), &store), [] as [Json; 0]);
+    let none = refused(&with("tail"), &store, 3);
+    assert!(none.contains("larder feed ls"), "{none}");
+    let state = json!({ "database": "library", "last": 2, "cleaned": 0, "consumers": [] });
+    for _ in 0..2 {
+        assert_eq!(lines(&with("on"), &store), std::slice::from_ref(&state));
+    }
+    let records = [
+        json!({ "revision": 1, "operation": "creation", "store": "books", "key": "a", "value": { "title": "Persuasion" } }),
+        json!({ "revision": 2, "operation": "creation", "store": "books", "key": "b", "committed": true, "value": [null, "x"] }),
+    ];
+    assert_eq!(
+        lines(&[&with("replay")[..], &["--values"]].concat(), &store),
+        records
+    );
+    let several = refused(&["on"], &store, 2);
+    assert!(several.contains("(library, other)"), "{several}");
+    let no_such = refused(&["on", "--database", "third"], &store, 3);
+    assert!(no_such.contains("no database \"third\""), "{no_such}");
+}

@@ -406,7 +406,7 @@ fn what_has_no_change_feed_says_how_one_comes_about() {
         let (status, shown, reported) = run(&["feed", command, text(&store)]);
         assert_eq!((status, shown.as_str()), (Some(3), ""));
         assert_has(&reported, "no database here has a change feed");
-        assert_has(&reported, "Transaction::set_change_feed");
+        assert_has(&reported, "larder feed on turns one on");
         let (status, _, reported) = run(&["feed", command, text(&store), "--database", "post"]);
         assert_eq!(status, Some(3));
         assert_has(&reported, "no database \"post\" with a change feed here");

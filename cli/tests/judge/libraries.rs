@@ -4,8 +4,10 @@
 //! Chromium's own answers are the expectation. Two more, in `libraries/`, check as they go. Chromium opens what every one of
 //! them left. The packages are installed as the fixtures' lock says, into a folder that goes away.
 
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use larder_fixtures::canonical::{databases_of, with_large_stack};
 use larder_fixtures::chromium::{self, Store};
@@ -107,6 +109,7 @@ fn installed() -> Option<tempfile::TempDir> {
         "requires.cjs",
         "workers.mjs",
         "dexie-in-worker.js",
+        "followed.js",
     ];
     let scripts = scripts.map(|name| own.join(name));
     let apps = APPS.iter().map(|app| match app.expected {
@@ -258,5 +261,113 @@ fn a_library_in_a_worker_and_in_its_maker_has_one_database() {
         let expected = ["added 1", "found 1 ann", "seen Ann,Bob", "deleted"];
         assert_eq!(lines, expected, "{told}");
         assert!(run.status.success(), "{told}");
+    }
+}
+
+/// The records of a database as dumps show them, by object store and key: those that a page may see.
+fn shown(store: &Store) -> BTreeMap<(String, String), Value> {
+    let dump = Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["dump", "--format", "jsonl"])
+        .arg(&store.leveldb)
+        .output()
+        .unwrap();
+    assert!(
+        dump.status.success(),
+        "{}",
+        String::from_utf8_lossy(&dump.stderr)
+    );
+    let lines = String::from_utf8(dump.stdout).unwrap();
+    let lines = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let records = lines.map(|line| {
+        (
+            (
+                line["store"].as_str().unwrap().to_owned(),
+                line["key"].to_string(),
+            ),
+            line["value"].clone(),
+        )
+    });
+    records
+        .filter(|((store, _), _)| !store.starts_with("larder.feed."))
+        .collect()
+}
+
+/// Two runs of each app, the second one followed from outside: what the feed says comes to what is there, transaction by transaction.
+#[test]
+fn apps_on_libraries_are_followed_by_their_change_feeds() {
+    let Some(dir) = installed() else { return };
+    let followed = |name, libraries, adapter| App {
+        name,
+        libraries,
+        script: "followed.js",
+        adapter,
+        expected: Expected::Checked,
+    };
+    let apps = [
+        followed("dexie", APPS[0].libraries, None),
+        followed("pouchdb", APPS[2].libraries, Some("idb")),
+        followed("pouchdb-indexeddb", APPS[3].libraries, Some("indexeddb")),
+    ];
+    for (n, app) in apps.iter().enumerate() {
+        let origin = format!("http://127.0.0.1:{}", 18_960 + n);
+        let storage = dir.path().join("followed").join(app.name);
+        run(app, dir.path(), &storage, &origin);
+        let store = Store::within(&storage, &origin);
+        let feed = |arguments: &[&str]| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_larder"));
+            command.arg("feed").args(arguments).arg(&store.leveldb);
+            command
+        };
+        let on = feed(&["on"]).output().unwrap();
+        assert!(
+            on.status.success(),
+            "{}",
+            String::from_utf8_lossy(&on.stderr)
+        );
+        let begun: Value = serde_json::from_slice(&on.stdout).unwrap();
+        let begun = begun["last"].as_u64().unwrap();
+        let before = shown(&store);
+        assert_eq!(begun, before.len() as u64, "each record is a revision");
+        let mut tail = feed(&["tail", "--follow", "--values", "-n", "0"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
+        run(app, dir.path(), &storage, &origin);
+        let after = shown(&store);
+        let ls = feed(&["ls"]).output().unwrap();
+        let last: Value = serde_json::from_slice(&ls.stdout).unwrap();
+        let last = last["last"].as_u64().unwrap();
+        let (mut found, mut transactions) = (before, 0);
+        for number in begun + 1..=last {
+            let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+            assert_eq!(line["revision"], number, "{}: {line}", app.name);
+            let of = (
+                line["store"].as_str().unwrap().to_owned(),
+                line["key"].to_string(),
+            );
+            match line["operation"].as_str().unwrap() {
+                "removal" => assert!(found.remove(&of).is_some(), "{line}"),
+                operation => {
+                    let was = found.insert(of, line["value"].clone());
+                    assert_eq!(was.is_none(), operation == "creation", "{line}");
+                }
+            }
+            transactions += u32::from(line.get("committed").is_some());
+        }
+        tail.kill().unwrap();
+        tail.wait().unwrap();
+        assert_eq!(found, after, "{}", app.name);
+        let revisions = last - begun;
+        assert!(
+            transactions > 20 && revisions > 40,
+            "{revisions} in {transactions}"
+        );
+        println!(
+            "{}: {revisions} revisions of {transactions} transactions came to what is there",
+            app.name
+        );
     }
 }
