@@ -16,7 +16,7 @@ use crate::backing_store::open::CORRUPTION_INFO;
 use crate::comparator::{SignedBytesComparator, engine_options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::StorePaths;
-use crate::new_store::write_unsorted;
+use crate::new_store::{RowSequence, write_unsorted};
 use crate::store_order::{self, StoreOrder};
 
 /// The folder in which the engine sets files aside.
@@ -75,17 +75,17 @@ pub fn salvage(fs: Arc<dyn FileSystem>, paths: &StorePaths) -> Result<(Salvage, 
 
 /// Writes rows into a new LevelDB in Chromium's order, and returns how many there were. The folder must be there and have no LevelDB. It
 /// is for rows that are to be looked at as a store before they are used; no file is renamed for that. `next` puts the next row into
-/// the two buffers.
+/// the two buffers; of rows with one key the last counts, if they come in no order.
 ///
 /// # Errors
 /// What `next` returns; `Usage` if the rows are not in order or the folder has a store; `Io`.
 pub fn write_rows(
     fs: Arc<dyn FileSystem>,
     dir: &Path,
-    order: StoreOrder,
+    sequence: RowSequence,
     mut next: impl FnMut(&mut Vec<u8>, &mut Vec<u8>) -> Result<bool>,
 ) -> Result<u64> {
-    if order == StoreOrder::SignedBytes {
+    if sequence == RowSequence::Unsorted {
         return write_unsorted(fs, dir, next);
     }
     let mut stopped = None;

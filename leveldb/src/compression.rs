@@ -71,6 +71,14 @@ pub fn decompress(
     }
 }
 
+/// What can be unpacked of damaged bytes, up to where they do not fit together, with any bytes behind that; bounded as what is whole is.
+pub(crate) fn unpack_damaged(compression: Compression, packed: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    // What it fails with is why this is asked for: the decoder has written what it could.
+    let _ = decompress(compression, packed, &mut out);
+    out
+}
+
 fn decompress_snappy(packed: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let len = snap::raw::decompress_len(packed).map_err(|_| "snappy block has a bad length")?;
     if len > packed.len().saturating_mul(22) {

@@ -100,8 +100,8 @@ pub use options::{Background, Options};
 pub use order_check::KeyOrder;
 pub use pinned::PinnedBytes;
 pub use repair::{
-    ROWS_IN_DOUBT_LISTED_MAX, Repaired, RowInDoubt, RowState, RowsInDoubt, Salvage, SalvagedRows,
-    repair,
+    DamagedEntry, ROWS_IN_DOUBT_LISTED_MAX, Repaired, RowInDoubt, RowState, RowsInDoubt, Salvage,
+    SalvagedRows, repair,
 };
 pub use snapshot::Snapshot;
 pub use sorted::write_sorted;

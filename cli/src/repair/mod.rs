@@ -8,6 +8,7 @@
 
 mod blob_files;
 mod command;
+mod damaged;
 mod evidence;
 mod place;
 mod rows;
@@ -29,6 +30,7 @@ use larder_leveldb::storage::FileSystem;
 use serde::Serialize;
 
 use crate::copy::{Copied, copy_blobs};
+use damaged::Damaged;
 use evidence::Evidence;
 use place::REPAIRED;
 use rows::RepairedRows;
@@ -71,6 +73,7 @@ pub(crate) enum Reason {
     Later,
     NotListed,
     NotCommitted,
+    Damaged,
     NoMetadata,
     Incomplete,
     Undecodable,
@@ -85,6 +88,7 @@ impl Reason {
             Self::Later => "later",
             Self::NotListed => "not-listed",
             Self::NotCommitted => "not-committed",
+            Self::Damaged => "damaged",
             Self::NoMetadata => "no-metadata",
             Self::Incomplete => "incomplete",
             Self::Undecodable => "undecodable",
@@ -266,8 +270,12 @@ struct Parts<'a> {
     all: Option<Store>,
     /// With what unfinished transactions have written, if there are any of which the end may be lost.
     not_undone: Option<Store>,
+    /// With rows out of damaged places, if there are any.
+    with_damaged: Option<Store>,
+    damaged: Damaged,
     survey: Survey,
-    which: Which,
+    /// Records in doubt are in the store, too.
+    is_all: bool,
 }
 
 impl<'a> Parts<'a> {
@@ -280,27 +288,34 @@ impl<'a> Parts<'a> {
         tick: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
         let is_whole = evidence.is_none_or(Evidence::is_all_certain);
-        let which = match is_whole || options.with_doubtful {
-            true => Which::All,
-            false => Which::Certain,
+        let is_all = is_whole || options.with_doubtful;
+        let mut staged = |name: &str, which: Which<'_>| {
+            stage(fs, &staging.join(name), paths, evidence, which, tick)
         };
-        let certain = stage(fs, &staging.join("certain"), paths, evidence, which, tick)?;
-        let all = match which {
-            Which::All | Which::NotUndone => None,
-            Which::Certain => {
-                let dir = staging.join("all");
-                Some(stage(fs, &dir, paths, evidence, Which::All, tick)?)
-            }
+        let (certain, all) = match is_all {
+            true => (staged("certain", Which::All)?, None),
+            false => (
+                staged("certain", Which::Certain)?,
+                Some(staged("all", Which::All)?),
+            ),
         };
         let unfinished = &all.as_ref().unwrap_or(&certain).recovery().undone;
         let may_lack_commits = evidence.is_some_and(Evidence::may_lack_commits);
         let not_undone = match may_lack_commits && !unfinished.is_empty() {
             false => None,
-            true => {
-                let dir = staging.join("not-undone");
-                let which = Which::NotUndone;
-                Some(stage(fs, &dir, paths, evidence, which, tick)?)
-            }
+            true => Some(staged("not-undone", Which::NotUndone)?),
+        };
+        let mut damaged = Damaged::gather(evidence)?;
+        let with_damaged = match damaged.is_empty() {
+            true => None,
+            false => Some(match staged("with-damaged", Which::WithDamaged(&damaged)) {
+                // What is damaged says of the store what cannot be.
+                Err(error) if error.kind() != ErrorKind::Io => {
+                    damaged.keep_records();
+                    staged("with-damaged-records", Which::WithDamaged(&damaged))?
+                }
+                staged => staged?,
+            }),
         };
         let is_damaged = evidence.is_some_and(|evidence| !evidence.salvage.damage().is_empty());
         let survey = survey(&certain, is_damaged || !is_whole, tick)?;
@@ -309,8 +324,10 @@ impl<'a> Parts<'a> {
             certain,
             all,
             not_undone,
+            with_damaged,
+            damaged,
             survey,
-            which,
+            is_all,
         })
     }
 
@@ -335,6 +352,8 @@ impl<'a> Parts<'a> {
         let walk = salvaged::Walk {
             all: self.all(),
             not_undone: self.not_undone.as_ref(),
+            with_damaged: self.with_damaged.as_ref(),
+            damaged: &self.damaged,
             certain: &self.certain,
             survey: &self.survey,
             evidence: self.evidence,
@@ -371,6 +390,7 @@ impl<'a> Parts<'a> {
         report.blob_bytes = survey.blob_bytes;
         report.index_entries_made = survey.index_rows.len() as u64;
         report.problems.extend(survey.problems.iter().cloned());
+        report.problems.extend(self.damaged.left_out());
         let Some(evidence) = self.evidence else {
             return;
         };
@@ -382,9 +402,9 @@ impl<'a> Parts<'a> {
         report.nothing_certain = evidence.whole.clone();
         if let Some(sequence) = evidence.as_of {
             let why = evidence.why_as_of();
-            match self.which {
-                Which::Certain => report.as_of = Some(AsOf { sequence, why }),
-                Which::All | Which::NotUndone => report.nothing_certain = Some(why),
+            match self.is_all {
+                false => report.as_of = Some(AsOf { sequence, why }),
+                true => report.nothing_certain = Some(why),
             }
         }
     }

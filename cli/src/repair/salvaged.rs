@@ -14,6 +14,7 @@ use larder_leveldb::storage::{FileSystem, WritableFile};
 use serde::Serialize;
 
 use super::Reason;
+use super::damaged::Damaged;
 use super::evidence::Evidence;
 use super::survey::{StoreId, Survey, data_row, version_of};
 use crate::display::Hex;
@@ -111,6 +112,9 @@ pub(super) struct Walk<'a> {
     pub(super) all: &'a Store,
     /// With what unfinished transactions have written.
     pub(super) not_undone: Option<&'a Store>,
+    /// With rows out of damaged places.
+    pub(super) with_damaged: Option<&'a Store>,
+    pub(super) damaged: &'a Damaged,
     pub(super) certain: &'a Store,
     pub(super) survey: &'a Survey,
     pub(super) evidence: Option<&'a Evidence>,
@@ -166,7 +170,7 @@ impl Walk<'_> {
                 }
                 RecordTable::Exists => {
                     let data = data_row(id, record.key);
-                    if version_of(&mut there, &data)?.is_none() {
+                    if version_of(&mut there, &data)?.is_none() && !self.is_damaged(&data) {
                         found.lost += 1;
                         let why = "only the row that says that it exists is left";
                         lost.line(&lost_line(&databases, id, record.key, why))?;
@@ -177,7 +181,9 @@ impl Walk<'_> {
             }
         }
         for key in self.evidence.iter().flat_map(|evidence| &evidence.lost) {
-            let is_new = !said.contains(key) && version_of(&mut there, key)?.is_none();
+            let is_new = !said.contains(key)
+                && !self.is_damaged(key)
+                && version_of(&mut there, key)?.is_none();
             if let (true, Ok(RowKey::Record(record))) = (is_new, RowKey::decode_exact(key)) {
                 found.lost += 1;
                 let id = (record.database_id, record.object_store_id);
@@ -193,9 +199,71 @@ impl Walk<'_> {
                 found.by_reason.insert(reason, count);
             }
         }
+        if let Some(store) = self.with_damaged {
+            let count = self.out_of_damage(store, &mut records, folder.is_some(), tick)?;
+            if count > 0 {
+                found.by_reason.insert(Reason::Damaged.name(), count);
+            }
+        }
         records.finish()?;
         lost.finish()?;
         Ok(found)
+    }
+
+    /// Whether a value of the record can be made out in a damaged place.
+    fn is_damaged(&self, data_row: &[u8]) -> bool {
+        let row = self.damaged.get(data_row);
+        row.is_some_and(|row| row.value.is_some())
+    }
+
+    /// Writes a line for each record as a damaged place has it, unless it is whole elsewhere, and the same: how many.
+    fn out_of_damage(
+        &self,
+        store: &Store,
+        records: &mut Lines<'_>,
+        is_written: bool,
+        tick: &mut dyn FnMut(),
+    ) -> Result<u64, Error> {
+        let databases = store.databases(&mut Vec::new())?;
+        let mut rows = store.rows();
+        let mut others = vec![self.all.rows()];
+        others.extend(self.not_undone.map(|store| store.rows()));
+        let mut count = 0;
+        while rows.next()? {
+            tick();
+            let key = rows.key().to_vec();
+            let Some(row) = self.damaged.get(&key) else {
+                continue;
+            };
+            let value = rows.value()?;
+            let Ok(RowKey::Record(record)) = RowKey::decode_exact(&key) else {
+                continue;
+            };
+            if record.table != RecordTable::Data || row.value.as_deref() != Some(value) {
+                continue;
+            }
+            let mut is_whole = false;
+            for other in &mut others {
+                other.seek(&key)?;
+                let is_there = other.next()? && larder_codec::compare(other.key(), &key).is_eq();
+                is_whole |= is_there && other.value()? == value;
+            }
+            if is_whole {
+                continue;
+            }
+            count += 1;
+            if is_written {
+                let id = (record.database_id, record.object_store_id);
+                let (place, meta) = Place::of(&databases, id);
+                let why = format!(
+                    "it is from a place in {} that does not have its checksum: key and value may be wrong",
+                    self.damaged.file(row)
+                );
+                let head = place.head(Reason::Damaged, &why);
+                records.line(&line(store, &head, meta, &record, value))?;
+            }
+        }
+        Ok(count)
     }
 
     /// Writes a line for each record as a transaction has left it whose commit may be lost: how many.

@@ -1,25 +1,31 @@
 //! The rows of a damaged store as a whole LevelDB of its own, to be read as any other store.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use larder_backing_store::{Error, OpenOptions, Store, StorePaths, files, write_rows};
+use larder_backing_store::{
+    Error, OpenOptions, RowSequence, Store, StoreOrder, StorePaths, files, write_rows,
+};
 use larder_codec::RowKey;
 use larder_codec::row_key::{DatabaseField, GlobalKey, ObjectStoreField, ScopeTask, ScopesKey};
 use larder_leveldb::RowState;
 use larder_leveldb::storage::FileSystem;
 
+use super::damaged::{Damaged, is_of_record};
 use super::evidence::Evidence;
 
 /// Which rows.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
+#[derive(Clone, Copy)]
+pub(super) enum Which<'a> {
     /// Those that are certain, and the numbers below.
     Certain,
     /// Those in doubt, too.
     All,
     /// All but the tasks that take back what unfinished transactions have written.
     NotUndone,
+    /// As before, and rows out of damaged places, where nothing newer of a record is whole, and nothing at all of other things.
+    WithDamaged(&'a Damaged),
 }
 
 /// Writes the rows into `dir`, which is made, and opens them as a store with the blobs of the damaged one.
@@ -31,19 +37,30 @@ pub(super) fn stage(
     dir: &Path,
     paths: &StorePaths,
     evidence: Option<&Evidence>,
-    which: Which,
+    which: Which<'_>,
     tick: &mut dyn FnMut(),
 ) -> Result<Store, Error> {
     files::make_dir(&**fs, dir)?;
-    let order = evidence.map_or(larder_backing_store::StoreOrder::Chromium, |all| all.order);
+    let is_sorted = evidence.is_none_or(|all| all.order != StoreOrder::SignedBytes);
+    let sequence = match (which, is_sorted) {
+        (Which::WithDamaged(_), _) | (_, false) => RowSequence::Unsorted,
+        (_, true) => RowSequence::Sorted,
+    };
+    let damaged = match which {
+        Which::WithDamaged(damaged) => Some(damaged),
+        _ => None,
+    };
+    let mut damaged_rows = damaged.map(Damaged::rows);
+    // Keys of damaged rows that count less than what is whole.
+    let mut passed: HashSet<Vec<u8>> = HashSet::new();
     let mut rows = evidence.map(|evidence| {
         let rows = match which {
             Which::Certain => evidence.rows(),
-            Which::All | Which::NotUndone => evidence.salvage.rows(),
+            Which::All | Which::NotUndone | Which::WithDamaged(_) => evidence.salvage.rows(),
         };
         (evidence, rows)
     });
-    write_rows(Arc::clone(fs), dir, order, |key, value| {
+    write_rows(Arc::clone(fs), dir, sequence, |key, value| {
         let Some((evidence, rows)) = &mut rows else {
             return Ok(false);
         };
@@ -52,6 +69,15 @@ pub(super) fn stage(
             let is_wanted = match which {
                 Which::All => true,
                 Which::NotUndone => !is_undo_task(rows.key()),
+                Which::WithDamaged(damaged) => {
+                    if state != RowState::Lost
+                        && let Some(row) = damaged.get(rows.key())
+                        && !(is_of_record(rows.key()) && row.sequence > rows.sequence())
+                    {
+                        passed.insert(rows.key().to_vec());
+                    }
+                    !is_undo_task(rows.key())
+                }
                 Which::Certain => {
                     evidence.is_certain(state, rows.sequence())
                         || (evidence.whole.is_none() && is_number(rows.key()))
@@ -60,6 +86,15 @@ pub(super) fn stage(
             if state != RowState::Lost && is_wanted {
                 key.extend_from_slice(rows.key());
                 value.extend_from_slice(rows.value()?);
+                return Ok(true);
+            }
+        }
+        for (damaged_key, row) in damaged_rows.iter_mut().flatten() {
+            if let Some(damaged_value) = &row.value
+                && !passed.contains(damaged_key)
+            {
+                key.extend_from_slice(damaged_key);
+                value.extend_from_slice(damaged_value);
                 return Ok(true);
             }
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
 
 use larder::canonical::{Extent, write_document};
@@ -13,9 +14,10 @@ use larder_backing_store::{
     RecordCursor, Result, Store,
 };
 use larder_codec::external_object::ExternalObject;
-use larder_codec::{DatabaseId, IndexId, ObjectStoreId, RawKey};
+use larder_codec::{DatabaseId, IndexId, ObjectStoreId, RawKey, RowKey};
+use larder_leveldb::internal_key::SEQUENCE_MAX;
 use larder_leveldb::write_batch::BatchWriter;
-use larder_leveldb::{Comparator, OnDamage};
+use larder_leveldb::{Comparator, OnDamage, Options, Salvage};
 
 use crate::base::Base;
 use crate::files::Files;
@@ -159,7 +161,23 @@ fn changed_rows(mut input: Input<'_>, base: &Base) -> Files {
     files
 }
 
+/// What can be made out in damaged places: it comes to an end, and has only what was accepted.
+fn make_out(files: &Files) {
+    let options = Options::new(Arc::new(IdbComparator));
+    let Ok(salvage) = Salvage::open(files.mount(), Path::new(reading::DIR), &options) else {
+        return;
+    };
+    let mut rows = salvage.rows();
+    while rows.advance().expect("any store reads on").is_some() {}
+    let is_row = |key: &[u8]| RowKey::decode_exact(key).is_ok();
+    let visited = salvage.damaged_entries(&is_row, &mut |entry| {
+        assert!(is_row(entry.key) && entry.sequence <= SEQUENCE_MAX);
+    });
+    visited.expect("files in memory can be read");
+}
+
 fn read_all(files: &Files, truth: Option<Truth<'_>>) {
+    make_out(files);
     let comparator: Arc<dyn Comparator> = Arc::new(IdbComparator);
     let shown = reading::read(files, &comparator);
     match (&shown, truth) {

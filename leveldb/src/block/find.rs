@@ -54,6 +54,29 @@ pub(crate) fn for_each<B>(
     Ok(ControlFlow::Continue(()))
 }
 
+/// Calls `visit` with the key and the value of each entry that can be made out in a damaged block. `visit` says whether it looks like one:
+/// if not, or if an entry does not fit in the block, reading goes on at the next restart point.
+pub(crate) fn for_each_damaged(block: &[u8], mut visit: impl FnMut(&[u8], &[u8]) -> bool) {
+    let (restarts_at, count) = layout(block).unwrap_or((block.len(), 0));
+    let restarts = (0..count).filter_map(|i| restart_of(block, restarts_at, i).ok());
+    let mut restarts: Vec<usize> = restarts.collect();
+    restarts.sort_unstable();
+    let (mut key, mut at) = (Vec::new(), 0);
+    while at < restarts_at {
+        let entry = BlockCursor::decode(block, restarts_at, at, &mut key).ok();
+        let entry = entry.filter(|entry| {
+            let value = block.get(entry.value.0..entry.value.1);
+            visit(&key, value.unwrap_or_default())
+        });
+        let next = restarts.get(restarts.partition_point(|restart| *restart <= at));
+        at = match (entry, next) {
+            (Some(entry), _) => entry.next_at,
+            (None, Some(next)) => *next,
+            (None, None) => return,
+        };
+    }
+}
+
 /// The value of the first entry that is not less than the target, and its key in `key`: `compare` gives the order of a key
 /// against the target. `None` if all are less.
 pub(crate) fn find<'a>(

@@ -10,7 +10,7 @@ mod find;
 
 pub use builder::BlockBuilder;
 pub(crate) use cursor::{BlockCursor, BlockFault, has_true_restarts};
-pub(crate) use find::{WholeEntry, find, for_each, whole_entries, whole_key};
+pub(crate) use find::{WholeEntry, find, for_each, for_each_damaged, whole_entries, whole_key};
 
 /// Restart interval of data blocks (LevelDB's default, also Chromium's).
 pub const RESTART_INTERVAL: usize = 16;

@@ -11,11 +11,13 @@
 mod fragment;
 mod power_cut;
 mod reader;
+mod remains;
 mod writer;
 
 pub(crate) use power_cut::explains as power_cut_explains;
 pub(crate) use reader::{Fragment, read_span};
 pub use reader::{LogEvent, LogReader, Lost};
+pub(crate) use remains::for_each_record;
 pub use writer::LogWriter;
 
 /// Bytes of a block.

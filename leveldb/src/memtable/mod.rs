@@ -81,6 +81,11 @@ impl MemTable {
         self.logs.iter().map(|log| log.name.clone())
     }
 
+    /// The logs that were replayed, in the order of their numbers.
+    pub(crate) fn logs(&self) -> impl Iterator<Item = (&str, &Arc<dyn RandomFile>)> {
+        self.logs.iter().map(|log| (&*log.name, &log.file))
+    }
+
     fn slice(&self, slice: Slice) -> &[u8] {
         let chunk = self
             .chunks

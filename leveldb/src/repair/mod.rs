@@ -11,6 +11,7 @@
 //! the originals go: those of `lost/` move there, in place of their copies, and those that were read whole are removed.
 
 mod aside;
+mod damaged;
 mod output;
 mod permission;
 mod rows;
@@ -32,6 +33,7 @@ use crate::table::TableContext;
 use crate::table_file::TableFile;
 use crate::torn::TornTail;
 use aside::Aside;
+pub use damaged::DamagedEntry;
 use output::Tables;
 use permission::require_permission;
 use rows::{KeptRows, RowWalk};

@@ -61,9 +61,9 @@ pub enum RowState {
 /// ```
 #[derive(Debug)]
 pub struct Salvage {
-    state: Arc<ReadState>,
+    pub(super) state: Arc<ReadState>,
     sequence: u64,
-    torn: Vec<TornTail>,
+    pub(super) torn: Vec<TornTail>,
     order: KeyOrder,
     known: KnownLogs,
     is_listed: bool,

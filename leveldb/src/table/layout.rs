@@ -66,7 +66,7 @@ impl Table {
         Ok((index, footer.index))
     }
 
-    fn read_footer(&self) -> Placed<Footer> {
+    pub(super) fn read_footer(&self) -> Placed<Footer> {
         let truncated = || {
             (
                 None,

@@ -351,3 +351,68 @@ fn a_value_that_does_not_decode_is_salvaged_as_its_bytes() {
         salvaged[0]
     );
 }
+
+/// The lines with this reason, how many of them are a golden store's records as they were, and the other ones.
+fn judged(salvaged: &[Value], reason: &str, fixture: &larder_fixtures::Fixture) -> (usize, usize) {
+    let truth = listing(&fixture.copy().leveldb());
+    let lines = salvaged.iter().filter(|line| line["reason"] == reason);
+    let (right, wrong): (Vec<_>, Vec<_>) = lines.partition(|line| {
+        line_of(line).is_some_and(|(place, value)| truth.get(&place) == Some(&value))
+    });
+    (right.len(), wrong.len())
+}
+
+#[test]
+fn what_can_be_made_out_in_a_damaged_log_record_is_listed_apart_and_kept_from_the_store() {
+    let fixture = larder_fixtures::get("c75-killed-upgrade");
+    let source = fixture.copy();
+    let log = files_named(&source, ".log").remove(0);
+    let mut bytes = fs::read(&log).unwrap();
+    // In the record that has all: 170 kB.
+    bytes[12_288..12_309].fill(0xee);
+    fs::write(&log, &bytes).unwrap();
+    let to = tempfile::tempdir().unwrap();
+    let dir = to.path().join("out");
+    let (report, salvaged) = repaired_to(&source, &dir, &[]);
+    assert_eq!(report["records"], 0);
+    let (right, wrong) = judged(&salvaged, "damaged", &fixture);
+    assert!(right >= 499 && wrong <= 2, "{right} right, {wrong} wrong");
+    assert_eq!(report["doubtfulByReason"]["damaged"], right + wrong);
+    let line = salvaged.iter().find(|line| line["reason"] == "damaged");
+    let why = line.unwrap()["why"].as_str().unwrap();
+    assert!(why.contains("000003.log"), "{why}");
+    // A record with a value is not listed as lost.
+    let lost = lines(&dir.join("salvaged/lost.jsonl"));
+    let key = |line: &Value| format!("{} {} {}", line["database"], line["store"], line["key"]);
+    let damaged: std::collections::HashSet<_> = salvaged.iter().map(key).collect();
+    assert!(!lost.iter().any(|line| damaged.contains(&key(line))));
+    // Nothing of it goes into a store.
+    let all = to.path().join("all");
+    let (report, _) = repaired_to(&source, &all, &["--with-doubtful"]);
+    assert_eq!(report["doubtfulByReason"]["damaged"], right + wrong);
+    assert_eq!(records(&dumped(&repaired(&source, &all))), 0);
+}
+
+#[test]
+fn what_can_be_made_out_in_a_damaged_block_is_listed_apart() {
+    let fixture = larder_fixtures::get("c64-lite");
+    let source = fixture.copy();
+    let table = files_named(&source, "000005.ldb").remove(0);
+    let bytes = fs::read(&table).unwrap();
+    let to = tempfile::tempdir().unwrap();
+    let (mut right, mut wrong) = (0, 0);
+    // In a block with 72 records: a byte of what snappy has left as it is, or of how it is packed, behind which nothing unpacks.
+    for at in 24_480..24_488 {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 0x55;
+        fs::write(&table, &bytes).unwrap();
+        let dir = to.path().join(at.to_string());
+        let (_, salvaged) = repaired_to(&source, &dir, &[]);
+        let (one_right, one_wrong) = judged(&salvaged, "damaged", &fixture);
+        (right, wrong) = (right + one_right, wrong + one_wrong);
+    }
+    assert!(
+        right > 200 && right > 50 * wrong,
+        "{right} right, {wrong} wrong"
+    );
+}

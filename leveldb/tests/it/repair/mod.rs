@@ -3,6 +3,7 @@
 //! The expectations come from what was written: a row whose newest entry lies in an undamaged file must come back as it was;
 //! whatever else comes back was written once, and is said to be in doubt.
 
+mod damaged;
 mod faults;
 mod known;
 mod peer;

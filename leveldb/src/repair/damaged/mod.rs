@@ -1,0 +1,171 @@
+//! What can be made out in places of a damaged store that do not have their checksums: log records, and blocks of tables.
+//!
+//! Nothing of it takes part in what is certain, or in doubt: it is read apart, from the files that are named as damaged, after a walk over
+//! all that is whole. Keys and values may be wrong in any way.
+
+mod batch;
+
+use super::Salvage;
+use crate::error::{Error, Result};
+use crate::internal_key::{self, EntryKind, SEQUENCE_MAX};
+use crate::log::for_each_record;
+use crate::on_damage::OnDamage;
+use crate::storage::RandomFile;
+use crate::table::for_each_damaged_block;
+use crate::write_batch::{BatchReader, Operation};
+use batch::DamagedBatch;
+use std::collections::BTreeSet;
+use std::io;
+
+/// So many bytes of damaged log records wait for the number that follows them.
+const WAITING_LEN_MAX: usize = 64 << 20;
+
+/// An entry out of a place that does not have its checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DamagedEntry<'a> {
+    /// The user key; the caller has accepted it.
+    pub key: &'a [u8],
+    /// The value; none for a deletion.
+    pub value: Option<&'a [u8]>,
+    /// Its sequence number, as far as it is known: for an entry of a log it lies between those of the whole records around it.
+    pub sequence: u64,
+    /// The name of the file that it was read from.
+    pub file: &'a str,
+}
+
+impl Salvage {
+    /// Calls `visit` with each entry that can be made out where the checksum is wrong: in damaged or unfinished log records, and in damaged
+    /// blocks of tables. `accepts` says what is a key of this store: where lengths are damaged, entries are found by their keys. To be called
+    /// after a whole walk over [`rows`](Salvage::rows), by which damage is found.
+    ///
+    /// # Errors
+    /// `Io`, of a kind that passes.
+    pub fn damaged_entries(
+        &self,
+        accepts: &dyn Fn(&[u8]) -> bool,
+        visit: &mut dyn FnMut(DamagedEntry<'_>),
+    ) -> Result<()> {
+        let damage = self.damage();
+        let damaged = damage.iter().map(|damage| damage.file.to_string_lossy());
+        let torn = self.torn.iter().map(|tail| tail.file.as_str().into());
+        let named: BTreeSet<_> = damaged.chain(torn).collect();
+        let mut logs = Logs {
+            accepts,
+            visit,
+            expected: None,
+            waiting: Vec::new(),
+            waiting_len: 0,
+        };
+        if (self.state.mem.logs()).any(|(name, _)| named.contains(name)) {
+            for (name, file) in self.state.mem.logs() {
+                logs.read(name, &**file)?;
+            }
+            logs.resolve(None);
+        }
+        for meta in self.state.version.files() {
+            let name = self.state.core.file_name(meta);
+            if !named.contains(&*name) {
+                continue;
+            }
+            // One that is missing has nothing.
+            let Ok(table) = self.state.core.opened(meta) else {
+                continue;
+            };
+            for_each_damaged_block(&table, |key, value| {
+                let (user_key, tag) = (internal_key::user_key(key), internal_key::tag(key));
+                if accepts(user_key) {
+                    let kind = EntryKind::from_disk(tag as u8);
+                    visit(DamagedEntry {
+                        key: user_key,
+                        value: (kind == Some(EntryKind::Value)).then_some(value),
+                        sequence: tag >> 8,
+                        file: &name,
+                    });
+                }
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Logs, one after the other.
+struct Logs<'a, 'v> {
+    accepts: &'a dyn Fn(&[u8]) -> bool,
+    visit: &'v mut dyn FnMut(DamagedEntry<'_>),
+    /// The number after the last whole record.
+    expected: Option<u64>,
+    /// Damaged records, of which it is not yet known what follows them, with their logs.
+    waiting: Vec<(String, Vec<u8>)>,
+    waiting_len: usize,
+}
+
+impl Logs<'_, '_> {
+    fn read(&mut self, name: &str, file: &dyn RandomFile) -> Result<()> {
+        let fails_on = |error: &io::Error| OnDamage::Skip.fails_on(Some(error));
+        let read = for_each_record::<io::Error>(file, fails_on, |record| {
+            let whole = record.is_whole.then(|| whole_batch(record.bytes)).flatten();
+            match whole {
+                // One that is older lies in something damaged: a log in a value, or a page of another log.
+                Some((sequence, count)) if self.expected.is_none_or(|at| at <= sequence) => {
+                    self.resolve(Some(sequence));
+                    self.expected = Some(sequence.saturating_add(count));
+                }
+                _ => self.wait(name, record.bytes),
+            }
+            Ok(())
+        });
+        read.map_err(|error| Error::io(name, "cannot read the log", error))
+    }
+
+    fn wait(&mut self, name: &str, bytes: &[u8]) {
+        self.waiting_len += bytes.len();
+        self.waiting.push((name.to_owned(), bytes.to_vec()));
+        if self.waiting_len > WAITING_LEN_MAX {
+            self.resolve(None);
+        }
+    }
+
+    /// Gives the entries of what waits, now that the number of the next whole record is known, or that there is none.
+    fn resolve(&mut self, next: Option<u64>) {
+        self.waiting_len = 0;
+        let low = self.expected.unwrap_or(0);
+        let high = next
+            .map_or(SEQUENCE_MAX, |next| next.saturating_sub(1))
+            .max(low);
+        let mut least = low;
+        for (file, bytes) in std::mem::take(&mut self.waiting) {
+            let whole = whole_batch(&bytes);
+            let batch = DamagedBatch::new(&bytes, self.accepts);
+            let own = match whole {
+                // It may be older than where it lies.
+                Some((own, _)) => Some(own.min(high)),
+                None => batch.sequence().filter(|own| (least..=high).contains(own)),
+            };
+            let mut sequence = own.unwrap_or(least);
+            for operation in batch {
+                let value = match operation {
+                    Operation::Put(_, value) => Some(value),
+                    Operation::Delete(_) => None,
+                };
+                (self.visit)(DamagedEntry {
+                    key: operation.key(),
+                    value,
+                    sequence,
+                    file: &file,
+                });
+                sequence = sequence.saturating_add(1).min(high);
+            }
+            least = least.max(sequence);
+        }
+    }
+}
+
+/// The number and the count of a batch that is one in every way.
+fn whole_batch(bytes: &[u8]) -> Option<(u64, u64)> {
+    let mut batch = BatchReader::new(bytes).ok()?;
+    let (sequence, count) = (batch.sequence(), u64::from(batch.entry_count()));
+    batch
+        .all(|entry| entry.is_ok())
+        .then_some((sequence, count))
+}
