@@ -13,12 +13,14 @@ files that no record of the repaired store refers to.
 
 A record is certain if nothing that is damaged or missing can have replaced or deleted it, its rows are all there and agree, its value can be decoded, \
 and its blobs have their files. Blobs have no checksum: of their content it can only be told that it has the right length. If CURRENT and the MANIFEST \
-are gone, or the end of a log is, it cannot be known what was written last, and no record is certain: --with-doubtful makes a store of them all the same.";
+are gone, or the end of a log is, it cannot be known what was written last, and no record is certain: --with-doubtful makes a store of them all the same. \
+If no database is certain, no store is made, and if no record is, --in-place leaves the damaged one where it is: an empty store would look as if nothing had been lost.";
 
 pub(super) const REPAIR_EXIT: &str = "Exit status:
   0  repaired, and nothing was damaged, in doubt or lost
-  1  repaired; what was damaged, in doubt or lost is named
-  2  not repaired: the store is in use, something is at DIR, there are several stores at PATH, or files cannot be read or written
+  1  repaired; what was damaged, in doubt or lost is named, and it is said if no store was made because no database is certain
+  2  not repaired: the store is in use, something is at DIR, there are several stores at PATH, no record is certain that could be put in place, or
+     files cannot be read or written
   3  no IndexedDB store at PATH";
 
 pub(super) const REPAIR_EXAMPLES: &str = "\
@@ -30,8 +32,9 @@ Examples:
 
 Exit status:
   0  repaired, and nothing was damaged, in doubt or lost
-  1  repaired; what was damaged, in doubt or lost is named
-  2  not repaired: the store is in use, something is at DIR, there are several stores at PATH, or files cannot be read or written
+  1  repaired; what was damaged, in doubt or lost is named, and it is said if no store was made because no database is certain
+  2  not repaired: the store is in use, something is at DIR, there are several stores at PATH, no record is certain that could be put in place, or
+     files cannot be read or written
   3  no IndexedDB store at PATH";
 
 /// `larder repair`.

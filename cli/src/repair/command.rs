@@ -145,13 +145,15 @@ fn write(
             report.loose_blobs
         )?;
     }
-    match (&report.repaired, is_dry) {
-        (Some(path), _) => writeln!(out, "  repaired: {path}")?,
-        (None, true) => writeln!(out, "  nothing was written (--dry-run)")?,
-        (None, false) => writeln!(
-            out,
-            "  there is nothing left of the rows: no store was made"
-        )?,
+    if !report.makes_store {
+        let made = if is_dry { "would be" } else { "was" };
+        writeln!(out, "  nothing certain was found: no store {made} made")?;
+    }
+    if let Some(path) = &report.repaired {
+        writeln!(out, "  repaired: {path}")?;
+    }
+    if is_dry {
+        writeln!(out, "  nothing was written (--dry-run)")?;
     }
     if let Some(path) = &report.salvaged {
         writeln!(out, "  salvaged: {path}")?;
@@ -159,10 +161,7 @@ fn write(
     if let Some(path) = &report.set_aside {
         writeln!(out, "  what was there: {path}")?;
     }
-    let may_help = report.doubtful_by_reason.contains_key("may-be-outdated")
-        || report.doubtful_by_reason.contains_key("later")
-        || report.doubtful_by_reason.contains_key("not-listed");
-    if may_help && !options.with_doubtful {
+    if report.may_help() && !options.with_doubtful {
         writeln!(
             out,
             "  larder repair --with-doubtful puts records that may be outdated or deleted into the store, too"

@@ -114,7 +114,7 @@ pub struct AsOf {
 pub struct RepairReport {
     /// The damaged store.
     pub source: String,
-    /// The LevelDB folder of the repaired store; none if there is nothing certain to put there, or nothing was written.
+    /// The LevelDB folder of the repaired store; none if no store is made, or nothing was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repaired: Option<String>,
     /// The folder with what is in doubt, if there is anything.
@@ -148,6 +148,8 @@ pub struct RepairReport {
     pub doubtful_by_reason: BTreeMap<&'static str, u64>,
     /// Records that are known to be lost.
     pub lost: u64,
+    /// Whether there is a repaired store, or would be: none is made that would be empty and hide that something is lost.
+    pub makes_store: bool,
     /// Blob files that no record of the repaired store refers to.
     pub loose_blobs: u64,
     /// Bytes of those files.
@@ -161,6 +163,13 @@ pub struct RepairReport {
 }
 
 impl RepairReport {
+    /// Whether there are records that [`RepairOptions::with_doubtful`] puts into the store.
+    pub(crate) fn may_help(&self) -> bool {
+        let reasons = [Reason::MayBeOutdated, Reason::Later, Reason::NotListed];
+        let mut names = reasons.iter().map(|reason| reason.name());
+        names.any(|name| self.doubtful_by_reason.contains_key(name))
+    }
+
     /// Whether everything of the store is certain and in the repaired one.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -176,7 +185,7 @@ impl RepairReport {
 ///
 /// # Errors
 /// `NotAStore` if there is nothing left of one, no blobs either; `Conflict` if it is open elsewhere; `Usage` if something is at the
-/// destination, or the LevelDB is none of `IndexedDB`; `Io`. Nothing is at the destination then, and the store is as it was.
+/// destination, if the LevelDB is none of `IndexedDB`, or if nothing is certain that could be put in place; `Io`. Nothing is at the destination then, and the store is as it was.
 pub fn repair_store(
     fs: &Arc<dyn FileSystem>,
     paths: &StorePaths,
@@ -244,9 +253,12 @@ pub fn repair_store(
     )?;
     drop(parts);
     files::remove_tree(&**fs, &staging)?;
-    let has_store = report.repaired.is_some();
+    let is_empty = report.records == 0 && report.doubtful + report.lost > 0;
+    if in_place && (is_empty || !report.makes_store) {
+        return Err(nothing_for_its_place(paths, &report));
+    }
     let name = paths.leveldb.file_name().unwrap_or_default();
-    report.repaired = has_store.then(|| match in_place {
+    report.repaired = report.makes_store.then(|| match in_place {
         true => report.source.clone(),
         false => target.join(name).display().to_string(),
     });
@@ -260,6 +272,23 @@ pub fn repair_store(
     }
     drop(held);
     Ok(report)
+}
+
+/// An empty store in the place of a damaged one would look as if nothing had been lost.
+fn nothing_for_its_place(paths: &StorePaths, report: &RepairReport) -> Error {
+    let what = format!(
+        "{}: no record is certain, and a store without any would take its place: it is as it was. {} records and {} blob files can be read that are \
+         not certain: give --to a folder, which gets them{}",
+        paths.leveldb.display(),
+        report.doubtful,
+        report.loose_blobs,
+        match report.may_help() {
+            true =>
+                ", or --with-doubtful, by which records that may be outdated or deleted are put into the store",
+            false => "",
+        }
+    );
+    Error::new(ErrorKind::Usage, what)
 }
 
 /// What the damaged store comes to.
@@ -374,10 +403,10 @@ impl<'a> Parts<'a> {
                 _ => report.salvaged = Some(dir.display().to_string()),
             }
         }
-        if let (Some((_, dir)), Some(_)) = (to, self.evidence) {
+        report.makes_store = self.evidence.is_some() && (report.databases > 0 || report.is_whole());
+        if let (Some((_, dir)), true) = (to, report.makes_store) {
             let name = paths.leveldb.file_name().unwrap_or_default();
             self.write_store(fs, &dir.join(name), report, tick)?;
-            report.repaired = Some(String::new());
         }
         Ok(())
     }

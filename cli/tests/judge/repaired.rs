@@ -93,6 +93,10 @@ fn chromium_shows_exactly_the_certain_part_of_harmed_stores() {
                     "{name}, seed {seed}: {status:?}"
                 );
                 let repaired = dir.join(source.leveldb().file_name().unwrap());
+                // If no database is certain, there is none.
+                if !repaired.exists() {
+                    continue;
+                }
                 let store = store_of(&fixture, &repaired);
                 let ours = dumped(&store);
                 agree(

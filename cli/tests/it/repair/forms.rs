@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::harms::{as_of, dumped, records, shown};
 use super::peers::{line_of, listing};
 use super::{contents, repair, repaired, report};
-use crate::support::{compare_with_browser, stderr};
+use crate::support::{compare_with_browser, larder, stderr};
 use larder_fixtures::OpenFixture;
 use larder_fixtures::canonical::comparable;
 
@@ -76,6 +76,61 @@ fn tables_without_any_manifest_are_not_certain_and_all_comes_back_with_doubtful(
     let all = to.path().join("all");
     repaired_to(&source, &all, &["--with-doubtful"]);
     compare_with_browser(&fixture, &repaired(&source, &all), |_| {}).unwrap();
+}
+
+#[test]
+fn where_nothing_is_certain_no_store_is_made_and_none_takes_the_place_of_the_damaged_one() {
+    let fixture = larder_fixtures::get("c156-lite");
+    let source = fixture.copy();
+    for path in files_named(&source, "MANIFEST") {
+        fs::remove_file(path).unwrap();
+    }
+    let before = contents(source.dir());
+    let to = tempfile::tempdir().unwrap();
+    let dir = to.path().join("out");
+    let output = repair(&source.leveldb(), &dir, &[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("nothing certain was found: no store was made"),
+        "{said}"
+    );
+    assert!(said.contains("larder repair --with-doubtful"), "{said}");
+    let report = report(&dir);
+    assert_eq!(
+        (&report["makesStore"], &report["repaired"]),
+        (&false.into(), &Value::Null)
+    );
+    assert!(!repaired(&source, &dir).exists() && dir.join("salvaged/records.jsonl").exists());
+
+    let leveldb = source.leveldb();
+    let in_place = |more: &[&str]| {
+        let options = ["--in-place"].iter().chain(more).map(std::ffi::OsStr::new);
+        let arguments = ["repair".as_ref(), leveldb.as_os_str()];
+        larder(arguments.into_iter().chain(options))
+    };
+    let refused = in_place(&[]);
+    assert_eq!(refused.status.code(), Some(2));
+    for part in [
+        "no record is certain",
+        "it is as it was",
+        "give --to",
+        "--with-doubtful",
+    ] {
+        assert!(
+            stderr(&refused).contains(part),
+            "{part}: {}",
+            stderr(&refused)
+        );
+    }
+    // Besides the lock, which a reader leaves as well.
+    let mut after = contents(source.dir());
+    after.retain(|(path, _)| {
+        before.iter().any(|(other, _)| path == other) || !path.ends_with("LOCK")
+    });
+    assert_eq!(after, before);
+    assert_eq!(in_place(&["--with-doubtful"]).status.code(), Some(1));
+    compare_with_browser(&fixture, &leveldb, |_| {}).unwrap();
 }
 
 #[test]
