@@ -30,7 +30,7 @@ pub use feed::Feed;
 pub use from_source::{ChangedHere, FromSource, Merged};
 pub use larder_idb::codec::value::RevisionKind;
 pub use past::{Past, PastObjectStore, PastRecords};
-pub use read::{Batch, ReadOptions, Reader};
+pub use read::{Batch, ReadOptions, Reader, TransactionRevisions};
 pub use revision::Revision;
 pub use value::RevisionValue;
 pub use write_back::{BackOff, Progress, Sent, WriteBack};

@@ -82,7 +82,20 @@ impl ReadOptions {
 #[derive(Debug, Clone)]
 pub struct Batch {
     revisions: Vec<Revision>,
+    /// Where transactions end, and when they were committed.
+    ends: Vec<(u64, Option<f64>)>,
     position: u64,
+}
+
+/// What a batch has of one transaction.
+#[derive(Debug, Clone, Copy)]
+pub struct TransactionRevisions<'a> {
+    /// The revisions that a filter has left, in the order of their numbers.
+    pub revisions: &'a [Revision],
+    /// Where the transaction ends: the position behind it.
+    pub position: u64,
+    /// When it was committed, in milliseconds since 1970 UTC. `None` for what clean-up has left of several.
+    pub committed_at_ms: Option<f64>,
 }
 
 impl Batch {
@@ -90,6 +103,21 @@ impl Batch {
     #[must_use]
     pub fn revisions(&self) -> &[Revision] {
         &self.revisions
+    }
+
+    /// The transactions, in their order; those of which a filter has left nothing, too.
+    pub fn transactions(&self) -> impl Iterator<Item = TransactionRevisions<'_>> {
+        let mut left = &self.revisions[..];
+        self.ends.iter().map(move |&(position, committed_at_ms)| {
+            let len = left.partition_point(|revision| revision.number() <= position);
+            let (revisions, rest) = left.split_at(len);
+            left = rest;
+            TransactionRevisions {
+                revisions,
+                position,
+                committed_at_ms,
+            }
+        })
     }
 
     /// Where the batch ends: the position from which a reader goes on behind it.
@@ -153,6 +181,14 @@ impl Reader {
             return Ok(None);
         };
         let position = last.number();
+        let committed = revisions.iter().filter_map(|revision| {
+            let at_ms = revision.committed_at_ms()?;
+            Some((revision.number(), Some(at_ms)))
+        });
+        let mut ends: Vec<_> = committed.collect();
+        if ends.last().is_none_or(|(end, _)| *end < position) {
+            ends.push((position, None));
+        }
         revisions.retain(|revision| self.options.wants(revision));
         if self.options.values {
             for revision in &mut revisions {
@@ -162,6 +198,7 @@ impl Reader {
         self.position = position;
         Ok(Some(Batch {
             revisions,
+            ends,
             position,
         }))
     }

@@ -23,7 +23,11 @@ localStorage and sessionStorage are in memory and gone at the end; Chromium's ow
 
   larder.args           what stands behind the script on the command line
   larder.exit(N)        ends at once with status N, 0 if it is not given; transactions that are not over are aborted
-  larder.stdin.text()   standard input as a promise of text; bytes() of bytes; lines() is an asynchronous iterator of lines";
+  larder.stdin.text()   standard input as a promise of text; bytes() of bytes; lines() is an asynchronous iterator of lines
+  larder.setChangeFeed(NAME, ON)
+                        turns the change feed of a database on, or off with false: a promise; no connection may be open to it
+  larder.changes(DB, {after, consumer, stores, range, operationTypes, values, live, signal})
+                        the transactions in the feed of an IDBDatabase, and those that come: an asynchronous iterator (docs/format/feed.md)";
 
 pub(super) const RUN_EXAMPLES: &str = "\
 Examples:

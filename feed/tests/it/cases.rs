@@ -184,6 +184,54 @@ fn changed_properties_are_those_whose_values_differ() {
 }
 
 #[test]
+fn transactions_are_told_apart_also_where_a_filter_leaves_out_their_ends() {
+    let (library, feed) = library();
+    for n in 1..=3 {
+        write(&library, |transaction| {
+            for (store, key) in [("books", 1.0), ("loans", n.into()), ("loans", 9.0)] {
+                let store = transaction.object_store(store).unwrap();
+                let value = Value::serialize(&n).unwrap();
+                store.put(value, Some(Key::Number(key))).unwrap().detach();
+            }
+        });
+    }
+    let transactions = |options: ReadOptions| {
+        let batch = block_on(feed.read_from(0, options).next())
+            .unwrap()
+            .unwrap();
+        let transactions = batch.transactions().map(|transaction| {
+            let revisions = transaction.revisions.iter();
+            let numbers: Vec<u64> = revisions.map(|revision| revision.number()).collect();
+            let is_one = transaction.committed_at_ms.is_some();
+            (numbers, transaction.position, is_one)
+        });
+        transactions.collect::<Vec<_>>()
+    };
+    let all = [
+        (vec![1, 2, 3], 3, true),
+        (vec![4, 5, 6], 6, true),
+        (vec![7, 8, 9], 9, true),
+    ];
+    assert_eq!(transactions(ReadOptions::new()), all);
+    let books = [(vec![1], 3, true), (vec![4], 6, true), (vec![7], 9, true)];
+    assert_eq!(
+        transactions(ReadOptions::new().object_stores(["books"])),
+        books
+    );
+    let third = [(vec![], 3, true), (vec![], 6, true), (vec![8], 9, true)];
+    assert_eq!(
+        transactions(ReadOptions::new().keys(KeyRange::only(3))),
+        third
+    );
+    clean(&feed);
+    // What clean-up has left: of each record the last.
+    assert_eq!(
+        transactions(ReadOptions::new()),
+        [(vec![2, 5, 7, 8, 9], 9, true)]
+    );
+}
+
+#[test]
 fn a_filter_leaves_out_revisions_and_the_position_passes_them() {
     let (library, feed) = library();
     for n in 1..=4 {

@@ -4,7 +4,8 @@ use larder::canonical::{Browser, NoBlobs, write_value};
 use larder_codec::DataVersion;
 use larder_codec::value::serde::{from_tree, to_bytes};
 use larder_codec::value::{
-    DEPTH_MAX, Decoder, Encoder, Envelope, Foreign, Overlay, Payload, Tree, Value, wrap,
+    DEPTH_MAX, Decoder, Encoder, Envelope, Foreign, HostObject, Object, Overlay, Payload, Tree,
+    Value, wrap,
 };
 
 /// Any bytes decode or err, twice the same, and whatever decodes is written as JSON that parsers take.
@@ -176,15 +177,26 @@ pub fn value_encoding(data: &[u8]) {
     }
 }
 
-/// Checks that two trees hold equal values: for the encoder, and for canonical JSON, which does not depend on bytes.
+/// Checks that two trees hold equal values: for the encoder, and for canonical JSON, which does not depend on bytes but for pictures of old
+/// browsers.
 pub(crate) fn is_same(ours: &Tree<'_>, theirs: &Tree<'_>) {
     assert!(ours.is_same_value(theirs), "the same value");
+    if [ours, theirs].into_iter().any(has_unsure_pixels) {
+        return;
+    }
     let written = [ours, theirs].map(|tree| {
         let mut out = Vec::new();
         let written = write_value(&mut out, tree, &mut NoBlobs, Browser::of_schema(Some(5)));
         written.map(|()| out).ok()
     });
     assert_eq!(written[0], written[1], "the same canonical JSON");
+}
+
+/// What Chromium 64 wrote for pixels does not say in which order their parts are; so canonical JSON does not show them.
+fn has_unsure_pixels(tree: &Tree<'_>) -> bool {
+    const ORDER_BLINK_MIN: u32 = 20;
+    let is_bitmap = |object: &Object<'_>| matches!(object, Object::Host(host) if matches!(**host, HostObject::ImageBitmap(_)));
+    tree.versions().blink < ORDER_BLINK_MIN && tree.objects().any(is_bitmap)
 }
 
 fn encode(tree: &Tree<'_>) -> Vec<u8> {

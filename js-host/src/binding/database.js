@@ -15,7 +15,7 @@ import { createVersionChangeEvent } from "./version_change_event.js";
 const MODES = ["readonly", "readwrite", "versionchange"];
 const DURABILITIES = ["default", "strict", "relaxed"];
 
-class DatabaseState extends EventTargetState {
+export class DatabaseState extends EventTargetState {
   constructor(connection, name, version) {
     super();
     this.connection = connection;

@@ -454,7 +454,7 @@ impl Engine {
         handle.ok_or_else(|| gone(ctx))
     }
 
-    fn connection(&self, ctx: &Ctx<'_>, number: u32) -> Result<Connection> {
+    pub(super) fn connection(&self, ctx: &Ctx<'_>, number: u32) -> Result<Connection> {
         match self.handle(ctx, number)? {
             Handle::Connection(connection) => Ok(connection),
             _ => Err(gone(ctx)),

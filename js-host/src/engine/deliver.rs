@@ -157,6 +157,8 @@ impl Engine {
             Outcome::Key(key) | Outcome::MaybeKey(Some(key)) => key_to_js(ctx, &helpers, &key)?,
             Outcome::Value(Some(value)) => self.value(ctx, value.bytes(), value.objects())?,
             Outcome::Count(count) => Value::new_number(ctx.clone(), count as f64),
+            Outcome::Changes(None) => undefined(),
+            Outcome::Changes(Some(batch)) => self.batch(ctx, &batch)?,
             Outcome::Flag(flag) => Value::new_bool(ctx.clone(), flag),
             Outcome::Estimate(usage, quota) => {
                 // No limit is the greatest number that a script can count to.

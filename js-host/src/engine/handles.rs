@@ -4,6 +4,9 @@
 
 use larder_idb::{Connection, Cursor, Index, ObjectStore, Transaction, VersionChange};
 
+use std::sync::Arc;
+
+use super::changes::Changes;
 use crate::realms::BlobContent;
 
 /// What a number stands for.
@@ -15,6 +18,7 @@ pub(super) enum Handle {
     Index(Index),
     Cursor(Cursor),
     Blob(BlobContent),
+    Changes(Arc<Changes>),
 }
 
 /// All numbers in use.

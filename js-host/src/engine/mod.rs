@@ -7,10 +7,12 @@
 
 mod blobs;
 mod calls;
+mod changes;
 mod deliver;
 mod handles;
 mod reads;
 mod steps;
+mod tasks;
 mod writes;
 
 use std::cell::{Cell, RefCell};
@@ -25,6 +27,7 @@ use rquickjs::{Ctx, Exception, Object, Result};
 
 use handles::Handles;
 use steps::Steps;
+use tasks::Tasks;
 
 use crate::pauses::Pauses;
 use crate::realms::{Realm, Watcher};
@@ -54,6 +57,7 @@ pub(crate) struct Engine {
 pub(crate) struct EngineSeed {
     storage: Storage,
     origin: Origin,
+    tasks: Tasks,
     has_thread: bool,
 }
 
@@ -80,6 +84,7 @@ impl Engine {
         let seed = EngineSeed {
             storage: Storage::new(options)?,
             origin: origin.clone(),
+            tasks: Tasks::default(),
             has_thread,
         };
         let engine = Self::further(shared, seed, realm, false);
@@ -99,7 +104,12 @@ impl Engine {
         Self {
             shared,
             factory: seed.storage.factory(&seed.origin),
-            steps: Steps::new(realm.clone(), seed.storage.clone(), seed.has_thread),
+            steps: Steps::new(
+                realm.clone(),
+                seed.storage.clone(),
+                seed.tasks,
+                seed.has_thread,
+            ),
             storage: seed.storage,
             realm,
             is_refused,
@@ -116,6 +126,7 @@ impl Engine {
         EngineSeed {
             storage: self.storage.clone(),
             origin: origin.clone(),
+            tasks: self.steps.tasks().clone(),
             has_thread: self.steps.has_thread(),
         }
     }
@@ -127,6 +138,7 @@ impl Engine {
         reads::install(ctx, self, &hooks)?;
         writes::install(ctx, self, &hooks)?;
         blobs::install(ctx, self, &hooks)?;
+        changes::install(ctx, self, &hooks)?;
         Ok(hooks)
     }
 

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use larder_idb::{Error, ErrorName, Result, Storage};
 
+use super::tasks::Tasks;
 use crate::pauses::Pauses;
 use crate::realms::{Group, Realm, Stopped};
 
@@ -25,6 +26,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub(super) struct Steps {
     realm: Realm,
     storage: Storage,
+    tasks: Tasks,
     /// Whether a thread beside the scripts' does them.
     has_thread: bool,
     /// The thread of the first realm, which ends it.
@@ -37,10 +39,16 @@ pub(super) struct Steps {
 
 impl Steps {
     /// Those of a realm's calls. The thread that does them, if one does, is started elsewhere.
-    pub(super) const fn new(realm: Realm, storage: Storage, has_thread: bool) -> Self {
+    pub(super) const fn new(
+        realm: Realm,
+        storage: Storage,
+        tasks: Tasks,
+        has_thread: bool,
+    ) -> Self {
         Self {
             realm,
             storage,
+            tasks,
             has_thread,
             thread: RefCell::new(None),
             is_holding: Cell::new(false),
@@ -53,8 +61,9 @@ impl Steps {
     /// # Errors
     /// `UnknownError` if it cannot be started.
     pub(super) fn start_thread(&self, pauses: Pauses) -> Result<()> {
-        let (storage, group) = (self.storage.clone(), Arc::clone(self.realm.group()));
-        let serve = move || serve(&storage, &group, &pauses);
+        let (storage, tasks) = (self.storage.clone(), self.tasks.clone());
+        let group = Arc::clone(self.realm.group());
+        let serve = move || serve(&storage, &tasks, &group, &pauses);
         let started = Builder::new().name("larder-engine".into()).spawn(serve);
         let thread = started.map_err(|error| {
             let what = format!("cannot start a thread: {error}");
@@ -62,6 +71,10 @@ impl Steps {
         })?;
         self.thread.replace(Some(thread));
         Ok(())
+    }
+
+    pub(super) const fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
     /// Whether a thread beside the scripts' does them.
@@ -96,7 +109,7 @@ impl Steps {
         } else if is_holding || self.realm.try_turn() {
             // A step may come up from another thread between the last `run_one` and `leave_turn`, which then answers false.
             loop {
-                while self.storage.run_one() {}
+                while self.storage.run_one() || self.tasks.run_one() {}
                 if self.realm.leave_turn() {
                     break;
                 }
@@ -152,12 +165,12 @@ impl Steps {
 }
 
 /// What the thread does.
-fn serve(storage: &Storage, group: &Group, pauses: &Pauses) {
+fn serve(storage: &Storage, tasks: &Tasks, group: &Group, pauses: &Pauses) {
     while group.await_work() {
         // A panic must not end the thread with the engine in its hands: every realm would wait for a turn that is never passed on.
         let worked = catch_unwind(AssertUnwindSafe(|| {
             pauses.pause();
-            while !group.is_ending() && storage.run_one() {
+            while !group.is_ending() && (storage.run_one() || tasks.run_one()) {
                 pauses.pause();
             }
         }));

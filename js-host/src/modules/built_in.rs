@@ -41,6 +41,7 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "platform/array_join.js"
     "platform/blob.js"
     "platform/broadcast_channel.js"
+    "platform/changes.js"
     "platform/common_js.js"
     "platform/console.js"
     "platform/console_format.js"

@@ -1,4 +1,5 @@
 // larder: what a script gets of the process that runs it. Only where the host has been given one: `larder run` gives its own.
+import { changes, setChangeFeed } from "./changes.js";
 import { native } from "./native.js";
 import { TextDecoder } from "./encoding.js";
 
@@ -74,4 +75,8 @@ function exit(code = 0) {
 }
 
 export const values =
-  process === undefined ? {} : { larder: Object.freeze({ args: Object.freeze([...process.args]), stdin: Object.freeze(stdin), exit }) };
+  process === undefined
+    ? {}
+    : {
+        larder: Object.freeze({ args: Object.freeze([...process.args]), stdin: Object.freeze(stdin), exit, changes, setChangeFeed }),
+      };

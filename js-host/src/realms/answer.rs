@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use larder_feed::Batch;
 use larder_idb::{
     ConnectionEvent, Cursor, DatabaseInfo, DeleteEvent, Key, OpenEvent, Records, Result,
     StoredValue,
@@ -23,6 +24,8 @@ pub(crate) enum Outcome {
     /// Bytes that are used, and may be.
     Estimate(u64, u64),
     Flag(bool),
+    /// Transactions of a change feed; `None` at its end.
+    Changes(Option<Batch>),
 }
 
 /// Which parts of records the answer has.

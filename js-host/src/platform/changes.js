@@ -1,0 +1,117 @@
+// larder.changes and larder.setChangeFeed: what changed in a database, for scripts of `larder run` (docs/format/feed.md has the feed).
+// Names are those of `larder feed`, and where they fit those of the observers that WICG had proposed.
+import { expect, peek, webidl } from "../binding/mod.js";
+import { toRange } from "../binding/key_range.js";
+import { DatabaseState } from "../binding/database.js";
+import { releaseWhenCollected } from "../binding/hooks.js";
+import { native } from "./native.js";
+
+const OPERATIONS = ["creation", "modification", "removal"];
+
+// An answer of the engine's.
+const asked = (ask) =>
+  new Promise((resolve, reject) => {
+    ask(expect({ answer: (error, result) => (error === undefined ? resolve(result) : reject(error)) }));
+  });
+
+export function setChangeFeed(name, isOn = true) {
+  return asked((request) => native.engine.setChangeFeed(request, webidl.toDOMString(name), Boolean(isOn)));
+}
+
+function list(given, what) {
+  if (given === undefined) return undefined;
+  const all = typeof given === "string" ? [given] : [...given].map(webidl.toDOMString);
+  if (what !== undefined) {
+    for (const name of all) if (!what.includes(name)) throw new TypeError(`larder.changes: '${name}' is none of ${what.join(", ")}`);
+  }
+  return all;
+}
+
+function position(given) {
+  const number = Number(given);
+  if (!Number.isSafeInteger(number) || number < 0) {
+    throw new RangeError(`larder.changes: after is the number of a revision, or 0, not ${String(given)}`);
+  }
+  return number;
+}
+
+class Reading {
+  constructor(connection, options) {
+    const { after, consumer, stores, range, operationTypes, values } = options;
+    if (after !== undefined && consumer !== undefined) {
+      throw new TypeError("larder.changes: a consumer has its own position: leave out after");
+    }
+    this.consumer = consumer === undefined ? undefined : webidl.toDOMString(consumer);
+    this.handle = native.engine.openChanges(connection, {
+      after: position(after ?? 0),
+      consumer: this.consumer,
+      stores: list(stores),
+      range: range === undefined ? undefined : toRange(range),
+      operationTypes: list(operationTypes, OPERATIONS),
+      values: Boolean(values),
+    });
+    releaseWhenCollected(this, this.handle);
+    // What was handed out last, and what was acknowledged: positions.
+    this.handed = 0;
+    this.acknowledged = 0;
+  }
+
+  next(isLive) {
+    return asked((request) => native.engine.nextChanges(request, this.handle, isLive));
+  }
+
+  async acknowledge(position) {
+    await asked((request) => native.engine.acknowledgeChanges(request, this.handle, position));
+    this.acknowledged = position;
+  }
+
+  transaction([position, committed, fromSource, ...revisions]) {
+    const changes = revisions.map(([revision, operation, store, key, ...rest]) => {
+      const change = { revision, operation, store, key };
+      if (rest.length > 0) [change.value] = rest;
+      return change;
+    });
+    const transaction = { position, committed, fromSource, changes };
+    if (this.consumer !== undefined) transaction.acknowledge = () => this.acknowledge(position);
+    return transaction;
+  }
+
+  async *transactions(isLive, signal) {
+    const stop = () => native.engine.stopChanges(this.handle);
+    signal?.throwIfAborted();
+    signal?.addEventListener("abort", stop);
+    try {
+      for (;;) {
+        const batch = await this.next(isLive);
+        signal?.throwIfAborted();
+        if (batch === undefined) return;
+        const [end, ...all] = batch;
+        // What a filter has left out is behind the last that it has not, and is acknowledged with that.
+        if (all.length > 0) all.at(-1)[0] = end;
+        else if (this.consumer !== undefined && this.acknowledged === this.handed) {
+          await this.acknowledge(end);
+          this.handed = end;
+        }
+        for (const parts of all) {
+          [this.handed] = parts;
+          yield this.transaction(parts);
+          signal?.throwIfAborted();
+        }
+      }
+    } catch (error) {
+      // Waiting ends with an error of its own.
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+}
+
+// The transactions of a database's change feed, as an async iterator: those that there are, and then those that come, unless `live` is false.
+export function changes(database, options = {}) {
+  const state = peek(database);
+  if (!(state instanceof DatabaseState)) throw new TypeError("larder.changes: the first argument is an IDBDatabase");
+  const { live = true, signal } = options;
+  return new Reading(state.connection, options).transactions(Boolean(live), signal);
+}
