@@ -335,9 +335,8 @@ impl<'a> ImageBitmap<'a> {
     /// The least V8's and Blink's versions for it.
     pub(super) fn needs(&self) -> (u32, u32, &'static str) {
         match self.color_space {
-            ColorSpace::Srgb if self.parametric.is_none() && self.orientation == 0 => {
-                (13, 20, "an ImageBitmap")
-            }
+            _ if self.parametric.is_some() => (15, 21, "an ImageBitmap"),
+            ColorSpace::Srgb if self.orientation == 0 => (13, 20, "an ImageBitmap"),
             ColorSpace::Srgb | ColorSpace::DisplayP3 => (15, 21, "an ImageBitmap"),
             _ => (16, 21, "an ImageBitmap of a newer colour space"),
         }
