@@ -195,7 +195,8 @@ impl Evidence {
         self.whole.is_none() && self.up_to.is_none() && self.doubtful_rows == 0
     }
 
-    /// Whether writes are lost that may have ended a transaction: those of a log or a table.
+    /// Whether writes may be lost that have ended a transaction: those of a log or a table, or of any that nothing lists any more, where no
+    /// state is known as a whole.
     pub(super) fn may_lack_commits(&self) -> bool {
         let has_writes = |file: &Path| {
             let is_written_to = |end| end == "log" || end == "ldb" || end == "sst";
@@ -204,7 +205,9 @@ impl Evidence {
         let torn = self.salvage.torn_tails().iter();
         let damage = self.salvage.damage();
         let mut damaged = damage.iter().map(|damage| &*damage.file);
-        damaged.any(has_writes) || torn.map(|tail| Path::new(&tail.file)).any(has_writes)
+        self.whole.is_some()
+            || damaged.any(has_writes)
+            || torn.map(|tail| Path::new(&tail.file)).any(has_writes)
     }
 
     /// What is lost, so that the certain part is of the moment before.

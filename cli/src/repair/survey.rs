@@ -197,7 +197,16 @@ impl Walk<'_> {
             });
             match said {
                 Err(error) => {
-                    let entry = (Reason::Undecodable, error.to_string());
+                    // It may lie in a blob, of which the row has only the number.
+                    let objects = self.store.external_objects(id.0, id.1, primary_key);
+                    let objects = objects.unwrap_or_default();
+                    let lost = objects
+                        .iter()
+                        .find_map(|object| self.lost_blob(id.0, object));
+                    let entry = match lost {
+                        Some(why) => (Reason::BlobLost, why),
+                        None => (Reason::Undecodable, error.to_string()),
+                    };
                     self.survey.dropped.insert(row, entry);
                 }
                 Ok(said) => self.value(id, row, primary_key, version, &said)?,

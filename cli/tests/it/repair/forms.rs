@@ -181,6 +181,20 @@ fn what_a_transaction_wrote_whose_commit_is_lost_is_listed_and_taken_back() {
 }
 
 #[test]
+fn what_a_transaction_wrote_is_listed_too_if_a_table_with_its_commit_may_have_been() {
+    let fixture = larder_fixtures::get("c110");
+    let source = fixture.copy();
+    for name in ["CURRENT", "MANIFEST-000001", "000009.ldb"] {
+        fs::remove_file(source.leveldb().join(name)).unwrap();
+    }
+    let to = tempfile::tempdir().unwrap();
+    let dir = to.path().join("out");
+    let (report, salvaged) = repaired_to(&source, &dir, &[]);
+    let (right, _) = judged(&salvaged, "not-committed", &fixture);
+    assert!(right > 600, "{right}: {report}");
+}
+
+#[test]
 fn a_store_without_its_data_versions_gets_those_of_its_values() {
     let fixture = larder_fixtures::get("c83-lite");
     let source = fixture.copy();
@@ -361,6 +375,24 @@ fn a_record_whose_blob_is_lost_is_in_doubt_and_its_blob_file_is_kept() {
         assert!(why.contains(part), "{part}: {why}");
         assert_eq!(fs::read(dir.join(&saved)).ok().as_deref(), harmed, "{name}");
     }
+}
+
+#[test]
+fn a_record_whose_value_lies_in_a_blob_that_was_cut_is_one_whose_blob_is_lost() {
+    let source = larder_fixtures::get("c92-lite").copy();
+    let path = source.dir().join(blob_folder(&source)).join("d/00/7");
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..141_982]).unwrap();
+    let to = tempfile::tempdir().unwrap();
+    let (_, salvaged) = repaired_to(&source, &to.path().join("out"), &[]);
+    assert_eq!(salvaged.len(), 1);
+    assert_eq!(salvaged[0]["reason"], "blob-lost");
+    let why = salvaged[0]["why"].as_str().unwrap();
+    assert!(
+        why.contains("d/00/7: it has 141982 bytes, not 300014"),
+        "{why}"
+    );
+    assert!(salvaged[0]["value"].is_null() && salvaged[0]["raw"].is_string());
 }
 
 #[test]
