@@ -36,7 +36,7 @@ fn tracked(fs: &MemoryFileSystem) -> (Naive, i64) {
 }
 
 fn commit(host: &Host, naive: &mut Naive, steps: &[Step]) {
-    let transaction = host.begin(steps, &naive.names, false).unwrap();
+    let transaction = host.begin(false, steps, &naive.names, false).unwrap();
     host.wait(transaction.commit().unwrap()).unwrap();
     naive.commit(steps, false);
 }

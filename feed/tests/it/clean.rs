@@ -26,7 +26,7 @@ fn open(fs: &Arc<MemoryFileSystem>) -> (Host, BTreeMap<u64, String>) {
 }
 
 fn commit(host: &Host, names: &BTreeMap<u64, String>, steps: &[Step]) {
-    let transaction = host.begin(steps, names, false).unwrap();
+    let transaction = host.begin(false, steps, names, false).unwrap();
     host.wait(transaction.commit().unwrap()).unwrap();
 }
 

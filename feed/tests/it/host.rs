@@ -22,6 +22,8 @@ use crate::naive::Step;
 pub(crate) struct Host {
     pub(crate) storage: Storage,
     pub(crate) connection: Connection,
+    /// Another one to the same database.
+    second: Connection,
 }
 
 /// Does what there is to do until a future is ready.
@@ -49,9 +51,11 @@ impl Host {
         let storage = Storage::new(options)?;
         let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
         let connection = factory.open("db", None)?.connection().wait()?;
+        let second = factory.open("db", None)?.connection().wait()?;
         Ok(Self {
             storage,
             connection,
+            second,
         })
     }
 
@@ -71,6 +75,7 @@ impl Host {
         aborts: bool,
     ) -> larder_idb::Result<()> {
         self.connection.close();
+        self.second.close();
         let factory = self
             .storage
             .factory(&Origin::from_url("https://a.example").unwrap());
@@ -110,21 +115,25 @@ impl Host {
             Err(error) if !aborts => return Err(error),
             Err(_) => self.connection = factory.open("db", None)?.connection().wait()?,
         }
+        self.second = factory.open("db", None)?.connection().wait()?;
         Ok(())
     }
 
-    /// Begins a transaction and asks for its steps.
+    /// Begins a transaction of one of the two connections, and asks for its steps.
     pub(crate) fn begin(
         &self,
+        is_second: bool,
         steps: &[Step],
         names: &BTreeMap<u64, String>,
         from_source: bool,
     ) -> larder_idb::Result<Transaction> {
         let stores: Vec<&String> = steps.iter().map(|step| &names[&store_of(step)]).collect();
         let options = TransactionOptions::new().from_source(from_source);
-        let transaction =
-            self.connection
-                .transaction(stores, TransactionMode::ReadWrite, options)?;
+        let connection = match is_second {
+            true => &self.second,
+            false => &self.connection,
+        };
+        let transaction = connection.transaction(stores, TransactionMode::ReadWrite, options)?;
         for step in steps {
             apply(&transaction, names, step)?;
         }

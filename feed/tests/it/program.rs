@@ -289,7 +289,9 @@ impl Run {
                 steps.push(self.record_step(store));
             }
             let from_source = self.random.one_in(4);
-            let begun = self.host.begin(&steps, &self.naive.names, from_source);
+            let is_second = self.random.one_in(2);
+            let names = &self.naive.names;
+            let begun = self.host.begin(is_second, &steps, names, from_source);
             under_way.push((begun.unwrap(), steps, from_source));
         }
         if self.random.one_in(2) {
