@@ -17,7 +17,7 @@ use crate::copy::Copy;
 use crate::damage::Tally;
 use crate::diff::{Diff, Others};
 use crate::find::Find;
-use crate::locate::{find_stores, named, resolve};
+use crate::locate::named;
 use crate::maintain::{Job, Maintain};
 use crate::open_store::open_store;
 use crate::output::Output;
@@ -29,6 +29,7 @@ use crate::scan::{Scan, Selection, Stop};
 use crate::scripts;
 use crate::stat::Stat;
 use crate::store_origin::{StoreOrigin, origins_text};
+use crate::stores_at::{WHERE_STORES_ARE, locate, with_only_store};
 use crate::table::TableExport;
 use crate::verify::Verify;
 use crate::{archive, dump, feed, ls, manual, remote, repair, rows};
@@ -63,12 +64,10 @@ pub fn run(cli: Cli) -> ExitCode {
         #[cfg(feature = "scripts")]
         Command::Run(args) => return scripts::run(args),
         Command::Import(args) => return archive::import(args, cli.quiet),
-        Command::Feed(args) => {
-            let path = &args.command.feed().path;
-            return with_only_store(path, "read", |paths| feed::run(&args.command, paths));
-        }
+        Command::Feed(args) => return feed::run(&args.command),
         Command::Repair(args) => {
-            return with_only_store(&args.path, "repaired", |paths| {
+            let (fs, path) = (DiskFileSystem::new(), named(&args.path));
+            return with_only_store(&fs, &path, "repaired", |paths| {
                 repair::run(args, cli.quiet, paths)
             });
         }
@@ -200,7 +199,6 @@ pub fn run(cli: Cli) -> ExitCode {
 fn on_this_machine(command: &Command) -> impl Iterator<Item = &Path> {
     let paths = match command {
         Command::Compact(args) | Command::Clean(args) => [Some(&args.path), None],
-        Command::Feed(args) => [Some(&args.command.feed().path), None],
         Command::Repair(args) => [Some(&args.path), args.to.as_ref()],
         Command::Import(args) => [Some(&args.archive), Some(&args.to)],
         Command::Export(args) => [Some(&args.to), None],
@@ -233,25 +231,6 @@ fn others(path: &Path, report: &mut Report) -> Result<Others, ExitCode> {
     })?;
     let stores = locate(&*fs, &root, report)?;
     Ok(Others { root, fs, stores })
-}
-
-/// Does what is `done` to one store at a time to the one that a path leads to.
-fn with_only_store(path: &Path, done: &str, run: impl FnOnce(&StorePaths) -> ExitCode) -> ExitCode {
-    let path = &named(path);
-    let stores = match locate(&DiskFileSystem::new(), path, &mut Report::on_stderr()) {
-        Ok(stores) => stores,
-        Err(code) => return code,
-    };
-    let [paths] = &stores[..] else {
-        complain(&format!(
-            "there are several stores here, and one is {done} at a time:"
-        ));
-        for paths in &stores {
-            complain(&paths.leveldb.display().to_string());
-        }
-        return ExitCode::from(EXIT_USAGE);
-    };
-    run(paths)
 }
 
 struct Session<'a> {
@@ -478,48 +457,6 @@ impl Session<'_> {
 
 /// What a person does when a name is not found.
 const LIST: &str = "larder ls lists what is there";
-
-/// What a person does when there is no store at PATH.
-const WHERE_STORES_ARE: &str =
-    "give the folder of a browser's profile or of an app, or one named *.indexeddb.leveldb";
-
-fn locate(
-    fs: &dyn FileSystem,
-    path: &Path,
-    report: &mut Report,
-) -> Result<Vec<StorePaths>, ExitCode> {
-    let found = match find_stores(fs, &resolve, path) {
-        Ok(found) => found,
-        Err(error) => {
-            let remedy = match error.kind() {
-                io::ErrorKind::NotFound => ": check the path",
-                io::ErrorKind::PermissionDenied => ": run larder as the user that owns it",
-                _ => "",
-            };
-            complain(&format!("{}: {error}{remedy}", path.display()));
-            return Err(ExitCode::from(EXIT_NOT_A_STORE));
-        }
-    };
-    for (dir, error) in &found.unreadable {
-        report.unreadable(dir.display(), error);
-    }
-    for link in &found.links {
-        let what = "a symbolic link, which is not followed: give this path itself to look there";
-        match StorePaths::is_leveldb_name(link) {
-            true => report.unreadable(link.display(), what),
-            false => report.note(link.display(), what),
-        }
-    }
-    if found.stores.is_empty() {
-        let what = match fs.metadata(path).is_ok_and(|metadata| metadata.is_dir) {
-            true => "no IndexedDB store here",
-            false => "a file, and no file of an IndexedDB store",
-        };
-        complain(&format!("{}: {what}: {WHERE_STORES_ARE}", path.display()));
-        return Err(ExitCode::from(EXIT_NOT_A_STORE));
-    }
-    Ok(found.stores)
-}
 
 /// The program that reads the pipe has gone: that is no error to report.
 fn output_failed(error: &io::Error) -> ExitCode {

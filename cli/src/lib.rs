@@ -38,6 +38,7 @@ mod sizes;
 mod sqlite;
 pub mod stat;
 mod store_origin;
+mod stores_at;
 mod style;
 pub mod table;
 pub mod verify;

@@ -40,28 +40,15 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
 }
 
 /// Runs scripts on what was set up; at an address, with the namespace taken until the end.
-#[cfg(feature = "remote")]
 fn run_in(args: &RunArgs, mut options: larder_js_host::RunOptions) -> Result<Outcome, String> {
-    let address = args
-        .storage
-        .as_deref()
-        .filter(|path| remote::is_address(path));
-    let Some(address) = address else {
-        return larder_js_host::run(&options).map_err(|error| error.to_string());
-    };
-    let writer = remote::take(address)?;
-    options.file_system = Some(Arc::new(writer.files().clone()));
-    let outcome = larder_js_host::run(&options).map_err(|error| error.to_string());
-    drop(options);
-    let closed = writer.close();
-    let outcome = outcome?;
-    closed.map_err(|error| error.to_string())?;
-    Ok(outcome)
-}
-
-#[cfg(not(feature = "remote"))]
-fn run_in(_: &RunArgs, options: larder_js_host::RunOptions) -> Result<Outcome, String> {
-    larder_js_host::run(&options).map_err(|error| error.to_string())
+    let run = |options| larder_js_host::run(&options).map_err(|error| error.to_string());
+    match args.storage.as_deref() {
+        Some(path) if remote::is_address(path) => remote::write(path, |files| {
+            options.file_system = Some(files);
+            run(options)
+        }),
+        _ => run(options),
+    }
 }
 
 fn set_up(args: &RunArgs) -> Result<larder_js_host::RunOptions, String> {

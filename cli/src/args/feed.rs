@@ -8,7 +8,7 @@ pub(super) const FEED_ABOUT: &str = "\
 Show what changed in databases that have a change feed.
 
 A database has one if it was turned on: by larder feed on, or by the program whose data it is (larder-idb: Transaction::set_change_feed). PATH is an origin's folder \
-(*.indexeddb.leveldb), or a folder in which there is just one. ls, tail and replay without --consumer write nothing and take no lock, so a program may have the store open; \
+(*.indexeddb.leveldb), a folder in which there is just one, or an address. ls, tail and replay without --consumer write nothing and take no lock, so a program may have the store open; \
 all else takes the store's lock.
 
 A revision is one JSON object a line (docs/format/feed.md).";

@@ -1,4 +1,4 @@
-//! Change feeds of a store on this machine: which databases have one, what is in it, and its clean-up.
+//! Change feeds of a store: which databases have one, what is in it, and its clean-up.
 //!
 //! Each function is what `larder feed` does, for a program that has a path.
 
@@ -9,12 +9,13 @@ pub(crate) use command::run;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use futures_executor::block_on;
 use larder_backing_store::layout::StorePaths;
 use larder_codec::{JsString, Origin};
 use larder_feed::{CleanUp, Feed, ReadOptions, Revision, RevisionKind};
-use larder_idb::{Factory, Storage, StorageOptions};
+use larder_idb::{Factory, FileSystem, Storage, StorageOptions, SystemClock};
 use serde::Serialize;
 
 use crate::dump::push_key;
@@ -59,6 +60,8 @@ pub enum FeedError {
     Feed(larder_feed::Error),
     /// The output cannot be written.
     Output(io::Error),
+    /// The address cannot be reached any more: in words.
+    Address(String),
 }
 
 impl fmt::Display for FeedError {
@@ -91,6 +94,7 @@ impl fmt::Display for FeedError {
             ),
             Self::Feed(error) => error.fmt(f),
             Self::Output(error) => write!(f, "the output cannot be written: {error}"),
+            Self::Address(what) => f.write_str(what),
         }
     }
 }
@@ -115,13 +119,17 @@ impl From<io::Error> for FeedError {
     }
 }
 
-fn open(leveldb: &Path, writes: bool) -> Result<(Storage, Factory), FeedError> {
+fn open(
+    fs: Arc<dyn FileSystem>,
+    leveldb: &Path,
+    writes: bool,
+) -> Result<(Storage, Factory), FeedError> {
     let paths = StorePaths::of_leveldb(leveldb);
     let origin = paths.identifier().and_then(Origin::from_identifier);
     let (Some(origin), Some(folder)) = (origin, leveldb.parent()) else {
         return Err(FeedError::NoOrigin);
     };
-    let mut options = StorageOptions::on_disk(folder);
+    let mut options = StorageOptions::new(fs, folder, Arc::new(SystemClock));
     options.read_only = !writes;
     let storage = Storage::new(options)?;
     let factory = storage.factory(&origin);
@@ -133,8 +141,13 @@ fn open(leveldb: &Path, writes: bool) -> Result<(Storage, Factory), FeedError> {
 ///
 /// # Errors
 /// If there is no such database, or several without a name; if the store is in use, or fails.
-pub fn set_feed(leveldb: &Path, database: Option<&str>, is_on: bool) -> Result<(), FeedError> {
-    let (storage, factory) = open(leveldb, true)?;
+pub fn set_feed(
+    fs: Arc<dyn FileSystem>,
+    leveldb: &Path,
+    database: Option<&str>,
+    is_on: bool,
+) -> Result<(), FeedError> {
+    let (storage, factory) = open(fs, leveldb, true)?;
     let databases = factory.databases().wait()?;
     let name = match (database, &databases[..]) {
         (None, [only]) => &only.name,
@@ -170,8 +183,8 @@ impl OpenFeeds {
     ///
     /// # Errors
     /// If the folder's name does not say whose store it is; if the store cannot be opened.
-    pub fn open(leveldb: &Path, writes: bool) -> Result<Self, FeedError> {
-        let (storage, factory) = open(leveldb, writes)?;
+    pub fn open(fs: Arc<dyn FileSystem>, leveldb: &Path, writes: bool) -> Result<Self, FeedError> {
+        let (storage, factory) = open(fs, leveldb, writes)?;
         let mut feeds = Vec::new();
         for database in factory.databases().wait()? {
             let connection = factory.open(&database.name, None)?.connection().wait()?;

@@ -16,8 +16,6 @@ mod writer;
 pub(crate) use copy::copy;
 #[cfg(feature = "remote")]
 pub(crate) use namespaces::run;
-#[cfg(all(feature = "remote", feature = "scripts"))]
-pub(crate) use writer::take;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,6 +68,31 @@ fn missing(feature: &str) -> String {
     format!(
         "this larder was built without the feature {feature}: build it with `cargo install larder --features {feature}`"
     )
+}
+
+/// Does something with the files at an address, which this process has to itself until then.
+///
+/// # Errors
+/// Those of `work`, and if the namespace cannot be taken, or not be written to its end. In words.
+#[cfg(feature = "remote")]
+pub(crate) fn write<T>(
+    address: &Path,
+    work: impl FnOnce(Arc<dyn FileSystem>) -> Result<T, String>,
+) -> Result<T, String> {
+    let writer = writer::take(address)?;
+    let done = work(Arc::new(writer.files().clone()));
+    let closed = writer.close();
+    let done = done?;
+    closed.map_err(|error| error.to_string())?;
+    Ok(done)
+}
+
+#[cfg(not(feature = "remote"))]
+pub(crate) fn write<T>(
+    address: &Path,
+    _work: impl FnOnce(Arc<dyn FileSystem>) -> Result<T, String>,
+) -> Result<T, String> {
+    Err(missing(feature(address).unwrap_or_default()))
 }
 
 #[cfg(not(feature = "remote"))]

@@ -21,7 +21,7 @@ fn lease() -> Result<Duration, String> {
 ///
 /// # Errors
 /// In words.
-pub(crate) fn take(path: &std::path::Path) -> Result<Writer, String> {
+pub(super) fn take(path: &std::path::Path) -> Result<Writer, String> {
     take_of(&Connection::open(path)?)
 }
 

@@ -1,6 +1,6 @@
 //! Addresses in place of folders, on real servers: all that reads, copies both ways, scripts, and what is said when something is wrong.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -275,5 +275,47 @@ fn a_namespace_that_is_written_is_said_to_be_and_can_be_taken() {
         child.wait().unwrap();
         assert!(second().status.success());
         assert_eq!(out(&["remote", "unlock", &url]), "held: free\n");
+    }
+}
+
+/// A change feed at an address: turned on, read, cleaned up, and followed while a script writes.
+#[test]
+fn change_feeds_are_turned_on_and_followed_there() {
+    let Some(addresses) = addresses() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script.js");
+    std::fs::write(&script, SCRIPT).unwrap();
+    for address in addresses {
+        let url = format!("{address}/followed");
+        let origin = "https://followed.example";
+        let write = || out(&["run", "--storage", &url, "--origin", origin, text(&script)]);
+        write();
+        let state = r#"{"database":"notes","last":1,"cleaned":0,"consumers":[]}"#;
+        assert_eq!(out(&["feed", "on", &url]).trim_end(), state);
+        let mut tail = Command::new(env!("CARGO_BIN_EXE_larder"))
+            .args(["feed", "tail", "--follow", "--values", &url])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
+        for number in 1..=3 {
+            if number > 1 {
+                write();
+            }
+            let line: serde_json::Value =
+                serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+            assert_eq!(
+                (&line["revision"], &line["key"]),
+                (&number.into(), &number.into())
+            );
+        }
+        tail.kill().unwrap();
+        tail.wait().unwrap();
+        let replayed = out(&["feed", "replay", "--consumer", "c", &url]);
+        assert_eq!(replayed.lines().count(), 3, "{replayed}");
+        assert_eq!(out(&["feed", "replay", "--consumer", "c", &url]), "");
+        assert_eq!(out(&["feed", "clean", &url]), "{\"revisions\":0}\n");
+        out(&["feed", "off", &url]);
+        assert_eq!(out(&["feed", "ls", &url]), "");
     }
 }
