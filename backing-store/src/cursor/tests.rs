@@ -174,12 +174,15 @@ fn entries_and_what_cannot_be_read_come_in_their_place_however_many_are_wanted()
     }
 }
 
-/// A record and its entry, which lies anywhere among the others; every fifth entry is stale. Some values are long. Of one record the index
-/// has the other form of its key: an equal key of other bytes.
+/// A record and its entry, which lies anywhere among the others; every fifth entry is stale. Some values are long. Of some records the index
+/// has the other form of their keys: an equal key of other bytes.
 fn put_scattered(write: &mut WriteTransaction, n: u32, count: u32) {
     let (database, object_store) = (DatabaseId::MIN, ObjectStoreId::MIN);
     let (primary_key, record_key) = match n {
-        301 => (bytes(&Key::Number(-0.0)), bytes(&Key::Number(0.0))),
+        301..311 => {
+            let key = |zero: f64| bytes(&Key::array(vec![n.into(), zero.into()]).unwrap());
+            (key(-0.0), key(0.0))
+        }
         _ => {
             let key = bytes(&Key::Number(f64::from(n + 1)));
             (key.clone(), key)
