@@ -6,7 +6,6 @@ use std::sync::Arc;
 use larder_codec::row_key::RecordTable;
 use larder_codec::versioned::{self, DataRow, ExistsRow};
 use larder_codec::{DatabaseId, IndexId, Key, KeyPrefix, ObjectStoreId, Origin, RecordVersion};
-use larder_leveldb::Db;
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 
 use super::*;
@@ -299,41 +298,6 @@ fn a_long_walk_that_passes_more_and_more_rows_meets_each_entry_once() {
             });
             let behind = walk(&mut ahead, |cursor| cursor.next_of(count));
             assert!(behind == expected[place.unwrap() + 1..], "{count} wanted");
-        }
-    }
-}
-
-/// Another program's table has one form of a key in its filter: a lookup by the other form passes the table by, and finds what it hides.
-#[test]
-fn an_entry_is_stale_whose_record_another_program_wrote_under_the_other_form_of_its_key() {
-    let fs = MemoryFileSystem::new();
-    put_all_scattered(&store_on(&fs));
-    // As C++ LevelDB writes, whose filters go by bytes.
-    let mut options = crate::comparator::engine_options();
-    options.key_facts = None;
-    let db = Db::open(Arc::new(fs.clone()), Path::new(DIR), options).unwrap();
-    let mut row_key = record_row_prefix(DatabaseId::MIN, ObjectStoreId::MIN, RecordTable::Data);
-    row_key.extend_from_slice(&bytes(&Key::Number(0.0)));
-    let mut row_value = Vec::new();
-    let row = DataRow {
-        version: version(1000),
-        value: b"new",
-    };
-    row.encode(&mut row_value);
-    db.put(&row_key, &row_value, Durability::Relaxed).unwrap();
-    db.flush().unwrap();
-    db.close().unwrap();
-    let store = store_on(&fs);
-    let read = store.read();
-    for direction in [CursorDirection::Next, CursorDirection::Prev] {
-        let mut naive = cursor(&read, direction, false);
-        let expected = walk(&mut naive, IndexCursor::next);
-        // One fewer than without that write.
-        assert_eq!(expected.len(), 479);
-        for count in [4, 100, usize::MAX] {
-            let mut ahead = cursor(&read, direction, false);
-            let met = walk(&mut ahead, |cursor| cursor.next_of(count));
-            assert!(met == expected, "{count} wanted");
         }
     }
 }
