@@ -14,7 +14,7 @@ use std::sync::Arc;
 use futures_executor::block_on;
 use larder_backing_store::layout::StorePaths;
 use larder_codec::{JsString, Origin};
-use larder_feed::{CleanUp, Feed, ReadOptions, Revision, RevisionKind};
+use larder_feed::{CleanUp, Feed, ReadOptions, Revision};
 use larder_idb::{Factory, FileSystem, Storage, StorageOptions, SystemClock};
 use serde::Serialize;
 
@@ -302,11 +302,7 @@ pub fn clean(feed: &Feed, options: CleanUp) -> Result<u64, FeedError> {
 /// # Errors
 /// If the value cannot be read or the line not be written.
 pub fn write_line(revision: &Revision, out: &mut impl Write) -> Result<(), FeedError> {
-    let operation = match revision.kind() {
-        RevisionKind::Creation => "creation",
-        RevisionKind::Modification => "modification",
-        RevisionKind::Removal => "removal",
-    };
+    let operation = revision.kind().name();
     let mut line = Vec::new();
     write!(
         line,

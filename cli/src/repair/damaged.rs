@@ -52,6 +52,10 @@ impl Damaged {
             return;
         }
         let len_bytes = key.len() + value.map_or(0, <[u8]>::len);
+        let replaced = before.map_or(0, |before| {
+            key.len() + before.value.as_ref().map_or(0, Vec::len)
+        });
+        self.len_bytes = self.len_bytes.saturating_sub(replaced);
         if self.len_bytes.saturating_add(len_bytes) > BYTES_MAX {
             self.left_out += 1;
             return;

@@ -185,7 +185,8 @@ impl RepairReport {
 ///
 /// # Errors
 /// `NotAStore` if there is nothing left of one, no blobs either; `Conflict` if it is open elsewhere; `Usage` if something is at the
-/// destination, if the LevelDB is none of `IndexedDB`, or if nothing is certain that could be put in place; `Io`. Nothing is at the destination then, and the store is as it was.
+/// destination, if the LevelDB is none of `IndexedDB`, or if nothing is certain that could be put in place; `Io`. Nothing is at the
+/// destination then, and the store is as it was.
 pub fn repair_store(
     fs: &Arc<dyn FileSystem>,
     paths: &StorePaths,

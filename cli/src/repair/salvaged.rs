@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use larder_backing_store::{DatabaseMetadata, Error, ObjectStoreMetadata, Store};
+use larder_backing_store::{DatabaseMetadata, Error, ObjectStoreMetadata, Store, StoreRows};
 use larder_codec::external_object::ExternalObject;
 use larder_codec::row_key::{RecordKey, RecordTable};
 use larder_codec::versioned::DataRow;
@@ -193,14 +193,14 @@ impl Walk<'_> {
             }
         }
         if let Some(store) = self.not_undone {
-            let count = self.not_committed(store, &mut records, folder.is_some(), tick)?;
+            let count = self.not_committed(store, (&mut records, folder.is_some()), tick)?;
             if count > 0 {
                 let reason = Reason::NotCommitted.name();
                 found.by_reason.insert(reason, count);
             }
         }
         if let Some(store) = self.with_damaged {
-            let count = self.out_of_damage(store, &mut records, folder.is_some(), tick)?;
+            let count = self.out_of_damage(store, (&mut records, folder.is_some()), tick)?;
             if count > 0 {
                 found.by_reason.insert(Reason::Damaged.name(), count);
             }
@@ -220,86 +220,41 @@ impl Walk<'_> {
     fn out_of_damage(
         &self,
         store: &Store,
-        records: &mut Lines<'_>,
-        is_written: bool,
+        to: (&mut Lines<'_>, bool),
         tick: &mut dyn FnMut(),
     ) -> Result<u64, Error> {
-        let databases = store.databases(&mut Vec::new())?;
-        let mut rows = store.rows();
         let mut others = vec![self.all.rows()];
         others.extend(self.not_undone.map(|store| store.rows()));
-        let mut count = 0;
-        while rows.next()? {
-            tick();
-            let key = rows.key().to_vec();
-            let Some(row) = self.damaged.get(&key) else {
-                continue;
+        list(store, Reason::Damaged, to, tick, |key, value| {
+            let row = self.damaged.get(key);
+            let Some(row) = row.filter(|row| row.value.as_deref() == Some(value)) else {
+                return Ok(None);
             };
-            let value = rows.value()?;
-            let Ok(RowKey::Record(record)) = RowKey::decode_exact(&key) else {
-                continue;
-            };
-            if record.table != RecordTable::Data || row.value.as_deref() != Some(value) {
-                continue;
-            }
-            let mut is_whole = false;
             for other in &mut others {
-                other.seek(&key)?;
-                let is_there = other.next()? && larder_codec::compare(other.key(), &key).is_eq();
-                is_whole |= is_there && other.value()? == value;
+                if has_row(other, key, value)? {
+                    return Ok(None);
+                }
             }
-            if is_whole {
-                continue;
-            }
-            count += 1;
-            if is_written {
-                let id = (record.database_id, record.object_store_id);
-                let (place, meta) = Place::of(&databases, id);
-                let why = format!(
-                    "it is from a place in {} that does not have its checksum: key and value may be wrong",
-                    self.damaged.file(row)
-                );
-                let head = place.head(Reason::Damaged, &why);
-                records.line(&line(store, &head, meta, &record, value))?;
-            }
-        }
-        Ok(count)
+            Ok(Some(format!(
+                "it is from a place in {} that does not have its checksum: key and value may be wrong",
+                self.damaged.file(row)
+            )))
+        })
     }
 
     /// Writes a line for each record as a transaction has left it whose commit may be lost: how many.
     fn not_committed(
         &self,
         store: &Store,
-        records: &mut Lines<'_>,
-        is_written: bool,
+        to: (&mut Lines<'_>, bool),
         tick: &mut dyn FnMut(),
     ) -> Result<u64, Error> {
-        let databases = store.databases(&mut Vec::new())?;
-        let (mut rows, mut before) = (store.rows(), self.all.rows());
-        let mut count = 0;
-        while rows.next()? {
-            tick();
-            let key = rows.key().to_vec();
-            let Ok(RowKey::Record(record)) = RowKey::decode_exact(&key) else {
-                continue;
-            };
-            if record.table != RecordTable::Data {
-                continue;
-            }
-            let is_there = version_of(&mut before, &key)?.is_some();
-            if is_there && before.value()? == rows.value()? {
-                continue;
-            }
-            count += 1;
-            if is_written {
-                let id = (record.database_id, record.object_store_id);
-                let (place, meta) = Place::of(&databases, id);
-                let why = "a transaction has written it whose commit is not there, and may be lost; the store is as it was before";
-                let head = place.head(Reason::NotCommitted, why);
-                records.line(&line(store, &head, meta, &record, rows.value()?))?;
-            }
-        }
-        Ok(count)
+        let why = "a transaction has written it whose commit is not there, and may be lost; the store is as it was before";
+        let mut before = self.all.rows();
+        list(store, Reason::NotCommitted, to, tick, |key, value| {
+            let is_as_before = has_row(&mut before, key, value)?;
+            Ok((!is_as_before).then(|| why.to_owned()))
+        })
     }
 
     fn is_kept(&self, id: StoreId, data_row: &[u8]) -> bool {
@@ -325,6 +280,47 @@ impl Walk<'_> {
         };
         (Reason::NoMetadata, what.to_owned())
     }
+}
+
+/// Lists the records of a store of which `why` says why they are listed, by data row's key and value: how many. Their lines are written
+/// if they are to be.
+fn list(
+    store: &Store,
+    reason: Reason,
+    (records, is_written): (&mut Lines<'_>, bool),
+    tick: &mut dyn FnMut(),
+    mut why: impl FnMut(&[u8], &[u8]) -> Result<Option<String>, Error>,
+) -> Result<u64, Error> {
+    let databases = store.databases(&mut Vec::new())?;
+    let mut rows = store.rows();
+    let mut count = 0;
+    while rows.next()? {
+        tick();
+        let key = rows.key().to_vec();
+        let record = match RowKey::decode_exact(&key) {
+            Ok(RowKey::Record(record)) if record.table == RecordTable::Data => record,
+            _ => continue,
+        };
+        let value = rows.value()?;
+        let Some(why) = why(&key, value)? else {
+            continue;
+        };
+        count += 1;
+        if is_written {
+            let id = (record.database_id, record.object_store_id);
+            let (place, meta) = Place::of(&databases, id);
+            let head = place.head(reason, &why);
+            records.line(&line(store, &head, meta, &record, value))?;
+        }
+    }
+    Ok(count)
+}
+
+/// Whether there is a row of this key with this value.
+fn has_row(rows: &mut StoreRows, key: &[u8], value: &[u8]) -> Result<bool, Error> {
+    rows.seek(key)?;
+    let is_there = rows.next()? && larder_codec::compare(rows.key(), key).is_eq();
+    Ok(is_there && rows.value()? == value)
 }
 
 /// A line of `records.jsonl`.

@@ -108,11 +108,8 @@ pub(super) fn stage(
 }
 
 fn is_undo_task(key: &[u8]) -> bool {
-    let undo = ScopeTask::Undo;
-    matches!(
-        RowKey::decode_exact(key),
-        Ok(RowKey::Scopes(ScopesKey::Task { task, .. })) if task == undo
-    )
+    let key = RowKey::decode_exact(key);
+    matches!(key, Ok(RowKey::Scopes(ScopesKey::Task { task, .. })) if task == ScopeTask::Undo)
 }
 
 /// Whether it is a row with a number that only ascends, and that most transactions write. An outdated one will do: it is raised to what

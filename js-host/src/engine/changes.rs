@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use larder_feed::{Batch, Feed, ReadOptions, Reader, Revision, RevisionKind};
+use larder_feed::{Batch, Consumer, Feed, ReadOptions, Reader, Revision, RevisionKind};
 use larder_idb::{Error, ErrorName, Factory, JsString};
 use rquickjs::{Array, Ctx, Function, Object, Result, String as QuickString, Value};
 
@@ -30,6 +30,8 @@ struct Reading {
     options: ReadOptions,
     /// `None` before it has begun, and while it reads.
     reader: Mutex<Option<Reader>>,
+    /// That which it reads for, once it has begun.
+    consumer: Mutex<Option<Consumer>>,
 }
 
 #[derive(Debug)]
@@ -67,6 +69,7 @@ impl Reading {
             }
             (None, From::Consumer(name)) => {
                 let consumer = self.feed.consumer(name).await?;
+                *locked(&self.consumer) = Some(consumer.clone());
                 consumer.read(self.options.clone()).await?
             }
         };
@@ -79,9 +82,10 @@ impl Reading {
     }
 
     async fn acknowledge(&self, position: u64) -> larder_feed::Result<()> {
-        match &self.from {
-            From::Position(_) => Ok(()),
-            From::Consumer(name) => self.feed.consumer(name).await?.acknowledge(position).await,
+        let consumer = locked(&self.consumer).clone();
+        match consumer {
+            None => Ok(()),
+            Some(consumer) => consumer.acknowledge(position).await,
         }
     }
 }
@@ -144,6 +148,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'
                     from,
                     options: engine.read_options(ctx, &options)?,
                     reader: Mutex::default(),
+                    consumer: Mutex::default(),
                 }),
                 pending: Mutex::default(),
             };
@@ -259,7 +264,7 @@ impl Engine {
 
     fn revision<'js>(&self, ctx: &Ctx<'js>, revision: &Revision) -> Result<Array<'js>> {
         let helpers = self.shared.helpers(ctx)?;
-        let kind = QuickString::from_str(ctx.clone(), name_of(revision.kind()))?;
+        let kind = QuickString::from_str(ctx.clone(), revision.kind().name())?;
         let mut parts = vec![
             Value::new_number(ctx.clone(), revision.number() as f64),
             kind.into_value(),
@@ -273,20 +278,7 @@ impl Engine {
     }
 }
 
-const KINDS: [(&str, RevisionKind); 3] = [
-    ("creation", RevisionKind::Creation),
-    ("modification", RevisionKind::Modification),
-    ("removal", RevisionKind::Removal),
-];
-
 fn kind_of(name: &str) -> Option<RevisionKind> {
-    let mut kinds = KINDS.into_iter();
-    kinds.find(|(of, _)| *of == name).map(|(_, kind)| kind)
-}
-
-fn name_of(kind: RevisionKind) -> &'static str {
-    let mut kinds = KINDS.into_iter();
-    kinds
-        .find(|(_, of)| *of == kind)
-        .map_or("", |(name, _)| name)
+    let mut kinds = RevisionKind::ALL.into_iter();
+    kinds.find(|kind| kind.name() == name)
 }

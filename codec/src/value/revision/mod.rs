@@ -25,7 +25,18 @@ pub enum RevisionKind {
 }
 
 impl RevisionKind {
-    const ALL: [Self; 3] = [Self::Creation, Self::Modification, Self::Removal];
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Creation, Self::Modification, Self::Removal];
+
+    /// Its name in lines and scripts (`docs/format/feed.md`).
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Creation => "creation",
+            Self::Modification => "modification",
+            Self::Removal => "removal",
+        }
+    }
 
     const fn number(self) -> i32 {
         match self {
