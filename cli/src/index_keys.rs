@@ -3,7 +3,7 @@
 use larder_backing_store::{IndexKeys, ObjectStoreMetadata};
 use larder_codec::external_object::ExternalObject;
 use larder_codec::value::{Decoder, Envelope, Evaluator, Foreign, ParsedKeyPath, Payload};
-use larder_codec::{IndexId, RawKey};
+use larder_codec::{IndexId, Key, RawKey};
 
 /// The keys of one index, in bytes.
 pub(crate) type KeysOfIndex = (IndexId, Vec<Vec<u8>>);
@@ -55,6 +55,26 @@ impl IndexKeyFinder {
         }
     }
 
+    /// The primary key that a value has; none if there is none at the key path.
+    pub(crate) fn primary_key(
+        &mut self,
+        metadata: &ObjectStoreMetadata,
+        bytes: &[u8],
+        objects: &[ExternalObject],
+    ) -> Result<Option<Key>, String> {
+        let undecodable = |error| format!("the value cannot be decoded: {error}");
+        let Some(path) = ParsedKeyPath::new(&metadata.key_path) else {
+            return Ok(None);
+        };
+        let mut swapped = Vec::new();
+        let Envelope::Inline(payload) = Envelope::peel(bytes, &mut swapped).map_err(undecodable)?
+        else {
+            return Err("a value's bytes do not lie in a blob".to_owned());
+        };
+        let found = self.evaluator.evaluate(&path, &payload, objects);
+        Ok(found.map_err(undecodable)?.key())
+    }
+
     /// The keys that a value has in each index.
     pub(crate) fn find(
         &mut self,
@@ -85,7 +105,7 @@ impl IndexKeyFinder {
             for (index, path) in metadata.indexes.iter().zip(&self.paths) {
                 let Some(path) = path else { continue };
                 let keys = tree.index_keys(path, index.multi_entry, objects);
-                let encoded = |key: &larder_codec::Key| {
+                let encoded = |key: &Key| {
                     let mut bytes = Vec::new();
                     key.encode(&mut bytes);
                     bytes

@@ -13,7 +13,7 @@ use super::json::Json;
 use super::line::{Line, StoreHead};
 use super::lines::Lines;
 use super::new_store::StoreWriter;
-use super::{LINES_FILE, value};
+use super::{LINES_FILE, dexie, value};
 
 /// How an archive is read back.
 #[derive(Debug, Clone, Default)]
@@ -31,11 +31,11 @@ pub struct Imported {
     pub counts: Counts,
     /// Where the stores are.
     pub stores: Vec<StorePaths>,
-    /// Records that the archive itself says are not whole, each with its line. They are left out.
+    /// Records that are not whole in the archive or file, each with its place there. They are left out.
     pub problems: Vec<String>,
 }
 
-/// Makes stores of an archive below `to`, or at `to` if that has the name of a store's folder. Each appears whole, after the archive was
+/// Makes stores of an archive, or of a file of dexie-export-import, below `to`, or at `to` if that has the name of a store's folder. Each appears whole, after the archive was
 /// read to its end; until then there is none. `tick` is called for each record.
 ///
 /// # Errors
@@ -59,8 +59,13 @@ pub fn import_archive(
         true => (from.join(LINES_FILE), Some(from.to_owned())),
         false => (from.to_owned(), None),
     };
+    let mut lines = Lines::open(source, &path)?;
+    if dexie::is_export(lines.head()?) {
+        let (path, input) = lines.into_input();
+        return dexie::import((&path, input), target, to, options, tick);
+    }
     let mut import = Import {
-        lines: Lines::open(source, &path)?,
+        lines,
         source: Arc::clone(source),
         target: Arc::clone(target),
         folder,
@@ -81,6 +86,10 @@ pub fn import_archive(
 /// If they are none.
 pub fn check_bytes(bytes: &[u8]) -> Result<u64, ArchiveError> {
     let mut lines = Lines::of_bytes(bytes.to_vec());
+    if dexie::is_export(lines.head()?) {
+        let (path, input) = lines.into_input();
+        return dexie::check(&path, input);
+    }
     let mut records = 0;
     while let Some(json) = lines.next::<Json>()? {
         let line = Line::of(json).map_err(|what| lines.error(what))?;
@@ -128,7 +137,7 @@ impl Import {
             };
             let is_head = json.get("archive") == Some(&Json::Text("larder".to_owned()));
             if !self.is_begun && !is_head {
-                let what = "this is no archive of larder's, whose first line begins with {\"archive\":\"larder\"";
+                let what = "this is no archive of larder's, whose first line begins with {\"archive\":\"larder\", and no file of dexie-export-import, which begins with {\"formatName\":\"dexie\"";
                 return Err(self.lines.error(what));
             }
             let line = Line::of(json).map_err(|what| self.lines.error(what))?;

@@ -167,7 +167,13 @@ impl Database {
         if database.version < 1 {
             return Err("a database's version is 1 or more".to_owned());
         }
-        let mut names: Vec<&JsString> = database
+        database.check()?;
+        Ok(database)
+    }
+
+    /// Whether its object stores can be made.
+    pub(super) fn check(&self) -> Result<(), Wrong> {
+        let mut names: Vec<&JsString> = self
             .object_stores
             .iter()
             .map(|store| &store.parameters.name)
@@ -183,7 +189,7 @@ impl Database {
                 Quoted(name)
             ));
         }
-        Ok(database)
+        Ok(())
     }
 }
 

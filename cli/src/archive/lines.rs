@@ -55,6 +55,18 @@ impl Lines {
         })
     }
 
+    /// The first bytes, before any line is read.
+    pub(super) fn head(&mut self) -> Result<&[u8], ArchiveError> {
+        let Self { path, input, .. } = self;
+        let failed = |error| ArchiveError::io(path, "cannot be read on", error).at_line(1);
+        input.fill_buf().map_err(failed)
+    }
+
+    /// What there is to read, for another form.
+    pub(super) fn into_input(self) -> (PathBuf, Box<dyn BufRead>) {
+        (self.path, self.input)
+    }
+
     /// Reads what bytes there are as an archive.
     pub(super) fn of_bytes(bytes: Vec<u8>) -> Self {
         Self {

@@ -1,10 +1,13 @@
 //! Archives: what stores have, as JSON Lines that need no library of ours to be read and in which nothing is lost, and back (docs/format/archive.md).
 //!
+//! Files of dexie-export-import are imported, too (docs/format/dexie.md).
+//!
 //! Both ways are streams: memory is one record's, whatever the archive has. What is written appears whole, or not at all.
 
 mod bigint;
 mod command;
 mod date;
+mod dexie;
 mod error;
 mod export;
 mod external;

@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{
-    Background, BackingStore, DATA_VERSION_MAX, Durability, IndexKeys, IndexMetadata,
+    Background, BackingStore, DATA_VERSION_MAX, Durability, ErrorKind, IndexKeys, IndexMetadata,
     NEW_STORE_VERSION, NewStore, ObjectStoreMetadata, Put, PutKey, PutMode, RaiseDataVersion,
     RowSequence, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN, Scope, StorePaths, SystemClock,
     WriteOptions, WriteTransaction,
 };
+use larder_codec::external_object::ExternalObject;
 use larder_codec::primitive::int;
 use larder_codec::row_key::GlobalKey;
 use larder_codec::value::{WRAPPER_MIME_TYPE, wrap};
-use larder_codec::{DatabaseId, IndexId, JsString, Origin, RawKey};
+use larder_codec::{DatabaseId, IndexId, JsString, Key, Origin, RawKey};
 use larder_leveldb::storage::FileSystem;
 
 use super::external::{Contents, Objects};
@@ -53,6 +54,79 @@ struct Writing {
 }
 
 type Done = Result<Option<String>, Wrong>;
+
+/// A record that another form than an archive has.
+pub(super) struct NewRecord {
+    /// None if it lies in the value.
+    pub(super) key: Option<Key>,
+    /// As an archive has it.
+    pub(super) value: Json,
+    /// Blobs and files as an archive has them: `blob` is a place in `contents`.
+    pub(super) external: Vec<Json>,
+    pub(super) contents: Vec<Vec<u8>>,
+}
+
+impl NewRecord {
+    /// What can be seen of it without a store.
+    pub(super) fn check(&self) -> Result<(), Wrong> {
+        value::write(&self.value, NEW_STORE_VERSION).map(drop)
+    }
+}
+
+/// The bytes of a record.
+enum Content {
+    /// A value, of which the keys in indexes are worked out.
+    Value(Vec<u8>),
+    /// What the row had.
+    Stored(Vec<u8>),
+}
+
+/// A record on its way into the store.
+struct Record<'r> {
+    key: RawKey<'r>,
+    content: Content,
+    objects: &'r mut Vec<NewExternalObject>,
+    as_stored: &'r [ExternalObject],
+    mode: PutMode,
+}
+
+impl Writing {
+    fn put(
+        &mut self,
+        metadata: &ObjectStoreMetadata,
+        record: Record<'_>,
+    ) -> Result<Result<(), larder_backing_store::Error>, Wrong> {
+        let mut keys: Vec<KeysOfIndex> = Vec::new();
+        let stored = match record.content {
+            Content::Stored(stored) => stored,
+            Content::Value(payload) => {
+                if !metadata.indexes.is_empty() {
+                    keys = self
+                        .finder
+                        .find(metadata, record.key, &payload, record.as_stored)?;
+                }
+                let index = u32::try_from(record.objects.len()).unwrap_or(u32::MAX);
+                let wrapped = wrap(payload, index, self.transaction.data_version());
+                if let Some(blob) = wrapped.blob {
+                    record.objects.push(NewExternalObject::Blob {
+                        mime_type: JsString::from(WRAPPER_MIME_TYPE),
+                        content: Arc::new(blob),
+                    });
+                }
+                wrapped.inline
+            }
+        };
+        let raw = RawKeysOfIndexes::new(&keys);
+        let put = Put {
+            key: PutKey::Given(record.key),
+            value: &stored,
+            mode: record.mode,
+            index_keys: &raw.to_put(),
+            external_objects: record.objects,
+        };
+        Ok(self.transaction.put(metadata.id, &put).map(drop))
+    }
+}
 
 fn in_words(error: impl std::fmt::Display) -> Wrong {
     error.to_string()
@@ -241,56 +315,103 @@ impl StoreWriter {
         json.need("key")?.key()?.encode(&mut key_bytes);
         let key =
             RawKey::decode_exact(&key_bytes).map_err(|error| format!("this is no key: {error}"))?;
-        let mut keys: Vec<KeysOfIndex> = Vec::new();
-        let stored = match json.get("stored") {
-            Some(stored) => stored.base64()?,
-            None => {
-                let payload = match json.get("wire") {
-                    Some(wire) => wire.base64()?,
-                    None => {
-                        let version = writing.transaction.data_version();
-                        let written = value::write(json.need("value")?, version)?;
-                        writing
-                            .transaction
-                            .require_data_version(written.needs)
-                            .map_err(in_words)?;
-                        written.bytes
-                    }
-                };
-                if !metadata.indexes.is_empty() {
-                    keys = writing.finder.find(metadata, key, &payload, &as_stored)?;
-                }
-                let index = u32::try_from(objects.len()).unwrap_or(u32::MAX);
-                let wrapped = wrap(payload, index, writing.transaction.data_version());
-                if let Some(blob) = wrapped.blob {
-                    objects.push(NewExternalObject::Blob {
-                        mime_type: JsString::from(WRAPPER_MIME_TYPE),
-                        content: Arc::new(blob),
-                    });
-                }
-                wrapped.inline
+        let content = match (json.get("stored"), json.get("wire")) {
+            (Some(stored), _) => Content::Stored(stored.base64()?),
+            (None, Some(wire)) => Content::Value(wire.base64()?),
+            (None, None) => {
+                let version = writing.transaction.data_version();
+                let written = value::write(json.need("value")?, version)?;
+                writing
+                    .transaction
+                    .require_data_version(written.needs)
+                    .map_err(in_words)?;
+                Content::Value(written.bytes)
             }
         };
-        let raw = RawKeysOfIndexes::new(&keys);
-        let put = Put {
-            key: PutKey::Given(key),
-            value: &stored,
+        let record = Record {
+            key,
+            content,
+            objects: &mut objects,
+            as_stored: &as_stored,
             mode: PutMode::Put,
-            index_keys: &raw.to_put(),
-            external_objects: &objects,
         };
+        writing.put(metadata, record)?.map_err(in_words)?;
+        self.after_put(objects.len())?;
+        Ok(None)
+    }
+
+    /// A record of another form, in an object store that had none of its key. What cannot be put is left out.
+    pub(super) fn new_record(&mut self, record: NewRecord) -> Done {
+        for (number, bytes) in (0..).zip(&record.contents) {
+            if !bytes.is_empty() {
+                self.contents.blob(number, bytes)?;
+            }
+        }
+        self.contents.end_blob();
+        let objects = self.contents.objects(&record.external)?;
+        self.contents.forget();
+        let Objects {
+            new: mut objects,
+            as_stored,
+        } = objects.unwrap_or_default();
+        let (databases, writing) = (&self.databases, self.writing.as_mut());
+        let writing = writing.ok_or("records come before their object store")?;
+        let store = databases
+            .get(writing.database)
+            .and_then(|(.., stores)| stores.get(writing.object_store));
+        let metadata = &store.ok_or("there is no such object store")?.metadata;
+        let written = match value::write(&record.value, writing.transaction.data_version()) {
+            Ok(written) => written,
+            Err(what) => return Ok(Some(what)),
+        };
+        let key = match record.key {
+            Some(key) => Some(key),
+            None => writing
+                .finder
+                .primary_key(metadata, &written.bytes, &as_stored)?,
+        };
+        let Some(key) = key else {
+            return Ok(Some("it has no key at the key path".to_owned()));
+        };
+        let mut key_bytes = Vec::new();
+        key.encode(&mut key_bytes);
+        let key =
+            RawKey::decode_exact(&key_bytes).map_err(|error| format!("this is no key: {error}"))?;
         writing
             .transaction
-            .put(metadata.id, &put)
+            .require_data_version(written.needs)
             .map_err(in_words)?;
-        writing.blobs += objects.len() as u64;
-        if writing.blobs >= BLOBS_PER_COMMIT {
-            self.commit(true)?;
-        } else if objects.is_empty() && writing.blobs == 0 {
-            // Pieces of blobs that no record has.
-            self.contents.clear()?;
+        let record = Record {
+            key,
+            content: Content::Value(written.bytes),
+            objects: &mut objects,
+            as_stored: &as_stored,
+            mode: PutMode::Add,
+        };
+        match writing.put(metadata, record)? {
+            Err(error) if error.kind() == ErrorKind::Constraint => {
+                return Ok(Some(in_words(error)));
+            }
+            done => done.map_err(in_words)?,
         }
+        self.after_put(objects.len())?;
         Ok(None)
+    }
+
+    /// Commits, if the transaction has many blobs.
+    fn after_put(&mut self, blobs: usize) -> Result<(), Wrong> {
+        let Some(writing) = &mut self.writing else {
+            return Ok(());
+        };
+        writing.blobs += blobs as u64;
+        if writing.blobs >= BLOBS_PER_COMMIT {
+            self.commit(true)
+        } else if blobs == 0 && writing.blobs == 0 {
+            // Pieces of blobs that no record has.
+            self.contents.clear()
+        } else {
+            Ok(())
+        }
     }
 
     /// The index's entries come, and not those that follow from the values.

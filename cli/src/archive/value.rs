@@ -6,8 +6,9 @@ use std::collections::{HashMap, HashSet};
 
 use larder_codec::DataVersion;
 use larder_codec::value::{
-    ArrayBuffer, BigInt, BufferKind, Builder, DEPTH_MAX, Decoder, Encoder, ErrorObject, ErrorType,
-    HostObject, JsStr, Needs, Object, ObjectId, Payload, PropertyName, RegExpFlags, View, ViewKind,
+    ArrayBuffer, BigInt, BufferKind, Builder, ColorSpace, DEPTH_MAX, Decoder, Encoder, ErrorObject,
+    ErrorType, HostObject, ImageData, JsStr, Needs, Object, ObjectId, Payload, PixelFormat,
+    PropertyName, RegExpFlags, View, ViewKind,
 };
 
 use super::bigint;
@@ -308,6 +309,26 @@ impl<'j> Writer<'j, '_> {
             }
             "$blob" if *value != Json::Null => host(HostObject::Blob(value.whole_u32()?)),
             "$file" if *value != Json::Null => host(HostObject::File(value.whole_u32()?)),
+            "$imagedata" if is_plain_picture(json) => {
+                let size = |name: &str| json.need(name)?.whole_u32();
+                let (width, height, pixels) = (size("width")?, size("height")?, value.base64()?);
+                let len = u64::from(width) * u64::from(height);
+                if len.checked_mul(4) != Some(pixels.len() as u64) {
+                    let what = format!(
+                        "an ImageData of {width} by {height} has {} bytes",
+                        pixels.len()
+                    );
+                    return Err(what);
+                }
+                let image = HostObject::ImageData(ImageData {
+                    width,
+                    height,
+                    color_space: ColorSpace::Srgb,
+                    format: PixelFormat::Rgba8,
+                    pixels: &pixels,
+                });
+                return Ok(self.builder.leaf(&Object::Host(Box::new(image))));
+            }
             "$filelist" => {
                 let files = value.items()?.iter().map(Json::whole_u32);
                 host(HostObject::FileList(files.collect::<Result<_, _>>()?))
@@ -403,6 +424,13 @@ impl<'j> Writer<'j, '_> {
     }
 }
 
+/// Pixels in the form that all of Chromium's versions have.
+fn is_plain_picture(json: &Json) -> bool {
+    let is =
+        |name: &str, word: &str| json.get(name).and_then(|text| text.text().ok()) == Some(word);
+    is("colorSpace", "srgb") && is("format", "rgba8")
+}
+
 fn host(object: HostObject<'static>) -> Object<'static> {
     Object::Host(Box::new(object))
 }
@@ -410,6 +438,7 @@ fn host(object: HostObject<'static>) -> Object<'static> {
 fn date(json: &Json) -> Result<f64, Wrong> {
     match json {
         Json::Null => Ok(f64::NAN),
+        Json::Number(ms) => Ok(*ms),
         json => {
             let text = json.text()?;
             super::date::milliseconds(text).ok_or_else(|| format!("{json} is no date"))

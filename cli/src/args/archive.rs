@@ -66,14 +66,15 @@ pub struct ExportArgs {
 }
 
 pub(super) const IMPORT_ABOUT: &str = "\
-Make stores of an archive that larder export has written, or another program (docs/format/archive.md).
+Make stores of an archive that larder export has written, or another program (docs/format/archive.md), or of a file of dexie-export-import \
+(docs/format/dexie.md).
 
 The stores appear at TO whole, or not at all: they are written under temporary names first, and get theirs when the archive was read to its \
 end. A store that is there is never touched; larder copy merges one store into another.";
 
 pub(super) const IMPORT_EXIT: &str = "Exit status:
   0  imported
-  1  imported, but for records that the archive itself says are not whole, which are named on standard error
+  1  imported, but for records that are not whole in the archive or file, which are named on standard error
   2  not imported: the archive is damaged or none, there is a store at TO, or the stores could not be written";
 
 pub(super) const IMPORT_EXAMPLES: &str = "\
@@ -81,18 +82,19 @@ Examples:
   larder import backup.jsonl.zst ./restored                      each store below it, as it lay below PATH
   larder import mail.jsonl ./IndexedDB --origin https://new.example
   larder import ./backup ./restored --dry-run                    only read the archive and count
+  larder import dexie.json ./IndexedDB --origin https://new.example    what dexie-export-import has written
 
 Where a store goes: if TO ends in .indexeddb.leveldb, it is the store's folder; else TO is the folder above.
 
 Exit status:
   0  imported
-  1  imported, but for records that the archive itself says are not whole, which are named on standard error
+  1  imported, but for records that are not whole in the archive or file, which are named on standard error
   2  not imported: the archive is damaged or none, there is a store at TO, or the stores could not be written";
 
 /// `larder import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// The archive: its file or folder.
+    /// The archive: its file or folder; or a file of dexie-export-import.
     pub archive: PathBuf,
     /// Where the stores go.
     pub to: PathBuf,

@@ -11,6 +11,7 @@ use crate::support::{
     compare_with_browser, dump_canonical, for_every_golden_store, larder, stderr,
 };
 
+mod dexie;
 #[cfg(unix)]
 mod faults;
 mod hostile;
