@@ -1,42 +1,105 @@
 //! Values as their rows have them: plain, or packed by zstd or Snappy.
 
-use std::io::Read;
+use std::fmt;
 
-use ruzstd::decoding::StreamingDecoder;
+use larder_backing_store::{Error, ErrorKind};
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::zstd_safe;
 
 /// A value packed in few bytes may not take more than this. Chromium refuses to put 133,169,152 bytes and more.
 const LEN_MAX: u64 = 256 << 20;
 
+/// zstd makes at most so many bytes, a block, of so few.
+const ZSTD_BLOCK_LEN: u64 = 128 << 10;
+const ZSTD_BLOCK_LEN_MIN: u64 = 4;
+
+/// What `compression_type` says.
+const PLAIN: i64 = 0;
+const ZSTD: i64 = 1;
+const SNAPPY: i64 = 2;
+
+/// Chromium 156 packs values of so many bytes and more, at this level, and keeps the result if it is at most 80 hundredths as long.
+const PACKED_MIN: usize = 450;
+const LEVEL: i32 = -4;
+const KEPT_PER_CENT: usize = 80;
+
+/// Packs values as Chromium does.
+pub(crate) struct Packer {
+    zstd: Compressor<'static>,
+    packed: Vec<u8>,
+}
+
+impl fmt::Debug for Packer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Packer").finish_non_exhaustive()
+    }
+}
+
+impl Packer {
+    pub(crate) fn new() -> Result<Self, Error> {
+        let zstd = Compressor::new(LEVEL).map_err(|error| packing_failed(&error))?;
+        Ok(Self {
+            zstd,
+            packed: Vec::new(),
+        })
+    }
+
+    /// How the value is packed, and its bytes.
+    pub(crate) fn pack<'a>(&'a mut self, value: &'a [u8]) -> Result<(i64, &'a [u8]), Error> {
+        if value.len() < PACKED_MIN {
+            return Ok((PLAIN, value));
+        }
+        self.packed.clear();
+        self.packed.reserve(zstd_safe::compress_bound(value.len()));
+        let packed = self.zstd.compress_to_buffer(value, &mut self.packed);
+        packed.map_err(|error| packing_failed(&error))?;
+        match self.packed.len() * 100 <= value.len() * KEPT_PER_CENT {
+            true => Ok((ZSTD, &self.packed)),
+            false => Ok((PLAIN, value)),
+        }
+    }
+}
+
+fn packing_failed(error: &dyn fmt::Display) -> Error {
+    Error::new(ErrorKind::Io, format!("a value cannot be packed: {error}"))
+}
+
 /// Unpacks a value behind what is in `out`; what is wrong with it.
 pub(crate) fn unpack(compression: i64, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     match compression {
-        0 => {
+        PLAIN => {
             out.extend_from_slice(bytes);
             Ok(())
         }
-        1 => {
-            let mut source = bytes;
-            let zstd = |error: &dyn std::fmt::Display| format!("the value's zstd frame: {error}");
-            let mut decoder = StreamingDecoder::new(&mut source).map_err(|error| zstd(&error))?;
-            let stated = decoder.decoder.content_size();
-            if stated > LEN_MAX {
-                return Err(format!("the value's zstd frame says {stated} bytes"));
+        ZSTD => {
+            let zstd = |error: &dyn fmt::Display| format!("the value's zstd frame: {error}");
+            // Chromium takes a frame without its length, or with something behind it, for damage.
+            let stated = zstd_safe::get_frame_content_size(bytes).map_err(|error| zstd(&error))?;
+            let stated = stated.ok_or_else(|| zstd(&"it does not say how long it is"))?;
+            let frame = zstd_safe::find_frame_compressed_size(bytes)
+                .map_err(|code| zstd(&zstd_safe::get_error_name(code)))?;
+            let behind = bytes.len() - frame.min(bytes.len());
+            if behind > 0 {
+                return Err(zstd(&format_args!("there are {behind} bytes behind it")));
+            }
+            let possible = (bytes.len() as u64 / ZSTD_BLOCK_LEN_MIN + 1) * ZSTD_BLOCK_LEN;
+            if stated > LEN_MAX.min(possible) {
+                return Err(zstd(&format_args!("it says {stated} bytes")));
             }
             let before = out.len();
-            let read = (&mut decoder).take(LEN_MAX + 1).read_to_end(out);
-            read.map_err(|error| zstd(&error))?;
-            let found = (out.len() - before) as u64;
-            drop(decoder);
-            // Chromium takes a frame without its length, or with something behind it, for damage.
-            if found != stated || !source.is_empty() {
-                return Err(format!(
-                    "the value's zstd frame has {found} bytes and says {stated}, with {} bytes behind it",
-                    source.len()
-                ));
+            out.resize(before + stated as usize, 0);
+            let place = out.get_mut(before..).unwrap_or_default();
+            let unpacked = Decompressor::new()
+                .and_then(|mut zstd| zstd.decompress_to_buffer(bytes, place))
+                .map_err(|error| zstd(&error))?;
+            match unpacked as u64 == stated {
+                true => Ok(()),
+                false => Err(zstd(&format_args!(
+                    "it has {unpacked} bytes and says {stated}"
+                ))),
             }
-            Ok(())
         }
-        2 => {
+        SNAPPY => {
             let snappy = |error: snap::Error| format!("the value's Snappy form: {error}");
             let len = snap::raw::decompress_len(bytes).map_err(snappy)?;
             // Snappy makes at most 64 bytes of three.
@@ -84,6 +147,22 @@ mod tests {
         assert_eq!(unpacked(1, &frame(5, b"value")).unwrap(), b"value");
         let packed = snap::raw::Encoder::new().compress_vec(b"snappy").unwrap();
         assert_eq!(unpacked(2, &packed).unwrap(), b"snappy");
+    }
+
+    #[test]
+    fn values_are_packed_where_chromium_packs_them() {
+        let mut packer = Packer::new().unwrap();
+        let mut random = larder_fixtures::random::Random::new(1);
+        let noise: Vec<u8> = (0..500).map(|_| random.below(256) as u8).collect();
+        for (value, expected) in [
+            (&*vec![7; 449], PLAIN),
+            (&vec![7; 450], ZSTD),
+            (&noise, PLAIN),
+        ] {
+            let (compression, packed) = packer.pack(value).unwrap();
+            assert_eq!(compression, expected, "{} bytes", value.len());
+            assert_eq!(unpacked(compression, packed).unwrap(), value);
+        }
     }
 
     #[test]
