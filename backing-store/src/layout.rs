@@ -125,6 +125,29 @@ impl StorePaths {
         }
     }
 
+    /// The folder that Chromium would have for the store in SQLite files: beside the LevelDB folder, or a bucket's folder itself.
+    ///
+    /// ```
+    /// use larder_backing_store::layout::StorePaths;
+    /// use std::path::Path;
+    ///
+    /// let paths = StorePaths::of_leveldb(Path::new("IndexedDB/https_a.example_0.indexeddb.leveldb"));
+    /// assert_eq!(paths.in_sqlite(), Path::new("IndexedDB/https_a.example_0"));
+    /// let bucket = StorePaths::of_leveldb(Path::new("WebStorage/7/IndexedDB/indexeddb.leveldb"));
+    /// assert_eq!(bucket.in_sqlite(), Path::new("WebStorage/7/IndexedDB"));
+    /// ```
+    #[must_use]
+    pub fn in_sqlite(&self) -> PathBuf {
+        match self.identifier() {
+            _ if self.is_sqlite() => self.leveldb.clone(),
+            Some(identifier) => self.leveldb.with_file_name(identifier),
+            None if file_name(&self.leveldb) == BUCKET_LEVELDB => {
+                self.leveldb.parent().map(PathBuf::from).unwrap_or_default()
+            }
+            None => self.leveldb.clone(),
+        }
+    }
+
     /// Whether a folder of this name is the LevelDB folder of a store.
     #[must_use]
     pub fn is_leveldb_name(path: &Path) -> bool {

@@ -13,7 +13,9 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::image::Image;
+use crate::notes::{self, ExactKeys, NO_INDEX};
 use crate::place::Place;
+use crate::schema::Schema;
 use crate::sql;
 use crate::value::unpack;
 
@@ -33,6 +35,7 @@ pub(crate) struct Database {
     image: Mutex<Image>,
     kilo_operations: Arc<AtomicU32>,
     has_compression: bool,
+    has_negative_zeros: bool,
 }
 
 /// A row of a table, without its value.
@@ -42,8 +45,10 @@ pub(crate) struct Found {
     pub(crate) key: Vec<u8>,
     /// In an index, the record's key; else empty.
     pub(crate) record_key: Vec<u8>,
-    /// The row of a record; 0 in an index.
+    /// The row of the record.
     pub(crate) row_id: i64,
+    /// The keys in LevelDB's coding, where a note says that there is -0 in them.
+    pub(crate) exact: Option<ExactKeys>,
 }
 
 /// The rows of an object store that are walked over.
@@ -67,11 +72,7 @@ pub(crate) enum Kind {
 }
 
 impl Database {
-    pub(crate) fn new(
-        path: PathBuf,
-        mut image: Image,
-        has_compression: bool,
-    ) -> rusqlite::Result<Self> {
+    pub(crate) fn new(path: PathBuf, mut image: Image, schema: &Schema) -> rusqlite::Result<Self> {
         let kilo_operations = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&kilo_operations);
         let is_too_long = move || counted.fetch_add(1, Ordering::Relaxed) > KILO_OPERATIONS_MAX;
@@ -80,7 +81,8 @@ impl Database {
             path,
             image: Mutex::new(image),
             kilo_operations,
-            has_compression,
+            has_compression: schema.has_compression,
+            has_negative_zeros: schema.has_negative_zeros,
         })
     }
 
@@ -109,7 +111,7 @@ impl Database {
         let mut values: Vec<Value> = vec![walk.object_store.into()];
         let is_index = matches!(walk.kind, Kind::Index(_));
         let (columns, table) = match walk.kind {
-            Kind::Index(_) => ("key, record_key, 0", "index_references"),
+            Kind::Index(_) => ("key, record_key, record_row_id", "index_references"),
             _ => ("key, x'', row_id", "records"),
         };
         let among = match walk.kind {
@@ -140,11 +142,17 @@ impl Database {
                     key: bytes(row.get_ref(0)?)?,
                     record_key: bytes(row.get_ref(1)?)?,
                     row_id: row.get(2)?,
+                    exact: None,
                 })
             };
-            statement
-                .query_map(params_from_iter(values), found)?
-                .collect()
+            let found = statement.query_map(params_from_iter(values), found)?;
+            let mut found = found.collect::<rusqlite::Result<Vec<_>>>()?;
+            if self.has_negative_zeros {
+                for found in &mut found {
+                    found.exact = exact(connection, walk.kind, found)?;
+                }
+            }
+            Ok(found)
         })
     }
 
@@ -247,6 +255,28 @@ impl Database {
         let mut dir = self.path.as_os_str().to_owned();
         dir.push("_");
         Path::new(&dir).join(format!("{:x}", row_id(number)))
+    }
+}
+
+/// The note of -0 in the keys of a row, if there is one.
+fn exact(
+    connection: &Connection,
+    kind: Kind,
+    found: &Found,
+) -> rusqlite::Result<Option<ExactKeys>> {
+    let index = match kind {
+        Kind::Index(index) => index,
+        _ => NO_INDEX,
+    };
+    let Found {
+        key,
+        record_key,
+        row_id,
+        ..
+    } = found;
+    match notes::may_have_zero(key) || notes::may_have_zero(record_key) {
+        true => notes::exact_keys(connection, (*row_id, index), key, record_key),
+        false => Ok(None),
     }
 }
 

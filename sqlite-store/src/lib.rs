@@ -1,8 +1,8 @@
-//! Chromium's IndexedDB store in SQLite files, read.
+//! Chromium's IndexedDB store in SQLite files, read and written.
 //!
 //! A store is a folder with one SQLite file for each database. [`open`] gives it as a [`Store`](larder_backing_store::Store): its data in the terms of
 //! the rows that a LevelDB store has, made as they are asked for. What is read so, how ids are mapped, and what the two forms cannot
-//! say of each other stands in `docs/format/sqlite.md`.
+//! say of each other stands in `docs/format/sqlite.md`. [`NewDatabase`] writes the file of a database, whole.
 //!
 //! ```
 //! use std::path::Path;
@@ -24,6 +24,7 @@ mod database;
 mod file_names;
 mod image;
 mod metadata_rows;
+mod notes;
 mod open;
 mod parts;
 mod place;
@@ -31,5 +32,7 @@ mod schema;
 mod sql;
 mod value;
 mod wal;
+mod write;
 
 pub use open::open;
+pub use write::{NewDatabase, RecordRow, Unsaid};

@@ -147,7 +147,7 @@ fn open_file(
     let Some(schema) = schema::read(&path, &image.connection, problems)? else {
         return Ok(None);
     };
-    let database = Database::new(path.clone(), image, schema.has_compression);
+    let database = Database::new(path.clone(), image, &schema);
     Ok(Some(Opened {
         database: database.map_err(|error| sql::error(&path, &error))?,
         schema,

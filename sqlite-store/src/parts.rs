@@ -155,7 +155,8 @@ impl Table {
         key.clear();
         value.clear();
         key.extend_from_slice(&self.prefix);
-        self.push_key(&found.key, key)?;
+        let exact = found.exact.as_ref();
+        self.push_key(&found.key, exact.map(|exact| &*exact.key), key)?;
         let version = RecordVersion::new(RECORD_VERSION).unwrap_or(RecordVersion::MIN);
         match self.walk.kind {
             Kind::Data => {
@@ -175,7 +176,8 @@ impl Table {
             Kind::Index(_) => {
                 var_int::encode(0, key);
                 let from = key.len();
-                self.push_key(&found.record_key, key)?;
+                let exact = exact.map(|exact| &*exact.record_key);
+                self.push_key(&found.record_key, exact, key)?;
                 let primary = key.get(from..).unwrap_or_default();
                 let primary_key =
                     RawKey::decode_exact(primary).map_err(|error| self.undecodable(&error))?;
@@ -189,7 +191,16 @@ impl Table {
         Ok(())
     }
 
-    fn push_key(&self, sorted: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    fn push_key(
+        &self,
+        sorted: &[u8],
+        exact: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        if let Some(exact) = exact {
+            out.extend_from_slice(exact);
+            return Ok(());
+        }
         let key = sortable::decode_exact(sorted).map_err(|error| self.undecodable(&error))?;
         key.encode(out);
         Ok(())

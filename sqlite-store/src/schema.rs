@@ -10,6 +10,7 @@ use larder_codec::{DataVersion, DatabaseId, IndexId, JsString, KeyPath, ObjectSt
 use rusqlite::types::{FromSql, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use crate::notes::{self, NO_INDEX};
 use crate::sql;
 
 /// The newest form of the tables that is known here.
@@ -81,6 +82,7 @@ pub(crate) struct Schema {
     /// Stores before Chromium 150 pack no values.
     pub(crate) has_compression: bool,
     pub(crate) has_blobs: bool,
+    pub(crate) has_negative_zeros: bool,
     /// The greatest row id of a blob.
     pub(crate) blob_max: i64,
 }
@@ -116,6 +118,8 @@ pub(crate) fn read(
         index_ids: Vec::new(),
         has_compression: reader.columns("records")?.contains("compression_type"),
         has_blobs: has_blob_tables && reader.one(any)?,
+        has_negative_zeros: reader
+            .has_columns(notes::NEGATIVE_ZEROS, &notes::NEGATIVE_ZEROS_COLUMNS)?,
         blob_max: if has_blob_tables {
             reader.one(blob_max)?
         } else {
@@ -124,6 +128,7 @@ pub(crate) fn read(
     };
     reader.object_stores(&mut schema)?;
     reader.indexes(&mut schema)?;
+    reader.array_paths(&mut schema)?;
     Ok(Some(schema))
 }
 
@@ -169,8 +174,7 @@ impl Reader<'_> {
 
     fn has_blob_tables(&mut self) -> Result<bool, Error> {
         for (table, needed) in BLOB_COLUMNS {
-            let columns = self.columns(table)?;
-            if !needed.iter().all(|name| columns.contains(*name)) {
+            if !self.has_columns(table, needed)? {
                 let what =
                     format!("its table {table}, of blobs, is missing or has not all columns");
                 self.problems.push(sql::damage(self.path, &what));
@@ -245,6 +249,40 @@ impl Reader<'_> {
         })
     }
 
+    /// Takes from the notes which key paths are arrays of one part.
+    fn array_paths(&self, schema: &mut Schema) -> Result<(), Error> {
+        if !self.has_columns(notes::ARRAY_PATHS, &notes::ARRAY_PATHS_COLUMNS)? {
+            return Ok(());
+        }
+        let ids = &schema.index_ids;
+        for store in &mut schema.metadata.object_stores {
+            self.array_path(&mut store.key_path, (store.id, NO_INDEX), &store.name)?;
+            for index in &mut store.indexes {
+                let mut ids = ids.iter().filter(|(of, ..)| *of == store.id);
+                let in_file = ids.find(|(_, given, _)| *given == index.id);
+                if let Some((_, _, in_file)) = in_file {
+                    self.array_path(&mut index.key_path, (store.id, *in_file), &index.name)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn array_path(
+        &self,
+        path: &mut KeyPath,
+        (store, index): (ObjectStoreId, i64),
+        name: &JsString,
+    ) -> Result<(), Error> {
+        if let KeyPath::String(one) = path {
+            let is_array = notes::is_array_path(self.connection, store.get(), index, name);
+            if is_array.map_err(|error| self.failed(&error))? {
+                *path = KeyPath::Array(vec![one.clone()]);
+            }
+        }
+        Ok(())
+    }
+
     /// Calls `take` with each row of an answer, which reads it and may say what is wrong with it; the others are read all the same.
     fn each(
         &mut self,
@@ -286,6 +324,11 @@ impl Reader<'_> {
             listed.map_err(|error| self.failed(&error))?;
         }
         Ok(columns)
+    }
+
+    fn has_columns(&self, table: &str, needed: &[&str]) -> Result<bool, Error> {
+        let columns = self.columns(table)?;
+        Ok(needed.iter().all(|name| columns.contains(*name)))
     }
 
     /// A number in `meta`, which has text or numbers.

@@ -1,4 +1,4 @@
-//! Stores in SQLite files, read: one program, so that helpers are shared and linked once.
+//! Stores in SQLite files: one program, so that helpers are shared and linked once.
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -10,3 +10,4 @@ mod harm;
 mod log;
 mod rows;
 mod support;
+mod written;
