@@ -20,7 +20,7 @@ mod stat;
 mod verify;
 
 pub use archive::{ExportArgs, ExportFormat, ImportArgs};
-pub use copy::{ConflictRule, CopyArgs};
+pub use copy::{ConflictRule, CopyArgs, StoreFormat};
 pub use diff::DiffArgs;
 pub use feed::{
     CleanFeedArgs, FeedArgs, FeedCommand, ReplayArgs, TailArgs, WhichFeed, WhichRevisions,

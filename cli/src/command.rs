@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -74,8 +75,8 @@ pub fn run(cli: Cli) -> ExitCode {
         #[cfg(feature = "remote")]
         Command::Remote(args) => return remote::run(&args.command, print),
         Command::Copy(args)
-            if [&args.from, &args.to]
-                .into_iter()
+            if iter::once(&args.from)
+                .chain(&args.to)
                 .any(|path| remote::is_address(path)) =>
         {
             return copy_files(args, cli.quiet);
@@ -210,9 +211,9 @@ fn on_this_machine(command: &Command) -> impl Iterator<Item = &Path> {
 /// Copies all files, where one end is an address.
 fn copy_files(args: &CopyArgs, quiet: bool) -> ExitCode {
     let has_parts = args.origin.is_some() || args.dry_run || args.takes_a_part();
-    let copied = match has_parts {
-        true => Err("to and from an address all files are copied: without parts of stores, --origin, --on-conflict and --dry-run".to_owned()),
-        false => remote::copy(&args.from, &args.to, quiet),
+    let copied = match &args.to {
+        Some(to) if !has_parts => remote::copy(&args.from, to, quiet),
+        _ => Err("to and from an address all files are copied: without parts of stores, --origin, --format, --in-place, --on-conflict and --dry-run".to_owned()),
     };
     match copied {
         Ok(text) => print(format!("{text}\n").as_bytes()),

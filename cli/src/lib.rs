@@ -15,6 +15,7 @@ pub mod feed;
 mod feed_notes;
 mod file_part;
 pub mod find;
+mod in_use;
 mod index_keys;
 mod interrupt;
 mod leaves;

@@ -18,6 +18,8 @@ entries are made as TO's indexes have it. Records that are equal are passed over
 If FROM or TO is an address (larder remote --help), all files are copied as they are, read back and compared; what is at TO already with equal content is \
 kept, so that a copy that was broken off goes on. No program may have the stores open.
 
+With --format sqlite the copy is in SQLite files, a database each, which Chromium is moving to; --format leveldb, which is what it is without, makes LevelDB stores of those. What SQLite files cannot say (a key path of one part in an array, -0 in keys) is named, and nothing is copied without --accept; it is noted in the files, and comes back on the way to LevelDB. A browser deletes the store of the form that it is not set to, so the copy goes where no store of the other form is. With --in-place the copy takes the store's place, and what was there is kept beside it, in NAME.before-copy.
+
 With --origin all databases get that origin, in their names and in those of the folders, so that an app whose address has changed finds its \
 data again.";
 
@@ -34,6 +36,8 @@ Examples:
   larder copy PATH ./part --database mail --store messages --lower 1000 --upper 1999
   larder copy ./old/IndexedDB ~/.config/App/IndexedDB --on-conflict skip     only what is not there
   larder copy PATH ./backup --dry-run                              only say what would be copied
+  larder copy ~/.config/chromium/Default ./new --format sqlite     for a Chromium that keeps SQLite files
+  larder copy PATH --format leveldb --in-place                     for one that does not
 
 Where a store goes: if TO ends in .indexeddb.leveldb, it is the store's folder; else TO is the folder above, and below it a store lies as it lies \
 below FROM.
@@ -59,13 +63,33 @@ pub enum ConflictRule {
     Fail,
 }
 
+/// In which form a copy is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum StoreFormat {
+    /// LevelDB's files, one store for all databases of an origin.
+    #[default]
+    Leveldb,
+    /// SQLite's, one for each database.
+    Sqlite,
+}
+
 /// `larder copy`.
 #[derive(Debug, Args)]
 pub struct CopyArgs {
     /// A folder of a store, or one with stores in it: a profile, a browser's user data, an app.
     pub from: PathBuf,
     /// Where the copy goes.
-    pub to: PathBuf,
+    #[arg(required_unless_present = "in_place", conflicts_with = "in_place")]
+    pub to: Option<PathBuf>,
+    /// The form of the copy.
+    #[arg(long, value_enum, value_name = "FORM", default_value = "leveldb")]
+    pub format: StoreFormat,
+    /// Copy although the form cannot say everything: what it cannot is named.
+    #[arg(long)]
+    pub accept: bool,
+    /// Put the copy in the store's place, and keep what was there beside it. No program may have the store open.
+    #[arg(long, conflicts_with_all = ["origin", "database", "store", "lower", "upper", "key", "on_conflict"])]
+    pub in_place: bool,
     /// The origin that all databases get (`https://example.com`).
     #[arg(long, value_name = "ORIGIN")]
     pub origin: Option<String>,
@@ -104,6 +128,7 @@ impl CopyArgs {
         let has_rule = self.on_conflict.is_some();
         let ends = [&self.lower, &self.upper, &self.from_origin, &self.bucket];
         has_rule
+            || self.format != StoreFormat::default()
             || !self.database.is_empty()
             || !self.store.is_empty()
             || ends.iter().any(|end| end.is_some())

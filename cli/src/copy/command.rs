@@ -10,10 +10,10 @@ use larder_leveldb::OnDamage;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 
 use super::{
-    Copied, CopyOptions, KeySpan, Merged, OnConflict, Part, copy_store, key_text, merge_store,
-    target,
+    Copied, CopyOptions, Format, KeySpan, Merged, NewCopy, OnConflict, Part, in_place, is_store,
+    key_text, merge_store, replace_store, target, write_copy,
 };
-use crate::args::{ConflictRule, CopyArgs};
+use crate::args::{ConflictRule, CopyArgs, StoreFormat};
 use crate::open_store::open_store;
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
@@ -29,7 +29,8 @@ const PROBLEMS_NAMED_MAX: usize = 100;
 /// The command.
 pub(crate) struct Copy {
     from: PathBuf,
-    to: PathBuf,
+    /// None: the copy takes its store's place.
+    to: Option<PathBuf>,
     options: CopyOptions,
     on_conflict: Option<OnConflict>,
     fs: Arc<dyn FileSystem>,
@@ -65,6 +66,11 @@ impl Copy {
                     keys: KeySpan { lower, upper },
                 },
                 origin: origin.transpose()?,
+                format: match args.format {
+                    StoreFormat::Leveldb => Format::LevelDb,
+                    StoreFormat::Sqlite => Format::Sqlite,
+                },
+                accept: args.accept,
                 dry_run: args.dry_run,
             },
             on_conflict: args.on_conflict.map(|rule| match rule {
@@ -78,11 +84,16 @@ impl Copy {
         })
     }
 
-    fn copy(&self, scan: &mut Scan<'_>, to: &StorePaths) -> Result<Copied, Error> {
+    /// Writes the copy: none in a dry run.
+    fn write(
+        &self,
+        scan: &mut Scan<'_>,
+        to: &StorePaths,
+    ) -> Result<(Copied, Option<NewCopy>), Error> {
         let progress = &mut scan.progress;
         let mut tick = || progress.tick();
         let copy = |store: &Store, tick: &mut dyn FnMut()| {
-            copy_store(store, Arc::clone(&self.fs), to, &self.options, tick)
+            write_copy(store, Arc::clone(&self.fs), to, &self.options, tick)
         };
         let mut result = copy(scan.store, &mut tick);
         for _ in 1..ATTEMPTS {
@@ -122,6 +133,39 @@ impl Copy {
         }
     }
 
+    /// Puts the copy in the place of its store.
+    fn in_place(&mut self, scan: &mut Scan<'_>, from: &StorePaths) -> io::Result<()> {
+        if from.is_sqlite() == (self.options.format == Format::Sqlite) {
+            let note = "the store has this form already";
+            scan.report.note(from.leveldb.display(), note);
+            return Ok(());
+        }
+        if in_place::is_kept(from) {
+            let note = "kept by an earlier copy in place: passed over";
+            scan.report.note(from.leveldb.display(), note);
+            return Ok(());
+        }
+        let progress = &mut scan.progress;
+        let mut tick = || progress.tick();
+        match replace_store(scan.store, &self.fs, &self.options, &mut tick) {
+            Ok((copied, to, aside)) => {
+                say_losses(scan, &to, &copied);
+                self.say(from, &to, &copied)?;
+                match aside {
+                    Some(aside) => {
+                        let (from, aside) = (from.leveldb.display(), aside.display());
+                        writeln!(self.output, "{from}: what was there is in {aside}")
+                    }
+                    None => Ok(()),
+                }
+            }
+            Err(error) => {
+                scan.report.failed(from.leveldb.display(), &error);
+                Ok(())
+            }
+        }
+    }
+
     fn say_merged(&mut self, from: &Path, to: &StorePaths, merged: &Merged) -> io::Result<()> {
         let (from, to) = (from.display(), to.leveldb.display());
         match self.options.dry_run {
@@ -136,6 +180,13 @@ impl Copy {
             true => writeln!(self.output, "{from}: would be copied to {to}: {copied}"),
             false => writeln!(self.output, "{from}: copied to {to}: {copied}"),
         }
+    }
+}
+
+/// Names what Chromium does otherwise with the copy.
+fn say_losses(scan: &mut Scan<'_>, to: &StorePaths, copied: &Copied) {
+    for loss in copied.losses.iter().take(PROBLEMS_NAMED_MAX) {
+        scan.report.note(to.leveldb.display(), loss);
     }
 }
 
@@ -159,9 +210,29 @@ impl PerStore for Copy {
 
     fn store(&mut self, scan: &mut Scan<'_>, _origin: &StoreOrigin) -> Result<(), Stop> {
         let from = scan.store.paths().clone();
-        let to = target::place(&self.from, &from, &self.to, self.options.origin.as_ref());
-        let is_there = self.fs.metadata(&to.leveldb).is_ok();
+        let Some(to) = &self.to else {
+            return Ok(self.in_place(scan, &from)?);
+        };
+        let leveldb = target::place(&self.from, &from, to, self.options.origin.as_ref());
+        let (to, other) = match self.options.format {
+            Format::LevelDb => (leveldb.clone(), StorePaths::of_sqlite(&leveldb.in_sqlite())),
+            Format::Sqlite => (StorePaths::of_sqlite(&leveldb.in_sqlite()), leveldb),
+        };
+        if is_store(&*self.fs, &other) {
+            let what = format!(
+                "{} is a store of the other form at this place, and a browser would delete one of the two: choose another place, or move it away first",
+                other.leveldb.display()
+            );
+            scan.report.failed(to.leveldb.display(), what);
+            return Ok(());
+        }
+        let is_there = is_store(&*self.fs, &to);
         match self.on_conflict {
+            Some(_) if is_there && to.is_sqlite() => {
+                let what = "stores in SQLite files are not merged into: copy this one with --format leveldb, merge into the copy, and copy that back";
+                scan.report.failed(to.leveldb.display(), what);
+                return Ok(());
+            }
             Some(rule) if is_there => return Ok(self.merge(scan, &to, rule)?),
             None if is_there => {
                 let what = "there is a store already: choose another place, or merge into it with --on-conflict";
@@ -170,7 +241,13 @@ impl PerStore for Copy {
             }
             _ => {}
         }
-        let copied = match self.copy(scan, &to) {
+        let copied = self.write(scan, &to).and_then(|(copied, new)| {
+            if let Some(new) = new {
+                new.finish()?;
+            }
+            Ok(copied)
+        });
+        let copied = match copied {
             Ok(copied) => copied,
             Err(error) => {
                 scan.report.failed(from.leveldb.display(), &error);
@@ -178,6 +255,7 @@ impl PerStore for Copy {
             }
         };
         named(scan, &from.leveldb, "not copied", &copied.problems);
+        say_losses(scan, &to, &copied);
         if let (None, Some(identifier)) = (&self.options.origin, to.identifier())
             && from.identifier().is_some_and(|own| own != identifier)
         {

@@ -30,6 +30,7 @@ use larder_leveldb::storage::FileSystem;
 use serde::Serialize;
 
 use crate::copy::{Copied, copy_blobs};
+use crate::in_use::require_unused;
 use damaged::Damaged;
 use evidence::Evidence;
 use place::REPAIRED;
@@ -203,7 +204,7 @@ pub fn repair_store(
         let what = format!("{}: there is no such folder", paths.leveldb.display());
         return Err(Error::new(ErrorKind::NotAStore, what));
     }
-    let held = place::require_unused(&**fs, paths, in_place)?;
+    let held = require_unused(&**fs, paths, in_place)?;
     let evidence = Evidence::gather(fs, paths, tick)?;
     let order = evidence.as_ref().map(|evidence| evidence.order);
     if let (true, Some(note)) = (in_place, order.and_then(StoreOrder::note)) {

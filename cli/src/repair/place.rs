@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use larder_backing_store::{Error, ErrorKind, StorePaths, Unfinished, files};
-use larder_leveldb::storage::{FileLock, FileSystem};
+use larder_leveldb::storage::FileSystem;
 
 /// After the name of a store's folder, in the name of the folder with what was there.
 const ASIDE_SUFFIX: &str = ".before-repair";
@@ -28,33 +28,6 @@ pub(super) fn begin(fs: &Arc<dyn FileSystem>, target: &Path) -> Result<Unfinishe
     let unfinished = Unfinished::begin(fs, target)?;
     files::make_dir(&**fs, unfinished.path())?;
     Ok(unfinished)
-}
-
-/// Fails if a program has the store open; else none opens it as long as the lock is held, if one is taken.
-///
-/// # Errors
-/// `Conflict`; `Io`.
-pub(super) fn require_unused(
-    fs: &dyn FileSystem,
-    paths: &StorePaths,
-    takes_lock: bool,
-) -> Result<Option<Box<dyn FileLock>>, Error> {
-    let path = paths.leveldb.join("LOCK");
-    let in_use = || {
-        let what = "a program has the store open: close it, and try again";
-        Error::new(ErrorKind::Conflict, what)
-    };
-    if fs.lock_holder(&path).is_ok_and(|holder| holder.is_some()) {
-        return Err(in_use());
-    }
-    if !takes_lock {
-        return Ok(None);
-    }
-    match fs.lock(&path) {
-        Ok(lock) => Ok(Some(lock)),
-        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Err(in_use()),
-        Err(error) => Err(larder_leveldb::Error::io(&path, "cannot be locked", error).into()),
-    }
 }
 
 /// The folder for what was in the store's place: one that is not there yet.

@@ -14,6 +14,8 @@ use serde_json::Value;
 
 #[cfg(unix)]
 mod faults;
+#[cfg(all(unix, feature = "sqlite"))]
+mod forms;
 #[cfg(feature = "scripts")]
 mod merge;
 

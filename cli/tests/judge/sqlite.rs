@@ -1,11 +1,19 @@
-//! What `larder copy` makes of a store in SQLite files is for Chromium, as a LevelDB store, what its browser showed of the files.
+//! What `larder copy` makes of a store in SQLite files is for Chromium, as a LevelDB store, what its browser showed of the files, and what it makes of a
+//! LevelDB store is the same to a Chromium that keeps SQLite files, which may change it.
 
+use std::path::Path;
 use std::process::Command;
 
+use larder_backing_store::StorePaths;
 use larder_fixtures::canonical::{databases_of, with_large_stack};
-use larder_fixtures::chromium::{self, Store};
+use larder_fixtures::chromium::{self, Chromium, Store};
+use larder_fixtures::random::Random;
+use serde_json::Value;
 
-use crate::{agree, records};
+use crate::{
+    NOT_MIGRATED_BY_CHROMIUM, ORIGIN, agree, check_entries, dumped, leave_out_color_spaces, ours,
+    records, setting, theirs,
+};
 
 /// A sample; `LARDER_WHOLE` takes all.
 const SAMPLE: [&str; 3] = ["s156-lite", "s156-odd", "s156-killed-blob"];
@@ -40,5 +48,184 @@ fn stores_taken_from_sqlite_files_are_the_same_to_chromium() {
         }
         println!("{all} records of {stores} stores agreed");
         assert!(all > 1000);
+    });
+}
+
+/// LevelDB stores that are taken by way of SQLite files; `LARDER_WHOLE` takes all.
+const SAMPLE_IN_LEVELDB: [&str; 4] = ["c156", "c110-lite", "c64-lite", "c156-killed-blob"];
+
+/// -0 in keys, and key paths of one part in an array, as the page of a browser shows them that keeps SQLite files.
+fn as_in_sqlite(shown: &mut Value) {
+    for database in shown.as_array_mut().into_iter().flatten() {
+        for store in database["stores"].as_array_mut().into_iter().flatten() {
+            one_part_is_a_string(&mut store["keyPath"]);
+            for record in store["records"].as_array_mut().into_iter().flatten() {
+                zeros_are_positive(&mut record[0]);
+            }
+            for index in store["indexes"].as_array_mut().into_iter().flatten() {
+                one_part_is_a_string(&mut index["keyPath"]);
+                zeros_are_positive(&mut index["entries"]);
+            }
+        }
+    }
+}
+
+fn one_part_is_a_string(path: &mut Value) {
+    if let Some([part]) = path.as_array().map(Vec::as_slice) {
+        *path = part.clone();
+    }
+}
+
+fn zeros_are_positive(key: &mut Value) {
+    match key {
+        Value::String(text) if text == "-0" => *text = "0".to_owned(),
+        Value::String(bits) if bits == "8000000000000000" => *bits = "0".repeat(16),
+        Value::Array(items) => items.iter_mut().for_each(zeros_are_positive),
+        Value::Object(members) => members.values_mut().for_each(zeros_are_positive),
+        _ => {}
+    }
+}
+
+fn larder_copy(from: &Path, to: &Path, format: &str) {
+    let output = Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["copy", "--accept", "--format", format])
+        .args([from, to])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {said}", from.display());
+}
+
+fn names(dir: &Path) -> Vec<std::ffi::OsString> {
+    let listed = dir.read_dir().unwrap();
+    let mut names: Vec<_> = listed.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    names
+}
+
+/// What a page finds; and what it finds again in what the browser left. A browser that closes deletes what it does not like, silently.
+fn found_twice(chromium: &Chromium, store: &Store, what: &str) -> Value {
+    let out = tempfile::tempdir().unwrap();
+    let dump = "return fixture.dump();";
+    let first = chromium.run(store, dump, &Value::Null, out.path()).unwrap();
+    assert_eq!(names(&first.store.leveldb), names(&store.leveldb), "{what}");
+    let second = databases_of(chromium.dump(&first.store).unwrap());
+    let first = databases_of(first.value);
+    agree(&first, &second, what);
+    first
+}
+
+#[test]
+fn stores_put_into_sqlite_files_are_the_same_to_chromium_and_come_back() {
+    with_large_stack(|| {
+        let (Some(leveldb), Some(sqlite)) = (chromium::shared(), chromium::shared_in_sqlite())
+        else {
+            return;
+        };
+        let takes_all = std::env::var_os("LARDER_WHOLE").is_some();
+        let (mut all, mut stores) = (0, 0);
+        for fixture in larder_fixtures::all() {
+            let name = &*fixture.name;
+            if !(takes_all || SAMPLE_IN_LEVELDB.contains(&name)) {
+                continue;
+            }
+            let opened = fixture.open();
+            let source = StorePaths::of_leveldb(&opened.leveldb());
+            let original = Store {
+                leveldb: source.leveldb.clone(),
+                blob: source.blob,
+                origin: fixture.origin.clone(),
+            };
+            let to = tempfile::tempdir().unwrap();
+            larder_copy(&original.leveldb, to.path(), "sqlite");
+            let files = Store::in_sqlite_within(to.path(), &fixture.origin);
+            let mut shown = match name == NOT_MIGRATED_BY_CHROMIUM {
+                true => databases_of(fixture.expected_json()),
+                false => databases_of(leveldb.dump(&original).unwrap()),
+            };
+            let mut in_files = found_twice(sqlite, &files, name);
+            // The other way.
+            let back = tempfile::tempdir().unwrap();
+            larder_copy(&files.leveldb, back.path(), "leveldb");
+            let back = Store::within(back.path(), &fixture.origin);
+            let mut again = databases_of(leveldb.dump(&back).unwrap());
+            if name == NOT_MIGRATED_BY_CHROMIUM {
+                [&mut again, &mut in_files]
+                    .into_iter()
+                    .for_each(leave_out_color_spaces);
+            }
+            agree(&again, &shown, &format!("{name}, back"));
+            as_in_sqlite(&mut shown);
+            agree(&in_files, &shown, &format!("{name}, in SQLite files"));
+            all += records(&shown);
+            stores += 1;
+            println!("{name}: {} records agreed", records(&shown));
+        }
+        println!("{all} records of {stores} stores agreed in SQLite files, and back in LevelDB");
+        assert!(stores >= SAMPLE_IN_LEVELDB.len() && all > 1000);
+    });
+}
+
+#[test]
+fn a_store_that_changes_its_form_by_turns_is_the_same_to_larder_and_chromium() {
+    with_large_stack(|| {
+        let Some(chromium) = chromium::shared_in_sqlite() else {
+            return;
+        };
+        let (turns, seed) = (setting("LARDER_FORM_TURNS", 5), setting("LARDER_SEED", 1));
+        println!("seed {seed}, {turns} turns");
+        let mut random = Random::new(seed);
+        let (mut most, mut entries) = (0, 0);
+        let mut dir = tempfile::tempdir().unwrap();
+        let mut store = Store::within(dir.path(), ORIGIN);
+        for turn in 0..turns {
+            if turn > 0 && turn.is_multiple_of(25) {
+                // From nothing again.
+                dir = tempfile::tempdir().unwrap();
+                store = Store::within(dir.path(), ORIGIN);
+            }
+            let what = format!("seed {seed}, turn {turn}");
+            // Larder changes it in LevelDB, and Chromium in SQLite files.
+            let transactions = 1 + random.below(4);
+            ours::change(&store, &mut random, transactions);
+            let before = dumped(&store);
+            let to = dir.path().join(format!("in files {turn}"));
+            larder_copy(&store.leveldb, &to, "sqlite");
+            let files = Store::in_sqlite_within(&to, ORIGIN);
+            agree(
+                &dumped(&files),
+                &before,
+                &format!("{what}, in SQLite files"),
+            );
+            let mut before = before;
+            as_in_sqlite(&mut before);
+            let theirs = databases_of(chromium.dump(&files).unwrap());
+            agree(&before, &theirs, &format!("{what}, to the page"));
+            let out = dir.path().join(format!("changed {turn}"));
+            let arguments = theirs::arguments(random.next());
+            let changed = chromium
+                .run(&files, theirs::SCRIPT, &arguments, &out)
+                .unwrap();
+            let theirs = databases_of(changed.value);
+            let ours = dumped(&changed.store);
+            let mut as_theirs = ours.clone();
+            as_in_sqlite(&mut as_theirs);
+            agree(
+                &as_theirs,
+                &theirs,
+                &format!("{what}, after Chromium's turn"),
+            );
+            let back = dir.path().join(format!("back {turn}"));
+            larder_copy(&changed.store.leveldb, &back, "leveldb");
+            store = Store::within(&back, ORIGIN);
+            agree(&dumped(&store), &ours, &format!("{what}, back"));
+            most = most.max(records(&ours));
+            entries = entries.max(check_entries(&ours, &what));
+        }
+        assert!(
+            most > 20 && entries > 20,
+            "{most} records and {entries} index entries at most: too few to tell anything"
+        );
+        println!("{turns} turns in two forms agreed; {most} records at most");
     });
 }
