@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use larder_backing_store::{Error, NewStore, Store};
 use larder_leveldb::storage::SequentialFile;
 
-use super::Copied;
 use super::rows::Blob;
+use super::{Copied, is_gone};
 
 /// Copies every blob's file. One that cannot be read is a problem of the copy; the others are copied all the same.
 pub(crate) fn copy_blobs(
@@ -20,12 +20,11 @@ pub(crate) fn copy_blobs(
         let file = match store.fs().open_sequential(&path) {
             Ok(file) => file,
             // An empty blob mostly has no file; those of schema 3 have one, whose time counts.
-            Err(error) if blob.size_bytes == 0 && error.kind() == io::ErrorKind::NotFound => {
+            Err(error) if blob.size_bytes == 0 && is_gone(&error) => {
                 continue;
             }
             Err(error) => {
-                let is_gone = error.kind() == io::ErrorKind::NotFound;
-                copied.lost_to_writer |= is_gone && store.lock_holder().is_some();
+                copied.lost_to_writer |= is_gone(&error) && store.lock_holder().is_some();
                 let problem = format!("{}: cannot be read: {error}", path.display());
                 copied.problems.push(problem);
                 continue;
