@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use larder_codec::compare::RowOrder;
-use larder_codec::{COMPARATOR_NAME, RowIdentity, compare, row_head, row_identity};
+use larder_codec::{COMPARATOR_NAME, KeyPrefix, RowIdentity, compare, row_head, row_identity};
 use larder_leveldb::{Comparator, Identity, KeyFacts, Options};
 
 /// `idb_cmp1`: Chromium's order of IndexedDB rows. It shortens no keys, so index blocks hold whole ones.
@@ -55,7 +55,14 @@ impl Comparator for SignedBytesComparator {
 pub(crate) fn engine_options() -> Options {
     let mut options = Options::new(Arc::new(IdbComparator));
     options.key_facts = Some(IdbComparator::KEY_FACTS);
+    options.group_prefix_len = Some(prefix_len);
     options
+}
+
+/// The bytes that name a row's table: records, exists rows, entries of an index.
+fn prefix_len(key: &[u8]) -> usize {
+    let rest = KeyPrefix::decode(key).map(|(_, rest)| rest.len());
+    rest.map_or(0, |rest| key.len() - rest)
 }
 
 fn key_identity(key: &[u8]) -> Identity {

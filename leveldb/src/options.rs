@@ -39,6 +39,10 @@ impl Background {
 pub struct Options {
     /// The order of user keys; its name must be the store's.
     pub comparator: Arc<dyn Comparator>,
+    /// Which keys belong together (`None`: nothing is known): of a key, how many of its first bytes name its group. Keys of a group lie one
+    /// behind the other. When a memtable becomes a table, a group that lies behind or between all others of its kind becomes a table of its
+    /// own, of a deeper level. What it says changes no content, only what compactions have to do.
+    pub group_prefix_len: Option<fn(&[u8]) -> usize>,
     /// What is known of the comparator's keys (`None`: nothing). [`BytewiseComparator`] mostly needs none: its heads are known.
     pub key_facts: Option<KeyFacts>,
     /// Where unpacked blocks are kept (a cache of 8 MiB of its own); other stores may share it. Once it is full, a block is kept when
@@ -80,6 +84,7 @@ impl Options {
     pub fn new(comparator: Arc<dyn Comparator>) -> Options {
         Options {
             comparator,
+            group_prefix_len: None,
             key_facts: None,
             block_cache: BlockCache::new(8 << 20),
             on_damage: OnDamage::Fail,

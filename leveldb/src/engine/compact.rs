@@ -112,13 +112,29 @@ impl Engine {
             }
             Ok(())
         };
-        let mut tables = output.write(&mut input, |_| false, between)?;
+        let parts = match may_sink {
+            true => self.parts(version, full),
+            false => Vec::new(),
+        };
+        let order = &self.core.order;
+        let mut parts = parts.iter().peekable();
+        let mut ends_before = |key: &[u8]| {
+            let begins = |part: &&Vec<u8>| order.compare_user(user_key(key), part) != Order::Less;
+            // Of a part nothing need be left.
+            let mut ends = false;
+            while parts.next_if(begins).is_some() {
+                ends = true;
+            }
+            ends
+        };
+        let mut tables = output.write(&mut input, &mut ends_before, between)?;
         let table_bytes = tables.iter().map(|table| table.len_bytes).sum();
         self.progress.flushed(input.passed_bytes(), table_bytes);
         for table in &mut tables {
             self.counters.flushed(table.len_bytes);
             if may_sink {
-                table.level = self.flush_level(version, table);
+                let range = (user_key(&table.smallest), user_key(&table.largest));
+                table.level = self.flush_level(version, range);
             }
         }
         let edit = VersionEdit {
@@ -136,10 +152,9 @@ impl Engine {
         Some(of_memtable.unwrap_or_else(|| Arc::new(KeyFilter::new(full.len_bytes()))))
     }
 
-    /// The deepest level that keeps newer above older, and later compactions small.
-    fn flush_level(&self, version: &Version, table: &NewFile) -> usize {
+    /// The deepest level that keeps newer above older, and later compactions small, for a table with this first and last user key.
+    pub(super) fn flush_level(&self, version: &Version, (from, to): (&[u8], &[u8])) -> usize {
         let order = &self.core.order;
-        let (from, to) = (user_key(&table.smallest), user_key(&table.largest));
         let at = |level| overlapping(order, version, level, Some(from), Some(to));
         if !at(0).is_empty() {
             return 0;

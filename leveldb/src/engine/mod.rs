@@ -19,6 +19,7 @@ mod install;
 mod kept;
 mod output;
 mod pace;
+mod parts;
 mod pause;
 mod pool;
 mod reclaim;

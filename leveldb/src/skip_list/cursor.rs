@@ -74,6 +74,11 @@ impl SkipCursor {
         self.value.set(node.value());
     }
 
+    /// On the entry of another cursor over the list.
+    pub(crate) fn stand_with(&mut self, other: &SkipCursor) {
+        self.stand(other.at);
+    }
+
     pub(crate) fn seek_to_first(&mut self) {
         self.stand(self.list.node(HEAD).next(0));
     }

@@ -27,6 +27,7 @@ pub(crate) fn options() -> Options {
     Options {
         create_if_missing: true,
         write_buffer_bytes: 3000,
+        group_prefix_len: Some(|key| key.len().min(5)),
         table_file_bytes: 2500,
         open_tables_max: 5,
         manifest_bytes: 400,

@@ -77,6 +77,7 @@ fn options(background: Background) -> Options {
     Options {
         create_if_missing: true,
         write_buffer_bytes: 3000,
+        group_prefix_len: Some(|key| key.len().min(1)),
         table_file_bytes: 4000,
         block_cache: BlockCache::new(20_000),
         open_tables_max: 4,

@@ -78,6 +78,8 @@ fn options() -> Options {
         // Under Shuttle an atomic takes more room, and so does a node.
         write_buffer_bytes: size(4000, 2500) as usize,
         table_file_bytes: 3000,
+        // By their first digit.
+        group_prefix_len: Some(|key| key.len().min(5)),
         block_cache: BlockCache::new(10_000),
         open_tables_max: 4,
         ..Options::default()
