@@ -70,6 +70,12 @@ pub fn is_reserved(name: &JsString) -> bool {
         .all(|unit| units.next() == Some(unit))
 }
 
+/// Whether it is the name of the history, whose records have no exists rows: all else that has records has them.
+#[must_use]
+pub fn is_history(name: &JsString) -> bool {
+    name.units().iter().copied().eq(HISTORY.encode_utf16())
+}
+
 /// The key path of the index of the revisions, which is multi-entry.
 #[must_use]
 pub fn by_version_path() -> KeyPath {

@@ -51,7 +51,7 @@ pub struct Cleaned {
 }
 
 /// So many revisions are looked at in one step.
-const STEP_LEN: usize = 256;
+const STEP_LEN: usize = 128;
 
 impl Feed {
     /// Does one step of clean-up, in a transaction of its own: of the revisions up to the lower bound, those go that are removals or have

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use larder_backing_store::{DatabaseMetadata, IndexMetadata, ObjectStoreMetadata, ObjectStoreSet};
+use larder_codec::row_key::RecordTable;
 use larder_codec::shown::{Quoted, ShownKeyPath};
 use larder_codec::value::{Evaluator, ParsedKeyPath};
 use larder_codec::{IndexId, JsString, KeyPath, ObjectStoreId, feed};
@@ -56,6 +57,8 @@ pub(crate) struct StoreCell {
     /// The key path, parsed.
     pub(crate) path: Option<ParsedKeyPath>,
     pub(crate) auto_increment: bool,
+    /// The rows that have the records' keys.
+    pub(crate) keys_table: RecordTable,
     /// Apart from the rest: every request looks at it.
     is_deleted: AtomicBool,
     /// Whether the list of indexes has any. Apart from the rest, too; changed under the state's lock.
@@ -240,6 +243,10 @@ impl StoreCell {
             path: ParsedKeyPath::new(&key_path),
             key_path,
             auto_increment,
+            keys_table: match feed::is_history(&name) {
+                true => RecordTable::Data,
+                false => RecordTable::Exists,
+            },
             is_deleted: AtomicBool::new(false),
             is_indexed: AtomicBool::new(!list.is_empty()),
             state: Mutex::new(StoreState {

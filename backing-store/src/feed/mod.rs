@@ -21,13 +21,11 @@ use std::sync::{Arc, Mutex};
 
 use larder_codec::feed::{BY_VERSION, CONSUMERS, HISTORY, REVISIONS, by_version_path};
 use larder_codec::primitive::int;
-use larder_codec::row_key::{
-    DatabaseField, DatabaseKey, ObjectStoreField, ObjectStoreMetadataKey, RecordTable,
-};
-use larder_codec::{DatabaseId, JsString, KeyPrefix, ObjectStoreId, RecordVersion};
+use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RecordTable};
+use larder_codec::{DatabaseId, JsString, KeyPrefix, ObjectStoreId, RecordVersion, range};
 
 use crate::error::{Error, Result};
-use crate::metadata::{IndexMetadata, read_object_store};
+use crate::metadata::{IndexMetadata, object_store_named, read_object_store};
 use crate::reads::record_row_prefix;
 use crate::sync::locked;
 use crate::view::View;
@@ -43,7 +41,9 @@ pub(crate) struct Feed {
     pub(crate) revision_exists: Vec<u8>,
     pub(crate) by_version: Vec<u8>,
     pub(crate) history_data: Vec<u8>,
+    /// Only records of before these were left out have them, and what a page puts.
     pub(crate) history_exists: Vec<u8>,
+    pub(crate) has_history_exists: bool,
     pub(crate) history_objects: Vec<u8>,
     /// The row with the version of the last revision.
     version_key: Vec<u8>,
@@ -102,6 +102,12 @@ impl Feed {
         KeyPrefix::of_index(database_id, revisions, index.id).encode(&mut by_version);
         let prefix =
             |object_store_id, table| record_row_prefix(database_id, object_store_id, table);
+        let history_exists = prefix(history, RecordTable::Exists);
+        let end = range::table_high(database_id, history, RecordTable::Exists);
+        let mut iter = view.iter_before(&end);
+        iter.seek(&history_exists)?;
+        let has_history_exists = iter.valid() && iter.key().starts_with(&history_exists);
+        drop(iter);
         Ok(Some(Self {
             revisions,
             history,
@@ -110,7 +116,8 @@ impl Feed {
             revision_exists: prefix(revisions, RecordTable::Exists),
             by_version,
             history_data: prefix(history, RecordTable::Data),
-            history_exists: prefix(history, RecordTable::Exists),
+            history_exists,
+            has_history_exists,
             history_objects: prefix(history, RecordTable::ExternalObject),
             version_key,
             // The version before the first record's is 1.
@@ -141,28 +148,6 @@ impl Feed {
     /// Whether an object store is written by commits alone.
     pub(crate) fn keeps(&self, id: ObjectStoreId) -> bool {
         id == self.revisions || id == self.history
-    }
-}
-
-fn object_store_named(
-    view: &View,
-    database_id: DatabaseId,
-    name: &str,
-) -> Result<Option<ObjectStoreId>> {
-    let mut key = Vec::new();
-    let field = DatabaseField::ObjectStoreName(name.into());
-    DatabaseKey { database_id, field }.encode(&mut key);
-    let Some(value) = view.get(&key)? else {
-        return Ok(None);
-    };
-    let id =
-        int::decode_exact(&value).map_err(|error| Error::row(&key, "object store name", error))?;
-    match ObjectStoreId::new(id) {
-        Some(id) => Ok(Some(id)),
-        None => Err(Error::inconsistent(
-            &key,
-            format!("{id} is no object store id"),
-        )),
     }
 }
 

@@ -18,4 +18,4 @@ pub use object_store::ObjectStoreMetadata;
 pub(crate) use database::{read_database, read_database_version, read_databases, read_version};
 pub(crate) use name::read_database_names;
 pub(crate) use named_ids::NamedIds;
-pub(crate) use object_store::{read_object_store, read_object_stores};
+pub(crate) use object_store::{object_store_named, read_object_store, read_object_stores};

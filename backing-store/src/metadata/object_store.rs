@@ -3,7 +3,9 @@
 use std::ops::RangeInclusive;
 
 use larder_codec::primitive::{boolean, int, string};
-use larder_codec::row_key::{IndexMetadataKey, ObjectStoreField, ObjectStoreMetadataKey, RowKey};
+use larder_codec::row_key::{
+    DatabaseField, DatabaseKey, IndexMetadataKey, ObjectStoreField, ObjectStoreMetadataKey, RowKey,
+};
 use larder_codec::{DatabaseId, IndexId, JsString, KeyPath, ObjectStoreId, range};
 
 use super::index::{IndexMetadata, Rows as IndexRows, orphan, read_index_rows};
@@ -57,6 +59,29 @@ pub(crate) fn read_object_store(
     let one = object_store_id..=object_store_id;
     let mut read = read_between(view, database_id, one, problems)?;
     Ok(read.pop())
+}
+
+/// The object store of a database that has a name, by its number.
+pub(crate) fn object_store_named(
+    view: &View,
+    database_id: DatabaseId,
+    name: &str,
+) -> Result<Option<ObjectStoreId>> {
+    let mut key = Vec::new();
+    let field = DatabaseField::ObjectStoreName(name.into());
+    DatabaseKey { database_id, field }.encode(&mut key);
+    let Some(value) = view.get(&key)? else {
+        return Ok(None);
+    };
+    let id =
+        int::decode_exact(&value).map_err(|error| Error::row(&key, "object store name", error))?;
+    match ObjectStoreId::new(id) {
+        Some(id) => Ok(Some(id)),
+        None => Err(Error::inconsistent(
+            &key,
+            format!("{id} is no object store id"),
+        )),
+    }
 }
 
 fn read_between(

@@ -13,6 +13,7 @@ use larder_codec::row_key::{RecordKey, RecordTable};
 use larder_codec::{DatabaseId, IndexId, JsString, ObjectStoreId, RawKey};
 
 use crate::reads::EntryLookup;
+use crate::view::AscendingLookups;
 
 /// One object store, as far as writing needs it. Holds what its rows hold, as the transaction sees them.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub(crate) struct OpenStore {
     /// Whether any record has external objects; if none has, none is looked for.
     pub(crate) has_external_objects: bool,
     pub(crate) tracking: Tracking,
+    /// For the look-ups of what is replaced, if the database has a change feed.
+    pub(crate) old_rows: AscendingLookups,
     pub(crate) buffers: Buffers,
 }
 
@@ -88,6 +91,7 @@ impl StoreCache {
                 .indexes
                 .iter_mut()
                 .for_each(|index| index.lookup = None);
+            store.old_rows = AscendingLookups::default();
             store.tracking.end_of_transaction();
             if store.buffers.is_large() {
                 store.buffers = Buffers::default();

@@ -28,6 +28,9 @@ pub struct FeedCleaned {
     pub revisions: u64,
 }
 
+/// A step ends at keys of so many bytes: each is written once or twice more, to take its rows away.
+const KEYS_LEN_MAX: usize = 256 << 10;
+
 /// Removes the history's rows.
 #[derive(Debug)]
 struct HistoryRows<'a> {
@@ -39,7 +42,8 @@ struct HistoryRows<'a> {
 
 impl WriteTransaction {
     /// Takes away which revisions up to `up_to` are removals or have a newer one of the same record up to there, with the history's rows of
-    /// the values that they had. Looks at those behind `behind`, up to where a step before has come, and at no more than `count`.
+    /// the values that they had. Looks at those behind `behind`, up to where a step before has come, and at no more than `count`, or at
+    /// fewer with long keys.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if the database has no change feed, or the scope does not have its object stores; if a row cannot be read or
@@ -56,7 +60,7 @@ impl WriteTransaction {
         let mut done = FeedCleaned::default();
         let mut outdated = BTreeSet::new();
         let mut iter = records_behind(self, &feed, behind)?;
-        let (mut looked_at, mut key) = (0, Vec::new());
+        let (mut looked_at, mut keys_len, mut key) = (0, 0, Vec::new());
         'records: while let Some(last) = number_at(&iter, &feed) {
             let bad_row = |error| Error::row(iter.key(), RECORD, error);
             let (_, mut revisions) = read_record(iter.value()?).map_err(bad_row)?;
@@ -66,10 +70,11 @@ impl WriteTransaction {
                 if number <= behind {
                     continue;
                 }
-                if number > up_to || looked_at == count {
+                if number > up_to || looked_at == count || keys_len > KEYS_LEN_MAX {
                     break 'records;
                 }
                 looked_at += 1;
+                keys_len += revision.key.as_bytes().len();
                 done.cleaned = number;
                 if ends && revision.back == 0 {
                     done.whole = number;
@@ -200,7 +205,9 @@ impl HistoryRows<'_> {
             until: revision.version,
         };
         let key = &mut self.key;
-        for prefix in [&self.feed.history_data, &self.feed.history_exists] {
+        let feed = self.feed;
+        let exists = feed.has_history_exists.then_some(&feed.history_exists);
+        for prefix in std::iter::once(&feed.history_data).chain(exists) {
             key.clear();
             key.extend_from_slice(prefix);
             history_key.encode(key);

@@ -324,9 +324,7 @@ impl WriteTransaction {
             value: &value,
         }
         .encode(&mut row);
-        let mut buffers = (Vec::new(), Vec::new());
-        let buffers = (&mut buffers.0, &mut buffers.1);
-        self.put_history(feed, history_key, (&row, LOST_VERSION), buffers)
+        self.put_history(feed, history_key, &row, &mut Vec::new())
     }
 
     /// A value of the feed's own, in the store's versions.

@@ -10,7 +10,7 @@ use crate::open_stores::{Buffers, OpenIndex, OpenStore, Tracking};
 use crate::reads::record_row_prefix;
 use crate::scope::Scope;
 use crate::transaction::WriteTransaction;
-use crate::view::View;
+use crate::view::{AscendingLookups, View};
 
 impl WriteTransaction {
     /// Lends an object store to `work`.
@@ -85,6 +85,7 @@ impl WriteTransaction {
             has_external_objects: self.has_new_objects(id)
                 || self.has_external_objects(database_id, id)?,
             tracking: Tracking::default(),
+            old_rows: AscendingLookups::default(),
             buffers: Buffers::default(),
         }))
     }

@@ -6,14 +6,15 @@ use larder_codec::idb_key::{ARRAYS_MAX, KeyPart};
 use larder_codec::row_key::RecordTable;
 use larder_codec::value::RevisionKind;
 use larder_codec::versioned::{DataRow, ExistsRow};
-use larder_codec::{DatabaseId, JsString, ObjectStoreId, RawKey, RecordVersion};
+use larder_codec::{DatabaseId, JsString, ObjectStoreId, RawKey, RecordVersion, range};
 
 use crate::cursor::CursorDirection;
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::{Change, Changes, Feed, HISTORY_VERSION};
 use crate::key_range::KeyRange;
 use crate::open_stores::{Buffers, OpenStore};
-use crate::reads::{has_two_forms, record_row_prefix};
+use crate::reads::{get_row, has_two_forms, record_row_prefix};
+use crate::sync::locked;
 use crate::transaction::WriteTransaction;
 
 /// So many records of a range are looked up before they are deleted.
@@ -181,7 +182,9 @@ impl WriteTransaction {
         let mut count = 0;
         loop {
             let mut keys = Vec::new();
-            let mut records = self.keys_in(database_id, store.id, range, CursorDirection::Next);
+            let place = (database_id, store.id);
+            let next = CursorDirection::Next;
+            let mut records = self.keys_in_table(RecordTable::Exists, place, range, next);
             while keys.len() < PAGE_LEN && records.next()? {
                 keys.push(records.primary_key()?.as_bytes().to_vec());
             }
@@ -247,16 +250,36 @@ impl WriteTransaction {
         store: &mut OpenStore,
         key: RawKey<'_>,
     ) -> Result<Option<RecordVersion>> {
-        if !self.has_record(database_id, store, key)? {
+        if !self.get_old(database_id, store, key)? {
             return Ok(None);
         }
-        let Buffers { value, old, .. } = &mut store.buffers;
-        std::mem::swap(value, old);
+        let old = &store.buffers.old;
         let row = DataRow::decode_exact(old).map_err(|error| {
             let what = "record with an undecodable version";
             Error::row(key.as_bytes(), what, error)
         })?;
         Ok(Some(row.version))
+    }
+
+    /// Whether a record is there; then its data row is in the buffer for old ones.
+    fn get_old(
+        &self,
+        database_id: DatabaseId,
+        store: &mut OpenStore,
+        primary_key: RawKey<'_>,
+    ) -> Result<bool> {
+        let OpenStore {
+            old_rows, buffers, ..
+        } = store;
+        let Buffers { key, old, .. } = buffers;
+        key.clear();
+        key.extend_from_slice(&store.data_prefix);
+        primary_key.encode(key);
+        if has_two_forms(primary_key) {
+            return get_row(self.view(), key, primary_key, old);
+        }
+        let end = || range::table_high(database_id, store.id, RecordTable::Data);
+        locked(self.pending()).get_ascending(old_rows, (key, end), old)
     }
 
     /// Puts what a record was, which is in the buffer for old ones, into the history, with its external objects, which are the history's
@@ -278,10 +301,7 @@ impl WriteTransaction {
             until,
         };
         let Buffers {
-            key: row_key,
-            value,
-            old,
-            ..
+            key: row_key, old, ..
         } = &mut store.buffers;
         // The history's version takes one byte, and the record's at least one.
         let old_len = DataRow::decode_exact(old).map_or(0, |row| row.value.len());
@@ -290,12 +310,7 @@ impl WriteTransaction {
             *version = HISTORY_VERSION.get() as u8;
         }
         let row = old.get(start..).unwrap_or_default();
-        self.put_history(
-            &feed,
-            &history_key,
-            (row, HISTORY_VERSION),
-            (row_key, value),
-        )?;
+        self.put_history(&feed, &history_key, row, row_key)?;
         if store.has_external_objects {
             let mut to = feed.history_objects.clone();
             history_key.encode(&mut to);
@@ -304,24 +319,19 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// Puts a record of this version into the history; the buffers' content does not matter.
+    /// Puts a record into the history; the buffer's content does not matter. It gets no exists row: an object store without indexes is
+    /// read by its data rows alone.
     pub(super) fn put_history(
         &mut self,
         feed: &Feed,
         history_key: &HistoryKey<'_>,
-        (row, version): (&[u8], RecordVersion),
-        (row_key, exists): (&mut Vec<u8>, &mut Vec<u8>),
+        row: &[u8],
+        row_key: &mut Vec<u8>,
     ) -> Result<()> {
         row_key.clear();
         row_key.extend_from_slice(&feed.history_data);
         history_key.encode(row_key);
-        self.put_row(row_key, row)?;
-        exists.clear();
-        ExistsRow { version }.encode(exists);
-        row_key.clear();
-        row_key.extend_from_slice(&feed.history_exists);
-        history_key.encode(row_key);
-        self.put_row(row_key, exists)
+        self.put_row(row_key, row)
     }
 
     fn move_objects(

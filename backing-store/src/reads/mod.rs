@@ -19,7 +19,7 @@ use larder_codec::row_key::{ObjectStoreField, ObjectStoreMetadataKey, RecordKey,
 use larder_codec::versioned::DataRow;
 use larder_codec::{
     DataVersion, DatabaseId, IndexId, JsString, Key, KeyPrefix, ObjectStoreId, RawKey,
-    RecordVersion, range,
+    RecordVersion, feed, range,
 };
 use larder_leveldb::storage::FileSystem;
 
@@ -28,8 +28,9 @@ use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::layout::StorePaths;
 use crate::metadata::{
-    DatabaseMetadata, DatabaseName, NamedIds, ObjectStoreMetadata, read_database,
-    read_database_names, read_database_version, read_databases, read_object_stores, read_version,
+    DatabaseMetadata, DatabaseName, NamedIds, ObjectStoreMetadata, object_store_named,
+    read_database, read_database_names, read_database_version, read_databases, read_object_stores,
+    read_version,
 };
 use crate::staleness::IndexFacts;
 use crate::view::View;
@@ -263,7 +264,41 @@ impl Reads {
         range: &KeyRange<'_>,
         direction: CursorDirection,
     ) -> RecordCursor {
-        RecordCursor::over_keys(self, database_id, object_store_id, range, direction)
+        let table = match self.is_history(database_id, object_store_id) {
+            true => RecordTable::Data,
+            false => RecordTable::Exists,
+        };
+        let place = (database_id, object_store_id);
+        self.keys_in_table(table, place, range, direction)
+    }
+
+    /// What [`keys_in`](Self::keys_in) gives, for a caller that has the object store's name: the keys are in the exists rows, but of
+    /// the [history](larder_codec::feed::is_history) in the data rows.
+    #[must_use]
+    pub fn keys_in_table(
+        &self,
+        table: RecordTable,
+        (database_id, object_store_id): (DatabaseId, ObjectStoreId),
+        range: &KeyRange<'_>,
+        direction: CursorDirection,
+    ) -> RecordCursor {
+        match table {
+            RecordTable::Exists => {
+                RecordCursor::over_keys(self, database_id, object_store_id, range, direction)
+            }
+            _ => RecordCursor::new(self, database_id, object_store_id, range, direction),
+        }
+    }
+
+    /// Whether an object store is the history of the database's change feed, whose records need not have exists rows.
+    pub(super) fn is_history(
+        &self,
+        database_id: DatabaseId,
+        object_store_id: ObjectStoreId,
+    ) -> bool {
+        let history = object_store_named(&self.view, database_id, feed::HISTORY);
+        // Data rows are right for any object store.
+        history.map_or(true, |history| history == Some(object_store_id))
     }
 
     /// The index keys and primary keys in a range, without the values. Values are not read, so large records cost no
@@ -389,9 +424,9 @@ impl Reads {
         database_id: DatabaseId,
         object_store_id: ObjectStoreId,
     ) -> Option<ExistsCheck> {
-        self.context
-            .lost_writes
-            .then(|| ExistsCheck::new(self.view.clone(), database_id, object_store_id))
+        // Under a key of the history there is never another value, so none can be an older one.
+        let is_doubted = self.context.lost_writes && !self.is_history(database_id, object_store_id);
+        is_doubted.then(|| ExistsCheck::new(self.view.clone(), database_id, object_store_id))
     }
 }
 

@@ -42,7 +42,8 @@ impl Reads {
         Ok(true)
     }
 
-    /// The version of the record with this primary key, if there is one. Its value is not read.
+    /// The version of the record with this primary key, if there is one. Its value is not read but where it has no exists row, as in the
+    /// history of a change feed.
     ///
     /// # Errors
     /// If its exists row cannot be read.
@@ -55,12 +56,18 @@ impl Reads {
         let mut key = record_row_prefix(database_id, object_store_id, RecordTable::Exists);
         primary_key.encode(&mut key);
         let mut value = Vec::new();
-        if !get_row(&self.view, &key, primary_key, &mut value)? {
+        if get_row(&self.view, &key, primary_key, &mut value)? {
+            let row = ExistsRow::decode_exact(&value);
+            return row
+                .map(|row| Some(row.version))
+                .map_err(|error| Error::row(&key, "exists row", error));
+        }
+        if !self.is_history(database_id, object_store_id) {
             return Ok(None);
         }
-        let row = ExistsRow::decode_exact(&value);
-        row.map(|row| Some(row.version))
-            .map_err(|error| Error::row(&key, "exists row", error))
+        let mut record = Record::new();
+        let is_there = self.get(database_id, object_store_id, primary_key, &mut record)?;
+        Ok(record.version().filter(|_| is_there))
     }
 
     /// Reads the first record with a primary key in the range; whether there is one.

@@ -4,10 +4,12 @@
 //! The scopes area (prefix `00 00 00 00 32`, the undo log) never shows here, as Chromium's transactional layer hides
 //! it; raw rows are read from the snapshot itself.
 
+mod ascending;
 mod base;
 mod recovered;
 mod staged;
 
+pub(crate) use ascending::AscendingLookups;
 use base::BaseIter;
 pub(crate) use base::{Base, Reach};
 pub(crate) use staged::Pending;

@@ -14,7 +14,7 @@ use larder_codec::row_key::{
 use larder_codec::value::{Foreign, ParsedKeyPath};
 use larder_codec::versioned::{DataRow, ExistsRow, IndexRow};
 use larder_codec::{
-    DataVersion, DatabaseId, IndexId, KeyPath, ObjectStoreId, RawKey, RecordVersion, RowKey,
+    DataVersion, DatabaseId, IndexId, KeyPath, ObjectStoreId, RawKey, RecordVersion, RowKey, feed,
 };
 use larder_leveldb::storage::RandomFile;
 
@@ -153,6 +153,7 @@ impl Walk<'_> {
                 Some((index.id, path, index.multi_entry))
             })
             .collect();
+        let is_history = feed::is_history(&object_store.name);
         let next = CursorDirection::Next;
         let mut rows = self.store.records(database.id, object_store.id, next);
         loop {
@@ -179,7 +180,7 @@ impl Walk<'_> {
                 continue;
             };
             let row = data_row(id, primary_key);
-            if !self.exists(id, primary_key, version)? {
+            if !is_history && !self.exists(id, primary_key, version)? {
                 let why = "the row that says that it exists is lost or of another version";
                 let entry = (Reason::Incomplete, why.to_owned());
                 self.survey.dropped.insert(row, entry);

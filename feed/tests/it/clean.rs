@@ -7,11 +7,14 @@ use std::sync::Arc;
 use larder_backing_store::IdbComparator;
 use larder_feed::{CleanUp, ReadOptions};
 use larder_idb::codec::KeyPrefix;
-use larder_idb::{FileSystem, MemoryFileSystem, Origin};
+use larder_idb::{
+    FileSystem, Key, MemoryFileSystem, Origin, TransactionMode, TransactionOptions, Value,
+};
 use larder_leveldb::{Background, Db, Options};
 
-use crate::host::Host;
+use crate::host::{Host, number_of};
 use crate::naive::Step;
+use crate::others;
 
 /// A database with a feed, and the object stores 0 and 1.
 fn open(fs: &Arc<MemoryFileSystem>) -> (Host, BTreeMap<u64, String>) {
@@ -76,17 +79,76 @@ fn what_goes_leaves_no_row_in_any_table() {
     assert_eq!(history(), []);
     commit(&host, &names, &[Step::Put(0, 1, 3), Step::Put(0, 2, 4)]);
     assert_eq!(revisions(), [(1, 2), (2, 2), (31, 3)]);
-    assert_eq!(history(), [(1, 1), (2, 1), (3, 1)]);
+    assert_eq!(history(), [(1, 1), (3, 1)]);
     // One revision of two goes: its record stays, with both entries.
     assert_eq!(clean(&host, 0), 1);
     assert_eq!(revisions(), [(1, 2), (2, 2), (31, 3)]);
     assert_eq!(history(), []);
     commit(&host, &names, &[Step::Clear(0), Step::Clear(1)]);
     assert_eq!(revisions(), [(1, 3), (2, 3), (31, 5)]);
-    assert_eq!(history(), [(1, 3), (2, 3)]);
+    assert_eq!(history(), [(1, 3)]);
     assert_eq!(clean(&host, 0), 6);
     assert_eq!(revisions(), []);
     assert_eq!(history(), []);
+}
+
+/// A store whose history has exists rows, as commits wrote them once, and as a page writes them.
+#[test]
+fn a_history_with_exists_rows_is_read_and_leaves_none() {
+    let fs = Arc::new(MemoryFileSystem::new());
+    let (host, names) = open(&fs);
+    commit(&host, &names, &[Step::Put(0, 1, 1), Step::Put(0, 2, 2)]);
+    commit(&host, &names, &[Step::Put(0, 1, 3)]);
+    let number = host.reserved("larder.feed.history").number().unwrap();
+    host.storage.close().unwrap();
+    others::add_exists_rows(Arc::clone(&fs) as _, number);
+    let host = Host::open(Arc::clone(&fs) as _, false).unwrap();
+    let history = || rows(&fs, &host, "larder.feed.history");
+    assert_eq!(history(), [(1, 1), (2, 1)]);
+    commit(&host, &names, &[Step::Put(0, 2, 4)]);
+    assert_eq!(history(), [(1, 2), (2, 1)]);
+    // Keys alone find both, a walk as well as a look-up.
+    assert_eq!(host.count_of("larder.feed.history"), 2);
+    let feed = host.feed().unwrap();
+    for (revision, expected) in [(2, [1, 2]), (3, [3, 2]), (4, [3, 4])] {
+        let past = host.wait(feed.at(revision)).unwrap();
+        let past = host.wait(past.object_store("a")).unwrap();
+        for (key, number) in [1, 2].into_iter().zip(expected) {
+            let (_, value) = host.wait(past.get(key)).unwrap().unwrap();
+            assert_eq!(number_of(&value), number);
+        }
+    }
+    assert_eq!(clean(&host, 0), 2);
+    assert_eq!(history(), []);
+}
+
+#[test]
+fn a_step_of_clean_up_ends_sooner_where_keys_are_long() {
+    let fs = Arc::new(MemoryFileSystem::new());
+    let (host, _) = open(&fs);
+    for turn in 0..2 {
+        let (mode, options) = (TransactionMode::ReadWrite, TransactionOptions::new());
+        let transaction = host.connection.transaction("a", mode, options).unwrap();
+        let store = transaction.object_store("a").unwrap();
+        for number in 0..10_u8 {
+            let key = Key::Binary(vec![number; 100 << 10]);
+            let value = Value::serialize(&turn).unwrap();
+            store.put(value, Some(key)).unwrap().detach();
+        }
+        host.wait(transaction.commit().unwrap()).unwrap();
+    }
+    let feed = host.feed().unwrap();
+    let (mut gone, mut most) = (0, 0);
+    loop {
+        let step = host.wait(feed.clean(CleanUp::new())).unwrap();
+        gone += step.revisions;
+        most = most.max(step.revisions);
+        if !step.is_more {
+            break;
+        }
+    }
+    assert_eq!(gone, 10);
+    assert!(most <= 3, "{most} in one step");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use larder_idb::codec::row_key::{
     ObjectStoreField, ObjectStoreMetadataKey, RecordKey, RecordTable,
 };
 use larder_idb::codec::versioned::{DataRow, ExistsRow};
-use larder_idb::codec::{DatabaseId, Key, ObjectStoreId, RawKey, RecordVersion, range};
+use larder_idb::codec::{DatabaseId, Key, ObjectStoreId, RawKey, RecordVersion, RowKey, range};
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Db, Durability, Options};
 
@@ -143,5 +143,31 @@ pub(crate) fn touch(
     }
     assert!(touched > 0);
     db.write(&mut batch, Durability::Strict).unwrap();
+    db.close().unwrap();
+}
+
+/// Gives each record of an object store the exists row that it lacks.
+pub(crate) fn add_exists_rows(fs: Arc<dyn FileSystem>, object_store: i64) {
+    let db = Db::open(fs, Path::new(FOLDER), Options::new(Arc::new(IdbComparator))).unwrap();
+    let object_store = ObjectStoreId::new(object_store).unwrap();
+    let (database, table) = (DatabaseId::MIN, RecordTable::Data);
+    let mut batch = BatchWriter::new();
+    let mut iter = db.iter();
+    iter.seek(&range::table_low(database, object_store, table))
+        .unwrap();
+    while iter.valid()
+        && let Ok(RowKey::Record(record)) = RowKey::decode_exact(iter.key())
+        && (record.object_store_id, record.table) == (object_store, table)
+    {
+        let version = DataRow::decode_exact(iter.value().unwrap())
+            .unwrap()
+            .version;
+        let mut exists = Vec::new();
+        ExistsRow { version }.encode(&mut exists);
+        batch.put(&row(object_store, RecordTable::Exists, record.key), &exists);
+        iter.next().unwrap();
+    }
+    drop(iter);
+    db.write(&mut batch, Durability::Relaxed).unwrap();
     db.close().unwrap();
 }

@@ -69,7 +69,8 @@ impl Scan {
                     Self::Records(Box::new(cursor))
                 }
                 (None, Wanted::Keys) => {
-                    let cursor = reads.keys_in(id, store_id, range, direction);
+                    let (table, place) = (source.store.keys_table, (id, store_id));
+                    let cursor = reads.keys_in_table(table, place, range, direction);
                     Self::Records(Box::new(cursor))
                 }
                 (Some(index_id), Wanted::Values) => {

@@ -1,6 +1,7 @@
 //! A database with a change feed is an ordinary one for Chromium, the feed's object stores included: a page reads its own feed, and what it
 //! writes harms nothing.
 
+mod history;
 mod turns;
 
 use std::sync::Arc;
