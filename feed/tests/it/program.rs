@@ -480,7 +480,7 @@ impl Run {
             let mut looked_at = naive
                 .retained
                 .range(naive.cleaned + 1..bound.max(naive.cleaned) + 1);
-            let end = looked_at.nth(255).copied();
+            let end = looked_at.nth(127).copied();
             let is_more = end.is_some_and(|end| end < bound);
             let before = naive.retained.len();
             naive.clean(end.unwrap_or(bound));
