@@ -48,6 +48,11 @@ fn is_unwritten(lost: &Lost, from: u64, to: u64, file_len: u64) -> bool {
     if from <= lost.damaged_at && has_right_rest {
         return true;
     }
+    // Nothing that was written ends in zeros behind its last record: what was to come there is missing, and this record's end with it. A single
+    // changed byte explains some of the checksums by chance, one in 17 million for each byte of the record, and never these zeros.
+    if lost.has_length && to == file_len && (from + 1..to).contains(&lost.declared_end) {
+        return true;
+    }
     let are_few = to - from < ZEROS_MIN && to != file_len;
     let has_zeroed_cause =
         (lost.corrections.iter()).any(|&(at, _)| lost.bytes.get(at).is_some_and(|&byte| byte == 0));
@@ -177,6 +182,30 @@ mod tests {
         }
         println!("a single byte is lost, by the checksum's bytes in the sector: {single:?}");
         assert!(single[1] > 5000 && single[2] > 10, "{single:?}");
+    }
+
+    #[test]
+    fn zeros_from_within_a_record_to_the_file_end_are_explained_whatever_fits_the_checksum() {
+        let mut single = 0;
+        for seed in 0..60_000_u32 {
+            let fs = MemoryFileSystem::new();
+            let mut log = LogWriter::new(fs.create(Path::new(LOG)).unwrap(), 0);
+            let record: Vec<u8> = (1..100_u32)
+                .flat_map(|n| ((n * 7919) ^ seed.wrapping_mul(0x9e37_79b9)).to_le_bytes())
+                .collect();
+            log.add(&record).unwrap();
+            let end = log.len_bytes() as usize;
+            log.add(b"behind").unwrap();
+            let file = fs.open_random(Path::new(LOG)).unwrap();
+            let mut bytes = vec![0; file.len().unwrap() as usize];
+            read_exact_at(&*file, 0, &mut bytes).unwrap();
+            bytes[end - 40..].fill(0);
+            let (lost, explained) = is_explained(&bytes).unwrap();
+            assert!(explained, "seed {seed}: {lost:?}");
+            single += u32::from(lost.single_byte);
+        }
+        println!("a single byte fits the checksum of {single}");
+        assert!(single > 0);
     }
 
     #[test]
