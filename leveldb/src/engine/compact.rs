@@ -120,7 +120,7 @@ impl Engine {
         let mut parts = parts.iter().peekable();
         let mut ends_before = |key: &[u8]| {
             let begins = |part: &&Vec<u8>| order.compare_user(user_key(key), part) != Order::Less;
-            // Of a part nothing need be left.
+            // Merging may have dropped all rows of a part: then one key is behind several ends.
             let mut ends = false;
             while parts.next_if(begins).is_some() {
                 ends = true;
