@@ -11,6 +11,8 @@ use larder_codec::{JsString, Key};
 use super::super::json::{Json, Wrong};
 use super::super::new_store::NewRecord;
 use super::json_text::{Node, Text, string, units};
+use super::shapes::{array, number, number_of, tagged, view, with_id};
+use super::types::Type;
 
 /// A row of a table whose keys lie in its values.
 pub(super) fn inbound(row: Node) -> Result<NewRecord, Wrong> {
@@ -62,88 +64,6 @@ fn unwrapped(row: Node) -> Result<(Node, Vec<(Text, Node)>), Wrong> {
             }
         }
         _ => Err("$types is neither an object nor true".to_owned()),
-    }
-}
-
-/// What stands at a place.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Type {
-    /// What stands at another place already.
-    Reference,
-    Undefined,
-    /// Nothing: a list's hole.
-    Hole,
-    /// Lists have their type everywhere. One with properties of its own is written as an object.
-    List,
-    Plain,
-    NotANumber,
-    Infinity,
-    NegativeInfinity,
-    BigInt,
-    BigIntObject,
-    StringObject,
-    NumberObject,
-    BooleanObject,
-    Date,
-    RegExp,
-    Map,
-    Set,
-    Buffer,
-    /// Its name, and the length of an element.
-    View(&'static str, f64),
-    DataView,
-    Blob,
-    File,
-    FileList,
-    ImageData,
-}
-
-impl Type {
-    fn of(name: &str) -> Result<Self, Wrong> {
-        Ok(match name {
-            "#" => Self::Reference,
-            "undef" => Self::Undefined,
-            "sparseUndefined" => Self::Hole,
-            "arrayNonindexKeys" => Self::List,
-            "userObject" => Self::Plain,
-            "nan" => Self::NotANumber,
-            "infinity" => Self::Infinity,
-            "negativeInfinity" => Self::NegativeInfinity,
-            "bigint" => Self::BigInt,
-            "bigintObject" => Self::BigIntObject,
-            "StringObject" => Self::StringObject,
-            "NumberObject" => Self::NumberObject,
-            "BooleanObject" => Self::BooleanObject,
-            "date" => Self::Date,
-            "regexp" => Self::RegExp,
-            "map" => Self::Map,
-            "set" => Self::Set,
-            "arraybuffer" => Self::Buffer,
-            "int8array2" => Self::View("Int8Array", 1.0),
-            "uint8array2" => Self::View("Uint8Array", 1.0),
-            "uint8clampedarray2" => Self::View("Uint8ClampedArray", 1.0),
-            "int16array2" => Self::View("Int16Array", 2.0),
-            "uint16array2" => Self::View("Uint16Array", 2.0),
-            "int32array2" => Self::View("Int32Array", 4.0),
-            "uint32array2" => Self::View("Uint32Array", 4.0),
-            "float32array2" => Self::View("Float32Array", 4.0),
-            "float64array2" => Self::View("Float64Array", 8.0),
-            "dataview" => Self::DataView,
-            "blob2" => Self::Blob,
-            "file" => Self::File,
-            "filelist" => Self::FileList,
-            "imagedata" => Self::ImageData,
-            "imagebitmap" => {
-                return Err(
-                    "it has an ImageBitmap, of which such files keep only a part".to_owned(),
-                );
-            }
-            other => {
-                return Err(format!(
-                    "it has something of the type {other:?}, which is not read"
-                ));
-            }
-        })
     }
 }
 
@@ -671,48 +591,4 @@ fn pixel(node: &Node) -> Option<u8> {
         }
         _ => None,
     }
-}
-
-fn tagged<const N: usize>(tag: &str, value: Json, more: [(&str, Json); N]) -> Json {
-    let mut members = vec![(tag.to_owned(), value)];
-    let more = more.into_iter();
-    members.extend(more.map(|(name, value)| (name.to_owned(), value)));
-    Json::Object(members)
-}
-
-fn array(length: f64, properties: Vec<Json>) -> Json {
-    let properties = ("properties", Json::Array(properties));
-    tagged("$array", Json::Number(length), [properties])
-}
-
-fn view(name: &str, offset: f64, length: f64, buffer: Json) -> Json {
-    let members = [
-        ("byteOffset", Json::Number(offset)),
-        ("byteLength", Json::Number(length)),
-        ("buffer", buffer),
-    ];
-    tagged("$view", Json::Text(name.to_owned()), members)
-}
-
-/// What others refer to.
-fn with_id(json: Json, id: u64) -> Result<Json, Wrong> {
-    let id = ("$id".to_owned(), number(id));
-    match json {
-        Json::Object(mut members) => {
-            members.insert(0, id);
-            Ok(Json::Object(members))
-        }
-        items @ Json::Array(_) => Ok(Json::Object(vec![id, ("$items".to_owned(), items)])),
-        other => Err(format!("it refers to {other}, which is no object")),
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "as many as memory holds")]
-const fn number_of(count: usize) -> f64 {
-    count as f64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "as many as memory holds")]
-const fn number(id: u64) -> Json {
-    Json::Number(id as f64)
 }

@@ -6,7 +6,9 @@ mod from_typeson;
 mod import;
 mod json_text;
 mod schema;
+mod shapes;
 mod stream;
+mod types;
 
 pub(super) use import::{check, import};
 
