@@ -20,14 +20,15 @@ pub(crate) const NO_INDEX: i64 = 0;
 
 const DIGEST_LEN: usize = 16;
 
-const MAKE_ARRAY_PATHS: &str = "CREATE TABLE IF NOT EXISTS larder_array_paths (
+/// The tables, and their removal where nothing was noted: whether anything has to be is known last.
+pub(crate) const TABLES: &str = "
+CREATE TABLE larder_array_paths (
     object_store_id INTEGER NOT NULL,
     index_id INTEGER NOT NULL,
     name BLOB NOT NULL,
     PRIMARY KEY (object_store_id, index_id)
-) WITHOUT ROWID";
-
-const MAKE_NEGATIVE_ZEROS: &str = "CREATE TABLE IF NOT EXISTS larder_negative_zeros (
+) WITHOUT ROWID;
+CREATE TABLE larder_negative_zeros (
     record_row_id INTEGER NOT NULL,
     index_id INTEGER NOT NULL,
     key BLOB NOT NULL,
@@ -35,7 +36,19 @@ const MAKE_NEGATIVE_ZEROS: &str = "CREATE TABLE IF NOT EXISTS larder_negative_ze
     exact_record_key BLOB NOT NULL,
     digest BLOB NOT NULL,
     PRIMARY KEY (record_row_id, index_id, key)
-) WITHOUT ROWID";
+) WITHOUT ROWID;
+";
+
+/// Removes the tables that have no note.
+pub(crate) fn drop_empty_tables(connection: &Connection) -> rusqlite::Result<()> {
+    for table in [ARRAY_PATHS, NEGATIVE_ZEROS] {
+        let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
+        if !connection.query_row(&sql, (), |row| row.get::<_, bool>(0))? {
+            connection.execute(&format!("DROP TABLE {table}"), ())?;
+        }
+    }
+    Ok(())
+}
 
 /// Notes that a key path is an array of one part.
 pub(crate) fn write_array_path(
@@ -44,7 +57,6 @@ pub(crate) fn write_array_path(
     index: i64,
     name: &[u8],
 ) -> rusqlite::Result<()> {
-    connection.execute(MAKE_ARRAY_PATHS, ())?;
     let sql =
         "INSERT INTO larder_array_paths (object_store_id, index_id, name) VALUES (?1, ?2, ?3)";
     connection
@@ -80,7 +92,6 @@ pub(crate) fn write_negative_zero(
     (key, record_key): (RawKey<'_>, Option<RawKey<'_>>),
     value: &[u8],
 ) -> rusqlite::Result<()> {
-    connection.execute(MAKE_NEGATIVE_ZEROS, ())?;
     let sql = "INSERT OR IGNORE INTO larder_negative_zeros \
                (record_row_id, index_id, key, exact, exact_record_key, digest) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

@@ -103,16 +103,32 @@ fn names(dir: &Path) -> Vec<std::ffi::OsString> {
     names
 }
 
-/// What a page finds; and what it finds again in what the browser left. A browser that closes deletes what it does not like, silently.
-fn found_twice(chromium: &Chromium, store: &Store, what: &str) -> Value {
-    let out = tempfile::tempdir().unwrap();
-    let dump = "return fixture.dump();";
-    let first = chromium.run(store, dump, &Value::Null, out.path()).unwrap();
-    assert_eq!(names(&first.store.leveldb), names(&store.leveldb), "{what}");
-    let second = databases_of(chromium.dump(&first.store).unwrap());
+/// What a page finds; and what it finds again in what the browser left, which is in the folder `out` then. A browser that closes deletes what it does
+/// not like, silently.
+fn found_twice(chromium: &Chromium, store: &Store, out: &Path, what: &str) -> (Value, Store) {
+    // It writes, so that the file is not only looked at.
+    let script = "
+        const all = await indexedDB.databases();
+        const opened = await new Promise((done, failed) => {
+          const request = indexedDB.open(all[0].name);
+          request.onsuccess = () => done(request.result);
+          request.onerror = failed;
+        });
+        const [name] = opened.objectStoreNames;
+        if (name !== undefined) {
+          const transaction = opened.transaction(name, 'readwrite');
+          transaction.objectStore(name).delete(IDBKeyRange.bound('no such key', 'no such key 2'));
+          await new Promise((done) => { transaction.oncomplete = done; });
+        }
+        opened.close();
+        return fixture.dump();";
+    let first = chromium.run(store, script, &Value::Null, out).unwrap();
+    let left = first.store;
+    assert_eq!(names(&left.leveldb), names(&store.leveldb), "{what}");
+    let second = databases_of(chromium.dump(&left).unwrap());
     let first = databases_of(first.value);
     agree(&first, &second, what);
-    first
+    (first, left)
 }
 
 #[test]
@@ -143,10 +159,11 @@ fn stores_put_into_sqlite_files_are_the_same_to_chromium_and_come_back() {
                 true => databases_of(fixture.expected_json()),
                 false => databases_of(leveldb.dump(&original).unwrap()),
             };
-            let mut in_files = found_twice(sqlite, &files, name);
-            // The other way.
+            let out = tempfile::tempdir().unwrap();
+            let (mut in_files, left) = found_twice(sqlite, &files, out.path(), name);
+            // The other way, from what Chromium left: with the notes, if it leaves tables alone that it does not know.
             let back = tempfile::tempdir().unwrap();
-            larder_copy(&files.leveldb, back.path(), "leveldb");
+            larder_copy(&left.leveldb, back.path(), "leveldb");
             let back = Store::within(back.path(), &fixture.origin);
             let mut again = databases_of(leveldb.dump(&back).unwrap());
             if name == NOT_MIGRATED_BY_CHROMIUM {

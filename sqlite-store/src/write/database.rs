@@ -82,6 +82,7 @@ impl NewDatabase {
             )?;
             connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
             connection.execute_batch(tables::TABLES)?;
+            connection.execute_batch(notes::TABLES)?;
             let v8_data_version =
                 (u64::from(data_version.v8) << 32) | u64::from(data_version.blink);
             for (key, value) in [
@@ -274,6 +275,7 @@ impl NewDatabase {
             ..
         } = self;
         let finished = || {
+            notes::drop_empty_tables(&connection)?;
             connection.execute_batch(tables::AFTER_ROWS)?;
             connection.execute_batch("COMMIT; PRAGMA synchronous = FULL")?;
             let mode: String =
