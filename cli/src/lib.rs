@@ -35,6 +35,7 @@ mod rows;
 pub mod scan;
 #[cfg(feature = "scripts")]
 mod scripts;
+mod set_aside;
 mod sizes;
 mod sqlite;
 pub mod stat;

@@ -1,12 +1,13 @@
 //! Copies the files of blobs, with their times.
 
 use std::io::{self, Read};
+use std::path::Path;
 
 use larder_backing_store::{Error, NewStore, Store};
 use larder_leveldb::storage::SequentialFile;
 
+use super::Copied;
 use super::rows::Blob;
-use super::{Copied, is_gone};
 
 /// Copies every blob's file. One that cannot be read is a problem of the copy; the others are copied all the same.
 pub(crate) fn copy_blobs(
@@ -17,14 +18,11 @@ pub(crate) fn copy_blobs(
 ) -> Result<(), Error> {
     for blob in blobs {
         let path = store.paths().blob_file(blob.database, blob.number);
-        let file = match store.fs().open_sequential(&path) {
-            Ok(file) => file,
-            // An empty blob mostly has no file; those of schema 3 have one, whose time counts.
-            Err(error) if blob.size_bytes == 0 && is_gone(&error) => {
-                continue;
-            }
+        let mut content = match open(store, &path, blob.size_bytes == 0, copied) {
+            Ok(Some(content)) => content,
+            // Those of schema 3 have a file, whose time counts.
+            Ok(None) => continue,
             Err(error) => {
-                copied.lost_to_writer |= is_gone(&error) && store.lock_holder().is_some();
                 let problem = format!("{}: cannot be read: {error}", path.display());
                 copied.problems.push(problem);
                 continue;
@@ -32,7 +30,6 @@ pub(crate) fn copy_blobs(
         };
         let metadata = store.fs().metadata(&path);
         let modified = metadata.ok().and_then(|metadata| metadata.modified);
-        let mut content = Content { file, failed: None };
         let written = new.write_blob((blob.database, blob.number), modified, &mut content);
         match (written, content.failed) {
             (_, Some(error)) => {
@@ -51,8 +48,26 @@ pub(crate) fn copy_blobs(
     Ok(())
 }
 
+/// Opens a blob's file; `None` of an empty blob, which mostly has none. One that is gone may have been removed by a program that has the store open.
+pub(super) fn open(
+    store: &Store,
+    path: &Path,
+    is_empty: bool,
+    copied: &mut Copied,
+) -> io::Result<Option<Content>> {
+    match store.fs().open_sequential(path) {
+        Ok(file) => Ok(Some(Content { file, failed: None })),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Err(_) if is_empty => Ok(None),
+        Err(error) => {
+            copied.lost_to_writer |= store.lock_holder().is_some();
+            Err(error)
+        }
+    }
+}
+
 /// A file being read, which remembers why it could not be read on.
-struct Content {
+pub(super) struct Content {
     file: Box<dyn SequentialFile>,
     failed: Option<io::Error>,
 }

@@ -10,8 +10,8 @@ use larder_leveldb::OnDamage;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 
 use super::{
-    Copied, CopyOptions, Format, KeySpan, Merged, NewCopy, OnConflict, Part, in_place, is_store,
-    key_text, merge_store, replace_store, target, write_copy,
+    Copied, CopyOptions, Format, KeySpan, Merged, OnConflict, Part, copy_store, in_place, is_store,
+    key_text, merge_store, replace_store, target,
 };
 use crate::args::{ConflictRule, CopyArgs, StoreFormat};
 use crate::open_store::open_store;
@@ -84,16 +84,11 @@ impl Copy {
         })
     }
 
-    /// Writes the copy: none in a dry run.
-    fn write(
-        &self,
-        scan: &mut Scan<'_>,
-        to: &StorePaths,
-    ) -> Result<(Copied, Option<NewCopy>), Error> {
+    fn copy(&self, scan: &mut Scan<'_>, to: &StorePaths) -> Result<Copied, Error> {
         let progress = &mut scan.progress;
         let mut tick = || progress.tick();
         let copy = |store: &Store, tick: &mut dyn FnMut()| {
-            write_copy(store, Arc::clone(&self.fs), to, &self.options, tick)
+            copy_store(store, Arc::clone(&self.fs), to, &self.options, tick)
         };
         let mut result = copy(scan.store, &mut tick);
         for _ in 1..ATTEMPTS {
@@ -147,14 +142,14 @@ impl Copy {
         }
         let progress = &mut scan.progress;
         let mut tick = || progress.tick();
-        match replace_store(scan.store, &self.fs, &self.options, &mut tick) {
-            Ok((copied, to, aside)) => {
-                say_losses(scan, &to, &copied);
-                self.say(from, &to, &copied)?;
-                match aside {
-                    Some(aside) => {
-                        let (from, aside) = (from.leveldb.display(), aside.display());
-                        writeln!(self.output, "{from}: what was there is in {aside}")
+        match replace_store(&self.fs, from, &self.options, &mut tick) {
+            Ok(replaced) => {
+                say_losses(scan, &replaced.place, &replaced.copied);
+                self.say(from, &replaced.place, &replaced.copied)?;
+                match replaced.kept {
+                    Some(kept) => {
+                        let (from, kept) = (from.leveldb.display(), kept.display());
+                        writeln!(self.output, "{from}: what was there is in {kept}")
                     }
                     None => Ok(()),
                 }
@@ -241,13 +236,7 @@ impl PerStore for Copy {
             }
             _ => {}
         }
-        let copied = self.write(scan, &to).and_then(|(copied, new)| {
-            if let Some(new) = new {
-                new.finish()?;
-            }
-            Ok(copied)
-        });
-        let copied = match copied {
+        let copied = match self.copy(scan, &to) {
             Ok(copied) => copied,
             Err(error) => {
                 scan.report.failed(from.leveldb.display(), &error);

@@ -10,6 +10,7 @@ mod blobs;
 mod command;
 mod in_place;
 pub(crate) mod key_text;
+mod leveldb;
 mod merge;
 #[cfg(feature = "sqlite")]
 mod new_files;
@@ -21,23 +22,20 @@ mod target;
 
 pub(crate) use blobs::copy_blobs;
 pub(crate) use command::Copy;
+pub use in_place::{Replaced, replace_store};
 pub use merge::{Merged, OnConflict, merge_store};
 pub(crate) use rows::Blob;
 pub use selection::{KeySpan, Part};
 pub(crate) use target::place;
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use larder_backing_store::{
-    Error, ErrorKind, NewStore, RowSequence, Store, StoreOrder, StorePaths,
-};
+use larder_backing_store::{Error, ErrorKind, NewStore, Store, StorePaths};
 use larder_codec::Origin;
 use larder_leveldb::storage::FileSystem;
 
 use crate::display::Counted;
-use rows::SelectedRows;
 use selection::Plan;
 
 /// What is copied, and under which origin.
@@ -91,10 +89,13 @@ pub struct Copied {
 }
 
 impl Copied {
-    /// Whether a blob was gone that a program which has the store open may have removed: a copy that is begun anew may be whole.
-    #[must_use]
-    pub const fn is_outrun(&self) -> bool {
-        self.lost_to_writer
+    /// Fails if a blob was gone that a program which has the store open may have removed: a copy that is begun anew may be whole.
+    fn check_outrun(&self) -> Result<(), Error> {
+        if !self.lost_to_writer {
+            return Ok(());
+        }
+        let what = "the program that has the store open has removed a blob meanwhile: try again, or close that program first";
+        Err(Error::new(ErrorKind::Conflict, what))
     }
 }
 
@@ -136,64 +137,12 @@ pub fn copy_store(
     options: &CopyOptions,
     tick: &mut dyn FnMut(),
 ) -> Result<Copied, Error> {
-    let (copied, new) = write_copy(store, target, to, options, tick)?;
+    let (copied, new) = write_copy(store, &target, to, options, tick)?;
+    copied.check_outrun()?;
     if let Some(new) = new {
         new.finish()?;
     }
     Ok(copied)
-}
-
-/// Puts a copy in the other form in the place of its store: what was copied, where it is, and the folder in which what was there is kept, if it was no
-/// dry run. The store is as it was if anything of it cannot be read. `tick` is called for each row.
-///
-/// # Errors
-/// As [`copy_store`]; `Conflict` if a program has the store open; `Usage` if it has the form already, something of it cannot be read, or a store of the other
-/// form is there as well. Everything is as it was then.
-pub fn replace_store(
-    store: &Store,
-    fs: &Arc<dyn FileSystem>,
-    options: &CopyOptions,
-    tick: &mut dyn FnMut(),
-) -> Result<(Copied, StorePaths, Option<PathBuf>), Error> {
-    let from = store.paths();
-    let to = match options.format {
-        Format::LevelDb => StorePaths::of_leveldb(&from.in_leveldb()),
-        Format::Sqlite => StorePaths::of_sqlite(&from.in_sqlite()),
-    };
-    let place = from.leveldb.display();
-    if to.is_sqlite() == from.is_sqlite() {
-        let what = format!("{place}: the store has this form already");
-        return Err(Error::new(ErrorKind::Usage, what));
-    }
-    if is_store(&**fs, &to) {
-        let what = format!(
-            "{}: there is a store of the other form as well, and a browser would delete one of the two: move it away first",
-            to.leveldb.display()
-        );
-        return Err(Error::new(ErrorKind::Usage, what));
-    }
-    let held = in_place::Held::take(&**fs, store)?;
-    let (copied, new) = write_copy(store, Arc::clone(fs), &to, options, tick)?;
-    let Some(new) = new else {
-        return Ok((copied, to, None));
-    };
-    if let Some(problem) = copied.problems.first() {
-        let what = format!(
-            "{place}: not everything can be read, so the store stays as it was: {problem} ({} in all): larder repair first",
-            Counted(copied.problems.len() as u64, "problem")
-        );
-        return Err(Error::new(ErrorKind::Usage, what));
-    }
-    let aside = held.set_aside()?;
-    if let Err(error) = new.finish() {
-        // It may have come to its place, and only not be durable.
-        if !is_store(&**fs, &to) {
-            aside.restore();
-        }
-        return Err(error);
-    }
-    let folder = aside.folder().to_owned();
-    Ok((copied, to, Some(folder)))
 }
 
 /// Whether there is a store, or a part of one.
@@ -223,10 +172,19 @@ impl NewCopy {
     }
 }
 
+/// What is written where.
+struct Job<'a> {
+    store: &'a Store,
+    plan: &'a Plan,
+    target: &'a Arc<dyn FileSystem>,
+    to: &'a StorePaths,
+    dry_run: bool,
+}
+
 /// Writes a copy; none in a dry run.
 fn write_copy(
     store: &Store,
-    target: Arc<dyn FileSystem>,
+    target: &Arc<dyn FileSystem>,
     to: &StorePaths,
     options: &CopyOptions,
     tick: &mut dyn FnMut(),
@@ -237,14 +195,23 @@ fn write_copy(
         feeds_left: plan.feeds_left(),
         ..Copied::default()
     };
-    let new = match options.format {
-        Format::LevelDb => write_leveldb(store, target, to, &plan, &mut copied, options, tick)?,
-        Format::Sqlite => write_sqlite(store, &target, to, &plan, &mut copied, options, tick)?,
+    let job = Job {
+        store,
+        plan: &plan,
+        target,
+        to,
+        dry_run: options.dry_run,
     };
-    if copied.is_outrun() {
-        let what = "the program that has the store open has removed a blob meanwhile: try again, or close that program first";
-        return Err(Error::new(ErrorKind::Conflict, what));
-    }
+    let new = match options.format {
+        Format::LevelDb => leveldb::write(&job, &mut copied, tick)?.map(NewCopy::LevelDb),
+        #[cfg(feature = "sqlite")]
+        Format::Sqlite => sqlite::write(&job, &mut copied, tick)?.map(NewCopy::Sqlite),
+        #[cfg(not(feature = "sqlite"))]
+        Format::Sqlite => {
+            let what = "SQLite files: this larder was built without the feature sqlite";
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+    };
     if new.is_some() && !options.accept && !copied.losses.is_empty() {
         let what = format!(
             "this form cannot say everything, so Chromium would do otherwise with it: {}. Nothing was copied; with --accept it is, and Larder finds its notes of this on the way back",
@@ -253,74 +220,4 @@ fn write_copy(
         return Err(Error::new(ErrorKind::Usage, what));
     }
     Ok((copied, new))
-}
-
-fn write_leveldb(
-    store: &Store,
-    target: Arc<dyn FileSystem>,
-    to: &StorePaths,
-    plan: &Plan,
-    copied: &mut Copied,
-    options: &CopyOptions,
-    tick: &mut dyn FnMut(),
-) -> Result<Option<NewCopy>, Error> {
-    let mut rows = SelectedRows::new(store, plan, copied, tick);
-    if options.dry_run {
-        let (mut key, mut value) = (Vec::new(), Vec::new());
-        while rows.next(&mut key, &mut value)? {
-            key.clear();
-            value.clear();
-        }
-        return Ok(None);
-    }
-    let new = NewStore::begin(target, to.clone())?;
-    let sequence = match store.order() {
-        StoreOrder::SignedBytes => RowSequence::Unsorted,
-        StoreOrder::Chromium | StoreOrder::Mixed => RowSequence::Sorted,
-    };
-    new.write_rows(sequence, |key, value| rows.next(key, value))?;
-    let blobs = rows.into_blobs();
-    copy_blobs(store, &new, &blobs, copied)?;
-    Ok(Some(NewCopy::LevelDb(new)))
-}
-
-#[cfg(feature = "sqlite")]
-fn write_sqlite(
-    store: &Store,
-    target: &Arc<dyn FileSystem>,
-    to: &StorePaths,
-    plan: &Plan,
-    copied: &mut Copied,
-    options: &CopyOptions,
-    tick: &mut dyn FnMut(),
-) -> Result<Option<NewCopy>, Error> {
-    if options.dry_run {
-        let scratch = tempfile::tempdir().map_err(|error| {
-            larder_leveldb::Error::io("the temporary folder", "cannot be made", error)
-        })?;
-        sqlite::write(store, plan, scratch.path(), copied, tick)?;
-        return Ok(None);
-    }
-    let new = new_files::NewFiles::begin(target, to)?;
-    sqlite::write(store, plan, new.path(), copied, tick)?;
-    Ok(Some(NewCopy::Sqlite(new)))
-}
-
-#[cfg(not(feature = "sqlite"))]
-fn write_sqlite(
-    _store: &Store,
-    _target: &Arc<dyn FileSystem>,
-    _to: &StorePaths,
-    _plan: &Plan,
-    _copied: &mut Copied,
-    _options: &CopyOptions,
-    _tick: &mut dyn FnMut(),
-) -> Result<Option<NewCopy>, Error> {
-    let what = "SQLite files: this larder was built without the feature sqlite";
-    Err(Error::new(ErrorKind::Unsupported, what))
-}
-
-/// Whether a blob's file is not there.
-fn is_gone(error: &std::io::Error) -> bool {
-    error.kind() == std::io::ErrorKind::NotFound
 }

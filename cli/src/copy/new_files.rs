@@ -6,6 +6,7 @@ use std::sync::Arc;
 use larder_backing_store::{Error, ErrorKind, StorePaths, Unfinished, files};
 use larder_leveldb::storage::FileSystem;
 
+use crate::set_aside::move_all;
 use crate::sqlite;
 
 /// The files of a store being made. Dropped without [`finish`](Self::finish), they are removed as far as that can be done.
@@ -56,15 +57,8 @@ impl NewFiles {
             return self.unfinished.finish();
         }
         let names = list(fs, self.path())?;
-        for (n, name) in names.iter().enumerate() {
-            let (from, to) = (self.path().join(name), self.target.join(name));
-            if let Err(error) = fs.rename(&from, &to) {
-                for name in names.iter().take(n) {
-                    let _ = fs.rename(&self.target.join(name), &self.path().join(name));
-                }
-                return Err(larder_leveldb::Error::io(&to, "cannot get this name", error).into());
-            }
-        }
+        let place = |name| (self.path().join(&name), self.target.join(name));
+        move_all(fs, names.into_iter().map(place))?;
         files::sync_dir(fs, &self.target)
     }
 }

@@ -10,21 +10,40 @@ use larder_backing_store::{
 };
 use larder_codec::external_object::ExternalObject;
 use larder_codec::{DatabaseId, RawKey, feed};
-use larder_leveldb::storage::SequentialFile;
 use larder_sqlite_store::{NewDatabase, RecordRow, Unsaid};
 
+use super::blobs::open;
+use super::new_files::NewFiles;
 use super::selection::Plan;
-use super::{Copied, is_gone};
+use super::{Copied, Job};
 use crate::display::{Counted, Quoted, ShownKey};
 
-/// Writes each database that is copied into a file in a folder on the disk. Change feeds stay behind: they go by numbers that SQLite's form has not.
+/// The new files, which are not at their place yet; none in a dry run, whose files are made in a temporary folder.
 pub(super) fn write(
-    store: &Store,
-    plan: &Plan,
+    job: &Job<'_>,
+    copied: &mut Copied,
+    tick: &mut dyn FnMut(),
+) -> Result<Option<NewFiles>, Error> {
+    if job.dry_run {
+        let scratch = tempfile::tempdir().map_err(|error| {
+            larder_leveldb::Error::io("the temporary folder", "cannot be made", error)
+        })?;
+        write_into(scratch.path(), job, copied, tick)?;
+        return Ok(None);
+    }
+    let new = NewFiles::begin(job.target, job.to)?;
+    write_into(new.path(), job, copied, tick)?;
+    Ok(Some(new))
+}
+
+/// Writes each database that is copied into a file in a folder on the disk. Change feeds stay behind: they go by numbers that SQLite's form has not.
+fn write_into(
     folder: &Path,
+    job: &Job<'_>,
     copied: &mut Copied,
     tick: &mut dyn FnMut(),
 ) -> Result<(), Error> {
+    let (store, plan) = (job.store, job.plan);
     let mut names = BTreeSet::new();
     let mut problems = Vec::new();
     let databases = store.databases(&mut problems)?;
@@ -202,18 +221,11 @@ impl DatabaseCopy<'_> {
                 continue;
             };
             let path = self.store.paths().blob_file(self.database.id, blob.number);
-            let mut file = self.store.fs().open_sequential(&path).map(Content);
+            let mut file = open(self.store, &path, blob.size_bytes == 0, self.copied);
             let content = match &mut file {
-                Ok(file) => Ok(file as &mut dyn Read),
-                // An empty one mostly has no file.
-                Err(error) if blob.size_bytes == 0 && is_gone(error) => {
-                    Ok(&mut io::empty() as &mut dyn Read)
-                }
-                Err(error) => {
-                    let is_in_use = self.store.lock_holder().is_some();
-                    self.copied.lost_to_writer |= is_gone(error) && is_in_use;
-                    Err(io::Error::new(error.kind(), error.to_string()))
-                }
+                Ok(Some(file)) => Ok(file as &mut dyn Read),
+                Ok(None) => Ok(&mut io::empty() as &mut dyn Read),
+                Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
             };
             let of = ShownKey(key);
             match new.external_object(record, object, content)? {
@@ -265,14 +277,5 @@ impl DatabaseCopy<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// A blob's file, from the front.
-struct Content(Box<dyn SequentialFile>);
-
-impl Read for Content {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer)
     }
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use larder_backing_store::{Error, ErrorKind, StorePaths, Unfinished, files};
 use larder_leveldb::storage::FileSystem;
 
+use crate::set_aside::{free_name, move_all};
+
 /// After the name of a store's folder, in the name of the folder with what was there.
 const ASIDE_SUFFIX: &str = ".before-repair";
 
@@ -36,21 +38,8 @@ pub(super) fn begin(fs: &Arc<dyn FileSystem>, target: &Path) -> Result<Unfinishe
 /// `Io`.
 pub(super) fn aside(fs: &dyn FileSystem, paths: &StorePaths) -> Result<PathBuf, Error> {
     let name = paths.leveldb.file_name().unwrap_or_default();
-    for n in 1_u64.. {
-        let mut free = name.to_owned();
-        free.push(ASIDE_SUFFIX);
-        if n > 1 {
-            free.push(format!(".{n}"));
-        }
-        let path = paths.leveldb.with_file_name(free);
-        if !files::exists(fs, &path)? {
-            return Ok(path);
-        }
-    }
-    Err(Error::new(
-        ErrorKind::Usage,
-        "no name is free beside the store",
-    ))
+    let within = paths.leveldb.parent().unwrap_or(Path::new(""));
+    free_name(fs, within, name, ASIDE_SUFFIX)
 }
 
 /// Moves both folders of the store into `aside`, and those of the repaired store to their place. If that fails, everything is moved back.
@@ -68,30 +57,10 @@ pub(super) fn exchange(fs: &dyn FileSystem, paths: &StorePaths, aside: &Path) ->
         (repaired.join(&blob), paths.blob.clone()),
         (repaired.join(&leveldb), paths.leveldb.clone()),
     ];
-    let mut done: Vec<&(PathBuf, PathBuf)> = Vec::new();
-    for step in &steps {
-        let (from, to) = step;
-        let moved = match files::exists(fs, from) {
-            Ok(false) => continue,
-            Ok(true) => rename(fs, from, to),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = moved {
-            for (from, to) in done.into_iter().rev() {
-                let _ = fs.rename(to, from);
-            }
-            return Err(error);
-        }
-        done.push(step);
-    }
+    move_all(fs, steps)?;
     files::sync_dir(fs, aside)?;
     files::sync_dir(fs, paths.leveldb.parent().unwrap_or(Path::new("")))?;
     // Empty.
     let _ = fs.remove_dir(&repaired);
     Ok(())
-}
-
-fn rename(fs: &dyn FileSystem, from: &Path, to: &Path) -> Result<(), Error> {
-    let renamed = fs.rename(from, to);
-    renamed.map_err(|error| larder_leveldb::Error::io(to, "cannot get this name", error).into())
 }

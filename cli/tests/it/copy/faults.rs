@@ -13,7 +13,7 @@ use larder_leveldb::storage::{DiskFileSystem, Fault, FaultFileSystem};
 
 use super::{files, folder};
 
-pub(super) fn open(leveldb: &Path) -> Store {
+fn open(leveldb: &Path) -> Store {
     let options = OpenOptions {
         on_damage: OnDamage::Skip,
         ..OpenOptions::default()

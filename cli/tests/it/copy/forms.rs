@@ -252,14 +252,12 @@ fn an_error_of_any_operation_in_place_leaves_a_whole_store() {
                 kind: std::io::ErrorKind::PermissionDenied,
                 every_later_too,
             });
-            let store = super::faults::open(&paths.leveldb);
             let options = CopyOptions {
                 format: Format::Sqlite,
                 ..CopyOptions::default()
             };
             let fs: Arc<dyn FileSystem> = faulty.clone();
-            let replaced = replace_store(&store, &fs, &options, &mut || {});
-            drop(store);
+            let replaced = replace_store(&fs, &paths, &options, &mut || {});
             let sqlite = dir.path().join("IndexedDB").join(FOLDER);
             let kept = dir
                 .path()
