@@ -143,7 +143,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 return ExitCode::from(EXIT_USAGE);
             }
         },
-        Command::Export(args) if args.format == ExportFormat::Csv => {
+        Command::Export(args) if args.format != ExportFormat::Archive => {
             match TableExport::new(args, output) {
                 Ok(command) => Box::new(command),
                 Err(what) => {

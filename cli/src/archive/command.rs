@@ -27,6 +27,7 @@ const PROBLEMS_NAMED_MAX: usize = 100;
 pub(crate) struct Export {
     from: PathBuf,
     to: PathBuf,
+    dry_run: bool,
     writer: ArchiveWriter,
     has_stores: bool,
     output: Output,
@@ -39,10 +40,15 @@ impl Export {
     /// In words, if nothing can be written there.
     pub(crate) fn new(args: &ExportArgs, from: PathBuf, output: Output) -> Result<Self, String> {
         let fs: Arc<dyn FileSystem> = Arc::new(DiskFileSystem::new());
-        let writer = ArchiveWriter::begin(fs, &args.to, Form::of_name(&args.to));
+        let begin = match args.dry_run {
+            true => ArchiveWriter::dry_run,
+            false => ArchiveWriter::begin,
+        };
+        let writer = begin(fs, &args.to, Form::of_name(&args.to));
         Ok(Self {
             from,
             to: args.to.clone(),
+            dry_run: args.dry_run,
             writer: writer.map_err(|error| error.to_string())?,
             has_stores: false,
             output,
@@ -73,6 +79,7 @@ impl PerStore for Export {
     fn finish(self: Box<Self>) -> io::Result<()> {
         let Self {
             to,
+            dry_run,
             writer,
             has_stores,
             mut output,
@@ -80,7 +87,8 @@ impl PerStore for Export {
         } = *self;
         if has_stores {
             let exported = writer.finish()?;
-            writeln!(output, "{}: {exported}", to.display())?;
+            let would = if dry_run { "would have " } else { "" };
+            writeln!(output, "{}: {would}{exported}", to.display())?;
         }
         output.finish()
     }

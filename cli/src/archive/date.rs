@@ -1,7 +1,7 @@
 //! Dates as `Date.prototype.toISOString` writes them, read back.
 
 /// Milliseconds since 1970 of `2020-01-01T00:00:00.000Z`, with years of four digits, or of six behind a sign.
-pub(super) fn milliseconds(text: &str) -> Option<f64> {
+pub(crate) fn milliseconds(text: &str) -> Option<f64> {
     let (sign, rest) = match text.as_bytes().first()? {
         b'-' => (-1, text.get(1..)?),
         b'+' => (1, text.get(1..)?),

@@ -113,7 +113,18 @@ impl ArchiveWriter {
     /// # Errors
     /// If there is something at `to`, or nothing can be written there.
     pub fn begin(fs: Arc<dyn FileSystem>, to: &Path, form: Form) -> Result<Self, ArchiveError> {
-        let mut target = Target::begin(fs, to, form)?;
+        Self::new(Target::begin(fs, to, form, false)?)
+    }
+
+    /// Counts what an archive would have, and writes nothing.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin): if there is something at `to`, or it cannot be of that form.
+    pub fn dry_run(fs: Arc<dyn FileSystem>, to: &Path, form: Form) -> Result<Self, ArchiveError> {
+        Self::new(Target::begin(fs, to, form, true)?)
+    }
+
+    fn new(mut target: Target) -> Result<Self, ArchiveError> {
         let version = env!("CARGO_PKG_VERSION");
         let head = format!(
             "{{\"archive\":\"larder\",\"format\":{FORMAT_VERSION},\"by\":\"larder {version}\"}}\n"

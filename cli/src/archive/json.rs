@@ -39,14 +39,14 @@ impl Json {
             .ok_or_else(|| format!("the member {name:?} is missing"))
     }
 
-    pub(super) fn text(&self) -> Result<&str, Wrong> {
+    pub(crate) fn text(&self) -> Result<&str, Wrong> {
         match self {
             Self::Text(text) => Ok(text),
             other => Err(format!("{other} is no text")),
         }
     }
 
-    pub(super) fn bool(&self) -> Result<bool, Wrong> {
+    pub(crate) fn bool(&self) -> Result<bool, Wrong> {
         match self {
             Self::Bool(bool) => Ok(*bool),
             other => Err(format!("{other} is neither true nor false")),
@@ -61,7 +61,7 @@ impl Json {
     }
 
     /// A whole number, not below zero and not above 2^53.
-    pub(super) fn whole(&self) -> Result<u64, Wrong> {
+    pub(crate) fn whole(&self) -> Result<u64, Wrong> {
         const MAX: f64 = 9_007_199_254_740_992.0;
         match self {
             #[expect(
@@ -140,7 +140,7 @@ impl Json {
     }
 
     /// A number, also one that JSON has no word for: `{"$number": "NaN"}`.
-    pub(super) fn number(&self) -> Result<f64, Wrong> {
+    pub(crate) fn number(&self) -> Result<f64, Wrong> {
         if let Self::Number(number) = self {
             return Ok(*number);
         }
@@ -165,7 +165,7 @@ pub(super) fn utf16(text: &str) -> Result<Vec<u16>, Wrong> {
     }
 }
 
-pub(super) fn hex(text: &str) -> Result<Vec<u8>, Wrong> {
+pub(crate) fn hex(text: &str) -> Result<Vec<u8>, Wrong> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let byte = |pair: &[u8; 2]| {

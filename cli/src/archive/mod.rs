@@ -27,6 +27,8 @@ pub use export::{ArchiveWriter, Counts, Exported, Source};
 pub use import::{ImportOptions, Imported, check_bytes, import_archive};
 pub(crate) use json::Json;
 pub use target::Form;
+#[cfg(feature = "parquet")]
+pub(crate) use {date::milliseconds, json::hex};
 
 use base64ct::{Base64, Encoding};
 

@@ -44,7 +44,8 @@ impl Form {
 pub(super) struct Target {
     fs: Arc<dyn FileSystem>,
     to: PathBuf,
-    unfinished: Unfinished,
+    /// None if nothing is to be written.
+    unfinished: Option<Unfinished>,
     pub(super) form: Form,
     lines: Option<Box<dyn WritableFile>>,
     buffer: Vec<u8>,
@@ -57,6 +58,7 @@ impl Target {
         fs: Arc<dyn FileSystem>,
         to: &Path,
         form: Form,
+        dry_run: bool,
     ) -> Result<Self, ArchiveError> {
         if files::exists(&*fs, to)? {
             let what = "there is something of this name already: choose another name, or move it away first";
@@ -73,24 +75,27 @@ impl Target {
             let what = "there is no such folder: make it first";
             return Err(ArchiveError::new(folder, what));
         }
-        let unfinished = Unfinished::begin(&fs, to)?;
         let mut target = Self {
             fs,
             to: to.to_owned(),
-            unfinished,
+            unfinished: None,
             form,
             lines: None,
             buffer: Vec::with_capacity(PIECE_LEN),
             has_blobs: false,
         };
+        if dry_run {
+            return Ok(target);
+        }
+        let unfinished = target.unfinished.insert(Unfinished::begin(&target.fs, to)?);
         let file = match form {
             Form::Folder => {
-                let dir = target.unfinished.path();
+                let dir = unfinished.path();
                 let made = target.fs.create_dir(dir);
                 made.map_err(|error| ArchiveError::io(dir, "cannot be made", error))?;
                 dir.join(LINES_FILE)
             }
-            Form::File | Form::PackedFile => target.unfinished.path().to_owned(),
+            Form::File | Form::PackedFile => unfinished.path().to_owned(),
         };
         let created = target.fs.create(&file);
         target.lines =
@@ -117,7 +122,10 @@ impl Target {
         name: &str,
         content: &mut dyn Read,
     ) -> Result<io::Result<u64>, ArchiveError> {
-        let dir = self.unfinished.path().join(BLOBS_FOLDER);
+        let Some(unfinished) = &self.unfinished else {
+            return Ok(io::copy(content, &mut io::sink()));
+        };
+        let dir = unfinished.path().join(BLOBS_FOLDER);
         if !self.has_blobs {
             let made = self.fs.create_dir(&dir);
             made.map_err(|error| ArchiveError::io(&dir, "cannot be made", error))?;
@@ -183,6 +191,7 @@ impl Target {
 
     fn write(&mut self) -> Result<(), ArchiveError> {
         let Some(lines) = &mut self.lines else {
+            self.buffer.clear();
             return Ok(());
         };
         let appended = match self.form {
@@ -209,7 +218,10 @@ impl Target {
         if let Some(mut lines) = self.lines.take() {
             lines.sync().map_err(failed)?;
         }
-        Ok(self.unfinished.finish()?)
+        match self.unfinished.take() {
+            Some(unfinished) => Ok(unfinished.finish()?),
+            None => Ok(()),
+        }
     }
 }
 

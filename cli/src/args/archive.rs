@@ -26,6 +26,7 @@ Examples:
   larder export ~/.config/App/IndexedDB backup.jsonl.zst         one packed file
   larder export PATH mail.jsonl --database mail                  one database
   larder export PATH mail.csv --format csv --store messages      a table for spreadsheets
+  larder export PATH mail.parquet --format parquet --store messages    one for DuckDB, pandas, Spark: its columns have types
 
 larder import makes stores of it again.
 
@@ -42,6 +43,9 @@ pub enum ExportFormat {
     Archive,
     /// A table of one object store's records and their top-level properties (docs/format/table.md). Needs --store.
     Csv,
+    /// A table like that as a file of Apache Parquet, whose columns have types (docs/format/table.md). Needs --store.
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 /// `larder export`.
@@ -57,6 +61,9 @@ pub struct ExportArgs {
     /// The columns of a table, in their order; without it all top-level properties there are.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub columns: Vec<String>,
+    /// Only read what would be exported, and say how much it is.
+    #[arg(long)]
+    pub dry_run: bool,
     /// Which stores.
     #[command(flatten)]
     pub stores: WhichStores,

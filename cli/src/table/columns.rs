@@ -1,9 +1,11 @@
 //! The columns of a table: names of properties, in the order in which they are first met.
 
 use std::collections::HashMap;
+use std::io;
 
 use super::{VALUE_COLUMN, cell};
 use crate::archive::Json;
+use crate::scan::Stop;
 
 /// Values with more properties than these are no rows of a table.
 pub const COLUMNS_MAX: usize = 4096;
@@ -31,13 +33,22 @@ impl Columns {
         }
     }
 
-    /// Adds the names that a value has; whether there are not too many.
-    pub(super) fn take(&mut self, value: &Json) -> bool {
+    /// Adds the names that a value has.
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub(super) fn take(&mut self, value: &Json) -> Result<(), Stop> {
         match properties(value) {
             Some(properties) => properties.for_each(|(name, _)| self.add(&name)),
             None => self.add(VALUE_COLUMN),
         }
-        self.names.len() <= COLUMNS_MAX
+        if self.names.len() > COLUMNS_MAX {
+            let what = format!(
+                "the object store has more than {COLUMNS_MAX} properties: name some with --columns"
+            );
+            return Err(Stop::Output(io::Error::other(what)));
+        }
+        Ok(())
     }
 
     /// Their names.
@@ -45,20 +56,20 @@ impl Columns {
         self.names.iter().map(String::as_str)
     }
 
-    /// The row of a value. Where it has no property of the name, the cell is empty.
-    pub(super) fn cells(&self, value: &Json) -> Vec<String> {
-        let mut cells = vec![String::new(); self.names.len()];
-        let mut put = |name: &str, value: &Json| {
-            let place = self.places.get(name).and_then(|at| cells.get_mut(*at));
+    /// The row of a value: what it has in each column.
+    pub(super) fn row<'v>(&self, value: &'v Json) -> Vec<Option<&'v Json>> {
+        let mut row = vec![None; self.names.len()];
+        let mut put = |name: &str, value: &'v Json| {
+            let place = self.places.get(name).and_then(|at| row.get_mut(*at));
             if let Some(place) = place {
-                *place = cell::text(value);
+                *place = Some(value);
             }
         };
         match properties(value) {
             Some(properties) => properties.for_each(|(name, value)| put(&name, value)),
             None => put(VALUE_COLUMN, value),
         }
-        cells
+        row
     }
 }
 

@@ -5,9 +5,17 @@
 mod cell;
 mod columns;
 mod command;
+#[cfg(feature = "parquet")]
+mod kind;
+#[cfg(feature = "parquet")]
+mod parquet_file;
+#[cfg(feature = "parquet")]
+mod typed_column;
 
 pub use columns::{COLUMNS_MAX, Columns};
 pub(crate) use command::TableExport;
+#[cfg(feature = "parquet")]
+pub use parquet_file::write_parquet;
 
 use std::io::{self, Write};
 
@@ -35,17 +43,7 @@ pub fn write_csv(
 ) -> Result<u64, Stop> {
     let mut columns = Columns::of_names(wanted);
     if wanted.is_empty() {
-        for_each(scan, database, object_store, |_, value| {
-            match columns.take(value) {
-                true => Ok(()),
-                false => {
-                    let what = format!(
-                        "the object store has more than {COLUMNS_MAX} properties: name some with --columns"
-                    );
-                    Err(Stop::Output(io::Error::other(what)))
-                }
-            }
-        })?;
+        for_each(scan, database, object_store, |_, value| columns.take(value))?;
     }
     let mut table = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
@@ -56,7 +54,10 @@ pub fn write_csv(
     let mut rows = 0;
     for_each(scan, database, object_store, |key, value| {
         rows += 1;
-        let cells = columns.cells(value);
+        let cells = columns.row(value);
+        let cells = cells
+            .iter()
+            .map(|cell| cell.map_or_else(String::new, cell::text));
         let key = cell::text(key);
         table
             .write_record(std::iter::once(key).chain(cells))

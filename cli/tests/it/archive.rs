@@ -16,6 +16,8 @@ mod dexie;
 mod faults;
 mod hostile;
 mod messages;
+#[cfg(feature = "parquet")]
+mod parquet;
 #[cfg(feature = "scripts")]
 mod table;
 
