@@ -72,7 +72,9 @@ impl<'a> SelectedRows<'a> {
     pub(super) fn next(&mut self, key: &mut Vec<u8>, value: &mut Vec<u8>) -> Result<bool, Error> {
         loop {
             if let Some((next_key, next_value)) = self.ahead.pop_front() {
-                self.give(&next_key, &next_value, key, value);
+                key.extend_from_slice(&next_key);
+                value.extend_from_slice(&next_value);
+                self.given(key, value);
                 return Ok(true);
             }
             if !self.is_waiting && !self.rows.next()? {
@@ -84,34 +86,34 @@ impl<'a> SelectedRows<'a> {
                 continue;
             }
             self.is_waiting = true;
-            let row_key = self.rows.key().to_vec();
-            self.undo_log_before(Some(&row_key));
-            self.names_before(Some(&row_key))?;
+            key.extend_from_slice(self.rows.key());
+            self.undo_log_before(Some(key));
+            self.names_before(Some(key))?;
             if !self.ahead.is_empty() {
+                key.clear();
                 continue;
             }
             self.is_waiting = false;
             (self.tick)();
-            match self.take(&row_key) {
-                Ok(Some(row_value)) => {
-                    self.give(&row_key, &row_value, key, value);
+            match self.take(key, value) {
+                Ok(true) => {
+                    self.given(key, value);
                     return Ok(true);
                 }
-                Ok(None) => {}
+                Ok(false) => {}
                 Err(error) if error.kind() == ErrorKind::Corruption => {
                     let problems = &mut self.copied.problems;
-                    problems.push(format!("row {}: {error}", Hex(&row_key)));
+                    problems.push(format!("row {}: {error}", Hex(key)));
                 }
                 Err(error) => return Err(error),
             }
+            key.clear();
         }
     }
 
-    fn give(&mut self, row_key: &[u8], row_value: &[u8], key: &mut Vec<u8>, value: &mut Vec<u8>) {
+    fn given(&mut self, key: &[u8], value: &[u8]) {
         self.copied.rows += 1;
-        self.copied.row_bytes += (row_key.len() + row_value.len()) as u64;
-        key.extend_from_slice(row_key);
-        value.extend_from_slice(row_value);
+        self.copied.row_bytes += (key.len() + value.len()) as u64;
     }
 
     /// The undo log's row comes before the first row that is greater.
@@ -124,11 +126,14 @@ impl<'a> SelectedRows<'a> {
 
     /// Names of databases come together, and may be in another order under another origin.
     fn names_before(&mut self, next: Option<&[u8]>) -> Result<(), Error> {
+        if self.names.is_empty() {
+            return Ok(());
+        }
         let is_name = next.is_some_and(|next| {
             let row = RowKey::decode_exact(next);
             matches!(row, Ok(RowKey::Global(GlobalKey::DatabaseName { .. })))
         });
-        if is_name || self.names.is_empty() {
+        if is_name {
             return Ok(());
         }
         self.names.sort_by(|(a, _), (b, _)| compare(a, b));
@@ -144,11 +149,14 @@ impl<'a> SelectedRows<'a> {
         Ok(())
     }
 
-    /// The value of the row that the walk stands on, if it is copied where it stands.
-    fn take(&mut self, row_key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    /// Puts the value of the row that the walk stands on into the buffer, which is empty, if the row is copied where it stands.
+    fn take(&mut self, row_key: &[u8], to: &mut Vec<u8>) -> Result<bool, Error> {
         let value = self.rows.value()?;
         let Ok(row) = RowKey::decode_exact(row_key) else {
-            return Ok(self.plan.is_all().then(|| value.to_vec()));
+            if self.plan.is_all() {
+                to.extend_from_slice(value);
+            }
+            return Ok(self.plan.is_all());
         };
         if let RowKey::Global(GlobalKey::DatabaseName { origin, name }) = row {
             let id = int::decode_exact(value).ok().and_then(DatabaseId::new);
@@ -158,16 +166,16 @@ impl<'a> SelectedRows<'a> {
                 GlobalKey::DatabaseName { origin, name }.encode(&mut renamed);
                 self.names.push((renamed, value.to_vec()));
             }
-            return Ok(None);
+            return Ok(false);
         }
         if !self.is_copied(&row, value) {
-            return Ok(None);
+            return Ok(false);
         }
-        let value = value.to_vec();
+        to.extend_from_slice(value);
         if let RowKey::Record(key) = row {
             self.count(&key);
         }
-        Ok(Some(value))
+        Ok(true)
     }
 
     fn is_copied(&self, row: &RowKey<'_>, value: &[u8]) -> bool {
@@ -202,9 +210,10 @@ impl<'a> SelectedRows<'a> {
                     && !plan.feed_notes.has(id, key.key)
             }
             RowKey::IndexData(key) => {
-                plan.has_store(key.database_id, key.object_store_id)
-                    && IndexRow::decode_exact(value)
-                        .map_or(plan.is_all(), |row| plan.keys.contains(row.primary_key))
+                plan.is_all()
+                    || plan.has_store(key.database_id, key.object_store_id)
+                        && IndexRow::decode_exact(value)
+                            .is_ok_and(|row| plan.keys.contains(row.primary_key))
             }
             RowKey::Unknown(_) => plan.is_all(),
         }
