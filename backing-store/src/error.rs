@@ -88,8 +88,9 @@ impl Error {
         }
     }
 
-    /// An error of kind `Io`: an earlier write of these bytes found no room.
-    pub(crate) fn for_want_of_room(self) -> Self {
+    /// An error of kind `Io`: a write of these bytes found no room.
+    #[must_use]
+    pub fn for_want_of_room(self) -> Self {
         Self {
             kind: ErrorKind::Io,
             source: Some(Box::new(io::Error::from(io::ErrorKind::StorageFull))),

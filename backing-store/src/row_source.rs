@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use larder_codec::{KeyPrefix, compare};
+
 use crate::error::Result;
 
 /// A store's rows as of one moment, in Chromium's order: what [`Store::of_rows`](crate::Store::of_rows) reads.
@@ -11,6 +13,21 @@ use crate::error::Result;
 pub trait RowSource: fmt::Debug + Send + Sync {
     /// A cursor that stands on no row.
     fn iter(&self) -> Box<dyn RowIter>;
+
+    /// The value of a row, into the caller's buffer; whether there is one.
+    ///
+    /// # Errors
+    /// If the row cannot be read.
+    fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        let mut iter = self.iter();
+        iter.seek(key)?;
+        if !iter.valid() || compare(iter.key(), key).is_ne() {
+            return Ok(false);
+        }
+        value.clear();
+        value.extend_from_slice(iter.value());
+        Ok(true)
+    }
 }
 
 /// A cursor over a [`RowSource`].
@@ -43,4 +60,14 @@ pub trait RowIter: fmt::Debug + Send {
     fn key(&self) -> &[u8];
     /// The row's value; empty when not on a row.
     fn value(&self) -> &[u8];
+}
+
+/// Whether a row belongs to a record: neither to the store's metadata nor to a database's.
+pub(crate) fn is_of_records(key: &[u8]) -> bool {
+    match key {
+        // Ids of a byte each, as nearly all are.
+        [0, database, store, _, ..] => *database != 0 && *store != 0,
+        _ => KeyPrefix::decode(key)
+            .is_ok_and(|(prefix, _)| prefix.database != 0 && prefix.object_store != 0),
+    }
 }

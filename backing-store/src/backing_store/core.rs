@@ -22,21 +22,24 @@ use super::room::Room;
 use super::start::Start;
 use crate::blob::{DurableDirs, HeldBlobs};
 use crate::error::{Error, ErrorKind, Result};
-use crate::feed::Feeds;
+use crate::feed::{Feed, Feeds};
 use crate::layout::StorePaths;
 use crate::metadata::NamedIds;
 use crate::open_stores::StoreCache;
 use crate::reads::StoreContext;
+use crate::row_store::RowStore;
 use crate::scope::Scope;
 use crate::staleness::IndexFacts;
 use crate::sync::locked;
 use crate::versions::StoreVersions;
-use crate::view::Base;
+use crate::view::{Base, View};
 
 /// The shared part.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) db: Db,
+    /// Where records lie, if that is not LevelDB; then `db` is in memory, and has the metadata alone.
+    pub(crate) row_store: Option<Arc<dyn RowStore>>,
     pub(crate) fs: Arc<dyn FileSystem>,
     pub(crate) paths: StorePaths,
     pub(crate) context: Arc<StoreContext>,
@@ -70,6 +73,7 @@ pub(crate) struct Opened {
     pub(super) start: Start,
     pub(super) has_undo_log: bool,
     pub(super) room: Room,
+    pub(super) row_store: Option<Arc<dyn RowStore>>,
 }
 
 /// The scopes being written.
@@ -92,6 +96,7 @@ impl Core {
             start,
             has_undo_log,
             room,
+            row_store,
         } = opened;
         let context = StoreContext {
             fs: Arc::clone(&fs),
@@ -106,6 +111,7 @@ impl Core {
             context: Arc::new(context),
             compared: Mutex::new(Compared::since(&db)),
             db,
+            row_store,
             fs,
             paths,
             held_blobs: HeldBlobs::default(),
@@ -131,7 +137,23 @@ impl Core {
     /// What is committed.
     pub(crate) fn base(&self) -> Base {
         let stamp = self.context.index_facts.stamp();
-        Base::new(self.db.snapshot()).with_stamp(stamp)
+        let base = Base::new(self.db.snapshot()).with_stamp(stamp);
+        match &self.row_store {
+            Some(row_store) => base.with_records(row_store.rows()),
+            None => base,
+        }
+    }
+
+    /// The change feed of a database, if it has one: those go by numbers that LevelDB alone has.
+    pub(crate) fn feed_of(
+        &self,
+        database_id: DatabaseId,
+        view: impl FnOnce() -> View,
+    ) -> Result<Option<Arc<Feed>>> {
+        match self.row_store {
+            Some(_) => Ok(None),
+            None => self.feeds.of(database_id, view),
+        }
     }
 
     /// Everything as it stands, uncommitted rows included.

@@ -198,6 +198,9 @@ fn delete_rows_and_blobs(
         true => Durability::Strict,
         false => Durability::Relaxed,
     };
+    if let Some(row_store) = &core.row_store {
+        row_store.delete_database(id)?;
+    }
     core.db.write(&mut batch, durability)?;
     if let Some(scope) = scope {
         core.clean_later(Cleanup::of_committed(scope));

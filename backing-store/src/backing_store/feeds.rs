@@ -81,6 +81,9 @@ impl Core {
     }
 
     fn try_note_sequence(&self) -> Result<()> {
+        if self.row_store.is_some() {
+            return Ok(());
+        }
         let compared = locked(&self.compared);
         let sequence = self.db.snapshot().sequence();
         let is_any_right = compared

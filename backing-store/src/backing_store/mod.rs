@@ -33,6 +33,7 @@ use crate::layout::StorePaths;
 use crate::metadata::DatabaseMetadata;
 use crate::origin_note::OriginNote;
 use crate::quota::Usage;
+use crate::row_store::RowStore;
 use crate::versions::StoreVersions;
 
 /// A store that is closed leaves no more bytes than that in memtables' logs: what LevelDB's own write buffer holds.
@@ -72,13 +73,35 @@ impl BackingStore {
         })
     }
 
+    /// Opens a store that does not lie in LevelDB, for writing: its records lie in `row_store`, and its metadata are these rows, keys and
+    /// values, none of which has to be there if the store is new. Blobs are written in `fs`, at the paths that [`StorePaths`] gives them,
+    /// before the rows that refer to them are committed.
+    ///
+    /// Such a store has no change feed, and a transaction's rows stay in memory until it commits.
+    ///
+    /// # Errors
+    /// `Corruption` or `Unsupported` if the rows state no version that is known here.
+    pub fn open_rows(
+        row_store: Arc<dyn RowStore>,
+        metadata: &[(Vec<u8>, Vec<u8>)],
+        fs: Arc<dyn FileSystem>,
+        paths: StorePaths,
+        options: WriteOptions,
+    ) -> Result<Self> {
+        let core = open::open_rows(row_store, metadata, fs, paths, options)?;
+        Ok(Self {
+            core: Arc::new(core),
+        })
+    }
+
     /// The versions that the store has, now and later.
     #[must_use]
     pub fn versions(&self) -> Arc<StoreVersions> {
         Arc::clone(&self.core.versions)
     }
 
-    /// The rows themselves as they stand now: the undo log's, and those of transactions that have not committed.
+    /// The rows themselves as they stand now: the undo log's, and those of transactions that have not committed. Of a store that does not
+    /// lie in LevelDB, those of metadata alone.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.core.snapshot()
@@ -221,7 +244,11 @@ impl BackingStore {
                 if core.db.statistics().memtable_bytes > LOG_LEFT_MAX {
                     unless_full(core.db.flush().map_err(Error::from))?;
                 }
-                Ok(core.db.close()?)
+                core.db.close()?;
+                match core.row_store {
+                    Some(row_store) => row_store.close(),
+                    None => Ok(()),
+                }
             }
             Err(_) => Err(crate::Error::new(
                 crate::ErrorKind::Usage,

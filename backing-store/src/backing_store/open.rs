@@ -13,9 +13,9 @@ use larder_codec::compare::RowOrder;
 use larder_codec::primitive::int;
 use larder_codec::row_key::GlobalKey;
 use larder_leveldb::file_name::FileName;
-use larder_leveldb::storage::FileSystem;
+use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 use larder_leveldb::write_batch::BatchWriter;
-use larder_leveldb::{Db, Durability, Snapshot};
+use larder_leveldb::{Background, Db, Durability, Snapshot};
 
 use super::core::{Core, Opened};
 use super::options::WriteOptions;
@@ -26,6 +26,7 @@ use crate::comparator::engine_options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::layout::StorePaths;
+use crate::row_store::RowStore;
 use crate::store_order;
 use crate::undo_log::{check, has_log, recover, recover_on_disk};
 use crate::versions::{DATA_VERSION_MAX, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN, StoreVersions};
@@ -98,6 +99,53 @@ pub(super) fn open(
         start: Start::due(recovered),
         has_undo_log,
         room: Room::new(measured),
+        row_store: None,
+    };
+    Ok(Core::new(db, fs, paths, options, opened))
+}
+
+/// A store that does not lie in LevelDB: its metadata go into one in memory.
+pub(super) fn open_rows(
+    row_store: Arc<dyn RowStore>,
+    metadata: &[(Vec<u8>, Vec<u8>)],
+    fs: Arc<dyn FileSystem>,
+    paths: StorePaths,
+    mut options: WriteOptions,
+) -> Result<Core> {
+    let measured = room::measured(fs, &paths);
+    let fs: Arc<dyn FileSystem> = Arc::new(measured.clone());
+    options.reserve_bytes = 0;
+    let mut engine = engine_options();
+    engine.create_if_missing = true;
+    engine.background = Background::Caller;
+    let memory: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+    let db = Db::open(memory, Path::new("metadata"), engine)?;
+    let mut batch = BatchWriter::new();
+    for (key, value) in metadata {
+        batch.put(key, value);
+    }
+    db.write(&mut batch, Durability::Relaxed)?;
+    let found = read_versions(&db.snapshot())?;
+    let data = match found {
+        Some(versions) => versions.data,
+        None => {
+            let data = options.new_store_version.min(DATA_VERSION_MAX);
+            let mut batch = BatchWriter::new();
+            put_schema_version(&mut batch);
+            let (key, value) = data_version_row(data);
+            batch.put(&key, &value);
+            db.write(&mut batch, Durability::Relaxed)?;
+            data
+        }
+    };
+    let (is_new, raise) = (found.is_none(), options.raise_data_version);
+    let opened = Opened {
+        versions: StoreVersions::new(SCHEMA_VERSION_MAX, data, is_new, raise),
+        start: Start::done(),
+        // What a transaction has staged stays in memory until it commits.
+        has_undo_log: false,
+        room: Room::new(measured),
+        row_store: Some(row_store),
     };
     Ok(Core::new(db, fs, paths, options, opened))
 }

@@ -104,6 +104,12 @@ fn walk(fs: &MeasuredFileSystem, paths: &StorePaths) -> Result<Usage> {
 
 impl Core {
     fn usage_of_files(&self) -> Result<Usage> {
+        if let Some(row_store) = &self.row_store {
+            return Ok(Usage {
+                tables: row_store.used_bytes()?,
+                ..Usage::default()
+            });
+        }
         walk(&self.room.fs, &self.paths)
     }
 
@@ -111,6 +117,9 @@ impl Core {
     /// count: neither is the store's content. Those of transactions under way do.
     pub(super) fn usage(&self) -> Result<Usage> {
         let mut usage = self.usage_of_files()?;
+        if self.row_store.is_some() {
+            return Ok(usage);
+        }
         let statistics = self.db.statistics();
         let levels = statistics.levels.iter().map(|level| level.bytes);
         let tables = levels.fold(statistics.ingesting_bytes, u64::saturating_add);
@@ -190,6 +199,9 @@ impl Core {
 
     /// Makes room of what was deleted or replaced, if something was since the last time: whether there may be some.
     fn make_room(&self, usage_bytes: u64) -> bool {
+        if self.row_store.is_some() {
+            return false;
+        }
         let room = &self.room;
         let written = self.db.statistics().written_bytes;
         let before = room.written_bytes.load(Ordering::Relaxed);

@@ -36,6 +36,14 @@ impl Start {
         }
     }
 
+    /// Nothing is to be done.
+    pub(super) fn done() -> Self {
+        Self {
+            is_done: AtomicBool::new(true),
+            due: Mutex::new(None),
+        }
+    }
+
     fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Acquire)
     }

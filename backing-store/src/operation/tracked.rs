@@ -38,9 +38,11 @@ impl WriteTransaction {
     /// the order of the object stores' numbers and of the records' versions.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if this is no version change or the object stores are not there; if a row cannot be read or written.
+    /// [`ErrorKind::Usage`] if this is no version change or the object stores are not there; [`ErrorKind::Unsupported`] if the store does
+    /// not lie in LevelDB; if a row cannot be read or written.
     pub fn begin_feed(&mut self) -> Result<()> {
         let database_id = self.version_change()?;
+        self.check_may_have_feed()?;
         let Some(feed) = Feed::read(self.view(), database_id)? else {
             let what = "the database has no object stores for a change feed: create them first";
             return Err(Error::new(ErrorKind::Usage, what));

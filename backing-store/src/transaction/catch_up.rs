@@ -64,7 +64,7 @@ fn find_out(
     done: &mut CaughtUp,
 ) -> Result<FeedState> {
     let view = core.committed();
-    let Some(feed) = core.feeds.of(database_id, || view.clone())? else {
+    let Some(feed) = core.feed_of(database_id, || view.clone())? else {
         return Ok(FeedState::None);
     };
     if noted(&view, database_id, &feed)? == Some(opened_at) {

@@ -98,6 +98,9 @@ impl WriteTransaction {
         if !has_staged && rows.is_empty() && numbering.is_none() {
             return Ok(());
         }
+        if let Some(row_store) = &self.core.row_store {
+            return self.commit_to(&**row_store, rows, has_room);
+        }
         self.settle()?;
         let shared = Arc::clone(&self.pending);
         let mut pending = locked(&shared);

@@ -7,6 +7,7 @@ mod commit;
 mod objects;
 mod read;
 mod room;
+mod row_store;
 mod runs;
 
 pub use catch_up::CaughtUp;
@@ -43,7 +44,6 @@ pub struct WriteTransaction {
     scope: Scope,
     durability: Durability,
     pending: Arc<Mutex<Pending>>,
-    view: View,
     reads: Reads,
     open_stores: OpenStores,
     objects: ObjectChanges,
@@ -126,7 +126,7 @@ impl WriteTransaction {
         let _ = core.remove_released_blobs();
         let number = core.enter(&scope)?;
         // In the scope: a version change that turns the feed on or off has ended.
-        let feed = core.feeds.of(scope.database_id(), || core.committed());
+        let feed = core.feed_of(scope.database_id(), || core.committed());
         let feed = feed.inspect_err(|_| core.leave(number))?;
         let pending = Arc::new(Mutex::new(Pending::new(core.base())));
         let durability = match scope {
@@ -136,14 +136,13 @@ impl WriteTransaction {
         };
         let view = View::transaction(Arc::clone(&pending));
         Ok(Self {
-            reads: Reads::new(view.clone(), Arc::clone(&core.context)),
+            reads: Reads::new(view, Arc::clone(&core.context)),
             open_stores: OpenStores::default(),
             objects: ObjectChanges::default(),
             core,
             number,
             scope,
             durability,
-            view,
             pending,
             ingestion: None,
             seldom: None,
@@ -217,12 +216,21 @@ impl WriteTransaction {
 
     /// What it sees: its own writes, too.
     pub(crate) fn view(&self) -> &View {
-        &self.view
+        self.reads.view()
     }
 
     /// The database's change feed, if it has one.
     pub(crate) const fn feed(&self) -> Option<&Arc<Feed>> {
         self.feed.as_ref()
+    }
+
+    /// Fails for a store that can have no change feed.
+    pub(crate) fn check_may_have_feed(&self) -> Result<()> {
+        if self.core.row_store.is_none() {
+            return Ok(());
+        }
+        let what = "a change feed goes by the numbers that records have in LevelDB; this store lies in another form";
+        Err(Error::new(ErrorKind::Unsupported, what))
     }
 
     /// Turns the feed on or off within a version change.
@@ -354,8 +362,8 @@ impl WriteTransaction {
         let mut count = 0;
         self.objects.forget_new(begin, end, end_included);
         let mut iter = match end_included {
-            true => self.view.iter_near(begin, end),
-            false => self.view.iter_before(end),
+            true => self.view().iter_near(begin, end),
+            false => self.view().iter_before(end),
         };
         iter.seek(begin)?;
         while iter.valid() {
@@ -377,7 +385,7 @@ impl WriteTransaction {
     /// one. Unlike [`delete_rows`](Self::delete_rows), it does not pass over tombstones to find that no further row follows.
     pub(crate) fn delete_existing_row(&mut self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         self.objects.forget_new_of(key);
-        if !self.view.get_into(key, value)? {
+        if !self.view().get_into(key, value)? {
             return Ok(false);
         }
         let is_schema_3 = self.core.versions.lacks_file_info();

@@ -125,6 +125,8 @@ struct Numbered {
     entries: BTreeSet<BlobJournalEntry>,
     /// Whether a file is written for an empty `File`.
     empty_files: bool,
+    /// Numbers of handles of the file system, which have some beside LevelDB alone.
+    handles: Option<Vec<BlobNumber>>,
 }
 
 #[derive(Debug)]
@@ -275,6 +277,7 @@ impl WriteTransaction {
         let mut numbered = Numbered {
             // Their size is the file's.
             empty_files: self.core.versions.lacks_file_info(),
+            handles: self.core.row_store.as_ref().map(|_| Vec::new()),
             ..Numbered::default()
         };
         if self.objects.new.is_empty() {
@@ -295,7 +298,10 @@ impl WriteTransaction {
             }
             numbered.rows.push((key, value));
         }
-        if numbered.entries.is_empty() {
+        let handles = numbered.handles.take().unwrap_or_default();
+        if !handles.is_empty() {
+            self.seldom.get_or_insert_default().handle_numbers = handles;
+        } else if numbered.entries.is_empty() {
             return Ok(numbered);
         }
         let mut batch = BatchWriter::new();
@@ -479,6 +485,9 @@ impl Numbered {
                 last_modified_micros,
             },
             NewExternalObject::FileSystemAccessHandle { token } => {
+                if let Some(handles) = &mut self.handles {
+                    handles.push(numbers.take()?);
+                }
                 ExternalObject::FileSystemAccessHandle { token }
             }
         })

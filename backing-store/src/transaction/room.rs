@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use larder_codec::BlobNumber;
 use larder_leveldb::Durability;
 use larder_leveldb::write_batch::BatchWriter;
 
@@ -22,6 +23,8 @@ const RANGES_MAX: usize = 32;
 pub(super) struct Seldom {
     /// Bytes of rows that were written before the commit.
     pub(super) spilled_bytes: u64,
+    /// The numbers of its handles of the file system, where those have any.
+    pub(super) handle_numbers: Vec<BlobNumber>,
     /// Ranges of which it has deleted all rows: from a key up to and without another.
     deleted: Vec<(Vec<u8>, Vec<u8>)>,
 }

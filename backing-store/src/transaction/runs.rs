@@ -21,6 +21,11 @@ use crate::view::{Base, Pending};
 impl WriteTransaction {
     /// Writes all staged rows and goes on over them with nothing staged.
     pub(super) fn spill(&mut self) -> Result<()> {
+        if self.core.row_store.is_some() {
+            let what =
+                "a store that does not lie in LevelDB takes at most a GiB in one transaction";
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
         if !self.core.has_undo_log {
             let what = "a store of schema version 3 takes at most a GiB in one transaction, because it has no undo log (`raise_schema` gives it one)";
             return Err(Error::new(ErrorKind::Unsupported, what));

@@ -1,8 +1,11 @@
 //! What is committed, as of one moment: a snapshot without the scopes area. That of a transaction has the rows that it has written
 //! to tables of its own, too.
+//!
+//! Of a store that does not lie in LevelDB, the snapshot has the rows of metadata, and a row source those of records.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use larder_codec::compare::compare;
 use larder_leveldb::{Iter, PinnedBytes, Snapshot};
@@ -10,18 +13,33 @@ use larder_leveldb::{Iter, PinnedBytes, Snapshot};
 use super::{SCOPES_END, SCOPES_PREFIX};
 use crate::error::{Error, Result};
 use crate::row_keys::RowKeys;
+use crate::row_source::{RowIter, RowSource, is_of_records};
 
 /// The rows. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Base {
     rows: Snapshot,
+    /// Where records lie, if that is not LevelDB.
+    records: Option<Arc<dyn RowSource>>,
     /// Taken before `rows`; none where nothing is known of indexes ([`crate::staleness`]).
     stamp: Option<u64>,
 }
 
 impl Base {
     pub(crate) const fn new(rows: Snapshot) -> Self {
-        Self { rows, stamp: None }
+        Self {
+            rows,
+            records: None,
+            stamp: None,
+        }
+    }
+
+    /// A base whose records lie in something else than LevelDB.
+    pub(crate) fn with_records(self, records: Arc<dyn RowSource>) -> Self {
+        Self {
+            records: Some(records),
+            ..self
+        }
     }
 
     /// A base whose snapshot was taken after the stamp.
@@ -39,13 +57,21 @@ impl Base {
 
     /// The value of `key`, into the caller's buffer; whether there is one.
     pub(crate) fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        if let Some(records) = &self.records
+            && is_of_records(key)
+        {
+            return records.get_into(key, value);
+        }
         let found = self.rows.get_into(key, value);
         found.map_err(|error| Error::from(error).with_key(key))
     }
 
     /// How many lookups are best made together.
     pub(super) fn lookups_together(&self) -> usize {
-        self.rows.lookups_together()
+        match self.records {
+            Some(_) => 1,
+            None => self.rows.lookups_together(),
+        }
     }
 
     /// Looks up like [`View::multi_get`](super::View::multi_get).
@@ -54,6 +80,9 @@ impl Base {
         keys: &RowKeys,
         mut found: impl FnMut(usize, Result<Option<&[u8]>>) -> ControlFlow<()>,
     ) {
+        if self.records.is_some() {
+            return get_each(keys, |key, value| self.get_into(key, value), found);
+        }
         self.rows.multi_get(keys.iter(), |n, row| {
             let row = row.map_err(|error| Error::from(error).with_key(keys.get(n)));
             found(n, row)
@@ -65,16 +94,37 @@ impl Base {
         BaseIter {
             rows: reach.rows_of(&self.rows),
             is_behind_scopes: false,
+            records: self.records.as_ref().map(|records| records.iter()),
+            is_in_records: false,
+        }
+    }
+}
+
+/// What [`Base::multi_get`] does, with one get after the other.
+pub(super) fn get_each(
+    keys: &RowKeys,
+    get_into: impl Fn(&[u8], &mut Vec<u8>) -> Result<bool>,
+    mut found: impl FnMut(usize, Result<Option<&[u8]>>) -> ControlFlow<()>,
+) {
+    let mut value = Vec::new();
+    for (n, key) in keys.iter().enumerate() {
+        let is_there = get_into(key, &mut value);
+        if found(n, is_there.map(|is_there| is_there.then_some(&*value))).is_break() {
+            return;
         }
     }
 }
 
 /// A cursor over the rows.
+///
+/// Where records lie apart it moves among them, or among the others, whichever it was sent to: no walk goes from the ones to the others.
 #[derive(Debug)]
 pub(crate) struct BaseIter {
     rows: Iter,
     /// Behind the scopes area: going forward, it does not meet it any more.
     is_behind_scopes: bool,
+    records: Option<Box<dyn RowIter>>,
+    is_in_records: bool,
 }
 
 /// How far a cursor goes in the engine.
@@ -109,37 +159,75 @@ impl Reach {
 }
 
 impl BaseIter {
-    /// The engine's cursor.
-    pub(super) const fn engine_iter(&mut self) -> &mut Iter {
-        &mut self.rows
+    /// The engine's cursor, if all rows lie there.
+    pub(super) const fn engine_iter(&mut self) -> Option<&mut Iter> {
+        match self.records {
+            Some(_) => None,
+            None => Some(&mut self.rows),
+        }
+    }
+
+    /// The cursor over records, if it was sent there.
+    #[inline]
+    fn among_records(&self) -> Option<&dyn RowIter> {
+        self.records.as_deref().filter(|_| self.is_in_records)
+    }
+
+    #[inline]
+    fn among_records_mut(&mut self) -> Option<&mut Box<dyn RowIter>> {
+        self.records.as_mut().filter(|_| self.is_in_records)
     }
 
     #[inline]
     pub(crate) fn valid(&self) -> bool {
-        self.rows.valid()
+        match self.among_records() {
+            Some(records) => records.valid(),
+            None => self.rows.valid(),
+        }
     }
 
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
-        self.rows.key()
+        match self.among_records() {
+            Some(records) => records.key(),
+            None => self.rows.key(),
+        }
     }
 
     #[inline]
     pub(crate) fn value(&self) -> Result<&[u8]> {
-        Ok(self.rows.value()?)
+        match self.among_records() {
+            Some(records) => Ok(records.value()),
+            None => Ok(self.rows.value()?),
+        }
     }
 
     pub(crate) fn pinned_value(&self) -> Option<PinnedBytes> {
-        self.rows.pinned_value()
+        match self.among_records() {
+            Some(_) => None,
+            None => self.rows.pinned_value(),
+        }
+    }
+
+    /// Whether it goes to records, to come to the key.
+    fn goes_to_records(&mut self, key: &[u8]) -> Option<&mut Box<dyn RowIter>> {
+        self.is_in_records = self.records.is_some() && is_of_records(key);
+        self.among_records_mut()
     }
 
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        if let Some(records) = self.goes_to_records(key) {
+            return records.seek(key);
+        }
         self.is_behind_scopes = compare(key, &SCOPES_END) != Ordering::Less;
         self.rows.seek(key)?;
         self.settle(true)
     }
 
     pub(crate) fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+        if let Some(records) = self.goes_to_records(key) {
+            return records.seek_for_prev(key);
+        }
         self.is_behind_scopes = false;
         self.rows.seek_for_prev(key)?;
         self.settle(false)
@@ -147,6 +235,9 @@ impl BaseIter {
 
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
+        if let Some(records) = self.among_records_mut() {
+            return records.next();
+        }
         self.rows.next()?;
         match self.is_behind_scopes {
             true => Ok(()),
@@ -155,6 +246,9 @@ impl BaseIter {
     }
 
     pub(crate) fn prev(&mut self) -> Result<()> {
+        if let Some(records) = self.among_records_mut() {
+            return records.prev();
+        }
         self.is_behind_scopes = false;
         self.rows.prev()?;
         self.settle(false)

@@ -10,8 +10,8 @@ mod recovered;
 mod staged;
 
 pub(crate) use ascending::AscendingLookups;
-use base::BaseIter;
 pub(crate) use base::{Base, Reach};
+use base::{BaseIter, get_each};
 pub(crate) use staged::Pending;
 
 use std::ops::ControlFlow;
@@ -87,7 +87,7 @@ impl View {
             Kind::Recovered(rows) => rows.get_into(key, value),
             Kind::Committed(base) => base.get_into(key, value),
             Kind::Transaction(pending) => locked(pending).get_into(key, value),
-            Kind::Source(rows) => get_from(&**rows, key, value),
+            Kind::Source(rows) => rows.get_into(key, value),
         }
     }
 
@@ -109,9 +109,7 @@ impl View {
     ) {
         match &self.0 {
             Kind::Recovered(rows) => get_each(keys, |key, value| rows.get_into(key, value), found),
-            Kind::Source(rows) => {
-                get_each(keys, |key, value| get_from(&**rows, key, value), found);
-            }
+            Kind::Source(rows) => get_each(keys, |key, value| rows.get_into(key, value), found),
             Kind::Committed(base) => base.multi_get(keys, found),
             Kind::Transaction(pending) => {
                 let (base, staged) = locked(pending).staged(keys);
@@ -173,33 +171,6 @@ impl View {
             }
             Kind::Source(rows) => Rows::Source(rows.iter()),
         })
-    }
-}
-
-/// The value of `key`, into the caller's buffer; whether there is one.
-fn get_from(rows: &dyn RowSource, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-    let mut iter = rows.iter();
-    iter.seek(key)?;
-    if !iter.valid() || compare(iter.key(), key).is_ne() {
-        return Ok(false);
-    }
-    value.clear();
-    value.extend_from_slice(iter.value());
-    Ok(true)
-}
-
-/// What [`View::multi_get`] does, with one get after the other.
-fn get_each(
-    keys: &RowKeys,
-    get_into: impl Fn(&[u8], &mut Vec<u8>) -> Result<bool>,
-    mut found: impl FnMut(usize, Result<Option<&[u8]>>) -> ControlFlow<()>,
-) {
-    let mut value = Vec::new();
-    for (n, key) in keys.iter().enumerate() {
-        let is_there = get_into(key, &mut value);
-        if found(n, is_there.map(|is_there| is_there.then_some(&*value))).is_break() {
-            return;
-        }
     }
 }
 
@@ -289,8 +260,10 @@ impl ViewIter {
         prefixes: &RowKeys,
         mut found: impl FnMut(usize, Result<Option<&[u8]>>),
     ) {
-        if let Rows::Committed(iter) = &mut self.0 {
-            iter.engine_iter().multi_seek(prefixes.iter(), |n, row| {
+        if let Rows::Committed(iter) = &mut self.0
+            && let Some(iter) = iter.engine_iter()
+        {
+            iter.multi_seek(prefixes.iter(), |n, row| {
                 let row = row.map(|row| row.map(|(_, value)| value));
                 found(n, row.map_err(Error::from));
                 ControlFlow::Continue(())

@@ -84,6 +84,12 @@ pub(super) fn step(core: &Core) -> Result<Maintenance> {
     if core.remove_released_blobs()? || core.clean_some(&mut Budget::of_step())? {
         return Ok(Maintenance::Step);
     }
+    if let Some(row_store) = &core.row_store {
+        return Ok(match row_store.maintain()? {
+            true => Maintenance::Step,
+            false => Maintenance::Idle,
+        });
+    }
     let under_way = &mut *core.maintenance();
     if let Some(sweep) = &mut under_way.sweep {
         // No transaction begins during a round: one that has rows in the undo log could bring a row back whose stale
@@ -117,6 +123,10 @@ pub(super) fn clean(core: &Core, tick: &mut dyn FnMut()) -> Result<()> {
     while core.remove_released_blobs()? || core.clean_some(&mut Budget::of_step())? {
         tick();
     }
+    if core.row_store.is_some() {
+        // No entry of an index is stale there.
+        return Ok(());
+    }
     let mut sweep = Sweep::start(core)?.taking_all();
     loop {
         tick();
@@ -134,6 +144,10 @@ pub(super) fn clean(core: &Core, tick: &mut dyn FnMut()) -> Result<()> {
 
 /// Compacts all tables of all levels, at once.
 pub(super) fn compact(core: &Core, tick: &mut dyn FnMut()) -> Result<()> {
+    if let Some(row_store) = &core.row_store {
+        tick();
+        return row_store.compact();
+    }
     let mut compaction = Compaction::start(core);
     while !compaction.step(core)? {
         tick();
