@@ -1,9 +1,10 @@
 //! The contents of blobs, as files: where a LevelDB store would have a blob's file, its bytes are read from the tables.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use larder_backing_store::StorePaths;
@@ -18,24 +19,50 @@ use crate::database::Database;
 pub(crate) struct BlobFiles {
     pub(crate) fs: Arc<dyn FileSystem>,
     pub(crate) paths: StorePaths,
-    pub(crate) databases: Vec<(DatabaseId, Arc<Database>)>,
+    pub(crate) databases: Databases,
+}
+
+/// The databases whose blobs can be read, which may become more and fewer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Databases(Arc<Mutex<BTreeMap<DatabaseId, Arc<Database>>>>);
+
+impl Databases {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<DatabaseId, Arc<Database>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn get(&self, id: DatabaseId) -> Option<Arc<Database>> {
+        self.all().get(&id).cloned()
+    }
+
+    pub(crate) fn insert(&self, id: DatabaseId, database: Arc<Database>) {
+        self.all().insert(id, database);
+    }
+
+    pub(crate) fn remove(&self, id: DatabaseId) {
+        self.all().remove(&id);
+    }
 }
 
 impl BlobFiles {
     /// The blob whose file this would be.
-    fn blob(&self, path: &Path) -> Option<(&Arc<Database>, BlobNumber)> {
+    pub(crate) fn blob(&self, path: &Path) -> Option<(DatabaseId, BlobNumber)> {
         let below = path.strip_prefix(&self.paths.blob).ok()?;
         let mut names = below.iter().map(|name| name.to_str());
         let (database, _, number) = (names.next()??, names.next()??, names.next()??);
         let number = BlobNumber::new(i64::from_str_radix(number, 16).ok()?)?;
-        let id = i64::from_str_radix(database, 16).ok()?;
-        let mut databases = self.databases.iter();
-        let (id, database) = databases.find(|(candidate, _)| candidate.get() == id)?;
-        (self.paths.blob_file(*id, number) == path).then_some((database, number))
+        let id = DatabaseId::new(i64::from_str_radix(database, 16).ok()?)?;
+        (self.paths.blob_file(id, number) == path).then_some((id, number))
+    }
+
+    /// The blob whose file this would be, and the database that may have it.
+    fn found(&self, path: &Path) -> Option<(Arc<Database>, BlobNumber)> {
+        let (id, number) = self.blob(path)?;
+        Some((self.databases.get(id)?, number))
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn RandomFile>> {
-        let Some((database, number)) = self.blob(path) else {
+        let Some((database, number)) = self.found(path) else {
             return self.fs.open_random(path);
         };
         let Some(pieces) = database.pieces(number).map_err(io::Error::other)? else {
@@ -55,7 +82,7 @@ impl BlobFiles {
             at += len;
         }
         Ok(Arc::new(Pieces {
-            database: Arc::clone(database),
+            database,
             number,
             starts,
             len: at,
@@ -145,7 +172,7 @@ impl FileSystem for BlobFiles {
     }
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
-        let Some((database, number)) = self.blob(path) else {
+        let Some((database, number)) = self.found(path) else {
             return self.fs.metadata(path);
         };
         let len_bytes = self.open(path)?.len()?;

@@ -3,14 +3,14 @@
 //! Keys are read from indexes of SQLite's, and each value by its row's id: what is damaged in a table is lost alone, and has a key.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use larder_backing_store::Error;
 use larder_codec::external_object::{BlobInfo, ExternalObject};
 use larder_codec::{BlobNumber, JsString};
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use crate::image::Image;
 use crate::notes::{self, ExactKeys, NO_INDEX};
@@ -35,7 +35,7 @@ pub(crate) struct Database {
     image: Mutex<Image>,
     kilo_operations: Arc<AtomicU32>,
     has_compression: bool,
-    has_negative_zeros: bool,
+    has_negative_zeros: AtomicBool,
 }
 
 /// A row of a table, without its value.
@@ -82,7 +82,29 @@ impl Database {
             image: Mutex::new(image),
             kilo_operations,
             has_compression: schema.has_compression,
-            has_negative_zeros: schema.has_negative_zeros,
+            has_negative_zeros: AtomicBool::new(schema.has_negative_zeros),
+        })
+    }
+
+    /// What the file has become since.
+    pub(crate) fn follow(&self, schema: &Schema) {
+        self.has_negative_zeros
+            .store(schema.has_negative_zeros, Ordering::Relaxed);
+    }
+
+    /// Begins to read the file as it is now, or ends that.
+    pub(crate) fn hold(&self, is_held: bool) -> Result<(), Error> {
+        self.ask(|connection| {
+            if !is_held {
+                return connection.prepare_cached("COMMIT")?.execute(()).map(drop);
+            }
+            connection.prepare_cached("BEGIN")?.execute(())?;
+            // What is read is fixed by the first question.
+            let sql = "SELECT EXISTS (SELECT 1 FROM meta)";
+            connection
+                .prepare_cached(sql)?
+                .query_row((), |row| row.get::<_, bool>(0))
+                .map(drop)
         })
     }
 
@@ -147,7 +169,7 @@ impl Database {
             };
             let found = statement.query_map(params_from_iter(values), found)?;
             let mut found = found.collect::<rusqlite::Result<Vec<_>>>()?;
-            if self.has_negative_zeros {
+            if self.has_negative_zeros.load(Ordering::Relaxed) {
                 for found in &mut found {
                     found.exact = exact(connection, walk.kind, found)?;
                 }
@@ -174,6 +196,42 @@ impl Database {
             Some(Err(what)) => Err(sql::damage(&self.path, &what)),
             None => Err(sql::damage(&self.path, "the record's row is gone")),
         }
+    }
+
+    /// Appends the value of the record with this key, as [`value`](Self::value); whether there is one.
+    pub(crate) fn value_of(
+        &self,
+        object_store: i64,
+        key: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        let sql = match self.has_compression {
+            true => {
+                "SELECT value, compression_type FROM records WHERE object_store_id = ?1 AND key = ?2"
+            }
+            false => "SELECT value, 0 FROM records WHERE object_store_id = ?1 AND key = ?2",
+        };
+        let unpacked = self.ask(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            let found = statement.query_row(params![object_store, key], |row| {
+                Ok(unpack(row.get(1)?, row.get_ref(0)?.as_blob()?, out))
+            });
+            found.optional()
+        })?;
+        match unpacked {
+            Some(Ok(())) => Ok(true),
+            Some(Err(what)) => Err(sql::damage(&self.path, &what)),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether there is a record with this key.
+    pub(crate) fn has(&self, object_store: i64, key: &[u8]) -> Result<bool, Error> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM records WHERE object_store_id = ?1 AND key = ?2)";
+        self.ask(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            statement.query_row(params![object_store, key], |row| row.get(0))
+        })
     }
 
     /// What a record refers to: blobs and files in the order of their ids, then handles. Values number the two apart.
@@ -285,7 +343,8 @@ pub(crate) fn number(row_id: i64) -> Option<BlobNumber> {
     BlobNumber::new(row_id.checked_add(NUMBER_OFFSET)?)
 }
 
-fn row_id(number: BlobNumber) -> i64 {
+/// The row id of a blob in the file.
+pub(crate) fn row_id(number: BlobNumber) -> i64 {
     number.get() - NUMBER_OFFSET
 }
 

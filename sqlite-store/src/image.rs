@@ -85,6 +85,14 @@ impl Pages {
 }
 
 impl Image {
+    /// The file itself, through a connection to it.
+    pub(crate) fn live(connection: Connection) -> Self {
+        Self {
+            connection,
+            _file: None,
+        }
+    }
+
     /// Reads a database's file, with the log beside it.
     pub(crate) fn read(fs: &dyn FileSystem, path: &Path, keep: &mut Keep) -> Result<Self, Error> {
         for _ in 0..ATTEMPTS {

@@ -23,6 +23,7 @@ mod cursor;
 mod database;
 mod file_names;
 mod image;
+mod live;
 mod metadata_rows;
 mod notes;
 mod open;
@@ -34,5 +35,6 @@ mod value;
 mod wal;
 mod write;
 
+pub use live::open_for_writing;
 pub use open::open;
 pub use write::{NewDatabase, RecordRow, Unsaid};

@@ -20,15 +20,19 @@ pub(crate) const NO_INDEX: i64 = 0;
 
 const DIGEST_LEN: usize = 16;
 
-/// The tables, and their removal where nothing was noted: whether anything has to be is known last.
-pub(crate) const TABLES: &str = "
-CREATE TABLE larder_array_paths (
+/// Makes the table of array paths, if it is missing. One without notes is removed: whether there are any is known last.
+pub(crate) const ARRAY_PATHS_TABLE: &str = "
+CREATE TABLE IF NOT EXISTS larder_array_paths (
     object_store_id INTEGER NOT NULL,
     index_id INTEGER NOT NULL,
     name BLOB NOT NULL,
     PRIMARY KEY (object_store_id, index_id)
 ) WITHOUT ROWID;
-CREATE TABLE larder_negative_zeros (
+";
+
+/// The same of keys with -0.
+pub(crate) const NEGATIVE_ZEROS_TABLE: &str = "
+CREATE TABLE IF NOT EXISTS larder_negative_zeros (
     record_row_id INTEGER NOT NULL,
     index_id INTEGER NOT NULL,
     key BLOB NOT NULL,
@@ -39,13 +43,11 @@ CREATE TABLE larder_negative_zeros (
 ) WITHOUT ROWID;
 ";
 
-/// Removes the tables that have no note.
-pub(crate) fn drop_empty_tables(connection: &Connection) -> rusqlite::Result<()> {
-    for table in [ARRAY_PATHS, NEGATIVE_ZEROS] {
-        let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
-        if !connection.query_row(&sql, (), |row| row.get::<_, bool>(0))? {
-            connection.execute(&format!("DROP TABLE {table}"), ())?;
-        }
+/// Removes a table that has no note.
+pub(crate) fn drop_if_empty(connection: &Connection, table: &str) -> rusqlite::Result<()> {
+    let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
+    if !connection.query_row(&sql, (), |row| row.get::<_, bool>(0))? {
+        connection.execute(&format!("DROP TABLE {table}"), ())?;
     }
     Ok(())
 }
@@ -63,6 +65,14 @@ pub(crate) fn write_array_path(
         .execute(sql, params![object_store, index, name])
         .map(drop)
 }
+
+/// Removes the notes of a record's row, which must go before the row does: the next record may get its number.
+pub(crate) const REMOVE_OF_RECORD: &str = "DELETE FROM larder_negative_zeros WHERE record_row_id IN \
+     (SELECT row_id FROM records WHERE object_store_id = ?1 AND key = ?2)";
+
+/// The same of all records of an object store.
+pub(crate) const REMOVE_OF_STORE: &str = "DELETE FROM larder_negative_zeros WHERE record_row_id IN \
+     (SELECT row_id FROM records WHERE object_store_id = ?1)";
 
 /// The columns of [`ARRAY_PATHS`].
 pub(crate) const ARRAY_PATHS_COLUMNS: [&str; 3] = ["object_store_id", "index_id", "name"];

@@ -7,7 +7,7 @@ use larder_backing_store::{Error, ErrorKind, RowForm, Store, StorePaths};
 use larder_codec::{DataVersion, JsString};
 use larder_leveldb::storage::{FileSystem, LockHolder};
 
-use crate::blobs::BlobFiles;
+use crate::blobs::{BlobFiles, Databases};
 use crate::database::Database;
 use crate::file_names::file_name;
 use crate::image::{Image, Keep};
@@ -64,7 +64,11 @@ pub(crate) fn read(
     }
     leave_one_of_a_name(&mut opened, &mut problems);
     let paths = StorePaths::of_sqlite(dir);
-    let origin = JsString::from(format!("{}@1", paths.identifier().unwrap_or("unknown_0")));
+    let noted = opened.iter().find_map(|file| file.schema.origin.clone());
+    let origin = match paths.identifier() {
+        Some(identifier) => JsString::from(format!("{identifier}@1")),
+        None => noted.unwrap_or_else(|| JsString::from("unknown_0@1")),
+    };
     for (n, file) in opened.iter_mut().enumerate() {
         if let Some(id) = metadata_rows::database_id(n) {
             file.schema.metadata.id = id;
@@ -83,12 +87,12 @@ pub(crate) fn read(
         &all,
         form.data_version,
     )));
-    let mut databases = Vec::new();
+    let databases = Databases::default();
     for file in opened {
         let database = Arc::new(file.database);
         parts.extend(Part::of_rows(metadata_rows::of_database(&file.schema)));
         parts.extend(Part::of_object_stores(&database, &file.schema));
-        databases.push((file.schema.metadata.id, database));
+        databases.insert(file.schema.metadata.id, database);
     }
     let blobs = BlobFiles {
         fs: Arc::clone(fs),
@@ -99,11 +103,14 @@ pub(crate) fn read(
 }
 
 /// The names of the databases' files in a folder.
-fn file_names(fs: &dyn FileSystem, dir: &Path) -> Result<Vec<String>, Error> {
-    let listed = fs.list(dir).map_err(|error| {
-        let what = format!("{}: the folder cannot be listed: {error}", dir.display());
-        Error::new(ErrorKind::Io, what)
-    })?;
+pub(crate) fn file_names(fs: &dyn FileSystem, dir: &Path) -> Result<Vec<String>, Error> {
+    let listed = match fs.list(dir) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        listed => listed.map_err(|error| {
+            let what = format!("{}: the folder cannot be listed: {error}", dir.display());
+            Error::new(ErrorKind::Io, what)
+        })?,
+    };
     let names = listed
         .into_iter()
         .filter_map(|name| name.into_string().ok());

@@ -125,6 +125,11 @@ impl OfStore<'_> {
 }
 
 impl Table {
+    /// Whether a row of this table may have the key.
+    pub(crate) fn has_prefix_of(&self, key: &[u8]) -> bool {
+        key.starts_with(&self.prefix)
+    }
+
     /// The place that a row's key leads to, which has the prefix.
     pub(crate) fn place(&self, key: &[u8]) -> Result<Place, Error> {
         let tail = key.strip_prefix(&*self.prefix).unwrap_or_default();
@@ -143,6 +148,32 @@ impl Table {
     ) -> Result<Vec<Found>, Error> {
         self.database
             .rows(self.walk, from, included, forward, count)
+    }
+
+    /// The value of the row with this key, which has the prefix, into the caller's buffer; whether there is one.
+    pub(crate) fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<Option<bool>, Error> {
+        let Place::At(sorted, _) = self.place(key)? else {
+            return Ok(Some(false));
+        };
+        let version = RecordVersion::new(RECORD_VERSION).unwrap_or(RecordVersion::MIN);
+        let (database, object_store) = (&self.database, self.walk.object_store);
+        value.clear();
+        let is_there = match self.walk.kind {
+            Kind::Data => {
+                DataRow {
+                    version,
+                    value: &[],
+                }
+                .encode(value);
+                database.value_of(object_store, &sorted, value)
+            }
+            Kind::Exists => {
+                ExistsRow { version }.encode(value);
+                database.has(object_store, &sorted)
+            }
+            Kind::ExternalObjects | Kind::Index(_) => return Ok(None),
+        };
+        is_there.map(Some).map_err(|error| error.with_key(key))
     }
 
     /// The row that is made of what was found. Of one that cannot be read, `key` is left as far as it could.

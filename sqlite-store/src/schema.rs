@@ -16,6 +16,9 @@ use crate::sql;
 /// The newest form of the tables that is known here.
 const VERSION_MAX: i64 = 1;
 
+/// The row of `meta` in which Larder notes the origin of a bucket's databases. Chromium leaves it alone.
+pub(crate) const ORIGIN: &str = "larder_origin";
+
 /// Chromium's first index id is the one behind this.
 const INDEX_ID_BASE: i64 = 30;
 
@@ -72,10 +75,12 @@ const BLOB_COLUMNS: [(&str, &[&str]); 3] = [
 ];
 
 /// What is read of a database once.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Schema {
     pub(crate) metadata: DatabaseMetadata,
     pub(crate) data_version: Option<DataVersion>,
+    /// The origin that Larder has noted, in the form that LevelDB's rows have.
+    pub(crate) origin: Option<JsString>,
     pub(crate) next_keys: Vec<(ObjectStoreId, i64)>,
     /// The ids that the file has for indexes, which may lie below those that LevelDB reserves.
     pub(crate) index_ids: Vec<(ObjectStoreId, IndexId, i64)>,
@@ -85,6 +90,15 @@ pub(crate) struct Schema {
     pub(crate) has_negative_zeros: bool,
     /// The greatest row id of a blob.
     pub(crate) blob_max: i64,
+}
+
+impl Schema {
+    /// The id that the file has for an index.
+    pub(crate) fn index_in_file(&self, store: ObjectStoreId, index: IndexId) -> Option<i64> {
+        let mut ids = self.index_ids.iter();
+        let found = ids.find(|(of, given, _)| (*of, *given) == (store, index));
+        found.map(|(.., in_file)| *in_file)
+    }
 }
 
 /// Reads it; nothing if the file is no database: a browser was killed in its first upgrade. What cannot be read of it goes to `problems`.
@@ -114,6 +128,7 @@ pub(crate) fn read(
             object_stores: Vec::new(),
         },
         data_version: reader.meta("v8_data_version")?.map(data_version),
+        origin: reader.origin()?,
         next_keys: Vec::new(),
         index_ids: Vec::new(),
         has_compression: reader.columns("records")?.contains("compression_type"),
@@ -329,6 +344,20 @@ impl Reader<'_> {
     fn has_columns(&self, table: &str, needed: &[&str]) -> Result<bool, Error> {
         let columns = self.columns(table)?;
         Ok(needed.iter().all(|name| columns.contains(*name)))
+    }
+
+    /// The origin, which Chromium's tables do not have, and its folders only for an origin's default bucket.
+    fn origin(&self) -> Result<Option<JsString>, Error> {
+        if !self.columns("meta")?.contains("value") {
+            return Ok(None);
+        }
+        let sql = "SELECT CAST(value AS TEXT) FROM meta WHERE key = ?1";
+        let found = self
+            .connection
+            .query_row(sql, [ORIGIN], |row| row.get::<_, Option<String>>(0))
+            .optional();
+        let found = found.map_err(|error| self.failed(&error))?.flatten();
+        Ok(found.map(|origin| JsString::from(&*origin)))
     }
 
     /// A number in `meta`, which has text or numbers.

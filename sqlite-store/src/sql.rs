@@ -3,17 +3,25 @@
 use std::path::Path;
 
 use larder_backing_store::{Error, ErrorKind};
+use rusqlite::ErrorCode;
 
-/// An error of SQLite about a file: nothing but the bytes of the file can be the reason, or the disk of a copy.
+/// An error of SQLite about a file: the bytes of the file are the reason, another program that has it open, or the disk.
 pub(crate) fn error(path: &Path, error: &rusqlite::Error) -> Error {
-    use rusqlite::ErrorCode;
-    let kind = match error.sqlite_error_code() {
+    let code = error.sqlite_error_code();
+    let kind = match code {
         Some(ErrorCode::SystemIoFailure | ErrorCode::DiskFull | ErrorCode::CannotOpen) => {
             ErrorKind::Io
         }
+        // A value, or a key, of a gigabyte.
+        Some(ErrorCode::TooBig) => ErrorKind::Usage,
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => ErrorKind::Conflict,
         _ => ErrorKind::Corruption,
     };
-    Error::new(kind, format!("{}: {error}", path.display()))
+    let said = Error::new(kind, format!("{}: {error}", path.display()));
+    match code {
+        Some(ErrorCode::DiskFull) => said.for_want_of_room(),
+        _ => said,
+    }
 }
 
 /// Something in a file that is not what it must be.

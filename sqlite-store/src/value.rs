@@ -46,7 +46,8 @@ impl Packer {
 
     /// How the value is packed, and its bytes.
     pub(crate) fn pack<'a>(&'a mut self, value: &'a [u8]) -> Result<(i64, &'a [u8]), Error> {
-        if value.len() < PACKED_MIN {
+        // What is longer would be taken for damage when it is read.
+        if value.len() < PACKED_MIN || value.len() as u64 > LEN_MAX {
             return Ok((PLAIN, value));
         }
         self.packed.clear();

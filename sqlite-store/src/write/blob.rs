@@ -9,12 +9,13 @@ use rusqlite::{Connection, params};
 /// Bytes in a row: Chromium takes every row but the last to have as many, and never ends reading a blob of which one has fewer.
 const PIECE_LEN: usize = 5 << 20;
 
-/// Writes an external object of a record: the number of bytes that its content has, or why it could not be read.
+/// Writes an external object of a record: the number of bytes that its content has, or why it could not be read. Without a row id of its own it
+/// gets the next one.
 ///
 /// A content that is missing leaves a row without bytes: a page sees the blob, and cannot read it, as in a LevelDB store.
-pub(super) fn write(
+pub(crate) fn write(
     connection: &Connection,
-    record_row_id: i64,
+    (row_id, record_row_id): (Option<i64>, i64),
     object: &ExternalObject,
     content: io::Result<&mut dyn Read>,
 ) -> rusqlite::Result<io::Result<u64>> {
@@ -31,7 +32,7 @@ pub(super) fn write(
         Err(error) => (None, Err(error)),
     };
     let first = read.is_ok().then_some(&*piece);
-    let row_id = insert(connection, object, first)?;
+    let row_id = insert(connection, row_id, object, first)?;
     let reference = "INSERT INTO blob_references (blob_row_id, record_row_id) VALUES (?1, ?2)";
     connection
         .prepare_cached(reference)?
@@ -65,11 +66,12 @@ pub(super) fn write(
 /// Inserts the row, with the first piece of the content, if that can be read.
 fn insert(
     connection: &Connection,
+    row_id: Option<i64>,
     object: &ExternalObject,
     first: Option<&[u8]>,
 ) -> rusqlite::Result<i64> {
-    let sql = "INSERT INTO blobs (object_type, mime_type, size_bytes, file_name, last_modified, bytes) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let sql = "INSERT INTO blobs (row_id, object_type, mime_type, size_bytes, file_name, last_modified, bytes) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let mut statement = connection.prepare_cached(sql)?;
     let text = JsString::to_string_lossy;
     match object {
@@ -80,6 +82,7 @@ fn insert(
         }) => {
             let mime_type = text(mime_type);
             statement.insert(params![
+                row_id,
                 0,
                 mime_type,
                 size_bytes,
@@ -95,11 +98,11 @@ fn insert(
         } => {
             let (mime_type, name) = (text(&blob.mime_type), text(name));
             let (size, time) = (blob.size_bytes, last_modified_micros);
-            statement.insert(params![1, mime_type, size, name, time, first])
+            statement.insert(params![row_id, 1, mime_type, size, name, time, first])
         }
         ExternalObject::FileSystemAccessHandle { token } => {
             let none = None::<i64>;
-            statement.insert(params![2, none, none, none, none, token])
+            statement.insert(params![row_id, 2, none, none, none, none, token])
         }
     }
 }

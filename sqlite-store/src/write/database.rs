@@ -3,20 +3,20 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use larder_backing_store::{DatabaseMetadata, Error, IndexMetadata, ObjectStoreMetadata};
+use larder_backing_store::{DatabaseMetadata, Error, ObjectStoreMetadata};
 use larder_codec::external_object::ExternalObject;
-use larder_codec::idb_key::KeyPart;
-use larder_codec::{DataVersion, IndexId, JsString, KeyPath, ObjectStoreId, RawKey, sortable};
-use rusqlite::{Connection, OptionalExtension, params};
+use larder_codec::{DataVersion, IndexId, JsString, ObjectStoreId, RawKey};
+use rusqlite::{Connection, params};
 
+use super::statements::{self, NewEntry, NewRecord, sort, utf16_le};
 use super::tables;
 use crate::file_names::file_name;
-use crate::notes::{self, NO_INDEX};
+use crate::notes;
 use crate::sql;
 use crate::value::Packer;
 
 /// SQLite keeps so many KiB of pages in memory.
-const CACHE_KIB: i64 = 24 << 10;
+const CACHE_KIB: i64 = 12 << 10;
 
 /// A file with one database, being written. It is whole with [`finish`](Self::finish); dropped without, it is good for nothing.
 ///
@@ -82,7 +82,8 @@ impl NewDatabase {
             )?;
             connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
             connection.execute_batch(tables::TABLES)?;
-            connection.execute_batch(notes::TABLES)?;
+            connection.execute_batch(notes::ARRAY_PATHS_TABLE)?;
+            connection.execute_batch(notes::NEGATIVE_ZEROS_TABLE)?;
             let v8_data_version =
                 (u64::from(data_version.v8) << 32) | u64::from(data_version.blink);
             for (key, value) in [
@@ -133,40 +134,14 @@ impl NewDatabase {
         object_store: &ObjectStoreMetadata,
         next_key: i64,
     ) -> rusqlite::Result<()> {
-        let ObjectStoreMetadata {
-            id,
-            name,
-            key_path,
-            auto_increment,
-            indexes,
-        } = object_store;
-        let id = id.get();
-        let sql = "INSERT INTO object_stores (id, name, key_path, auto_increment, key_generator_current_number) \
-                   VALUES (?1, ?2, ?3, ?4, ?5)";
-        let path = path_bytes(key_path);
-        let values = params![id, utf16_le(name), path, auto_increment, next_key];
-        self.connection.execute(sql, values)?;
-        if is_array_of_one(key_path) {
-            notes::write_array_path(&self.connection, id, NO_INDEX, &utf16_le(name))?;
+        let name = &object_store.name;
+        if statements::insert_object_store(&self.connection, object_store, next_key)? {
             self.unsaid.array_paths.push((name.clone(), None));
         }
-        for index in indexes {
-            let IndexMetadata {
-                id: index_id,
-                name: index_name,
-                key_path,
-                unique,
-                multi_entry,
-            } = index;
-            let index_id = index_id.get();
-            let sql = "INSERT INTO indexes (object_store_id, id, name, key_path, is_unique, multi_entry) \
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-            let (bytes, path) = (utf16_le(index_name), path_bytes(key_path));
-            let values = params![id, index_id, bytes, path, unique, multi_entry];
-            self.connection.execute(sql, values)?;
-            if is_array_of_one(key_path) {
-                notes::write_array_path(&self.connection, id, index_id, &bytes)?;
-                let names = (name.clone(), Some(index_name.clone()));
+        for index in &object_store.indexes {
+            let ids = (object_store.id.get(), index.id.get());
+            if statements::insert_index(&self.connection, ids, index)? {
+                let names = (name.clone(), Some(index.name.clone()));
                 self.unsaid.array_paths.push(names);
             }
         }
@@ -183,22 +158,21 @@ impl NewDatabase {
         key: RawKey<'_>,
         value: &[u8],
     ) -> Result<RecordRow, Error> {
-        self.key.clear();
-        sortable::encode(&key.to_key(), &mut self.key);
+        sort(key, &mut self.key);
         let (compression, packed) = self.packer.pack(value)?;
-        let written = || {
-            let sql = "INSERT INTO records (object_store_id, compression_type, key, value) VALUES (?1, ?2, ?3, ?4)";
-            let values = params![object_store.get(), compression, self.key, packed];
-            let row_id = self.connection.prepare_cached(sql)?.insert(values)?;
-            if has_negative_zero(key) {
-                let id = (row_id, NO_INDEX);
-                notes::write_negative_zero(&self.connection, id, &self.key, (key, None), packed)?;
-                self.unsaid.negative_zeros += 1;
-            }
-            Ok(RecordRow(row_id))
+        let row = NewRecord {
+            object_store: object_store.get(),
+            key,
+            sorted: &self.key,
+            compression,
+            packed,
+            replaces: false,
         };
-        let mut written = written;
-        written().map_err(|error| sql::error(&self.path, &error))
+        let written = statements::insert_record(&self.connection, &row);
+        let (row_id, has_negative_zero) =
+            written.map_err(|error| sql::error(&self.path, &error))?;
+        self.unsaid.negative_zeros += u64::from(has_negative_zero);
+        Ok(RecordRow(row_id))
     }
 
     /// Adds an external object of a record; those of one record in the order that LevelDB's row has. `content` is read to its end: how many bytes
@@ -212,7 +186,7 @@ impl NewDatabase {
         object: &ExternalObject,
         content: io::Result<&mut dyn Read>,
     ) -> Result<io::Result<u64>, Error> {
-        super::blob::write(&self.connection, record.0, object, content)
+        super::blob::write(&self.connection, (None, record.0), object, content)
             .map_err(|error| self.failed(&error))
     }
 
@@ -227,40 +201,25 @@ impl NewDatabase {
         key: RawKey<'_>,
         primary_key: RawKey<'_>,
     ) -> Result<bool, Error> {
-        for (key, sorted) in [(key, &mut self.key), (primary_key, &mut self.record_key)] {
-            sorted.clear();
-            sortable::encode(&key.to_key(), sorted);
-        }
-        let added = self.add_entry((object_store.get(), index.get()), key, primary_key);
-        added.map_err(|error| self.failed(&error))
-    }
-
-    fn add_entry(
-        &mut self,
-        (object_store, index): (i64, i64),
-        key: RawKey<'_>,
-        primary_key: RawKey<'_>,
-    ) -> rusqlite::Result<bool> {
-        let (sorted, record_key) = (&self.key, &self.record_key);
-        let sql = "SELECT row_id FROM records WHERE object_store_id = ?1 AND key = ?2";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let found = statement.query_row(params![object_store, record_key], |row| row.get(0));
-        let Some(row_id): Option<i64> = found.optional()? else {
-            return Ok(false);
+        sort(key, &mut self.key);
+        sort(primary_key, &mut self.record_key);
+        let entry = NewEntry {
+            object_store: object_store.get(),
+            index: index.get(),
+            key,
+            sorted: &self.key,
+            primary_key,
+            sorted_primary_key: &self.record_key,
         };
-        let sql = "INSERT OR IGNORE INTO index_references (record_row_id, index_id, key, object_store_id, record_key) \
-                   VALUES (?1, ?2, ?3, ?4, ?5)";
-        let values = params![row_id, index, sorted, object_store, record_key];
-        self.connection.prepare_cached(sql)?.execute(values)?;
-        let is_in_key = has_negative_zero(key);
-        if is_in_key || has_negative_zero(primary_key) {
-            let sql = "SELECT value FROM records WHERE row_id = ?1";
-            let value: Vec<u8> = self.connection.query_row(sql, [row_id], |row| row.get(0))?;
-            let keys = (key, Some(primary_key));
-            notes::write_negative_zero(&self.connection, (row_id, index), sorted, keys, &value)?;
-            self.unsaid.negative_zeros += u64::from(is_in_key);
-        }
-        Ok(true)
+        let added = entry.record_row(&self.connection).and_then(|row_id| {
+            let Some(row_id) = row_id else {
+                return Ok(None);
+            };
+            statements::insert_entry(&self.connection, row_id, &entry).map(Some)
+        });
+        let added = added.map_err(|error| self.failed(&error))?;
+        self.unsaid.negative_zeros += u64::from(added == Some(true));
+        Ok(added.is_some())
     }
 
     /// Makes the file whole and durable, as one that a browser has closed: what it could not say.
@@ -275,7 +234,8 @@ impl NewDatabase {
             ..
         } = self;
         let finished = || {
-            notes::drop_empty_tables(&connection)?;
+            notes::drop_if_empty(&connection, notes::ARRAY_PATHS)?;
+            notes::drop_if_empty(&connection, notes::NEGATIVE_ZEROS)?;
             connection.execute_batch(tables::AFTER_ROWS)?;
             connection.execute_batch("COMMIT; PRAGMA synchronous = FULL")?;
             let mode: String =
@@ -303,30 +263,4 @@ pub struct RecordRow(i64);
 )]
 fn sync(path: &Path) -> io::Result<()> {
     std::fs::File::open(path)?.sync_all()
-}
-
-fn has_negative_zero(key: RawKey<'_>) -> bool {
-    key.parts()
-        .any(|part| matches!(part, KeyPart::Number(number) if number == 0.0 && number.is_sign_negative()))
-}
-
-fn is_array_of_one(path: &KeyPath) -> bool {
-    matches!(path, KeyPath::Array(parts) if parts.len() == 1)
-}
-
-/// Parts of an array stand with spaces between.
-fn path_bytes(path: &KeyPath) -> Option<Vec<u8>> {
-    match path {
-        KeyPath::Null => None,
-        KeyPath::String(path) => Some(utf16_le(path)),
-        KeyPath::Array(parts) => {
-            let parts: Vec<Vec<u8>> = parts.iter().map(utf16_le).collect();
-            Some(parts.join(&b" \0"[..]))
-        }
-    }
-}
-
-fn utf16_le(text: &JsString) -> Vec<u8> {
-    let units = text.units().iter();
-    units.flat_map(|unit| unit.to_le_bytes()).collect()
 }

@@ -1,7 +1,8 @@
-//! Writing a database's file: whole and new, in the tables that Chromium makes.
+//! Writing into the tables that Chromium makes: a database's file whole and new, and what a live one changes in its.
 
-mod blob;
+pub(crate) mod blob;
 mod database;
+pub(crate) mod statements;
 mod tables;
 
 pub use database::{NewDatabase, RecordRow, Unsaid};

@@ -1,0 +1,166 @@
+//! Opening a store for writing.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use larder_backing_store::{
+    BackingStore, DatabaseMetadata, Error, ErrorKind, StorePaths, WriteOptions, files,
+};
+use larder_leveldb::storage::FileSystem;
+
+use super::blob_files::LiveBlobFiles;
+use super::file::{LiveFile, connect, last_blob};
+use super::files::LiveFiles;
+use super::store::{LiveStore, io_error};
+use crate::blobs::{BlobFiles, Databases};
+use crate::metadata_rows;
+use crate::open::file_names;
+use crate::schema::{self, Schema};
+use crate::sql;
+
+/// The file that is locked as long as a Larder writes to the store, as in LevelDB's folders. Chromium leaves it alone.
+const LOCK: &str = "LOCK";
+
+/// Opens the store in a folder on the disk for writing, or makes one ([`WriteOptions::create_if_missing`]). SQLite works on the files themselves: `fs` is for
+/// the lock, for contents of blobs on their way into the files, and for removing files, and must be the disk.
+///
+/// A Chromium that has a database open keeps Larder from opening the store, and the other way round.
+///
+/// # Errors
+/// [`ErrorKind::NotAStore`] if there is none; [`ErrorKind::Conflict`] if a database is open in another program; [`ErrorKind::Corruption`] if something of a
+/// database's metadata cannot be read, and [`ErrorKind::Unsupported`] if a file has an older or newer form: nothing has been touched then; [`ErrorKind::Io`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use larder_backing_store::{FixedClock, WriteOptions};
+/// use larder_codec::{JsString, Origin};
+/// use larder_leveldb::storage::DiskFileSystem;
+///
+/// let folder = tempfile::tempdir()?;
+/// let origin = Origin::from_url("https://a.example").unwrap();
+/// let mut options = WriteOptions::new(origin, Arc::new(FixedClock::default()));
+/// options.create_if_missing = true;
+/// let store = larder_sqlite_store::open_for_writing(Arc::new(DiskFileSystem::new()), folder.path(), options)?;
+/// store.create_database(&JsString::from("library"))?;
+/// store.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn open_for_writing(
+    fs: Arc<dyn FileSystem>,
+    dir: &Path,
+    options: WriteOptions,
+) -> Result<BackingStore, Error> {
+    let names = match file_names(&*fs, dir) {
+        Ok(names) => names,
+        Err(_) if options.create_if_missing => {
+            files::create_parents(&*fs, &dir.join(LOCK))?;
+            Vec::new()
+        }
+        Err(error) => return Err(error),
+    };
+    let lock_path = dir.join(LOCK);
+    let lock = fs.lock(&lock_path).map_err(|error| {
+        let what = format!("{}: another program has the store open", dir.display());
+        match fs.lock_holder(&lock_path) {
+            Ok(Some(_)) => Error::new(ErrorKind::Conflict, what),
+            _ => io_error(&lock_path, &error),
+        }
+    })?;
+    let paths = StorePaths::of_sqlite(dir);
+    let mut found = Vec::new();
+    for name in names {
+        let path = dir.join(name);
+        if let Some(schema) = find(&path)? {
+            found.push((path, schema));
+        }
+    }
+    found.sort_by(|(_, a), (_, b)| a.metadata.name.cmp(&b.metadata.name));
+    let twice = found
+        .iter()
+        .zip(found.iter().skip(1))
+        .find(|((_, first), (_, second))| first.metadata.name == second.metadata.name);
+    if let Some((_, (path, _))) = twice {
+        let what = "another file has a database of this name";
+        return Err(sql::damage(path, what));
+    }
+    // Contents of blobs whose commit never came.
+    files::remove_tree(&*fs, &paths.blob)?;
+    let databases = Databases::default();
+    let live = Arc::new(LiveFiles::new(dir.to_owned(), databases.clone(), lock));
+    let data_versions = found.iter().filter_map(|(_, schema)| schema.data_version);
+    let data_version = data_versions.reduce(larder_codec::DataVersion::max);
+    let mut rows = Vec::new();
+    let mut all = Vec::new();
+    for (n, (path, mut schema)) in found.into_iter().enumerate() {
+        if let Some(id) = metadata_rows::database_id(n) {
+            schema.metadata.id = id;
+        }
+        schema.metadata.origin = options.origin.row_text();
+        rows.extend(metadata_rows::of_database(&schema));
+        all.push(schema.metadata.clone());
+        live.insert(Arc::new(LiveFile::open(path, schema)?));
+    }
+    if !all.is_empty() {
+        let all: Vec<_> = all.iter().collect();
+        rows.extend(metadata_rows::of_store(&all, data_version));
+    }
+    let inner = BlobFiles {
+        fs: Arc::clone(&fs),
+        paths: paths.clone(),
+        databases,
+    };
+    let blob_files = LiveBlobFiles {
+        files: Arc::clone(&live),
+        inner,
+    };
+    let store = LiveStore {
+        files: live,
+        fs,
+        paths: paths.clone(),
+        clock: Arc::clone(&options.clock),
+    };
+    BackingStore::open_rows(Arc::new(store), &rows, Arc::new(blob_files), paths, options)
+}
+
+/// What is in a file; nothing if it is no database.
+fn find(path: &Path) -> Result<Option<Schema>, Error> {
+    let failed = |error: rusqlite::Error| sql::error(path, &error);
+    let connection = connect(path).map_err(failed)?;
+    // A browser that has the file open keeps it.
+    connection
+        .busy_timeout(std::time::Duration::ZERO)
+        .map_err(failed)?;
+    let mut problems = Vec::new();
+    let schema = schema::read(path, &connection, &mut problems)?;
+    if let Some(problem) = problems.into_iter().next() {
+        return Err(problem);
+    }
+    let Some(mut schema) = schema else {
+        return Ok(None);
+    };
+    if !schema.has_compression {
+        let what = format!(
+            "{}: it has the form of a Chromium before 150; it can be opened for reading, and its content written into a new store",
+            path.display()
+        );
+        return Err(Error::new(ErrorKind::Unsupported, what));
+    }
+    let last = last_blob(&connection).map_err(failed)?;
+    schema.blob_max = schema.blob_max.max(last);
+    Ok(Some(schema))
+}
+
+/// What is in a file that was just made, of which no version is committed.
+pub(super) fn schema_of_new(metadata: DatabaseMetadata) -> Schema {
+    Schema {
+        metadata,
+        data_version: None,
+        origin: None,
+        next_keys: Vec::new(),
+        index_ids: Vec::new(),
+        has_compression: true,
+        has_blobs: false,
+        has_negative_zeros: false,
+        blob_max: 0,
+    }
+}

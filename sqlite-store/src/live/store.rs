@@ -1,0 +1,226 @@
+//! The store behind `BackingStore`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use larder_backing_store::{
+    Clock, DatabaseMetadata, Error, ErrorKind, RowCommit, RowSource, RowStore, StorePaths,
+};
+use larder_codec::DatabaseId;
+use larder_leveldb::storage::FileSystem;
+
+use super::commit::{Application, Contents};
+use super::file::{LiveFile, Writer};
+use super::files::LiveFiles;
+use super::open::schema_of_new;
+use super::rows::LiveRows;
+use crate::file_names::file_name;
+use crate::sql;
+use crate::write::NewDatabase;
+
+/// What Chromium commits as the version before the first upgrade: such a file is no database yet.
+const NO_VERSION_YET: i64 = -1;
+
+#[derive(Debug)]
+pub(super) struct LiveStore {
+    pub(super) files: Arc<LiveFiles>,
+    pub(super) fs: Arc<dyn FileSystem>,
+    pub(super) paths: StorePaths,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl RowStore for LiveStore {
+    fn rows(&self) -> Arc<dyn RowSource> {
+        Arc::new(LiveRows(self.files.moment()))
+    }
+
+    fn commit(&self, commit: RowCommit<'_>) -> Result<(), Error> {
+        match self.files.get(commit.database_id) {
+            Some(file) => self.commit_to(&file, commit),
+            None => self.commit_to_new(commit),
+        }
+    }
+
+    fn delete_database(&self, id: DatabaseId) -> Result<(), Error> {
+        let Some(file) = self.files.get(id) else {
+            return Ok(());
+        };
+        let _writer = file.writer();
+        let schema = file.turn();
+        self.files.hold_in_all(&file, &schema)?;
+        self.remove_files(&file.path)?;
+        self.files.remove(id);
+        file.close_idle();
+        if !schema.has_blobs {
+            self.files.contents.remove(id);
+        }
+        Ok(())
+    }
+
+    fn used_bytes(&self) -> Result<u64, Error> {
+        let mut sum = 0_u64;
+        for file in self.files.all() {
+            for path in [file.path.clone(), with_suffix(&file.path, "-wal")] {
+                match self.fs.metadata(&path) {
+                    Ok(metadata) => sum = sum.saturating_add(metadata.len_bytes),
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    Err(error) => return Err(io_error(&path, &error)),
+                }
+            }
+        }
+        Ok(sum)
+    }
+
+    fn maintain(&self) -> Result<bool, Error> {
+        for file in self.files.all() {
+            let mut writer = file.writer();
+            if writer.has_log {
+                let done = writer.checkpoint("PASSIVE");
+                return done.map(|()| true).map_err(|error| file.failed(&error));
+            }
+        }
+        Ok(false)
+    }
+
+    fn compact(&self) -> Result<(), Error> {
+        for file in self.files.all() {
+            let mut writer = file.writer();
+            let done = (writer.connection.execute_batch("VACUUM"))
+                .and_then(|()| writer.checkpoint("TRUNCATE"));
+            done.map_err(|error| file.failed(&error))?;
+        }
+        Ok(())
+    }
+
+    fn close(&self) -> Result<(), Error> {
+        let mut closed = Ok(());
+        for file in self.files.all() {
+            file.close_idle();
+            let mut writer = file.writer();
+            if writer.has_log {
+                let done = writer.checkpoint("TRUNCATE");
+                closed = closed.and(done.map_err(|error| file.failed(&error)));
+            }
+        }
+        // With its last connection a file's log goes.
+        self.files.close();
+        closed
+    }
+}
+
+impl LiveStore {
+    fn commit_to(&self, file: &Arc<LiveFile>, commit: RowCommit<'_>) -> Result<(), Error> {
+        let writer = &mut *file.writer();
+        let taken = self.write(file, writer, commit);
+        let taken = taken.inspect_err(|_| writer.roll_back())?;
+        for path in taken {
+            // What stays goes when the store is opened next.
+            let _ = self.fs.remove(&path);
+        }
+        Ok(())
+    }
+
+    /// Commits: the files whose contents are in the tables now.
+    fn write(
+        &self,
+        file: &Arc<LiveFile>,
+        writer: &mut Writer,
+        commit: RowCommit<'_>,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let failed = |error: rusqlite::Error| file.failed(&error);
+        writer.begin(commit.durability).map_err(failed)?;
+        let schema = Arc::clone(&file.turn());
+        let contents = Contents {
+            fs: &*self.fs,
+            paths: &self.paths,
+        };
+        let handles = commit.handle_numbers;
+        let into = (&writer.connection, &mut writer.packer);
+        let mut application = Application::new(&file.path, into, schema, contents, handles);
+        application.apply(commit)?;
+        let Application { schema, taken, .. } = application;
+        let mut turn = file.turn();
+        self.files.hold_in_all(file, &turn)?;
+        let committed = writer
+            .connection
+            .prepare_cached("COMMIT")
+            .and_then(|mut statement| statement.execute(()));
+        committed.map_err(|error| match file.failed(&error) {
+            // The log may have it all.
+            said if said.kind() == ErrorKind::Io && !said.is_out_of_space() => {
+                Error::new(ErrorKind::Uncertain, said.to_string())
+            }
+            said => said,
+        })?;
+        *turn = schema;
+        Ok(taken)
+    }
+
+    /// The first commit of a database makes its file, which is none as long as the commit has not ended.
+    fn commit_to_new(&self, commit: RowCommit<'_>) -> Result<(), Error> {
+        let Some(metadata) = &commit.metadata else {
+            let what = "a database is made by a version change";
+            return Err(Error::new(ErrorKind::Usage, what));
+        };
+        let path = self.files.dir.join(file_name(&metadata.name));
+        if self.files.all().iter().any(|file| file.path == path) {
+            let what =
+                "the file of this name has another database, whose own file it should not be";
+            return Err(sql::damage(&path, what));
+        }
+        // What lies there was not taken for a database when the store was opened.
+        self.remove_files(&path)?;
+        let empty = DatabaseMetadata {
+            version: Some(NO_VERSION_YET),
+            object_stores: Vec::new(),
+            ..metadata.clone()
+        };
+        let now = self.clock.now_us();
+        NewDatabase::create(&self.files.dir, &empty, commit.data_version, now)?.finish()?;
+        let made = LiveFile::open(path.clone(), schema_of_new(empty));
+        let file = Arc::new(made.inspect_err(|_| self.give_up(&path))?);
+        self.files.leave_out_in_all(file.id);
+        match self.commit_to(&file, commit) {
+            Ok(()) => {
+                self.files.insert(file);
+                Ok(())
+            }
+            Err(error) => {
+                if error.kind() != ErrorKind::Uncertain {
+                    drop(file);
+                    self.give_up(&path);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The file of a database that was not made. What stays of it is no database.
+    fn give_up(&self, path: &Path) {
+        let _ = self.remove_files(path);
+    }
+
+    /// Removes a database's file and what lies beside it, if it is there.
+    fn remove_files(&self, path: &Path) -> Result<(), Error> {
+        for suffix in ["", "-wal", "-shm"] {
+            let path = with_suffix(path, suffix);
+            match self.fs.remove(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(io_error(&path, &error));
+                }
+                _ => {}
+            }
+        }
+        larder_backing_store::files::remove_tree(&*self.fs, &with_suffix(path, "_"))
+    }
+}
+
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+pub(super) fn io_error(path: &Path, error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("{}: {error}", path.display()))
+}

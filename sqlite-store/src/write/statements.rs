@@ -1,0 +1,202 @@
+//! The statements that put object stores, indexes, records and entries into a database's tables.
+
+use larder_backing_store::{IndexMetadata, ObjectStoreMetadata};
+use larder_codec::idb_key::KeyPart;
+use larder_codec::{JsString, KeyPath, RawKey, sortable};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::notes::{self, NO_INDEX};
+
+/// A record to be inserted.
+#[derive(Debug)]
+pub(crate) struct NewRecord<'a> {
+    pub(crate) object_store: i64,
+    pub(crate) key: RawKey<'a>,
+    /// The key as Chromium's tables have it.
+    pub(crate) sorted: &'a [u8],
+    /// How the value is packed.
+    pub(crate) compression: i64,
+    pub(crate) packed: &'a [u8],
+    /// A record with the key, if there is one, goes.
+    pub(crate) replaces: bool,
+}
+
+/// An entry of an index to be inserted.
+#[derive(Debug)]
+pub(crate) struct NewEntry<'a> {
+    pub(crate) object_store: i64,
+    /// The index's id in the file.
+    pub(crate) index: i64,
+    pub(crate) key: RawKey<'a>,
+    pub(crate) sorted: &'a [u8],
+    pub(crate) primary_key: RawKey<'a>,
+    pub(crate) sorted_primary_key: &'a [u8],
+}
+
+/// Inserts an object store, without its indexes: whether its key path is an array of one part, which is noted.
+pub(crate) fn insert_object_store(
+    connection: &Connection,
+    object_store: &ObjectStoreMetadata,
+    next_key: i64,
+) -> rusqlite::Result<bool> {
+    let ObjectStoreMetadata {
+        id,
+        name,
+        key_path,
+        auto_increment,
+        indexes: _,
+    } = object_store;
+    let (id, name) = (id.get(), utf16_le(name));
+    let sql = "INSERT INTO object_stores (id, name, key_path, auto_increment, key_generator_current_number) \
+               VALUES (?1, ?2, ?3, ?4, ?5)";
+    let path = path_bytes(key_path);
+    connection.execute(sql, params![id, name, path, auto_increment, next_key])?;
+    note_array_path(connection, (id, NO_INDEX), &name, key_path)
+}
+
+/// Inserts an index, with its object store's id and its own in the file: whether its key path is an array of one part, which is noted.
+pub(crate) fn insert_index(
+    connection: &Connection,
+    (object_store, id): (i64, i64),
+    index: &IndexMetadata,
+) -> rusqlite::Result<bool> {
+    let IndexMetadata {
+        id: _,
+        name,
+        key_path,
+        unique,
+        multi_entry,
+    } = index;
+    let sql = "INSERT INTO indexes (object_store_id, id, name, key_path, is_unique, multi_entry) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let (name, path) = (utf16_le(name), path_bytes(key_path));
+    let values = params![object_store, id, name, path, unique, multi_entry];
+    connection.execute(sql, values)?;
+    note_array_path(connection, (object_store, id), &name, key_path)
+}
+
+fn note_array_path(
+    connection: &Connection,
+    (object_store, index): (i64, i64),
+    name: &[u8],
+    key_path: &KeyPath,
+) -> rusqlite::Result<bool> {
+    let is_array_of_one = matches!(key_path, KeyPath::Array(parts) if parts.len() == 1);
+    if is_array_of_one {
+        notes::write_array_path(connection, object_store, index, name)?;
+    }
+    Ok(is_array_of_one)
+}
+
+/// The object store or index has another name from now on, also in a note of its key path.
+pub(crate) fn note_name(
+    connection: &Connection,
+    (object_store, index): (i64, i64),
+    name: &[u8],
+) -> rusqlite::Result<()> {
+    let sql =
+        "UPDATE larder_array_paths SET name = ?3 WHERE object_store_id = ?1 AND index_id = ?2";
+    let values = params![object_store, index, name];
+    connection.execute(sql, values).map(drop)
+}
+
+/// Inserts a record: its row's id, and whether its key has -0 in it, which is noted.
+pub(crate) fn insert_record(
+    connection: &Connection,
+    record: &NewRecord<'_>,
+) -> rusqlite::Result<(i64, bool)> {
+    let NewRecord {
+        object_store,
+        key,
+        sorted,
+        compression,
+        packed,
+        replaces,
+    } = record;
+    let sql = match replaces {
+        true => {
+            "INSERT OR REPLACE INTO records (object_store_id, compression_type, key, value) VALUES (?1, ?2, ?3, ?4)"
+        }
+        false => {
+            "INSERT INTO records (object_store_id, compression_type, key, value) VALUES (?1, ?2, ?3, ?4)"
+        }
+    };
+    let values = params![object_store, compression, sorted, packed];
+    let row_id = connection.prepare_cached(sql)?.insert(values)?;
+    let has_negative_zero = has_negative_zero(*key);
+    if has_negative_zero {
+        notes::write_negative_zero(connection, (row_id, NO_INDEX), sorted, (*key, None), packed)?;
+    }
+    Ok((row_id, has_negative_zero))
+}
+
+impl NewEntry<'_> {
+    /// The row of its record, if that is there.
+    pub(crate) fn record_row(&self, connection: &Connection) -> rusqlite::Result<Option<i64>> {
+        let sql = "SELECT row_id FROM records WHERE object_store_id = ?1 AND key = ?2";
+        let mut statement = connection.prepare_cached(sql)?;
+        let values = params![self.object_store, self.sorted_primary_key];
+        statement.query_row(values, |row| row.get(0)).optional()
+    }
+
+    /// Whether Chromium's tables cannot say one of its keys.
+    pub(crate) fn has_negative_zero(&self) -> bool {
+        has_negative_zero(self.key) || has_negative_zero(self.primary_key)
+    }
+}
+
+/// Inserts an entry of a record's row, unless it is there: whether its own key has -0 in it, which is noted.
+pub(crate) fn insert_entry(
+    connection: &Connection,
+    row_id: i64,
+    entry: &NewEntry<'_>,
+) -> rusqlite::Result<bool> {
+    let sql = "INSERT OR IGNORE INTO index_references (record_row_id, index_id, key, object_store_id, record_key) \
+               VALUES (?1, ?2, ?3, ?4, ?5)";
+    let NewEntry { index, sorted, .. } = entry;
+    let values = params![
+        row_id,
+        index,
+        sorted,
+        entry.object_store,
+        entry.sorted_primary_key
+    ];
+    connection.prepare_cached(sql)?.execute(values)?;
+    if entry.has_negative_zero() {
+        let sql = "SELECT value FROM records WHERE row_id = ?1";
+        let value: Vec<u8> = connection.query_row(sql, [row_id], |row| row.get(0))?;
+        let keys = (entry.key, Some(entry.primary_key));
+        notes::write_negative_zero(connection, (row_id, *index), sorted, keys, &value)?;
+    }
+    Ok(has_negative_zero(entry.key))
+}
+
+/// A key as Chromium's tables have it, into the caller's buffer.
+pub(crate) fn sort(key: RawKey<'_>, sorted: &mut Vec<u8>) {
+    sorted.clear();
+    sortable::encode(&key.to_key(), sorted);
+}
+
+/// Whether a key has -0 in it.
+pub(crate) fn has_negative_zero(key: RawKey<'_>) -> bool {
+    key.parts()
+        .any(|part| matches!(part, KeyPart::Number(number) if number == 0.0 && number.is_sign_negative()))
+}
+
+/// Parts of an array stand with spaces between.
+fn path_bytes(path: &KeyPath) -> Option<Vec<u8>> {
+    match path {
+        KeyPath::Null => None,
+        KeyPath::String(path) => Some(utf16_le(path)),
+        KeyPath::Array(parts) => {
+            let parts: Vec<Vec<u8>> = parts.iter().map(utf16_le).collect();
+            Some(parts.join(&b" \0"[..]))
+        }
+    }
+}
+
+/// The bytes of a name.
+pub(crate) fn utf16_le(text: &JsString) -> Vec<u8> {
+    let units = text.units().iter();
+    units.flat_map(|unit| unit.to_le_bytes()).collect()
+}
