@@ -72,6 +72,7 @@ mod schema;
 mod session;
 mod statistics;
 mod storage;
+mod store_form;
 #[cfg(feature = "stream")]
 mod stream;
 mod sync;
@@ -120,6 +121,7 @@ pub use scheduler::{ConnectionEvent, VersionChange};
 pub use session::PrivateSession;
 pub use statistics::Statistics;
 pub use storage::Storage;
+pub use store_form::StoreForm;
 #[cfg(feature = "stream")]
 pub use stream::{EventStream, PageStream, StepStream};
 pub use transaction::Transaction;

@@ -15,6 +15,7 @@ use larder_leveldb::storage::{DiskFileSystem, FileSystem, MemoryFileSystem};
 use crate::executor::{Chores, EngineWork, Executor, WorkCallback};
 use crate::loss::LossCallback;
 use crate::quota::QuotaCallback;
+use crate::store_form::StoreForm;
 
 /// Which transactions wait for which.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -68,6 +69,8 @@ pub struct StorageOptions {
     /// The versions of the value formats that a new store gets ([`NEW_STORE_VERSION`]; in memory, where no browser opens it,
     /// [`DATA_VERSION_MAX`](crate::DATA_VERSION_MAX)). A store that is there keeps its own.
     pub new_store_version: DataVersion,
+    /// The form of a new store's files ([`StoreForm::LevelDb`]). A store that is there keeps its own. Private sessions lie in memory, in LevelDB.
+    pub new_store_form: StoreForm,
     /// When a store's data version may be raised, after which older browsers **delete** the store ([`RaiseDataVersion::WhileNew`]; in
     /// memory [`WhenNeeded`](RaiseDataVersion::WhenNeeded)).
     pub raise_data_version: RaiseDataVersion,
@@ -148,6 +151,7 @@ impl StorageOptions {
             write_buffer_bytes: 16 << 20,
             transaction_memory_bytes: 16 << 20,
             new_store_version: NEW_STORE_VERSION,
+            new_store_form: StoreForm::default(),
             raise_data_version: RaiseDataVersion::default(),
             raise_schema: false,
             trusts_order: false,

@@ -17,6 +17,7 @@ use crate::origin::{Deletion, Origin, OriginInfo, Place, bucket_paths};
 use crate::request::Request;
 use crate::request::completion::Completion;
 use crate::storage::{Storage, StorageInner};
+use crate::store_form::{self, StoreForm};
 
 /// What became of an origin that was to be deleted.
 #[derive(Debug, Clone)]
@@ -30,7 +31,8 @@ pub struct DeletedOrigin {
 
 impl Storage {
     /// The origins that store something, in the order of their identifiers, and then the buckets in the order of their numbers. An
-    /// origin without files is not among them; one whose store has lost its CURRENT is.
+    /// origin without files is not among them; one whose store has lost its CURRENT is. A bucket whose store was made by a browser in SQLite files does not say whose
+    /// it is: its origin is opaque.
     pub fn origins(&self) -> Request<Vec<OriginInfo>> {
         self.ask_all(list)
     }
@@ -284,7 +286,11 @@ fn places(storage: &Arc<StorageInner>) -> Result<Vec<(OriginName, Place)>> {
     let options = storage.options();
     let origins: BTreeSet<OriginName> = names_in(options, &options.folder)?
         .iter()
-        .filter_map(|name| OriginName::from_folder_name(name))
+        .filter_map(|name| {
+            let in_sqlite =
+                || OriginName::from_identifier(name).filter(|_| cfg!(feature = "sqlite"));
+            OriginName::from_folder_name(name).or_else(in_sqlite)
+        })
         .collect();
     let ids: BTreeSet<BucketId> = names_in(options, &options.buckets_folder)?
         .iter()
@@ -293,6 +299,7 @@ fn places(storage: &Arc<StorageInner>) -> Result<Vec<(OriginName, Place)>> {
     let mut all: Vec<_> = origins.into_iter().map(|origin| (origin, None)).collect();
     for id in ids {
         let paths = bucket_paths(&options.buckets_folder, id);
+        let paths = store_form::at(&*options.fs, &paths, StoreForm::LevelDb);
         let is_there = |path| options.fs.metadata(path).is_ok();
         if is_there(&paths.leveldb) || is_there(&paths.blob) {
             all.push((origin_of(options, paths), Some(id)));
@@ -325,7 +332,11 @@ fn origin_of(options: &StorageOptions, paths: StorePaths) -> OriginName {
         on_damage: OnDamage::Skip,
         ..OpenOptions::default()
     };
-    let store = Store::open_read_only(Arc::clone(&options.fs), paths, reading);
+    let store = match paths.is_sqlite() {
+        #[cfg(feature = "sqlite")]
+        true => larder_sqlite_store::open(&options.fs, &paths.leveldb, &std::env::temp_dir()),
+        _ => Store::open_read_only(Arc::clone(&options.fs), paths, reading),
+    };
     let names = store.and_then(|store| store.database_names(&mut Vec::new()));
     let mut names = names.unwrap_or_default().into_iter();
     let origin = names.find_map(|name| OriginName::from_row_text(&name.origin));

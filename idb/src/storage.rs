@@ -94,6 +94,7 @@ impl StorageInner {
             None => Place::of_origin(fs, &options.folder, name),
             Some(id) => Place::of_bucket(fs, &options.buckets_folder, id, name),
         }
+        .for_new_in(options.new_store_form)
     }
 
     /// An origin's databases in a place.

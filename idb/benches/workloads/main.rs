@@ -31,6 +31,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use larder_codec::value::serde::to_bytes;
+use larder_idb::StoreForm;
 use ours::{Manner, Ours, Setup};
 use rows::{Cost, ROWS, SINGLES, Time, Workload};
 use scale::{SIZES, Scale};
@@ -83,10 +84,12 @@ fn main() {
     let dir = tempfile::tempdir().unwrap();
     let mut columns = Vec::new();
     if does("idb") {
-        columns.extend(COLUMNS.map(Column::new));
+        columns.extend(COLUMNS.iter().map(|(name, _)| Column::new(*name)));
     }
-    let browser = does("chromium").then(pages::browser).flatten();
-    let mut of_browser = browser.map(|(chromium, name)| (chromium, Column::new(name)));
+    let mut of_browsers = match does("chromium") {
+        true => pages::browsers(),
+        false => Vec::new(),
+    };
     let has_fake = does("fake") && pages::install_fake(dir.path());
     let mut of_fake = has_fake.then(|| Column::new(table::FAKE));
     for round in 0..ROUNDS {
@@ -99,7 +102,7 @@ fn main() {
         }
         for (size, bytes) in scale.sizes() {
             let args = pages::arguments(runs, scale.one(), text_len(scale.one(), bytes));
-            if let Some((chromium, column)) = &mut of_browser {
+            for (chromium, column) in &mut of_browsers {
                 column.add_page(size, pages::of_chromium(chromium, &args));
             }
             if let Some(column) = &mut of_fake {
@@ -107,7 +110,7 @@ fn main() {
             }
         }
     }
-    columns.extend(of_browser.map(|(_, column)| column));
+    columns.extend(of_browsers.into_iter().map(|(_, column)| column));
     columns.extend(of_fake);
     if does("peers") {
         columns.extend(of_peers(&scale, runs, dir.path()));
@@ -144,10 +147,15 @@ fn workload(records: u32, size: usize) -> Workload {
     Workload::new(records, text_len(records, size), encode)
 }
 
-const MANNERS: [Manner; 3] = [Manner::Types, Manner::Bytes, Manner::Waiting];
-
-/// The columns of the three manners, and of raw calls.
-const COLUMNS: [&str; 4] = [table::OURS, table::OURS_BYTES, "idb, waiting", table::RAW];
+/// The columns of ours: the manner and the form of the store; none for raw calls.
+const COLUMNS: &[(&str, Option<(Manner, StoreForm)>)] = &[
+    (table::OURS, Some((Manner::Types, StoreForm::LevelDb))),
+    (table::OURS_BYTES, Some((Manner::Bytes, StoreForm::LevelDb))),
+    ("idb, waiting", Some((Manner::Waiting, StoreForm::LevelDb))),
+    (table::RAW, None),
+    #[cfg(feature = "sqlite")]
+    (table::OURS_SQLITE, Some((Manner::Bytes, StoreForm::Sqlite))),
+];
 
 /// A run's time of a row: in which column, of which size, which row, wall and CPU ms.
 type Sample = (usize, usize, usize, f64, f64);
@@ -182,9 +190,10 @@ fn ours_round(scale: &Scale, round: usize, runs: usize) {
             let others = begun % OTHERS;
             for turn in 0..COLUMNS.len() {
                 let at = (begun + turn) % COLUMNS.len();
-                let costs = match MANNERS.get(at) {
-                    Some(&manner) => rows::run(dir.path(), &workload, |dir, indexed| {
+                let costs = match COLUMNS[at].1 {
+                    Some((manner, form)) => rows::run(dir.path(), &workload, |dir, indexed| {
                         let setup = Setup {
+                            form,
                             others,
                             ..Setup::of(manner)
                         };

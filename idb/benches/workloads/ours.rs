@@ -10,7 +10,7 @@ use larder_codec::value::{Envelope, Payload};
 use larder_idb::{
     Connection, Cursor, CursorDirection, DATA_VERSION_MAX, DiskFileSystem, Executor, GetAllOptions,
     Index, IndexParameters, Key, KeyPath, KeyRange, ObjectStore, ObjectStoreParameters, Origin,
-    Request, Storage, StorageOptions, StoredValue, Transaction, TransactionDurability,
+    Request, Storage, StorageOptions, StoreForm, StoredValue, Transaction, TransactionDurability,
     TransactionMode, TransactionOptions, Value,
 };
 
@@ -33,6 +33,7 @@ pub(crate) enum Manner {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setup {
     pub(crate) manner: Manner,
+    pub(crate) form: StoreForm,
     /// So many other object stores, which stay empty.
     pub(crate) others: usize,
     /// The size of the block cache, if it is not the usual one.
@@ -44,6 +45,7 @@ impl Setup {
     pub(crate) const fn of(manner: Manner) -> Self {
         Self {
             manner,
+            form: StoreForm::LevelDb,
             others: 0,
             cache_bytes: None,
         }
@@ -101,6 +103,7 @@ impl Ours {
         );
         // As the page's store: a new one of ours has older headers, which are shorter.
         options.new_store_version = DATA_VERSION_MAX;
+        options.new_store_form = setup.form;
         if let Some(bytes) = setup.cache_bytes {
             options.block_cache_bytes = bytes;
         }

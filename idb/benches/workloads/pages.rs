@@ -9,6 +9,7 @@ use larder_fixtures::chromium::{self, Chromium};
 use serde_json::{Value, json};
 
 use crate::rows::{Cost, SINGLES, Time};
+use crate::table::Column;
 
 const SCRIPT: &str = include_str!("page.js");
 const ORIGIN: &str = "http://127.0.0.1:18917";
@@ -17,19 +18,27 @@ const FAKE: &str = "fake-indexeddb@6.2.8";
 /// A page's runs, each with the times of the rows; a page has no CPU time.
 pub(crate) type Runs = Vec<Vec<(f64, Option<f64>)>>;
 
-/// A Chromium with its version, if there is one.
-pub(crate) fn browser() -> Option<(&'static Chromium, String)> {
-    let chromium = chromium::shared()?;
+/// A Chromium with its version, if there is one, and the same where it keeps SQLite files.
+pub(crate) fn browsers() -> Vec<(&'static Chromium, Column)> {
+    let forms = [
+        (chromium::shared(), ""),
+        (chromium::shared_in_sqlite(), ", SQLite"),
+    ];
+    let named = |(chromium, form): (Option<&'static Chromium>, &str)| {
+        let chromium = chromium?;
+        let version = version(chromium)?;
+        Some((chromium, Column::new(format!("Chromium {version}{form}"))))
+    };
+    forms.into_iter().filter_map(named).collect()
+}
+
+fn version(chromium: &Chromium) -> Option<String> {
     let dir = tempfile::tempdir().unwrap();
     // What has no store afterwards is taken for a failure.
     let version = "await new Promise((done) => { indexedDB.open('d').onsuccess = done; });
         return navigator.userAgent.match(/Chrome\\/(\\d+)/)[1];";
-    let made = chromium.create(ORIGIN, version, &Value::Null, dir.path());
-    match made {
-        Ok(made) => Some((
-            chromium,
-            format!("Chromium {}", made.value.as_str().unwrap_or("?")),
-        )),
+    match chromium.create(ORIGIN, version, &Value::Null, dir.path()) {
+        Ok(made) => Some(made.value.as_str().unwrap_or("?").to_owned()),
         Err(error) => {
             println!("skipped: Chromium: {error}");
             None

@@ -10,6 +10,9 @@ use crate::scale::SIZES;
 pub(crate) const OURS: &str = "idb";
 /// The column where values come and go as bytes.
 pub(crate) const OURS_BYTES: &str = "idb, bytes";
+/// Values as bytes, on SQLite files.
+#[cfg(feature = "sqlite")]
+pub(crate) const OURS_SQLITE: &str = "idb, SQLite";
 /// The backing store beneath.
 pub(crate) const RAW: &str = "backing-store";
 /// fake-indexeddb.
@@ -19,6 +22,12 @@ pub(crate) const FAKE: &str = "fake-idb";
 const TIMES_CHROMIUM: [f64; ROWS.len()] = [
     20.0, 20.0, 20.0, 20.0, 20.0, 10.0, 10.0, 20.0, 10.0, 0.0, 0.0, 0.0,
 ];
+/// How many times faster than the page of a Chromium that keeps SQLite files, on such files.
+#[cfg(feature = "sqlite")]
+const TIMES_CHROMIUM_IN_SQLITE: f64 = 10.0;
+/// How much CPU more than plain calls of SQLite with the same rows.
+#[cfg(feature = "sqlite")]
+const PLAIN_SQLITE_MAX: f64 = 1.4;
 /// How much CPU more than the raw calls the rows may take.
 const RAW_MAX: f64 = 1.2;
 
@@ -119,6 +128,8 @@ pub(crate) fn print(columns: &[Column], records: u32) {
     println!();
     for (size, bytes) in SIZES.iter().enumerate() {
         goals(columns, size, *bytes);
+        #[cfg(feature = "sqlite")]
+        goals_in_sqlite(columns, size, *bytes);
     }
 }
 
@@ -154,9 +165,9 @@ pub(crate) fn goal(what: &str, found: f64, relation: &str, goal: f64, unit: &str
 
 fn goals(columns: &[Column], size: usize, bytes: usize) {
     let find = |name: &str| {
-        columns
-            .iter()
-            .find(|column| column.name == name || column.name.starts_with(&format!("{name} ")))
+        let has_name =
+            |column: &&Column| column.name == name || column.name.starts_with(&format!("{name} "));
+        columns.iter().find(has_name)
     };
     let Some(ours) = find(OURS) else { return };
     let (chromium, fake) = (find("Chromium"), find(FAKE));
@@ -177,6 +188,34 @@ fn goals(columns: &[Column], size: usize, bytes: usize) {
         {
             let what = format!("{bytes} B, {name}: CPU beside raw backing-store calls");
             goal(&what, ratio, "<=", RAW_MAX, "");
+        }
+    }
+}
+
+/// Those of SQLite files.
+#[cfg(feature = "sqlite")]
+fn goals_in_sqlite(columns: &[Column], size: usize, bytes: usize) {
+    let find = |is_it: &dyn Fn(&str) -> bool| columns.iter().find(|column| is_it(&column.name));
+    let Some(ours) = find(&|name| name == OURS_SQLITE) else {
+        return;
+    };
+    let page = find(&|name| name.starts_with("Chromium ") && name.ends_with("SQLite"));
+    let plain = find(&|name| name.starts_with("SQLite"));
+    for (row, name) in ROWS.iter().enumerate() {
+        let ratio = |what: What, other: &Column, times: bool| {
+            let (ours, other) = (
+                ours.median(size, row, what)?,
+                other.median(size, row, what)?,
+            );
+            Some(if times { other / ours } else { ours / other })
+        };
+        if let Some(times) = page.and_then(|page| ratio(What::Wall, page, true)) {
+            let what = format!("{bytes} B, {name}: times Chromium's speed, SQLite files");
+            goal(&what, times, ">=", TIMES_CHROMIUM_IN_SQLITE, "");
+        }
+        if let Some(cpu) = plain.and_then(|plain| ratio(What::Cpu, plain, false)) {
+            let what = format!("{bytes} B, {name}: CPU beside plain SQLite");
+            goal(&what, cpu, "<=", PLAIN_SQLITE_MAX, "");
         }
     }
 }

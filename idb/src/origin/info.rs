@@ -37,7 +37,7 @@ impl Origin {
     /// # Errors
     /// If its files cannot be listed.
     pub(crate) fn info(self: &Arc<Self>) -> Result<OriginInfo> {
-        let (fs, paths) = (&*self.place.fs, &self.place.paths);
+        let (fs, paths) = (&*self.place.fs, &self.place.paths());
         let is_in_use =
             matches!(&locked(&self.state).store, Stored::InUse(store) if store.strong_count() > 0);
         let usage = self.usage()?;

@@ -33,6 +33,7 @@ use crate::executor::{Callback, Ready};
 use crate::options::{Scheduling, StorageOptions};
 use crate::quota;
 use crate::request::completion::Completion;
+use crate::store_form;
 use crate::sync::{Mutex, locked};
 use losses::Reported;
 use open_store::{Backing, Kept};
@@ -244,8 +245,13 @@ impl Origin {
             block_cache: self.shared.block_cache.clone(),
             ..OpenOptions::default()
         };
-        let (fs, paths) = (Arc::clone(&self.place.fs), self.place.paths.clone());
-        let store = Store::open_read_only(fs, paths, options)?;
+        let (fs, paths) = (Arc::clone(&self.place.fs), self.place.paths());
+        store_form::check(&*fs, &paths)?;
+        let store = match paths.is_sqlite() {
+            #[cfg(feature = "sqlite")]
+            true => larder_sqlite_store::open(&fs, &paths.leveldb, &std::env::temp_dir())?,
+            _ => Store::open_read_only(fs, paths, options)?,
+        };
         if store.order() == StoreOrder::SignedBytes {
             let what = "its rows are not in the order of keys, which requests rely on";
             let (name, kind) = (ErrorName::UnknownError, ErrorKind::Unsupported);
@@ -288,8 +294,13 @@ impl Origin {
         }
         options.background = self.shared.background.clone();
         options.maintenance = Arc::clone(&own.maintenance);
-        let fs = Arc::clone(&self.place.fs);
-        let backing = BackingStore::open(fs, self.place.paths.clone(), options)?;
+        let (fs, paths) = (Arc::clone(&self.place.fs), self.place.paths());
+        store_form::check(&*fs, &paths)?;
+        let backing = match paths.is_sqlite() {
+            #[cfg(feature = "sqlite")]
+            true => larder_sqlite_store::open_for_writing(fs, &paths.leveldb, options)?,
+            _ => BackingStore::open(fs, paths, options)?,
+        };
         self.forget_reported();
         self.note_torn_tails(backing.torn_tails());
         Ok(Backing::Writing(backing))
@@ -314,7 +325,7 @@ impl Origin {
             return store.backing().usage();
         }
         let fs = Arc::clone(&self.place.fs);
-        Ok(larder_backing_store::usage(fs, &self.place.paths)?)
+        Ok(larder_backing_store::usage(fs, &self.place.paths())?)
     }
 
     /// Closes all connections by force, and repairs the store; `None` while it is being closed.
@@ -346,8 +357,16 @@ impl Origin {
             self.gone(closed.clone());
             closed?;
         }
+        if self.place.paths().is_sqlite() {
+            let what = "a store in SQLite files cannot be repaired here: what can be read of it is copied by `larder copy`";
+            return Err(Error::of_kind(
+                ErrorName::UnknownError,
+                ErrorKind::Unsupported,
+                what,
+            ));
+        }
         let fs = Arc::clone(&self.place.fs);
-        let repaired = larder_backing_store::repair(fs, &self.place.paths, rows_in_doubt)?;
+        let repaired = larder_backing_store::repair(fs, &self.place.paths(), rows_in_doubt)?;
         self.forget_reported();
         Ok(Some(repaired))
     }

@@ -8,6 +8,7 @@ use larder_codec::Origin as OriginName;
 use larder_leveldb::storage::FileSystem;
 
 use crate::bucket_id::BucketId;
+use crate::store_form::{self, StoreForm};
 
 /// A store's place.
 #[derive(Debug, Clone)]
@@ -15,7 +16,9 @@ pub(crate) struct Place {
     /// Distinguishes it from all others of the storage.
     pub(crate) key: String,
     pub(crate) fs: Arc<dyn FileSystem>,
-    pub(crate) paths: StorePaths,
+    /// Where it lies if it lies in LevelDB.
+    leveldb: StorePaths,
+    new_store_form: StoreForm,
     pub(crate) bucket: Option<BucketId>,
     /// It is gone with its session, and no browser opens it.
     pub(crate) is_private: bool,
@@ -27,10 +30,24 @@ impl Place {
         Self {
             key: origin.identifier(),
             fs,
-            paths: StorePaths::of_leveldb(&folder.join(origin.leveldb_folder_name())),
+            leveldb: StorePaths::of_leveldb(&folder.join(origin.leveldb_folder_name())),
+            new_store_form: StoreForm::LevelDb,
             bucket: None,
             is_private: false,
         }
+    }
+
+    /// The place, for which this is the form of a new store.
+    pub(crate) fn for_new_in(self, new_store_form: StoreForm) -> Self {
+        Self {
+            new_store_form,
+            ..self
+        }
+    }
+
+    /// Where the store lies, in its form; or would lie, if there is none.
+    pub(crate) fn paths(&self) -> StorePaths {
+        store_form::at(&*self.fs, &self.leveldb, self.new_store_form)
     }
 
     /// That of any other bucket.
@@ -44,7 +61,8 @@ impl Place {
             // The bucket of another origin is another one. They have one folder, and the one that has it open keeps the other out.
             key: format!("bucket {id} {}", origin.identifier()),
             fs,
-            paths: bucket_paths(folder, id),
+            leveldb: bucket_paths(folder, id),
+            new_store_form: StoreForm::LevelDb,
             bucket: Some(id),
             is_private: false,
         }

@@ -14,7 +14,7 @@ impl Origin {
     /// Its store has been opened: from now on the times are those that are kept here.
     pub(super) fn note_opened(&self, backing: &BackingStore) {
         let now_us = self.shared.idle.now_us();
-        let read = || Ok(OriginNote::read(&*self.place.fs, &self.place.paths)?);
+        let read = || Ok(OriginNote::read(&*self.place.fs, &self.place.paths())?);
         // A note that cannot be read is made anew: this counts as the store's first use.
         let mut note = attempt(read).unwrap_or_default();
         note.last_used_us = now_us;
@@ -45,7 +45,7 @@ impl Origin {
     pub(super) fn note_closed(&self) {
         if let Some(mut note) = locked(&self.note).take() {
             note.is_open = false;
-            let write = || Ok(note.write(&*self.place.fs, &self.place.paths)?);
+            let write = || Ok(note.write(&*self.place.fs, &self.place.paths())?);
             let _ = attempt(write);
         }
     }
@@ -55,7 +55,7 @@ impl Origin {
     /// # Errors
     /// If that cannot be found out.
     pub(crate) fn is_persisted(&self) -> Result<bool> {
-        Ok(is_persisted(&*self.place.fs, &self.place.paths)?)
+        Ok(is_persisted(&*self.place.fs, &self.place.paths())?)
     }
 
     /// # Errors
@@ -66,7 +66,7 @@ impl Origin {
         // It is not being deleted meanwhile.
         let _turn = locked(&self.opening);
         let fs = &*self.place.fs;
-        Ok(set_persisted(fs, &self.place.paths, is_to_stay)?)
+        Ok(set_persisted(fs, &self.place.paths(), is_to_stay)?)
     }
 
     /// Closes all connections by force, and deletes the store with all that lies beside it. Requests that come meanwhile wait, and find
@@ -111,11 +111,11 @@ impl Origin {
     /// Deletes the store, which is closed and is not opened meanwhile.
     pub(super) fn delete_files(&self) -> Result<()> {
         *locked(&self.note) = None;
-        let fs = &*self.place.fs;
-        delete_store(fs, &self.place.paths)?;
+        let (fs, paths) = (&*self.place.fs, self.place.paths());
+        delete_store(fs, &paths)?;
         if self.place.bucket.is_some() {
             // Its folders, unless other parts of the bucket lie there.
-            for folder in self.place.paths.leveldb.ancestors().skip(1).take(2) {
+            for folder in paths.leveldb.ancestors().skip(1).take(2) {
                 let _ = fs.remove_dir(folder);
             }
         }

@@ -1,7 +1,13 @@
 //! Object stores, indexes and cursors through the public interface, in each way of executing requests.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail like tests"
+)]
 
 mod cursors;
+#[path = "../support/either_form.rs"]
+mod either_form;
 mod gets;
 mod many;
 mod puts;
@@ -32,6 +38,13 @@ const THREADS: Executor = Executor::Threads(NonZeroUsize::MIN.saturating_add(1))
 const DRIVEN: Executor = Executor::Driven { seed: None };
 
 fn storage(executor: Executor) -> Storage {
+    let mut options = either_form::options();
+    options.executor = executor;
+    Storage::new(options).unwrap()
+}
+
+/// For what is LevelDB's own.
+fn storage_in_leveldb(executor: Executor) -> Storage {
     let mut options = StorageOptions::in_memory(Arc::new(FixedClock::default()));
     options.executor = executor;
     Storage::new(options).unwrap()

@@ -7,7 +7,9 @@ use larder_idb::{
     ObjectStoreParameters, PageLimits, Storage, StorageOptions, TransactionMode, Value,
 };
 
-use super::{EXECUTORS, FixedClock, begin, finish, indexed_store, open, storage, store};
+use super::{
+    EXECUTORS, FixedClock, begin, finish, indexed_store, open, storage, storage_in_leveldb, store,
+};
 
 fn text(text: &str) -> Value {
     Value::serialize(text).unwrap()
@@ -279,7 +281,7 @@ fn statistics_count_the_bytes_that_did_not_fit_into_memory() {
 #[test]
 fn what_get_all_has_found_stays_whatever_becomes_of_the_database() {
     for executor in EXECUTORS {
-        let storage = storage(executor);
+        let storage = storage_in_leveldb(executor);
         let connection = open(&storage, 1, |upgrade| {
             let transaction = &upgrade.transaction;
             transaction.create_object_store("s", Default::default())?;

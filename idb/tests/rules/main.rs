@@ -10,6 +10,8 @@
 
 mod cursors;
 mod databases;
+#[path = "../support/either_form.rs"]
+mod either_form;
 mod generators;
 mod indexes;
 mod keys;

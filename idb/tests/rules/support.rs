@@ -1,14 +1,14 @@
 //! A storage in memory that the test drives, and short words for what tests do with it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use larder_codec::{JsString, KeyPath};
 use larder_idb::{
-    Connection, Executor, Factory, FixedClock, Index, IndexParameters, ObjectStore,
-    ObjectStoreParameters, Origin, Result, Storage, StorageOptions, Transaction, TransactionMode,
-    TransactionOptions, Upgrade, Value,
+    Connection, Executor, Factory, Index, IndexParameters, ObjectStore, ObjectStoreParameters,
+    Origin, Result, Storage, Transaction, TransactionMode, TransactionOptions, Upgrade, Value,
 };
+
+use crate::either_form;
 
 pub(super) struct Place {
     /// Kept so that it lives.
@@ -17,7 +17,7 @@ pub(super) struct Place {
 }
 
 pub(super) fn place() -> Place {
-    let mut options = StorageOptions::in_memory(Arc::new(FixedClock::default()));
+    let mut options = either_form::options();
     options.executor = Executor::Driven { seed: None };
     let storage = Storage::new(options).unwrap();
     let factory = storage.factory(&Origin::from_url("https://example.com").unwrap());

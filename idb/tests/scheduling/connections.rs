@@ -459,7 +459,7 @@ fn a_storage_that_is_closed_opens_nothing() {
 #[test]
 fn what_a_deleted_database_leaves_goes_step_by_step_when_the_host_says_so() {
     for executor in EXECUTORS {
-        let storage = storage(executor);
+        let storage = storage_on(Arc::new(MemoryFileSystem::new()), executor);
         let factory = factory(&storage);
         assert_eq!(factory.maintain().wait().unwrap(), Maintenance::Idle);
         let connection = open(&storage).wait().unwrap();

@@ -163,7 +163,7 @@ fn a_waiting_thread_takes_the_hosts_steps_until_the_result_is_there_and_no_more(
 /// A storage that its host drives, and how often the host has been called.
 fn called_storage(change: impl FnOnce(&mut StorageOptions)) -> (Storage, Arc<AtomicUsize>) {
     let calls = Arc::new(AtomicUsize::new(0));
-    let mut options = StorageOptions::in_memory(Arc::new(FixedClock::default()));
+    let mut options = either_form::options();
     options.executor = DRIVEN;
     let count = Arc::clone(&calls);
     options.on_work = Some(WorkCallback::new(move || {

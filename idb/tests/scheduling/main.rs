@@ -9,6 +9,8 @@ mod blobs;
 mod closed;
 mod connections;
 mod driven;
+#[path = "../support/either_form.rs"]
+mod either_form;
 mod events;
 mod failures;
 mod finish;
@@ -46,11 +48,13 @@ fn storage_on(fs: Arc<dyn FileSystem>, executor: Executor) -> Storage {
 }
 
 fn storage(executor: Executor) -> Storage {
-    storage_on(Arc::new(MemoryFileSystem::new()), executor)
+    let mut options = either_form::options();
+    options.executor = executor;
+    Storage::new(options).unwrap()
 }
 
 fn snapshot_storage(executor: Executor) -> Storage {
-    let mut options = StorageOptions::in_memory(Arc::new(FixedClock::default()));
+    let mut options = either_form::options();
     options.executor = executor;
     options.scheduling = Scheduling::SnapshotReaders;
     Storage::new(options).unwrap()

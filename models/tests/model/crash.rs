@@ -10,7 +10,7 @@ use larder_leveldb::storage::{CrashImage, FaultFileSystem, MemoryFileSystem};
 use crate::naive::Committed;
 use crate::program::program;
 use crate::run::dump::{Dump, compare, of_files, of_model};
-use crate::run::{Commits, Host, Runner, Setup, Verdict};
+use crate::run::{Commits, Files, Host, Runner, Setup, Verdict};
 
 /// What a crash left, and which commits it may show.
 struct Image {
@@ -59,14 +59,14 @@ fn images(seed: u64, every: u64) -> Verdict<(Vec<Image>, Vec<Committed>)> {
         is_small: seed.is_multiple_of(2),
         has_foreign: seed.is_multiple_of(3),
     };
-    let runner = Runner::new(setup, Arc::new(fs), Some(commits))?;
+    let runner = Runner::new(setup, Files::in_leveldb(Arc::new(fs)), Some(commits))?;
     let world = runner.run_to_the_end(&program(seed))?;
     let images = std::mem::take(&mut *images.lock().unwrap_or_else(PoisonError::into_inner));
     Ok((images, world.history))
 }
 
 fn check(image: Image, states: &[Dump]) -> Verdict {
-    let found = of_files(Arc::new(image.fs))?;
+    let found = of_files(&Files::in_leveldb(Arc::new(image.fs)))?;
     let allowed = &states[image.least..=image.most];
     if allowed.contains(&found) {
         return Ok(());

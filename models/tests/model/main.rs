@@ -1,6 +1,8 @@
 //! Random programs on the crate and on a naive IndexedDB in memory that was written from the specification: every result, every
 //! event, and what is there at the end must be the same.
 //!
+//! `LARDER_STORE_FORM=sqlite` lets the crate keep SQLite files on the disk; the crashes stay LevelDB's.
+//!
 //! `LARDER_PROGRAMS` says how many programs, `LARDER_SEED` with which seed they begin. A program that fails is cut down to the
 //! actions that it takes to fail, and printed.
 
@@ -23,10 +25,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use larder_idb::MemoryFileSystem;
-
 use program::{Action, program, shrink};
-use run::{Host, Runner, Setup, Verdict};
+use run::{Files, Host, Runner, Setup, Verdict};
 
 fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).map_or(default, |number| number.parse().unwrap())
@@ -38,8 +38,7 @@ fn verdict(actions: &[Action], setup: Setup, patience: Duration) -> Verdict {
     let (copy, at) = (actions.to_vec(), Arc::new(AtomicUsize::new(0)));
     let told = Arc::clone(&at);
     let runner = thread::spawn(move || {
-        let fs = Arc::new(MemoryFileSystem::new());
-        let verdict = Runner::new(setup, fs, None).and_then(|mut runner| {
+        let verdict = Runner::new(setup, Files::new(), None).and_then(|mut runner| {
             runner.at = told;
             runner.run(&copy)
         });

@@ -1,7 +1,5 @@
 //! Actions on databases and connections.
 
-use std::sync::Arc;
-
 use super::Verdict;
 use super::adapter::name;
 use super::state::{RealOpen, RealOpenRequest, Runner, factory, storage};
@@ -128,7 +126,7 @@ impl Runner {
         let closed = self.storage.clone().close();
         closed.map_err(|error| format!("does not close: {error}"))?;
         self.settle()?;
-        (self.storage, self.host_loop) = storage(Arc::clone(&self.fs), self.setup)?;
+        (self.storage, self.host_loop) = storage(&self.files, self.setup)?;
         self.factory = factory(&self.storage);
         Ok(())
     }

@@ -1,17 +1,17 @@
 //! Everything that databases hold, taken from the model, and read from files through a fresh storage.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use larder_codec::KeyPath;
 use larder_idb::{
-    Connection, CursorDirection, FileSystem, GetAllOptions, Index, KeyRange, ObjectStore,
-    Transaction, TransactionMode, TransactionOptions, Value as IdbValue,
+    Connection, CursorDirection, GetAllOptions, Index, KeyRange, ObjectStore, Transaction,
+    TransactionMode, TransactionOptions, Value as IdbValue,
 };
 
 use super::Verdict;
 use super::adapter::{self, Shape, key_value, name};
 use super::bytes::serialize;
+use super::files::Files;
 use super::state::{Host, factory, storage};
 use crate::naive::{Content, Outcome, Record, Store, Value, to_value};
 
@@ -80,8 +80,8 @@ fn told(error: larder_idb::Error) -> String {
 }
 
 /// As a new storage reads it.
-pub(crate) fn of_files(fs: Arc<dyn FileSystem>) -> Verdict<Dump> {
-    let (storage, _) = storage(fs, Host::Driven(None).into())?;
+pub(crate) fn of_files(files: &Files) -> Verdict<Dump> {
+    let (storage, _) = storage(files, Host::Driven(None).into())?;
     let factory = factory(&storage);
     let mut dump = Dump::new();
     for info in factory.databases().wait().map_err(told)? {

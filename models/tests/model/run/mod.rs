@@ -8,6 +8,7 @@ pub(crate) mod adapter;
 pub(crate) mod bytes;
 mod connections;
 pub(crate) mod dump;
+mod files;
 mod foreign;
 mod host_loop;
 mod records;
@@ -15,6 +16,7 @@ mod settle;
 mod state;
 mod transactions;
 
+pub(crate) use files::Files;
 pub(crate) use state::{Commits, Host, Runner, Setup, reached};
 
 use std::sync::atomic::Ordering;
@@ -28,9 +30,9 @@ pub(crate) type Verdict<T = ()> = Result<T, String>;
 impl Runner {
     /// Runs a whole program, ends everything, and compares what is there.
     pub(crate) fn run(self, actions: &[Action]) -> Verdict {
-        let fs = self.fs();
+        let files = self.files.clone();
         let world = self.run_to_the_end(actions)?;
-        let found = dump::of_files(fs).map_err(|what| format!("reopened: {what}"))?;
+        let found = dump::of_files(&files).map_err(|what| format!("reopened: {what}"))?;
         let compared = dump::compare(&found, &dump::of_model(&world.databases));
         compared.map_err(|what| format!("reopened: {what}"))
     }

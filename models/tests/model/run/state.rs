@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use larder_idb::{
-    Connection, ConnectionEvent, Cursor, DeleteRequest, Events, Executor, Factory, FileSystem,
-    FixedClock, Index, ObjectStore, OpenRequest, Origin, Request, Scheduling, Storage,
-    StorageOptions, Transaction,
+    Connection, ConnectionEvent, Cursor, DeleteRequest, Events, Executor, Factory, FixedClock,
+    Index, ObjectStore, OpenRequest, Origin, Request, Scheduling, Storage, StorageOptions,
+    Transaction,
 };
 
 use super::Verdict;
 use super::adapter::{Log, Pending};
+use super::files::Files;
 use super::host_loop::HostLoop;
 use crate::naive::{self, Exception, Outcome, State, World};
 use crate::program::Pick;
@@ -132,7 +133,7 @@ pub(crate) struct Runner {
     pub(crate) at: Arc<AtomicUsize>,
     pub(super) setup: Setup,
     pub(super) world: World,
-    pub(super) fs: Arc<dyn FileSystem>,
+    pub(super) files: Files,
     /// If a crash may come: every commit is brought to its end before the next begins.
     pub(super) commits: Option<Arc<Commits>>,
     pub(super) storage: Storage,
@@ -166,13 +167,11 @@ pub(crate) fn reached() -> BTreeMap<String, u64> {
         .clone()
 }
 
-/// A storage in memory on these files.
-pub(crate) fn storage(
-    fs: Arc<dyn FileSystem>,
-    setup: Setup,
-) -> Verdict<(Storage, Option<HostLoop>)> {
+/// A storage on these files.
+pub(crate) fn storage(files: &Files, setup: Setup) -> Verdict<(Storage, Option<HostLoop>)> {
     let clock = Arc::new(FixedClock::default());
-    let mut options = StorageOptions::new(fs, "storage", clock);
+    let mut options = StorageOptions::new(Arc::clone(&files.fs), &files.folder, clock);
+    options.new_store_form = files.form;
     // The model compares bytes.
     options.raise_data_version = larder_idb::RaiseDataVersion::WhenNeeded;
     options.executor = match setup.host {
@@ -200,11 +199,11 @@ pub(crate) fn factory(storage: &Storage) -> Factory {
 impl Runner {
     pub(crate) fn new(
         setup: impl Into<Setup>,
-        fs: Arc<dyn FileSystem>,
+        files: Files,
         commits: Option<Arc<Commits>>,
     ) -> Verdict<Self> {
         let setup = setup.into();
-        let (storage, host_loop) = storage(Arc::clone(&fs), setup)?;
+        let (storage, host_loop) = storage(&files, setup)?;
         let factory = factory(&storage);
         Ok(Self {
             setup,
@@ -213,7 +212,7 @@ impl Runner {
                 watches_nothing: setup.has_snapshots,
                 ..World::default()
             },
-            fs,
+            files,
             at: Arc::default(),
             commits,
             storage,
@@ -229,10 +228,6 @@ impl Runner {
             indexes: Vec::new(),
             cursors: Vec::new(),
         })
-    }
-
-    pub(super) fn fs(&self) -> Arc<dyn FileSystem> {
-        Arc::clone(&self.fs)
     }
 
     /// What remains of a run that has ended.
