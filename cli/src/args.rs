@@ -20,7 +20,7 @@ mod stat;
 mod verify;
 
 pub use archive::{ExportArgs, ExportFormat, ImportArgs};
-pub use copy::{ConflictRule, CopyArgs, StoreFormat};
+pub use copy::{ConflictRule, CopyArgs};
 pub use diff::DiffArgs;
 pub use feed::{
     CleanFeedArgs, FeedArgs, FeedCommand, ReplayArgs, TailArgs, WhichFeed, WhichRevisions,
@@ -32,7 +32,7 @@ pub use remote::{AddressArgs, RemoteArgs, RemoteCommand};
 pub use repair::RepairArgs;
 #[cfg(feature = "scripts")]
 pub use run::RunArgs;
-pub use shared::{OutputTo, ReportFormat, ReportTo, WhichContent, WhichStores};
+pub use shared::{OutputTo, ReportFormat, ReportTo, StoreFormat, WhichContent, WhichStores};
 pub use stat::StatArgs;
 pub use verify::VerifyArgs;
 

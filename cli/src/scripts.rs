@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use larder_backing_store::StorePaths;
 use larder_codec::Origin;
+use larder_idb::StoreForm;
 use larder_js_host::Outcome;
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, StoreFormat};
 use crate::locate::{find_stores, resolve};
 use crate::remote;
 use crate::report::{EXIT_OK, EXIT_USAGE, complain};
@@ -92,8 +93,22 @@ fn set_up(args: &RunArgs) -> Result<larder_js_host::RunOptions, String> {
         file_system: None,
         origin: origin.unwrap_or_else(|| ORIGIN.to_owned()),
         threads: args.threads,
+        new_store_form: new_store_form(args.format)?,
         raise_data_version: args.raise_data_version,
     })
+}
+
+fn new_store_form(format: StoreFormat) -> Result<StoreForm, String> {
+    match format {
+        StoreFormat::Leveldb => Ok(StoreForm::LevelDb),
+        #[cfg(feature = "sqlite")]
+        StoreFormat::Sqlite => Ok(StoreForm::Sqlite),
+        #[cfg(not(feature = "sqlite"))]
+        StoreFormat::Sqlite => Err(
+            "this larder was built without the feature sqlite: a store is made in LevelDB"
+                .to_owned(),
+        ),
+    }
 }
 
 /// Where scripts find stores.
@@ -110,7 +125,7 @@ impl Place {
     /// From whatever a person points at: a folder of stores, one that is to be made, a profile, a user-data folder, or a store.
     fn find(fs: &dyn FileSystem, path: &Path, origin: Option<&str>) -> Result<Self, String> {
         if StorePaths::is_leveldb_name(path) {
-            return Self::of_store(path, origin);
+            return Self::of_store(&StorePaths::of_leveldb(path), origin);
         }
         let mut folder = path.to_owned();
         let stores = match find_stores(fs, &resolve, path) {
@@ -119,6 +134,12 @@ impl Place {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(format!("{}: {error}", path.display())),
         };
+        if let [store] = &*stores
+            && store.is_sqlite()
+            && store.leveldb == *path
+        {
+            return Self::of_store(store, origin);
+        }
         let wanted = Origin::from_url(origin.unwrap_or(ORIGIN));
         let wanted = wanted.map_or_else(|_| String::new(), |origin| origin.identifier());
         let is_wanted = |store: &&StorePaths| store.identifier() == Some(&*wanted);
@@ -160,8 +181,8 @@ impl Place {
         })
     }
 
-    fn of_store(path: &Path, wanted: Option<&str>) -> Result<Self, String> {
-        let paths = StorePaths::of_leveldb(path);
+    fn of_store(paths: &StorePaths, wanted: Option<&str>) -> Result<Self, String> {
+        let path = &*paths.leveldb;
         let Some(origin) = paths.identifier().and_then(Origin::from_identifier) else {
             let path = path.display();
             return Err(format!("{path}: its name is not that of an origin's store"));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use larder_idb::{
     DiskFileSystem, Executor, FileSystem, LossCallback, LossKind, RaiseDataVersion, StorageOptions,
-    SystemClock,
+    StoreForm, SystemClock,
 };
 
 use crate::files::Files;
@@ -36,6 +36,8 @@ pub struct RunOptions {
     pub origin: String,
     /// The engine works on threads of its own, not on the scripts' thread.
     pub threads: bool,
+    /// The form of a store that is made. One that is there keeps its own.
+    pub new_store_form: StoreForm,
     /// A store's data version is raised for values that need it; browsers with lesser versions delete the store then.
     pub raise_data_version: bool,
 }
@@ -153,6 +155,7 @@ fn storage(options: &RunOptions) -> Result<StorageOptions, Error> {
             let _ = writeln!(std::io::stderr(), "larder: note: {}: {tail}", loss.origin);
         }
     }));
+    storage.new_store_form = options.new_store_form;
     if options.raise_data_version {
         storage.raise_data_version = RaiseDataVersion::WhenNeeded;
     }

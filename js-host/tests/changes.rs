@@ -16,6 +16,7 @@ fn run_script(script: PathBuf, storage: Option<&Path>, threads: bool) -> Outcome
         file_system: None,
         origin: "https://app.example".into(),
         threads,
+        new_store_form: larder_idb::StoreForm::LevelDb,
         raise_data_version: false,
     };
     run(&options).unwrap()

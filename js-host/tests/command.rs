@@ -29,6 +29,7 @@ fn options(scripts: &[&str], folder: &tempfile::TempDir, extension: &str) -> Run
         file_system: None,
         origin: "https://app.example".into(),
         threads: false,
+        new_store_form: larder_idb::StoreForm::LevelDb,
         raise_data_version: false,
     }
 }

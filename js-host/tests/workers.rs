@@ -31,6 +31,7 @@ fn options(script: &Path, threads: bool) -> RunOptions {
         file_system: None,
         origin: "https://app.example".into(),
         threads,
+        new_store_form: larder_idb::StoreForm::LevelDb,
         raise_data_version: false,
     }
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::shared::StoreFormat;
+
 pub(super) const COPY_ABOUT: &str = "\
 Copy stores, or parts of them, and give them another origin.
 
@@ -61,16 +63,6 @@ pub enum ConflictRule {
     KeepBoth,
     /// Nothing of that database is merged.
     Fail,
-}
-
-/// In which form a copy is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum StoreFormat {
-    /// LevelDB's files, one store for all databases of an origin.
-    #[default]
-    Leveldb,
-    /// SQLite's, one for each database.
-    Sqlite,
 }
 
 /// `larder copy`.

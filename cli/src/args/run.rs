@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::shared::StoreFormat;
+
 pub(super) const RUN_EXIT: &str = "Exit status:
   0  all well
   1  an exception or rejection that was not caught, a module that could not be loaded or never came to its end, or a store that
@@ -77,6 +79,9 @@ pub struct RunArgs {
     /// Let the storage work on threads of its own.
     #[arg(long)]
     pub threads: bool,
+    /// The form of a store that is made; one that is there keeps its own. In memory it is LevelDB's.
+    #[arg(long, value_enum, value_name = "FORM", default_value = "leveldb")]
+    pub format: StoreFormat,
     /// Raise a store's data version if a value needs it. Browsers with lesser versions then DELETE the store.
     ///
     /// A store keeps the versions of the value formats that it has. A value that has no form in them (an Error with a cause

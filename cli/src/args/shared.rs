@@ -138,3 +138,13 @@ impl Cli {
         })
     }
 }
+
+/// The form of a store's files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum StoreFormat {
+    /// LevelDB's files, one store for all databases of an origin.
+    #[default]
+    Leveldb,
+    /// SQLite's, one for each database.
+    Sqlite,
+}

@@ -31,11 +31,12 @@ use run::Settings;
 use suite::{Files, Form};
 
 const USAGE: &str =
-    "usage: WPT_DIR=SUITE wpt [--form FORM] [--storage PLACE [--keep FOLDER]] [--threads] [--jobs N] [--limit SECONDS] [--json FILE] [NAME...]
+    "usage: WPT_DIR=SUITE wpt [--form FORM] [--storage PLACE [--sqlite] [--keep FOLDER]] [--threads] [--jobs N] [--limit SECONDS] [--json FILE] [NAME...]
   NAME             only files whose names contain one of these
   --form FORM      window or worker (otherwise both)
   --storage PLACE  stores on disk, a folder for each file; or at an address of a distributed
                    store, postgres://… or etcd://…, a namespace for each (otherwise in memory)
+  --sqlite         stores in a folder are SQLite files (a build with the feature sqlite)
   --keep FOLDER    copies of the stores in which a script is about to delete a database
   --threads        the engine on threads of its own (otherwise the host drives it)
   --jobs N         so many processes at once (2)
@@ -69,6 +70,8 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
             "--storage" => settings.storage = Some(PathBuf::from(value()?)),
             "--keep" => settings.keep = Some(PathBuf::from(value()?)),
             "--form" => forms = vec![Form::of_name(&value()?).ok_or(USAGE)?],
+            #[cfg(feature = "sqlite")]
+            "--sqlite" => settings.store_form = larder_idb::StoreForm::Sqlite,
             "--threads" => settings.threads = true,
             "--jobs" => settings.jobs = value()?.parse()?,
             "--limit" => settings.limit = Duration::from_secs(value()?.parse()?),

@@ -31,7 +31,8 @@ impl Place {
                 let folder = folder.join(name);
                 std::fs::DirBuilder::new().recursive(true).create(&folder)?;
                 let fs = Arc::new(DiskFileSystem::new());
-                let storage = StorageOptions::new(fs, folder, Arc::new(SystemClock));
+                let mut storage = StorageOptions::new(fs, folder, Arc::new(SystemClock));
+                storage.new_store_form = settings.store_form;
                 (Place::default(), storage)
             }
         };

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use larder_idb::StoreForm;
 use serde::{Deserialize, Serialize};
 
 use crate::child::RESULT;
@@ -21,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) suite: PathBuf,
     /// A folder, or an address.
     pub(crate) storage: Option<PathBuf>,
+    /// The form of stores in a folder.
+    pub(crate) store_form: StoreForm,
     /// Where copies of the stores go that are about to lose a database.
     pub(crate) keep: Option<PathBuf>,
     pub(crate) threads: bool,
@@ -33,6 +36,7 @@ impl Settings {
         Self {
             suite,
             storage: None,
+            store_form: StoreForm::LevelDb,
             keep: None,
             threads: false,
             jobs: 2,
@@ -170,6 +174,9 @@ fn command_for(
     let mut command = Command::new(std::env::current_exe()?);
     if let Some(storage) = &settings.storage {
         command.arg("--storage").arg(storage);
+    }
+    if settings.store_form != StoreForm::LevelDb {
+        command.arg("--sqlite");
     }
     if settings.threads {
         command.arg("--threads");
