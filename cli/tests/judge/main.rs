@@ -34,7 +34,7 @@ use std::process::Command;
 
 use larder_backing_store::{SCHEMA_VERSION_MAX, StorePaths};
 use larder_fixtures::canonical::{comparable, databases_of, first_difference, with_large_stack};
-use larder_fixtures::chromium::{self, Chromium, Store};
+use larder_fixtures::chromium::{self, Chromium, Format, Store};
 use larder_fixtures::random::Random;
 use serde_json::Value;
 
@@ -140,25 +140,37 @@ fn records(databases: &Value) -> usize {
 /// choices, a folder and words for messages, and returns the store as Chromium left it, with how many records it has.
 fn take_turns(
     rounds: &'static str,
+    round: impl FnMut(&Chromium, &Store, &mut Random, &Path, &str) -> (Store, usize) + Send + 'static,
+) {
+    take_turns_in(Format::LevelDb, rounds, round);
+}
+
+fn take_turns_in(
+    format: Format,
+    rounds: &'static str,
     mut round: impl FnMut(&Chromium, &Store, &mut Random, &Path, &str) -> (Store, usize)
     + Send
     + 'static,
 ) {
     with_large_stack(move || {
-        let Some(chromium) = chromium::shared() else {
+        let (chromium, within): (_, fn(&Path, &str) -> Store) = match format {
+            Format::LevelDb => (chromium::shared(), Store::within),
+            Format::Sqlite => (chromium::shared_in_sqlite(), Store::in_sqlite_within),
+        };
+        let Some(chromium) = chromium else {
             return;
         };
         let (rounds, seed) = (setting(rounds, 12), setting("LARDER_SEED", 1));
         println!("seed {seed}, {rounds} rounds");
         let mut random = Random::new(seed);
         let mut dir = tempfile::tempdir().unwrap();
-        let mut store = Store::within(dir.path(), ORIGIN);
+        let mut store = within(dir.path(), ORIGIN);
         let (mut most, mut entries) = (0, 0);
         for n in 0..rounds {
             if n > 0 && n.is_multiple_of(25) {
                 // From nothing again.
                 dir = tempfile::tempdir().unwrap();
-                store = Store::within(dir.path(), ORIGIN);
+                store = within(dir.path(), ORIGIN);
             }
             let out = dir.path().join(format!("after {n}"));
             let what = format!("seed {seed}, round {n}");

@@ -54,7 +54,10 @@ fn open_as(
         blob: store.blob.clone(),
     };
     let fs = Arc::new(DiskFileSystem::new());
-    BackingStore::open(fs, paths, options).unwrap()
+    match paths.is_sqlite() {
+        true => larder_sqlite_store::open_for_writing(fs, &paths.leveldb, options).unwrap(),
+        false => BackingStore::open(fs, paths, options).unwrap(),
+    }
 }
 
 /// Does some transactions and closes the store: what was done.

@@ -6,13 +6,13 @@ use std::process::Command;
 
 use larder_backing_store::StorePaths;
 use larder_fixtures::canonical::{databases_of, with_large_stack};
-use larder_fixtures::chromium::{self, Chromium, Store};
+use larder_fixtures::chromium::{self, Chromium, Format, Store};
 use larder_fixtures::random::Random;
 use serde_json::Value;
 
 use crate::{
-    NOT_MIGRATED_BY_CHROMIUM, ORIGIN, agree, check_entries, dumped, leave_out_color_spaces, ours,
-    records, setting, theirs,
+    NOT_MIGRATED_BY_CHROMIUM, ORIGIN, agree, check_entries, dumped, idb, leave_out_color_spaces,
+    ours, records, setting, take_turns_in, theirs,
 };
 
 /// A sample; `LARDER_WHOLE` takes all.
@@ -55,7 +55,7 @@ fn stores_taken_from_sqlite_files_are_the_same_to_chromium() {
 const SAMPLE_IN_LEVELDB: [&str; 4] = ["c156", "c110-lite", "c64-lite", "c156-killed-blob"];
 
 /// -0 in keys, and key paths of one part in an array, as the page of a browser shows them that keeps SQLite files.
-fn as_in_sqlite(shown: &mut Value) {
+pub(crate) fn as_in_sqlite(shown: &mut Value) {
     for database in shown.as_array_mut().into_iter().flatten() {
         for store in database["stores"].as_array_mut().into_iter().flatten() {
             one_part_is_a_string(&mut store["keyPath"]);
@@ -245,4 +245,50 @@ fn a_store_that_changes_its_form_by_turns_is_the_same_to_larder_and_chromium() {
         );
         println!("{turns} turns in two forms agreed; {most} records at most");
     });
+}
+
+/// A program of hosts with `larder-idb` on SQLite files, and then a page's.
+fn round(
+    chromium: &Chromium,
+    store: &Store,
+    random: &mut Random,
+    out: &Path,
+    what: &str,
+) -> (Store, usize) {
+    let (did, mut found) = idb::host(store, random);
+    let what = format!("{what}, after {did:?}");
+    let again = idb::seen(store, random);
+    agree(
+        &again,
+        &found,
+        &format!("{what}: idb, then idb before it was closed"),
+    );
+    agree(
+        &dumped(store),
+        &found,
+        &format!("{what}: the dump, then idb"),
+    );
+    as_in_sqlite(&mut found);
+    let what = format!("{what}, to the page");
+    let (shown, _) = found_twice(chromium, store, &out.join("twice"), &what);
+    agree(&found, &shown, &what);
+    let arguments = theirs::arguments(random.next());
+    let changed = chromium
+        .run(store, theirs::SCRIPT, &arguments, out)
+        .unwrap();
+    let mut ours = idb::seen(&changed.store, random);
+    agree(
+        &dumped(&changed.store),
+        &ours,
+        &format!("{what}, and Chromium's turn: the dump, then idb"),
+    );
+    as_in_sqlite(&mut ours);
+    let theirs = databases_of(changed.value);
+    agree(&ours, &theirs, &format!("{what}, and Chromium's turn"));
+    (changed.store, records(&ours))
+}
+
+#[test]
+fn chromium_shows_what_programs_of_idb_left_in_sqlite_files_and_idb_what_chromium_made_of_it() {
+    take_turns_in(Format::Sqlite, "LARDER_SQLITE_ROUND_TRIPS", round);
 }

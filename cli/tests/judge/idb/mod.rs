@@ -13,17 +13,17 @@ use larder_fixtures::random::Random;
 use turn::Did;
 
 /// What an idb that opens the store anew finds.
-fn seen(store: &Store, random: &mut Random) -> Value {
-    let storage = turn::storage(store.leveldb.parent().unwrap(), random);
+pub(crate) fn seen(store: &Store, random: &mut Random) -> Value {
+    let storage = turn::storage(store, random);
     let found = document::document(&turn::factory(&storage, &store.origin));
     storage.close().unwrap();
     databases_of(json!({ "databases": found }))
 }
 
 /// A host's turn in place: what it did, and what it then saw of it itself.
-fn host(store: &Store, random: &mut Random) -> (Vec<String>, Value) {
+pub(crate) fn host(store: &Store, random: &mut Random) -> (Vec<String>, Value) {
     let did = Did::default();
-    let storage = turn::storage(store.leveldb.parent().unwrap(), random);
+    let storage = turn::storage(store, random);
     let factory = turn::factory(&storage, &store.origin);
     for _ in 0..1 + random.below(5) {
         turn::take(&factory, random, &did);

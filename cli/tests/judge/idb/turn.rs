@@ -1,18 +1,18 @@
 //! A host's turn: databases opened, upgraded and deleted, transactions of many requests, errors, aborts.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use larder_codec::{JsString, KeyPath, Origin};
 use larder_idb::{
     Connection, CursorDirection, Error, ErrorName, Executor, Factory, FixedClock, IndexParameters,
-    Key, KeyRange, ObjectStore, ObjectStoreParameters, Request, Storage, StorageOptions,
+    Key, KeyRange, ObjectStore, ObjectStoreParameters, Request, Storage, StorageOptions, StoreForm,
     Transaction, TransactionDurability, TransactionMode, TransactionOptions, Value,
 };
 use larder_leveldb::storage::DiskFileSystem;
 
 use super::super::ours;
+use larder_fixtures::chromium::Store;
 use larder_fixtures::random::Random;
 
 /// What was done, for the message of a failure.
@@ -23,12 +23,15 @@ fn note(did: &Did, what: String) {
 }
 
 /// The storage of a folder, in one of the ways that there are.
-pub(crate) fn storage(dir: &Path, random: &mut Random) -> Storage {
+pub(crate) fn storage(store: &Store, random: &mut Random) -> Storage {
     let mut options = StorageOptions::new(
         Arc::new(DiskFileSystem::new()),
-        dir,
+        store.leveldb.parent().unwrap(),
         Arc::new(FixedClock::default()),
     );
+    if store.blob.parent() == Some(&store.leveldb) {
+        options.new_store_form = StoreForm::Sqlite;
+    }
     options.executor = match random.below(3) {
         0 => Executor::Driven { seed: None },
         1 => Executor::Driven {
