@@ -17,7 +17,7 @@ mod writer;
 pub(crate) use power_cut::explains as power_cut_explains;
 pub(crate) use reader::{Fragment, read_span};
 pub use reader::{LogEvent, LogReader, Lost};
-pub(crate) use remains::for_each_record;
+pub(crate) use remains::{Remains, for_each_record};
 pub use writer::LogWriter;
 
 /// Bytes of a block.

@@ -4,9 +4,11 @@
 //! [`LOG_VALUE_LEN_MIN`] stay in their log and are read, and verified again, when asked for: memory then grows with the number
 //! of keys, not with the values. Filled once, then only read.
 
+mod course;
 mod ending;
 mod replay;
 
+pub(crate) use course::{Course, CourseFinder, whole_batch};
 pub(crate) use replay::{KnownLogs, Replay, Replayed};
 
 use crate::error::{Error, Result};

@@ -8,6 +8,7 @@
 //! With [`OnDamage::Fail`] the logs end where a power cut has taken something from what no sync has covered: there, what is
 //! read is a prefix of what was written. Everything else that is wrong is an error.
 
+use super::course::Course;
 use super::ending;
 use super::{LOG_VALUE_LEN_MIN, Log, MemTable, MemTableBuilder, OpenLog, Place};
 use crate::damage::{Damage, DamageKind};
@@ -58,6 +59,8 @@ pub(crate) struct Replay<'a> {
     last_sequence: u64,
     torn: Vec<TornTail>,
     waiting: Vec<Waiting>,
+    /// Where the records of the log being replayed are that count, if it is known that not all do.
+    course: Option<Course>,
     /// The first sequence number that was read.
     begin: Option<u64>,
     /// `expected` where the first write was lost whose keys are not known.
@@ -89,6 +92,7 @@ impl<'a> Replay<'a> {
             last_sequence: 0,
             torn: Vec::new(),
             waiting: Vec::new(),
+            course: None,
             begin: None,
             first_loss: None,
             logs_before: 0,
@@ -122,6 +126,7 @@ impl<'a> Replay<'a> {
             return Ok(());
         }
         let mut zeros = None;
+        self.course = None;
         self.is_at_start = true;
         self.has_ended = false;
         while !self.has_ended {
@@ -266,9 +271,9 @@ impl<'a> Replay<'a> {
             Ok(batch)
         });
         match whole {
-            // What lies within a damaged record may itself be a log: then it counts from elsewhere.
-            Ok(batch) if !self.waiting.is_empty() && Some(batch.sequence()) < self.expected => {
-                let what = "record after a damaged one has an older sequence number";
+            // What lies within a damaged record may itself be a log, or be a page that belongs elsewhere.
+            Ok(batch) if self.is_out_of_place(place, reader, batch.sequence())? => {
+                let what = "record has a sequence number that does not belong here";
                 let offset = reader.record_offset();
                 self.lose_for_good(
                     place.name,
@@ -312,6 +317,26 @@ impl<'a> Replay<'a> {
                 )
             }
         }
+    }
+
+    /// Whether a whole record does not count, as others that follow do, and both cannot.
+    fn is_out_of_place(
+        &mut self,
+        place: &ending::Place<'_>,
+        reader: &LogReader,
+        sequence: u64,
+    ) -> Result<bool> {
+        let is_next = self.waiting.is_empty() && self.expected.is_none_or(|at| at >= sequence);
+        if self.on_damage == OnDamage::Fail || (is_next && self.course.is_none()) {
+            return Ok(false);
+        }
+        let at = reader.record_offset();
+        if self.course.is_none() {
+            let course = Course::of(place.file, at, self.expected.unwrap_or(0));
+            let failed = |error| Error::io(place.name, "cannot read the log", error);
+            self.course = Some(course.map_err(failed)?);
+        }
+        Ok(self.course.as_ref().is_some_and(|course| !course.has(at)))
     }
 
     fn add(&mut self, entry: &BatchEntry<'_>, fragments: &[Fragment]) {

@@ -178,6 +178,12 @@ impl Salvage {
         (has_everything && tables_up_to <= sequence && is_sorted()).then_some(sequence)
     }
 
+    /// The sequence number of the last write before the first that cannot be read in the logs, if there is one: also where it is not
+    /// known what the store had then.
+    pub fn read_up_to(&self) -> Option<u64> {
+        self.known.lost_from?.checked_sub(1)
+    }
+
     /// Whether the MANIFEST lacks edits at its end, which may have added tables that are there.
     fn may_lack_tables(&self) -> bool {
         let is_manifest = |tail: &TornTail| {

@@ -8,11 +8,12 @@ mod batch;
 use super::Salvage;
 use crate::error::{Error, Result};
 use crate::internal_key::{self, EntryKind, SEQUENCE_MAX};
-use crate::log::for_each_record;
+use crate::log::{Remains, for_each_record};
+use crate::memtable::{Course, CourseFinder, whole_batch};
 use crate::on_damage::OnDamage;
 use crate::storage::RandomFile;
 use crate::table::for_each_damaged_block;
-use crate::write_batch::{BatchReader, Operation};
+use crate::write_batch::Operation;
 use batch::DamagedBatch;
 use std::collections::BTreeSet;
 use std::io;
@@ -28,7 +29,8 @@ pub struct DamagedEntry<'a> {
     pub key: &'a [u8],
     /// The value; none for a deletion.
     pub value: Option<&'a [u8]>,
-    /// Its sequence number, as far as it is known: for an entry of a log it lies between those of the whole records around it.
+    /// Its sequence number, as far as it is known: for an entry of a log it lies between those of the whole records around it, but for one of
+    /// a whole record that lies in the wrong place.
     pub sequence: u64,
     /// The name of the file that it was read from.
     pub file: &'a str,
@@ -102,20 +104,30 @@ struct Logs<'a, 'v> {
 
 impl Logs<'_, '_> {
     fn read(&mut self, name: &str, file: &dyn RandomFile) -> Result<()> {
-        let fails_on = |error: &io::Error| OnDamage::Skip.fails_on(Some(error));
-        let read = for_each_record::<io::Error>(file, fails_on, |record| {
+        let course = self.course(name, file)?;
+        for_each_log_record(name, file, |place, record| {
             let whole = record.is_whole.then(|| whole_batch(record.bytes)).flatten();
             match whole {
-                // One that is older lies in something damaged: a log in a value, or a page of another log.
-                Some((sequence, count)) if self.expected.is_none_or(|at| at <= sequence) => {
+                Some(batch) if course.has(place) => {
+                    let (sequence, count) = (batch.sequence(), u64::from(batch.entry_count()));
                     self.resolve(Some(sequence));
                     self.expected = Some(sequence.saturating_add(count));
                 }
                 _ => self.wait(name, record.bytes),
             }
-            Ok(())
-        });
-        read.map_err(|error| Error::io(name, "cannot read the log", error))
+        })
+    }
+
+    /// Which records count, by their places among all.
+    fn course(&self, name: &str, file: &dyn RandomFile) -> Result<Course> {
+        let mut finder = CourseFinder::new(self.expected.unwrap_or(0));
+        for_each_log_record(name, file, |place, record| {
+            let whole = record.is_whole.then(|| whole_batch(record.bytes)).flatten();
+            if let Some(batch) = whole {
+                finder.record(place, &batch);
+            }
+        })?;
+        Ok(finder.finish())
     }
 
     fn wait(&mut self, name: &str, bytes: &[u8]) {
@@ -135,14 +147,12 @@ impl Logs<'_, '_> {
             .max(low);
         let mut least = low;
         for (file, bytes) in std::mem::take(&mut self.waiting) {
-            let whole = whole_batch(&bytes);
             let batch = DamagedBatch::new(&bytes, self.accepts);
-            let own = match whole {
-                // It may be older than where it lies.
-                Some((own, _)) => Some(own.min(high)),
-                None => batch.sequence().filter(|own| (least..=high).contains(own)),
-            };
-            let mut sequence = own.unwrap_or(least);
+            // A whole one lies within something damaged, or out of its place: its number is not of those around it.
+            let whole = whole_batch(&bytes).map(|batch| batch.sequence());
+            let greatest = whole.map_or(high, |_| SEQUENCE_MAX);
+            let said = batch.sequence().filter(|own| (least..=high).contains(own));
+            let mut sequence = whole.or(said).unwrap_or(least);
             for operation in batch {
                 let value = match operation {
                     Operation::Put(_, value) => Some(value),
@@ -154,18 +164,27 @@ impl Logs<'_, '_> {
                     sequence,
                     file: &file,
                 });
-                sequence = sequence.saturating_add(1).min(high);
+                sequence = sequence.saturating_add(1).min(greatest);
             }
-            least = least.max(sequence);
+            if whole.is_none() {
+                least = least.max(sequence);
+            }
         }
     }
 }
 
-/// The number and the count of a batch that is one in every way.
-fn whole_batch(bytes: &[u8]) -> Option<(u64, u64)> {
-    let mut batch = BatchReader::new(bytes).ok()?;
-    let (sequence, count) = (batch.sequence(), u64::from(batch.entry_count()));
-    batch
-        .all(|entry| entry.is_ok())
-        .then_some((sequence, count))
+/// Calls `visit` with each record of a log, and its place among all.
+fn for_each_log_record(
+    name: &str,
+    file: &dyn RandomFile,
+    mut visit: impl FnMut(u64, Remains<'_>),
+) -> Result<()> {
+    let fails_on = |error: &io::Error| OnDamage::Skip.fails_on(Some(error));
+    let mut place = 0;
+    let read = for_each_record::<io::Error>(file, fails_on, |record| {
+        place += 1;
+        visit(place, record);
+        Ok(())
+    });
+    read.map_err(|error| Error::io(name, "cannot read the log", error))
 }
