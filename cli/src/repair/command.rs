@@ -115,6 +115,13 @@ fn write(
         0 => writeln!(out)?,
         blobs => writeln!(out, ", {blobs} blobs ({})", Size(report.blob_bytes))?,
     }
+    if report.unmeasured_blobs > 0 {
+        writeln!(
+            out,
+            "  blobs of which the store does not say the length, so that a cut one is not noticed: {}",
+            report.unmeasured_blobs
+        )?;
+    }
     if report.index_entries_made > 0 {
         writeln!(
             out,

@@ -16,7 +16,7 @@ use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{Damage, RowState, Salvage, SalvagedRows};
 
 use super::Reason;
-use super::undo_log::UndoLog;
+use super::undo_log::{UndoLog, is_undo_task};
 
 /// So many rows in doubt, and so many lost keys, are kept in memory with what is known of them; of further ones only that they are.
 const NOTED_MAX: usize = 1 << 20;
@@ -34,6 +34,8 @@ pub(super) struct Evidence {
     pub(super) as_of: Option<u64>,
     /// Up to this sequence number rows are in doubt.
     up_to: Option<u64>,
+    /// A transaction had not committed at the end, or its undo tasks were not yet removed.
+    may_be_unfinished: bool,
     /// Records in doubt, by the key of their data row.
     noted: HashMap<Vec<u8>, Note>,
     files: Vec<String>,
@@ -70,6 +72,7 @@ impl Evidence {
             whole: None,
             as_of: None,
             up_to: None,
+            may_be_unfinished: false,
             noted: HashMap::new(),
             files: Vec::new(),
             lost: Vec::new(),
@@ -87,7 +90,7 @@ impl Evidence {
         let mut rows = self.salvage.rows();
         while let Some(state) = rows.advance()? {
             tick();
-            undo_log.row(rows.key(), state);
+            undo_log.row(rows.key(), state, rows.sequence());
             if state == RowState::Certain {
                 continue;
             }
@@ -113,11 +116,12 @@ impl Evidence {
         drop(rows);
         (self.noted, self.lost, self.files) = (noted, lost, files);
         self.doubtful_rows = doubtful_rows;
+        self.may_be_unfinished = undo_log.has_tasks();
         self.up_to = self.salvage.outdated_up_to();
         let damage = self.salvage.damage();
         if self.up_to.is_some_and(|up_to| up_to >= ANY_SEQUENCE) {
             self.whole = Some(self.why_unknown(&damage));
-        } else if undo_log.may_be_hidden(&damage) {
+        } else if undo_log.may_be_hidden(&damage, self.up_to) {
             let what = "what an unfinished transaction has to take back may be lost";
             self.whole = Some(what.to_owned());
         }
@@ -134,11 +138,11 @@ impl Evidence {
         let mut rows = self.salvage.rows_as_of(as_of);
         while let Some(state) = rows.advance()? {
             tick();
-            undo_log.row(rows.key(), state);
+            undo_log.row(rows.key(), state, rows.sequence());
             before += u64::from(state == RowState::Certain && is_data_row(rows.key()));
         }
         let greatest = rows.greatest_sequence();
-        let is_hidden = undo_log.may_be_hidden(&self.salvage.damage());
+        let is_hidden = undo_log.may_be_hidden(&self.salvage.damage(), None);
         if is_hidden || before == 0 {
             return Ok(());
         }
@@ -210,6 +214,27 @@ impl Evidence {
             || torn.map(|tail| Path::new(&tail.file)).any(has_writes)
     }
 
+    /// The last write before what is lost first in the logs, if a transaction had not committed then.
+    ///
+    /// # Errors
+    /// If the rows cannot be read on.
+    pub(super) fn unfinished_before_loss(
+        &self,
+        tick: &mut dyn FnMut(),
+    ) -> Result<Option<u64>, Error> {
+        let Some(sequence) = self.salvage.read_up_to() else {
+            return Ok(None);
+        };
+        let mut rows = self.salvage.rows_as_of(sequence);
+        while let Some(state) = rows.advance()? {
+            tick();
+            if state != RowState::Lost && is_undo_task(rows.key()) {
+                return Ok(Some(sequence));
+            }
+        }
+        Ok(None)
+    }
+
     /// What is lost, so that the certain part is of the moment before.
     pub(super) fn why_as_of(&self) -> String {
         self.why_unknown(&self.salvage.damage())
@@ -234,11 +259,14 @@ impl Evidence {
         }
         match (&self.whole, self.as_of) {
             (Some(why), _) => (Reason::MayBeOutdated, why.clone()),
-            (None, Some(_)) => (
-                Reason::Later,
-                "it was written after something that is lost, and the store is as it was before"
-                    .to_owned(),
-            ),
+            (None, Some(_)) => {
+                let what = "it was written after something that is lost, and the store is as it was before";
+                let more = match self.may_be_unfinished {
+                    true => "; a transaction that had not committed may have written it",
+                    false => "",
+                };
+                (Reason::Later, format!("{what}{more}"))
+            }
             (None, None) => (
                 Reason::MayBeOutdated,
                 "something newer of it may be lost".to_owned(),

@@ -141,6 +141,8 @@ pub struct RepairReport {
     pub blobs: u64,
     /// Bytes of those blobs.
     pub blob_bytes: u64,
+    /// How many of those blobs have a length that the store does not say: one that was cut is not noticed.
+    pub unmeasured_blobs: u64,
     /// Index entries that were lost and made anew from values.
     pub index_entries_made: u64,
     /// Records in doubt.
@@ -301,6 +303,8 @@ struct Parts<'a> {
     all: Option<Store>,
     /// With what unfinished transactions have written, if there are any of which the end may be lost.
     not_undone: Option<Store>,
+    /// As before, at the last write before something that is lost.
+    not_undone_before: Option<Store>,
     /// With rows out of damaged places, if there are any.
     with_damaged: Option<Store>,
     damaged: Damaged,
@@ -336,6 +340,17 @@ impl<'a> Parts<'a> {
             false => None,
             true => Some(staged("not-undone", Which::NotUndone)?),
         };
+        let before = match (may_lack_commits, evidence) {
+            (true, Some(evidence)) => evidence.unfinished_before_loss(&mut *tick)?,
+            _ => None,
+        };
+        let mut staged = |name: &str, which: Which<'_>| {
+            stage(fs, &staging.join(name), paths, evidence, which, tick)
+        };
+        let not_undone_before = match before {
+            Some(at) => Some(staged("not-undone-before", Which::NotUndoneAsOf(at))?),
+            None => None,
+        };
         let mut damaged = Damaged::gather(evidence)?;
         let with_damaged = match damaged.is_empty() {
             true => None,
@@ -355,6 +370,7 @@ impl<'a> Parts<'a> {
             certain,
             all,
             not_undone,
+            not_undone_before,
             with_damaged,
             damaged,
             survey,
@@ -383,6 +399,7 @@ impl<'a> Parts<'a> {
         let walk = salvaged::Walk {
             all: self.all(),
             not_undone: self.not_undone.as_ref(),
+            not_undone_before: self.not_undone_before.as_ref(),
             with_damaged: self.with_damaged.as_ref(),
             damaged: &self.damaged,
             certain: &self.certain,
@@ -419,10 +436,13 @@ impl<'a> Parts<'a> {
         report.records = survey.records;
         report.blobs = survey.blobs.len() as u64;
         report.blob_bytes = survey.blob_bytes;
+        report.unmeasured_blobs = survey.unmeasured_blobs;
         report.index_entries_made = survey.index_rows.len() as u64;
         report.problems.extend(survey.problems.iter().cloned());
         report.problems.extend(self.damaged.left_out());
         let Some(evidence) = self.evidence else {
+            let what = "nothing is left of the LevelDB, which had all records";
+            report.problems.push(what.to_owned());
             return;
         };
         let names = RowNames::of(self.all());

@@ -112,6 +112,8 @@ pub(super) struct Walk<'a> {
     pub(super) all: &'a Store,
     /// With what unfinished transactions have written.
     pub(super) not_undone: Option<&'a Store>,
+    /// As before, at the last write before something that is lost.
+    pub(super) not_undone_before: Option<&'a Store>,
     /// With rows out of damaged places.
     pub(super) with_damaged: Option<&'a Store>,
     pub(super) damaged: &'a Damaged,
@@ -158,8 +160,10 @@ impl Walk<'_> {
                     if version.is_some() && !is_later && self.is_kept(id, &key) {
                         continue;
                     }
-                    let is_certain = version.is_some() && !(is_later && is_known);
-                    let (reason, why) = self.reason(id, &key, is_certain);
+                    let (reason, why) = match version.is_some() && !(is_later && is_known) {
+                        true => self.reason_not_kept(id, &key),
+                        false => self.reason_not_certain(id, &key),
+                    };
                     *found.by_reason.entry(reason.name()).or_default() += 1;
                     if folder.is_some() {
                         let value = rows.value()?;
@@ -192,12 +196,11 @@ impl Walk<'_> {
                 lost.line(&lost_line(&databases, id, record.key, why))?;
             }
         }
-        if let Some(store) = self.not_undone {
-            let count = self.not_committed(store, (&mut records, folder.is_some()), tick)?;
-            if count > 0 {
-                let reason = Reason::NotCommitted.name();
-                found.by_reason.insert(reason, count);
-            }
+        self.not_kept(&mut found, (&mut records, folder.is_some()), tick)?;
+        let count = self.not_committed((&mut records, folder.is_some()), tick)?;
+        if count > 0 {
+            let reason = Reason::NotCommitted.name();
+            found.by_reason.insert(reason, count);
         }
         if let Some(store) = self.with_damaged {
             let count = self.out_of_damage(store, (&mut records, folder.is_some()), tick)?;
@@ -224,8 +227,9 @@ impl Walk<'_> {
         tick: &mut dyn FnMut(),
     ) -> Result<u64, Error> {
         let mut others = vec![self.all.rows()];
-        others.extend(self.not_undone.map(|store| store.rows()));
-        list(store, Reason::Damaged, to, tick, |key, value| {
+        let more = [self.not_undone, self.not_undone_before];
+        others.extend(more.into_iter().flatten().map(|store| store.rows()));
+        list(store, to, tick, |_, key, value| {
             let row = self.damaged.get(key);
             let Some(row) = row.filter(|row| row.value.as_deref() == Some(value)) else {
                 return Ok(None);
@@ -235,26 +239,57 @@ impl Walk<'_> {
                     return Ok(None);
                 }
             }
-            Ok(Some(format!(
+            let why = format!(
                 "it is from a place in {} that does not have its checksum: key and value may be wrong",
                 self.damaged.file(row)
-            )))
+            );
+            Ok(Some((Reason::Damaged, why)))
         })
+    }
+
+    /// Writes a line for each record that is certain as of an earlier moment, is not kept, and is not there at the end, or otherwise.
+    fn not_kept(
+        &self,
+        found: &mut Salvaged,
+        to: (&mut Lines<'_>, bool),
+        tick: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        let mut at_the_end = self.all.rows();
+        list(self.certain, to, tick, |id, key, value| {
+            if self.is_kept(id, key) || has_row(&mut at_the_end, key, value)? {
+                return Ok(None);
+            }
+            let (reason, why) = self.reason_not_kept(id, key);
+            *found.by_reason.entry(reason.name()).or_default() += 1;
+            Ok(Some((reason, why)))
+        })?;
+        Ok(())
     }
 
     /// Writes a line for each record as a transaction has left it whose commit may be lost: how many.
     fn not_committed(
         &self,
-        store: &Store,
-        to: (&mut Lines<'_>, bool),
+        (records, is_written): (&mut Lines<'_>, bool),
         tick: &mut dyn FnMut(),
     ) -> Result<u64, Error> {
-        let why = "a transaction has written it whose commit is not there, and may be lost; the store is as it was before";
-        let mut before = self.all.rows();
-        list(store, Reason::NotCommitted, to, tick, |key, value| {
-            let is_as_before = has_row(&mut before, key, value)?;
-            Ok((!is_as_before).then(|| why.to_owned()))
-        })
+        let what = "a transaction has written it whose commit is not there, and may be lost; the store is as it was before";
+        let mut others = vec![self.all.rows(), self.certain.rows()];
+        let mut count = 0;
+        for store in [self.not_undone, self.not_undone_before]
+            .into_iter()
+            .flatten()
+        {
+            count += list(store, (&mut *records, is_written), tick, |_, key, value| {
+                for other in &mut others {
+                    if has_row(other, key, value)? {
+                        return Ok(None);
+                    }
+                }
+                Ok(Some((Reason::NotCommitted, what.to_owned())))
+            })?;
+            others.push(store.rows());
+        }
+        Ok(count)
     }
 
     fn is_kept(&self, id: StoreId, data_row: &[u8]) -> bool {
@@ -267,12 +302,10 @@ impl Walk<'_> {
         own.is_some_and(|own| own.object_stores.iter().any(|own| own.id == store))
     }
 
-    fn reason(&self, id: StoreId, key: &[u8], is_certain: bool) -> (Reason, String) {
+    /// Why a record is not kept whose row is certain.
+    fn reason_not_kept(&self, id: StoreId, key: &[u8]) -> (Reason, String) {
         if let Some((reason, why)) = self.survey.dropped.get(key) {
             return (*reason, why.clone());
-        }
-        if !is_certain && let Some(evidence) = self.evidence {
-            return evidence.reason(key);
         }
         let what = match self.survey.databases.iter().any(|own| own.id == id.0) {
             false => "no database has its id: it was deleted, or its metadata is lost",
@@ -280,16 +313,23 @@ impl Walk<'_> {
         };
         (Reason::NoMetadata, what.to_owned())
     }
+
+    /// Why a row is not certain, or not of the moment that is.
+    fn reason_not_certain(&self, id: StoreId, key: &[u8]) -> (Reason, String) {
+        match self.evidence {
+            Some(evidence) => evidence.reason(key),
+            None => self.reason_not_kept(id, key),
+        }
+    }
 }
 
-/// Lists the records of a store of which `why` says why they are listed, by data row's key and value: how many. Their lines are written
-/// if they are to be.
+/// Lists the records of a store of which `why` says why they are listed, by object store and data row's key and value: how many. Their lines
+/// are written if they are to be.
 fn list(
     store: &Store,
-    reason: Reason,
     (records, is_written): (&mut Lines<'_>, bool),
     tick: &mut dyn FnMut(),
-    mut why: impl FnMut(&[u8], &[u8]) -> Result<Option<String>, Error>,
+    mut why: impl FnMut(StoreId, &[u8], &[u8]) -> Result<Option<(Reason, String)>, Error>,
 ) -> Result<u64, Error> {
     let databases = store.databases(&mut Vec::new())?;
     let mut rows = store.rows();
@@ -301,13 +341,13 @@ fn list(
             Ok(RowKey::Record(record)) if record.table == RecordTable::Data => record,
             _ => continue,
         };
+        let id = (record.database_id, record.object_store_id);
         let value = rows.value()?;
-        let Some(why) = why(&key, value)? else {
+        let Some((reason, why)) = why(id, &key, value)? else {
             continue;
         };
         count += 1;
         if is_written {
-            let id = (record.database_id, record.object_store_id);
             let (place, meta) = Place::of(&databases, id);
             let head = place.head(reason, &why);
             records.line(&line(store, &head, meta, &record, value))?;

@@ -8,12 +8,13 @@ use larder_backing_store::{
     Error, OpenOptions, RowSequence, Store, StoreOrder, StorePaths, files, write_rows,
 };
 use larder_codec::RowKey;
-use larder_codec::row_key::{DatabaseField, GlobalKey, ObjectStoreField, ScopeTask, ScopesKey};
+use larder_codec::row_key::{DatabaseField, GlobalKey, ObjectStoreField};
 use larder_leveldb::RowState;
 use larder_leveldb::storage::FileSystem;
 
 use super::damaged::{Damaged, is_of_record};
 use super::evidence::Evidence;
+use super::undo_log::is_undo_task;
 
 /// Which rows.
 #[derive(Clone, Copy)]
@@ -24,7 +25,9 @@ pub(super) enum Which<'a> {
     All,
     /// All but the tasks that take back what unfinished transactions have written.
     NotUndone,
-    /// As before, and rows out of damaged places, where nothing newer of a record is whole, and nothing at all of other things.
+    /// Those as of a write, but for such tasks.
+    NotUndoneAsOf(u64),
+    /// All but such tasks, and rows out of damaged places, where nothing newer of a record is whole, and nothing at all of other things.
     WithDamaged(&'a Damaged),
 }
 
@@ -56,6 +59,7 @@ pub(super) fn stage(
     let mut rows = evidence.map(|evidence| {
         let rows = match which {
             Which::Certain => evidence.rows(),
+            Which::NotUndoneAsOf(sequence) => evidence.salvage.rows_as_of(sequence),
             Which::All | Which::NotUndone | Which::WithDamaged(_) => evidence.salvage.rows(),
         };
         (evidence, rows)
@@ -68,7 +72,7 @@ pub(super) fn stage(
             tick();
             let is_wanted = match which {
                 Which::All => true,
-                Which::NotUndone => !is_undo_task(rows.key()),
+                Which::NotUndone | Which::NotUndoneAsOf(_) => !is_undo_task(rows.key()),
                 Which::WithDamaged(damaged) => {
                     if state != RowState::Lost
                         && let Some(row) = damaged.get(rows.key())
@@ -105,11 +109,6 @@ pub(super) fn stage(
         blob: paths.blob.clone(),
     };
     Store::open_read_only(Arc::clone(fs), staged, OpenOptions::default())
-}
-
-fn is_undo_task(key: &[u8]) -> bool {
-    let key = RowKey::decode_exact(key);
-    matches!(key, Ok(RowKey::Scopes(ScopesKey::Task { task, .. })) if task == ScopeTask::Undo)
 }
 
 /// Whether it is a row with a number that only ascends, and that most transactions write. An outdated one will do: it is raised to what

@@ -27,6 +27,9 @@ use crate::verify::{is_there, lacks_objects};
 /// A blob with nothing but zeros is one that a disk has lost, if it has so many.
 const ZEROS_MIN: u64 = 512;
 
+/// The last schema that has no length and no time of a file.
+const SCHEMA_WITHOUT_LENGTHS: i64 = 3;
+
 /// Which object store.
 pub(super) type StoreId = (DatabaseId, ObjectStoreId);
 
@@ -44,6 +47,8 @@ pub(super) struct Survey {
     /// Their blobs.
     pub(super) blobs: Vec<Blob>,
     pub(super) blob_bytes: u64,
+    /// How many of them have a length that the store does not say.
+    pub(super) unmeasured_blobs: u64,
     /// Index rows that the values have and the store lacks.
     pub(super) index_rows: Vec<(Vec<u8>, Vec<u8>)>,
     /// The greatest versions in which they were written.
@@ -283,6 +288,8 @@ impl Walk<'_> {
             if let ExternalObject::Blob(blob) | ExternalObject::File { blob, .. } = object {
                 let size_bytes = u64::try_from(blob.size_bytes).unwrap_or(0);
                 self.survey.blob_bytes += size_bytes;
+                let is_file = matches!(object, ExternalObject::File { .. });
+                self.survey.unmeasured_blobs += u64::from(is_file && self.lacks_lengths());
                 self.survey.blobs.push(Blob {
                     database: id.0,
                     number: blob.number,
@@ -322,13 +329,27 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Whether lengths and times of files are those of the disk: the store does not say them.
+    fn lacks_lengths(&self) -> bool {
+        let schema = self.store.schema_version();
+        schema.is_none_or(|schema| schema <= SCHEMA_WITHOUT_LENGTHS)
+    }
+
     /// Why a blob's file is not what it was, as far as that can be known: there is no sum of its content.
     fn lost_blob(&self, database: DatabaseId, object: &ExternalObject) -> Option<String> {
         let (ExternalObject::Blob(blob) | ExternalObject::File { blob, .. }) = object else {
             return None;
         };
         let path = self.store.paths().blob_file(database, blob.number);
-        let problem = self.blob_problem(&path, blob)?;
+        // A file that is not there is read as an empty one of no time.
+        let is_unknown = matches!(
+            object,
+            ExternalObject::File { last_modified_micros: 0, .. } if self.lacks_lengths()
+        );
+        let problem = match is_unknown && self.store.fs().metadata(&path).is_err() {
+            true => "there is no such file, and the store does not say that it is empty".to_owned(),
+            false => self.blob_problem(&path, blob)?,
+        };
         let below = path.strip_prefix(&self.store.paths().blob).unwrap_or(&path);
         Some(format!("blob file {}: {problem}", below.display()))
     }

@@ -4,7 +4,7 @@
 //! transaction has ended. Most of what is lost of them was deleted long ago. An unfinished one leaves something to be seen, unless both its
 //! row and its first task are lost: tasks count down from the greatest number, so that one is always there.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use larder_codec::primitive::var_int;
 use larder_codec::row_key::{ScopeTask, ScopesKey};
@@ -20,8 +20,9 @@ type Range = (Option<Vec<u8>>, Option<Vec<u8>>);
 /// What is seen of scopes.
 #[derive(Default)]
 pub(super) struct UndoLog {
-    scopes: BTreeSet<ScopeId>,
-    with_tasks: BTreeSet<ScopeId>,
+    /// Scopes' rows, and the latest undo task of each scope, by their sequence numbers.
+    scopes: BTreeMap<ScopeId, u64>,
+    with_tasks: BTreeMap<ScopeId, u64>,
     /// A scope's row is there, and its deletion may be lost.
     is_row_in_doubt: bool,
     lost: Vec<Range>,
@@ -29,7 +30,7 @@ pub(super) struct UndoLog {
 
 impl UndoLog {
     /// Takes a row of the store, or a lost key.
-    pub(super) fn row(&mut self, key: &[u8], state: RowState) {
+    pub(super) fn row(&mut self, key: &[u8], state: RowState, sequence: u64) {
         let Ok(RowKey::Scopes(scopes_key)) = RowKey::decode_exact(key) else {
             return;
         };
@@ -41,28 +42,43 @@ impl UndoLog {
             ScopesKey::GlobalMetadata => {}
             ScopesKey::ScopeMetadata(scope) => {
                 self.is_row_in_doubt |= state != RowState::Certain;
-                self.scopes.insert(scope);
+                self.scopes.insert(scope, sequence);
             }
             ScopesKey::Task { scope, task, .. } => {
                 if task == ScopeTask::Undo {
-                    self.with_tasks.insert(scope);
+                    let latest = self.with_tasks.entry(scope).or_default();
+                    *latest = sequence.max(*latest);
                 }
             }
         }
     }
 
-    /// Whether an unfinished transaction may be hidden, wholly or in part.
-    pub(super) fn may_be_hidden(mut self, damage: &[Damage]) -> bool {
+    /// Whether anything says how to take changes back.
+    pub(super) fn has_tasks(&self) -> bool {
+        !self.with_tasks.is_empty()
+    }
+
+    /// Whether an unfinished transaction may be hidden, wholly or in part. `up_to`: up to this sequence number any row may be lost.
+    pub(super) fn may_be_hidden(mut self, damage: &[Damage], up_to: Option<u64>) -> bool {
         let ranges = damage.iter().filter_map(|damage| damage.key_range.as_ref());
         self.lost
             .extend(ranges.map(|range| (range.low.clone(), range.high.clone())));
         self.is_row_in_doubt
-            || self.scopes.iter().any(|scope| self.lacks_tasks(*scope))
-            || self.with_tasks.iter().any(|scope| {
+            || up_to.is_some_and(|up_to| self.goes_on_after(up_to))
+            || self.scopes.keys().any(|scope| self.lacks_tasks(*scope))
+            || self.with_tasks.keys().any(|scope| {
                 let row = bytes(ScopesKey::ScopeMetadata(*scope));
-                !self.scopes.contains(scope) && self.intersects(&row, &row)
+                !self.scopes.contains_key(scope) && self.intersects(&row, &row)
             })
             || self.hides_a_whole_scope()
+    }
+
+    /// Whether a transaction that had begun by a write has changed rows after it: of what it changed before, tasks may be lost.
+    fn goes_on_after(&self, sequence: u64) -> bool {
+        self.with_tasks.iter().any(|(scope, latest)| {
+            let row = self.scopes.get(scope);
+            *latest > sequence && row.is_none_or(|row| *row <= sequence)
+        })
     }
 
     fn lacks_tasks(&self, scope: ScopeId) -> bool {
@@ -161,6 +177,12 @@ fn place_of(key: &[u8]) -> Place {
     }
 }
 
+/// Whether a key is that of a task that takes something back.
+pub(super) fn is_undo_task(key: &[u8]) -> bool {
+    let key = RowKey::decode_exact(key);
+    matches!(key, Ok(RowKey::Scopes(ScopesKey::Task { task, .. })) if task == ScopeTask::Undo)
+}
+
 fn bytes(key: ScopesKey) -> Vec<u8> {
     let mut bytes = Vec::new();
     key.encode(&mut bytes);
@@ -205,9 +227,9 @@ mod tests {
     fn hidden(rows: &[(Vec<u8>, RowState)], damage: &[Damage]) -> bool {
         let mut log = UndoLog::default();
         for (key, state) in rows {
-            log.row(key, *state);
+            log.row(key, *state, 1);
         }
-        log.may_be_hidden(damage)
+        log.may_be_hidden(damage, None)
     }
 
     #[test]
@@ -245,5 +267,25 @@ mod tests {
             ],
             &[]
         ));
+    }
+    #[test]
+    fn a_transaction_that_had_begun_before_the_last_loss_and_went_on_is_hidden() {
+        let hidden = |row_at: Option<u64>, tasks_at: &[u64]| {
+            let mut log = UndoLog::default();
+            if let Some(at) = row_at {
+                log.row(&row(3), RowState::Certain, at);
+            }
+            for (number, at) in tasks_at.iter().enumerate() {
+                let key = task(id(3), FIRST_TASK - number as u64);
+                log.row(&key, RowState::Certain, *at);
+            }
+            log.may_be_hidden(&[], Some(50))
+        };
+        assert!(hidden(Some(10), &[11, 60]));
+        assert!(hidden(None, &[60, 61]));
+        assert!(!hidden(Some(51), &[52, 60]));
+        // All that it wrote afterwards is lost, or it had ended.
+        assert!(!hidden(Some(10), &[11, 12]));
+        assert!(!hidden(Some(60), &[]));
     }
 }

@@ -179,7 +179,7 @@ impl Salvage {
     }
 
     /// The sequence number of the last write before the first that cannot be read in the logs, if there is one: also where it is not
-    /// known what the store had then.
+    /// known what the store had then. If the logs cannot be read from their beginning, it is the one before the first that can.
     pub fn read_up_to(&self) -> Option<u64> {
         self.known.lost_from?.checked_sub(1)
     }

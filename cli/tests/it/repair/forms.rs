@@ -194,6 +194,106 @@ fn what_a_transaction_wrote_is_listed_too_if_a_table_with_its_commit_may_have_be
     assert!(right > 600, "{right}: {report}");
 }
 
+/// Zeros from one byte of the log to another.
+fn zero_log(source: &OpenFixture, range: std::ops::Range<usize>) {
+    let log = files_named(source, "000003.log").remove(0);
+    let mut bytes = fs::read(&log).unwrap();
+    bytes[range].fill(0);
+    fs::write(&log, bytes).unwrap();
+}
+
+#[test]
+fn what_a_transaction_wrote_before_a_loss_is_listed_though_another_has_deleted_it_afterwards() {
+    let fixture = larder_fixtures::get("c156-killed-upgrade");
+    let source = fixture.copy();
+    // In it the commit of the first transaction is lost, which the golden store has; the second one had not committed.
+    zero_log(&source, 319_645..323_291);
+    let to = tempfile::tempdir().unwrap();
+    let dir = to.path().join("out");
+    let (report, salvaged) = repaired_to(&source, &dir, &[]);
+    assert_eq!(report["records"], 0);
+    let (right, _) = judged(&salvaged, "not-committed", &fixture);
+    assert!(right > 410, "{right}: {report}");
+}
+
+#[test]
+fn of_a_transaction_whose_undo_tasks_are_lost_nothing_is_among_the_certain() {
+    for (name, range) in [
+        ("c143-killed-spill", 360_225..361_547),
+        ("c156-killed-spill-small", 365_821..373_634),
+    ] {
+        let fixture = larder_fixtures::get(name);
+        let source = fixture.copy();
+        zero_log(&source, range);
+        let to = tempfile::tempdir().unwrap();
+        let dir = to.path().join("out");
+        let (report, salvaged) = repaired_to(&source, &dir, &[]);
+        let truth = shown(&comparable(&fixture.expected()));
+        // They are of the moment before the loss, and at the end the transaction would have been taken back.
+        let certain = dumped(&repaired(&source, &dir));
+        let certain = certain
+            .iter()
+            .filter(|(place, _)| place.starts_with("record"));
+        assert!(
+            certain
+                .clone()
+                .all(|(place, value)| truth.get(place) == Some(value)),
+            "{name}"
+        );
+        assert_eq!(certain.count(), records(&truth), "{name}: {report}");
+        let later: Vec<_> = salvaged
+            .iter()
+            .filter(|line| line["reason"] == "later")
+            .collect();
+        assert!(later.len() > 200, "{name}: {report}");
+        for line in later {
+            let why = line["why"].as_str().unwrap();
+            assert!(
+                why.contains("a transaction that had not committed"),
+                "{why}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_certain_record_whose_blob_is_lost_is_listed_though_it_is_not_there_at_the_end() {
+    let source = larder_fixtures::get("c92-killed-upgrade").copy();
+    let blob = source.dir().join(blob_folder(&source)).join("1/00/2");
+    fs::remove_file(blob).unwrap();
+    // Behind the commit of the transaction that wrote it, so that it looks unfinished at the end.
+    zero_log(&source, 319_488..319_504);
+    let to = tempfile::tempdir().unwrap();
+    let (report, salvaged) = repaired_to(&source, &to.path().join("out"), &[]);
+    assert_eq!(report["records"], 500);
+    let lost: Vec<_> = salvaged
+        .iter()
+        .filter(|line| line["reason"] == "blob-lost")
+        .collect();
+    assert_eq!(lost.len(), 1, "{report}");
+    assert_eq!(
+        (&lost[0]["store"], &lost[0]["key"]),
+        (&"blobs".into(), &"calm".into())
+    );
+}
+
+#[test]
+fn where_nothing_is_left_of_the_leveldb_it_is_said() {
+    let source = source();
+    for (path, _) in contents(&source.leveldb()) {
+        fs::remove_file(path).unwrap();
+    }
+    let to = tempfile::tempdir().unwrap();
+    // With the exit status of damage.
+    let (report, _) = repaired_to(&source, &to.path().join("out"), &[]);
+    let problems = report["problems"].to_string();
+    assert!(
+        problems.contains("nothing is left of the LevelDB"),
+        "{problems}"
+    );
+    assert_eq!(report["makesStore"], false);
+}
+
 #[test]
 fn a_store_without_its_data_versions_gets_those_of_its_values() {
     let fixture = larder_fixtures::get("c83-lite");
@@ -375,6 +475,23 @@ fn a_record_whose_blob_is_lost_is_in_doubt_and_its_blob_file_is_kept() {
         assert!(why.contains(part), "{part}: {why}");
         assert_eq!(fs::read(dir.join(&saved)).ok().as_deref(), harmed, "{name}");
     }
+}
+
+#[test]
+fn where_the_store_does_not_say_how_long_a_file_was_one_that_is_gone_is_lost_all_the_same() {
+    let source = larder_fixtures::get("c75-killed-blob").copy();
+    let to = tempfile::tempdir().unwrap();
+    repair(&source.leveldb(), &to.path().join("whole"), &[]);
+    let whole = report(&to.path().join("whole"));
+    assert!(whole["unmeasuredBlobs"].as_u64() > Some(0), "{whole}");
+    fs::remove_file(source.dir().join(blob_folder(&source)).join("1/00/6")).unwrap();
+    let (report, salvaged) = repaired_to(&source, &to.path().join("out"), &[]);
+    let records = |report: &Value| report["records"].as_u64().unwrap();
+    assert_eq!(records(&report) + 1, records(&whole));
+    assert_eq!(
+        (salvaged.len(), &salvaged[0]["reason"]),
+        (1, &"blob-lost".into())
+    );
 }
 
 #[test]

@@ -163,8 +163,10 @@ pub(super) fn line_of(line: &Value) -> Option<(String, Value)> {
     Some((place_of(line), line.get("value")?.clone()))
 }
 
+/// To IndexedDB -0 is the key 0, and a transaction that is taken back can leave a record under the other one of the two.
 fn place_of(line: &Value) -> String {
-    format!("{} {} {}", line["database"], line["store"], line["key"])
+    let key = line["key"].to_string().replace(r#"{"$number":"-0"}"#, "0");
+    format!("{} {} {key}", line["database"], line["store"])
 }
 
 /// What a store has.
