@@ -64,7 +64,7 @@ fn is_whole(leveldb: &Path, dir: &Path) -> bool {
         .iter()
         .any(|what| !said[what].as_array().unwrap().is_empty());
     let is_all = report.records > RECORDS_MIN && said["doubtful"] == 0;
-    report.is_whole() && (is_all || is_named || said["doubtful"].as_u64() > Some(0))
+    (report.is_whole() && is_all) || is_named || said["doubtful"].as_u64() > Some(0)
 }
 
 #[test]
