@@ -88,7 +88,7 @@ pub use new_store::{NewStore, RowSequence};
 pub use operation::{
     FeedCleaned, IndexKeys, IndexParameters, ObjectStoreParameters, Put, PutKey, PutMode,
 };
-pub use origin_note::{OriginNote, delete_store, is_persisted, set_persisted};
+pub use origin_note::{OriginNote, delete_store, is_persisted, remove_notes, set_persisted};
 pub use quota::{OverQuota, Quota, Usage};
 pub use reads::{FoundRecord, IndexLookup, KEY_GENERATOR_MAX, Reads, StoreRows};
 pub use record::Record;

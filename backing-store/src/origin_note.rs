@@ -155,6 +155,17 @@ pub fn set_persisted(fs: &dyn FileSystem, paths: &StorePaths, is_persisted: bool
     files::sync_dir(fs, &paths.leveldb)
 }
 
+/// Removes what says when a store was used and whether it is to stay.
+///
+/// # Errors
+/// `Io`.
+pub fn remove_notes(fs: &dyn FileSystem, paths: &StorePaths) -> Result<()> {
+    for name in [NOTE, NOTE_NEW, PERSISTED] {
+        files::remove_if_there(fs, &paths.leveldb.join(name))?;
+    }
+    Ok(())
+}
+
 /// Deletes a store with all that is in its folders: databases, blobs, notes, what damage was set aside in `lost/`, and files that are
 /// none of a store's. CURRENT goes first: what is left if this fails half-way is no store any more, and can be deleted again. Where there is no
 /// store, nothing is done.

@@ -287,8 +287,11 @@ fn places(storage: &Arc<StorageInner>) -> Result<Vec<(OriginName, Place)>> {
     let origins: BTreeSet<OriginName> = names_in(options, &options.folder)?
         .iter()
         .filter_map(|name| {
-            let in_sqlite =
-                || OriginName::from_identifier(name).filter(|_| cfg!(feature = "sqlite"));
+            let is_store = |_: &OriginName| {
+                let folder = options.folder.join(name);
+                cfg!(feature = "sqlite") && store_form::is_sqlite_folder(&*options.fs, &folder)
+            };
+            let in_sqlite = || OriginName::from_identifier(name).filter(is_store);
             OriginName::from_folder_name(name).or_else(in_sqlite)
         })
         .collect();

@@ -1,9 +1,15 @@
 //! In which form a store lies: LevelDB, or SQLite files.
 
+use std::ffi::OsString;
+use std::path::Path;
+
 use larder_backing_store::StorePaths;
 use larder_leveldb::storage::FileSystem;
 
 use crate::error::{Error, ErrorKind, ErrorName, Result};
+
+/// The file that is locked while a store in SQLite files is open.
+const LOCK: &str = "LOCK";
 
 /// The form of a store's files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -37,6 +43,13 @@ fn has_sqlite(fs: &dyn FileSystem, leveldb: &StorePaths) -> bool {
     names
         .iter()
         .any(|name| StorePaths::is_sqlite_name(name.as_ref()))
+}
+
+/// Whether a folder has a database's file in it, or the lock of a store that has none.
+pub(crate) fn is_sqlite_folder(fs: &dyn FileSystem, folder: &Path) -> bool {
+    let names = fs.list(folder).unwrap_or_default();
+    let is_its = |name: &OsString| StorePaths::is_sqlite_name(name.as_ref()) || name == LOCK;
+    names.iter().any(is_its)
 }
 
 /// Refuses a place where stores of both forms lie: a browser takes the one that it is set to, and deletes the other.

@@ -169,10 +169,17 @@ fn origins_and_buckets_are_listed_measured_and_deleted() {
     );
     let in_bucket = folder.path().join("WebStorage").join("7").join("IndexedDB");
     assert!(names(in_bucket.clone()).len() >= 2);
+    // What is called like an origin and has no store is none.
+    let foreign = folder.path().join("IndexedDB").join("log_backup_1");
+    fs::create_dir(&foreign).unwrap();
+    fs::write(foreign.join("notes.txt"), b"mine").unwrap();
+    fs::write(folder.path().join("IndexedDB").join("a_file_2"), b"mine").unwrap();
+    assert_eq!(storage.origins().wait().unwrap().len(), 2);
     storage.delete_bucket(&origin(), bucket).wait().unwrap();
     assert!(!in_bucket.exists());
     storage.delete_origin(&origin()).wait().unwrap();
-    assert!(names(folder.path().join("IndexedDB")).is_empty());
+    let left = names(folder.path().join("IndexedDB"));
+    assert_eq!(left, ["a_file_2", "log_backup_1"]);
     assert!(storage.origins().wait().unwrap().is_empty());
     // What is made then is new.
     let connection = open(&storage.factory(&origin()));

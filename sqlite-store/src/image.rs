@@ -16,6 +16,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use tempfile::NamedTempFile;
 
+use crate::live;
 use crate::sql;
 use crate::wal::{self, Wal};
 
@@ -85,6 +86,18 @@ impl Pages {
 }
 
 impl Image {
+    /// A file that this process has open, as it is now: held by a transaction that reads.
+    pub(crate) fn of_open_file(path: &Path) -> Result<Self, Error> {
+        let opened = live::connect(path).and_then(|connection| {
+            connection.execute_batch("BEGIN")?;
+            connection.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(()))?;
+            Ok(connection)
+        });
+        opened
+            .map(Self::live)
+            .map_err(|error| sql::error(path, &error))
+    }
+
     /// The file itself, through a connection to it.
     pub(crate) fn live(connection: Connection) -> Self {
         Self {

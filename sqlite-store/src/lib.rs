@@ -35,6 +35,6 @@ mod value;
 mod wal;
 mod write;
 
-pub use live::open_for_writing;
+pub use live::{delete_store, open_for_writing};
 pub use open::open;
 pub use write::{NewDatabase, RecordRow, Unsaid};

@@ -102,7 +102,7 @@ pub(crate) fn write_negative_zero(
     (key, record_key): (RawKey<'_>, Option<RawKey<'_>>),
     value: &[u8],
 ) -> rusqlite::Result<()> {
-    let sql = "INSERT OR IGNORE INTO larder_negative_zeros \
+    let sql = "INSERT OR REPLACE INTO larder_negative_zeros \
                (record_row_id, index_id, key, exact, exact_record_key, digest) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let record_key = record_key.map(|key| key.as_bytes()).unwrap_or_default();

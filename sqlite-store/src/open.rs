@@ -11,6 +11,7 @@ use crate::blobs::{BlobFiles, Databases};
 use crate::database::Database;
 use crate::file_names::file_name;
 use crate::image::{Image, Keep};
+use crate::live::opened::is_open;
 use crate::metadata_rows;
 use crate::parts::{Part, Parts};
 use crate::schema::{self, Schema};
@@ -149,8 +150,13 @@ fn open_file(
     problems: &mut Vec<Error>,
 ) -> Result<Option<Opened>, Error> {
     let path = dir.join(name);
-    let holder = fs.lock_holder(&path).ok().flatten();
-    let image = Image::read(fs, &path, keep)?;
+    // A file that this process writes to is read by SQLite: see `opened`.
+    let is_open = is_open(&path);
+    let holder = (!is_open).then(|| fs.lock_holder(&path).ok().flatten());
+    let image = match is_open {
+        true => Image::of_open_file(&path)?,
+        false => Image::read(fs, &path, keep)?,
+    };
     let Some(schema) = schema::read(&path, &image.connection, problems)? else {
         return Ok(None);
     };
@@ -159,6 +165,6 @@ fn open_file(
         database: database.map_err(|error| sql::error(&path, &error))?,
         schema,
         file_name: name.to_owned(),
-        holder,
+        holder: holder.flatten(),
     }))
 }

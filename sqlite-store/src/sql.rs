@@ -9,9 +9,14 @@ use rusqlite::ErrorCode;
 pub(crate) fn error(path: &Path, error: &rusqlite::Error) -> Error {
     let code = error.sqlite_error_code();
     let kind = match code {
-        Some(ErrorCode::SystemIoFailure | ErrorCode::DiskFull | ErrorCode::CannotOpen) => {
-            ErrorKind::Io
-        }
+        Some(
+            ErrorCode::SystemIoFailure
+            | ErrorCode::DiskFull
+            | ErrorCode::CannotOpen
+            | ErrorCode::ReadOnly
+            | ErrorCode::PermissionDenied
+            | ErrorCode::OutOfMemory,
+        ) => ErrorKind::Io,
         // A value, or a key, of a gigabyte.
         Some(ErrorCode::TooBig) => ErrorKind::Usage,
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => ErrorKind::Conflict,

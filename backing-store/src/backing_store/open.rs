@@ -126,6 +126,9 @@ pub(super) fn open_rows(
     }
     db.write(&mut batch, Durability::Relaxed)?;
     let found = read_versions(&db.snapshot())?;
+    if let Some(versions) = found {
+        check_versions(versions)?;
+    }
     let data = match found {
         Some(versions) => versions.data,
         None => {

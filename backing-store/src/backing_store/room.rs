@@ -199,10 +199,11 @@ impl Core {
 
     /// Makes room of what was deleted or replaced, if something was since the last time: whether there may be some.
     fn make_room(&self, usage_bytes: u64) -> bool {
-        if self.row_store.is_some() {
-            return false;
-        }
         let room = &self.room;
+        if let Some(row_store) = &self.row_store {
+            let has_deleted = room.has_deleted.swap(false, Ordering::AcqRel);
+            return has_deleted && row_store.compact().is_ok();
+        }
         let written = self.db.statistics().written_bytes;
         let before = room.written_bytes.load(Ordering::Relaxed);
         let has_deleted = room.has_deleted.swap(false, Ordering::AcqRel);

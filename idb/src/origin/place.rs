@@ -45,6 +45,11 @@ impl Place {
         }
     }
 
+    /// Where the store lies if it lies in LevelDB.
+    pub(crate) const fn in_leveldb(&self) -> &StorePaths {
+        &self.leveldb
+    }
+
     /// Where the store lies, in its form; or would lie, if there is none.
     pub(crate) fn paths(&self) -> StorePaths {
         store_form::at(&*self.fs, &self.leveldb, self.new_store_form)

@@ -111,11 +111,19 @@ impl Origin {
     /// Deletes the store, which is closed and is not opened meanwhile.
     pub(super) fn delete_files(&self) -> Result<()> {
         *locked(&self.note) = None;
-        let (fs, paths) = (&*self.place.fs, self.place.paths());
-        delete_store(fs, &paths)?;
+        let fs = &*self.place.fs;
+        let leveldb = self.place.in_leveldb();
+        delete_store(fs, leveldb)?;
+        #[cfg(feature = "sqlite")]
+        {
+            let sqlite = leveldb.in_sqlite();
+            if crate::store_form::is_sqlite_folder(fs, &sqlite) {
+                larder_sqlite_store::delete_store(fs, &sqlite)?;
+            }
+        }
         if self.place.bucket.is_some() {
             // Its folders, unless other parts of the bucket lie there.
-            for folder in paths.leveldb.ancestors().skip(1).take(2) {
+            for folder in leveldb.leveldb.ancestors().skip(1).take(2) {
                 let _ = fs.remove_dir(folder);
             }
         }

@@ -99,7 +99,9 @@ impl FileSystem for LiveBlobFiles {
         let Some(file) = self.files.get(id) else {
             return removed;
         };
-        file.release_blob(number).map_err(io::Error::other)?;
+        if !file.release_blob(number).map_err(io::Error::other)? {
+            return Ok(());
+        }
         match self.inner.fs.remove(&file.now.blob_path(number)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),

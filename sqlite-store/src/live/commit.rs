@@ -33,14 +33,15 @@ use crate::write::statements::{
     NewEntry, NewRecord, has_negative_zero, insert_entry, insert_record, sort,
 };
 
-/// Keeps the blobs of an object store's records for those that may be reading them. The next program that opens the file takes such references away.
+/// Keeps the blobs and files of an object store's records for those that may be reading them; handles are copied when they are read. The next program that opens the file takes such references away.
 pub(super) const HOLD_BLOBS_OF_STORE: &str = "INSERT INTO blob_references (blob_row_id, record_row_id) \
-     SELECT blob_row_id, NULL FROM blob_references WHERE record_row_id IN \
-     (SELECT row_id FROM records WHERE object_store_id = ?1)";
+     SELECT blob_row_id, NULL FROM blob_references JOIN blobs ON blobs.row_id = blob_row_id \
+     WHERE object_type <> 2 AND record_row_id IN (SELECT row_id FROM records WHERE object_store_id = ?1)";
 
 /// The same of one record.
 const HOLD_BLOBS_OF_RECORD: &str = "INSERT INTO blob_references (blob_row_id, record_row_id) \
-     SELECT blob_row_id, NULL FROM blob_references WHERE record_row_id IN \
+     SELECT blob_row_id, NULL FROM blob_references JOIN blobs ON blobs.row_id = blob_row_id \
+     WHERE object_type <> 2 AND record_row_id IN \
      (SELECT row_id FROM records WHERE object_store_id = ?1 AND key = ?2)";
 
 /// A record that a commit has put: its version in LevelDB's terms, and its row.

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use larder_backing_store::{Durability, Error};
+use larder_backing_store::{Durability, Error, ErrorKind};
 use larder_codec::{BlobNumber, DatabaseId};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
+use super::opened::Opened;
 use super::reader::IdleReader;
 use crate::database::{Database, row_id};
 use crate::image::Image;
@@ -29,6 +30,7 @@ pub(super) struct LiveFile {
     idle: Mutex<Vec<IdleReader>>,
     /// Reads what is there now.
     pub(super) now: Arc<Database>,
+    _opened: Opened,
 }
 
 /// The connection that writes.
@@ -41,6 +43,8 @@ pub(super) struct Writer {
     pub(super) has_log: bool,
     /// What a process that ended before held of blobs has been let go.
     has_settled: bool,
+    /// The transaction that is under way does that.
+    settles: bool,
 }
 
 /// A lock whose holder panicked is as good as any: what it guards is whole between statements.
@@ -52,22 +56,32 @@ impl LiveFile {
     /// Opens a file in which a database was found.
     pub(super) fn open(path: PathBuf, schema: Schema) -> Result<Self, Error> {
         let failed = |error: rusqlite::Error| sql::error(&path, &error);
+        let opened = Opened::new(&path);
         let connection = connect(&path).map_err(failed)?;
         let set_up = || {
-            // Chromium's files have it; others get it now, when nothing holds a moment of them.
-            connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
             // What is replaced leaves by the triggers, too.
-            connection.pragma_update(None, "recursive_triggers", true)
+            connection.pragma_update(None, "recursive_triggers", true)?;
+            // Chromium's files have it; others get it now, when nothing holds a moment of them.
+            connection
+                .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))
         };
-        set_up().map_err(failed)?;
+        let mode = set_up().map_err(failed)?;
+        if mode != "wal" {
+            let what = format!("{}: its journal mode stays {mode}", path.display());
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
         let now = Image::live(connect(&path).map_err(failed)?);
         let now = Database::new(path.clone(), now, &schema).map_err(failed)?;
+        // It has the log open from now on, whatever will lie at its path.
+        now.hold(true)?;
+        now.hold(false)?;
         let writer = Writer {
             connection,
             packer: Packer::new()?,
             durability: None,
             has_log: false,
             has_settled: false,
+            settles: false,
         };
         Ok(Self {
             id: schema.metadata.id,
@@ -75,6 +89,7 @@ impl LiveFile {
             turn: Mutex::new(Arc::new(schema)),
             idle: Mutex::default(),
             now: Arc::new(now),
+            _opened: opened,
             path,
         })
     }
@@ -117,8 +132,8 @@ impl LiveFile {
         locked(&self.idle).clear();
     }
 
-    /// Lets a blob go that a deleted record had: it is in the file as long as readers may ask for it.
-    pub(super) fn release_blob(&self, number: BlobNumber) -> Result<(), Error> {
+    /// Lets a blob go that a deleted record had: it is in the file as long as readers may ask for it, or another record has it. Whether it is gone.
+    pub(super) fn release_blob(&self, number: BlobNumber) -> Result<bool, Error> {
         let mut writer = self.writer();
         let released = (|| {
             writer.begin(Durability::Relaxed)?;
@@ -128,7 +143,12 @@ impl LiveFile {
                 .connection
                 .prepare_cached(sql)?
                 .execute([row_id(number)])?;
-            writer.connection.execute_batch("COMMIT")
+            let sql = "SELECT NOT EXISTS (SELECT 1 FROM blobs WHERE row_id = ?1)";
+            let is_gone = writer
+                .connection
+                .prepare_cached(sql)?
+                .query_row([row_id(number)], |row| row.get(0))?;
+            writer.commit().map(|()| is_gone)
         })();
         if released.is_err() {
             writer.roll_back();
@@ -157,8 +177,15 @@ impl Writer {
             // As Chromium does when it opens a file: no page holds these any more.
             let sql = "DELETE FROM blob_references WHERE record_row_id IS NULL";
             self.connection.execute(sql, ())?;
-            self.has_settled = true;
+            self.settles = true;
         }
+        Ok(())
+    }
+
+    /// Commits what was begun.
+    pub(super) fn commit(&mut self) -> rusqlite::Result<()> {
+        self.connection.prepare_cached("COMMIT")?.execute(())?;
+        self.has_settled |= std::mem::take(&mut self.settles);
         Ok(())
     }
 
@@ -168,8 +195,7 @@ impl Writer {
             // SQLite has rolled back by itself if this fails.
             let _ = self.connection.execute_batch("ROLLBACK");
         }
-        // It may have been taken back, too.
-        self.has_settled = false;
+        self.settles = false;
     }
 
     /// Puts the log into the file, as far as readers allow.
@@ -182,7 +208,7 @@ impl Writer {
 }
 
 /// A connection to a file that is there.
-pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     // The file may come from any program: its schema calls nothing but what is safe.

@@ -95,8 +95,9 @@ impl LiveFiles {
             moments.retain(|moment| moment.strong_count() > 0);
             moments.iter().filter_map(Weak::upgrade).collect()
         };
+        let mut shared = None;
         let mut moments = moments.iter();
-        moments.try_for_each(|moment| moment.hold(file, schema).map(drop))
+        moments.try_for_each(|moment| moment.hold(file, schema, &mut shared).map(drop))
     }
 
     /// Before a file is there: it is not in moments from before.

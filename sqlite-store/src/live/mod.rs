@@ -5,12 +5,16 @@
 
 mod blob_files;
 mod commit;
+mod delete;
 mod file;
 mod files;
 mod open;
+pub(crate) mod opened;
 mod reader;
 mod rows;
 mod schema_changes;
 mod store;
 
+pub use delete::delete_store;
+pub(crate) use file::connect;
 pub use open::open_for_writing;

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use larder_backing_store::{
     BackingStore, DatabaseMetadata, Error, ErrorKind, StorePaths, WriteOptions, files,
 };
-use larder_leveldb::storage::FileSystem;
+use larder_leveldb::storage::{FileLock, FileSystem};
+use rusqlite::Connection;
 
 use super::blob_files::LiveBlobFiles;
 use super::file::{LiveFile, connect, last_blob};
@@ -19,7 +21,7 @@ use crate::schema::{self, Schema};
 use crate::sql;
 
 /// The file that is locked as long as a Larder writes to the store, as in LevelDB's folders. Chromium leaves it alone.
-const LOCK: &str = "LOCK";
+pub(super) const LOCK: &str = "LOCK";
 
 /// Opens the store in a folder on the disk for writing, or makes one ([`WriteOptions::create_if_missing`]). SQLite works on the files themselves: `fs` is for
 /// the lock, for contents of blobs on their way into the files, and for removing files, and must be the disk.
@@ -52,20 +54,13 @@ pub fn open_for_writing(
 ) -> Result<BackingStore, Error> {
     let names = match file_names(&*fs, dir) {
         Ok(names) => names,
-        Err(_) if options.create_if_missing => {
+        Err(error) if error.kind() == ErrorKind::NotAStore && options.create_if_missing => {
             files::create_parents(&*fs, &dir.join(LOCK))?;
             Vec::new()
         }
         Err(error) => return Err(error),
     };
-    let lock_path = dir.join(LOCK);
-    let lock = fs.lock(&lock_path).map_err(|error| {
-        let what = format!("{}: another program has the store open", dir.display());
-        match fs.lock_holder(&lock_path) {
-            Ok(Some(_)) => Error::new(ErrorKind::Conflict, what),
-            _ => io_error(&lock_path, &error),
-        }
-    })?;
+    let lock = take_lock(&*fs, dir)?;
     let paths = StorePaths::of_sqlite(dir);
     let mut found = Vec::new();
     for name in names {
@@ -118,12 +113,25 @@ pub fn open_for_writing(
         fs,
         paths: paths.clone(),
         clock: Arc::clone(&options.clock),
+        is_uncertain: AtomicBool::new(false),
     };
     BackingStore::open_rows(Arc::new(store), &rows, Arc::new(blob_files), paths, options)
 }
 
+/// Keeps other Larders from writing to the store.
+pub(super) fn take_lock(fs: &dyn FileSystem, dir: &Path) -> Result<Box<dyn FileLock>, Error> {
+    let path = dir.join(LOCK);
+    fs.lock(&path).map_err(|error| match fs.lock_holder(&path) {
+        Ok(Some(_)) => {
+            let what = format!("{}: another program has the store open", dir.display());
+            Error::new(ErrorKind::Conflict, what)
+        }
+        _ => io_error(&path, &error),
+    })
+}
+
 /// What is in a file; nothing if it is no database.
-fn find(path: &Path) -> Result<Option<Schema>, Error> {
+pub(super) fn find(path: &Path) -> Result<Option<Schema>, Error> {
     let failed = |error: rusqlite::Error| sql::error(path, &error);
     let connection = connect(path).map_err(failed)?;
     // A browser that has the file open keeps it.
@@ -145,9 +153,31 @@ fn find(path: &Path) -> Result<Option<Schema>, Error> {
         );
         return Err(Error::new(ErrorKind::Unsupported, what));
     }
+    check_made_by_chromium(path, &connection)?;
     let last = last_blob(&connection).map_err(failed)?;
     schema.blob_max = schema.blob_max.max(last);
     Ok(Some(schema))
+}
+
+/// What a commit relies on: that a record's row takes what refers to it along, and that there is one for each key. Chromium opens files without these, and
+/// with others'.
+fn check_made_by_chromium(path: &Path, connection: &Connection) -> Result<(), Error> {
+    let triggers = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND name IN \
+         ('on_record_deleted', 'on_blob_reference_deleted', 'on_blob_deleted')";
+    let others = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'";
+    let index = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'records_by_key' AND tbl_name = 'records'";
+    let count = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, i64>(0));
+    let counted = count(triggers).and_then(|own| Ok((own, count(others)?, count(index)?)));
+    match counted.map_err(|error| sql::error(path, &error))? {
+        (3, 3, 1) => Ok(()),
+        _ => {
+            let what = format!(
+                "{}: it has not the triggers and indexes that Chromium makes, or has others; it can be opened for reading, and its content written into a new store",
+                path.display()
+            );
+            Err(Error::new(ErrorKind::Unsupported, what))
+        }
+    }
 }
 
 /// What is in a file that was just made, of which no version is committed.

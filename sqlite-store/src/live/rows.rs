@@ -16,7 +16,7 @@ use crate::parts::{Content, Part};
 use crate::schema::Schema;
 
 /// What a moment has of a file: nothing if the file was made later, or is gone.
-type Held = Option<Arc<Reader>>;
+pub(super) type Held = Option<Arc<Reader>>;
 
 /// The moment.
 #[derive(Debug)]
@@ -52,18 +52,26 @@ impl Moment {
             return Ok(None);
         };
         let schema = file.turn();
-        self.hold(&file, &schema)
+        self.hold(&file, &schema, &mut None)
     }
 
-    /// Holds a file as it is, in its turn, unless it is held already.
-    pub(super) fn hold(&self, file: &Arc<LiveFile>, schema: &Arc<Schema>) -> Result<Held, Error> {
+    /// Holds a file as it is, in its turn, unless it is held already. Several moments in one turn share the connection.
+    pub(super) fn hold(
+        &self,
+        file: &Arc<LiveFile>,
+        schema: &Arc<Schema>,
+        shared: &mut Held,
+    ) -> Result<Held, Error> {
         let mut held = self.held();
         if let Some(reader) = Self::found(&held, file.id) {
             return Ok(reader);
         }
-        let reader = Some(Arc::new(Reader::begin(file, schema)?));
-        held.push((file.id, reader.clone()));
-        Ok(reader)
+        let reader = match shared {
+            Some(reader) => Arc::clone(reader),
+            None => Arc::clone(shared.insert(Arc::new(Reader::begin(file, schema)?))),
+        };
+        held.push((file.id, Some(Arc::clone(&reader))));
+        Ok(Some(reader))
     }
 
     /// A file is not in it.

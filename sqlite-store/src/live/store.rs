@@ -2,17 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use larder_backing_store::{
-    Clock, DatabaseMetadata, Error, ErrorKind, RowCommit, RowSource, RowStore, StorePaths,
+    Clock, DatabaseMetadata, Error, ErrorKind, RowCommit, RowSource, RowStore, StorePaths, files,
 };
-use larder_codec::DatabaseId;
+use larder_codec::{DataVersion, DatabaseId};
 use larder_leveldb::storage::FileSystem;
 
 use super::commit::{Application, Contents};
 use super::file::{LiveFile, Writer};
 use super::files::LiveFiles;
-use super::open::schema_of_new;
+use super::open::{find, schema_of_new};
 use super::rows::LiveRows;
 use crate::file_names::file_name;
 use crate::sql;
@@ -27,6 +28,8 @@ pub(super) struct LiveStore {
     pub(super) fs: Arc<dyn FileSystem>,
     pub(super) paths: StorePaths,
     pub(super) clock: Arc<dyn Clock>,
+    /// A commit may be there or not: only opening the files again shows.
+    pub(super) is_uncertain: AtomicBool,
 }
 
 impl RowStore for LiveStore {
@@ -35,10 +38,19 @@ impl RowStore for LiveStore {
     }
 
     fn commit(&self, commit: RowCommit<'_>) -> Result<(), Error> {
-        match self.files.get(commit.database_id) {
+        if self.is_uncertain.load(Ordering::Acquire) {
+            let what = "an earlier commit may be there or not: open the store again";
+            return Err(Error::new(ErrorKind::Closed, what));
+        }
+        let committed = match self.files.get(commit.database_id) {
             Some(file) => self.commit_to(&file, commit),
             None => self.commit_to_new(commit),
-        }
+        };
+        committed.inspect_err(|error| {
+            if error.kind() == ErrorKind::Uncertain {
+                self.is_uncertain.store(true, Ordering::Release);
+            }
+        })
     }
 
     fn delete_database(&self, id: DatabaseId) -> Result<(), Error> {
@@ -48,9 +60,11 @@ impl RowStore for LiveStore {
         let _writer = file.writer();
         let schema = file.turn();
         self.files.hold_in_all(&file, &schema)?;
-        self.remove_files(&file.path)?;
+        remove_if_there(&*self.fs, &file.path)?;
         self.files.remove(id);
         file.close_idle();
+        // It is deleted. What stays beside is in no file's way: another of the name removes it first.
+        let _ = self.remove_beside(&file.path);
         if !schema.has_blobs {
             self.files.contents.remove(id);
         }
@@ -141,11 +155,7 @@ impl LiveStore {
         let Application { schema, taken, .. } = application;
         let mut turn = file.turn();
         self.files.hold_in_all(file, &turn)?;
-        let committed = writer
-            .connection
-            .prepare_cached("COMMIT")
-            .and_then(|mut statement| statement.execute(()));
-        committed.map_err(|error| match file.failed(&error) {
+        writer.commit().map_err(|error| match file.failed(&error) {
             // The log may have it all.
             said if said.kind() == ErrorKind::Io && !said.is_out_of_space() => {
                 Error::new(ErrorKind::Uncertain, said.to_string())
@@ -168,15 +178,13 @@ impl LiveStore {
                 "the file of this name has another database, whose own file it should not be";
             return Err(sql::damage(&path, what));
         }
-        // What lies there was not taken for a database when the store was opened.
-        self.remove_files(&path)?;
+        self.clear_place(&path)?;
         let empty = DatabaseMetadata {
             version: Some(NO_VERSION_YET),
             object_stores: Vec::new(),
             ..metadata.clone()
         };
-        let now = self.clock.now_us();
-        NewDatabase::create(&self.files.dir, &empty, commit.data_version, now)?.finish()?;
+        self.make(&empty, commit.data_version)?;
         let made = LiveFile::open(path.clone(), schema_of_new(empty));
         let file = Arc::new(made.inspect_err(|_| self.give_up(&path))?);
         self.files.leave_out_in_all(file.id);
@@ -195,24 +203,75 @@ impl LiveStore {
         }
     }
 
-    /// The file of a database that was not made. What stays of it is no database.
-    fn give_up(&self, path: &Path) {
-        let _ = self.remove_files(path);
+    /// Makes a file, which comes to its place whole.
+    fn make(&self, metadata: &DatabaseMetadata, version: DataVersion) -> Result<(), Error> {
+        let apart = self.paths.blob.join("new");
+        for dir in [&self.paths.blob, &apart] {
+            files::make_dir(&*self.fs, dir)?;
+        }
+        let name = file_name(&metadata.name);
+        let made = || {
+            remove_if_there(&*self.fs, &apart.join(&name))?;
+            let now = self.clock.now_us();
+            NewDatabase::create(&apart, metadata, version, now)?.finish()?;
+            let path = self.files.dir.join(&name);
+            self.fs
+                .rename(&apart.join(&name), &path)
+                .map_err(|error| io_error(&path, &error))?;
+            files::sync_dir(&*self.fs, &self.files.dir)
+        };
+        let made = made();
+        // Opening the store removes what stays.
+        let _ = files::remove_tree(&*self.fs, &apart);
+        let _ = self.fs.remove_dir(&self.paths.blob);
+        made
     }
 
-    /// Removes a database's file and what lies beside it, if it is there.
-    fn remove_files(&self, path: &Path) -> Result<(), Error> {
-        for suffix in ["", "-wal", "-shm"] {
-            let path = with_suffix(path, suffix);
-            match self.fs.remove(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(io_error(&path, &error));
+    /// Removes what is no database from the place of a new one.
+    fn clear_place(&self, path: &Path) -> Result<(), Error> {
+        match self.fs.metadata(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(io_error(path, &error)),
+            Ok(_) => {
+                if find(path)?.is_some() {
+                    let what = format!(
+                        "{}: another program has made this database since the store was opened",
+                        path.display()
+                    );
+                    return Err(Error::new(ErrorKind::Conflict, what));
                 }
-                _ => {}
+                remove_if_there(&*self.fs, path)?;
             }
         }
-        larder_backing_store::files::remove_tree(&*self.fs, &with_suffix(path, "_"))
+        self.remove_beside(path)
     }
+
+    /// The file of a database that was not made. What stays of it is no database.
+    fn give_up(&self, path: &Path) {
+        let _ = remove_if_there(&*self.fs, path);
+        let _ = self.remove_beside(path);
+    }
+
+    /// Removes what lies beside a database's file, which is not there.
+    fn remove_beside(&self, path: &Path) -> Result<(), Error> {
+        remove_beside(&*self.fs, path)
+    }
+}
+
+/// Removes a file, if it is there.
+pub(super) fn remove_if_there(fs: &dyn FileSystem, path: &Path) -> Result<(), Error> {
+    match fs.remove(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io_error(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes what belongs to a database's file and lies beside it.
+pub(super) fn remove_beside(fs: &dyn FileSystem, path: &Path) -> Result<(), Error> {
+    for suffix in ["-wal", "-shm"] {
+        remove_if_there(fs, &with_suffix(path, suffix))?;
+    }
+    files::remove_tree(fs, &with_suffix(path, "_"))
 }
 
 pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

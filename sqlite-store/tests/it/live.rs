@@ -69,6 +69,19 @@ impl Place {
         options.create_if_missing = true;
         let fs = Arc::new(DiskFileSystem::new());
         let store = larder_sqlite_store::open_for_writing(fs, &self.dir(), options).unwrap();
+        let ids = Self::make(&store, key_path);
+        (store, ids)
+    }
+
+    /// Makes the database, and puts a record with a blob.
+    fn fill(&self, store: BackingStore) -> (BackingStore, DatabaseId) {
+        let ids = Self::make(&store, KeyPath::Null);
+        let other = blob(b"of another database".to_vec());
+        ids.put(&store, &Key::Number(1.0), VALUE, &[other]);
+        (store, ids.database)
+    }
+
+    fn make(store: &BackingStore, key_path: KeyPath) -> Ids {
         let database = store.create_database(&JsString::from("")).unwrap();
         let scope = Scope::VersionChange(database);
         let mut change = store.begin(scope, Durability::Strict).unwrap();
@@ -92,12 +105,11 @@ impl Place {
         };
         let index = change.create_index(object_store, &parameters).unwrap();
         change.commit().unwrap();
-        let ids = Ids {
+        Ids {
             database,
             store: object_store,
             index,
-        };
-        (store, ids)
+        }
     }
 
     /// The first number of an answer of the file itself.
@@ -341,20 +353,16 @@ fn blobs_lie_in_the_tables_as_long_as_a_record_or_a_reader_has_them() {
     let held = read.hold_blob(ids.database, info(&object).number);
     ids.put(&store, &two, VALUE, &[]);
     ids.delete(&store, &one);
-    // A reader that began before may ask for all of them.
+    // A reader that began before may ask for all of them; handles are in the rows that it sees.
     check(&read);
-    assert_eq!(
-        place.ask("SELECT count(*) FROM blobs WHERE bytes IS NOT NULL"),
-        6
-    );
+    assert_eq!(place.ask("SELECT count(*) FROM blobs"), 4);
     drop(read);
     while store.maintain().unwrap() == Maintenance::Step {}
     assert_eq!(content(&store.read(), ids.database, &object), b"other");
     assert_eq!(place.ask("SELECT count(*) FROM overflow_blob_chunks"), 0);
     drop(held);
     while store.maintain().unwrap() == Maintenance::Step {}
-    let handles = "SELECT count(*) FROM blobs WHERE object_type = 2";
-    assert_eq!(place.ask("SELECT count(*) FROM blobs"), place.ask(handles));
+    assert_eq!(place.ask("SELECT count(*) FROM blobs"), 0);
     // New ones have numbers of their own.
     ids.put(&store, &one, VALUE, &[blob(b"new".to_vec())]);
     let new = ids.objects(&store.read(), &one).pop().unwrap();
@@ -469,13 +477,15 @@ fn a_database_is_deleted_with_its_file_and_its_held_blobs_are_read_on() {
     assert!(store.delete_database(&JsString::from("")).unwrap());
     assert_eq!(place.names(), ["LOCK", "blobs"]);
     assert!(store.databases().unwrap().is_empty());
+    // Of the same name, another, which has a blob of the same number.
+    let (again, database) = place.fill(store);
+    let store = again;
+    assert!(database > ids.database);
     assert_eq!(content(&store.read(), ids.database, &object), b"held");
     drop((held, read));
     while store.maintain().unwrap() == Maintenance::Step {}
     assert!(store.read().open_blob(ids.database, info(&object)).is_err());
-    // Of the same name, another.
-    let id = store.create_database(&JsString::from("")).unwrap();
-    assert!(id > ids.database);
+    assert!(store.delete_database(&JsString::from("")).unwrap());
     store.close().unwrap();
     let error = place.open().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotAStore, "{error}");
@@ -622,6 +632,13 @@ fn what_passes_the_quota_is_refused() {
     let error = transaction.commit().unwrap_err();
     assert!(error.quota().is_some(), "{error}");
     assert_eq!(ids.keys(&store.read()).0.len(), 1);
+    // What is deleted makes room.
+    let mut random = larder_fixtures::random::Random::new(1);
+    let value: Vec<u8> = (0..20_000).map(|_| random.below(256) as u8).collect();
+    for _ in 0..20 {
+        ids.put(&store, &Key::Number(3.0), &value, &[]);
+        ids.delete(&store, &Key::Number(3.0));
+    }
 }
 
 #[test]
@@ -641,4 +658,161 @@ fn compacting_gives_room_back() {
     store.compact(&mut || {}).unwrap();
     let after = store.usage().unwrap().total();
     assert!(before > 2_000_000 && after < 200_000, "{before}, {after}");
+}
+
+#[test]
+fn nothing_that_another_has_made_is_taken_away() {
+    let place = Place::new();
+    // What cannot be listed is no empty store.
+    fs::create_dir_all(place.folder.path()).unwrap();
+    fs::write(place.dir(), b"a file").unwrap();
+    let mut options = Place::options();
+    options.create_if_missing = true;
+    let disk: Arc<dyn FileSystem> = Arc::new(DiskFileSystem::new());
+    let opened =
+        larder_sqlite_store::open_for_writing(Arc::clone(&disk), &place.dir(), options.clone());
+    assert!(opened.is_err());
+    assert_eq!(fs::read(place.dir()).unwrap(), b"a file");
+    fs::remove_file(place.dir()).unwrap();
+    // A browser makes a database of the name meanwhile.
+    let store = larder_sqlite_store::open_for_writing(disk, &place.dir(), options).unwrap();
+    let theirs = Place::new();
+    theirs.made(KeyPath::Null).0.close().unwrap();
+    fs::copy(theirs.file(), place.file()).unwrap();
+    let database = store.create_database(&JsString::from("")).unwrap();
+    let scope = Scope::VersionChange(database);
+    let mut change = store.begin(scope, Durability::Strict).unwrap();
+    change.set_version(1).unwrap();
+    let error = change.commit().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    assert_eq!(
+        fs::read(theirs.file()).unwrap(),
+        fs::read(place.file()).unwrap()
+    );
+}
+
+#[test]
+fn a_commit_that_fails_lets_no_blob_go_that_is_held() {
+    let place = Place::new();
+    let (store, ids) = place.made(KeyPath::Null);
+    ids.put(&store, &Key::Number(1.0), VALUE, &[blob(b"held".to_vec())]);
+    let read = store.read();
+    let object = ids.objects(&read, &Key::Number(1.0)).pop().unwrap();
+    let _held = read.hold_blob(ids.database, info(&object).number);
+    ids.delete(&store, &Key::Number(1.0));
+    drop(read);
+    let other = Connection::open(place.file()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let scope = Scope::Stores(ids.database, [ids.store].into());
+    let mut transaction = store.begin(scope, Durability::Relaxed).unwrap();
+    let key = encoded(&Key::Number(2.0));
+    let put = Put {
+        key: PutKey::Given(RawKey::decode_exact(&key).unwrap()),
+        value: VALUE,
+        mode: PutMode::Put,
+        index_keys: &[],
+        external_objects: &[],
+    };
+    transaction.put(ids.store, &put).unwrap();
+    let error = transaction.commit().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    drop(other);
+    ids.put(&store, &Key::Number(3.0), VALUE, &[]);
+    assert_eq!(content(&store.read(), ids.database, &object), b"held");
+}
+
+#[test]
+fn readers_that_have_not_looked_share_what_a_commit_holds_for_them() {
+    let place = Place::new();
+    let (store, ids) = place.made(KeyPath::Null);
+    ids.put(&store, &Key::Number(1.0), VALUE, &[]);
+    let readers: Vec<_> = (0..200).map(|_| store.read()).collect();
+    ids.put(&store, &Key::Number(2.0), VALUE, &[]);
+    for reader in &readers {
+        assert_eq!(ids.keys(reader).0.len(), 1);
+    }
+    if let Ok(open) = fs::read_dir("/proc/self/fd") {
+        let file = place.file();
+        let handles = open.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+        let count = handles.filter(|path| *path == file).count();
+        assert!((1..8).contains(&count), "{count}");
+    }
+}
+
+/// The variable that gives a child the file that it tries to have alone.
+const CHILD: &str = "LARDER_SQLITE_LOCK_CHILD";
+
+#[test]
+fn a_child_that_wants_a_file_alone_does_nothing_without_its_parent() {
+    let Some(file) = std::env::var_os(CHILD) else {
+        return;
+    };
+    let connection = Connection::open(file).unwrap();
+    connection.busy_timeout(std::time::Duration::ZERO).unwrap();
+    let alone = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT";
+    assert!(connection.execute_batch(alone).is_err());
+}
+
+#[test]
+fn reading_a_store_that_this_process_writes_to_gives_none_of_its_locks_up() {
+    let place = Place::new();
+    let (store, ids) = place.made(KeyPath::Null);
+    ids.put(&store, &Key::Number(1.0), VALUE, &[]);
+    let disk: Arc<dyn FileSystem> = Arc::new(DiskFileSystem::new());
+    let read = larder_sqlite_store::open(&disk, &place.dir(), &std::env::temp_dir()).unwrap();
+    assert!(read.recovery().problems.is_empty());
+    ids.put(&store, &Key::Number(2.0), VALUE, &[]);
+    assert_eq!(ids.keys(&read).0.len(), 1);
+    drop(read);
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "live::a_child_that_wants_a_file_alone_does_nothing_without_its_parent",
+            "--exact",
+        ])
+        .env(CHILD, place.file())
+        .stdout(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_file_without_chromiums_triggers_or_with_others_is_not_written_to() {
+    for statement in [
+        "DROP TRIGGER on_record_deleted",
+        "DROP INDEX records_by_key",
+        "CREATE TRIGGER other AFTER INSERT ON records BEGIN DELETE FROM records; END",
+    ] {
+        let place = Place::new();
+        place.made(KeyPath::Null).0.close().unwrap();
+        let connection = Connection::open(place.file()).unwrap();
+        connection.execute_batch(statement).unwrap();
+        drop(connection);
+        let error = place.open().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{statement}: {error}");
+    }
+}
+
+#[test]
+fn a_store_is_deleted_with_what_is_its_unless_another_has_it_open() {
+    let place = Place::new();
+    let (store, ids) = place.made(KeyPath::Null);
+    ids.put(&store, &Key::Number(1.0), VALUE, &[]);
+    let disk = DiskFileSystem::new();
+    let delete = || larder_sqlite_store::delete_store(&disk, &place.dir());
+    assert_eq!(delete().unwrap_err().kind(), ErrorKind::Conflict);
+    store.close().unwrap();
+    let chromium = Connection::open(place.file()).unwrap();
+    let alone = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT";
+    chromium.execute_batch(alone).unwrap();
+    assert_eq!(delete().unwrap_err().kind(), ErrorKind::Conflict);
+    drop(chromium);
+    fs::write(place.dir().join("a person's notes.txt"), b"mine").unwrap();
+    delete().unwrap();
+    assert_eq!(place.names(), ["a person's notes.txt"]);
+    fs::remove_file(place.dir().join("a person's notes.txt")).unwrap();
+    place.made(KeyPath::Null).0.close().unwrap();
+    delete().unwrap();
+    assert!(!place.dir().exists());
+    delete().unwrap();
 }
