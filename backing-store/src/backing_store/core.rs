@@ -105,7 +105,10 @@ impl Core {
             data_version: Some(versions.data()),
             lost_writes: false,
             named_ids: NamedIds::default(),
-            index_facts: IndexFacts::default(),
+            index_facts: match row_store {
+                Some(_) => IndexFacts::of_none_stale(),
+                None => IndexFacts::default(),
+            },
         };
         Self {
             context: Arc::new(context),

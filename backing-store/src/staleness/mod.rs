@@ -31,6 +31,8 @@ pub(crate) struct IndexFacts {
     surveys: Mutex<BTreeMap<IndexPlace, Suspects>>,
     /// The stamp: how many commits have changed facts.
     commits: AtomicU64,
+    /// What is committed has no stale row, whatever is written: a store that does not lie in LevelDB takes a record's rows away with it.
+    has_none_stale: bool,
 }
 
 #[derive(Debug)]
@@ -41,6 +43,14 @@ struct Fact {
 }
 
 impl IndexFacts {
+    /// For a store in which no committed row is ever stale.
+    pub(crate) fn of_none_stale() -> Self {
+        Self {
+            has_none_stale: true,
+            ..Self::default()
+        }
+    }
+
     /// For a reader that is about to take a snapshot of the engine.
     pub(crate) fn stamp(&self) -> u64 {
         self.commits.load(Ordering::Acquire)
@@ -48,6 +58,9 @@ impl IndexFacts {
 
     /// The suspects of an index among what was committed before a stamp was taken; `None` if nothing is known.
     pub(crate) fn suspects_at(&self, place: IndexPlace, stamp: u64) -> Option<Arc<Suspects>> {
+        if self.has_none_stale {
+            return Some(Arc::default());
+        }
         let facts = locked(&self.facts);
         let fact = facts.get(&place).filter(|fact| fact.since <= stamp)?;
         Some(Arc::clone(&fact.suspects))
@@ -97,7 +110,7 @@ impl IndexFacts {
 
     /// Before a transaction's rows are in the engine: what it makes suspect is so for every reader from now on.
     pub(crate) fn before_commit(&self, database_id: DatabaseId, own: &OwnFacts) {
-        if own.stores.is_empty() {
+        if own.stores.is_empty() || self.has_none_stale {
             return;
         }
         let mut facts = locked(&self.facts);
@@ -127,7 +140,7 @@ impl IndexFacts {
 
     /// When the rows are in the engine: what has had no rows at some moment of the transaction has only the suspects that it had since.
     pub(crate) fn after_commit(&self, database_id: DatabaseId, own: OwnFacts) {
-        if own.stores.iter().all(|store| store.fresh.is_empty()) {
+        if self.has_none_stale || own.stores.iter().all(|store| store.fresh.is_empty()) {
             return;
         }
         let mut facts = locked(&self.facts);

@@ -816,3 +816,40 @@ fn a_store_is_deleted_with_what_is_its_unless_another_has_it_open() {
     assert!(!place.dir().exists());
     delete().unwrap();
 }
+
+#[test]
+fn an_entry_whose_record_is_gone_is_an_error_or_a_key_and_never_another_record() {
+    let place = Place::new();
+    let (store, ids) = place.made(KeyPath::Null);
+    for n in 0..3 {
+        ids.put(&store, &Key::Number(f64::from(n)), VALUE, &[]);
+    }
+    store.close().unwrap();
+    let connection = Connection::open(place.file()).unwrap();
+    let trigger = "SELECT sql FROM sqlite_schema WHERE name = 'on_record_deleted'";
+    let trigger: String = connection.query_row(trigger, (), |row| row.get(0)).unwrap();
+    connection
+        .execute_batch("DROP TRIGGER on_record_deleted; DELETE FROM records WHERE row_id = 2")
+        .unwrap();
+    connection.execute_batch(&trigger).unwrap();
+    drop(connection);
+    let store = place.open().unwrap();
+    let read = store.read();
+    let (mut found, mut refused) = (Vec::new(), 0);
+    let next = CursorDirection::Next;
+    let mut entries = read.index_entries(ids.database, ids.store, ids.index, next);
+    while let Ok(true) = entries.next().inspect_err(|_| refused += 1) {
+        found.push(entries.primary_key().unwrap().as_bytes().to_vec());
+    }
+    assert!(found.len() + refused >= 2, "{found:?}, {refused}");
+    for (n, is_there) in [(0, true), (1, false), (2, true)] {
+        let key = encoded(&Key::Number(f64::from(n)));
+        let mut record = Record::default();
+        let got = read.get_by_index(ids.database, ids.store, ids.index, &only(&key), &mut record);
+        match got {
+            Ok(true) => assert!(is_there, "{n}"),
+            Ok(false) => assert!(!is_there, "{n}"),
+            Err(error) => assert_eq!((error.kind(), is_there), (ErrorKind::Corruption, false)),
+        }
+    }
+}
