@@ -41,6 +41,9 @@ const LIBRARIES: [&str; 4] = ["codec", "leveldb", "backing-store", "idb"];
 /// The folders of what tests and measures the product.
 const TOOLS: [&str; 4] = ["fixtures", "fuzz", "rules", "peers"];
 
+/// The folders of what is in JavaScript alone.
+const SCRIPTS: [&str; 1] = ["node"];
+
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .parent()
