@@ -1,8 +1,8 @@
 //! Opening a store for writing.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use larder_backing_store::{
     BackingStore, DatabaseMetadata, Error, ErrorKind, StorePaths, WriteOptions, files,
@@ -114,6 +114,7 @@ pub fn open_for_writing(
         paths: paths.clone(),
         clock: Arc::clone(&options.clock),
         is_uncertain: AtomicBool::new(false),
+        making: Mutex::new(()),
     };
     BackingStore::open_rows(Arc::new(store), &rows, Arc::new(blob_files), paths, options)
 }

@@ -1,8 +1,8 @@
 //! The store behind `BackingStore`.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use larder_backing_store::{
     Clock, DatabaseMetadata, Error, ErrorKind, RowCommit, RowSource, RowStore, StorePaths, files,
@@ -30,6 +30,8 @@ pub(super) struct LiveStore {
     pub(super) clock: Arc<dyn Clock>,
     /// A commit may be there or not: only opening the files again shows.
     pub(super) is_uncertain: AtomicBool,
+    /// Held while a file is made: the folder in which that happens is there for one at a time.
+    pub(super) making: Mutex<()>,
 }
 
 impl RowStore for LiveStore {
@@ -118,6 +120,8 @@ impl RowStore for LiveStore {
         }
         // With its last connection a file's log goes.
         self.files.close();
+        // No commit comes for what lies there. Opening the store removes what stays.
+        let _ = files::remove_tree(&*self.fs, &self.paths.blob);
         closed
     }
 }
@@ -205,6 +209,7 @@ impl LiveStore {
 
     /// Makes a file, which comes to its place whole.
     fn make(&self, metadata: &DatabaseMetadata, version: DataVersion) -> Result<(), Error> {
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         let apart = self.paths.blob.join("new");
         for dir in [&self.paths.blob, &apart] {
             files::make_dir(&*self.fs, dir)?;
@@ -221,9 +226,8 @@ impl LiveStore {
             files::sync_dir(&*self.fs, &self.files.dir)
         };
         let made = made();
-        // Opening the store removes what stays.
+        // Opening the store removes what stays. The folder around it stays for now: another transaction may be about to write a blob there.
         let _ = files::remove_tree(&*self.fs, &apart);
-        let _ = self.fs.remove_dir(&self.paths.blob);
         made
     }
 
