@@ -17,6 +17,7 @@ mod start;
 pub(crate) use self::cleaning::Budget;
 pub(crate) use self::core::Core;
 pub(crate) use self::feeds::{FeedState, noted};
+pub(crate) use self::room::Taken;
 pub use maintenance::{Maintenance, MaintenanceSchedule};
 pub use options::{Background, BackgroundPool, BackgroundWork, WriteOptions};
 

@@ -1,17 +1,36 @@
 //! Commits: everything staged becomes one batch of the engine, or one edit with the runs that were spilled.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
+use larder_codec::DataVersion;
 use larder_leveldb::{Durability, log};
 
 use super::{DATA_VERSION_ROW_LEN, State, WriteTransaction};
+use crate::backing_store::Taken;
 use crate::backing_store::open::data_version_row;
 use crate::error::{Error, ErrorKind, Result};
 use crate::external_object::ms_since_1970;
 use crate::feed::Numbering;
 use crate::scope::Scope;
+use crate::staleness::OwnFacts;
 use crate::sync::locked;
 use crate::view::Pending;
+
+/// What a commit holds while it is written.
+#[derive(Debug)]
+pub(super) struct Begun<'a> {
+    _taken: Option<Taken<'a>>,
+    _turn: Option<MutexGuard<'a, ()>>,
+    /// The data version that the store has with this commit, if it raises it.
+    pub(super) raise: Option<DataVersion>,
+}
+
+impl Begun<'_> {
+    /// The row of the data version, if the commit raises it.
+    pub(super) fn version_row(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        self.raise.map(data_version_row)
+    }
+}
 
 impl WriteTransaction {
     /// Makes all of it visible to every transaction that begins from now on, and durable as was asked for at the
@@ -109,40 +128,60 @@ impl WriteTransaction {
         for (key, value) in rows {
             batch.put(key, value);
         }
-        // Room is taken before the turn to raise versions. Another commit may hold room while it waits for that turn, and taking
-        // room may wait for such a commit: in the other order the two would wait for each other.
         let feed_len = numbering.map_or(0, Numbering::len_bytes_max);
         let needed = log::growth_bytes_max(batch.len_bytes() + feed_len + DATA_VERSION_ROW_LEN);
-        let taken = (self.is_under_quota() && !has_room).then(|| self.core.take_room(needed));
-        let _taken = taken.transpose()?;
-        let _turn = self.raise_to.map(|_| self.core.versions.raising());
-        let raise = self
-            .raise_to
-            .map(|needed| needed.max(self.core.versions.data()));
-        if let Some(version) = raise {
-            let (key, value) = data_version_row(version);
+        let begun = self.begin_commit((!has_room).then_some(needed), facts)?;
+        if let Some((key, value)) = begun.version_row() {
             batch.put(&key, &value);
         }
         // The last turn to be taken, and held until the rows are in the store: so the order of the numbers is that of the commits.
         let numbered =
             numbering.map(|numbering| numbering.write(|key, value| batch.put(key, value)));
         let numbered = numbered.transpose()?;
-        let durability = match raise {
-            Some(_) => Durability::Strict,
-            None => self.durability,
-        };
-        let (index_facts, database_id) = (self.index_facts(), self.scope.database_id());
-        index_facts.before_commit(database_id, facts);
-        let written = self.hand_over(batch, durability);
+        let written = self.hand_over(batch, self.durability_of(&begun));
         staging.clear();
         written?;
         if let Some(numbered) = numbered {
             numbered.taken();
         }
-        index_facts.after_commit(database_id, std::mem::take(facts));
-        if let Some(version) = raise {
+        self.end_commit(&begun, std::mem::take(facts));
+        Ok(())
+    }
+
+    /// Takes room for the bytes that are needed, if the quota has not given it, and the turn to raise the data version, if that is to be raised.
+    ///
+    /// Room first: another commit may hold room while it waits for that turn, and taking room may wait for such a commit; in the other order the two
+    /// would wait for each other.
+    pub(super) fn begin_commit(&self, needed: Option<u64>, facts: &OwnFacts) -> Result<Begun<'_>> {
+        let needed = needed.filter(|_| self.is_under_quota());
+        let taken = needed.map(|needed| self.core.take_room(needed));
+        let taken = taken.transpose()?;
+        let versions = &self.core.versions;
+        let turn = self.raise_to.map(|_| versions.raising());
+        let raise = self.raise_to.map(|needed| needed.max(versions.data()));
+        let database_id = self.scope.database_id();
+        self.index_facts().before_commit(database_id, facts);
+        Ok(Begun {
+            _taken: taken,
+            _turn: turn,
+            raise,
+        })
+    }
+
+    /// How durable it is: the data version lies on the disk before any other commit relies on it.
+    pub(super) fn durability_of(&self, begun: &Begun<'_>) -> Durability {
+        match begun.raise {
+            Some(_) => Durability::Strict,
+            None => self.durability,
+        }
+    }
+
+    /// The rows are in the store.
+    pub(super) fn end_commit(&self, begun: &Begun<'_>, facts: OwnFacts) {
+        let database_id = self.scope.database_id();
+        self.index_facts().after_commit(database_id, facts);
+        if let Some(version) = begun.raise {
             self.core.versions.note_raised(version);
         }
-        Ok(())
     }
 }

@@ -6,7 +6,6 @@ use larder_leveldb::log::growth_bytes_max;
 use larder_leveldb::write_batch::BatchWriter;
 
 use super::{DATA_VERSION_ROW_LEN, WriteTransaction};
-use crate::backing_store::open::data_version_row;
 use crate::error::Result;
 use crate::metadata::{DatabaseMetadata, read_databases};
 use crate::row_source::is_of_records;
@@ -23,35 +22,27 @@ impl WriteTransaction {
         has_room: bool,
     ) -> Result<()> {
         let metadata = self.metadata()?;
-        let database_id = self.scope.database_id();
         let shared = Arc::clone(&self.pending);
         let pending = &mut *locked(&shared);
         for (key, value) in rows {
             pending.staging.put(key, value);
         }
-        // Room is taken before the turn to raise versions, as in other commits.
         let needed = growth_bytes_max(pending.staging.batch_len_bytes() + DATA_VERSION_ROW_LEN);
-        let taken = (self.is_under_quota() && !has_room).then(|| self.core.take_room(needed));
-        let _taken = taken.transpose()?;
-        let versions = &self.core.versions;
-        let _turn = self.raise_to.map(|_| versions.raising());
-        let raise = self.raise_to.map(|needed| needed.max(versions.data()));
-        if let Some(version) = raise {
-            let (key, value) = data_version_row(version);
+        let begun = self.begin_commit((!has_room).then_some(needed), &pending.facts)?;
+        if let Some((key, value)) = begun.version_row() {
             pending.staging.put(&key, &value);
         }
+        let durability = self.durability_of(&begun);
         pending.staging.settle();
-        let index_facts = self.index_facts();
-        index_facts.before_commit(database_id, &pending.facts);
         row_store.commit(RowCommit {
-            database_id,
+            database_id: self.scope.database_id(),
             metadata,
-            data_version: raise.unwrap_or_else(|| versions.data()),
+            data_version: begun.raise.unwrap_or_else(|| self.core.versions.data()),
             handle_numbers: self
                 .seldom
                 .as_ref()
                 .map_or(&[], |seldom| &seldom.handle_numbers),
-            durability: self.durability,
+            durability,
             rows: &mut pending.staging.rows().map(|row| ChangedRow {
                 key: row.key,
                 value: row.value,
@@ -64,12 +55,9 @@ impl WriteTransaction {
                 None => batch.delete(row.key),
             }
         }
-        self.core.db.write(&mut batch, self.durability)?;
+        self.core.db.write(&mut batch, durability)?;
         pending.staging.clear();
-        index_facts.after_commit(database_id, std::mem::take(&mut pending.facts));
-        if let Some(version) = raise {
-            versions.note_raised(version);
-        }
+        self.end_commit(&begun, std::mem::take(&mut pending.facts));
         Ok(())
     }
 

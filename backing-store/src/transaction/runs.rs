@@ -4,13 +4,12 @@
 //! no other transaction sees them, and the commit makes all of them part of the store by one edit, together with the rows that come
 //! with it. A rollback drops them. Neither leaves anything to be cleaned up. Decision 42.
 
+use std::sync::Arc;
+
 use larder_codec::KeyPrefix;
 use larder_leveldb::Ingestion;
 
 use super::WriteTransaction;
-use std::sync::Arc;
-
-use crate::backing_store::open::data_version_row;
 use crate::error::{Error, ErrorKind, Result};
 use crate::feed::Numbering;
 use crate::staging::Staging;
@@ -67,7 +66,7 @@ impl WriteTransaction {
     /// Commits what is in runs, with what is staged and `rows`, which are of the whole store. If it `has_room`, the quota has given
     /// its bytes already.
     pub(super) fn install(
-        &mut self,
+        &self,
         mut ingestion: Ingestion,
         rows: &[(Vec<u8>, Vec<u8>)],
         has_room: bool,
@@ -78,16 +77,10 @@ impl WriteTransaction {
         for (key, value) in rows {
             pending.staging.put(key, value);
         }
-        let core = Arc::clone(&self.core);
-        // Room is taken before the turn to raise versions, as in other commits.
         let feed_len = numbering.map_or(0, Numbering::len_bytes_max) as u64;
         let needed = growth_bytes_max(&pending.staging) + feed_len;
-        let taken = (self.is_under_quota() && !has_room).then(|| core.take_room(needed));
-        let _taken = taken.transpose()?;
-        let _turn = self.raise_to.map(|_| core.versions.raising());
-        let raise = self.raise_to.map(|needed| needed.max(core.versions.data()));
-        if let Some(version) = raise {
-            let (key, value) = data_version_row(version);
+        let begun = self.begin_commit((!has_room).then_some(needed), &pending.facts)?;
+        if let Some((key, value)) = begun.version_row() {
             pending.staging.put(&key, &value);
         }
         // Held until the rows are in the store, as in other commits. Another commit that gave numbers has written the row of the last one
@@ -101,16 +94,11 @@ impl WriteTransaction {
         ingestion.add(staged.map(|row| (row.key, row.value)), |key, next| {
             !are_of_one_table(key, next)
         })?;
-        let (index_facts, database_id) = (&core.context.index_facts, self.scope.database_id());
-        index_facts.before_commit(database_id, &pending.facts);
         ingestion.install()?;
         if let Some(numbered) = numbered {
             numbered.taken();
         }
-        index_facts.after_commit(database_id, std::mem::take(&mut pending.facts));
-        if let Some(version) = raise {
-            core.versions.note_raised(version);
-        }
+        self.end_commit(&begun, std::mem::take(&mut pending.facts));
         Ok(())
     }
 
