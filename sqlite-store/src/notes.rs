@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS larder_array_paths (
 ) WITHOUT ROWID;
 ";
 
-/// The same of keys with -0.
+/// Makes the table of keys with -0, if it is missing. One without notes is removed, too.
 pub(crate) const NEGATIVE_ZEROS_TABLE: &str = "
 CREATE TABLE IF NOT EXISTS larder_negative_zeros (
     record_row_id INTEGER NOT NULL,
@@ -70,7 +70,7 @@ pub(crate) fn write_array_path(
 pub(crate) const REMOVE_OF_RECORD: &str = "DELETE FROM larder_negative_zeros WHERE record_row_id IN \
      (SELECT row_id FROM records WHERE object_store_id = ?1 AND key = ?2)";
 
-/// The same of all records of an object store.
+/// Removes the notes of all records of an object store.
 pub(crate) const REMOVE_OF_STORE: &str = "DELETE FROM larder_negative_zeros WHERE record_row_id IN \
      (SELECT row_id FROM records WHERE object_store_id = ?1)";
 

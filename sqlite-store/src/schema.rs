@@ -74,7 +74,7 @@ const BLOB_COLUMNS: [(&str, &[&str]); 3] = [
     ("blob_references", &["blob_row_id", "record_row_id"]),
 ];
 
-/// What is read of a database once.
+/// What is read of a database once. The numbers are as they were then.
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
     pub(crate) metadata: DatabaseMetadata,
@@ -154,6 +154,11 @@ fn data_version(version: i64) -> DataVersion {
         v8: (version >> 32) as u32,
         blink: version as u32,
     }
+}
+
+/// Both as one number, as `meta` has it.
+pub(crate) fn version_text(version: DataVersion) -> String {
+    ((u64::from(version.v8) << 32) | u64::from(version.blink)).to_string()
 }
 
 struct Reader<'a> {

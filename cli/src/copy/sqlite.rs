@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use larder_backing_store::{
-    Clock, CursorDirection, DatabaseMetadata, Error, ErrorKind, NEW_STORE_VERSION,
+    Clock, CursorDirection, DatabaseMetadata, Error, ErrorKind, KeyRange, NEW_STORE_VERSION,
     ObjectStoreMetadata, Store, SystemClock,
 };
 use larder_codec::external_object::ExternalObject;
@@ -256,7 +256,9 @@ impl DatabaseCopy<'_> {
         let (store, id): (_, DatabaseId) = (self.store, self.database.id);
         for index in &object_store.indexes {
             let next = CursorDirection::Next;
-            let mut entries = store.index_entries(id, object_store.id, index.id, next);
+            // What is live is read from the exists rows together; of an entry whose record could not be copied nothing is added.
+            let all = KeyRange::ALL;
+            let mut entries = store.index_keys_in(id, object_store.id, index.id, &all, next);
             while self.advance(|| entries.next())? {
                 let read = entries
                     .index_key()
@@ -271,9 +273,8 @@ impl DatabaseCopy<'_> {
                 if !self.plan.keys.contains(primary_key) {
                     continue;
                 }
-                if new.entry(object_store.id, index.id, key, primary_key)? {
-                    self.count(key.as_bytes().len(), primary_key.as_bytes().len());
-                }
+                new.entry(object_store.id, index.id, key, primary_key)?;
+                self.count(key.as_bytes().len(), primary_key.as_bytes().len());
             }
         }
         Ok(())

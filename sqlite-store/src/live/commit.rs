@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use larder_backing_store::{ChangedRow, Error, ErrorKind, RowCommit, StorePaths};
+use larder_backing_store::{BlobReader, ChangedRow, Error, ErrorKind, RowCommit, StorePaths};
 use larder_codec::external_object::{ExternalObject, decode_all};
 use larder_codec::primitive::int;
 use larder_codec::row_key::{
@@ -18,19 +18,19 @@ use larder_codec::row_key::{
 };
 use larder_codec::versioned::{DataRow, IndexRow};
 use larder_codec::{BlobNumber, DataVersion, DatabaseId, ObjectStoreId};
-use larder_leveldb::storage::{FileSystem, SequentialFile};
+use larder_leveldb::storage::FileSystem;
 use rusqlite::{Connection, params};
 
 use super::schema_changes;
 use crate::database::row_id;
 use crate::notes;
 use crate::parts::RECORD_VERSION;
-use crate::schema::{ORIGIN, Schema};
+use crate::schema::{ORIGIN, Schema, version_text};
 use crate::sql;
 use crate::value::Packer;
 use crate::write::blob;
 use crate::write::statements::{
-    NewEntry, NewRecord, has_negative_zero, insert_entry, insert_record, sort,
+    NewEntry, NewRecord, has_negative_zero, insert_entry, insert_record, record_row, sort,
 };
 
 /// Keeps the blobs and files of an object store's records for those that may be reading them; handles are copied when they are read. The next program that opens the file takes such references away.
@@ -38,7 +38,7 @@ pub(super) const HOLD_BLOBS_OF_STORE: &str = "INSERT INTO blob_references (blob_
      SELECT blob_row_id, NULL FROM blob_references JOIN blobs ON blobs.row_id = blob_row_id \
      WHERE object_type <> 2 AND record_row_id IN (SELECT row_id FROM records WHERE object_store_id = ?1)";
 
-/// The same of one record.
+/// Keeps those of one record.
 const HOLD_BLOBS_OF_RECORD: &str = "INSERT INTO blob_references (blob_row_id, record_row_id) \
      SELECT blob_row_id, NULL FROM blob_references JOIN blobs ON blobs.row_id = blob_row_id \
      WHERE object_type <> 2 AND record_row_id IN \
@@ -52,7 +52,7 @@ struct Written {
 }
 
 /// Where contents of blobs lie that are to be put into the file.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Contents<'a> {
     pub(super) fs: &'a dyn FileSystem,
     pub(super) paths: &'a StorePaths,
@@ -143,8 +143,7 @@ impl<'a> Application<'a> {
             .map_or(version, |now| now.max(version));
         if self.schema.data_version != Some(raised) {
             let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('v8_data_version', ?1)";
-            let stated = (u64::from(raised.v8) << 32) | u64::from(raised.blink);
-            self.connection.execute(sql, [stated.to_string()])?;
+            self.connection.execute(sql, [version_text(raised)])?;
             Arc::make_mut(&mut self.schema).data_version = Some(raised);
         }
         Ok(())
@@ -288,39 +287,28 @@ impl<'a> Application<'a> {
         objects: &[ExternalObject],
     ) -> Result<(), Error> {
         sort(key.key, &mut self.key);
-        let sql = "SELECT row_id FROM records WHERE object_store_id = ?1 AND key = ?2";
-        let found =
-            self.connection
-                .query_row(sql, params![key.object_store_id.get(), self.key], |row| {
-                    row.get::<_, i64>(0)
-                });
+        let found = record_row(self.connection, key.object_store_id.get(), &self.key)
+            .and_then(|found| found.ok_or(rusqlite::Error::QueryReturnedNoRows));
         let record_row_id = found.map_err(|error| self.failed(&error))?;
         for object in objects {
-            let (number, content) = match object {
+            let Contents { fs, paths } = self.contents;
+            let (number, mut content): (_, Box<dyn Read>) = match object {
                 ExternalObject::Blob(blob) | ExternalObject::File { blob, .. } => {
-                    let content = (blob.size_bytes != 0).then(|| {
-                        let paths = self.contents.paths;
-                        paths.blob_file(key.database_id, blob.number)
-                    });
-                    (Some(blob.number), content)
+                    let content = BlobReader::open(fs, paths, key.database_id, blob)?;
+                    if blob.size_bytes != 0 {
+                        let path = paths.blob_file(key.database_id, blob.number);
+                        self.taken.push(path);
+                    }
+                    (Some(blob.number), Box::new(content))
                 }
                 ExternalObject::FileSystemAccessHandle { .. } => {
-                    (self.handles.next().copied(), None)
+                    (self.handles.next().copied(), Box::new(io::empty()))
                 }
             };
             let ids = (number.map(row_id), record_row_id);
-            let mut file = match &content {
-                Some(path) => Some(FromFront::open(self.contents.fs, path)?),
-                None => None,
-            };
-            let content = match &mut file {
-                Some(file) => Ok(file as &mut dyn Read),
-                None => Ok(&mut io::empty() as &mut dyn Read),
-            };
-            blob::write(self.connection, ids, object, content)
+            blob::write(self.connection, ids, object, Ok(&mut *content))
                 .map_err(|error| self.failed(&error))?
                 .map_err(|error| unreadable(self.path, &error))?;
-            self.taken.extend(file.map(|file| file.path));
         }
         if !self.schema.has_blobs && !objects.is_empty() {
             Arc::make_mut(&mut self.schema).has_blobs = true;
@@ -377,29 +365,6 @@ impl<'a> Application<'a> {
             None => Ok(()),
         });
         inserted.map_err(|error| self.failed(&error))
-    }
-}
-
-/// The content of a blob, from the front.
-#[derive(Debug)]
-struct FromFront {
-    file: Box<dyn SequentialFile>,
-    path: PathBuf,
-}
-
-impl FromFront {
-    fn open(fs: &dyn FileSystem, path: &Path) -> Result<Self, Error> {
-        let file = fs.open_sequential(path);
-        Ok(Self {
-            file: file.map_err(|error| unreadable(path, &error))?,
-            path: path.to_owned(),
-        })
-    }
-}
-
-impl Read for FromFront {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.file.read(buffer)
     }
 }
 

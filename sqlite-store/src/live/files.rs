@@ -19,7 +19,7 @@ pub(super) struct LiveFiles {
     pub(super) dir: PathBuf,
     files: Mutex<BTreeMap<DatabaseId, Arc<LiveFile>>>,
     moments: Mutex<Vec<Weak<Moment>>>,
-    /// The same, for the contents of blobs; those of deleted databases stay here as long as blobs of theirs are held.
+    /// The files as contents of blobs are read from them; those of deleted databases stay as long as blobs of theirs are held.
     pub(super) contents: Databases,
     /// No other Larder writes to the store, until it is closed.
     lock: Mutex<Option<Box<dyn FileLock>>>,

@@ -12,6 +12,7 @@ use super::statements::{self, NewEntry, NewRecord, sort, utf16_le};
 use super::tables;
 use crate::file_names::file_name;
 use crate::notes;
+use crate::schema::version_text;
 use crate::sql;
 use crate::value::Packer;
 
@@ -82,15 +83,14 @@ impl NewDatabase {
             )?;
             connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
             connection.execute_batch(tables::TABLES)?;
+            connection.execute_batch(tables::LATER_ENTRIES)?;
             connection.execute_batch(notes::ARRAY_PATHS_TABLE)?;
             connection.execute_batch(notes::NEGATIVE_ZEROS_TABLE)?;
-            let v8_data_version =
-                (u64::from(data_version.v8) << 32) | u64::from(data_version.blink);
             for (key, value) in [
                 ("mmap_status", "-1".to_owned()),
                 ("version", "1".to_owned()),
                 ("last_compatible_version", "1".to_owned()),
-                ("v8_data_version", v8_data_version.to_string()),
+                ("v8_data_version", version_text(data_version)),
                 ("created_time", created.to_string()),
             ] {
                 let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2)";
@@ -190,7 +190,9 @@ impl NewDatabase {
             .map_err(|error| self.failed(&error))
     }
 
-    /// Adds an entry of an index. One that is there already is passed over. Whether the record is there: without it no entry is added.
+    /// Adds an entry of an index. One that is there already is passed over, and one whose record is not there.
+    ///
+    /// Entries come in the order of their keys, and lie in the file by their records: they wait in a temporary file to be sorted.
     ///
     /// # Errors
     /// `Io`.
@@ -200,7 +202,7 @@ impl NewDatabase {
         index: IndexId,
         key: RawKey<'_>,
         primary_key: RawKey<'_>,
-    ) -> Result<bool, Error> {
+    ) -> Result<(), Error> {
         sort(key, &mut self.key);
         sort(primary_key, &mut self.record_key);
         let entry = NewEntry {
@@ -211,15 +213,21 @@ impl NewDatabase {
             primary_key,
             sorted_primary_key: &self.record_key,
         };
-        let added = entry.record_row(&self.connection).and_then(|row_id| {
-            let Some(row_id) = row_id else {
-                return Ok(None);
-            };
-            statements::insert_entry(&self.connection, row_id, &entry).map(Some)
-        });
-        let added = added.map_err(|error| self.failed(&error))?;
-        self.unsaid.negative_zeros += u64::from(added == Some(true));
-        Ok(added.is_some())
+        let added = match entry.has_negative_zero() {
+            true => Self::add_noted(&self.connection, &entry),
+            false => statements::insert_later(&self.connection, &entry).map(|()| false),
+        };
+        let is_unsaid = added.map_err(|error| sql::error(&self.path, &error))?;
+        self.unsaid.negative_zeros += u64::from(is_unsaid);
+        Ok(())
+    }
+
+    /// Adds an entry that has a note, which is of its record's row: whether its own key has -0 in it.
+    fn add_noted(connection: &Connection, entry: &NewEntry<'_>) -> rusqlite::Result<bool> {
+        match entry.record_row(connection)? {
+            Some(row_id) => statements::insert_entry(connection, row_id, entry),
+            None => Ok(false),
+        }
     }
 
     /// Makes the file whole and durable, as one that a browser has closed: what it could not say.
@@ -234,6 +242,7 @@ impl NewDatabase {
             ..
         } = self;
         let finished = || {
+            connection.execute_batch(tables::ADD_LATER_ENTRIES)?;
             notes::drop_if_empty(&connection, notes::ARRAY_PATHS)?;
             notes::drop_if_empty(&connection, notes::NEGATIVE_ZEROS)?;
             connection.execute_batch(tables::AFTER_ROWS)?;

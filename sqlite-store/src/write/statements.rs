@@ -130,13 +130,22 @@ pub(crate) fn insert_record(
     Ok((row_id, has_negative_zero))
 }
 
+/// The row of the record with a key, as Chromium's tables have it, if there is one.
+pub(crate) fn record_row(
+    connection: &Connection,
+    object_store: i64,
+    sorted: &[u8],
+) -> rusqlite::Result<Option<i64>> {
+    let sql = "SELECT row_id FROM records WHERE object_store_id = ?1 AND key = ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let values = params![object_store, sorted];
+    statement.query_row(values, |row| row.get(0)).optional()
+}
+
 impl NewEntry<'_> {
     /// The row of its record, if that is there.
     pub(crate) fn record_row(&self, connection: &Connection) -> rusqlite::Result<Option<i64>> {
-        let sql = "SELECT row_id FROM records WHERE object_store_id = ?1 AND key = ?2";
-        let mut statement = connection.prepare_cached(sql)?;
-        let values = params![self.object_store, self.sorted_primary_key];
-        statement.query_row(values, |row| row.get(0)).optional()
+        record_row(connection, self.object_store, self.sorted_primary_key)
     }
 
     /// Whether Chromium's tables cannot say one of its keys.
@@ -169,6 +178,18 @@ pub(crate) fn insert_entry(
         notes::write_negative_zero(connection, (row_id, *index), sorted, keys, &value)?;
     }
     Ok(has_negative_zero(entry.key))
+}
+
+/// Keeps an entry for the end of a new file, in [`tables::LATER_ENTRIES`](super::tables::LATER_ENTRIES).
+pub(super) fn insert_later(connection: &Connection, entry: &NewEntry<'_>) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO temp.later_entries (object_store_id, record_key, index_id, key) VALUES (?1, ?2, ?3, ?4)";
+    let values = params![
+        entry.object_store,
+        entry.sorted_primary_key,
+        entry.index,
+        entry.sorted
+    ];
+    connection.prepare_cached(sql)?.execute(values).map(drop)
 }
 
 /// A key as Chromium's tables have it, into the caller's buffer.

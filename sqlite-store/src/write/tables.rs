@@ -61,6 +61,25 @@ CREATE TABLE blob_references (
 CREATE UNIQUE INDEX records_by_key ON records (object_store_id, key);
 ";
 
+/// Where the entries of a new file wait.
+pub(super) const LATER_ENTRIES: &str = "
+CREATE TEMP TABLE later_entries (
+    object_store_id INTEGER NOT NULL,
+    record_key BLOB NOT NULL,
+    index_id INTEGER NOT NULL,
+    key BLOB NOT NULL
+);
+";
+
+/// Puts them into their table in the order that it has. The limit, which is none, keeps SQLite from walking over the records instead, and sorting later.
+pub(super) const ADD_LATER_ENTRIES: &str = "
+INSERT OR IGNORE INTO index_references (record_row_id, index_id, key, object_store_id, record_key)
+SELECT records.row_id, entries.index_id, entries.key, entries.object_store_id, entries.record_key
+FROM (SELECT * FROM temp.later_entries ORDER BY object_store_id, record_key, index_id, key LIMIT -1) AS entries
+CROSS JOIN records ON records.object_store_id = entries.object_store_id AND records.key = entries.record_key;
+DROP TABLE temp.later_entries;
+";
+
 /// What is made when all rows are there: an index of many rows is sorted once then.
 pub(super) const AFTER_ROWS: &str = "
 CREATE INDEX index_references_by_key ON index_references (object_store_id, index_id, key, record_key);
