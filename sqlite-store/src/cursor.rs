@@ -7,12 +7,13 @@ use std::sync::Arc;
 use larder_backing_store::{Error, ErrorKind, RowIter};
 use larder_codec::compare;
 
-use crate::database::Found;
+use crate::database::{Found, Page};
 use crate::parts::{Content, Part};
 use crate::place::Place;
 
-/// Rows asked for at a time when a walk has gone on. The first question asks for one, which is all that a look-up needs.
+/// Rows asked for at a time at most. The first question asks for one, which is all that a look-up needs, and the next ones for more and more.
 const ROWS_AT_A_TIME: usize = 128;
+const GROWTH: usize = 8;
 
 /// Keys that are kept at most of what lies behind a damaged place.
 const KEPT_BYTES_MAX: usize = 64 << 20;
@@ -147,14 +148,17 @@ impl Cursor {
                     };
                     match table.rows(&place, included, self.forward, *count) {
                         Ok(found) => {
+                            let Page {
+                                rows: found,
+                                is_last,
+                            } = found;
                             check_order(&place, &found, self.forward)
                                 .map_err(|error| table.lost(error))?;
-                            let is_last = found.len() < *count;
                             *from = found
                                 .last()
                                 .filter(|_| !is_last)
                                 .map(|found| (found.place(), false));
-                            *count = ROWS_AT_A_TIME;
+                            *count = (*count * GROWTH).min(ROWS_AT_A_TIME);
                             *ahead = found.into();
                         }
                         Err(error) if error.kind() == ErrorKind::Corruption => {
@@ -239,8 +243,10 @@ fn rest(table: &crate::parts::Table, place: &Place, forward: bool) -> VecDeque<F
     // One by one: of several together, all would be lost with the last.
     while kept < KEPT_BYTES_MAX
         && let Ok(found) = table.rows(&from.0, from.1, !forward, 1)
-        && let Some(found) = found.into_iter().next()
+        && let Some(mut found) = found.rows.into_iter().next()
     {
+        // Many are kept: each value is read again.
+        found.value = None;
         let is_new = match place {
             Place::At(key, record_key) => {
                 let order = found.keys().cmp(&(key, record_key));

@@ -1,12 +1,13 @@
 //! One database's file: what is asked of its tables.
 //!
-//! Keys are read from indexes of SQLite's, and each value by its row's id: what is damaged in a table is lost alone, and has a key.
+//! Keys are read from indexes of SQLite's, and with them values; where these cannot be read, each by its row's id: what is damaged in a table is lost alone, and
+//! has a key.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use larder_backing_store::Error;
+use larder_backing_store::{Error, ErrorKind};
 use larder_codec::external_object::{BlobInfo, ExternalObject};
 use larder_codec::{BlobNumber, JsString};
 use rusqlite::types::{Value, ValueRef};
@@ -17,7 +18,7 @@ use crate::notes::{self, ExactKeys, NO_INDEX};
 use crate::place::Place;
 use crate::schema::Schema;
 use crate::sql;
-use crate::value::unpack;
+use crate::value::{Packed, Unpacker};
 
 /// Microseconds from 1601 to 1970: a file of which no time is known.
 const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
@@ -28,17 +29,22 @@ const NUMBER_OFFSET: i64 = 1;
 /// SQLite's virtual machine runs so many thousand operations at most for one question: a page of keys takes one.
 const KILO_OPERATIONS_MAX: u32 = 1_000_000;
 
+/// A page takes no more rows when its values have so many bytes.
+const PAGE_BYTES_MAX: usize = 1 << 20;
+
 /// An open database file.
 #[derive(Debug)]
 pub(crate) struct Database {
     pub(crate) path: PathBuf,
     image: Mutex<Image>,
+    /// Locked while `image` is, or alone.
+    unpacker: Mutex<Unpacker>,
     kilo_operations: Arc<AtomicU32>,
     has_compression: bool,
     has_negative_zeros: AtomicBool,
 }
 
-/// A row of a table, without its value.
+/// A row of a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     /// Sortable.
@@ -49,6 +55,16 @@ pub(crate) struct Found {
     pub(crate) row_id: i64,
     /// The keys in LevelDB's coding, where a note says that there is -0 in them.
     pub(crate) exact: Option<ExactKeys>,
+    /// The value of a record, if it was read with the key.
+    pub(crate) value: Option<Packed>,
+}
+
+/// Rows in a row.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) rows: Vec<Found>,
+    /// No more lie behind them.
+    pub(crate) is_last: bool,
 }
 
 /// The rows of an object store that are walked over.
@@ -80,6 +96,7 @@ impl Database {
         Ok(Self {
             path,
             image: Mutex::new(image),
+            unpacker: Mutex::default(),
             kilo_operations,
             has_compression: schema.has_compression,
             has_negative_zeros: AtomicBool::new(schema.has_negative_zeros),
@@ -121,7 +138,8 @@ impl Database {
         sql::error(&self.path, error)
     }
 
-    /// So many rows from a place on, in a direction; those at the place itself only if it is `included`.
+    /// So many rows at most from a place on, in a direction; those at the place itself only if it is `included`. Records come with their values, if all of the page
+    /// can be read.
     pub(crate) fn rows(
         &self,
         walk: Walk,
@@ -129,12 +147,33 @@ impl Database {
         included: bool,
         forward: bool,
         count: usize,
-    ) -> Result<Vec<Found>, Error> {
+    ) -> Result<Page, Error> {
+        let page = |with_values| self.page(walk, from, (included, forward), count, with_values);
+        match walk.kind {
+            Kind::Data => match page(true) {
+                // One by one, what is damaged is lost alone.
+                Err(error) if error.kind() == ErrorKind::Corruption => page(false),
+                page => page,
+            },
+            _ => page(false),
+        }
+    }
+
+    fn page(
+        &self,
+        walk: Walk,
+        from: &Place,
+        (included, forward): (bool, bool),
+        count: usize,
+        with_values: bool,
+    ) -> Result<Page, Error> {
         let mut values: Vec<Value> = vec![walk.object_store.into()];
         let is_index = matches!(walk.kind, Kind::Index(_));
         let (columns, table) = match walk.kind {
             Kind::Index(_) => ("key, record_key, record_row_id", "index_references"),
-            _ => ("key, x'', row_id", "records"),
+            _ if !with_values => ("key, x'', row_id", "records"),
+            _ if self.has_compression => ("key, x'', row_id, value, compression_type", "records"),
+            _ => ("key, x'', row_id, value, 0", "records"),
         };
         let among = match walk.kind {
             Kind::Index(index) => {
@@ -147,7 +186,10 @@ impl Database {
             Kind::Data | Kind::Exists => "",
         };
         let Some(within) = within(from, included, forward, is_index, &mut values) else {
-            return Ok(Vec::new());
+            return Ok(Page {
+                rows: Vec::new(),
+                is_last: true,
+            });
         };
         let way = if forward { "ASC" } else { "DESC" };
         let order = match is_index {
@@ -159,23 +201,47 @@ impl Database {
         );
         self.ask(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
-            let found = |row: &Row<'_>| {
-                Ok(Found {
+            let mut rows = statement.query(params_from_iter(values))?;
+            let (mut found, mut value_bytes) = (Vec::new(), 0);
+            while value_bytes < PAGE_BYTES_MAX
+                && let Some(row) = rows.next()?
+            {
+                let value = match with_values {
+                    true => Some(Packed {
+                        bytes: bytes(row.get_ref(3)?)?,
+                        compression: row.get(4)?,
+                    }),
+                    false => None,
+                };
+                value_bytes += value.as_ref().map_or(0, |value| value.bytes.len());
+                found.push(Found {
                     key: bytes(row.get_ref(0)?)?,
                     record_key: bytes(row.get_ref(1)?)?,
                     row_id: row.get(2)?,
                     exact: None,
-                })
-            };
-            let found = statement.query_map(params_from_iter(values), found)?;
-            let mut found = found.collect::<rusqlite::Result<Vec<_>>>()?;
+                    value,
+                });
+            }
             if self.has_negative_zeros.load(Ordering::Relaxed) {
                 for found in &mut found {
                     found.exact = exact(connection, walk.kind, found)?;
                 }
             }
-            Ok(found)
+            Ok(Page {
+                is_last: found.len() < count && value_bytes < PAGE_BYTES_MAX,
+                rows: found,
+            })
         })
+    }
+
+    fn unpacker(&self) -> MutexGuard<'_, Unpacker> {
+        self.unpacker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends a value that was read with its key, as [`value`](Self::value).
+    pub(crate) fn unpack(&self, value: &Packed, out: &mut Vec<u8>) -> Result<(), Error> {
+        let unpacked = self.unpacker().unpack(value.compression, &value.bytes, out);
+        unpacked.map_err(|what| sql::damage(&self.path, &what))
     }
 
     /// Appends the value of a record, as LevelDB has it behind the version.
@@ -187,7 +253,8 @@ impl Database {
         let unpacked = self.ask(|connection| {
             let mut statement = connection.prepare_cached(sql)?;
             let found = statement.query_row([row_id], |row| {
-                Ok(unpack(row.get(1)?, row.get_ref(0)?.as_blob()?, out))
+                let packed = row.get_ref(0)?.as_blob()?;
+                Ok(self.unpacker().unpack(row.get(1)?, packed, out))
             });
             found.optional()
         })?;
@@ -214,7 +281,8 @@ impl Database {
         let unpacked = self.ask(|connection| {
             let mut statement = connection.prepare_cached(sql)?;
             let found = statement.query_row(params![object_store, key], |row| {
-                Ok(unpack(row.get(1)?, row.get_ref(0)?.as_blob()?, out))
+                let packed = row.get_ref(0)?.as_blob()?;
+                Ok(self.unpacker().unpack(row.get(1)?, packed, out))
             });
             found.optional()
         })?;

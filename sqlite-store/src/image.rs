@@ -142,6 +142,8 @@ impl Image {
         let set = |config, on| connection.set_db_config(config, on).map_err(failed);
         set(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         set(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        // No statement is prepared anew for other values.
+        set(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection
             .pragma_update(None, "cell_size_check", true)
             .map_err(failed)?;

@@ -12,7 +12,7 @@ use larder_codec::{
 };
 
 use crate::cursor::Cursor;
-use crate::database::{Database, Found, Kind, Walk};
+use crate::database::{Database, Found, Kind, Page, Walk};
 use crate::place::{self, Place};
 use crate::schema::Schema;
 
@@ -145,7 +145,7 @@ impl Table {
         included: bool,
         forward: bool,
         count: usize,
-    ) -> Result<Vec<Found>, Error> {
+    ) -> Result<Page, Error> {
         self.database
             .rows(self.walk, from, included, forward, count)
     }
@@ -196,7 +196,10 @@ impl Table {
                     value: &[],
                 }
                 .encode(value);
-                let read = self.database.value(found.row_id, value);
+                let read = match &found.value {
+                    Some(packed) => self.database.unpack(packed, value),
+                    None => self.database.value(found.row_id, value),
+                };
                 read.map_err(|error| error.with_key(key))?;
             }
             Kind::Exists => ExistsRow { version }.encode(value),

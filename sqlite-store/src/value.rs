@@ -65,56 +65,89 @@ fn packing_failed(error: &dyn fmt::Display) -> Error {
     Error::new(ErrorKind::Io, format!("a value cannot be packed: {error}"))
 }
 
-/// Unpacks a value behind what is in `out`; what is wrong with it.
-pub(crate) fn unpack(compression: i64, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
-    match compression {
-        PLAIN => {
-            out.extend_from_slice(bytes);
-            Ok(())
-        }
-        ZSTD => {
-            let zstd = |error: &dyn fmt::Display| format!("the value's zstd frame: {error}");
-            // Chromium takes a frame without its length, or with something behind it, for damage.
-            let stated = zstd_safe::get_frame_content_size(bytes).map_err(|error| zstd(&error))?;
-            let stated = stated.ok_or_else(|| zstd(&"it does not say how long it is"))?;
-            let frame = zstd_safe::find_frame_compressed_size(bytes)
-                .map_err(|code| zstd(&zstd_safe::get_error_name(code)))?;
-            let behind = bytes.len() - frame.min(bytes.len());
-            if behind > 0 {
-                return Err(zstd(&format_args!("there are {behind} bytes behind it")));
-            }
-            let possible = (bytes.len() as u64 / ZSTD_BLOCK_LEN_MIN + 1) * ZSTD_BLOCK_LEN;
-            if stated > LEN_MAX.min(possible) {
-                return Err(zstd(&format_args!("it says {stated} bytes")));
-            }
-            let before = out.len();
-            out.resize(before + stated as usize, 0);
-            let place = out.get_mut(before..).unwrap_or_default();
-            let unpacked = Decompressor::new()
-                .and_then(|mut zstd| zstd.decompress_to_buffer(bytes, place))
-                .map_err(|error| zstd(&error))?;
-            match unpacked as u64 == stated {
-                true => Ok(()),
-                false => Err(zstd(&format_args!(
-                    "it has {unpacked} bytes and says {stated}"
-                ))),
-            }
-        }
-        SNAPPY => {
-            let snappy = |error: snap::Error| format!("the value's Snappy form: {error}");
-            let len = snap::raw::decompress_len(bytes).map_err(snappy)?;
-            // Snappy makes at most 64 bytes of three.
-            if len as u64 > LEN_MAX || len / 32 > bytes.len() {
-                return Err(format!("the value's Snappy form says {len} bytes"));
-            }
-            let before = out.len();
-            out.resize(before + len, 0);
-            let place = out.get_mut(before..).unwrap_or_default();
-            let unpacked = snap::raw::Decoder::new().decompress(bytes, place);
-            unpacked.map(drop).map_err(snappy)
-        }
-        other => Err(format!("the value is packed in an unknown way: {other}")),
+/// A value as its row has it.
+#[derive(Debug, Clone)]
+pub(crate) struct Packed {
+    pub(crate) compression: i64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Unpacks values. It keeps what zstd works with, some 160 KB, from the first value on that is packed so.
+#[derive(Default)]
+pub(crate) struct Unpacker {
+    zstd: Option<Decompressor<'static>>,
+}
+
+impl fmt::Debug for Unpacker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unpacker").finish_non_exhaustive()
     }
+}
+
+impl Unpacker {
+    /// Unpacks a value behind what is in `out`; what is wrong with it.
+    pub(crate) fn unpack(
+        &mut self,
+        compression: i64,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        match compression {
+            PLAIN => {
+                out.extend_from_slice(bytes);
+                Ok(())
+            }
+            ZSTD => self.unpack_zstd(bytes, out),
+            SNAPPY => unpack_snappy(bytes, out),
+            other => Err(format!("the value is packed in an unknown way: {other}")),
+        }
+    }
+
+    fn unpack_zstd(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+        let zstd = |error: &dyn fmt::Display| format!("the value's zstd frame: {error}");
+        // Chromium takes a frame without its length, or with something behind it, for damage.
+        let stated = zstd_safe::get_frame_content_size(bytes).map_err(|error| zstd(&error))?;
+        let stated = stated.ok_or_else(|| zstd(&"it does not say how long it is"))?;
+        let frame = zstd_safe::find_frame_compressed_size(bytes)
+            .map_err(|code| zstd(&zstd_safe::get_error_name(code)))?;
+        let behind = bytes.len() - frame.min(bytes.len());
+        if behind > 0 {
+            return Err(zstd(&format_args!("there are {behind} bytes behind it")));
+        }
+        let possible = (bytes.len() as u64 / ZSTD_BLOCK_LEN_MIN + 1) * ZSTD_BLOCK_LEN;
+        if stated > LEN_MAX.min(possible) {
+            return Err(zstd(&format_args!("it says {stated} bytes")));
+        }
+        let before = out.len();
+        out.resize(before + stated as usize, 0);
+        let place = out.get_mut(before..).unwrap_or_default();
+        let decompressor = match &mut self.zstd {
+            Some(zstd) => zstd,
+            none => none.insert(Decompressor::new().map_err(|error| zstd(&error))?),
+        };
+        let unpacked = decompressor.decompress_to_buffer(bytes, place);
+        let unpacked = unpacked.map_err(|error| zstd(&error))?;
+        match unpacked as u64 == stated {
+            true => Ok(()),
+            false => Err(zstd(&format_args!(
+                "it has {unpacked} bytes and says {stated}"
+            ))),
+        }
+    }
+}
+
+fn unpack_snappy(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+    let snappy = |error: snap::Error| format!("the value's Snappy form: {error}");
+    let len = snap::raw::decompress_len(bytes).map_err(snappy)?;
+    // Snappy makes at most 64 bytes of three.
+    if len as u64 > LEN_MAX || len / 32 > bytes.len() {
+        return Err(format!("the value's Snappy form says {len} bytes"));
+    }
+    let before = out.len();
+    out.resize(before + len, 0);
+    let place = out.get_mut(before..).unwrap_or_default();
+    let unpacked = snap::raw::Decoder::new().decompress(bytes, place);
+    unpacked.map(drop).map_err(snappy)
 }
 
 #[cfg(test)]
@@ -139,7 +172,8 @@ mod tests {
 
     fn unpacked(compression: i64, bytes: &[u8]) -> Result<Vec<u8>, String> {
         let mut out = b"before".to_vec();
-        unpack(compression, bytes, &mut out).map(|()| out.split_off(6))
+        let unpacked = Unpacker::default().unpack(compression, bytes, &mut out);
+        unpacked.map(|()| out.split_off(6))
     }
 
     #[test]

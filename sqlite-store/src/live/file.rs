@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use larder_backing_store::{Durability, Error, ErrorKind};
 use larder_codec::{BlobNumber, DatabaseId};
@@ -19,6 +20,15 @@ use crate::value::Packer;
 /// So many connections are kept for the next readers.
 const IDLE_MAX: usize = 8;
 
+/// A commit that makes the log longer puts it into the file, as Chromium's does. What is shorter waits for quiet times.
+const LOG_PAGES_MAX: u32 = 10_000;
+
+/// The connection that writes keeps so many KiB of pages in memory: what a transaction changes beyond that goes to the log before its end, and is read again.
+const CACHE_KIB: i64 = 16 << 10;
+
+/// A file that another program has just now, as a browser that opens it for a moment, is waited for so long.
+const BUSY_MAX: Duration = Duration::from_secs(5);
+
 /// A database's file. Locks are taken in this order: the writer's, the turn, what a snapshot has.
 #[derive(Debug)]
 pub(super) struct LiveFile {
@@ -31,6 +41,14 @@ pub(super) struct LiveFile {
     /// Reads what is there now.
     pub(super) now: Arc<Database>,
     _opened: Opened,
+}
+
+/// A file in which a database was found, as it was then.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) connection: Connection,
+    pub(super) opened: Opened,
+    pub(super) schema: Schema,
 }
 
 /// The connection that writes.
@@ -54,11 +72,17 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl LiveFile {
     /// Opens a file in which a database was found.
-    pub(super) fn open(path: PathBuf, schema: Schema) -> Result<Self, Error> {
+    pub(super) fn open(path: PathBuf, found: Found) -> Result<Self, Error> {
         let failed = |error: rusqlite::Error| sql::error(&path, &error);
-        let opened = Opened::new(&path);
-        let connection = connect(&path).map_err(failed)?;
+        let Found {
+            connection,
+            opened,
+            schema,
+        } = found;
         let set_up = || {
+            connection.busy_timeout(BUSY_MAX)?;
+            connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES_MAX)?;
+            connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
             // What is replaced leaves by the triggers, too.
             connection.pragma_update(None, "recursive_triggers", true)?;
             // Chromium's files have it; others get it now, when nothing holds a moment of them.
@@ -214,6 +238,8 @@ pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     // The file may come from any program: its schema calls nothing but what is safe.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // Without it SQLite prepares a statement with a range anew for each value that is bound: plans may depend on values, and here none does.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }

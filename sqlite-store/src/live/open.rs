@@ -1,6 +1,6 @@
 //! Opening a store for writing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
@@ -11,8 +11,9 @@ use larder_leveldb::storage::{FileLock, FileSystem};
 use rusqlite::Connection;
 
 use super::blob_files::LiveBlobFiles;
-use super::file::{LiveFile, connect, last_blob};
+use super::file::{Found, LiveFile, connect, last_blob};
 use super::files::LiveFiles;
+use super::opened::Opened;
 use super::store::{LiveStore, io_error};
 use crate::blobs::{BlobFiles, Databases};
 use crate::metadata_rows;
@@ -65,15 +66,16 @@ pub fn open_for_writing(
     let mut found = Vec::new();
     for name in names {
         let path = dir.join(name);
-        if let Some(schema) = find(&path)? {
-            found.push((path, schema));
+        if let Some(database) = find(&path)? {
+            found.push((path, database));
         }
     }
-    found.sort_by(|(_, a), (_, b)| a.metadata.name.cmp(&b.metadata.name));
+    let name = |(_, found): &(PathBuf, Found)| found.schema.metadata.name.clone();
+    found.sort_by_cached_key(name);
     let twice = found
         .iter()
         .zip(found.iter().skip(1))
-        .find(|((_, first), (_, second))| first.metadata.name == second.metadata.name);
+        .find(|(first, second)| name(first) == name(second));
     if let Some((_, (path, _))) = twice {
         let what = "another file has a database of this name";
         return Err(sql::damage(path, what));
@@ -82,18 +84,21 @@ pub fn open_for_writing(
     files::remove_tree(&*fs, &paths.blob)?;
     let databases = Databases::default();
     let live = Arc::new(LiveFiles::new(dir.to_owned(), databases.clone(), lock));
-    let data_versions = found.iter().filter_map(|(_, schema)| schema.data_version);
+    let data_versions = found
+        .iter()
+        .filter_map(|(_, found)| found.schema.data_version);
     let data_version = data_versions.reduce(larder_codec::DataVersion::max);
     let mut rows = Vec::new();
     let mut all = Vec::new();
-    for (n, (path, mut schema)) in found.into_iter().enumerate() {
+    for (n, (path, mut found)) in found.into_iter().enumerate() {
+        let schema = &mut found.schema;
         if let Some(id) = metadata_rows::database_id(n) {
             schema.metadata.id = id;
         }
         schema.metadata.origin = options.origin.row_text();
-        rows.extend(metadata_rows::of_database(&schema));
+        rows.extend(metadata_rows::of_database(schema));
         all.push(schema.metadata.clone());
-        live.insert(Arc::new(LiveFile::open(path, schema)?));
+        live.insert(Arc::new(LiveFile::open(path, found)?));
     }
     if !all.is_empty() {
         let all: Vec<_> = all.iter().collect();
@@ -131,9 +136,10 @@ pub(super) fn take_lock(fs: &dyn FileSystem, dir: &Path) -> Result<Box<dyn FileL
     })
 }
 
-/// What is in a file; nothing if it is no database.
-pub(super) fn find(path: &Path) -> Result<Option<Schema>, Error> {
+/// Finds what is in a file; nothing if it is no database.
+pub(super) fn find(path: &Path) -> Result<Option<Found>, Error> {
     let failed = |error: rusqlite::Error| sql::error(path, &error);
+    let opened = Opened::new(path);
     let connection = connect(path).map_err(failed)?;
     // A browser that has the file open keeps it.
     connection
@@ -157,7 +163,11 @@ pub(super) fn find(path: &Path) -> Result<Option<Schema>, Error> {
     check_made_by_chromium(path, &connection)?;
     let last = last_blob(&connection).map_err(failed)?;
     schema.blob_max = schema.blob_max.max(last);
-    Ok(Some(schema))
+    Ok(Some(Found {
+        connection,
+        opened,
+        schema,
+    }))
 }
 
 /// What a commit relies on: that a record's row takes what refers to it along, and that there is one for each key. Chromium opens files without these, and
@@ -181,17 +191,26 @@ fn check_made_by_chromium(path: &Path, connection: &Connection) -> Result<(), Er
     }
 }
 
-/// What is in a file that was just made, of which no version is committed.
-pub(super) fn schema_of_new(metadata: DatabaseMetadata) -> Schema {
-    Schema {
-        metadata,
-        data_version: None,
-        origin: None,
-        next_keys: Vec::new(),
-        index_ids: Vec::new(),
-        has_compression: true,
-        has_blobs: false,
-        has_negative_zeros: false,
-        blob_max: 0,
+impl Found {
+    /// A file that was just made, of which no version is committed.
+    pub(super) fn of_new(path: &Path, metadata: DatabaseMetadata) -> Result<Self, Error> {
+        let opened = Opened::new(path);
+        let connection = connect(path).map_err(|error| sql::error(path, &error))?;
+        let schema = Schema {
+            metadata,
+            data_version: None,
+            origin: None,
+            next_keys: Vec::new(),
+            index_ids: Vec::new(),
+            has_compression: true,
+            has_blobs: false,
+            has_negative_zeros: false,
+            blob_max: 0,
+        };
+        Ok(Self {
+            connection,
+            opened,
+            schema,
+        })
     }
 }

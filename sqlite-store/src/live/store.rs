@@ -11,9 +11,9 @@ use larder_codec::{DataVersion, DatabaseId};
 use larder_leveldb::storage::FileSystem;
 
 use super::commit::{Application, Contents};
-use super::file::{LiveFile, Writer};
+use super::file::{Found, LiveFile, Writer};
 use super::files::LiveFiles;
-use super::open::{find, schema_of_new};
+use super::open::find;
 use super::rows::LiveRows;
 use crate::file_names::file_name;
 use crate::sql;
@@ -189,7 +189,7 @@ impl LiveStore {
             ..metadata.clone()
         };
         self.make(&empty, commit.data_version)?;
-        let made = LiveFile::open(path.clone(), schema_of_new(empty));
+        let made = Found::of_new(&path, empty).and_then(|new| LiveFile::open(path.clone(), new));
         let file = Arc::new(made.inspect_err(|_| self.give_up(&path))?);
         self.files.leave_out_in_all(file.id);
         match self.commit_to(&file, commit) {
