@@ -138,9 +138,13 @@ impl View {
         }
     }
 
-    /// Whether these rows stay as they are: no transaction writes them.
-    pub(crate) const fn is_committed(&self) -> bool {
-        matches!(self.0, Kind::Committed(_))
+    /// Whether these rows stay as they are, no transaction writing them, and lie in LevelDB in the order of keys.
+    pub(crate) fn is_committed(&self) -> bool {
+        match &self.0 {
+            Kind::Committed(_) => true,
+            Kind::Recovered(rows) => rows.order() == RowOrder::Chromium,
+            Kind::Transaction(_) | Kind::Source(_) => false,
+        }
     }
 
     /// A cursor that stands on no row.
