@@ -17,6 +17,7 @@ mod killed_load;
 mod killed_script;
 mod left_behind;
 mod libraries;
+mod migration;
 mod nesting;
 mod ours;
 mod pages;
@@ -155,7 +156,9 @@ fn take_turns_in(
     with_large_stack(move || {
         let (chromium, within): (_, fn(&Path, &str) -> Store) = match format {
             Format::LevelDb => (chromium::shared(), Store::within),
-            Format::Sqlite => (chromium::shared_in_sqlite(), Store::in_sqlite_within),
+            Format::Sqlite | Format::Migrating => {
+                (chromium::shared_in_sqlite(), Store::in_sqlite_within)
+            }
         };
         let Some(chromium) = chromium else {
             return;

@@ -86,7 +86,7 @@ fn zeros_are_positive(key: &mut Value) {
     }
 }
 
-fn larder_copy(from: &Path, to: &Path, format: &str) {
+pub(crate) fn larder_copy(from: &Path, to: &Path, format: &str) {
     let output = Command::new(env!("CARGO_BIN_EXE_larder"))
         .args(["copy", "--accept", "--format", format])
         .args([from, to])

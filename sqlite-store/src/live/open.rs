@@ -20,6 +20,7 @@ use crate::metadata_rows;
 use crate::open::file_names;
 use crate::schema::{self, Schema};
 use crate::sql;
+use crate::write::RELIED_ON;
 
 /// The file that is locked as long as a Larder writes to the store, as in LevelDB's folders. Chromium leaves it alone.
 pub(super) const LOCK: &str = "LOCK";
@@ -170,25 +171,32 @@ pub(super) fn find(path: &Path) -> Result<Option<Found>, Error> {
     }))
 }
 
-/// What a commit relies on: that a record's row takes what refers to it along, and that there is one for each key. Chromium opens files without these, and
-/// with others'.
+/// Whether what writing relies on is there as Chromium makes it, and nothing else that acts by itself.
 fn check_made_by_chromium(path: &Path, connection: &Connection) -> Result<(), Error> {
-    let triggers = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND name IN \
-         ('on_record_deleted', 'on_blob_reference_deleted', 'on_blob_deleted')";
-    let others = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'";
-    let index = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'records_by_key' AND tbl_name = 'records'";
-    let count = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, i64>(0));
-    let counted = count(triggers).and_then(|own| Ok((own, count(others)?, count(index)?)));
-    match counted.map_err(|error| sql::error(path, &error))? {
-        (3, 3, 1) => Ok(()),
-        _ => {
-            let what = format!(
-                "{}: it has not the triggers and indexes that Chromium makes, or has others; it can be opened for reading, and its content written into a new store",
-                path.display()
-            );
-            Err(Error::new(ErrorKind::Unsupported, what))
-        }
+    let made = || {
+        let sql = "SELECT sql FROM sqlite_schema WHERE type = 'trigger' OR (type = 'index' AND name = 'records_by_key')";
+        let mut statement = connection.prepare(sql)?;
+        let made = statement.query_map((), |row| row.get::<_, String>(0))?;
+        made.collect::<rusqlite::Result<Vec<_>>>()
+    };
+    let made = made().map_err(|error| sql::error(path, &error))?;
+    let mut relied_on = RELIED_ON.map(without_spaces).to_vec();
+    relied_on.sort_unstable();
+    let mut made: Vec<_> = made.iter().map(|sql| without_spaces(sql)).collect();
+    made.sort_unstable();
+    if made == relied_on {
+        return Ok(());
     }
+    let what = format!(
+        "{}: it has not the triggers and indexes that Chromium makes, or has others; it can be opened for reading, and its content written into a new store",
+        path.display()
+    );
+    Err(Error::new(ErrorKind::Unsupported, what))
+}
+
+/// A statement as it is compared: SQLite keeps it as it was written.
+fn without_spaces(sql: &str) -> String {
+    sql.split_ascii_whitespace().collect()
 }
 
 impl Found {

@@ -83,6 +83,8 @@ impl NewDatabase {
             )?;
             connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
             connection.execute_batch(tables::TABLES)?;
+            let [by_key, ..] = tables::RELIED_ON;
+            connection.execute_batch(by_key)?;
             connection.execute_batch(tables::LATER_ENTRIES)?;
             connection.execute_batch(notes::ARRAY_PATHS_TABLE)?;
             connection.execute_batch(notes::NEGATIVE_ZEROS_TABLE)?;
@@ -246,6 +248,10 @@ impl NewDatabase {
             notes::drop_if_empty(&connection, notes::ARRAY_PATHS)?;
             notes::drop_if_empty(&connection, notes::NEGATIVE_ZEROS)?;
             connection.execute_batch(tables::AFTER_ROWS)?;
+            let [_, triggers @ ..] = tables::RELIED_ON;
+            for trigger in triggers {
+                connection.execute_batch(trigger)?;
+            }
             connection.execute_batch("COMMIT; PRAGMA synchronous = FULL")?;
             let mode: String =
                 connection

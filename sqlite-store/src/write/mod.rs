@@ -6,3 +6,4 @@ pub(crate) mod statements;
 mod tables;
 
 pub use database::{NewDatabase, RecordRow, Unsaid};
+pub(crate) use tables::RELIED_ON;

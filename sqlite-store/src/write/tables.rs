@@ -58,8 +58,21 @@ CREATE TABLE blob_references (
     blob_row_id INTEGER NOT NULL,
     record_row_id INTEGER
 );
-CREATE UNIQUE INDEX records_by_key ON records (object_store_id, key);
 ";
+
+/// What writing relies on: that there is one record for each key, and that its row takes what refers to it along. Chromium opens files without these, and
+/// with others.
+pub(crate) const RELIED_ON: [&str; 4] = [
+    "CREATE UNIQUE INDEX records_by_key ON records(object_store_id, key)",
+    "CREATE TRIGGER on_blob_deleted AFTER DELETE ON blobs BEGIN \
+     DELETE FROM overflow_blob_chunks WHERE blob_row_id = OLD.row_id; END",
+    "CREATE TRIGGER on_blob_reference_deleted AFTER DELETE ON blob_references \
+     WHEN NOT EXISTS (SELECT 1 FROM blob_references WHERE blob_row_id = OLD.blob_row_id) BEGIN \
+     DELETE FROM blobs WHERE row_id = OLD.blob_row_id; END",
+    "CREATE TRIGGER on_record_deleted AFTER DELETE ON records BEGIN \
+     DELETE FROM index_references WHERE record_row_id = OLD.row_id; \
+     DELETE FROM blob_references WHERE record_row_id = OLD.row_id; END",
+];
 
 /// Where the entries of a new file wait.
 pub(super) const LATER_ENTRIES: &str = "
@@ -87,15 +100,4 @@ CREATE INDEX legacy_blobs ON blobs (object_type) WHERE bytes IS NULL;
 CREATE INDEX overflow_chunks_by_blob ON overflow_blob_chunks (blob_row_id, chunk_index);
 CREATE INDEX blob_references_by_blob ON blob_references (blob_row_id);
 CREATE INDEX blob_references_by_record ON blob_references (record_row_id, blob_row_id);
-CREATE TRIGGER on_record_deleted AFTER DELETE ON records BEGIN
-    DELETE FROM index_references WHERE record_row_id = OLD.row_id;
-    DELETE FROM blob_references WHERE record_row_id = OLD.row_id;
-END;
-CREATE TRIGGER on_blob_reference_deleted AFTER DELETE ON blob_references
-WHEN NOT EXISTS (SELECT 1 FROM blob_references WHERE blob_row_id = OLD.blob_row_id) BEGIN
-    DELETE FROM blobs WHERE row_id = OLD.blob_row_id;
-END;
-CREATE TRIGGER on_blob_deleted AFTER DELETE ON blobs BEGIN
-    DELETE FROM overflow_blob_chunks WHERE blob_row_id = OLD.row_id;
-END;
 ";

@@ -126,6 +126,8 @@ fn a_file_without_chromiums_triggers_or_with_others_is_not_written_to() {
     for statement in [
         "DROP TRIGGER on_record_deleted",
         "DROP INDEX records_by_key",
+        "DROP INDEX records_by_key; CREATE INDEX records_by_key ON records (object_store_id, key)",
+        "DROP TRIGGER on_record_deleted; CREATE TRIGGER on_record_deleted AFTER DELETE ON records BEGIN SELECT 1; END",
         "CREATE TRIGGER other AFTER INSERT ON records BEGIN DELETE FROM records; END",
     ] {
         let place = Place::new();

@@ -222,6 +222,29 @@ fn compacting_gives_room_back() {
 }
 
 #[test]
+fn a_file_of_which_a_third_is_free_is_made_shorter_when_it_is_closed() {
+    let mut random = larder_fixtures::random::Random::new(1);
+    let value: Vec<u8> = (0..100_000).map(|_| random.below(256) as u8).collect();
+    for (deleted, is_made_shorter) in [(3, false), (15, true)] {
+        let place = Place::new();
+        let (store, ids) = place.made(KeyPath::Null);
+        for n in 0..20 {
+            ids.put(&store, &Key::Number(f64::from(n)), &value, &[]);
+        }
+        for n in 0..deleted {
+            ids.delete(&store, &Key::Number(f64::from(n)));
+        }
+        store.close().unwrap();
+        let len = place.file().metadata().unwrap().len();
+        assert_eq!(len < 1_000_000, is_made_shorter, "{deleted}: {len}");
+        assert_eq!(
+            place.ask("SELECT count(*) FROM records"),
+            20 - i64::from(deleted)
+        );
+    }
+}
+
+#[test]
 fn an_entry_whose_record_is_gone_is_an_error_or_a_key_and_never_another_record() {
     let place = Place::new();
     let (store, ids) = place.made(KeyPath::Null);

@@ -1,0 +1,120 @@
+//! Chromium's own migration from LevelDB to SQLite files, and `larder copy`, on the same stores: both show all that the format can say, and the copy brings
+//! the rest back.
+
+use larder_backing_store::StorePaths;
+use larder_fixtures::canonical::with_large_stack;
+use larder_fixtures::chromium::{self, Store};
+use serde_json::Value;
+
+use crate::sqlite::{as_in_sqlite, larder_copy};
+use crate::{NOT_MIGRATED_BY_CHROMIUM, agree, dumped, leave_out_color_spaces, records};
+
+/// A sample; `LARDER_WHOLE` takes all.
+const SAMPLE: [&str; 2] = ["c156", "c156-lite"];
+
+/// What Chromium's tables cannot say of a store.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Unsaid {
+    /// Key paths that are arrays of one part, of object stores and indexes.
+    paths: usize,
+    /// -0 in keys, of records and of entries.
+    zeros: usize,
+}
+
+impl Unsaid {
+    fn of(shown: &Value) -> Self {
+        let mut unsaid = Self::default();
+        for store in members(shown, |database| &database["stores"]) {
+            unsaid.paths += usize::from(is_array_of_one(&store["keyPath"]));
+            for record in store["records"].as_array().into_iter().flatten() {
+                unsaid.zeros += zeros(&record[0]);
+            }
+            for index in store["indexes"].as_array().into_iter().flatten() {
+                unsaid.paths += usize::from(is_array_of_one(&index["keyPath"]));
+                unsaid.zeros += zeros(&index["entries"]);
+            }
+        }
+        unsaid
+    }
+
+    fn add(&mut self, other: Self) {
+        self.paths += other.paths;
+        self.zeros += other.zeros;
+    }
+}
+
+fn members<'a>(
+    shown: &'a Value,
+    of: impl Fn(&'a Value) -> &'a Value,
+) -> impl Iterator<Item = &'a Value> {
+    let databases = shown.as_array().into_iter().flatten();
+    databases.flat_map(move |database| of(database).as_array().into_iter().flatten())
+}
+
+fn is_array_of_one(path: &Value) -> bool {
+    path.as_array().is_some_and(|parts| parts.len() == 1)
+}
+
+/// How many numbers that are -0 are in a key, as canonical JSON has it.
+fn zeros(key: &Value) -> usize {
+    match key {
+        Value::String(text) => usize::from(text == "-0" || text == "8000000000000000"),
+        Value::Array(items) => items.iter().map(zeros).sum(),
+        Value::Object(members) => members.values().map(zeros).sum(),
+        _ => 0,
+    }
+}
+
+#[test]
+fn chromiums_migration_loses_what_the_copy_brings_back_and_nothing_else() {
+    with_large_stack(|| {
+        let Some(chromium) = chromium::shared_migrating() else {
+            return;
+        };
+        let takes_all = std::env::var_os("LARDER_WHOLE").is_some();
+        let (mut all, mut lost, mut stores) = (0, Unsaid::default(), 0);
+        println!("| store | records | key paths that a migration loses | -0 in keys | the copy |");
+        println!("|---|---:|---:|---:|---:|");
+        for fixture in larder_fixtures::all() {
+            let name = &*fixture.name;
+            if name == NOT_MIGRATED_BY_CHROMIUM || !(takes_all || SAMPLE.contains(&name)) {
+                continue;
+            }
+            let opened = fixture.open();
+            let source = StorePaths::of_leveldb(&opened.leveldb());
+            let original = Store {
+                leveldb: source.leveldb,
+                blob: source.blob,
+                origin: fixture.origin.clone(),
+            };
+            let out = tempfile::tempdir().unwrap();
+            let script = "await indexedDB.databases(); return null;";
+            let migrated = chromium.run(&original, script, &Value::Null, out.path());
+            let mut theirs = dumped(&migrated.unwrap().store);
+            let (to, back) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            larder_copy(&original.leveldb, to.path(), "sqlite");
+            larder_copy(to.path(), back.path(), "leveldb");
+            let mut shown = dumped(&original);
+            let brought_back = dumped(&Store::within(back.path(), &fixture.origin));
+            agree(&brought_back, &shown, &format!("{name}, copied and back"));
+            let unsaid = Unsaid::of(&shown);
+            assert_eq!(Unsaid::of(&theirs), Unsaid::default(), "{name}");
+            as_in_sqlite(&mut shown);
+            [&mut shown, &mut theirs]
+                .into_iter()
+                .for_each(leave_out_color_spaces);
+            agree(&shown, &theirs, &format!("{name}, migrated"));
+            println!(
+                "| {name} | {} | {} | {} | 0 |",
+                records(&shown),
+                unsaid.paths,
+                unsaid.zeros
+            );
+            all += records(&shown);
+            lost.add(unsaid);
+            stores += 1;
+        }
+        println!("{stores} stores, {all} records: the migration lost {lost:?}, the copy nothing");
+        assert!(stores >= SAMPLE.len() && lost.paths > 0 && lost.zeros > 0);
+    });
+}
